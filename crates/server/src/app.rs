@@ -4,20 +4,20 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
 use anyhow::Context;
-use domain::{ChatId, Clock, SystemClock, UserId};
+use domain::{Clock, SystemClock};
 use secrecy::ExposeSecret;
 use store::Store;
 use tokio::sync::Semaphore;
 use url::Url;
 
 use crate::auth::Auth;
-use crate::chats::temporary::Temporary;
+use crate::chats::temporary::TemporaryChats;
 use crate::chats::upkeep;
 use crate::data_folder;
 use crate::door;
+use crate::files::FileService;
 use crate::mail::Mailer;
-use crate::models::Models;
-use crate::models::catalogue::Catalogue;
+use crate::models::ModelService;
 use crate::nodes::{self, Identity};
 use crate::runs::Runs;
 use crate::threads;
@@ -50,7 +50,7 @@ pub struct Parts {
     /// Accounts and access tokens.
     pub auth: Auth,
     /// The models that can be asked.
-    pub models: Models,
+    pub models: Arc<ModelService>,
     /// People's connections to MCP servers.
     pub tools: Tools,
     /// What calls to Google Drive share.
@@ -59,8 +59,10 @@ pub struct Parts {
     pub events: UserEventBus,
     /// Turns that go on.
     pub runs: Runs,
-    /// Chats that are never written down.
-    pub temporary: Temporary,
+    /// Chats that are never stored on disk.
+    pub temporary: TemporaryChats,
+    /// Files of users and answers.
+    pub files: FileService,
     /// Streams that are open.
     pub streams: ConcurrencyLimiter,
     /// Files that are taken in at a time: each is in memory as a whole.
@@ -134,7 +136,10 @@ impl App {
         let tools = Tools::new(&config, address, &site_url, cluster.clone(), |guard| {
             sign_in::start(guard, &site_url, &store, &secrets, &clock, &tasks)
         })?;
-        let models = Models::new(&config, &store, &secrets, tools.guard())?;
+        let models = ModelService::new(&config, &store, &clock, &tasks, &secrets, tools.guard())?;
+        let temporary = TemporaryChats::new(store.clone(), Arc::clone(&clock));
+        let quota_bytes = config.limits.files_bytes as u64;
+        let files = FileService::new(store.clone(), temporary.clone(), Arc::clone(&clock), quota_bytes);
         let identity = Identity::take(&config.data_dir, store.node());
         let former = identity.as_ref().and_then(|identity| identity.former);
         let (runs, suspended) = Runs::start(&store, &tasks, clock.as_ref(), former, config.limits).await?;
@@ -151,12 +156,13 @@ impl App {
             tasks,
             mail,
             auth,
-            models,
+            models: Arc::new(models),
             tools,
             google_drive,
             events,
             runs,
-            temporary: Temporary::default(),
+            temporary,
+            files,
             streams,
             imports: Semaphore::new(IMPORTS),
             uploads: ConcurrencyLimiter::new(UPLOADS),
@@ -173,16 +179,12 @@ impl App {
         nodes::start(&app, outbox);
         app.tasks.spawn("upkeep", upkeep::run(app.clone()));
         app.tasks.spawn("threads", threads::renew(app.tasks.clone()));
-        app.tasks.spawn("catalogue", Catalogue::follow(app.clone()));
+        let (models, shutdown) = (Arc::clone(&app.models), app.tasks.shutdown_token().clone());
+        app.tasks.spawn("catalogue", async move { models.catalogue.reload_on_change(shutdown).await });
         Tools::look_after(&app);
         app.models.prepare_once();
         tracing::info!(database = app.store.kind(), address = %address, "started");
         Ok(app)
-    }
-
-    /// Where a chat is kept: in the database, or in memory alone. Everything that holds words of a chat goes there.
-    pub fn home(&self, owner: UserId, chat: ChatId) -> Store {
-        self.temporary.home(self, owner, chat).unwrap_or_else(|| self.store.clone())
     }
 
     /// Ends background work and closes the database.

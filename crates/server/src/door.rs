@@ -16,9 +16,9 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use crate::app::App;
-use crate::files::sight::{Sight, Takes};
+use crate::files::model_attachments::{AttachmentLoader, InputModalities};
 use crate::models::ModelId;
-use crate::models::meter::{self, Bill};
+use crate::models::usage_recording;
 use crate::tools::Toolset;
 use crate::tools::discovery::Offer;
 
@@ -182,7 +182,7 @@ impl Talk<'_> {
     /// Runs the loop of model and tool calls.
     async fn hold(&self, question: Question) -> Result<(FinishReason, Usage), Failure> {
         let Question { user, model, mut request, with_tools, .. } = question;
-        let sight = Sight::new(Takes::of(self.app, user, &model).await);
+        let sight = AttachmentLoader::new(InputModalities::of_model(&self.app.models, user, &model).await);
         let offered = if with_tools { Some(self.offer(user, &model, &request).await?) } else { None };
         let mut usage = Usage::default();
         let mut text = AnswerText::new(&request);
@@ -230,8 +230,8 @@ impl Talk<'_> {
         patience: Duration,
         text_out: &mut AnswerText,
     ) -> Result<Reply, Failure> {
-        let bill = Bill::of_question(user);
-        let mut events = meter::ask(self.app, &bill, model, request.clone(), self.cancel.child_token());
+        let usage = self.app.models.usage.track_request(user);
+        let mut events = self.app.models.stream_recorded(&usage, model, request.clone(), self.cancel.child_token());
         let mut reply = Reply::default();
         let mut open: Vec<Open> = Vec::new();
         let mut waited = Duration::ZERO;
@@ -300,7 +300,7 @@ impl Talk<'_> {
         }
         drop(events);
         // Recorded before the next step or the end, so that the quota of the client's next request includes it.
-        bill.settled().await;
+        usage.flushed().await;
         for open in open {
             open.close(&mut reply);
         }
@@ -323,7 +323,7 @@ impl Talk<'_> {
 /// Returns the end of an answer that was cut at a stop sequence after `written`. The usage is estimated, because an
 /// aborted stream reports none.
 fn stopped_reply(request: &Request, written: &str, reported: Usage) -> Reply {
-    let usage = meter::estimate(request, written.len() as u64, reported);
+    let usage = usage_recording::estimate_usage(request, written.len() as u64, reported);
     Reply { finish: Some(FinishReason::Stop), usage, ..Reply::default() }
 }
 

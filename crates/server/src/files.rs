@@ -1,28 +1,30 @@
 //! Files of users and of answers: which are accepted, where they are stored, and how models receive them.
 
-pub mod kind;
-pub mod results;
-pub mod sight;
+pub mod file_type;
+pub mod model_attachments;
+pub mod result_offload;
+
+use std::sync::Arc;
 
 use domain::file::FileRef;
 use domain::text::is_invisible;
-use domain::{ChatId, FileId, UserId};
+use domain::{ChatId, Clock, FileId, UserId};
 use store::Store;
 use store::files::{NewFile, StoredFile};
 
-use crate::app::App;
-use kind::Kind;
+use crate::chats::temporary::TemporaryChats;
+use file_type::FileType;
 
 /// Maximum size of an uploaded file, in bytes.
-pub const LARGEST: usize = 10 * 1024 * 1024;
+pub const MAX_UPLOAD_BYTES: usize = 10 * 1024 * 1024;
 /// Maximum size of all files of a temporary chat, in bytes. Its in-memory database is limited to 32 MiB.
-const IN_MEMORY: u64 = 24 * MEBIBYTE;
+const TEMPORARY_QUOTA_BYTES: u64 = 24 * MEBIBYTE;
 /// Bytes of one mebibyte.
 pub const MEBIBYTE: u64 = 1024 * 1024;
 /// Time in seconds after which an uploaded file is deleted if no message refers to it.
-pub const WAITS: i64 = 24 * 3600;
+pub const UNUSED_UPLOAD_TTL_SECONDS: i64 = 24 * 3600;
 /// Maximum length of a file name, in characters.
-const NAME: usize = 200;
+const MAX_NAME_CHARS: usize = 200;
 
 /// Reason for which a file was not stored.
 #[derive(Debug, thiserror::Error)]
@@ -43,51 +45,72 @@ pub enum FileError {
     Store(#[from] store::Error),
 }
 
-/// Returns the quota for all files of a user in a store, in bytes.
-pub fn room(app: &App, home: &Store) -> u64 {
-    if home.is_lasting() { app.config.limits.files_bytes as u64 } else { IN_MEMORY }
+/// Storage of users' files, within each user's quota.
+#[derive(Debug, Clone)]
+pub struct FileService {
+    store: Store,
+    temporary: TemporaryChats,
+    clock: Arc<dyn Clock>,
+    /// `CHAT_MAX_FILES_MIB_PER_USER`: maximum size of all stored files of a user, in bytes.
+    quota_bytes: u64,
 }
 
-/// Stores an uploaded file until a message refers to it, in the store of the temporary chat that it is for, if it is
-/// for one. The type is detected from the bytes; the client's media type, the second of the pair, only distinguishes
-/// types of text.
-///
-/// # Errors
-///
-/// See [`FileError`].
-pub async fn keep(
-    app: &App,
-    owner: UserId,
-    chat: Option<ChatId>,
-    (name, said): (Option<&str>, Option<&str>),
-    bytes: &[u8],
-) -> Result<FileRef, FileError> {
-    if bytes.is_empty() {
-        return Err(FileError::Empty);
+impl FileService {
+    /// Creates the service. `quota_bytes` is the maximum size of all stored files of a user.
+    pub fn new(store: Store, temporary: TemporaryChats, clock: Arc<dyn Clock>, quota_bytes: u64) -> Self {
+        Self { store, temporary, clock, quota_bytes }
     }
-    let kind = Kind::of(bytes).ok_or(FileError::Kind)?;
-    let name = name.map(clean_name).filter(|name| !name.is_empty());
-    let name = name.unwrap_or_else(|| format!("file.{}", kind.ending()));
-    // A file for a temporary chat must not reach the disk.
-    let home = chat.map_or_else(|| app.store.clone(), |chat| app.home(owner, chat));
-    let (id, media_type) = (FileId::fresh(), kind.media_type(said));
-    let file = NewFile { id, media_type, name: Some(&name), bytes };
-    let most = room(app, &home);
-    if !home.insert_file(owner, &file, most, app.clock.now()).await? {
-        return Err(FileError::Full(most / MEBIBYTE));
-    }
-    Ok(FileRef { media_type: media_type.to_owned(), filename: Some(name), id, size: bytes.len() as u64 })
-}
 
-/// Returns a user's [file](StoredFile) and the store that contains it.
-pub async fn find(app: &App, owner: UserId, id: FileId) -> Result<Option<(Store, StoredFile)>, store::Error> {
-    // Temporary chats first: they are few and in memory.
-    for home in app.temporary.homes(owner).into_iter().chain([app.store.clone()]) {
-        if let Some(file) = home.get_file(owner, id).await? {
-            return Ok(Some((home, file)));
+    /// Returns the quota for all files of a user in a store, in bytes.
+    pub fn quota_bytes(&self, store: &Store) -> u64 {
+        if store.is_lasting() { self.quota_bytes } else { TEMPORARY_QUOTA_BYTES }
+    }
+
+    /// Stores an uploaded file until a message refers to it, in the store of the temporary chat that it is for, if it
+    /// is for one. The type is detected from the bytes; the client's media type, the second of the pair, only
+    /// distinguishes types of text.
+    ///
+    /// # Errors
+    ///
+    /// See [`FileError`].
+    pub async fn store_upload(
+        &self,
+        owner: UserId,
+        chat: Option<ChatId>,
+        (name, declared_type): (Option<&str>, Option<&str>),
+        bytes: &[u8],
+    ) -> Result<FileRef, FileError> {
+        if bytes.is_empty() {
+            return Err(FileError::Empty);
         }
+        let file_type = FileType::of(bytes).ok_or(FileError::Kind)?;
+        let name = name.map(clean_name).filter(|name| !name.is_empty());
+        let name = name.unwrap_or_else(|| format!("file.{}", file_type.ending()));
+        // A file for a temporary chat must not reach the disk.
+        let store = chat.map_or_else(|| self.store.clone(), |chat| self.temporary.store_for(owner, chat));
+        let (id, media_type) = (FileId::fresh(), file_type.media_type(declared_type));
+        let file = NewFile { id, media_type, name: Some(&name), bytes };
+        let quota = self.quota_bytes(&store);
+        if !store.insert_file(owner, &file, quota, self.clock.now()).await? {
+            return Err(FileError::Full(quota / MEBIBYTE));
+        }
+        Ok(FileRef { media_type: media_type.to_owned(), filename: Some(name), id, size: bytes.len() as u64 })
     }
-    Ok(None)
+
+    /// Returns a user's [file](StoredFile) and the store that contains it.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the database fails.
+    pub async fn find(&self, owner: UserId, id: FileId) -> Result<Option<(Store, StoredFile)>, store::Error> {
+        // Temporary chats first: they are few and in memory.
+        for store in self.temporary.stores(owner).into_iter().chain([self.store.clone()]) {
+            if let Some(file) = store.get_file(owner, id).await? {
+                return Ok(Some((store, file)));
+            }
+        }
+        Ok(None)
+    }
 }
 
 /// Returns a file that a message of a chat may refer to: one that was uploaded and not used yet, or one of the same
@@ -106,7 +129,7 @@ pub async fn for_message(
 /// and invisible characters.
 fn clean_name(name: &str) -> String {
     let last = name.rsplit(['/', '\\']).next().unwrap_or_default();
-    let shown = last.chars().filter(|one| !one.is_control() && !is_invisible(*one)).take(NAME);
+    let shown = last.chars().filter(|one| !one.is_control() && !is_invisible(*one)).take(MAX_NAME_CHARS);
     shown.collect::<String>().trim().to_owned()
 }
 
@@ -126,6 +149,6 @@ mod tests {
         ] {
             assert_eq!(clean_name(name), want);
         }
-        assert_eq!(clean_name(&"x".repeat(9_000)).len(), NAME);
+        assert_eq!(clean_name(&"x".repeat(9_000)).len(), MAX_NAME_CHARS);
     }
 }

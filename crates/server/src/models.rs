@@ -1,22 +1,22 @@
 //! Models: those of the configured providers, of users' own providers, and the built-in one, behind one interface.
 
-mod advice;
-pub mod allowance;
 #[cfg(feature = "local")]
 mod built_in;
 pub mod catalogue;
-mod listing;
-pub mod meter;
-pub mod own;
-mod prepare;
+mod error_help;
+mod model_list_cache;
+mod prewarm;
+pub mod quota;
 pub mod settings;
+pub mod usage_recording;
+pub mod user_providers;
 #[cfg(feature = "local")]
 pub mod weights;
 
 use std::sync::Arc;
 
-use domain::UserId;
 use domain::model::{ModelError, ModelEvent, Request};
+use domain::{Clock, UserId};
 use futures_util::StreamExt;
 use futures_util::future::join_all;
 use futures_util::stream::BoxStream;
@@ -28,12 +28,14 @@ use tokio_util::sync::CancellationToken;
 
 use crate::tools::discovery::Capacity;
 use catalogue::{Catalogue, Facts};
-use listing::Listing;
-use own::OwnProviders;
-use platform::SecretSealer;
+use model_list_cache::ModelListCache;
 use platform::config::Config;
+use platform::{BackgroundTasks, SecretSealer};
+use quota::TokenQuota;
+use usage_recording::UsageRecorder;
+use user_providers::UserProviders;
 
-pub use advice::{advise, with_advice};
+pub use error_help::{advise, with_advice};
 
 /// Name of the provider of the built-in model.
 const BUILT_IN: &str = "built-in";
@@ -46,11 +48,11 @@ const BUILT_IN_CONTEXT_TOKENS: u64 = 8_192;
 const UNKNOWN_CONTEXT_TOKENS: usize = 32_000;
 
 /// Maximum length of a model's name, in characters.
-const NAME: usize = 300;
+const MAX_MODEL_NAME_CHARS: usize = 300;
 
 /// Returns whether a text is acceptable as the name of a model.
 pub fn is_name(text: &str) -> bool {
-    text.chars().count() <= NAME && !text.chars().any(char::is_control)
+    text.chars().count() <= MAX_MODEL_NAME_CHARS && !text.chars().any(char::is_control)
 }
 
 /// Identifier of a model: its provider and the provider's name for it.
@@ -123,21 +125,25 @@ pub struct About {
 
 /// All models that the server can use.
 #[derive(Debug)]
-pub struct Models {
+pub struct ModelService {
     client: llm::Client,
     /// Configured providers, with their cached lists of models.
-    providers: Vec<Listing>,
+    providers: Vec<ModelListCache>,
     /// Model that `CHAT_MODEL` names.
     chosen: Option<ModelId>,
     /// Capabilities and prices of models.
     pub catalogue: Catalogue,
     /// Providers that users added for themselves.
-    pub own: Arc<OwnProviders>,
+    pub user_providers: Arc<UserProviders>,
+    /// Daily quota of tokens per user.
+    pub quota: TokenQuota,
+    /// Writer of the usage of model calls.
+    pub usage: UsageRecorder,
     #[cfg(feature = "local")]
     built_in: Option<built_in::BuiltIn>,
 }
 
-impl Models {
+impl ModelService {
     /// Creates the models from the configuration. `guard` is the HTTP client for the addresses of users' own
     /// providers.
     ///
@@ -148,6 +154,8 @@ impl Models {
     pub fn new(
         config: &Config,
         store: &Store,
+        clock: &Arc<dyn Clock>,
+        tasks: &BackgroundTasks,
         secrets: &Arc<SecretSealer>,
         guard: &GuardedHttp,
     ) -> anyhow::Result<Self> {
@@ -173,10 +181,12 @@ impl Models {
         };
         Ok(Self {
             client: llm::Client::new(),
-            providers: config.providers.iter().cloned().map(Listing::new).collect(),
+            providers: config.providers.iter().cloned().map(ModelListCache::new).collect(),
             chosen,
             catalogue: Catalogue::open(config.model_catalogue.as_deref())?,
-            own: Arc::new(OwnProviders::new(store.clone(), Arc::clone(secrets), guard.clone())),
+            user_providers: Arc::new(UserProviders::new(store.clone(), Arc::clone(secrets), guard.clone())),
+            quota: TokenQuota::new(store.clone(), Arc::clone(clock), config.tokens_per_day),
+            usage: UsageRecorder::new(store.clone(), Arc::clone(clock), tasks.clone()),
             #[cfg(feature = "local")]
             built_in,
         })
@@ -185,7 +195,7 @@ impl Models {
     /// Returns the user's default model. In this order: the user's own choice, `CHAT_MODEL`, the first model of the
     /// first configured provider that responds, the same of the user's own providers, the built-in model.
     pub async fn default(&self, owner: UserId) -> Result<ModelId, ModelError> {
-        let chosen = self.own.chosen_for_all(owner).await.ok().flatten();
+        let chosen = self.user_providers.chosen_for_all(owner).await.ok().flatten();
         self.default_of(owner, chosen.as_deref()).await
     }
 
@@ -225,7 +235,7 @@ impl Models {
         if let Some(why) = why {
             return Err(why);
         }
-        let own = self.own.list(owner).await.unwrap_or_default();
+        let own = self.user_providers.list(owner).await.unwrap_or_default();
         let first = own.iter().find_map(|listed| Some((&listed.slug, listed.names.as_ref().ok()?.first()?)));
         first.map_or_else(|| self.built_in_id(), |(slug, name)| Ok(ModelId::new(slug, name)))
     }
@@ -249,7 +259,7 @@ impl Models {
     /// not asked whether it has the model.
     pub async fn find(&self, owner: UserId, name: &str) -> Result<Option<ModelId>, store::Error> {
         let Some(model) = ModelId::parse(name) else { return Ok(None) };
-        let is_known = self.is_configured(&model.provider) || self.own.has(owner, &model.provider).await?;
+        let is_known = self.is_configured(&model.provider) || self.user_providers.has(owner, &model.provider).await?;
         Ok(is_known.then_some(model))
     }
 
@@ -281,8 +291,8 @@ impl Models {
             return built_in.stream(request, user, cancel);
         }
         // The provider is looked up with the user's id, so that no user can use another one's key.
-        if own::is_own(&model.provider) {
-            let (own, slug, known) = (Arc::clone(&self.own), model.provider.clone(), self.catalogue.known());
+        if user_providers::is_user_provider(&model.provider) {
+            let (own, slug, known) = (Arc::clone(&self.user_providers), model.provider.clone(), self.catalogue.known());
             let asked = async move {
                 match own.find(user, &slug).await {
                     Ok(provider) => {
@@ -341,7 +351,8 @@ impl Models {
         let configured = self.providers.iter().find(|listing| listing.provider.name == model.provider);
         match configured {
             Some(listing) => self.facts_at(&listing.provider, &model.name),
-            None => self.facts_at(&self.own.find(owner, &model.provider).await.ok()?.listing.provider, &model.name),
+            None => self
+                .facts_at(&self.user_providers.find(owner, &model.provider).await.ok()?.listing.provider, &model.name),
         }
     }
 
@@ -360,7 +371,7 @@ impl Models {
         let asked = self.providers.iter().map(|listing| async move { (listing, listing.names(&self.client).await) });
         let mut models = Vec::new();
         // All providers at once: the slowest one determines the time, not their sum.
-        let (asked, own) = futures_util::join!(join_all(asked), self.own.list(owner));
+        let (asked, own) = futures_util::join!(join_all(asked), self.user_providers.list(owner));
         for (listing, names) in asked {
             let provider = &listing.provider.name;
             let chosen = self.chosen.as_ref().filter(|chosen| chosen.provider == *provider);
@@ -375,7 +386,7 @@ impl Models {
             let names = unlisted.into_iter().chain(names).collect();
             models.extend(self.views(&listing.provider, None, names, reason.as_ref()));
         }
-        for own::Listed { slug, name, names, provider } in own? {
+        for user_providers::ListedProvider { slug, name, names, provider } in own? {
             let (names, reason) = match names {
                 Ok(names) if names.is_empty() => (names, Some("the server lists no models".to_owned())),
                 Ok(names) => (names, None),

@@ -28,6 +28,7 @@ mod recovery;
 mod replica;
 mod reply;
 mod resuming;
+mod temporary;
 mod transcript;
 
 use std::collections::HashMap;
@@ -47,7 +48,9 @@ use store::usage::OfAnswer;
 use tokio_util::sync::CancellationToken;
 
 use crate::app::App;
-use crate::models::meter::Bill;
+use crate::files::FileService;
+use crate::files::result_offload::FileSaver;
+use crate::models::usage_recording::UsageTracker;
 use crate::tools::Selection;
 use platform::BackgroundTasks;
 use platform::config::Limits;
@@ -93,7 +96,7 @@ pub struct Run {
     /// Tool calls in progress.
     calls: LiveCalls,
     /// Usage of the turn's model calls.
-    bill: Bill,
+    usage: UsageTracker,
     /// Cancelled when the user stops the turn.
     pub stop: CancellationToken,
     /// Whether the turn was stopped to send the first queued message instead.
@@ -115,6 +118,11 @@ impl Run {
     /// Returns the parts of the answer so far, without tool calls that have not ended.
     pub fn settled_parts(&self) -> Vec<Part> {
         self.transcript().settled_parts()
+    }
+
+    /// Returns the storage for files of the turn's answer.
+    fn file_saver<'a>(&'a self, files: &'a FileService) -> FileSaver<'a> {
+        FileSaver { files, store: &self.home, owner: self.owner, chat: self.chat, answer: self.answer }
     }
 
     /// Stops the turn so that the first queued message can be sent.
@@ -248,7 +256,7 @@ impl Runs {
     ///
     /// See [`BeginError`]. Nothing is stored in that case.
     pub async fn begin(&self, app: &App, owner: UserId, question: Question) -> Result<Arc<Run>, BeginError> {
-        let home = app.home(owner, question.chat);
+        let home = app.temporary.store_for(owner, question.chat);
         let (model, settings) = match choice::model_of(app, &home, owner, question.chat).await {
             Ok(chosen) => chosen,
             // A missing chat is reported before a missing model, so that the error does not reveal whether another
@@ -270,7 +278,7 @@ impl Runs {
             said: Mutex::default(),
             questions: Questions::default(),
             calls: LiveCalls::default(),
-            bill: Bill::of_answer(owner, OfAnswer { chat: question.chat, message: answer }),
+            usage: app.models.usage.track_answer(owner, OfAnswer { chat: question.chat, message: answer }),
             stop: CancellationToken::new(),
             gives_way: AtomicBool::new(false),
             overfull: CancellationToken::new(),
@@ -333,7 +341,7 @@ impl Runs {
 
     /// Returns the attachments of the newest messages of a chat, newest first.
     pub async fn attachments(&self, app: &App, owner: UserId, chat: ChatId) -> Result<Vec<Attachment>, store::Error> {
-        let messages = app.home(owner, chat).list_messages(owner, chat, history::MESSAGES).await?;
+        let messages = app.temporary.store_for(owner, chat).list_messages(owner, chat, history::MESSAGES).await?;
         let parts = messages.into_iter().rev().flat_map(|message| message.parts);
         Ok(parts
             .filter_map(|part| match part {

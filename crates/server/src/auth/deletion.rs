@@ -35,7 +35,7 @@ impl Auth {
         let authorisation = google_drive::take(app, owner).await?;
         let sign_ins = app.tools.take_sign_ins(app, owner).await?;
         app.store.delete_user(owner).await?;
-        app.temporary.close_all(app, owner);
+        app.runs.close_temporary_chats(app, owner);
         // A turn that began between the two has no row to write to any more.
         app.runs.stop_all(app, owner).await;
         app.events.publish(owner, &UserEvent::Devices);

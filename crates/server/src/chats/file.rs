@@ -17,7 +17,7 @@ use store::imports::{Aside, ImportedChat, ImportedFile, ImportedMessage};
 use store::marks::Marks;
 
 use super::chatgpt;
-use crate::files::results::media_type;
+use crate::files::result_offload::media_type;
 use crate::models::is_name;
 use crate::models::settings::check;
 

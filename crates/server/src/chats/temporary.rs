@@ -2,26 +2,21 @@
 //! process.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use domain::attachment::Attachment;
-use domain::{AttachmentId, ChatId, Timestamp, UserId};
+use domain::{AttachmentId, ChatId, Clock, Timestamp, UserId};
 use store::Store;
 
-use crate::app::App;
-
 /// Maximum number of temporary chats per user; a further one replaces the least recently used.
-const PER_PERSON: usize = 3;
+const MAX_CHATS_PER_USER: usize = 3;
 /// Maximum number of temporary chats of all users; an empty one takes about half a megabyte.
-const ALL: usize = 300;
+const MAX_CHATS: usize = 300;
 /// Time in seconds after which an unused chat is closed if its user has no client connected. A tab may be suspended
 /// for a while.
-const FORSAKEN: i64 = 2 * 3600;
+const ABANDONED_TTL_SECONDS: i64 = 2 * 3600;
 /// Time in seconds after which any unused chat is closed.
-const UNUSED: i64 = 24 * 3600;
-/// Longest wait for the turn of a closed chat to end before its database is closed.
-const LAST_WORDS: Duration = Duration::from_secs(5);
+const IDLE_TTL_SECONDS: i64 = 24 * 3600;
 
 /// Reason for which a temporary chat could not be opened.
 #[derive(Debug, thiserror::Error)]
@@ -42,124 +37,118 @@ pub enum TemporaryError {
     Store(#[from] store::Error),
 }
 
-#[derive(Debug)]
 /// A temporary chat, as the process holds it.
-struct Kept {
+#[derive(Debug)]
+struct TemporaryChat {
     owner: UserId,
     store: Store,
     used_at: Timestamp,
 }
 
-/// Temporary chats of this process, each with its [`Store`].
-#[derive(Debug, Default)]
-pub struct Temporary {
-    chats: Mutex<HashMap<ChatId, Kept>>,
+/// Temporary chats of this process, each with its [`Store`]. Cheap to clone.
+#[derive(Debug, Clone)]
+pub struct TemporaryChats {
+    database: Store,
+    clock: Arc<dyn Clock>,
+    chats: Arc<Mutex<HashMap<ChatId, TemporaryChat>>>,
 }
 
-impl Temporary {
-    /// Opens a temporary chat, and closes the user's least recently used one if there are too many.
+/// A temporary chat that was opened.
+#[derive(Debug)]
+pub struct OpenedChat {
+    /// Id of the chat.
+    pub id: ChatId,
+    /// The user's least recently used temporary chat, which has to be closed because there are too many.
+    pub superseded: Option<ChatId>,
+}
+
+impl TemporaryChats {
+    /// Creates an empty set beside the stored chats of `database`.
+    pub fn new(database: Store, clock: Arc<dyn Clock>) -> Self {
+        Self { database, clock, chats: Arc::default() }
+    }
+
+    /// Opens a temporary chat.
     ///
     /// # Errors
     ///
     /// See [`TemporaryError`].
-    pub async fn open(&self, app: &App, owner: UserId) -> Result<ChatId, TemporaryError> {
-        if app.store.is_shared() && !app.store.list_other_nodes().await?.is_empty() {
+    pub async fn open(&self, owner: UserId) -> Result<OpenedChat, TemporaryError> {
+        if self.database.is_shared() && !self.database.list_other_nodes().await?.is_empty() {
             return Err(TemporaryError::SeveralNodes);
         }
-        let (chat, now) = (ChatId::fresh(), app.clock.now());
-        let store = Store::in_memory(owner, chat, now).await?;
-        let oldest = {
-            let mut chats = self.chats();
-            let of_owner = chats.iter().filter(|(_, kept)| kept.owner == owner);
-            let (count, oldest) = (of_owner.clone().count(), of_owner.min_by_key(|(_, kept)| kept.used_at));
-            // Chosen under the lock, so that two requests at once do not both close the same chat.
-            let oldest = oldest.map(|(id, _)| *id).filter(|_| count >= PER_PERSON);
-            if chats.len() >= ALL && oldest.is_none() {
-                return Err(TemporaryError::TooMany);
-            }
-            chats.insert(chat, Kept { owner, store, used_at: now });
-            oldest
-        };
-        // After the lock is released: `close` takes it again.
-        if let Some(oldest) = oldest {
-            self.close(app, owner, oldest);
+        let (id, now) = (ChatId::fresh(), self.clock.now());
+        let store = Store::in_memory(owner, id, now).await?;
+        let mut chats = self.chats();
+        let of_owner = chats.iter().filter(|(_, chat)| chat.owner == owner);
+        let (count, oldest) = (of_owner.clone().count(), of_owner.min_by_key(|(_, chat)| chat.used_at));
+        // Chosen under the lock, so that two requests at once do not both close the same chat.
+        let superseded = oldest.map(|(id, _)| *id).filter(|_| count >= MAX_CHATS_PER_USER);
+        if chats.len() >= MAX_CHATS && superseded.is_none() {
+            return Err(TemporaryError::TooMany);
         }
-        Ok(chat)
+        chats.insert(id, TemporaryChat { owner, store, used_at: now });
+        Ok(OpenedChat { id, superseded })
+    }
+
+    /// Returns the store of a chat: that of the user's temporary chat, or the database. Everything that holds content
+    /// of a chat goes there.
+    pub fn store_for(&self, owner: UserId, chat: ChatId) -> Store {
+        self.find(owner, chat).unwrap_or_else(|| self.database.clone())
     }
 
     /// Returns the store of a chat if it is a temporary chat of the user, and marks it as used.
-    pub fn home(&self, app: &App, owner: UserId, chat: ChatId) -> Option<Store> {
+    pub fn find(&self, owner: UserId, chat: ChatId) -> Option<Store> {
         let mut chats = self.chats();
-        let kept = chats.get_mut(&chat).filter(|kept| kept.owner == owner)?;
-        kept.used_at = app.clock.now();
-        Some(kept.store.clone())
+        let found = chats.get_mut(&chat).filter(|chat| chat.owner == owner)?;
+        found.used_at = self.clock.now();
+        Some(found.store.clone())
     }
 
     /// Returns the stores of a user's temporary chats.
-    pub fn homes(&self, owner: UserId) -> Vec<Store> {
-        self.chats().values().filter(|kept| kept.owner == owner).map(|kept| kept.store.clone()).collect()
+    pub fn stores(&self, owner: UserId) -> Vec<Store> {
+        self.chats().values().filter(|chat| chat.owner == owner).map(|chat| chat.store.clone()).collect()
     }
 
     /// Returns an attachment that was prepared for a message in one of the user's temporary chats.
+    ///
+    /// # Errors
+    ///
+    /// Fails if an in-memory database fails.
     pub async fn attachment(&self, owner: UserId, id: AttachmentId) -> Result<Option<Attachment>, store::Error> {
-        for home in self.homes(owner) {
-            if let Some(found) = home.get_attachment(owner, id).await? {
+        for store in self.stores(owner) {
+            if let Some(found) = store.get_attachment(owner, id).await? {
                 return Ok(Some(found));
             }
         }
         Ok(None)
     }
 
-    /// Closes a temporary chat and stops its turn. Returns whether it existed.
-    pub fn close(&self, app: &App, owner: UserId, chat: ChatId) -> bool {
-        let kept = {
-            let mut chats = self.chats();
-            if chats.get(&chat).is_none_or(|kept| kept.owner != owner) {
-                return false;
-            }
-            chats.remove(&chat)
+    /// Removes a temporary chat of the user. Returns its store, to be closed when the chat's turn has ended.
+    pub fn remove(&self, owner: UserId, chat: ChatId) -> Option<Store> {
+        let mut chats = self.chats();
+        chats.get(&chat).filter(|chat| chat.owner == owner)?;
+        chats.remove(&chat).map(|chat| chat.store)
+    }
+
+    /// Returns the ids of a user's temporary chats.
+    pub fn ids(&self, owner: UserId) -> Vec<ChatId> {
+        self.chats().iter().filter(|(_, chat)| chat.owner == owner).map(|(id, _)| *id).collect()
+    }
+
+    /// Returns the temporary chats that are no longer used, with their users. `is_connected` tells whether a user has
+    /// a client connected.
+    pub fn list_unused(&self, is_connected: impl Fn(UserId) -> bool) -> Vec<(UserId, ChatId)> {
+        let now = self.clock.now();
+        let is_older = |chat: &TemporaryChat, seconds: i64| chat.used_at < now.plus_seconds(-seconds);
+        let is_unused = |chat: &TemporaryChat| {
+            is_older(chat, IDLE_TTL_SECONDS) || (is_older(chat, ABANDONED_TTL_SECONDS) && !is_connected(chat.owner))
         };
-        let Some(Kept { store, .. }) = kept else { return false };
-        let run = app.runs.get(owner, chat);
-        app.runs.end_here(owner, chat);
-        app.tasks.spawn("temporary", async move {
-            // The turn writes its end to this store.
-            if let Some(run) = run {
-                drop(tokio::time::timeout(LAST_WORDS, run.log.closed()).await);
-            }
-            store.close().await;
-        });
-        true
+        let chats = self.chats();
+        chats.iter().filter(|(_, chat)| is_unused(chat)).map(|(id, chat)| (chat.owner, *id)).collect()
     }
 
-    /// Closes all temporary chats of a user.
-    pub fn close_all(&self, app: &App, owner: UserId) {
-        for chat in self.find(|kept| kept.owner == owner) {
-            self.close(app, owner, chat.0);
-        }
-    }
-
-    /// Closes temporary chats that are no longer used.
-    pub fn sweep(&self, app: &App) {
-        let now = app.clock.now();
-        let is_older = |kept: &Kept, seconds: i64| kept.used_at < now.plus_seconds(-seconds);
-        let unused = |kept: &Kept| {
-            is_older(kept, UNUSED) || (is_older(kept, FORSAKEN) && !app.events.has_subscribers(kept.owner))
-        };
-        for (chat, owner) in self.find(unused) {
-            // A chat with an answer in progress stays: its user is likely to come back.
-            if app.runs.get(owner, chat).is_none() {
-                self.close(app, owner, chat);
-            }
-        }
-    }
-
-    /// Returns the chats that satisfy a condition, with their users.
-    fn find(&self, is: impl Fn(&Kept) -> bool) -> Vec<(ChatId, UserId)> {
-        self.chats().iter().filter(|(_, kept)| is(kept)).map(|(chat, kept)| (*chat, kept.owner)).collect()
-    }
-
-    fn chats(&self) -> MutexGuard<'_, HashMap<ChatId, Kept>> {
+    fn chats(&self) -> MutexGuard<'_, HashMap<ChatId, TemporaryChat>> {
         self.chats.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use crate::app::App;
-use crate::files::WAITS;
+use crate::files::UNUSED_UPLOAD_TTL_SECONDS;
 
 /// Time in seconds for which a deleted chat can be restored.
 pub const UNDO: i64 = 600;
@@ -36,9 +36,9 @@ pub async fn run(app: App) {
 ///
 /// Fails if the database fails.
 pub async fn round(app: &App) -> Result<(), store::Error> {
-    app.temporary.sweep(app);
+    app.runs.close_unused_temporary_chats(app);
     app.store.purge_deleted_chats(app.clock.now().plus_seconds(-UNDO)).await?;
-    app.store.purge_files(app.clock.now().plus_seconds(-WAITS)).await?;
+    app.store.purge_files(app.clock.now().plus_seconds(-UNUSED_UPLOAD_TTL_SECONDS)).await?;
     while !app.tasks.shutdown_token().is_cancelled() {
         let read = app.store.index_pending(None, BATCH).await?;
         // Fewer than a full batch: nothing is left to index.

@@ -12,7 +12,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::Failure;
 use crate::app::App;
-use crate::files::sight::Sight;
+use crate::files::model_attachments::AttachmentLoader;
 use crate::runs::{NEVER, parse_arguments, tool_result};
 use crate::tools::discovery::Offer;
 use crate::tools::permission::{Audited, Verdict};
@@ -58,7 +58,7 @@ pub async fn call(
     user: UserId,
     (toolset, offer): (&Toolset, &Offer),
     calls: &[ModelCall],
-    sight: &Sight,
+    sight: &AttachmentLoader,
     cancel: &CancellationToken,
 ) -> Result<Vec<ModelMessage>, Failure> {
     let mut prepared = Vec::new();

@@ -26,8 +26,8 @@ use super::route::{Section, get, post};
 use super::sse;
 use crate::app::App;
 use crate::door::{Failure, Question, Said, answer};
-use crate::files::sight::Takes;
-use crate::models::{ModelId, ModelView, allowance};
+use crate::files::model_attachments::InputModalities;
+use crate::models::{ModelId, ModelView};
 use body::Body;
 use caller::Caller;
 use chat::ChatBody;
@@ -82,8 +82,8 @@ async fn listed(app: &App, caller: &Caller) -> Result<Vec<Value>, Refusal> {
 async fn complete(State(app): State<App>, caller: Caller, Body(body): Body<ChatBody>) -> Result<Response, Refusal> {
     let asked = Asked::new(&app, &caller, &body.model).await?;
     let (mut request, given, form) = body.read(asked.with_tools)?;
-    let takes = Takes::of(&app, caller.user, &asked.model).await;
-    given.into_messages(&app, &mut request.messages, "messages", takes).await?;
+    let modalities = InputModalities::of_model(&app.models, caller.user, &asked.model).await;
+    given.into_messages(&app, &mut request.messages, "messages", modalities).await?;
     let shape = answer::Shape::new(asked.told(), app.clock.now());
     // The permit for the stream comes first: a model call whose output could not be sent would still cost money.
     let permit = if form.streams { Some(sse::permit(&app, caller.user)?) } else { None };
@@ -99,8 +99,8 @@ async fn respond(State(app): State<App>, caller: Caller, Body(body): Body<Respon
     let asked = Asked::new(&app, &caller, &body.model).await?;
     let streams = body.stream.unwrap_or(false);
     let (mut request, given) = body.read(asked.with_tools)?;
-    let takes = Takes::of(&app, caller.user, &asked.model).await;
-    given.into_messages(&app, &mut request.messages, "input", takes).await?;
+    let modalities = InputModalities::of_model(&app.models, caller.user, &asked.model).await;
+    given.into_messages(&app, &mut request.messages, "input", modalities).await?;
     let shape = responses::answer::Answer::new(asked.told(), app.clock.now(), &request.response_format);
     let permit = if streams { Some(sse::permit(&app, caller.user)?) } else { None };
     let said = asked.put(&app, &caller, request)?;
@@ -124,7 +124,7 @@ impl Asked {
             return Err(Refusal::forbidden("this key may not use tools; make one in the settings that may"));
         }
         let model = model_named(app, caller.user, name).await?;
-        let spent = allowance::check(app, caller.user, &model).await;
+        let spent = app.models.quota.check(caller.user, &model).await;
         spent.map_err(|spent| Failure::from(ModelError::from(spent)))?;
         Ok(Self { model, with_tools })
     }

@@ -20,7 +20,7 @@ use super::extract::{Named, Query, SignedIn};
 use super::route::Access;
 use super::route::{Section, delete, get, post};
 use crate::app::App;
-use crate::files::{self, FileError, LARGEST};
+use crate::files::{FileError, MAX_UPLOAD_BYTES};
 use platform::{LimitReached, Permit};
 
 /// Content security policy of every file: a browser may display or save it, but not run it or frame anything in it.
@@ -91,16 +91,16 @@ async fn create(
         }
         LimitReached::Global => ApiError::Overloaded,
     })?;
-    let bytes = read_bytes(body, LARGEST).await.map_err(|error| match error {
+    let bytes = read_bytes(body, MAX_UPLOAD_BYTES).await.map_err(|error| match error {
         BodyError::TooLarge => {
-            let message = format!("a file has at most {} MiB", LARGEST / (1024 * 1024));
+            let message = format!("a file has at most {} MiB", MAX_UPLOAD_BYTES / (1024 * 1024));
             ApiError::TooLargeFor { code: "file_too_large", message }
         }
         _ => ApiError::BadRequest("the body broke off".into()),
     })?;
     // The declared type is a hint only: the type is determined from the content.
     let said = headers.get(header::CONTENT_TYPE).and_then(|said| said.to_str().ok());
-    let kept = files::keep(&app, caller.user, about.session_id, (about.name.as_deref(), said), &bytes).await?;
+    let kept = app.files.store_upload(caller.user, about.session_id, (about.name.as_deref(), said), &bytes).await?;
     let FileRef { id, filename: name, media_type, size } = kept;
     Ok((StatusCode::CREATED, Json(Taken { id, name, media_type, size })))
 }
@@ -109,7 +109,7 @@ async fn create(
 async fn show(State(app): State<App>, caller: SignedIn, Named(id): Named) -> Result<Response, ApiError> {
     let not_found = || ApiError::NotFound("file");
     let id: FileId = id.parse().map_err(|_| not_found())?;
-    let (home, known) = files::find(&app, caller.user, id).await?.ok_or_else(not_found)?;
+    let (home, known) = app.files.find(caller.user, id).await?.ok_or_else(not_found)?;
     // Acquired before the content is read into memory.
     let permit = permit(&app, caller.user)?;
     let bytes = home.get_file_bytes(caller.user, id).await?.ok_or_else(not_found)?;
@@ -180,7 +180,7 @@ fn encoded(name: &str) -> String {
 async fn remove(State(app): State<App>, caller: SignedIn, Named(id): Named) -> Result<StatusCode, ApiError> {
     let not_found = || ApiError::NotFound("file");
     let id: FileId = id.parse().map_err(|_| not_found())?;
-    let (home, _) = files::find(&app, caller.user, id).await?.ok_or_else(not_found)?;
+    let (home, _) = app.files.find(caller.user, id).await?.ok_or_else(not_found)?;
     if !home.delete_waiting_file(caller.user, id).await? {
         let message = "the file was sent with a message, and goes with it".to_owned();
         return Err(ApiError::Conflict { code: "file_sent", message });

@@ -158,7 +158,7 @@ pub async fn check_question(app: &App, caller: &SignedIn, body: AiChat) -> Resul
     // Checked first: the attachments of a repeated request were consumed by the first one and would be reported as
     // unknown.
     if let Some(id) = body.message_id
-        && app.home(caller.user, body.session_id).has_message(caller.user, body.session_id, id).await?
+        && app.temporary.store_for(caller.user, body.session_id).has_message(caller.user, body.session_id, id).await?
     {
         return Err(message_exists());
     }
@@ -196,7 +196,7 @@ async fn attached(app: &App, caller: &SignedIn, chat: ChatId, ids: &[AttachmentI
     if ids.len() > ATTACHMENTS {
         return Err(ApiError::BadRequest(format!("attachments has more than {ATTACHMENTS} entries")));
     }
-    let home = app.home(caller.user, chat);
+    let home = app.temporary.store_for(caller.user, chat);
     // The attachments of earlier messages are loaded at most once, and only if an id is found nowhere else.
     let mut earlier = None;
     let mut parts = Vec::with_capacity(ids.len());

@@ -13,7 +13,7 @@ use super::error::ApiError;
 use super::extract::{JsonBody, Named, SignedIn};
 use crate::app::App;
 use crate::models::advise;
-use crate::models::own::{Kind, slug_of};
+use crate::models::user_providers::{ProviderKind, slug_of};
 
 /// Maximum number of providers per user.
 const MOST: i64 = 20;
@@ -52,7 +52,7 @@ impl From<ModelProvider> for View {
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct NewProvider {
-    kind: Kind,
+    kind: ProviderKind,
     name: String,
     base_url: Option<String>,
     key: Option<String>,
@@ -125,7 +125,7 @@ pub async fn change(
     let entered = body.key.map(key).transpose()?;
     let has_key = entered.as_ref().map_or(provider.secret.is_some(), Option::is_some);
     if let Some(new) = body.base_url {
-        let kind = Kind::from_word(&provider.kind).unwrap_or(Kind::Compatible);
+        let kind = ProviderKind::from_word(&provider.kind).unwrap_or(ProviderKind::Compatible);
         let new = address(&app, kind, &new, has_key)?;
         // Only the origin counts, since another path belongs to the same server.
         let moves = provider.base_url.parse::<Url>().map_or(true, |old| old.origin() != new.origin());
@@ -157,7 +157,7 @@ pub async fn remove(State(app): State<App>, caller: SignedIn, Named(id): Named) 
         return Err(ApiError::NotFound("provider"));
     }
     // Drops the cached client, which still has the key.
-    app.models.own.forget(id);
+    app.models.user_providers.forget(id);
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -165,7 +165,7 @@ pub async fn remove(State(app): State<App>, caller: SignedIn, Named(id): Named) 
 /// request is a result, not an error.
 pub async fn test(State(app): State<App>, caller: SignedIn, Named(id): Named) -> Result<Json<Value>, ApiError> {
     let provider = own(&app, &caller, &id).await?;
-    Ok(Json(match app.models.own.test(caller.user, &provider).await {
+    Ok(Json(match app.models.user_providers.test(caller.user, &provider).await {
         Ok(models) => json!({ "ok": true, "models": models }),
         Err(error) => json!({ "ok": false, "reason": advise(&error, &provider.slug) }),
     }))
@@ -206,7 +206,7 @@ fn hint(key: &str) -> Option<String> {
 }
 
 /// Parses, normalises and checks a base URL.
-fn address(app: &App, kind: Kind, text: &str, has_key: bool) -> Result<Url, ApiError> {
+fn address(app: &App, kind: ProviderKind, text: &str, has_key: bool) -> Result<Url, ApiError> {
     let url = Url::parse(text.trim()).ok().filter(|_| text.len() <= LONG);
     let url = url.ok_or_else(|| ApiError::BadRequest("baseUrl must be an address such as https://host/v1".into()))?;
     let url = kind.base_url(url);
@@ -216,7 +216,7 @@ fn address(app: &App, kind: Kind, text: &str, has_key: bool) -> Result<Url, ApiE
 
 /// Rejects a URL that the network policy does not allow, or that would receive the key unencrypted.
 fn permitted(app: &App, url: &Url, has_key: bool) -> Result<(), ApiError> {
-    app.models.own.check(url, has_key).map_err(|reason| ApiError::Unprocessable {
+    app.models.user_providers.check(url, has_key).map_err(|reason| ApiError::Unprocessable {
         code: "address_not_allowed",
         message: format!("The server {reason}."),
     })
@@ -224,7 +224,7 @@ fn permitted(app: &App, url: &Url, has_key: bool) -> Result<(), ApiError> {
 
 /// Encrypts a key. User and provider id are bound to the ciphertext.
 fn sealed(app: &App, caller: &SignedIn, id: ModelProviderId, key: Option<&str>) -> Result<Option<Vec<u8>>, ApiError> {
-    let sealed = key.map(|key| app.models.own.seal(caller.user, id, key)).transpose();
+    let sealed = key.map(|key| app.models.user_providers.seal(caller.user, id, key)).transpose();
     sealed.map_err(|error| ApiError::Internal(error.into()))
 }
 

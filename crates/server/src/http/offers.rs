@@ -143,7 +143,7 @@ pub async fn attach(
         (None, Some(_)) => return Err(ApiError::BadRequest("prompt.name is missing".into())),
         _ => return Err(ApiError::BadRequest("either resource or prompt is wanted".into())),
     };
-    let home = body.session_id.map_or_else(|| app.store.clone(), |chat| app.home(caller.user, chat));
+    let home = body.session_id.map_or_else(|| app.store.clone(), |chat| app.temporary.store_for(caller.user, chat));
     Ok(Json(app.tools.attach(&app, &home, caller.user, &server, wish).await?))
 }
 

@@ -237,7 +237,7 @@ fn home_of(app: &App, caller: Option<UserId>, table: Table, filters: &[Filter]) 
         Filter::Test(column, Test::Compare(Comparison::Equal, id)) if column == "session_id" => id.parse().ok(),
         _ => None,
     });
-    caller.zip(chat).map_or_else(|| app.store.clone(), |(caller, chat)| app.home(caller, chat))
+    caller.zip(chat).map_or_else(|| app.store.clone(), |(caller, chat)| app.temporary.store_for(caller, chat))
 }
 
 /// Inserts or upserts rows.

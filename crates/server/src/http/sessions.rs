@@ -181,7 +181,7 @@ pub async fn answer(
 /// 404 if the chat does not exist or belongs to another user.
 pub(super) async fn own_home(app: &App, caller: &SignedIn, chat: &str) -> Result<(ChatId, Store), ApiError> {
     let id: ChatId = chat.parse().map_err(|_| ApiError::NotFound("session"))?;
-    match app.temporary.home(app, caller.user, id) {
+    match app.temporary.find(caller.user, id) {
         Some(home) => Ok((id, home)),
         None => Ok((own_chat(app, caller, chat).await?, app.store.clone())),
     }

@@ -10,7 +10,7 @@ use super::error::ApiError;
 use super::extract::{NamedTwo, Query, SignedIn};
 use super::sessions::own_home;
 use crate::app::App;
-use crate::models::allowance;
+use crate::models::quota;
 
 /// Usage of one answer and of its whole chat.
 #[derive(Debug, Serialize)]
@@ -101,12 +101,12 @@ pub async fn by_day(
     if !(1..=MOST_DAYS).contains(&days) {
         return Err(ApiError::BadRequest(format!("days must be 1 to {MOST_DAYS}")));
     }
-    let today = allowance::day_of(app.clock.now());
+    let today = quota::start_of_day(app.clock.now());
     // The range includes today, hence one day less.
     let from = today.plus_seconds(-(days - 1) * DAY);
     let rows = app.store.costs_by_day(caller.user, from, today.plus_seconds(DAY)).await?;
     // Counted by its own rules: calls with the user's own keys are not limited.
-    let limit = allowance::used(&app, caller.user).await?;
+    let limit = app.models.quota.usage_today(caller.user).await?;
     Ok(Json(UsageView {
         from: date(from),
         to: date(today),

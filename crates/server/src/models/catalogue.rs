@@ -9,17 +9,16 @@ use std::time::{Duration, SystemTime};
 
 use anyhow::Context;
 use serde::Deserialize;
-
-use crate::app::App;
+use tokio_util::sync::CancellationToken;
 
 pub use facts::{Facts, Price};
 
 /// Catalogue that is embedded in the binary.
-const OWN: &str = include_str!("../../data/model-catalogue.json");
+const EMBEDDED: &str = include_str!("../../data/model-catalogue.json");
 /// Interval at which the administrator's file is checked for changes.
-const PACE: Duration = Duration::from_secs(2);
+const POLL_INTERVAL: Duration = Duration::from_secs(2);
 /// Maximum size of a catalogue file, in bytes.
-const LARGEST: u64 = 4 * 1024 * 1024;
+const MAX_FILE_BYTES: u64 = 4 * 1024 * 1024;
 
 /// The catalogue in use.
 #[derive(Debug)]
@@ -63,7 +62,7 @@ impl Catalogue {
     pub fn open(file: Option<&Path>) -> anyhow::Result<Self> {
         let known = match file {
             Some(file) => read(file).with_context(|| format!("CHAT_MODEL_CATALOGUE: {}", file.display()))?,
-            None => Known::parse(OWN)?,
+            None => Known::parse(EMBEDDED)?,
         };
         Ok(Self { file: file.map(Path::to_owned), facts: RwLock::new(Arc::new(known)) })
     }
@@ -80,15 +79,14 @@ impl Catalogue {
 
     /// Reloads the administrator's file whenever it changes, until shutdown, as given to [`open`](Self::open). An
     /// invalid file is logged, and the previous content stays in use.
-    pub async fn follow(app: App) {
-        let catalogue = &app.models.catalogue;
-        let Some(file) = &catalogue.file else { return };
+    pub async fn reload_on_change(&self, shutdown: CancellationToken) {
+        let Some(file) = &self.file else { return };
         // Polled, because file notifications do not work on all network and container file systems.
         let mut seen = mark(file);
         loop {
             tokio::select! {
-                () = app.tasks.shutdown_token().cancelled() => return,
-                () = tokio::time::sleep(PACE) => {}
+                () = shutdown.cancelled() => return,
+                () = tokio::time::sleep(POLL_INTERVAL) => {}
             }
             let now = mark(file);
             if now == seen {
@@ -97,12 +95,12 @@ impl Catalogue {
             seen = now;
             match read(file) {
                 Ok(known) => {
-                    tracing::info!(date = known.date, "the catalogue of models was read again");
-                    catalogue.replace(known);
+                    tracing::info!(date = known.date, "reloaded the model catalogue");
+                    self.replace(known);
                 }
                 Err(error) => tracing::warn!(
                     error = format!("{error:#}"),
-                    "the changed catalogue of models cannot be used; what was known before stays"
+                    "the changed model catalogue is invalid; keeping the previous one"
                 ),
             }
         }
@@ -148,7 +146,7 @@ fn is_version_of(model: &str, name: &str) -> bool {
 /// Reads a catalogue file.
 fn read(file: &Path) -> anyhow::Result<Known> {
     let size = std::fs::metadata(file)?.len();
-    anyhow::ensure!(size <= LARGEST, "it has more than {} MiB", LARGEST / (1024 * 1024));
+    anyhow::ensure!(size <= MAX_FILE_BYTES, "it has more than {} MiB", MAX_FILE_BYTES / (1024 * 1024));
     Known::parse(&std::fs::read_to_string(file)?)
 }
 

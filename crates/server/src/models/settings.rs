@@ -3,15 +3,15 @@
 use domain::model::ModelSettings;
 
 /// Maximum length of a user's instructions, in characters.
-const SYSTEM: usize = 20_000;
+const MAX_SYSTEM_CHARS: usize = 20_000;
 /// Maximum of the setting for the length of an answer, in tokens. A model with a lower limit reports it itself.
-const TOKENS: u32 = 1_000_000;
+const MAX_ANSWER_TOKENS: u32 = 1_000_000;
 /// Highest temperature that any provider API accepts.
-pub const HOTTEST: f64 = 2.0;
+pub const MAX_TEMPERATURE: f64 = 2.0;
 
 /// Returns whether a provider API accepts the value as temperature.
 pub fn is_temperature(temperature: f64) -> bool {
-    (0.0..=HOTTEST).contains(&temperature)
+    (0.0..=MAX_TEMPERATURE).contains(&temperature)
 }
 
 /// Returns whether the value is valid as `top_p`, a share of probability that leaves at least one token.
@@ -26,14 +26,14 @@ pub fn is_share(share: f64) -> bool {
 /// Returns the name of the field and what is allowed.
 pub fn check(settings: &ModelSettings) -> Result<(), String> {
     let ModelSettings { system, max_tokens, temperature, top_p, effort: _ } = settings;
-    if system.as_ref().is_some_and(|system| system.chars().count() > SYSTEM) {
-        return Err(format!("system has more than {SYSTEM} characters"));
+    if system.as_ref().is_some_and(|system| system.chars().count() > MAX_SYSTEM_CHARS) {
+        return Err(format!("system has more than {MAX_SYSTEM_CHARS} characters"));
     }
-    if max_tokens.is_some_and(|tokens| !(1..=TOKENS).contains(&tokens)) {
-        return Err(format!("maxTokens must be 1 to {TOKENS}"));
+    if max_tokens.is_some_and(|tokens| !(1..=MAX_ANSWER_TOKENS).contains(&tokens)) {
+        return Err(format!("maxTokens must be 1 to {MAX_ANSWER_TOKENS}"));
     }
     if temperature.is_some_and(|temperature| !is_temperature(temperature)) {
-        return Err(format!("temperature must be 0 to {HOTTEST}"));
+        return Err(format!("temperature must be 0 to {MAX_TEMPERATURE}"));
     }
     if top_p.is_some_and(|share| !is_share(share)) {
         return Err("topP must be above 0 and at most 1".to_owned());

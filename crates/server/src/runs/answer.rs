@@ -58,7 +58,7 @@ impl Runs {
         action: Action,
         content: Map<String, Value>,
     ) -> Result<Reply, AnswerError> {
-        let home = app.home(owner, chat);
+        let home = app.temporary.store_for(owner, chat);
         let row = home.get_elicitation(owner, chat, id).await?.ok_or(AnswerError::NotFound)?;
         if let Some(earlier) = row.answered {
             return Ok(Reply { action: earlier.action, first: false });
@@ -112,7 +112,7 @@ async fn asked_elsewhere(
 
 /// Returns the answer that another request has given.
 async fn earlier(app: &App, owner: UserId, chat: ChatId, id: ElicitationId) -> Result<Reply, AnswerError> {
-    let row = app.home(owner, chat).get_elicitation(owner, chat, id).await?;
+    let row = app.temporary.store_for(owner, chat).get_elicitation(owner, chat, id).await?;
     let earlier = row.and_then(|row| row.answered).ok_or(AnswerError::Closed)?;
     Ok(Reply { action: earlier.action, first: false })
 }

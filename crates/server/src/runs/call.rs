@@ -20,8 +20,7 @@ use super::recorder::Recorder;
 use super::transcript::DECLINED;
 use super::{Run, history};
 use crate::app::App;
-use crate::files::results::Keeper;
-use crate::files::sight::{Sight, Takes};
+use crate::files::model_attachments::{AttachmentLoader, InputModalities};
 use crate::models::ModelId;
 use crate::tools::discovery::Offer;
 use crate::tools::permission::{Audited, Changed, Verdict, pin, place};
@@ -46,7 +45,7 @@ pub struct Caller<'a> {
     /// Tools that the user selected for the turn.
     pub selection: &'a Selection,
     /// Files of the conversation, as far as the model accepts them.
-    pub sight: Sight,
+    pub sight: AttachmentLoader,
     /// Tools of the turn, opened when they are first needed: a turn that waits after a restart needs no connection
     /// until the user answers.
     toolset: OnceCell<Toolset>,
@@ -78,8 +77,14 @@ impl Ended {
 
 impl<'a> Caller<'a> {
     /// Creates a runner for the tools that the user selected. `takes` are the file types that the model accepts.
-    pub fn new(app: &'a App, run: &'a Run, recorder: &'a Recorder, selection: &'a Selection, takes: Takes) -> Self {
-        let sight = Sight::new(takes);
+    pub fn new(
+        app: &'a App,
+        run: &'a Run,
+        recorder: &'a Recorder,
+        selection: &'a Selection,
+        takes: InputModalities,
+    ) -> Self {
+        let sight = AttachmentLoader::new(takes);
         Self { app, run, recorder, selection, sight, toolset: OnceCell::new(), offer: OnceCell::new() }
     }
 
@@ -345,10 +350,10 @@ impl<'a> Caller<'a> {
         Ended::unmade(CallEnd::Failed { reason: reason.to_owned(), outcome: Outcome::Denied })
     }
 
-    /// Stores the parts of a result that are too large as files, with a [`Keeper`], and emits a notice if that was
+    /// Stores the parts of a result that are too large as files, with a [`FileSaver`], and emits a notice if that was
     /// not possible.
     async fn keep(&self, output: ToolResult) -> ToolResult {
-        let (result, notice) = Keeper::of(self.app, self.run).keep_result(output, &self.sight).await;
+        let (result, notice) = self.run.file_saver(&self.app.files).offload_result(output, &self.sight).await;
         if let Some(text) = notice {
             self.recorder.emit(&RunEvent::DataNotice { data: NoticeData { text } });
         }

@@ -7,7 +7,7 @@ use store::model_settings::ModelDefaults;
 
 use super::BeginError;
 use crate::app::App;
-use crate::models::{ModelId, allowance};
+use crate::models::ModelId;
 
 /// Returns the model of a chat and its settings: the model that the user chose for the chat, or else the default
 /// model.
@@ -31,7 +31,7 @@ pub async fn model_of(
             ModelError::Unavailable(reason)
         })?,
     };
-    allowance::check(app, owner, &model).await.map_err(ModelError::from)?;
+    app.models.quota.check(owner, &model).await.map_err(ModelError::from)?;
     Ok((model, own.settings.over(defaults.settings)))
 }
 

@@ -76,7 +76,7 @@ impl Runs {
             pin: Some(pin_of(approval.definition.clone())),
             instructions: Some(pin_of(approval.instructions.clone())),
         });
-        let (home, now) = (app.home(owner, chat), app.clock.now());
+        let (home, now) = (app.temporary.store_for(owner, chat), app.clock.now());
         // A permission outlives a temporary chat, so it is stored in the database and not with the approval.
         let with = rule.as_ref().filter(|_| home.is_lasting());
         let first = home.decide_approval(owner, id, &decided, with, now).await?;
@@ -107,7 +107,7 @@ impl Runs {
             (&other.url, &other.definition, &other.instructions)
                 == (&approval.url, &approval.definition, &approval.instructions)
         };
-        for home in app.temporary.homes(owner).iter().chain([&app.store]) {
+        for home in app.temporary.stores(owner).iter().chain([&app.store]) {
             let open = home.list_open_approvals(owner, approval.server, &approval.tool).await;
             let open = open.inspect_err(|error| tracing::error!(%error, "open questions could not be read"));
             for other in open.unwrap_or_default().iter().filter(is_alike) {
@@ -135,7 +135,7 @@ impl Runs {
 
     /// Loads an approval of the user's chat.
     async fn question(&self, app: &App, owner: UserId, chat: ChatId, id: ApprovalId) -> Result<Approval, DecideError> {
-        app.home(owner, chat).get_approval(owner, chat, id).await?.ok_or(DecideError::NotFound)
+        app.temporary.store_for(owner, chat).get_approval(owner, chat, id).await?.ok_or(DecideError::NotFound)
     }
 }
 

@@ -23,9 +23,7 @@ use super::reply::{Broken, Reader};
 use super::resuming::Asking;
 use super::{Run, choice, finish, history};
 use crate::app::App;
-use crate::files::results::Keeper;
-use crate::files::sight::{Seen, Sight, Takes};
-use crate::models::meter;
+use crate::files::model_attachments::{AttachmentLoader, InputModalities, ModelInput};
 use crate::models::{ModelId, advise};
 use crate::tools::Selection;
 use platform::UserEvent;
@@ -96,7 +94,7 @@ pub enum Break {
 /// streaming turn stays small.
 pub async fn drive(app: App, run: Arc<Run>, turn: Turn) {
     // However the turn ends, even by a panic, the usage so far is recorded.
-    let _settling = run.bill.settling(&app);
+    let _flush = run.usage.flush_on_drop();
     let recorder = Recorder::new(&app, Arc::clone(&run));
     if turn.resumed.is_none() {
         begin(&run, &turn, &recorder);
@@ -187,7 +185,7 @@ fn begin(run: &Run, turn: &Turn, recorder: &Recorder) {
 
 /// Runs the agent loop, at most [`ROUNDS`] steps.
 async fn answer(app: &App, run: &Run, turn: &Turn, recorder: &Recorder) -> Result<Done, Break> {
-    let takes = Box::pin(Takes::of(app, run.owner, &turn.model)).await;
+    let takes = Box::pin(InputModalities::of_model(&app.models, run.owner, &turn.model)).await;
     let caller = Caller::new(app, run, recorder, &turn.selection, takes);
     let begun = match &turn.resumed {
         // The interrupted step is finished first: its tool calls get their results before the model is called again.
@@ -241,10 +239,10 @@ async fn answer(app: &App, run: &Run, turn: &Turn, recorder: &Recorder) -> Resul
         let mut tries = 0;
         let failed = |error: &ModelError| Break::Failed(advise(error, &turn.model.provider));
         let reply = loop {
-            let stream = meter::ask(app, &run.bill, &turn.model, request.clone(), run.stop.child_token());
+            let stream = app.models.stream_recorded(&run.usage, &turn.model, request.clone(), run.stop.child_token());
             // A request that is too long is shortened and repeated, but only while nothing of the answer has been
             // sent to subscribers.
-            let error = match Reader::new(Keeper::of(app, run), recorder, round, &names).read(stream).await {
+            let error = match Reader::new(run.file_saver(&app.files), recorder, round, &names).read(stream).await {
                 Ok(reply) => break reply,
                 Err(Broken { error: error @ ModelError::TooLong(_), has_begun: false }) if tries < TRIES => error,
                 Err(Broken { error, .. }) => return Err(failed(&error)),
@@ -259,7 +257,7 @@ async fn answer(app: &App, run: &Run, turn: &Turn, recorder: &Recorder) -> Resul
             return Ok(Done { reason: reply.finish.unwrap_or(FinishReason::Truncated), usage });
         }
         // The usage so far is recorded now: the tool calls may take long, and the turn may not reach its end.
-        run.bill.settle(app);
+        run.usage.flush();
         run.questions.begin(reply.calls.len());
         let results = Box::pin(join_all(reply.calls.iter().map(|call| caller.make(call)))).await;
         recorder.emit(&RunEvent::FinishStep);
@@ -277,11 +275,11 @@ async fn answer(app: &App, run: &Run, turn: &Turn, recorder: &Recorder) -> Resul
 }
 
 /// Emits a notice that names the files of the user's last message that the model does not receive according to
-/// [`Sight`], if there are any.
-fn tell_unseen(stored: &[StoredMessage], sight: &Sight, model: &ModelId, recorder: &Recorder) {
+/// [`AttachmentLoader`], if there are any.
+fn tell_unseen(stored: &[StoredMessage], sight: &AttachmentLoader, model: &ModelId, recorder: &Recorder) {
     let Some(last) = stored.iter().rfind(|message| message.role == Role::User) else { return };
-    let is_unseen = |file: &&FileRef| !file.is_text() && !matches!(sight.see(file), Seen::File(_));
-    let is_blind = files_of(&last.parts).any(|file| !file.is_text() && !sight.takes().takes(&file.media_type));
+    let is_unseen = |file: &&FileRef| !file.is_text() && !matches!(sight.to_model_input(file), ModelInput::File(_));
+    let is_blind = files_of(&last.parts).any(|file| !file.is_text() && !sight.modalities().accepts(&file.media_type));
     let unseen: Vec<&str> = files_of(&last.parts).filter(is_unseen).map(FileRef::title).collect();
     if unseen.is_empty() {
         return;

@@ -47,10 +47,10 @@ pub async fn finish(app: &App, run: &Arc<Run>, turn: &Turn, recorder: &Recorder,
     let end = End { status, error: error.clone(), parts: recorder.take_parts() };
     if !run.home.is_lasting() {
         // A temporary chat's answer is in memory, so its usage is recorded in the database separately.
-        run.bill.settle(app);
+        run.usage.flush();
     }
-    let (pieces, ()) = tokio::join!(last_pieces(app, run), run.bill.settled());
-    let (model, costs) = (turn.model.to_string(), run.bill.owed());
+    let (pieces, ()) = tokio::join!(last_pieces(app, run), run.usage.flushed());
+    let (model, costs) = (turn.model.to_string(), run.usage.unrecorded());
     let answer = Answer { id: run.answer, parts: end.parts.clone(), status, error, model, costs };
     if !write(app, run, &answer, &last, pieces).await {
         // This node lost the turn, or shuts down before the answer could be stored: recovery ends the turn.
@@ -77,7 +77,7 @@ pub async fn finish(app: &App, run: &Arc<Run>, turn: &Turn, recorder: &Recorder,
 /// Events of a turn that were not written when it ended.
 type LastPieces = Option<Chunk>;
 
-/// Takes from the [journal](super::Journal) the events to store before the end of the log, for subscribers on other
+/// InputModalities from the [journal](super::Journal) the events to store before the end of the log, for subscribers on other
 /// nodes.
 ///
 /// Returns `None` if there are no other nodes, or if the events are incomplete. Without the end of the log, those
@@ -106,7 +106,7 @@ async fn write(app: &App, run: &Run, answer: &Answer, last: &RunEvent, pieces: O
         match finished {
             Ok(written) => {
                 if written {
-                    run.bill.paid(&answer.costs);
+                    run.usage.mark_recorded(&answer.costs);
                 }
                 // A commit that was reported as failed may have succeeded, and a deleted chat has no place for the
                 // answer: in neither case was the turn lost to another node.

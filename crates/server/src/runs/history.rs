@@ -7,7 +7,7 @@ use domain::tool::{ToolCall, ToolResult};
 use serde_json::Value;
 use store::chats::StoredMessage;
 
-use crate::files::sight::{self, Seen, Sight};
+use crate::files::model_attachments::{self, AttachmentLoader, ModelInput};
 
 /// Maximum number of messages that are read from the database.
 pub const MESSAGES: i64 = 200;
@@ -25,9 +25,9 @@ const ATTACHMENT_BYTES: usize = 100_000;
 pub fn conversation(
     messages: &[StoredMessage],
     name_of: impl Fn(&ToolCall) -> String,
-    sight: &Sight,
+    sight: &AttachmentLoader,
 ) -> Vec<ModelMessage> {
-    let blind = Sight::new(sight.takes());
+    let blind = AttachmentLoader::new(sight.modalities());
     let mut turns: Vec<Vec<ModelMessage>> = Vec::new();
     let mut bytes = 0;
     for message in messages.iter().rev() {
@@ -50,11 +50,15 @@ pub fn conversation(
 
 /// Returns the size of messages in bytes, with the weight of their files.
 fn weight(turn: &[ModelMessage]) -> usize {
-    turn.iter().map(|message| message.bytes() + sight::weight(message.files())).sum()
+    turn.iter().map(|message| message.bytes() + model_attachments::weight_bytes(message.files())).sum()
 }
 
 /// Converts one stored message.
-fn read(message: &StoredMessage, name_of: &impl Fn(&ToolCall) -> String, sight: &Sight) -> Vec<ModelMessage> {
+fn read(
+    message: &StoredMessage,
+    name_of: &impl Fn(&ToolCall) -> String,
+    sight: &AttachmentLoader,
+) -> Vec<ModelMessage> {
     match message.role {
         Role::User => vec![question(message, sight)],
         // An answer that a client inserted has text and no parts.
@@ -66,16 +70,16 @@ fn read(message: &StoredMessage, name_of: &impl Fn(&ToolCall) -> String, sight: 
 }
 
 /// Converts a user's message: attachments first, then the text, then context from MCP apps.
-fn question(message: &StoredMessage, sight: &Sight) -> ModelMessage {
+fn question(message: &StoredMessage, sight: &AttachmentLoader) -> ModelMessage {
     let (mut words, mut files) = (Vec::new(), Vec::new());
     for part in &message.parts {
         match part {
             Part::Attachment { attachment } => {
                 words.push(attachment.to_model_text(|text| bounded(text, ATTACHMENT_BYTES)));
             }
-            Part::File(file) => match sight.see(file) {
-                Seen::File(file) => files.push(file),
-                Seen::Words(said) => words.push(said),
+            Part::File(file) => match sight.to_model_input(file) {
+                ModelInput::File(file) => files.push(file),
+                ModelInput::Text(said) => words.push(said),
             },
             _ => {}
         }
@@ -90,7 +94,7 @@ fn question(message: &StoredMessage, sight: &Sight) -> ModelMessage {
 
 /// Converts the parts of an answer: text, reasoning, tool calls and their results, in the order that provider APIs
 /// require.
-pub fn answer(parts: &[Part], name_of: &impl Fn(&ToolCall) -> String, sight: &Sight) -> Vec<ModelMessage> {
+pub fn answer(parts: &[Part], name_of: &impl Fn(&ToolCall) -> String, sight: &AttachmentLoader) -> Vec<ModelMessage> {
     let mut messages = Vec::new();
     let mut breath = Breath::default();
     for part in parts {
@@ -102,9 +106,9 @@ pub fn answer(parts: &[Part], name_of: &impl Fn(&ToolCall) -> String, sight: &Si
         match part {
             Part::Text { text } => breath.text.push_str(text),
             Part::ToolCall { call } => breath.calls.push(call.as_ref()),
-            Part::File(file) => match sight.see(file) {
-                Seen::File(file) => breath.files.push(file),
-                Seen::Words(said) => breath.text.push_str(&said),
+            Part::File(file) => match sight.to_model_input(file) {
+                ModelInput::File(file) => breath.files.push(file),
+                ModelInput::Text(said) => breath.text.push_str(&said),
             },
             Part::Reasoning { text, seal: Some(seal) } => {
                 breath.thoughts.push(Thought { calls_before: 0, text: text.clone(), seal: seal.clone() });
@@ -131,7 +135,12 @@ struct Breath<'a> {
 
 impl Breath<'_> {
     /// Appends the step as one assistant message with the results of its tool calls, and clears it.
-    fn close(&mut self, messages: &mut Vec<ModelMessage>, name_of: &impl Fn(&ToolCall) -> String, sight: &Sight) {
+    fn close(
+        &mut self,
+        messages: &mut Vec<ModelMessage>,
+        name_of: &impl Fn(&ToolCall) -> String,
+        sight: &AttachmentLoader,
+    ) {
         let Self { thoughts, text, calls, files } = std::mem::take(self);
         // Providers reject a reasoning block without text or tool call after it, as an incomplete answer may have.
         if text.is_empty() && calls.is_empty() && files.is_empty() {
@@ -149,7 +158,7 @@ impl Breath<'_> {
 
 /// Returns the result of a tool call as a [message](ModelMessage::ToolResult) for the model. `name` is the name under
 /// which the model knows the tool.
-pub fn tool_result(call: &ToolCall, name: String, sight: &Sight) -> ModelMessage {
+pub fn tool_result(call: &ToolCall, name: String, sight: &AttachmentLoader) -> ModelMessage {
     let (text, is_error) = match (&call.result, &call.error) {
         (Some(result), _) => (result_text(result), result.is_error),
         (None, Some(error)) => (bounded(error.clone(), RESULT_BYTES), true),
@@ -191,7 +200,7 @@ fn arguments_text(arguments: &Value) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::files::sight::Takes;
+    use crate::files::model_attachments::InputModalities;
     use domain::file::FileRef;
     use domain::model::Seal;
     use domain::tool::Outcome;
@@ -220,8 +229,8 @@ mod tests {
     }
 
     /// Returns the files of a model that accepts images.
-    fn keen() -> Sight {
-        Sight::new(Takes { pictures: true, documents: true })
+    fn keen() -> AttachmentLoader {
+        AttachmentLoader::new(InputModalities { pictures: true, documents: true })
     }
 
     fn text(text: &str) -> Part {

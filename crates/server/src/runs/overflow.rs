@@ -3,7 +3,7 @@
 use domain::model::ModelMessage;
 use domain::text::cut_to;
 
-use crate::files::sight;
+use crate::files::model_attachments;
 
 /// Text in place of an omitted tool result.
 const LEFT_OUT: &str = "[left out: the conversation is too long]";
@@ -25,7 +25,7 @@ pub fn shorten(messages: &mut Vec<ModelMessage>) -> Option<String> {
     let mut files = 0;
     for message in &mut messages[..now] {
         if left > goal {
-            left -= sight::weight(message.files());
+            left -= model_attachments::weight_bytes(message.files());
             files += leave_out_files(message);
         }
     }
@@ -79,7 +79,7 @@ pub fn shorten(messages: &mut Vec<ModelMessage>) -> Option<String> {
 
 /// Returns the size of a message in bytes, with the weight of its files.
 fn weight(message: &ModelMessage) -> usize {
-    message.bytes() + sight::weight(message.files())
+    message.bytes() + model_attachments::weight_bytes(message.files())
 }
 
 /// Replaces the files of a message with a note. Returns their number.

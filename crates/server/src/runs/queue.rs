@@ -47,7 +47,8 @@ impl Runs {
         message: QueuedMessage,
     ) -> Result<(), QueueError> {
         let most = self.limits.queued_per_user;
-        let inserted = app.home(owner, chat).insert_queued(owner, chat, &message, most, app.clock.now()).await;
+        let inserted =
+            app.temporary.store_for(owner, chat).insert_queued(owner, chat, &message, most, app.clock.now()).await;
         inserted.map_err(|error| match error {
             store::Error::NotFound => QueueError::NoChat,
             store::Error::Conflict(_) => QueueError::Full,
@@ -66,7 +67,7 @@ impl Runs {
     /// Sends a queued message before all others, and stops the turn in progress for it. Returns whether the message
     /// was still in the queue.
     pub async fn send_now(&self, app: &App, owner: UserId, chat: ChatId, id: QueuedId) -> Result<bool, store::Error> {
-        if !app.home(owner, chat).put_queued_first(owner, chat, id).await? {
+        if !app.temporary.store_for(owner, chat).put_queued_first(owner, chat, id).await? {
             return Ok(false);
         }
         app.events.publish(owner, &UserEvent::Queue { session_id: chat });
@@ -87,7 +88,7 @@ impl Runs {
     /// Begins the turn of the first queued message, if it fulfils a condition.
     async fn send_first_if(&self, app: &App, owner: UserId, chat: ChatId, is_due: impl Fn(&QueuedMessage) -> bool) {
         loop {
-            let next = match app.home(owner, chat).list_queued(owner, chat).await {
+            let next = match app.temporary.store_for(owner, chat).list_queued(owner, chat).await {
                 Ok(waiting) => waiting.into_iter().next(),
                 Err(error) => {
                     tracing::error!(%error, "what waits in a chat could not be read");

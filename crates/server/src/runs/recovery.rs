@@ -26,7 +26,6 @@ use super::transcript::Transcript;
 use super::{Run, RunLog, resuming};
 use crate::app::App;
 use crate::models::ModelId;
-use crate::models::meter::Bill;
 use crate::tools::Selection;
 
 /// Error of an answer that was cut off by the end of a process.
@@ -163,7 +162,7 @@ pub fn resume(app: &App, suspended: Suspended) {
         said: Mutex::new(transcript),
         questions: Questions::default(),
         calls: LiveCalls::default(),
-        bill: Bill::of_answer(row.owner, OfAnswer { chat: row.chat, message: row.answer }),
+        usage: app.models.usage.track_answer(row.owner, OfAnswer { chat: row.chat, message: row.answer }),
         stop: CancellationToken::new(),
         gives_way: AtomicBool::new(false),
         lost: CancellationToken::new(),

@@ -10,8 +10,8 @@ use tokio::time::{Instant, sleep_until};
 
 use super::event::{NoticeData, ProviderMetadata, RunEvent, ToolMetadata};
 use super::recorder::Recorder;
-use crate::files::kind::Kind;
-use crate::files::results::Keeper;
+use crate::files::file_type::FileType;
+use crate::files::result_offload::FileSaver;
 
 /// Time after an emitted delta in which further text is collected, so that subscribers, the database and the network
 /// handle one larger delta instead of several. The first text of a part is emitted at once.
@@ -70,7 +70,7 @@ struct Open {
 
 /// Reader of one model stream.
 pub struct Reader<'a> {
-    keeper: Keeper<'a>,
+    keeper: FileSaver<'a>,
     recorder: &'a Recorder,
     /// Number of the step within the turn.
     round: usize,
@@ -90,7 +90,7 @@ impl<'a> Reader<'a> {
     /// Creates a reader for step number `round` of a turn. `server_of` maps the name that the model uses to the
     /// tool's own name and its connection's.
     pub fn new(
-        keeper: Keeper<'a>,
+        keeper: FileSaver<'a>,
         recorder: &'a Recorder,
         round: usize,
         server_of: &'a (dyn Fn(&str) -> (String, String) + Sync),
@@ -179,13 +179,13 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Stores and publishes a generated image. Its type is [detected](Kind::of) from its bytes; the provider's claim
+    /// Stores and publishes a generated image. Its type is [detected](FileType::of) from its bytes; the provider's claim
     /// is ignored.
     async fn picture(&mut self, bytes: Arc<[u8]>) {
         self.send_all();
-        let kind = Kind::of(&bytes).filter(|kind| kind.is_picture()).map(|kind| kind.media_type(None));
+        let kind = FileType::of(&bytes).filter(|kind| kind.is_picture()).map(|kind| kind.media_type(None));
         let notice = match kind {
-            Some(kind) => match self.keeper.keep(kind, None, &bytes).await {
+            Some(kind) => match self.keeper.store_file(kind, None, &bytes).await {
                 Ok(Some(file)) => {
                     self.recorder.emit(&RunEvent::File(file));
                     self.reply.files.push(ModelFile { name: None, media_type: kind.to_owned(), bytes });

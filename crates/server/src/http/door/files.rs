@@ -9,8 +9,8 @@ use url::Url;
 
 use super::refusal::Refusal;
 use crate::app::App;
-use crate::files::kind::Kind;
-use crate::files::sight::Takes;
+use crate::files::file_type::FileType;
+use crate::files::model_attachments::InputModalities;
 
 /// Maximum number of files in a request.
 const MOST: usize = 20;
@@ -50,13 +50,13 @@ impl AllGiven {
     ///
     /// # Errors
     ///
-    /// A file that cannot be read, is too large, or has a type that the model does not support ([`Takes`]).
+    /// A file that cannot be read, is too large, or has a type that the model does not support ([`InputModalities`]).
     pub async fn into_messages(
         self,
         app: &App,
         messages: &mut [ModelMessage],
         field: &'static str,
-        takes: Takes,
+        modalities: InputModalities,
     ) -> Result<(), Refusal> {
         if self.0.is_empty() {
             return Ok(());
@@ -73,7 +73,7 @@ impl AllGiven {
             };
             room = room.checked_sub(bytes.len()).ok_or_else(|| Refusal::bad(field, too_much()))?;
             // The declared type is not used, since clients often state a wrong one.
-            let kind = Kind::of(&bytes).ok_or_else(|| {
+            let kind = FileType::of(&bytes).ok_or_else(|| {
                 Refusal::bad(field, "a file is a PNG, JPEG, WebP or GIF picture, a PDF document or a text")
             })?;
             let Some(
@@ -84,11 +84,11 @@ impl AllGiven {
             else {
                 continue;
             };
-            if kind == Kind::Text {
+            if kind == FileType::Text {
                 // All models can read text, so a text file becomes part of the message.
                 let name = name.unwrap_or_else(|| "file".to_owned());
                 *text = format!("[{name}]\n{}\n\n{text}", String::from_utf8_lossy(&bytes));
-            } else if !takes.takes(kind.media_type(None)) {
+            } else if !modalities.accepts(kind.media_type(None)) {
                 return Err(Refusal::bad(
                     field,
                     format!("this model takes no files of the kind {}", kind.media_type(None)),

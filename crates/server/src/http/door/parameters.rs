@@ -54,7 +54,7 @@ struct NamedSchema {
 /// client's, not the provider's.
 pub fn read(temperature: Option<f64>, top_p: Option<f64>, effort: Option<Effort>) -> Result<Parameters, Refusal> {
     if temperature.is_some_and(|temperature| !settings::is_temperature(temperature)) {
-        return Err(Refusal::bad("temperature", format!("temperature is 0 to {}", settings::HOTTEST)));
+        return Err(Refusal::bad("temperature", format!("temperature is 0 to {}", settings::MAX_TEMPERATURE)));
     }
     if top_p.is_some_and(|share| !settings::is_share(share)) {
         return Err(Refusal::bad("top_p", "top_p is above 0 and at most 1"));

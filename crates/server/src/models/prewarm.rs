@@ -2,9 +2,9 @@
 
 use domain::model::Request;
 
-use super::{BUILT_IN, ModelId, Models};
+use super::{BUILT_IN, ModelId, ModelService};
 
-impl Models {
+impl ModelService {
     /// Returns the [built-in model](super::ModelView::built_in) if it is the default of users who have chosen
     /// nothing.
     pub fn built_in_by_default(&self) -> Option<ModelId> {

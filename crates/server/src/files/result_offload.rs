@@ -11,28 +11,26 @@ use serde_json::{Value, json};
 use store::Store;
 use store::files::NewFile;
 
-use super::kind::Kind;
-use super::sight::{Sight, base64_of};
-use super::{clean_name, room};
-use crate::app::App;
-use crate::runs::Run;
+use super::file_type::FileType;
+use super::model_attachments::{AttachmentLoader, base64_of};
+use super::{FileService, clean_name};
 
 /// Maximum size of base64 data that stays in a message, in bytes: a small image is cheaper inline than as a separate
 /// request.
-const SMALL: usize = 16 * 1024;
+const MAX_INLINE_BASE64_BYTES: usize = 16 * 1024;
 /// Maximum size of a result in a message, as JSON in bytes, and of the beginning of a longer one. It is more than a
 /// model receives of it.
-pub const HEAD: usize = 64 * 1024;
+pub const INLINE_BYTES: usize = 64 * 1024;
 /// Maximum size of a content block other than text in the beginning of a result, in bytes.
-const PIECE: usize = 2 * 1024;
+const MAX_INLINE_BLOCK_BYTES: usize = 2 * 1024;
 
 /// Storage of the files of one answer, referred to by a [`FileRef`].
 #[derive(Debug, Clone, Copy)]
-pub struct Keeper<'a> {
-    /// Application.
-    pub app: &'a App,
+pub struct FileSaver<'a> {
+    /// Quota and clock.
+    pub files: &'a FileService,
     /// Store of the chat.
-    pub home: &'a Store,
+    pub store: &'a Store,
     /// User who owns the chat.
     pub owner: UserId,
     /// Chat.
@@ -42,49 +40,49 @@ pub struct Keeper<'a> {
 }
 
 /// Notice for the user when the quota for files is used up.
-const NOT_KEPT: &str =
+const QUOTA_NOTICE: &str =
     "There was no room to keep all that a tool gave back. Delete chats that have files, and ask again.";
 
-impl<'a> Keeper<'a> {
-    /// Creates the storage for the answer of a turn.
-    pub fn of(app: &'a App, run: &'a Run) -> Self {
-        Self { app, home: &run.home, owner: run.owner, chat: run.chat, answer: run.answer }
-    }
-
+impl FileSaver<'_> {
     /// Stores bytes as a file of the answer. Returns `None` if the quota is used up.
     ///
     /// # Errors
     ///
     /// Fails if the database fails, which is logged.
-    pub async fn keep(
+    pub async fn store_file(
         &self,
         media_type: &str,
         name: Option<&str>,
         bytes: &[u8],
     ) -> Result<Option<FileRef>, store::Error> {
         let file = NewFile { id: FileId::fresh(), media_type, name, bytes };
-        let (most, now) = (room(self.app, self.home), self.app.clock.now());
+        let (quota, now) = (self.files.quota_bytes(self.store), self.files.clock.now());
         let place = (self.chat, self.answer);
-        let kept = self.home.insert_file_of_answer(self.owner, place, &file, most, now).await.inspect_err(|error| {
-            tracing::warn!(%error, "a file of an answer could not be kept");
-        })?;
+        let stored =
+            self.store.insert_file_of_answer(self.owner, place, &file, quota, now).await.inspect_err(|error| {
+                tracing::warn!(chat_id = %self.chat, %error, "failed to store a file of an answer");
+            })?;
         let (media_type, filename, size) = (media_type.to_owned(), name.map(str::to_owned), bytes.len() as u64);
-        Ok(kept.then_some(FileRef { media_type, filename, id: file.id, size }))
+        Ok(stored.then_some(FileRef { media_type, filename, id: file.id, size }))
     }
 
     /// Moves large content of a tool result to files. Images are added to `sight`, so that the model receives them.
     ///
     /// Returns a notice for the user if the quota is used up. If the database fails, the content stays in the result
     /// and is stored with the answer.
-    pub async fn keep_result(&self, mut result: ToolResult, sight: &Sight) -> (ToolResult, Option<String>) {
+    pub async fn offload_result(
+        &self,
+        mut result: ToolResult,
+        sight: &AttachmentLoader,
+    ) -> (ToolResult, Option<String>) {
         let mut is_cut = false;
         // Binary content first: without it, the result is often small enough to stay as it is.
         for piece in &mut result.content {
             let Some(bytes) = bytes_of(piece) else { continue };
             let media_type = media_type(&bytes, mime_of(piece).unwrap_or_default());
-            match self.keep(&media_type, name_of(piece).as_deref(), &bytes).await {
+            match self.store_file(&media_type, name_of(piece).as_deref(), &bytes).await {
                 Ok(Some(file)) => {
-                    if sight.takes().takes(&file.media_type) {
+                    if sight.modalities().accepts(&file.media_type) {
                         sight.add(file.id, bytes.into());
                     }
                     take_bytes(piece);
@@ -100,19 +98,19 @@ impl<'a> Keeper<'a> {
         }
         // Measured as JSON, because that is what is stored and sent.
         let json = serde_json::to_vec(&result).unwrap_or_default();
-        if json.len() > HEAD
-            && let Ok(whole) = self.keep("application/json", None, &json).await
+        if json.len() > INLINE_BYTES
+            && let Ok(whole) = self.store_file("application/json", None, &json).await
         {
             is_cut |= whole.is_none();
             result = ToolResult { whole: whole.map(Box::new), ..head_of(result) };
         }
-        (result, is_cut.then(|| NOT_KEPT.to_owned()))
+        (result, is_cut.then(|| QUOTA_NOTICE.to_owned()))
     }
 }
 
 /// Returns the decoded data of a content block if it is too large for a message.
 fn bytes_of(piece: &ToolContent) -> Option<Vec<u8>> {
-    let text = base64_of(piece).filter(|text| text.len() > SMALL)?;
+    let text = base64_of(piece).filter(|text| text.len() > MAX_INLINE_BASE64_BYTES)?;
     STANDARD.decode(text).ok()
 }
 
@@ -145,8 +143,8 @@ pub fn media_type(bytes: &[u8], said: &str) -> String {
         !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"+-._".contains(&byte))
     };
     let is_type = said.len() < 100 && said.split_once('/').is_some_and(|(one, two)| is_token(one) && is_token(two));
-    match Kind::of(bytes) {
-        Some(kind) if kind != Kind::Text => kind.media_type(None).to_owned(),
+    match FileType::of(bytes) {
+        Some(kind) if kind != FileType::Text => kind.media_type(None).to_owned(),
         // Unsupported images and other types keep the declared type and can only be downloaded.
         _ if is_type => said.to_ascii_lowercase(),
         _ => "application/octet-stream".to_owned(),
@@ -163,9 +161,9 @@ fn place_of_text(piece: &ToolContent) -> Option<&'static str> {
     piece.pointer(place)?.is_string().then_some(place)
 }
 
-/// Returns the beginning of a result, at most [`HEAD`] bytes.
+/// Returns the beginning of a result, at most [`INLINE_BYTES`] bytes.
 fn head_of(mut result: ToolResult) -> ToolResult {
-    let mut room = HEAD;
+    let mut room = INLINE_BYTES;
     let has_text = result.content.iter().any(|piece| place_of_text(piece).is_some());
     // Without any text, the structured content is the only thing to show the beginning of.
     if let Some(value) = result.structured_content.take().filter(|_| !has_text) {
@@ -184,7 +182,7 @@ fn head_of(mut result: ToolResult) -> ToolResult {
         } else {
             let length = piece.to_string().len();
             // Other content is useless when it is cut, so it is kept whole or left out.
-            if length > PIECE.min(room) {
+            if length > MAX_INLINE_BLOCK_BYTES.min(room) {
                 continue;
             }
             room -= length;
@@ -215,7 +213,7 @@ mod tests {
     fn the_beginning_of_a_result_is_as_long_as_it_may_be_and_has_what_is_small() {
         let link = json!({ "type": "resource_link", "uri": "a://b", "name": "b" });
         let text = |length: usize| json!({ "type": "text", "text": "x".repeat(length) });
-        let resource = json!({ "type": "resource", "resource": { "uri": "a://c", "text": "y".repeat(HEAD) } });
+        let resource = json!({ "type": "resource", "resource": { "uri": "a://c", "text": "y".repeat(INLINE_BYTES) } });
         let result = ToolResult {
             content: vec![text(10), link.clone(), resource, text(10)],
             structured_content: Some(json!({ "n": 1 })),
@@ -224,12 +222,13 @@ mod tests {
         };
         let head = head_of(result);
         assert_eq!((head.content.len(), &head.content[1]), (3, &link));
-        let left = HEAD - 10 - link.to_string().len();
+        let left = INLINE_BYTES - 10 - link.to_string().len();
         assert_eq!(head.content[2]["resource"]["text"].as_str().unwrap().len(), left);
         assert_eq!((head.structured_content, head.meta), (None, None));
 
-        let structured = ToolResult { structured_content: Some(json!(["z".repeat(HEAD)])), ..ToolResult::default() };
+        let structured =
+            ToolResult { structured_content: Some(json!(["z".repeat(INLINE_BYTES)])), ..ToolResult::default() };
         let head = head_of(structured);
-        assert!(head.to_model_text().starts_with("[\"zzz") && head.to_model_text().len() == HEAD);
+        assert!(head.to_model_text().starts_with("[\"zzz") && head.to_model_text().len() == INLINE_BYTES);
     }
 }

@@ -4,7 +4,7 @@ use domain::model::picture_type;
 
 /// Type of a file that users can attach, detected by [`of`](Self::of).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum FileType {
     /// An image that browsers display and models accept, with its media type.
     Picture(&'static str),
     /// A PDF document.
@@ -16,7 +16,7 @@ pub enum Kind {
 /// Media types of text that are preserved for downloads; all others become `text/plain`.
 const TEXTS: [&str; 3] = ["text/markdown", "text/csv", "application/json"];
 
-impl Kind {
+impl FileType {
     /// Detects the type from the first bytes, or for text from all of them. Returns `None` for unsupported types.
     pub fn of(bytes: &[u8]) -> Option<Self> {
         if let Some(picture) = picture_type(bytes) {
@@ -76,11 +76,14 @@ mod tests {
             (b"caf\xe9", None),
             (b"PK\x03\x04\0", None),
         ] {
-            let kind = Kind::of(bytes);
+            let kind = FileType::of(bytes);
             assert_eq!(kind.map(|kind| kind.media_type(Some("image/svg+xml"))), want);
         }
-        assert_eq!(Kind::Text.media_type(Some("Text/Markdown; charset=utf-8")), "text/markdown");
-        assert_eq!(Kind::Text.media_type(Some("text/html")), "text/plain");
-        assert_eq!((Kind::Picture("image/jpeg").ending(), Kind::Picture("image/webp").ending()), ("jpg", "webp"));
+        assert_eq!(FileType::Text.media_type(Some("Text/Markdown; charset=utf-8")), "text/markdown");
+        assert_eq!(FileType::Text.media_type(Some("text/html")), "text/plain");
+        assert_eq!(
+            (FileType::Picture("image/jpeg").ending(), FileType::Picture("image/webp").ending()),
+            ("jpg", "webp")
+        );
     }
 }

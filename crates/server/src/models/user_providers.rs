@@ -1,7 +1,7 @@
 //! Model providers that users add for themselves, with their encrypted keys. Their addresses are reached through the
 //! guarded HTTP client. Every lookup takes the user's id, so that no user is served by another one's provider.
 
-mod kind;
+mod provider_kind;
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -16,47 +16,47 @@ use store::Store;
 use store::model_providers::ModelProvider;
 use url::Url;
 
-use super::listing::Listing;
+use super::model_list_cache::ModelListCache;
 use platform::secret_sealing::{SealError, SecretSealer};
 
-pub use kind::Kind;
+pub use provider_kind::ProviderKind;
 
 /// Prefix of the names of users' own providers, so that they cannot be mistaken for configured ones.
 pub const PREFIX: &str = "my-";
 /// Maximum length of a slug without the prefix, in characters.
-const SLUG: usize = 40;
+const MAX_SLUG_CHARS: usize = 40;
 /// Maximum number of open providers. Each is an HTTP client with its connections and a list of models.
-const OPEN: usize = 2_000;
+const MAX_OPEN_PROVIDERS: usize = 2_000;
 
 /// Returns whether the name is that of a user's own provider.
-pub fn is_own(provider: &str) -> bool {
+pub fn is_user_provider(provider: &str) -> bool {
     provider.starts_with(PREFIX)
 }
 
 /// A user's own provider, ready to use.
 #[derive(Debug)]
-pub struct OwnProvider {
+pub struct UserProvider {
     /// Name that the user gave it.
     pub name: String,
     /// Provider with its list of models.
-    pub listing: Listing,
+    pub listing: ModelListCache,
     /// HTTP client that reaches its address and no other.
     pub client: Client,
     /// Last change of its row when it was opened.
     as_of: Timestamp,
 }
 
-/// [Own providers](OwnProvider) of all users.
+/// [Own providers](UserProvider) of all users.
 #[derive(Debug)]
-pub struct OwnProviders {
+pub struct UserProviders {
     store: Store,
     secrets: Arc<SecretSealer>,
     guard: GuardedHttp,
     /// Open providers. The row is read on each use: it checks the owner, and shows whether the provider has changed.
-    open: Mutex<HashMap<ModelProviderId, Arc<OwnProvider>>>,
+    open: Mutex<HashMap<ModelProviderId, Arc<UserProvider>>>,
 }
 
-impl OwnProviders {
+impl UserProviders {
     /// Creates the registry. `guard` is the HTTP client that enforces the network policy.
     pub fn new(store: Store, secrets: Arc<SecretSealer>, guard: GuardedHttp) -> Self {
         Self { store, secrets, guard, open: Mutex::default() }
@@ -95,7 +95,7 @@ impl OwnProviders {
 
     /// Returns whether the user has a provider of that name.
     pub async fn has(&self, owner: UserId, slug: &str) -> Result<bool, store::Error> {
-        Ok(is_own(slug) && self.store.find_model_provider(owner, slug).await?.is_some())
+        Ok(is_user_provider(slug) && self.store.find_model_provider(owner, slug).await?.is_some())
     }
 
     /// Returns the user's provider with a slug.
@@ -103,7 +103,7 @@ impl OwnProviders {
     /// # Errors
     ///
     /// [`ModelError::Unavailable`] if it does not exist, cannot be opened, or the database fails.
-    pub async fn find(&self, owner: UserId, slug: &str) -> Result<Arc<OwnProvider>, ModelError> {
+    pub async fn find(&self, owner: UserId, slug: &str) -> Result<Arc<UserProvider>, ModelError> {
         let row = self.store.find_model_provider(owner, slug).await.map_err(|error| unread(&error))?;
         let row = row.ok_or_else(|| {
             ModelError::Unavailable(format!("There is no provider {slug} among yours any more. Choose another model."))
@@ -113,14 +113,14 @@ impl OwnProviders {
 
     /// Returns the models of each of the user's providers, in the order in which they were added. The providers are
     /// asked in parallel.
-    pub async fn list(&self, owner: UserId) -> Result<Vec<Listed>, store::Error> {
+    pub async fn list(&self, owner: UserId) -> Result<Vec<ListedProvider>, store::Error> {
         let rows = self.store.list_model_providers(owner).await?;
         let asked = rows.into_iter().map(|row| async move {
             let (names, provider) = match self.open(owner, &row) {
                 Ok(provider) => (provider.names().await, Some(provider)),
                 Err(error) => (Err(error), None),
             };
-            Listed { slug: row.slug, name: row.name, names, provider }
+            ListedProvider { slug: row.slug, name: row.name, names, provider }
         });
         Ok(join_all(asked).await)
     }
@@ -138,7 +138,7 @@ impl OwnProviders {
     }
 
     /// Returns the open provider of a row, and opens it first if it is new or has changed.
-    fn open(&self, owner: UserId, row: &ModelProvider) -> Result<Arc<OwnProvider>, ModelError> {
+    fn open(&self, owner: UserId, row: &ModelProvider) -> Result<Arc<UserProvider>, ModelError> {
         // The lock is not held while a provider is opened; two requests at once may both open it, which is harmless.
         let known = self.open.lock().unwrap_or_else(PoisonError::into_inner).get(&row.id).cloned();
         if let Some(known) = known.filter(|known| known.as_of == row.changed_at) {
@@ -146,20 +146,20 @@ impl OwnProviders {
         }
         let of = |reason: &str| ModelError::Unavailable(format!("The server of your provider {} {reason}.", row.name));
         let base_url: Url = row.base_url.parse().map_err(|_| of("has an address that cannot be read"))?;
-        let kind = Kind::from_word(&row.kind).ok_or_else(|| of("speaks what this version does not know"))?;
+        let kind = ProviderKind::from_word(&row.kind).ok_or_else(|| of("speaks what this version does not know"))?;
         self.check(&base_url, row.secret.is_some()).map_err(|reason| of(&reason))?;
         let client = self.guard.client_for(&base_url).map_err(|error| of(&error.to_string()))?;
         let key = row.secret.as_deref().map(|sealed| self.key(owner, row, sealed)).transpose()?;
         let provider = Provider { name: row.slug.clone(), api: kind.api(&base_url), base_url, key };
-        let opened = Arc::new(OwnProvider {
+        let opened = Arc::new(UserProvider {
             name: row.name.clone(),
-            listing: Listing::new(provider),
+            listing: ModelListCache::new(provider),
             client: Client::with_http_client(client),
             as_of: row.changed_at,
         });
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
         // All are closed at once, which is simpler than finding the least used; open ones are only a cache.
-        if open.len() >= OPEN {
+        if open.len() >= MAX_OPEN_PROVIDERS {
             open.clear();
         }
         open.insert(row.id, Arc::clone(&opened));
@@ -176,16 +176,16 @@ impl OwnProviders {
     }
 }
 
-impl OwnProvider {
+impl UserProvider {
     /// Returns the names of its models, in the provider's order.
     pub async fn names(&self) -> Result<Vec<String>, ModelError> {
         self.listing.names(&self.client).await
     }
 }
 
-/// List of models of a user's provider, returned by [`OwnProviders::list`].
+/// List of models of a user's provider, returned by [`UserProviders::list`].
 #[derive(Debug)]
-pub struct Listed {
+pub struct ListedProvider {
     /// Slug: the provider part of its models' names.
     pub slug: String,
     /// Name that the user gave it.
@@ -193,13 +193,13 @@ pub struct Listed {
     /// Names of its models, or the reason for which they are unknown.
     pub names: Result<Vec<String>, ModelError>,
     /// Open provider; `None` if it cannot be opened.
-    pub provider: Option<Arc<OwnProvider>>,
+    pub provider: Option<Arc<UserProvider>>,
 }
 
 /// Returns the slug of a new provider: [`PREFIX`] and its name in lowercase, made unique among `taken`.
 pub fn slug_of(name: &str, taken: &[&str]) -> String {
     let mut slug = PREFIX.to_owned();
-    for letter in name.chars().flat_map(char::to_lowercase).take(SLUG) {
+    for letter in name.chars().flat_map(char::to_lowercase).take(MAX_SLUG_CHARS) {
         if letter.is_ascii_alphanumeric() {
             slug.push(letter);
         } else if !slug.ends_with('-') {
@@ -221,7 +221,7 @@ fn place(owner: UserId, id: ModelProviderId) -> String {
 
 /// Logs a database error and returns what the user sees.
 fn unread(error: &store::Error) -> ModelError {
-    tracing::error!(%error, "a person's model providers could not be read");
+    tracing::error!(%error, "failed to read a user's model providers");
     ModelError::Unavailable("Your model providers could not be read from the database. Try again in a moment.".into())
 }
 
@@ -239,7 +239,7 @@ mod tests {
         ] {
             let slug = slug_of(name, taken);
             assert_eq!(slug, want);
-            assert!(is_own(&slug));
+            assert!(is_user_provider(&slug));
         }
         assert!(slug_of(&"x".repeat(300), &[]).len() < 50);
     }

@@ -15,75 +15,74 @@ use domain::{FileId, UserId};
 use serde_json::Value;
 use store::Store;
 
-use super::kind::Kind;
-use crate::app::App;
-use crate::models::ModelId;
+use super::file_type::FileType;
+use crate::models::{ModelId, ModelService};
 
 /// Maximum size of the images and documents of one request, in bytes. Providers accept 20 MB and more in total
 /// (Gemini the least), and base64 encodes three bytes as four.
-const SENT: u64 = 14 * 1024 * 1024;
+const MAX_REQUEST_BYTES: u64 = 14 * 1024 * 1024;
 /// Maximum number of images and documents of one request.
-const MOST: usize = 20;
+const MAX_FILES: usize = 20;
 /// Maximum size of one text file in a request, in bytes.
-const TEXT: usize = 100_000;
+const MAX_TEXT_BYTES: usize = 100_000;
 
 /// Weight of an image, in bytes of text at four per token. Anthropic scales images down to about 1.15 megapixels and
 /// counts a token for 750 pixels, at most about 1,600; OpenAI and Gemini mostly count less.
-const PICTURE: usize = 1_600 * 4;
+const IMAGE_WEIGHT_BYTES: usize = 1_600 * 4;
 /// Weight of a page of a document: 1,500 to 3,000 tokens according to Anthropic. A page is assumed to have
 /// [`PAGE_BYTES`] bytes.
-const PAGE: usize = 3_000 * 4;
+const PAGE_WEIGHT_BYTES: usize = 3_000 * 4;
 const PAGE_BYTES: usize = 100_000;
 
 /// File types that a model accepts. An unknown model is assumed to accept all.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Takes {
+pub struct InputModalities {
     /// Whether it accepts images.
     pub pictures: bool,
     /// Whether it accepts PDF documents.
     pub documents: bool,
 }
 
-impl Takes {
+impl InputModalities {
     /// Returns whether the model accepts a file of this media type.
-    pub fn takes(self, media_type: &str) -> bool {
+    pub fn accepts(self, media_type: &str) -> bool {
         if media_type == "application/pdf" { self.documents } else { self.pictures }
     }
 
     /// Returns the file types that a model accepts according to the catalogue.
-    pub async fn of(app: &App, owner: UserId, model: &ModelId) -> Self {
-        let facts = app.models.facts(owner, model).await.unwrap_or_default();
+    pub async fn of_model(models: &ModelService, owner: UserId, model: &ModelId) -> Self {
+        let facts = models.facts(owner, model).await.unwrap_or_default();
         let pictures = facts.images != Some(false);
         Self { pictures, documents: facts.pdf.unwrap_or(pictures) }
     }
 }
 
-/// Form in which a model receives a file, returned by [`Sight::see`].
+/// Form in which a model receives a file, returned by [`AttachmentLoader::see`].
 #[derive(Debug, Clone, PartialEq)]
-pub enum Seen {
+pub enum ModelInput {
     /// The file itself.
     File(ModelFile),
     /// Text in place of the file.
-    Words(String),
+    Text(String),
 }
 
-/// Loaded files of one conversation, as far as the model [takes](Takes) them.
+/// Loaded files of one conversation, as far as the model [accepts](InputModalities) them.
 #[derive(Debug)]
-pub struct Sight {
-    takes: Takes,
+pub struct AttachmentLoader {
+    modalities: InputModalities,
     /// Content of the loaded files.
     loaded: Mutex<HashMap<FileId, Arc<[u8]>>>,
 }
 
-impl Sight {
-    /// Creates an empty set for a model that accepts `takes`.
-    pub fn new(takes: Takes) -> Self {
-        Self { takes, loaded: Mutex::default() }
+impl AttachmentLoader {
+    /// Creates an empty set for a model that accepts `modalities`.
+    pub fn new(modalities: InputModalities) -> Self {
+        Self { modalities, loaded: Mutex::default() }
     }
 
     /// Returns the file types that the model accepts.
-    pub fn takes(&self) -> Takes {
-        self.takes
+    pub fn modalities(&self) -> InputModalities {
+        self.modalities
     }
 
     /// Loads the files that the parts refer to and the model accepts, newest first, until the limits of a request are
@@ -106,10 +105,10 @@ impl Sight {
             }
             if !file.is_text() {
                 // Texts are not counted: they become part of the message, which has its own limit.
-                if !self.takes.takes(&file.media_type)
+                if !self.modalities.accepts(&file.media_type)
                     || !is_for_models(&file)
-                    || count == MOST
-                    || bytes + file.size > SENT
+                    || count == MAX_FILES
+                    || bytes + file.size > MAX_REQUEST_BYTES
                 {
                     continue;
                 }
@@ -119,7 +118,7 @@ impl Sight {
             if let Some(mut found) = home.get_file_bytes(owner, file.id).await? {
                 if file.is_text() {
                     // A character that is cut in two is removed when the text is used.
-                    found.truncate(TEXT);
+                    found.truncate(MAX_TEXT_BYTES);
                 }
                 self.add(file.id, found.into());
             }
@@ -133,18 +132,18 @@ impl Sight {
     }
 
     /// Returns the form in which the model receives a file that the user attached or the model generated.
-    pub fn see(&self, file: &FileRef) -> Seen {
+    pub fn to_model_input(&self, file: &FileRef) -> ModelInput {
         let title = Value::from(file.title());
         let (kind, loaded) = (&file.media_type, self.loaded().get(&file.id).cloned());
-        let note = |why: &str| Seen::Words(format!("[the file {title} ({kind}): {why}]"));
+        let note = |why: &str| ModelInput::Text(format!("[the file {title} ({kind}): {why}]"));
         match loaded {
-            Some(bytes) if file.is_text() => Seen::Words(fenced(file, &bytes)),
+            Some(bytes) if file.is_text() => ModelInput::Text(fenced(file, &bytes)),
             Some(bytes) => {
                 let name = file.filename.clone();
-                Seen::File(ModelFile { name, media_type: file.media_type.clone(), bytes })
+                ModelInput::File(ModelFile { name, media_type: file.media_type.clone(), bytes })
             }
             None if !is_for_models(file) => note("its bytes cannot be shown to you"),
-            None if !self.takes.pictures && !file.is_text() => {
+            None if !self.modalities.pictures && !file.is_text() => {
                 note("this model takes no files of this kind, so that you cannot see it; say so if it matters")
             }
             None => note("left out, because the conversation has too many, or because it is gone"),
@@ -154,21 +153,25 @@ impl Sight {
     /// Returns the images and documents of a tool result that the model receives with its text.
     pub fn of_result(&self, result: &ToolResult) -> Vec<ModelFile> {
         let pieces = result.content.iter().filter(|piece| is_for_model(piece));
-        pieces.filter_map(|piece| self.of_piece(piece)).take(MOST).collect()
+        pieces.filter_map(|piece| self.of_piece(piece)).take(MAX_FILES).collect()
     }
 
     /// Returns the image or document of a content block, if the model accepts it.
     fn of_piece(&self, piece: &ToolContent) -> Option<ModelFile> {
         if let Some(file) = file_of_piece(piece) {
-            return match self.see(&file) {
-                Seen::File(file) => Some(file),
-                Seen::Words(_) => None,
+            return match self.to_model_input(&file) {
+                ModelInput::File(file) => Some(file),
+                ModelInput::Text(_) => None,
             };
         }
-        // Small content stays inline; see `files::results`.
+        // Small content stays inline; see `files::result_offload`.
         let bytes = STANDARD.decode(base64_of(piece)?).ok()?;
-        let kind = Kind::of(&bytes).filter(|kind| *kind != Kind::Text)?.media_type(None);
-        self.takes.takes(kind).then(|| ModelFile { name: None, media_type: kind.to_owned(), bytes: bytes.into() })
+        let kind = FileType::of(&bytes).filter(|kind| *kind != FileType::Text)?.media_type(None);
+        self.modalities.accepts(kind).then(|| ModelFile {
+            name: None,
+            media_type: kind.to_owned(),
+            bytes: bytes.into(),
+        })
     }
 
     fn loaded(&self) -> MutexGuard<'_, HashMap<FileId, Arc<[u8]>>> {
@@ -177,9 +180,13 @@ impl Sight {
 }
 
 /// Returns the weight of files in a conversation, in bytes of text.
-pub fn weight(files: &[ModelFile]) -> usize {
+pub fn weight_bytes(files: &[ModelFile]) -> usize {
     let one = |file: &ModelFile| {
-        if file.kind() == FileKind::Pdf { file.bytes.len().div_ceil(PAGE_BYTES) * PAGE } else { PICTURE }
+        if file.kind() == FileKind::Pdf {
+            file.bytes.len().div_ceil(PAGE_BYTES) * PAGE_WEIGHT_BYTES
+        } else {
+            IMAGE_WEIGHT_BYTES
+        }
     };
     files.iter().map(one).sum()
 }
@@ -196,8 +203,8 @@ pub fn base64_of(piece: &ToolContent) -> Option<&str> {
 
 /// Returns whether any model accepts files of this type.
 fn is_for_models(file: &FileRef) -> bool {
-    const TAKEN: [&str; 5] = ["image/png", "image/jpeg", "image/webp", "image/gif", "application/pdf"];
-    file.is_text() || TAKEN.contains(&file.media_type.as_str())
+    const MEDIA_TYPES: [&str; 5] = ["image/png", "image/jpeg", "image/webp", "image/gif", "application/pdf"];
+    file.is_text() || MEDIA_TYPES.contains(&file.media_type.as_str())
 }
 
 /// Returns the files of a part that models receive. Text files of tool results are excluded, because the result
@@ -220,7 +227,7 @@ fn fenced(file: &FileRef, bytes: &[u8]) -> String {
         Ok(text) => text,
         Err(error) => str::from_utf8(&bytes[..error.valid_up_to()]).unwrap_or_default(),
     };
-    let (text, fence) = (cut_to(text, TEXT), format!("---- {} ----", file.id));
+    let (text, fence) = (cut_to(text, MAX_TEXT_BYTES), format!("---- {} ----", file.id));
     let cut = match file.size {
         size if size > text.len() as u64 => format!("\n[cut: {} of {size} bytes]", text.len()),
         _ => String::new(),
@@ -243,23 +250,23 @@ mod tests {
         FileRef { media_type: media_type.into(), filename: Some("a \"b\"".into()), id: FileId::fresh(), size }
     }
 
-    fn words(seen: Seen) -> String {
+    fn words(seen: ModelInput) -> String {
         match seen {
-            Seen::Words(words) => words,
-            Seen::File(file) => panic!("it is seen: {file:?}"),
+            ModelInput::Text(words) => words,
+            ModelInput::File(file) => panic!("it is seen: {file:?}"),
         }
     }
 
     #[test]
     fn a_text_is_read_between_lines_that_it_cannot_hold() {
-        let sight = Sight::new(Takes { pictures: false, documents: false });
+        let sight = AttachmentLoader::new(InputModalities { pictures: false, documents: false });
         let text = file("text/plain", 200_000);
-        assert!(words(sight.see(&text)).contains("left out"));
+        assert!(words(sight.to_model_input(&text)).contains("left out"));
         let mut long = "é".repeat(50_000).into_bytes();
         long.insert(0, b'x');
-        long.truncate(TEXT);
+        long.truncate(MAX_TEXT_BYTES);
         sight.add(text.id, long.into());
-        let read = words(sight.see(&text));
+        let read = words(sight.to_model_input(&text));
         let parts: Vec<&str> = read.split(&format!("---- {} ----", text.id)).collect();
         assert!(parts[0].starts_with(r#"[The person attached the file "a \"b\"" (text/plain)."#), "{}", parts[0]);
         assert!(parts[1].starts_with("\nxéé") && parts[1].ends_with("é\n[cut: 99999 of 200000 bytes]\n"));
@@ -270,16 +277,19 @@ mod tests {
     fn a_picture_is_seen_by_who_takes_pictures_and_told_to_others() {
         let picture = file("image/png", 3);
         for (pictures, is_seen) in [(true, true), (false, false)] {
-            let sight = Sight::new(Takes { pictures, documents: pictures });
+            let sight = AttachmentLoader::new(InputModalities { pictures, documents: pictures });
             if pictures {
                 sight.add(picture.id, Arc::from([1, 2, 3]));
             }
-            assert_eq!(matches!(sight.see(&picture), Seen::File(_)), is_seen);
+            assert_eq!(matches!(sight.to_model_input(&picture), ModelInput::File(_)), is_seen);
         }
-        let sight = Sight::new(Takes { pictures: false, documents: false });
-        assert!(words(sight.see(&picture)).contains("this model takes no files of this kind"));
-        assert!(words(Sight::new(Takes { pictures: true, documents: true }).see(&picture)).contains("left out"));
-        assert!(words(sight.see(&file("audio/wav", 3))).contains("cannot be shown"));
+        let sight = AttachmentLoader::new(InputModalities { pictures: false, documents: false });
+        assert!(words(sight.to_model_input(&picture)).contains("this model takes no files of this kind"));
+        assert!(
+            words(AttachmentLoader::new(InputModalities { pictures: true, documents: true }).to_model_input(&picture))
+                .contains("left out")
+        );
+        assert!(words(sight.to_model_input(&file("audio/wav", 3))).contains("cannot be shown"));
     }
 
     #[test]
@@ -292,11 +302,13 @@ mod tests {
         let named = json!({ "type": "image", "mimeType": "image/gif", "file": kept });
         let text = json!({ "type": "resource", "resource": { "uri": "a://b", "blob": STANDARD.encode("words") } });
         let result = ToolResult { content: vec![image, hidden, named, text], ..ToolResult::default() };
-        let sight = Sight::new(Takes { pictures: true, documents: true });
+        let sight = AttachmentLoader::new(InputModalities { pictures: true, documents: true });
         sight.add(kept.id, Arc::from([1]));
         let seen: Vec<String> = sight.of_result(&result).into_iter().map(|file| file.media_type).collect();
         assert_eq!(seen, ["image/png", "image/gif"]);
-        assert!(Sight::new(Takes { pictures: false, documents: false }).of_result(&result).is_empty());
+        assert!(
+            AttachmentLoader::new(InputModalities { pictures: false, documents: false }).of_result(&result).is_empty()
+        );
     }
 
     #[test]
@@ -306,7 +318,7 @@ mod tests {
             media_type: media_type.into(),
             bytes: vec![0; size].into(),
         };
-        assert_eq!(weight(&[of("image/png", 9_000_000)]), 6_400);
-        assert_eq!(weight(&[of("application/pdf", 250_000), of("image/png", 1)]), 3 * 12_000 + 6_400);
+        assert_eq!(weight_bytes(&[of("image/png", 9_000_000)]), 6_400);
+        assert_eq!(weight_bytes(&[of("application/pdf", 250_000), of("image/png", 1)]), 3 * 12_000 + 6_400);
     }
 }

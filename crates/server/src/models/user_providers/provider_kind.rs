@@ -9,7 +9,7 @@ use platform::config::OPENAI_HOST;
 /// Kind of a provider, which determines its [API](ProviderApi) and its usual address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Kind {
+pub enum ProviderKind {
     /// OpenAI itself.
     OpenAi,
     /// Anthropic.
@@ -22,7 +22,7 @@ pub enum Kind {
     Compatible,
 }
 
-impl Kind {
+impl ProviderKind {
     const ALL: [Self; 5] = [Self::OpenAi, Self::Anthropic, Self::Gemini, Self::Ollama, Self::Compatible];
 
     /// Returns the name in the database and in the API.
@@ -77,23 +77,23 @@ mod tests {
 
     #[test]
     fn a_kind_is_stored_as_it_is_told() {
-        for kind in Kind::ALL {
+        for kind in ProviderKind::ALL {
             assert_eq!(serde_json::to_value(kind).unwrap(), kind.word());
-            assert_eq!(Kind::from_word(kind.word()), Some(kind));
+            assert_eq!(ProviderKind::from_word(kind.word()), Some(kind));
             if let Some(address) = kind.usual_address() {
                 assert!(address.parse::<Url>().is_ok());
             }
         }
-        assert_eq!(Kind::from_word("other"), None);
+        assert_eq!(ProviderKind::from_word("other"), None);
     }
 
     #[test]
     fn the_address_says_which_wire_it_is() {
         let at = |address: &str| address.parse::<Url>().unwrap();
-        assert_eq!(Kind::OpenAi.api(&at("https://api.openai.com/v1")), ProviderApi::OpenAiResponses);
-        assert_eq!(Kind::OpenAi.api(&at("https://proxy.example/v1")), ProviderApi::OpenAiChat);
-        assert_eq!(Kind::Ollama.base_url(at("http://box:11434")).as_str(), "http://box:11434/v1");
-        assert_eq!(Kind::Ollama.base_url(at("http://box/v1/")).as_str(), "http://box/v1/");
-        assert_eq!(Kind::Compatible.base_url(at("http://box/api")).as_str(), "http://box/api");
+        assert_eq!(ProviderKind::OpenAi.api(&at("https://api.openai.com/v1")), ProviderApi::OpenAiResponses);
+        assert_eq!(ProviderKind::OpenAi.api(&at("https://proxy.example/v1")), ProviderApi::OpenAiChat);
+        assert_eq!(ProviderKind::Ollama.base_url(at("http://box:11434")).as_str(), "http://box:11434/v1");
+        assert_eq!(ProviderKind::Ollama.base_url(at("http://box/v1/")).as_str(), "http://box/v1/");
+        assert_eq!(ProviderKind::Compatible.base_url(at("http://box/api")).as_str(), "http://box/api");
     }
 }

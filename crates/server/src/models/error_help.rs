@@ -2,13 +2,13 @@
 
 use domain::model::ModelError;
 
-use super::own::is_own;
+use super::user_providers::is_user_provider;
 
 /// Returns the text of a model's error with advice for the user. See [`with_advice`]. Problems with a key or an
 /// account are the user's to solve if the provider is their own, and the administrator's otherwise.
 pub fn advise(error: &ModelError, provider: &str) -> String {
     let advice = match error {
-        _ if !is_own(provider) => return with_advice(error),
+        _ if !is_user_provider(provider) => return with_advice(error),
         ModelError::Unreachable(_) => "Look whether the model server runs, and at its address in your settings.",
         ModelError::Unauthorized(_) => "Enter another key in your settings.",
         ModelError::Unpaid(_) => "Look at your account there.",

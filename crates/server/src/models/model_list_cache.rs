@@ -8,15 +8,15 @@ use tokio::sync::Mutex;
 use tokio::time::{Instant, timeout};
 
 /// Time for which a list is cached.
-const FRESH: Duration = Duration::from_mins(10);
+const LIST_TTL: Duration = Duration::from_mins(10);
 /// Time for which a failure is cached, so that a provider that is down is not asked again with every page load.
-const FAILED: Duration = Duration::from_secs(5);
+const FAILURE_TTL: Duration = Duration::from_secs(5);
 /// Longest wait for a provider's response; the web app waits as long.
-const PATIENCE: Duration = Duration::from_secs(5);
+const RESPONSE_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// A [provider](Provider) with the cached names of its models.
 #[derive(Debug)]
-pub struct Listing {
+pub struct ModelListCache {
     /// Provider.
     pub provider: Provider,
     /// Cached response. The lock is held during a request, so that concurrent callers share one.
@@ -29,7 +29,7 @@ struct Known {
     until: Instant,
 }
 
-impl Listing {
+impl ModelListCache {
     /// Creates an empty cache for a provider.
     pub fn new(provider: Provider) -> Self {
         Self { provider, known: Mutex::default() }
@@ -45,9 +45,9 @@ impl Listing {
         if let Some(known) = known.as_ref().filter(|known| Instant::now() < known.until) {
             return known.names.clone();
         }
-        let asked = timeout(PATIENCE, client.list_models(&self.provider)).await;
-        let names = asked.unwrap_or(Err(ModelError::Silent(PATIENCE)));
-        let until = Instant::now() + if names.is_ok() { FRESH } else { FAILED };
+        let asked = timeout(RESPONSE_TIMEOUT, client.list_models(&self.provider)).await;
+        let names = asked.unwrap_or(Err(ModelError::Silent(RESPONSE_TIMEOUT)));
+        let until = Instant::now() + if names.is_ok() { LIST_TTL } else { FAILURE_TTL };
         *known = Some(Known { names: names.clone(), until });
         names
     }

@@ -1,0 +1,268 @@
+//! Usage recording: the tokens and the cost of each model call, reported by the provider or estimated, and recorded
+//! however the call ends.
+
+use std::future::ready;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use domain::model::{FinishReason, ModelError, ModelEvent, ModelMessage, Request, Usage};
+use domain::{Clock, UserId};
+use futures_util::StreamExt;
+use futures_util::stream::BoxStream;
+use platform::BackgroundTasks;
+use store::Store;
+use store::usage::{Cost, OfAnswer};
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use super::catalogue::Price;
+use super::{ModelId, ModelService};
+
+/// Approximate number of bytes of text per token.
+const BYTES_PER_TOKEN: u64 = 4;
+
+/// Pause between attempts to record a cost.
+const RETRY_INTERVAL: Duration = Duration::from_secs(1);
+
+/// Longest wait for costs that are being recorded: an unreachable database must not delay an answer.
+const MAX_FLUSH_WAIT: Duration = Duration::from_secs(2);
+
+/// Writer of the [costs](Cost) of model calls.
+#[derive(Debug, Clone)]
+pub struct UsageRecorder {
+    store: Store,
+    clock: Arc<dyn Clock>,
+    tasks: BackgroundTasks,
+}
+
+impl UsageRecorder {
+    /// Creates a writer to the database. `tasks` are waited for at shutdown.
+    pub fn new(store: Store, clock: Arc<dyn Clock>, tasks: BackgroundTasks) -> Self {
+        Self { store, clock, tasks }
+    }
+
+    /// Creates an empty list for an answer of a chat. Its costs are [recorded separately](UsageTracker::flush) or in
+    /// the transaction that stores the answer.
+    pub fn track_answer(&self, user: UserId, of: OfAnswer) -> UsageTracker {
+        self.track(user, Some(of))
+    }
+
+    /// Creates an empty list for a request to the OpenAI-compatible API. Costs are recorded at once.
+    pub fn track_request(&self, user: UserId) -> UsageTracker {
+        self.track(user, None)
+    }
+
+    fn track(&self, user: UserId, of: Option<OfAnswer>) -> UsageTracker {
+        let writes = TaskTracker::new();
+        // A tracker must be closed to be waited for. It still accepts tasks.
+        writes.close();
+        UsageTracker { recorder: self.clone(), user, of, unrecorded: Arc::default(), writes }
+    }
+
+    /// Records the cost of a call, and retries for as long as the database is unreachable.
+    async fn write(&self, user: UserId, cost: &Cost) {
+        let now = self.clock.now();
+        loop {
+            // During shutdown it is tried once more.
+            let is_last = self.tasks.shutdown_token().is_cancelled();
+            match self.store.insert_cost(user, cost, now).await {
+                Ok(()) => return,
+                Err(error) if error.is_outage() && !is_last => {
+                    tracing::warn!(%error, "failed to record the usage of a model call; retrying");
+                }
+                Err(error) => {
+                    tracing::error!(%error, "failed to record the usage of a model call");
+                    return;
+                }
+            }
+            tokio::select! {
+                () = tokio::time::sleep(RETRY_INTERVAL) => {}
+                () = self.tasks.shutdown_token().cancelled() => {}
+            }
+        }
+    }
+}
+
+/// [Costs](Cost) of the model calls of one answer, as far as they are not recorded yet. A call's cost is added when
+/// the call ends. All clones share the same list.
+#[derive(Debug, Clone)]
+pub struct UsageTracker {
+    recorder: UsageRecorder,
+    user: UserId,
+    /// Answer that the calls belong to; `None` for a request to the OpenAI-compatible API.
+    of: Option<OfAnswer>,
+    /// Costs that are not recorded yet.
+    unrecorded: Arc<Mutex<Vec<Cost>>>,
+    /// Tasks that record costs.
+    writes: TaskTracker,
+}
+
+impl UsageTracker {
+    /// Returns the costs that are neither recorded nor being recorded.
+    pub fn unrecorded(&self) -> Vec<Cost> {
+        self.costs().clone()
+    }
+
+    /// Removes costs that have been recorded.
+    pub fn mark_recorded(&self, recorded: &[Cost]) {
+        self.costs().retain(|cost| recorded.iter().all(|recorded| recorded.call != cost.call));
+    }
+
+    /// Records the costs so far in a task of its own, which retries for as long as the database is unreachable.
+    pub fn flush(&self) {
+        // Taken, so that a concurrent call cannot record them twice.
+        let costs = std::mem::take(&mut *self.costs());
+        if costs.is_empty() {
+            return;
+        }
+        let (recorder, user, write) = (self.recorder.clone(), self.user, self.writes.token());
+        self.recorder.tasks.spawn("usage", async move {
+            for cost in &costs {
+                recorder.write(user, cost).await;
+            }
+            drop(write);
+        });
+    }
+
+    /// Returns a guard that [records](Self::flush) the remaining costs when it is dropped, however the answer ends.
+    pub fn flush_on_drop(&self) -> FlushOnDrop<'_> {
+        FlushOnDrop(self)
+    }
+
+    /// Waits until the costs of earlier calls of [`flush`](Self::flush) are recorded, at most two seconds.
+    pub async fn flushed(&self) {
+        if tokio::time::timeout(MAX_FLUSH_WAIT, self.writes.wait()).await.is_err() {
+            tracing::warn!("usage of a model call is not recorded yet; continuing");
+        }
+    }
+
+    fn costs(&self) -> MutexGuard<'_, Vec<Cost>> {
+        self.unrecorded.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Guard that records the remaining costs when it is dropped; see [`UsageTracker::flush_on_drop`].
+pub struct FlushOnDrop<'a>(&'a UsageTracker);
+
+impl Drop for FlushOnDrop<'_> {
+    fn drop(&mut self) {
+        self.0.flush();
+    }
+}
+
+impl ModelService {
+    /// Calls a model and adds the cost to `usage`. The user's quota is checked first. Dropping the stream, or
+    /// cancelling `cancel`, also ends the generation at the provider.
+    pub fn stream_recorded(
+        self: &Arc<Self>,
+        usage: &UsageTracker,
+        model: &ModelId,
+        request: Request,
+        cancel: CancellationToken,
+    ) -> BoxStream<'static, Result<ModelEvent, ModelError>> {
+        let (models, usage, model) = (Arc::clone(self), usage.clone(), model.clone());
+        let read_bytes = request_bytes(&request);
+        let events = self.stream(&model, request, usage.user, cancel);
+        let checked = async move {
+            // A turn makes many calls, and the quota includes the earlier ones and those of the user's other turns.
+            // They have to be recorded before it is checked.
+            usage.flush();
+            usage.flushed().await;
+            let (checked, facts) =
+                tokio::join!(models.quota.check(usage.user, &model), models.facts(usage.user, &model));
+            if let Err(exceeded) = checked {
+                return futures_util::stream::once(ready(Err(exceeded.into()))).boxed();
+            }
+            let mut meter = CallMeter {
+                usage,
+                model,
+                price: facts.and_then(|facts| facts.price),
+                read_bytes,
+                written_bytes: 0,
+                reported: Usage::default(),
+                has_begun: false,
+                is_complete: false,
+            };
+            events.inspect(move |event| meter.record(event)).boxed()
+        };
+        futures_util::stream::once(checked).flatten().boxed()
+    }
+}
+
+/// Observer of one model call. Its cost is added to a [`UsageTracker`] when it is dropped: at the end, after an error,
+/// or when the stream is dropped.
+struct CallMeter {
+    usage: UsageTracker,
+    model: ModelId,
+    /// Price of the model; `None` if unknown.
+    price: Option<Price>,
+    /// Size of the request, in bytes.
+    read_bytes: u64,
+    /// Size of the output so far, in bytes.
+    written_bytes: u64,
+    /// Usage that the provider reported.
+    reported: Usage,
+    /// Whether the model has produced output.
+    has_begun: bool,
+    /// Whether the stream was read to its regular end.
+    is_complete: bool,
+}
+
+impl CallMeter {
+    /// Takes note of an event of the model.
+    fn record(&mut self, event: &Result<ModelEvent, ModelError>) {
+        match event {
+            Ok(ModelEvent::PartStart { .. } | ModelEvent::File { .. }) => self.has_begun = true,
+            Ok(ModelEvent::Delta { text, .. }) => self.written_bytes += text.len() as u64,
+            Ok(ModelEvent::Usage(usage)) => self.reported = *usage,
+            Ok(ModelEvent::Finish(reason)) => self.is_complete = *reason != FinishReason::Truncated,
+            _ => {}
+        }
+    }
+
+    /// Returns the usage, and whether it is an estimate. `None` if the call produced nothing.
+    fn usage(&self) -> Option<(Usage, bool)> {
+        if !self.has_begun && self.reported == Usage::default() {
+            return None;
+        }
+        // Some providers report no usage, and most report it at the end, so a stream that was cut off needs an
+        // estimate.
+        if self.is_complete && self.reported.input_tokens > 0 {
+            return Some((self.reported, false));
+        }
+        Some((fill_in(self.reported, self.read_bytes, self.written_bytes), true))
+    }
+}
+
+impl Drop for CallMeter {
+    fn drop(&mut self) {
+        let Some((usage, is_estimate)) = self.usage() else { return };
+        let nanos = self.price.map(|price| price.cost(usage));
+        let (call, of) = (domain::ids::fresh(), self.usage.of);
+        self.usage.costs().push(Cost { call, of, model: self.model.to_string(), usage, is_estimate, nanos });
+        if of.is_none() {
+            self.usage.flush();
+        }
+    }
+}
+
+/// Estimates the usage of a call that was cut off after `written_bytes` of its answer, from what was `reported` by
+/// then.
+pub fn estimate_usage(request: &Request, written_bytes: u64, reported: Usage) -> Usage {
+    fill_in(reported, request_bytes(request), written_bytes)
+}
+
+/// Fills in what the provider did not report with estimates from the number of bytes.
+fn fill_in(reported: Usage, read_bytes: u64, written_bytes: u64) -> Usage {
+    let input_tokens =
+        if reported.input_tokens > 0 { reported.input_tokens } else { read_bytes.div_ceil(BYTES_PER_TOKEN) };
+    let output_tokens = reported.output_tokens.max(written_bytes.div_ceil(BYTES_PER_TOKEN));
+    Usage { input_tokens, output_tokens, ..reported }
+}
+
+/// Returns the size of a request in bytes, without its files.
+fn request_bytes(request: &Request) -> u64 {
+    let tools = request.tools.iter().map(|tool| tool.description.len() + tool.input_schema.to_string().len());
+    let messages = request.messages.iter().map(ModelMessage::bytes);
+    (request.system.len() + tools.sum::<usize>() + messages.sum::<usize>()) as u64
+}
