@@ -3,6 +3,7 @@
 
 pub mod background_tasks;
 pub mod client_address;
+pub mod cluster;
 pub mod cluster_bus;
 pub mod concurrency_limit;
 pub mod config;
@@ -13,6 +14,7 @@ pub mod url_host;
 pub mod user_events;
 
 pub use background_tasks::BackgroundTasks;
+pub use cluster::{Cluster, ClusterHandler, InstanceLock};
 pub use cluster_bus::{ClusterBus, ClusterMessage, ClusterOutbox};
 pub use concurrency_limit::{ConcurrencyLimiter, Limit, LimitReached, Permit};
 pub use config::Config;

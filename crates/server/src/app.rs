@@ -13,18 +13,20 @@ use url::Url;
 use crate::auth::Auth;
 use crate::chats::temporary::TemporaryChats;
 use crate::chats::upkeep;
+use crate::cluster_handler::AppClusterHandler;
 use crate::data_folder;
 use crate::door;
 use crate::files::FileService;
 use crate::mail::Mailer;
 use crate::models::ModelService;
-use crate::nodes::{self, Identity};
 use crate::runs::Runs;
 use crate::threads;
 use crate::tools::google_drive::GoogleDrive;
 use crate::tools::{Tools, sign_in, url_query};
 use platform::config::Config;
-use platform::{BackgroundTasks, ClusterBus, ConcurrencyLimiter, Limit, SecretSealer, UserEventBus};
+use platform::{
+    BackgroundTasks, Cluster, ClusterBus, ConcurrencyLimiter, InstanceLock, Limit, SecretSealer, UserEventBus,
+};
 
 /// The app: everything a handler may use. Cheap to clone.
 #[derive(Debug, Clone)]
@@ -79,8 +81,10 @@ pub struct Parts {
     pub probes: ConcurrencyLimiter,
     /// The same per network address.
     pub probes_by_address: ConcurrencyLimiter<IpAddr>,
-    /// That this process uses the data folder, where that is known.
-    pub identity: Option<Identity>,
+    /// Lock of the data folder, if the file system supports locks and no other process holds it.
+    pub instance_lock: Option<InstanceLock>,
+    /// Membership among the nodes on the same database.
+    pub membership: Cluster,
     /// Messages to the other nodes on the same database.
     pub cluster: ClusterBus,
 }
@@ -140,10 +144,11 @@ impl App {
         let temporary = TemporaryChats::new(store.clone(), Arc::clone(&clock));
         let quota_bytes = config.limits.files_bytes as u64;
         let files = FileService::new(store.clone(), temporary.clone(), Arc::clone(&clock), quota_bytes);
-        let identity = Identity::take(&config.data_dir, store.node());
-        let former = identity.as_ref().and_then(|identity| identity.former);
-        let (runs, suspended) = Runs::start(&store, &tasks, clock.as_ref(), former, config.limits).await?;
+        let instance_lock = InstanceLock::acquire(&config.data_dir, store.node());
+        let previous = instance_lock.as_ref().and_then(|lock| lock.previous);
+        let (runs, suspended) = Runs::start(&store, &tasks, clock.as_ref(), previous, config.limits).await?;
         let events = UserEventBus::new(cluster.clone());
+        let membership = Cluster::new(store.clone(), Arc::clone(&clock), tasks.clone(), events.clone());
         let door = door::Limits::new(config.rate_limits, &clock);
         let google_drive = GoogleDrive::default();
         let streams = ConcurrencyLimiter::new(config.limits.streams);
@@ -171,12 +176,13 @@ impl App {
             key_watch: door::KeyWatch::default(),
             probes: ConcurrencyLimiter::new(PROBES),
             probes_by_address: ConcurrencyLimiter::new(PROBES_BY_ADDRESS),
-            identity,
+            instance_lock,
+            membership,
             cluster,
         }));
         Runs::resume(&app, suspended);
         app.tasks.spawn("database", watch_database(app.clone()));
-        nodes::start(&app, outbox);
+        app.membership.start(outbox, Arc::new(AppClusterHandler(app.clone())));
         app.tasks.spawn("upkeep", upkeep::run(app.clone()));
         app.tasks.spawn("threads", threads::renew(app.tasks.clone()));
         let (models, shutdown) = (Arc::clone(&app.models), app.tasks.shutdown_token().clone());
@@ -191,7 +197,7 @@ impl App {
     pub async fn stop(&self) {
         self.tasks.stop().await;
         self.tools.stop().await;
-        nodes::leave(self).await;
+        self.membership.leave().await;
         self.store.close().await;
     }
 }

@@ -6,13 +6,13 @@
 pub mod app;
 pub mod auth;
 pub mod chats;
+mod cluster_handler;
 mod data_folder;
 pub mod door;
 pub mod files;
 pub mod http;
 pub mod mail;
 pub mod models;
-pub mod nodes;
 pub mod runs;
 pub mod threads;
 pub mod tools;

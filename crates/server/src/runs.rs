@@ -214,7 +214,7 @@ impl Runs {
         limits: Limits,
     ) -> anyhow::Result<(Self, Vec<Suspended>)> {
         // Registered before turns are claimed: a claim names this node as the new owner.
-        store.enter_nodes().await?;
+        store.register_node().await?;
         if let Some(former) = former {
             store.remove_node(former).await?;
         }

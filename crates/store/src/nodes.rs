@@ -34,7 +34,7 @@ const CLAIM: &str = "UPDATE runs SET node_id = $1
 impl Store {
     /// Registers this node, so that it may run turns. On a database that cannot be shared, all other nodes are removed:
     /// they belong to earlier processes.
-    pub async fn enter_nodes(&self) -> Result<(), Error> {
+    pub async fn register_node(&self) -> Result<(), Error> {
         transaction!(self, |tx| {
             sqlx::query(ENTER).bind(self.node.0).execute(&mut *tx).await?;
             if !self.is_shared() {
@@ -46,7 +46,7 @@ impl Store {
 
     /// Increments this node's heartbeat. Returns `false` if other nodes have removed it as dead. It must then stop its
     /// turns.
-    pub async fn beat(&self) -> Result<bool, Error> {
+    pub async fn record_heartbeat(&self) -> Result<bool, Error> {
         let id = self.node.0;
         let changed = write!(self, |c| sqlx::query(BEAT).bind(id).execute(c).await.map(|done| done.rows_affected()))?;
         Ok(changed == 1)
@@ -65,7 +65,7 @@ impl Store {
     }
 
     /// Removes a node if its heartbeat is still `beat`.
-    pub async fn remove_still_node(&self, node: NodeId, beat: i64) -> Result<(), Error> {
+    pub async fn remove_dead_node(&self, node: NodeId, beat: i64) -> Result<(), Error> {
         write!(self, |c| sqlx::query(REMOVE_STILL)
             .bind(node.0)
             .bind(beat)
@@ -76,7 +76,7 @@ impl Store {
     }
 
     /// Releases every turn of this node, so that any node can claim it.
-    pub async fn let_go_of_runs(&self) -> Result<(), Error> {
+    pub async fn release_runs(&self) -> Result<(), Error> {
         write!(self, |c| sqlx::query(LET_GO).bind(self.node.0).execute(c).await.map(|done| done.rows_affected()))?;
         Ok(())
     }

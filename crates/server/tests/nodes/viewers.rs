@@ -79,7 +79,7 @@ async fn a_turn_whose_node_died_before_it_wrote_a_word_is_told_from_its_start() 
     let Some(scene) = Scene::new([]).await else { return };
     // A third node accepts a message, and dies.
     let third = Store::open(&scene.here.database_url).await.unwrap();
-    third.enter_nodes().await.unwrap();
+    third.register_node().await.unwrap();
     let (owner, chat) = (scene.person.id.parse().unwrap(), scene.chat.parse().unwrap());
     let turn = turn(owner, chat, "Hello?", scene.here.app.clock.now());
     third.insert_turn(&turn, "Hello?").await.unwrap();

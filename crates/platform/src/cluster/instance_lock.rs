@@ -9,26 +9,26 @@ use domain::NodeId;
 
 /// Lock on the file `node` of the data folder, held until it is dropped.
 #[derive(Debug)]
-pub struct Identity {
+pub struct InstanceLock {
     _file: File,
     /// Node that held the lock before.
-    pub former: Option<NodeId>,
+    pub previous: Option<NodeId>,
 }
 
-impl Identity {
+impl InstanceLock {
     /// Acquires the lock. Returns `None` if another process holds it, or if the file system does not support locks.
-    pub fn take(folder: &Path, own: NodeId) -> Option<Self> {
+    pub fn acquire(folder: &Path, own: NodeId) -> Option<Self> {
         // Not truncated when opened: the file contains the previous node's id.
         let mut file =
             OpenOptions::new().create(true).truncate(false).read(true).write(true).open(folder.join("node")).ok()?;
         file.try_lock().ok()?;
-        let mut former = String::new();
-        file.read_to_string(&mut former).ok()?;
+        let mut previous = String::new();
+        file.read_to_string(&mut previous).ok()?;
         // Written under the lock, which is released with the process, so a crash needs no cleanup.
         file.set_len(0).ok()?;
         file.rewind().ok()?;
         write!(file, "{own}").ok()?;
-        Some(Self { _file: file, former: former.parse().ok() })
+        Some(Self { _file: file, previous: previous.parse().ok() })
     }
 }
 
@@ -37,13 +37,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_one_process_at_a_time_is_the_successor() {
+    fn only_one_process_holds_the_lock() {
         let folder = tempfile::TempDir::new().unwrap();
         let (first, second, third) = (NodeId::fresh(), NodeId::fresh(), NodeId::fresh());
-        let held = Identity::take(folder.path(), first).unwrap();
-        assert_eq!(held.former, None);
-        assert!(Identity::take(folder.path(), second).is_none());
+        let held = InstanceLock::acquire(folder.path(), first).unwrap();
+        assert_eq!(held.previous, None);
+        assert!(InstanceLock::acquire(folder.path(), second).is_none());
         drop(held);
-        assert_eq!(Identity::take(folder.path(), third).unwrap().former, Some(first));
+        assert_eq!(InstanceLock::acquire(folder.path(), third).unwrap().previous, Some(first));
     }
 }
