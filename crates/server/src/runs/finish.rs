@@ -77,7 +77,7 @@ pub async fn finish(app: &App, run: &Arc<Run>, turn: &Turn, recorder: &Recorder,
 /// Events of a turn that were not written when it ended.
 type LastPieces = Option<Chunk>;
 
-/// InputModalities from the [journal](super::Journal) the events to store before the end of the log, for subscribers on other
+/// Takes from the [journal](super::Journal) the events to store before the end of the log, for subscribers on other
 /// nodes.
 ///
 /// Returns `None` if there are no other nodes, or if the events are incomplete. Without the end of the log, those

@@ -134,7 +134,7 @@ impl Journal {
         false
     }
 
-    /// InputModalities the events of a turn that are not written yet, so that the caller can write them in the transaction that
+    /// Takes the events of a turn that are not written yet, so that the caller can write them in the transaction that
     /// ends the turn. All earlier events are in the database when this returns. If that transaction fails, they are
     /// [given back](Self::give_back). Returns `None` if nothing waits.
     pub async fn take(&self, run: RunId) -> Option<Chunk> {

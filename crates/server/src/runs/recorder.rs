@@ -107,7 +107,7 @@ impl Recorder {
         self.run.transcript().clone().into_parts()
     }
 
-    /// InputModalities the parts of the answer so far out of the transcript, which is empty then.
+    /// Takes the parts of the answer so far out of the transcript, which is empty then.
     pub fn take_parts(&self) -> Vec<Part> {
         std::mem::take(&mut *self.run.transcript()).into_parts()
     }
