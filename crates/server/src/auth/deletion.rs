@@ -4,7 +4,6 @@ use domain::UserId;
 
 use super::Auth;
 use crate::app::App;
-use crate::tools::google_drive;
 use platform::UserEvent;
 
 /// Why an account was not deleted.
@@ -32,7 +31,7 @@ impl Auth {
     /// Deletes an account with everything that belongs to it. Tokens and open pages end at once. Safe to repeat.
     pub async fn remove_account(&self, app: &App, owner: UserId) -> Result<(), store::Error> {
         app.runs.stop_all(app, owner).await;
-        let authorisation = google_drive::take(app, owner).await?;
+        let authorisation = app.builtin_servers.google_drive().take_authorisation(owner).await?;
         let sign_ins = app.tools.take_sign_ins(app, owner).await?;
         app.store.delete_user(owner).await?;
         app.runs.close_temporary_chats(app, owner);
@@ -45,7 +44,7 @@ impl Auth {
             if let Err(error) = inner.tools.reconcile(&inner, owner).await {
                 tracing::error!(%error, "connections of a deleted account could not be closed");
             }
-            google_drive::revoke(&inner, owner, authorisation).await;
+            inner.builtin_servers.google_drive().revoke_authorisation(owner, authorisation).await;
             inner.tools.revoke_all(&inner, owner, sign_ins).await;
         });
         Ok(())
