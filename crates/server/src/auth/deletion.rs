@@ -32,7 +32,7 @@ impl Auth {
     pub async fn remove_account(&self, app: &App, owner: UserId) -> Result<(), store::Error> {
         app.runs.stop_all(app, owner).await;
         let authorisation = app.builtin_servers.google_drive().take_authorisation(owner).await?;
-        let sign_ins = app.tools.take_sign_ins(app, owner).await?;
+        let sign_ins = app.connections.take_sign_ins(owner).await?;
         app.store.delete_user(owner).await?;
         app.runs.close_temporary_chats(app, owner);
         // A turn that began between the two has no row to write to any more.
@@ -41,11 +41,11 @@ impl Auth {
         app.events.disconnect(owner);
         let inner = app.clone();
         app.tasks.spawn("leave others", async move {
-            if let Err(error) = inner.tools.reconcile(&inner, owner).await {
+            if let Err(error) = inner.connections.reconcile(owner).await {
                 tracing::error!(%error, "connections of a deleted account could not be closed");
             }
             inner.builtin_servers.google_drive().revoke_authorisation(owner, authorisation).await;
-            inner.tools.revoke_all(&inner, owner, sign_ins).await;
+            inner.connections.revoke_sign_ins(owner, sign_ins).await;
         });
         Ok(())
     }
