@@ -5,6 +5,7 @@ mod http;
 mod request_loop;
 mod tick;
 
+use crate::providers::WireFormat;
 use std::sync::Arc;
 use std::time::Duration;
 

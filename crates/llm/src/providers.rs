@@ -19,24 +19,11 @@ use serde::Serialize;
 
 pub(crate) use adjustments::drops_parameters;
 pub use adjustments::{ReasoningMode, RequestAdjustments};
-pub use endpoint::Provider;
+pub use domain::provider::{Provider, ProviderApi};
+pub(crate) use endpoint::endpoint_url;
 pub use stream_decoder::StreamDecoder;
 
 use crate::sse::SseEvent;
-
-/// API of a provider.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum ProviderApi {
-    /// OpenAI chat completions, which most other hosts and local servers implement too.
-    #[default]
-    OpenAiChat,
-    /// OpenAI responses, which OpenAI's own models need to combine reasoning with tools.
-    OpenAiResponses,
-    /// Anthropic messages.
-    Anthropic,
-    /// Google Gemini.
-    Gemini,
-}
 
 /// A request in the format of one [`ProviderApi`].
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -89,9 +76,29 @@ pub trait EventDecoder: Send {
     fn progress(&self) -> StreamProgress;
 }
 
-impl ProviderApi {
+/// Wire format of a [`ProviderApi`]: one pure encoder and decoder each.
+pub(crate) trait WireFormat: Copy {
     /// Encodes a request in the format of this API, with the adjustments that earlier refusals asked for.
-    pub fn encode(self, request: &Request, adjustments: RequestAdjustments) -> Result<EncodedRequest, ModelError> {
+    fn encode(self, request: &Request, adjustments: RequestAdjustments) -> Result<EncodedRequest, ModelError>;
+
+    /// Returns a decoder for the response to `request`.
+    fn decoder(self, request: &Request) -> Box<dyn EventDecoder>;
+
+    /// Returns the headers of every request.
+    fn request_headers(self) -> RequestHeaders;
+
+    /// Returns the adjustments to retry with after a refusal; `None` when no adjustment would help.
+    fn adjust_after_refusal(self, refusal: &str, current: RequestAdjustments) -> Option<RequestAdjustments>;
+
+    /// Returns the path of the model list; may include a query.
+    fn models_path(self) -> &'static str;
+
+    /// Parses the names in a model list.
+    fn parse_model_names(self, body: &[u8]) -> Result<Vec<String>, ModelError>;
+}
+
+impl WireFormat for ProviderApi {
+    fn encode(self, request: &Request, adjustments: RequestAdjustments) -> Result<EncodedRequest, ModelError> {
         let without_tools = adjustments.omit_tools.then(|| request_encoding::without_tools(request));
         let request = without_tools.as_ref().unwrap_or(request);
         let without_files = files::replace_unsupported_files(request, adjustments);
@@ -104,8 +111,7 @@ impl ProviderApi {
         }
     }
 
-    /// Returns a decoder for the response to `request`.
-    pub fn decoder(self, request: &Request) -> Box<dyn EventDecoder> {
+    fn decoder(self, request: &Request) -> Box<dyn EventDecoder> {
         match self {
             Self::OpenAiChat => Box::new(openai_chat::ChatDecoder::new(request)),
             Self::OpenAiResponses => Box::new(openai_responses::ResponsesDecoder::new(request)),
@@ -114,8 +120,7 @@ impl ProviderApi {
         }
     }
 
-    /// Returns the headers of every request.
-    pub(crate) fn request_headers(self) -> RequestHeaders {
+    fn request_headers(self) -> RequestHeaders {
         match self {
             Self::OpenAiChat | Self::OpenAiResponses => {
                 RequestHeaders { key_name: "authorization", key_prefix: "Bearer ", others: &[] }
@@ -125,8 +130,7 @@ impl ProviderApi {
         }
     }
 
-    /// Returns the adjustments to retry with after a refusal; `None` when no adjustment would help.
-    pub(crate) fn adjust_after_refusal(self, refusal: &str, current: RequestAdjustments) -> Option<RequestAdjustments> {
+    fn adjust_after_refusal(self, refusal: &str, current: RequestAdjustments) -> Option<RequestAdjustments> {
         if !current.omit_tools && adjustments::refuses_tools(refusal) {
             return Some(RequestAdjustments { omit_tools: true, ..current });
         }
@@ -141,8 +145,7 @@ impl ProviderApi {
         }
     }
 
-    /// Returns the path of the model list; may include a query.
-    pub(crate) fn models_path(self) -> &'static str {
+    fn models_path(self) -> &'static str {
         match self {
             Self::OpenAiChat | Self::OpenAiResponses => openai_chat::MODELS_PATH,
             Self::Anthropic => anthropic::MODELS_PATH,
@@ -150,8 +153,7 @@ impl ProviderApi {
         }
     }
 
-    /// Parses the names in a model list.
-    pub(crate) fn parse_model_names(self, body: &[u8]) -> Result<Vec<String>, ModelError> {
+    fn parse_model_names(self, body: &[u8]) -> Result<Vec<String>, ModelError> {
         match self {
             Self::OpenAiChat | Self::Anthropic => openai_chat::parse_model_names(body),
             Self::OpenAiResponses => openai_responses::parse_model_names(body),

@@ -5,12 +5,10 @@
 //! the addresses that were checked: a name that resolves differently the second time (DNS rebinding) gains nothing.
 
 mod address_class;
-mod allowlist;
 mod dns;
 mod policy;
 mod ssrf_client;
 
-pub use allowlist::{AllowlistEntry, ParseAllowlistError};
 pub use dns::DnsResolver;
 pub use policy::{NetworkPolicy, PolicyViolation};
 pub use ssrf_client::GuardedHttp;

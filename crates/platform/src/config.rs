@@ -12,8 +12,9 @@ use std::num::{NonZeroU32, NonZeroU64, NonZeroUsize};
 use std::path::PathBuf;
 use std::time::Duration;
 
+use domain::network_allowlist::AllowlistEntry;
+use domain::provider::Provider;
 use lettre::message::Mailbox;
-use mcp::net::AllowlistEntry;
 use secrecy::SecretString;
 use url::Url;
 
@@ -28,9 +29,6 @@ pub use source::{ConfigError, Source};
 
 /// Minimum length of the service role key, in characters, so that it cannot be guessed.
 const SHORTEST_SERVICE_ROLE_KEY: usize = 32;
-
-/// Default log levels of the product's crates, and of libraries.
-const DEFAULT_LOG_LEVELS: &str = "warn,server=info,ai_chat_mcp=info,builtin_servers=info,connections=info";
 
 /// Default time after which the unused built-in model is unloaded.
 const IDLE: Duration = Duration::from_mins(10);
@@ -53,7 +51,7 @@ pub struct Config {
     pub model: Option<String>,
     /// `ANTHROPIC_API_KEY`, `OPENAI_BASE_URL` and the like: the configured model providers, in the order in which a
     /// default model is looked for.
-    pub providers: Vec<llm::Provider>,
+    pub providers: Vec<Provider>,
     /// `CHAT_MODEL_CATALOGUE`: a file with the model catalogue, instead of the embedded one.
     pub model_catalogue: Option<PathBuf>,
     /// `CHAT_TOKENS_PER_DAY`: the quota of tokens that each user may use of the configured models per day. Default:
@@ -114,8 +112,8 @@ pub struct Config {
     pub service_role_key: Option<SecretString>,
     /// `CHAT_MASTER_KEY`: 32 bytes in base64. Default: a file in the data folder, generated at the first start.
     pub master_key: Option<SecretString>,
-    /// `RUST_LOG`: filter of the log.
-    pub log: String,
+    /// `RUST_LOG`: filter of the log. Default: the binary's.
+    pub log: Option<String>,
 }
 
 /// Settings of the mail server.
@@ -259,7 +257,7 @@ impl Config {
             trusted_proxies: source.list("CHAT_TRUSTED_PROXIES", "addresses or networks such as 10.0.0.0/8")?,
             service_role_key: source.long_secret("CHAT_SERVICE_ROLE_KEY", SHORTEST_SERVICE_ROLE_KEY)?,
             master_key: source.secret("CHAT_MASTER_KEY"),
-            log: source.text("RUST_LOG").unwrap_or_else(|| format!("{DEFAULT_LOG_LEVELS},{}", mcp::LOG_DIRECTIVE)),
+            log: source.text("RUST_LOG"),
             data_dir,
         };
         // Last, because a name counts as known once it has been read.

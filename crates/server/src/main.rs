@@ -63,10 +63,15 @@ fn want_huge_pages(wanted: bool) {
     let _ = wanted;
 }
 
+/// Returns the default filter of the log: warnings of everything, and what the crates of this project report.
+fn default_log_filter() -> String {
+    format!("warn,server=info,ai_chat_mcp=info,platform=info,{}", mcp::LOG_DIRECTIVE)
+}
+
 /// Runs the server until it is asked to stop.
 fn run() -> anyhow::Result<()> {
     let config = Config::load()?;
-    logging::start(&config.log);
+    logging::start(&config.log.clone().unwrap_or_else(default_log_filter));
     let mut runtime = tokio::runtime::Builder::new_multi_thread();
     runtime.enable_all().thread_keep_alive(threads::KEPT).build()?.block_on(async {
         let listener = http::listen(config.listen)?;

@@ -21,7 +21,7 @@ const KNOWS: [(&str, &[&str], &[&str]); 11] = [
     ("local-model", &["domain"], &[]),
     ("mcp", &["domain"], &[]),
     ("store", &["domain"], &[]),
-    ("platform", &["domain", "llm", "mcp", "store"], &[]),
+    ("platform", &["domain", "store"], &[]),
     ("builtin-servers", &["domain", "platform", "store"], &[]),
     ("connections", &["domain", "mcp", "platform", "store"], &[]),
     (

@@ -1,5 +1,6 @@
 //! HTTP requests to providers.
 
+use crate::providers::{WireFormat, endpoint_url};
 use std::collections::HashMap;
 use std::error::Error;
 use std::sync::{Mutex, OnceLock, PoisonError};
@@ -106,7 +107,7 @@ impl HttpTransport {
     pub async fn post(&self, provider: &Provider, path: &str, body: bytes::Bytes) -> Result<Response, RequestFailure> {
         let client = self.client().map_err(RequestFailure::permanent)?;
         let request = client
-            .post(provider.endpoint_url(path))
+            .post(endpoint_url(provider, path))
             .header(CONTENT_TYPE, HeaderValue::from_static("application/json"))
             .header(ACCEPT, HeaderValue::from_static("text/event-stream"))
             .body(body);
@@ -115,7 +116,7 @@ impl HttpTransport {
 
     /// Fetches a document of at most [`MAX_MODEL_LIST_BYTES`].
     pub async fn get(&self, provider: &Provider, path: &str) -> Result<Vec<u8>, ModelError> {
-        let request = self.client()?.get(provider.endpoint_url(path));
+        let request = self.client()?.get(endpoint_url(provider, path));
         let mut response = self.send(provider, request).await.map_err(|failure| failure.error)?;
         let body = self.read_up_to(MAX_MODEL_LIST_BYTES, &mut response).await.map_err(|failure| failure.error)?;
         if body.len() > MAX_MODEL_LIST_BYTES {

@@ -1,5 +1,6 @@
 //! Lifecycle of one request: encoding, adjustments after refusals, retries, and reading the response.
 
+use crate::providers::WireFormat;
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;

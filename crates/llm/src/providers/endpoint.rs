@@ -1,44 +1,26 @@
-//! A configured provider and its URLs.
+//! URLs of a provider's API.
 
-use secrecy::SecretString;
+use domain::provider::{Provider, ProviderApi};
 use url::Url;
 
-use crate::providers::ProviderApi;
-
-/// A server of models, as an administrator or a user configured it.
-#[derive(Debug, Clone)]
-pub struct Provider {
-    /// Name in logs and before the names of its models, such as `openai`.
-    pub name: String,
-    /// API that the server implements.
-    pub api: ProviderApi,
-    /// URL that the API's paths are appended to, such as `https://api.openai.com/v1`, with or without a trailing slash.
-    /// A query is kept: some hosts expect the version of their API in it.
-    pub base_url: Url,
-    /// API key; `None` for a server that needs none.
-    pub key: Option<SecretString>,
-}
-
-impl Provider {
-    /// Returns the URL of `path` (such as `chat/completions`, or `models?limit=9`) at this provider.
-    pub fn endpoint_url(&self, path: &str) -> Url {
-        let (path, query) = path.split_once('?').unwrap_or((path, ""));
-        let mut url = self.base_url.clone();
-        let mut base = self.base_url.path().trim_end_matches('/');
-        // Users often include the API version in the base URL, as OpenAI's documentation does; it must not occur twice.
-        if let Some((version, _)) = path.split_once('/').filter(|_| self.api != ProviderApi::OpenAiChat)
-            && let Some(shorter) = base.strip_suffix(version)
-            && shorter.ends_with('/')
-        {
-            base = shorter.trim_end_matches('/');
-        }
-        url.set_path(&format!("{base}/{path}"));
-        let queries: Vec<&str> =
-            [self.base_url.query().unwrap_or_default(), query].into_iter().filter(|query| !query.is_empty()).collect();
-        url.set_query((!queries.is_empty()).then(|| queries.join("&")).as_deref());
-        url.set_fragment(None);
-        url
+/// Returns the URL of `path` (such as `chat/completions`, or `models?limit=9`) at a provider.
+pub(crate) fn endpoint_url(provider: &Provider, path: &str) -> Url {
+    let (path, query) = path.split_once('?').unwrap_or((path, ""));
+    let mut url = provider.base_url.clone();
+    let mut base = provider.base_url.path().trim_end_matches('/');
+    // Users often include the API version in the base URL, as OpenAI's documentation does; it must not occur twice.
+    if let Some((version, _)) = path.split_once('/').filter(|_| provider.api != ProviderApi::OpenAiChat)
+        && let Some(shorter) = base.strip_suffix(version)
+        && shorter.ends_with('/')
+    {
+        base = shorter.trim_end_matches('/');
     }
+    url.set_path(&format!("{base}/{path}"));
+    let queries: Vec<&str> =
+        [provider.base_url.query().unwrap_or_default(), query].into_iter().filter(|query| !query.is_empty()).collect();
+    url.set_query((!queries.is_empty()).then(|| queries.join("&")).as_deref());
+    url.set_fragment(None);
+    url
 }
 
 #[cfg(test)]
@@ -59,7 +41,7 @@ mod tests {
                 base_url: base.parse().unwrap(),
                 key: None,
             };
-            assert_eq!(provider.endpoint_url("models").as_str(), want);
+            assert_eq!(endpoint_url(&provider, "models").as_str(), want);
         }
     }
 
@@ -73,7 +55,7 @@ mod tests {
         ] {
             let (api, base_url) = (ProviderApi::Anthropic, base.parse().unwrap());
             let provider = Provider { name: "test".to_owned(), api, base_url, key: None };
-            assert_eq!(provider.endpoint_url("v1/models?limit=9").as_str(), want);
+            assert_eq!(endpoint_url(&provider, "v1/models?limit=9").as_str(), want);
         }
     }
 }

@@ -1,5 +1,6 @@
 //! Decoder from a response body to model events, for every form of body.
 
+use super::WireFormat;
 use domain::json_shape::JsonShape;
 use domain::model::{ModelError, ModelEvent, Request};
 

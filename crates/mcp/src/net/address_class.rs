@@ -1,5 +1,6 @@
 //! Classification of IP addresses.
 
+use domain::network_allowlist::canonical_ip;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 /// Class of an address, after the IANA special-purpose address registries.
@@ -11,20 +12,6 @@ pub(super) enum AddressClass {
     Loopback,
     /// All other addresses: private, link-local, shared, reserved, documentation, multicast.
     Special,
-}
-
-/// Returns the IPv4 address that an IPv6 address embeds (IPv4-mapped, or with the well-known prefix of NAT64), else the
-/// address itself. All rules apply to this form.
-pub(super) fn canonical_ip(ip: IpAddr) -> IpAddr {
-    let IpAddr::V6(v6) = ip else { return ip };
-    let tail = |v6: Ipv6Addr| {
-        let [.., a, b, c, d] = v6.octets();
-        IpAddr::V4(Ipv4Addr::new(a, b, c, d))
-    };
-    match v6.segments() {
-        [0, 0, 0, 0, 0, 0xffff, ..] | [0x64, 0xff9b, 0, 0, 0, 0, ..] => tail(v6),
-        _ => ip,
-    }
 }
 
 /// Returns the class of an address.

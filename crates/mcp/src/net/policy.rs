@@ -7,9 +7,9 @@ use std::time::Duration;
 use url::{Host, Url};
 
 use super::address_class::{AddressClass, classify};
-use super::allowlist::AllowlistEntry;
 use super::dns::{DnsResolver, SystemResolver, is_local_name};
 use crate::Error;
+use domain::network_allowlist::AllowlistEntry;
 
 /// Time limit for resolving a name.
 const RESOLVE_TIMEOUT: Duration = Duration::from_secs(10);

@@ -1,6 +1,6 @@
 //! Configuration of the model providers, with the environment variables that are customary for each.
 
-use llm::{Provider, ProviderApi};
+use domain::provider::{Provider, ProviderApi};
 use url::Url;
 
 use super::source::{ConfigError, Source, parse_url};

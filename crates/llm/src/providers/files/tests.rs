@@ -2,6 +2,7 @@ mod encoded;
 
 use super::*;
 use crate::providers::ProviderApi;
+use crate::providers::WireFormat;
 
 fn file(media_type: &str) -> ModelFile {
     ModelFile { name: None, media_type: media_type.to_owned(), bytes: Arc::from([1_u8].as_slice()) }

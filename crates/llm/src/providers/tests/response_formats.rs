@@ -1,5 +1,6 @@
 //! Stop sequences and response formats in each provider API.
 
+use crate::providers::WireFormat;
 use domain::model::{ModelError, OutputSchema, Request, ResponseFormat};
 use serde_json::{Value, json};
 

@@ -1,6 +1,7 @@
 //! Finding out where to sign in, among servers that are wrong, hostile or old.
 
-use mcp::net::{AllowlistEntry, GuardedHttp, NetworkPolicy};
+use domain::network_allowlist::AllowlistEntry;
+use mcp::net::{GuardedHttp, NetworkPolicy};
 use mcp::oauth::{
     AuthChallenge, ClientKey, ClientMetadata, OAuthClient, RegisteredClient, SecretString, SignInError, SignInRequest,
 };

@@ -1,5 +1,6 @@
 //! One conversation with files, encoded for each API.
 
+use crate::providers::WireFormat;
 use domain::model::{ModelCall, Seal, Thought};
 use serde_json::{Value, json};
 

@@ -1,11 +1,9 @@
-//! Allowlist of the administrator.
+//! Allowlist of the administrator: targets that user-given URLs may reach although they are not public.
 
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::str::FromStr;
 
 use ipnet::IpNet;
-
-use super::address_class::canonical_ip;
 
 /// Entry of the list of targets that may be reached although they are not public: `host`, `host:port`, an address with
 /// or without a port, or a network such as `10.1.0.0/16`.
@@ -56,7 +54,7 @@ impl FromStr for AllowlistEntry {
 impl AllowlistEntry {
     /// Returns whether the entry covers `host` at the resolved address `ip`. `host` is in lower case and has no final
     /// dot.
-    pub(super) fn covers(&self, host: &str, port: u16, ip: IpAddr) -> bool {
+    pub fn covers(&self, host: &str, port: u16, ip: IpAddr) -> bool {
         let covers_host = match &self.host {
             AllowedHost::Network(network) => network.contains(&canonical_ip(ip)),
             AllowedHost::Name(name) => name == host,
@@ -65,8 +63,22 @@ impl AllowlistEntry {
     }
 
     /// Returns whether the entry is this host name.
-    pub(super) fn names_host(&self, host: &str, port: u16) -> bool {
+    pub fn names_host(&self, host: &str, port: u16) -> bool {
         matches!(&self.host, AllowedHost::Name(name) if name == host) && self.port.is_none_or(|allowed| allowed == port)
+    }
+}
+
+/// Returns the IPv4 address that an IPv6 address embeds (IPv4-mapped, or with the well-known prefix of NAT64), else the
+/// address itself. All rules apply to this form.
+pub fn canonical_ip(ip: IpAddr) -> IpAddr {
+    let IpAddr::V6(v6) = ip else { return ip };
+    let tail = |v6: Ipv6Addr| {
+        let [.., a, b, c, d] = v6.octets();
+        IpAddr::V4(Ipv4Addr::new(a, b, c, d))
+    };
+    match v6.segments() {
+        [0, 0, 0, 0, 0, 0xffff, ..] | [0x64, 0xff9b, 0, 0, 0, 0, ..] => tail(v6),
+        _ => ip,
     }
 }
 
