@@ -4,11 +4,12 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use domain::network_allowlist::AllowlistEntry;
 use domain::server_url::has_masked_values;
 use domain::tool::ToolDefinition;
 use domain::{Clock, UserId};
 use mcp::Client;
-use mcp::net::{AllowlistEntry, GuardedHttp, NetworkPolicy};
+use mcp::net::{GuardedHttp, NetworkPolicy};
 use mcp::oauth::OAuthClient;
 use platform::{BackgroundTasks, ClusterBus, Limit, SecretSealer, UserEvent, UserEventBus};
 use store::Store;

@@ -15,7 +15,6 @@ use url::Url;
 
 use crate::auth::Auth;
 use crate::chats::temporary::TemporaryChats;
-use crate::chats::upkeep;
 use crate::cluster_handler::AppClusterHandler;
 use crate::data_folder;
 use crate::door;
@@ -24,6 +23,7 @@ use crate::mail::Mailer;
 use crate::models::ModelService;
 use crate::runs::Runs;
 use crate::threads;
+use crate::upkeep;
 use crate::wiring::{self, DriveFallback, InternalTokens};
 use platform::config::Config;
 use platform::{

@@ -211,7 +211,7 @@ impl Talk<'_> {
     /// Returns the user's tools and their presentation to the model.
     async fn offer(&self, user: UserId, model: &ModelId, request: &Request) -> Result<(Toolset, Offer), Failure> {
         let toolset = tools::all(self.app, user).await?;
-        let capacity = self.app.models.capacity(user, model).await;
+        let capacity = self.app.models.tool_limits(user, model).await;
         let words = request.messages.iter().rev().find_map(|message| match message {
             ModelMessage::User { text, .. } => Some(text.as_str()),
             _ => None,

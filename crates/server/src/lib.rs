@@ -5,15 +5,17 @@
 
 pub mod app;
 pub mod auth;
-pub mod chats;
 mod cluster_handler;
 mod data_folder;
 pub mod door;
-pub mod files;
 pub mod http;
 pub mod mail;
-pub mod models;
+#[cfg(feature = "local")]
+pub mod model_files;
 pub mod runs;
 pub mod threads;
 pub mod tools;
+pub mod upkeep;
 mod wiring;
+
+use agent::{chats, files, models};

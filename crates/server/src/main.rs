@@ -6,7 +6,7 @@ use clap::{Parser, Subcommand};
 use platform::config::Config;
 use platform::logging;
 #[cfg(feature = "local")]
-use server::models::weights;
+use server::model_files as weights;
 use server::{app::App, http, threads};
 
 #[global_allocator]
@@ -65,7 +65,10 @@ fn want_huge_pages(wanted: bool) {
 
 /// Returns the default filter of the log: warnings of everything, and what the crates of this project report.
 fn default_log_filter() -> String {
-    format!("warn,server=info,ai_chat_mcp=info,platform=info,{}", mcp::LOG_DIRECTIVE)
+    format!(
+        "warn,agent=info,builtin_servers=info,connections=info,server=info,ai_chat_mcp=info,platform=info,{}",
+        mcp::LOG_DIRECTIVE
+    )
 }
 
 /// Runs the server until it is asked to stop.

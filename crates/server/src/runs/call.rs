@@ -111,7 +111,7 @@ impl<'a> Caller<'a> {
                 ModelMessage::User { text, .. } => Some(text.as_str()),
                 _ => None,
             });
-            let capacity = self.app.models.capacity(self.run.owner, model).await;
+            let capacity = self.app.models.tool_limits(self.run.owner, model).await;
             let offer = Offer::new(toolset, capacity, words.unwrap_or_default(), conversation);
             if let Some(text) = offer.notice(toolset) {
                 self.recorder.emit(&RunEvent::DataNotice { data: NoticeData { text } });

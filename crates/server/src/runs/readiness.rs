@@ -18,7 +18,7 @@ pub async fn prepare(app: &App, user: UserId) {
     }
     let Ok(servers) = app.store.list_servers(user).await else { return };
     let toolset = Toolset::of_known_tools(&app.connections, &servers);
-    let offer = Offer::new(&toolset, app.models.capacity(user, &model).await, "", &[]);
+    let offer = Offer::new(&toolset, app.models.tool_limits(user, &model).await, "", &[]);
     // If there are too many tools, the selection depends on the question, so there is nothing to read in advance.
     if matches!(offer, Offer::Whole) && !toolset.tools().is_empty() {
         app.models.prepare(Request { system: SYSTEM.to_owned(), tools: offer.specs(&toolset), ..Request::default() });

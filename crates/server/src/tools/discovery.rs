@@ -17,6 +17,7 @@ use domain::tool_arguments;
 use serde_json::{Map, Value, json};
 
 use super::selection::{Toolset, spec};
+use crate::models::ToolLimits;
 use connections::BoundTool;
 
 /// The tool that finds tools. No other tool of a turn has its name.
@@ -49,15 +50,6 @@ const LINE: usize = 200;
 /// Connections that are named in the description of the search.
 const NAMED: usize = 20;
 
-/// What a model can do with tools.
-#[derive(Debug, Clone, Copy)]
-pub struct Capacity {
-    /// Tokens that it reads at once.
-    pub context: usize,
-    /// Whether it can search for tools and then call them.
-    pub searches: bool,
-}
-
 /// What a model gets to read of a turn's tools.
 #[derive(Debug)]
 pub enum Offer {
@@ -76,13 +68,13 @@ pub enum Offer {
 
 impl Offer {
     /// For a message of a person in a conversation.
-    pub fn new(toolset: &Toolset, capacity: Capacity, message: &str, conversation: &[ModelMessage]) -> Self {
+    pub fn new(toolset: &Toolset, capacity: ToolLimits, message: &str, conversation: &[ModelMessage]) -> Self {
         let tools = toolset.tools();
-        let fitting_tokens = capacity.context / DEFINITIONS_SHARE;
+        let fitting_tokens = capacity.context_tokens / DEFINITIONS_SHARE;
         if !is_heavier(tools, fitting_tokens * TOKEN) {
             return Self::Whole;
         }
-        let room = MIN_FOUND_TOKENS.max(capacity.context / FOUND_SHARE).min(fitting_tokens) * TOKEN;
+        let room = MIN_FOUND_TOKENS.max(capacity.context_tokens / FOUND_SHARE).min(fitting_tokens) * TOKEN;
         let mut given = called(toolset, conversation);
         for index in named(tools, message) {
             if !given.contains(&index) {
@@ -90,7 +82,7 @@ impl Offer {
             }
         }
         given.truncate(KNOWN);
-        if capacity.searches {
+        if capacity.can_search {
             return Self::Search { room, given: Mutex::new(given) };
         }
         let mut left = FITTING * TOKEN;

@@ -10,7 +10,7 @@ use store::servers::Server;
 use super::*;
 use crate::tools::{Selection, Wanted};
 
-const ROOMY: Capacity = Capacity { context: 32_000, searches: true };
+const ROOMY: ToolLimits = ToolLimits { context_tokens: 32_000, can_search: true };
 
 /// The tools of these connections, as a turn has them.
 fn toolset(servers: &[(&str, Vec<ToolDefinition>)]) -> Toolset {
@@ -70,7 +70,7 @@ fn search_names(toolset: &Toolset, query: &str) -> Vec<String> {
 fn a_list_that_fits_is_given_whole() {
     let toolset = many(20);
     for context in [4_096, 8_192, 1_000_000] {
-        let offer = Offer::new(&toolset, Capacity { context, ..ROOMY }, "hello", &[]);
+        let offer = Offer::new(&toolset, ToolLimits { context_tokens: context, ..ROOMY }, "hello", &[]);
         assert_eq!(names(&offer, &toolset).len(), toolset.tools().len(), "{context}");
         assert!(offer.call(&toolset, SEARCH, Map::new()).is_none(), "there is nothing to search");
     }
@@ -79,7 +79,9 @@ fn a_list_that_fits_is_given_whole() {
 #[test]
 fn what_is_long_depends_on_what_the_model_reads() {
     let toolset = many(300);
-    let is_whole = |context| matches!(Offer::new(&toolset, Capacity { context, ..ROOMY }, "", &[]), Offer::Whole);
+    let is_whole = |context| {
+        matches!(Offer::new(&toolset, ToolLimits { context_tokens: context, ..ROOMY }, "", &[]), Offer::Whole)
+    };
     assert!(!is_whole(16_000));
     assert!(is_whole(128_000));
 }
@@ -111,7 +113,7 @@ fn a_search_gives_no_more_than_there_is_room_for() {
     let heavy = (0..60).map(|number| tool(&format!("widget_{number}"), &"Turns a widget. ".repeat(40)));
     let ticket = tool("create_issue", "Opens a new ticket in the tracker.");
     let toolset = toolset(&[("factory", heavy.chain([ticket]).collect())]);
-    let offer = Offer::new(&toolset, Capacity { context: 8_192, searches: true }, "please", &[]);
+    let offer = Offer::new(&toolset, ToolLimits { context_tokens: 8_192, can_search: true }, "please", &[]);
     let said = call(&offer, &toolset, SEARCH, json!({ "query": "widget", "limit": 50 }));
     assert!(
         said.contains("by their names:\n- widget_0") && said.contains("before you call them:\n- widget_2"),
@@ -145,7 +147,7 @@ fn a_tool_that_the_person_names_or_that_was_called_before_needs_no_search() {
 #[test]
 fn a_model_that_cannot_search_gets_what_fits_the_persons_words() {
     let toolset = many(1_000);
-    let small = Capacity { context: 8_192, searches: false };
+    let small = ToolLimits { context_tokens: 8_192, can_search: false };
     let offer = Offer::new(&toolset, small, "Open an issue about the files", &[]);
     assert_eq!(names(&offer, &toolset), ["create_issue", "listFiles"]);
     let notice =

@@ -1,7 +1,7 @@
 //! Models: those of the configured providers, of users' own providers, and the built-in one, behind one interface.
 
 #[cfg(feature = "local")]
-mod built_in;
+pub mod built_in;
 pub mod catalogue;
 mod error_help;
 mod model_list_cache;
@@ -10,8 +10,6 @@ pub mod quota;
 pub mod settings;
 pub mod usage_recording;
 pub mod user_providers;
-#[cfg(feature = "local")]
-pub mod weights;
 
 use std::sync::Arc;
 
@@ -26,7 +24,6 @@ use serde::Serialize;
 use store::Store;
 use tokio_util::sync::CancellationToken;
 
-use crate::tools::discovery::Capacity;
 use catalogue::{Catalogue, Facts};
 use model_list_cache::ModelListCache;
 use platform::config::Config;
@@ -121,6 +118,15 @@ pub struct About {
     pub origin: String,
     /// Size of the weights on disk, in bytes.
     pub size_bytes: u64,
+}
+
+/// What a model can do with tools.
+#[derive(Debug, Clone, Copy)]
+pub struct ToolLimits {
+    /// Context size in tokens.
+    pub context_tokens: usize,
+    /// Whether the model can search for tools and then call them.
+    pub can_search: bool,
 }
 
 /// All models that the server can use.
@@ -318,10 +324,10 @@ impl ModelService {
     }
 
     /// Returns the context size of a model, as the catalogue states it, and whether the model can search for tools.
-    pub async fn capacity(&self, owner: UserId, model: &ModelId) -> Capacity {
+    pub async fn tool_limits(&self, owner: UserId, model: &ModelId) -> ToolLimits {
         let context = self.facts(owner, model).await.and_then(|facts| facts.context);
         let context = context.and_then(|tokens| usize::try_from(tokens).ok()).unwrap_or(UNKNOWN_CONTEXT_TOKENS);
-        Capacity { context, searches: model.provider != BUILT_IN }
+        ToolLimits { context_tokens: context, can_search: model.provider != BUILT_IN }
     }
 
     /// Returns the models of a provider, or a placeholder for the provider if it lists none.

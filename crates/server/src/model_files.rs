@@ -11,6 +11,7 @@ use anyhow::Context;
 use clap::Subcommand;
 use local_model::weights::{DEFAULT_WEIGHTS, WeightFile};
 
+use agent::models::built_in::verify_length;
 use platform::config::{Config, LocalModel};
 
 /// Subcommands of `ai-chat-mcp model`.
@@ -92,24 +93,6 @@ pub(super) fn verify_whole(weights: &WeightFile, path: &Path) -> Result<(), Stri
     })
 }
 
-/// Verifies the length of a file.
-///
-/// # Errors
-///
-/// Returns the difference and what to do.
-pub(super) fn verify_length(weights: &WeightFile, path: &Path) -> Result<(), String> {
-    let length = path.metadata().map_or(0, |file| file.len());
-    if length == weights.size {
-        return Ok(());
-    }
-    Err(format!(
-        "{} has {length} bytes and should have {}: it was cut short, or is another file. Delete it and fetch it again \
-         with `ai-chat-mcp model fetch`.",
-        path.display(),
-        weights.size
-    ))
-}
-
 /// Prints the files of weights, and whether they can be used. `*` marks the one that the server uses.
 fn list(config: &Config, check: bool) -> anyhow::Result<()> {
     let mut out = std::io::stdout().lock();
@@ -128,7 +111,7 @@ fn list(config: &Config, check: bool) -> anyhow::Result<()> {
     if files.is_empty() {
         writeln!(out, "There are no files of weights. `ai-chat-mcp model fetch` fetches the product's own.")?;
     }
-    let used = super::built_in::path_of(config);
+    let used = agent::models::built_in::path_of(config);
     for path in files {
         let is_default = path.file_name().is_some_and(|name| name == DEFAULT_WEIGHTS.file_name);
         let verdict = match local_model::weights::inspect_weights(&path) {

@@ -5,11 +5,10 @@ use std::path::{Path, PathBuf};
 use domain::UserId;
 use domain::model::{ModelError, ModelEvent, Request};
 use futures_util::stream::BoxStream;
-use local_model::weights::{DEFAULT_WEIGHTS, find_default_weights};
+use local_model::weights::{DEFAULT_WEIGHTS, WeightFile, find_default_weights};
 use local_model::{Engine, EngineSettings, EngineState};
 use tokio_util::sync::CancellationToken;
 
-use super::weights::verify_length;
 use super::{About, BUILT_IN, ModelView};
 use platform::config::{Config, LocalModel};
 
@@ -111,4 +110,22 @@ fn default_path(config: &Config) -> PathBuf {
     // `model_cache` is the folder of models itself, while the lookup expects its parent.
     let cache = config.model_cache.as_deref().and_then(Path::parent).unwrap_or(data);
     find_default_weights(data, cache).unwrap_or_else(|| DEFAULT_WEIGHTS.path_in(cache))
+}
+
+/// Verifies the length of a file.
+///
+/// # Errors
+///
+/// Returns the difference and what to do.
+pub fn verify_length(weights: &WeightFile, path: &Path) -> Result<(), String> {
+    let length = path.metadata().map_or(0, |file| file.len());
+    if length == weights.size {
+        return Ok(());
+    }
+    Err(format!(
+        "{} has {length} bytes and should have {}: it was cut short, or is another file. Delete it and fetch it again \
+         with `ai-chat-mcp model fetch`.",
+        path.display(),
+        weights.size
+    ))
 }
