@@ -21,7 +21,7 @@ use crate::door;
 use crate::files::FileService;
 use crate::mail::Mailer;
 use crate::models::ModelService;
-use crate::runs::Runs;
+use crate::runs::{TurnDependencies, TurnService};
 use crate::threads;
 use crate::upkeep;
 use crate::wiring::{self, DriveFallback, InternalTokens};
@@ -61,8 +61,8 @@ pub struct Parts {
     pub builtin_servers: BuiltinServers,
     /// What open pages are told.
     pub events: UserEventBus,
-    /// Turns that go on.
-    pub runs: Runs,
+    /// Turns.
+    pub runs: TurnService,
     /// Chats that are never stored on disk.
     pub temporary: TemporaryChats,
     /// Files of users and answers.
@@ -165,14 +165,28 @@ impl App {
             fallback: Some(fallback).filter(|_| config.fallback_tools),
         };
         let (connections, ready) = ConnectionService::new(&connection_settings, dependencies)?;
-        let models = ModelService::new(&config, &store, &clock, &tasks, &secrets, connections.guarded_http())?;
+        let models =
+            Arc::new(ModelService::new(&config, &store, &clock, &tasks, &secrets, connections.guarded_http())?);
         let temporary = TemporaryChats::new(store.clone(), Arc::clone(&clock));
         let quota_bytes = config.limits.files_bytes as u64;
         let files = FileService::new(store.clone(), temporary.clone(), Arc::clone(&clock), quota_bytes);
         let instance_lock = InstanceLock::acquire(&config.data_dir, store.node());
         let previous = instance_lock.as_ref().and_then(|lock| lock.previous);
-        let (runs, suspended) = Runs::start(&store, &tasks, clock.as_ref(), previous, config.limits).await?;
         let membership = Cluster::new(store.clone(), Arc::clone(&clock), tasks.clone(), events.clone());
+        let uses = TurnDependencies {
+            store: store.clone(),
+            clock: Arc::clone(&clock),
+            tasks: tasks.clone(),
+            secrets: Arc::clone(&secrets),
+            events: events.clone(),
+            cluster: cluster.clone(),
+            connections: connections.clone(),
+            models: Arc::clone(&models),
+            files: files.clone(),
+            temporary: temporary.clone(),
+            limits: config.limits,
+        };
+        let (runs, suspended) = TurnService::start(uses, previous).await?;
         let door = door::Limits::new(config.rate_limits, &clock);
         let streams = ConcurrencyLimiter::new(config.limits.streams);
         let app = Self(Arc::new(Parts {
@@ -184,7 +198,7 @@ impl App {
             tasks,
             mail,
             auth,
-            models: Arc::new(models),
+            models,
             connections,
             builtin_servers,
             events,
@@ -203,7 +217,7 @@ impl App {
             membership,
             cluster,
         }));
-        Runs::resume(&app, suspended);
+        app.runs.resume(suspended);
         app.tasks.spawn("database", watch_database(app.clone()));
         app.membership.start(outbox, Arc::new(AppClusterHandler(app.clone())));
         app.tasks.spawn("upkeep", upkeep::run(app.clone()));

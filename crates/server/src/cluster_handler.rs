@@ -6,7 +6,6 @@ use platform::ClusterHandler;
 use store::runs::UnfinishedRun;
 
 use crate::app::App;
-use crate::runs::Runs;
 
 /// [`ClusterHandler`] of the application.
 pub struct AppClusterHandler(pub App);
@@ -17,11 +16,11 @@ impl ClusterHandler for AppClusterHandler {
     }
 
     fn take_over<'a>(&'a self, turn: &'a UnfinishedRun) -> BoxFuture<'a, Result<(), store::Error>> {
-        Box::pin(Runs::take_over(&self.0, turn))
+        Box::pin(self.0.runs.take_over(turn))
     }
 
     fn follow_commands(&self) -> BoxFuture<'_, Result<(), store::Error>> {
-        Box::pin(self.0.runs.follow_orders(&self.0))
+        Box::pin(self.0.runs.follow_orders())
     }
 
     fn wake_follower(&self, turn: RunId) {

@@ -47,13 +47,15 @@ use store::runs::UnfinishedRun;
 use store::usage::OfAnswer;
 use tokio_util::sync::CancellationToken;
 
-use crate::app::App;
+use crate::chats::temporary::TemporaryChats;
 use crate::files::FileService;
 use crate::files::result_offload::FileSaver;
+use crate::models::ModelService;
 use crate::models::usage_recording::UsageTracker;
 use crate::tools::Selection;
-use platform::BackgroundTasks;
+use connections::ConnectionService;
 use platform::config::Limits;
+use platform::{BackgroundTasks, ClusterBus, SecretSealer, UserEventBus};
 use platform::{RunState, UserEvent};
 
 use long_calls::LiveCalls;
@@ -153,7 +155,7 @@ pub struct End {
     pub parts: Vec<Part>,
 }
 
-/// Reason for which a turn could not [begin](Runs::begin).
+/// Reason for which a turn could not [begin](TurnService::begin).
 #[derive(Debug, thiserror::Error)]
 pub enum BeginError {
     /// The chat does not exist or belongs to another user.
@@ -182,53 +184,96 @@ pub enum BeginError {
     Store(store::Error),
 }
 
-/// The turns in progress on this node.
+/// Turns of all chats: begins, follows, stops and recovers them. Cheap to clone; all clones share the turns in progress
+/// on this node.
+#[derive(Debug, Clone)]
+pub struct TurnService(Arc<Inner>);
+
+/// What turns use of the layers below.
 #[derive(Debug)]
-pub struct Runs {
+pub struct TurnDependencies {
+    /// Database.
+    pub store: Store,
+    /// Clock.
+    pub clock: Arc<dyn Clock>,
+    /// Background tasks, in which turns run.
+    pub tasks: BackgroundTasks,
+    /// Encryption of what a waiting call is resumed from.
+    pub secrets: Arc<SecretSealer>,
+    /// Events for users' clients.
+    pub events: UserEventBus,
+    /// Messages to other nodes.
+    pub cluster: ClusterBus,
+    /// Connections to MCP servers.
+    pub connections: ConnectionService,
+    /// Models.
+    pub models: Arc<ModelService>,
+    /// Files of answers.
+    pub files: FileService,
+    /// Temporary chats.
+    pub temporary: TemporaryChats,
+    /// Limits of turns and of queued messages.
+    pub limits: Limits,
+}
+
+/// State that all clones of a [`TurnService`] share.
+#[derive(Debug)]
+pub struct Inner {
+    uses: TurnDependencies,
     /// Turns by user and chat. With the user in the key, a request for another user's chat cannot block its owner's
     /// turn before the store rejects it.
     active: Mutex<HashMap<(UserId, ChatId), Arc<Run>>>,
     journal: Journal,
-    limits: Limits,
     /// Bytes in the event logs of all turns, shared with each [`RunLog`].
     held: Arc<AtomicUsize>,
     /// Copies of the logs of turns that run on other nodes, for subscribers here.
     replicas: Replicas,
 }
 
-impl Runs {
+impl std::ops::Deref for TurnService {
+    type Target = Inner;
+
+    fn deref(&self) -> &Inner {
+        &self.0
+    }
+}
+
+impl std::ops::Deref for Inner {
+    type Target = TurnDependencies;
+
+    fn deref(&self) -> &TurnDependencies {
+        &self.uses
+    }
+}
+
+impl TurnService {
     /// Recovers the turns that a previous process left unfinished, and starts the journal.
     ///
-    /// Returns the turns that wait for their user or for a task at a server, for [`Runs::resume`]; all others are
-    /// closed as interrupted. `former` is the id of a node that is known to be dead, usually the previous process on
-    /// this data folder; its turns are recovered too.
+    /// Returns the turns that wait for their user or for a task at a server, for [`TurnService::resume`]; all others
+    /// are closed as interrupted. `previous` is the id of a node that is known to be dead, usually the previous
+    /// process on this data folder; its turns are recovered too.
     ///
     /// # Errors
     ///
     /// Fails if the database is unreachable.
-    pub async fn start(
-        store: &Store,
-        tasks: &BackgroundTasks,
-        clock: &dyn Clock,
-        former: Option<NodeId>,
-        limits: Limits,
-    ) -> anyhow::Result<(Self, Vec<Suspended>)> {
+    pub async fn start(uses: TurnDependencies, previous: Option<NodeId>) -> anyhow::Result<(Self, Vec<Suspended>)> {
+        let TurnDependencies { store, clock, tasks, .. } = &uses;
         // Registered before turns are claimed: a claim names this node as the new owner.
         store.register_node().await?;
-        if let Some(former) = former {
-            store.remove_node(former).await?;
+        if let Some(previous) = previous {
+            store.remove_node(previous).await?;
         }
         let suspended = recovery::close_unfinished(store, &store.claim_runs().await?, clock.now()).await?;
         let (journal, writer) = Journal::new(store.clone(), tasks.shutdown_token().clone());
         tasks.spawn("journal", writer);
-        let held = Arc::default();
-        Ok((Self { active: Mutex::default(), journal, limits, held, replicas: Replicas::default() }, suspended))
+        let (active, held, replicas) = (Mutex::default(), Arc::default(), Replicas::default());
+        Ok((Self(Arc::new(Inner { uses, active, journal, held, replicas })), suspended))
     }
 
     /// Resumes turns that waited for their user or for a task when the previous process stopped.
-    pub fn resume(app: &App, suspended: Vec<Suspended>) {
+    pub fn resume(&self, suspended: Vec<Suspended>) {
         for turn in suspended {
-            recovery::resume(app, turn);
+            recovery::resume(self, turn);
         }
     }
 
@@ -238,15 +283,15 @@ impl Runs {
     /// # Errors
     ///
     /// Fails if the database is unreachable.
-    pub async fn take_over(app: &App, run: &UnfinishedRun) -> Result<(), store::Error> {
-        let suspended = recovery::close_unfinished(&app.store, std::slice::from_ref(run), app.clock.now()).await?;
+    pub async fn take_over(&self, run: &UnfinishedRun) -> Result<(), store::Error> {
+        let suspended = recovery::close_unfinished(&self.store, std::slice::from_ref(run), self.clock.now()).await?;
         // A closed turn has ended for its user's clients; a resumed one is still in progress.
         if suspended.is_empty() {
             let ended = UserEvent::Run { session_id: run.chat, run_id: run.id, state: RunState::Ended };
-            app.events.publish(run.owner, &ended);
-            app.events.publish(run.owner, &UserEvent::of_chat(run.chat));
+            self.events.publish(run.owner, &ended);
+            self.events.publish(run.owner, &UserEvent::of_chat(run.chat));
         }
-        Self::resume(app, suspended);
+        self.resume(suspended);
         Ok(())
     }
 
@@ -255,9 +300,9 @@ impl Runs {
     /// # Errors
     ///
     /// See [`BeginError`]. Nothing is stored in that case.
-    pub async fn begin(&self, app: &App, owner: UserId, question: Question) -> Result<Arc<Run>, BeginError> {
-        let home = app.temporary.store_for(owner, question.chat);
-        let (model, settings) = match choice::model_of(app, &home, owner, question.chat).await {
+    pub async fn begin(&self, owner: UserId, question: Question) -> Result<Arc<Run>, BeginError> {
+        let home = self.temporary.store_for(owner, question.chat);
+        let (model, settings) = match choice::model_of(self, &home, owner, question.chat).await {
             Ok(chosen) => chosen,
             // A missing chat is reported before a missing model, so that the error does not reveal whether another
             // user's chat exists.
@@ -278,7 +323,7 @@ impl Runs {
             said: Mutex::default(),
             questions: Questions::default(),
             calls: LiveCalls::default(),
-            usage: app.models.usage.track_answer(owner, OfAnswer { chat: question.chat, message: answer }),
+            usage: self.models.usage.track_answer(owner, OfAnswer { chat: question.chat, message: answer }),
             stop: CancellationToken::new(),
             gives_way: AtomicBool::new(false),
             overfull: CancellationToken::new(),
@@ -300,7 +345,7 @@ impl Runs {
             parts: question.parts,
             model: model.to_string(),
             tools: question.tools.stored(),
-            now: app.clock.now(),
+            now: self.clock.now(),
         };
         let title = domain::text::title_of(question.message.as_deref().unwrap_or_default().trim());
         let named = match run.home.insert_turn(&turn, &title).await {
@@ -321,10 +366,10 @@ impl Runs {
         };
         // Clients have to reload the chat: its messages are those of another branch now.
         if matches!(turn.place, Place::Instead(_)) {
-            app.events.publish(owner, &UserEvent::Branch { session_id: run.chat });
+            self.events.publish(owner, &UserEvent::Branch { session_id: run.chat });
         }
-        app.events.publish(owner, &UserEvent::Run { session_id: run.chat, run_id: run.id, state: RunState::Started });
-        app.events.publish(owner, &UserEvent::of_chat(run.chat));
+        self.events.publish(owner, &UserEvent::Run { session_id: run.chat, run_id: run.id, state: RunState::Started });
+        self.events.publish(owner, &UserEvent::of_chat(run.chat));
         let turn = engine::Turn {
             model,
             settings: Some(settings),
@@ -335,13 +380,13 @@ impl Runs {
             is_waiting: false,
             resumed: None,
         };
-        app.tasks.spawn("run", engine::drive(app.clone(), Arc::clone(&run), turn));
+        self.tasks.spawn("run", engine::drive(self.clone(), Arc::clone(&run), turn));
         Ok(run)
     }
 
     /// Returns the attachments of the newest messages of a chat, newest first.
-    pub async fn attachments(&self, app: &App, owner: UserId, chat: ChatId) -> Result<Vec<Attachment>, store::Error> {
-        let messages = app.temporary.store_for(owner, chat).list_messages(owner, chat, history::MESSAGES).await?;
+    pub async fn attachments(&self, owner: UserId, chat: ChatId) -> Result<Vec<Attachment>, store::Error> {
+        let messages = self.temporary.store_for(owner, chat).list_messages(owner, chat, history::MESSAGES).await?;
         let parts = messages.into_iter().rev().flat_map(|message| message.parts);
         Ok(parts
             .filter_map(|part| match part {
@@ -358,8 +403,8 @@ impl Runs {
     }
 
     /// Returns an event for each turn of a user that is in progress, on any node.
-    pub async fn list_running(&self, app: &App, owner: UserId) -> Result<Vec<UserEvent>, store::Error> {
-        let stored = app.store.list_running(owner).await?;
+    pub async fn list_running(&self, owner: UserId) -> Result<Vec<UserEvent>, store::Error> {
+        let stored = self.store.list_running(owner).await?;
         let mut events: Vec<UserEvent> =
             stored.iter().map(|turn| UserEvent::of_running(turn.chat, turn.run, turn.is_waiting)).collect();
         // Turns of temporary chats are in memory only.
@@ -374,8 +419,8 @@ impl Runs {
     }
 
     /// Stops all turns of a user on every node, and waits at most five seconds for those of this node to end.
-    pub async fn stop_all(&self, app: &App, owner: UserId) {
-        self.stop_elsewhere(app, owner).await;
+    pub async fn stop_all(&self, owner: UserId) {
+        self.stop_elsewhere(owner).await;
         let runs: Vec<Arc<Run>> = self.active().values().filter(|run| run.owner == owner).cloned().collect();
         for run in &runs {
             run.stop.cancel();
@@ -425,7 +470,7 @@ impl Runs {
     }
 }
 
-/// Request to [begin](Runs::begin) a turn.
+/// Request to [begin](TurnService::begin) a turn.
 #[derive(Debug, Clone)]
 pub struct Question {
     /// Chat to answer in.

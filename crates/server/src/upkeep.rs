@@ -36,7 +36,7 @@ pub async fn run(app: App) {
 ///
 /// Fails if the database fails.
 pub async fn round(app: &App) -> Result<(), store::Error> {
-    app.runs.close_unused_temporary_chats(app);
+    app.runs.close_unused_temporary_chats();
     app.store.purge_deleted_chats(app.clock.now().plus_seconds(-UNDO)).await?;
     app.store.purge_files(app.clock.now().plus_seconds(-UNUSED_UPLOAD_TTL_SECONDS)).await?;
     while !app.tasks.shutdown_token().is_cancelled() {

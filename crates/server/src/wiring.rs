@@ -50,6 +50,6 @@ pub async fn prewarm_models(app: App, mut ready: mpsc::UnboundedReceiver<Connect
     let shutdown = app.tasks.shutdown_token().clone();
     while let Some(Some(ConnectionReady { user })) = shutdown.run_until_cancelled(ready.recv()).await {
         let inner = app.clone();
-        app.tasks.spawn("prewarm model", async move { readiness::prepare(&inner, user).await });
+        app.tasks.spawn("prewarm model", async move { readiness::prepare(&inner.runs, user).await });
     }
 }

@@ -188,7 +188,7 @@ impl Auth {
     /// Takes from an account what says who its person is and what opens it. The row and its id stay.
     pub async fn empty_user(&self, app: &App, user: &User) -> Result<(), AuthError> {
         app.store.empty_user(user.id, &no_address(user), app.clock.now()).await?;
-        app.runs.stop_all(app, user.id).await;
+        app.runs.stop_all(user.id).await;
         app.events.publish(user.id, &UserEvent::Devices);
         app.events.disconnect(user.id);
         Ok(())

@@ -30,13 +30,13 @@ impl Auth {
 
     /// Deletes an account with everything that belongs to it. Tokens and open pages end at once. Safe to repeat.
     pub async fn remove_account(&self, app: &App, owner: UserId) -> Result<(), store::Error> {
-        app.runs.stop_all(app, owner).await;
+        app.runs.stop_all(owner).await;
         let authorisation = app.builtin_servers.google_drive().take_authorisation(owner).await?;
         let sign_ins = app.connections.take_sign_ins(owner).await?;
         app.store.delete_user(owner).await?;
-        app.runs.close_temporary_chats(app, owner);
+        app.runs.close_temporary_chats(owner);
         // A turn that began between the two has no row to write to any more.
-        app.runs.stop_all(app, owner).await;
+        app.runs.stop_all(owner).await;
         app.events.publish(owner, &UserEvent::Devices);
         app.events.disconnect(owner);
         let inner = app.clone();

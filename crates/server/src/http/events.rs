@@ -19,7 +19,7 @@ pub async fn follow(State(app): State<App>, caller: SignedIn) -> Result<Response
     let permit = sse::permit(&app, caller.user)?;
     let receiver = app.events.subscribe(caller.user);
     // Read after subscribing: a turn that changes in between is reported by an event.
-    let turns = app.runs.list_running(&app, caller.user).await?;
+    let turns = app.runs.list_running(caller.user).await?;
     let stopping = app.tasks.shutdown_token().clone();
     // A first comment, so that the client sees the connection as open at once.
     let hello = iter::once(Bytes::from_static(b": hello\n\n"));

@@ -110,7 +110,7 @@ pub fn wants_stream(headers: &HeaderMap) -> bool {
 /// Validates the request and starts the turn, which a [`Run`] represents.
 async fn begin(app: &App, caller: &SignedIn, body: AiChat) -> Result<Arc<Run>, ApiError> {
     let question = check_question(app, caller, body).await?;
-    app.runs.begin(app, caller.user, question).await.map_err(|error| match error {
+    app.runs.begin(caller.user, question).await.map_err(|error| match error {
         BeginError::NoChat => ApiError::NotFound("session"),
         BeginError::NoMessage => ApiError::NotFound("message"),
         BeginError::MessageExists => message_exists(),
@@ -212,7 +212,7 @@ async fn attached(app: &App, caller: &SignedIn, chat: ChatId, ids: &[AttachmentI
         } else {
             let earlier = match &mut earlier {
                 Some(earlier) => earlier,
-                none => none.insert(app.runs.attachments(app, caller.user, chat).await?),
+                none => none.insert(app.runs.attachments(caller.user, chat).await?),
             };
             earlier.iter().find(|attachment| attachment.id == *id).cloned()
         };

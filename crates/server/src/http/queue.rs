@@ -27,7 +27,7 @@ pub async fn list(State(app): State<App>, caller: SignedIn, Named(chat): Named) 
     let waiting = home.list_queued(caller.user, chat).await?;
     // The reason needs further queries, and matters only if a message is queued.
     let hindrance =
-        if waiting.is_empty() { None } else { choice::hindrance_of(&app, &home, caller.user, chat).await? };
+        if waiting.is_empty() { None } else { choice::hindrance_of(&app.runs, &home, caller.user, chat).await? };
     let messages: Vec<Value> = waiting
         .iter()
         .map(|message| {
@@ -66,7 +66,7 @@ pub async fn add(
     let message = question.message.ok_or_else(|| ApiError::BadRequest("message is blank".into()))?;
     let id = QueuedId::fresh();
     let queued = QueuedMessage { id, content: message, parts: question.parts, tools: question.tools.stored() };
-    app.runs.queue(&app, caller.user, chat, queued).await.map_err(|error| match error {
+    app.runs.queue(caller.user, chat, queued).await.map_err(|error| match error {
         QueueError::NoChat => ApiError::NotFound("session"),
         QueueError::Full => ApiError::TooMany { code: "queue_full", message: error.to_string() },
         QueueError::Store(error) => error.into(),
@@ -109,7 +109,7 @@ pub async fn send_now(
     NamedTwo(chat, id): NamedTwo,
 ) -> Result<StatusCode, ApiError> {
     let (chat, _, id) = named(&app, &caller, &chat, &id).await?;
-    still(&app, &caller, chat, app.runs.send_now(&app, caller.user, chat, id).await?)
+    still(&app, &caller, chat, app.runs.send_now(caller.user, chat, id).await?)
 }
 
 /// Resolves chat and queued message of a path.

@@ -301,7 +301,7 @@ async fn delete(app: &App, asked: Asked) -> Result<Response, Refusal> {
     if asked.table == Table::Sessions {
         for id in &written.ids {
             // Their turns would write to a chat that no longer exists.
-            app.runs.end_deleted(app, writer, ChatId(*id));
+            app.runs.end_deleted(writer, ChatId(*id));
         }
     }
     changed(app, writer, asked.table, &written.ids);

@@ -57,7 +57,7 @@ pub async fn stream(
         return Ok(if is_other { StatusCode::NO_CONTENT.into_response() } else { stream_of(run, seen, permit) });
     }
     // No turn of this chat runs on this node; another node may run it and share its events through the database.
-    match app.runs.replica(&app, (caller.user, chat), wanted).await? {
+    match app.runs.replica((caller.user, chat), wanted).await? {
         Some(replica) => Ok(stream_of(replica, seen, permit)),
         None => Ok(StatusCode::NO_CONTENT.into_response()),
     }
@@ -104,7 +104,7 @@ pub async fn switch_branch(
 /// Stops the running turn of a chat. What was generated so far is stored. Idempotent.
 pub async fn stop(State(app): State<App>, caller: SignedIn, Named(chat): Named) -> Result<Json<Value>, ApiError> {
     let (chat, _) = own_home(&app, &caller, &chat).await?;
-    Ok(Json(json!({ "stopped": app.runs.stop_run(&app, caller.user, chat).await? })))
+    Ok(Json(json!({ "stopped": app.runs.stop_run(caller.user, chat).await? })))
 }
 
 /// Cancels one tool call of the running turn; the turn continues without its result. Idempotent.
@@ -114,7 +114,7 @@ pub async fn cancel_call(
     NamedTwo(chat, call): NamedTwo,
 ) -> Result<Json<Value>, ApiError> {
     let (chat, _) = own_home(&app, &caller, &chat).await?;
-    Ok(Json(json!({ "cancelled": app.runs.cancel_call(&app, caller.user, chat, &call).await? })))
+    Ok(Json(json!({ "cancelled": app.runs.cancel_call(caller.user, chat, &call).await? })))
 }
 
 /// Request body of [`decide`].
@@ -136,7 +136,7 @@ pub async fn decide(
     let (chat, _) = own_home(&app, &caller, &chat).await?;
     let approval: ApprovalId = approval.parse().map_err(|_| ApiError::NotFound("approval"))?;
     let decided = Decided { decision: body.decision, arguments: body.arguments };
-    let made = app.runs.decide(&app, (caller.user, chat), approval, decided).await;
+    let made = app.runs.decide((caller.user, chat), approval, decided).await;
     made.map(Json).map_err(|error| match error {
         DecideError::NotFound => ApiError::NotFound("approval"),
         DecideError::BadArguments(message) => ApiError::Unprocessable { code: "bad_arguments", message },
@@ -164,7 +164,7 @@ pub async fn answer(
 ) -> Result<Json<runs::Reply>, ApiError> {
     let (chat, _) = own_home(&app, &caller, &chat).await?;
     let id: ElicitationId = id.parse().map_err(|_| ApiError::NotFound("elicitation"))?;
-    let made = app.runs.answer(&app, (caller.user, chat), id, said.action, said.content.unwrap_or_default()).await;
+    let made = app.runs.answer((caller.user, chat), id, said.action, said.content.unwrap_or_default()).await;
     made.map(Json).map_err(|error| match error {
         AnswerError::NotFound => ApiError::NotFound("elicitation"),
         AnswerError::BadContent(message) => ApiError::Unprocessable { code: "bad_content", message },

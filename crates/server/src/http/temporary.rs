@@ -13,7 +13,7 @@ use crate::chats::temporary::TemporaryError;
 
 /// Opens a temporary chat (`POST /api/temporary-chats`).
 pub async fn open(State(app): State<App>, caller: SignedIn) -> Result<(StatusCode, Json<Value>), ApiError> {
-    let opened = app.runs.open_temporary_chat(&app, caller.user).await;
+    let opened = app.runs.open_temporary_chat(caller.user).await;
     let id = opened.map_err(|error| match error {
         TemporaryError::SeveralNodes => ApiError::Conflict { code: "several_nodes", message: error.to_string() },
         TemporaryError::TooMany => ApiError::TooMany { code: "too_many_chats", message: error.to_string() },
@@ -34,6 +34,6 @@ pub async fn look(State(app): State<App>, caller: SignedIn, Named(chat): Named) 
 pub async fn close(State(app): State<App>, caller: SignedIn, Named(chat): Named) -> Result<StatusCode, ApiError> {
     let chat: ChatId = chat.parse().map_err(|_| ApiError::NotFound("session"))?;
     // Closing also stops a running turn and releases the chat's memory.
-    let there = app.runs.close_temporary_chat(&app, caller.user, chat);
+    let there = app.runs.close_temporary_chat(caller.user, chat);
     if there { Ok(StatusCode::NO_CONTENT) } else { Err(ApiError::NotFound("session")) }
 }

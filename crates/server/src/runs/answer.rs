@@ -8,12 +8,11 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 use store::elicitations::Answered;
 
-use super::Runs;
+use super::TurnService;
 use super::asker::seal_content;
 use super::chunks::events_of;
 use super::event::RunEvent;
 use super::transcript::Transcript;
-use crate::app::App;
 
 /// Answer that holds for an [elicitation](store::elicitations::Elicitation).
 #[derive(Debug, Clone, Copy, Serialize)]
@@ -44,7 +43,7 @@ pub enum AnswerError {
     Store(#[from] store::Error),
 }
 
-impl Runs {
+impl TurnService {
     /// Answers an elicitation. If it is answered already, that answer is returned.
     ///
     /// # Errors
@@ -52,13 +51,12 @@ impl Runs {
     /// See [`AnswerError`].
     pub async fn answer(
         &self,
-        app: &App,
         (owner, chat): (UserId, ChatId),
         id: ElicitationId,
         action: Action,
         content: Map<String, Value>,
     ) -> Result<Reply, AnswerError> {
-        let home = app.temporary.store_for(owner, chat);
+        let home = self.temporary.store_for(owner, chat);
         let row = home.get_elicitation(owner, chat, id).await?.ok_or(AnswerError::NotFound)?;
         if let Some(earlier) = row.answered {
             return Ok(Reply { action: earlier.action, first: false });
@@ -67,36 +65,36 @@ impl Runs {
         let asked = match &run {
             Some(run) if run.transcript().asks(id) => run.questions.asked(id).await.map(|asked| asked.form),
             Some(_) => None,
-            None => asked_elsewhere(app, owner, row.run, id).await?,
+            None => asked_elsewhere(self, owner, row.run, id).await?,
         };
         // No call waits for it. It may have been answered since it was read.
-        let Some(form) = asked else { return earlier(app, owner, chat, id).await };
+        let Some(form) = asked else { return earlier(self, owner, chat, id).await };
         let said = elicitation_response(action, content.clone(), form.as_ref()).map_err(AnswerError::BadContent)?;
         let filled_in = action == Action::Accept && form.is_some();
-        let content = filled_in.then(|| seal_content(app, id, &content)).transpose()?;
-        if home.answer_elicitation(owner, id, &Answered { action, content }, app.clock.now()).await? {
+        let content = filled_in.then(|| seal_content(self, id, &content)).transpose()?;
+        if home.answer_elicitation(owner, id, &Answered { action, content }, self.clock.now()).await? {
             // Stored before it is delivered: a call that continues must find its answer after a crash.
             match run {
                 Some(run) => run.questions.tell(id, said),
-                None => self.let_look(app, owner).await?,
+                None => self.let_look(owner).await?,
             }
             return Ok(Reply { action, first: true });
         }
-        earlier(app, owner, chat, id).await
+        earlier(self, owner, chat, id).await
     }
 }
 
 /// Looks up an elicitation that a turn on another node waits for. Returns its [form](ElicitationForm), if it has one,
 /// in `Some`, or `None` if no turn waits for it.
 async fn asked_elsewhere(
-    app: &App,
+    turns: &TurnService,
     owner: UserId,
     run: RunId,
     id: ElicitationId,
 ) -> Result<Option<Option<ElicitationForm>>, store::Error> {
     let mut transcript = Transcript::default();
     let mut request = None;
-    for (_, event) in events_of(run, &app.store.list_chunks(owner, run).await?).events {
+    for (_, event) in events_of(run, &turns.store.list_chunks(owner, run).await?).events {
         transcript.apply(&event);
         match event {
             RunEvent::DataElicitation { id: asked, data } if asked == id && data.request.is_some() => {
@@ -106,13 +104,13 @@ async fn asked_elsewhere(
         }
     }
     let form = || serde_json::from_value(request.filter(|request| request["mode"] == "form")?).ok();
-    let is_open = transcript.asks(id) && app.store.is_running(owner, run).await?;
+    let is_open = transcript.asks(id) && turns.store.is_running(owner, run).await?;
     Ok(is_open.then(form))
 }
 
 /// Returns the answer that another request has given.
-async fn earlier(app: &App, owner: UserId, chat: ChatId, id: ElicitationId) -> Result<Reply, AnswerError> {
-    let row = app.temporary.store_for(owner, chat).get_elicitation(owner, chat, id).await?;
+async fn earlier(turns: &TurnService, owner: UserId, chat: ChatId, id: ElicitationId) -> Result<Reply, AnswerError> {
+    let row = turns.temporary.store_for(owner, chat).get_elicitation(owner, chat, id).await?;
     let earlier = row.and_then(|row| row.answered).ok_or(AnswerError::Closed)?;
     Ok(Reply { action: earlier.action, first: false })
 }

@@ -23,10 +23,10 @@ use store::tool_tasks::ToolTask;
 use tokio_util::sync::CancellationToken;
 
 use super::Run;
+use super::TurnService;
 use super::event::{ElicitationData, ElicitationState, RunEvent};
 use super::questions::Asked;
 use super::recorder::Recorder;
-use crate::app::App;
 use platform::secret_sealing::SealError;
 
 /// Fingerprint of a tool, stored with a call that waits as part of its [resume state](About). The call continues
@@ -106,8 +106,8 @@ pub struct About {
 impl About {
     /// Decrypts the state that is stored with an elicitation. Returns `None` if it cannot be read, for example after
     /// the key was changed.
-    pub fn open(app: &App, asked: &Elicitation) -> Option<Self> {
-        let plain = app.secrets.open(&sealed_at("about", asked.id), asked.about.as_deref()?).ok()?;
+    pub fn open(turns: &TurnService, asked: &Elicitation) -> Option<Self> {
+        let plain = turns.secrets.open(&sealed_at("about", asked.id), asked.about.as_deref()?).ok()?;
         serde_json::from_slice(&plain).ok()
     }
 }
@@ -117,19 +117,23 @@ impl About {
 /// # Errors
 ///
 /// Fails if the content cannot be encrypted.
-pub fn seal_content(app: &App, id: ElicitationId, content: &Map<String, Value>) -> Result<Vec<u8>, SealError> {
-    app.secrets.seal(&sealed_at("content", id), Value::Object(content.clone()).to_string().as_bytes())
+pub fn seal_content(
+    turns: &TurnService,
+    id: ElicitationId,
+    content: &Map<String, Value>,
+) -> Result<Vec<u8>, SealError> {
+    turns.secrets.seal(&sealed_at("content", id), Value::Object(content.clone()).to_string().as_bytes())
 }
 
 /// Decrypts a stored answer. One that no longer matches the form counts as cancelled.
 pub fn stored_answer(
-    app: &App,
+    turns: &TurnService,
     id: ElicitationId,
     answered: &Answered,
     form: Option<&ElicitationForm>,
 ) -> ElicitationResponse {
     let sealed = answered.content.as_deref();
-    let plain = sealed.and_then(|sealed| app.secrets.open(&sealed_at("content", id), sealed).ok());
+    let plain = sealed.and_then(|sealed| turns.secrets.open(&sealed_at("content", id), sealed).ok());
     let content = plain.and_then(|plain| serde_json::from_slice(&plain).ok()).unwrap_or_default();
     elicitation_response(answered.action, content, form).unwrap_or(ElicitationResponse::Cancel)
 }
@@ -144,7 +148,7 @@ fn sealed_at(column: &str, id: ElicitationId) -> String {
 pub struct CallAsker(Arc<Inner>);
 
 struct Inner {
-    app: App,
+    turns: TurnService,
     recorder: Recorder,
     call: ToolCall,
     /// Fingerprint of the call's tool.
@@ -184,9 +188,15 @@ enum Wants {
 
 impl CallAsker {
     /// Creates a handler for a call. `earlier` are the elicitations of its last round, if it resumes after a restart.
-    pub fn new(app: &App, recorder: &Recorder, call: &ToolCall, bound: Bound, earlier: Vec<Elicitation>) -> Self {
+    pub fn new(
+        turns: &TurnService,
+        recorder: &Recorder,
+        call: &ToolCall,
+        bound: Bound,
+        earlier: Vec<Elicitation>,
+    ) -> Self {
         Self(Arc::new(Inner {
-            app: app.clone(),
+            turns: turns.clone(),
             recorder: recorder.clone(),
             call: call.clone(),
             bound,
@@ -209,12 +219,12 @@ impl CallAsker {
     /// Shows an interaction with [`open`](Self::open) and waits for the answer.
     async fn put(&self, put: Put) -> ElicitationResponse {
         let inner = &*self.0;
-        let began = inner.app.clock.now();
+        let began = inner.turns.clock.now();
         let earlier = inner.earlier.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
         let id = match &earlier {
             // It was answered before the restart, or by another node meanwhile.
             Some(Elicitation { id, answered: Some(answered), .. }) => {
-                let answer = stored_answer(&inner.app, *id, answered, put.form.as_ref());
+                let answer = stored_answer(&inner.turns, *id, answered, put.form.as_ref());
                 inner.recorder.emit_surely(&self.event(*id, ElicitationState::of(&answer), None)).await;
                 return answer;
             }
@@ -241,7 +251,7 @@ impl CallAsker {
             () = put.done.cancelled() => {
                 let answered = Answered { action: Action::Accept, content: None };
                 let (store, owner) = (&self.run().home, self.run().owner);
-                if let Err(error) = store.answer_elicitation(owner, id, &answered, inner.app.clock.now()).await {
+                if let Err(error) = store.answer_elicitation(owner, id, &answered, inner.turns.clock.now()).await {
                     tracing::error!(%error, run = %self.run().id, "that a question is settled could not be written");
                 }
                 ElicitationResponse::Accept(FormContent::default())
@@ -255,7 +265,7 @@ impl CallAsker {
             // The call continues with this answer, and must not continue with it a second time after a crash.
             inner.recorder.emit_surely(&settled).await;
         }
-        inner.waited_ms.fetch_add(inner.app.clock.now().millis_since(began), Ordering::Relaxed);
+        inner.waited_ms.fetch_add(inner.turns.clock.now().millis_since(began), Ordering::Relaxed);
         answer
     }
 
@@ -264,11 +274,11 @@ impl CallAsker {
         let inner = &*self.0;
         let id = ElicitationId::fresh();
         let about = About { bound: inner.bound.clone(), waits: self.waits(id, &put.waits) };
-        let sealed = inner.app.secrets.seal(&sealed_at("about", id), &serde_json::to_vec(&about).ok()?).ok()?;
+        let sealed = inner.turns.secrets.seal(&sealed_at("about", id), &serde_json::to_vec(&about).ok()?).ok()?;
         let run = self.run();
         let tool_call = inner.call.id.clone();
         let row = Elicitation { id, run: run.id, tool_call, about: Some(sealed), answered: None };
-        if let Err(error) = run.home.insert_elicitation(run.owner, &row, inner.app.clock.now()).await {
+        if let Err(error) = run.home.insert_elicitation(run.owner, &row, inner.turns.clock.now()).await {
             tracing::error!(%error, run = %run.id, "the person could not be asked");
             return None;
         }
@@ -349,7 +359,7 @@ struct Open<'a> {
 impl Drop for Open<'_> {
     fn drop(&mut self) {
         // On shutdown the interaction stays open, to be resumed after the restart.
-        if self.asker.0.app.tasks.shutdown_token().is_cancelled() {
+        if self.asker.0.turns.tasks.shutdown_token().is_cancelled() {
             return;
         }
         let run = self.asker.run();

@@ -14,6 +14,7 @@ use serde_json::{Map, Value};
 use store::approvals::Approval;
 use tokio::sync::OnceCell;
 
+use super::TurnService;
 use super::asker::{Bound, CallAsker};
 use super::event::{ApprovalDescriptor, InstructionsChange, NoticeData, RunEvent, ToolMetadata};
 use super::long_calls::Made;
@@ -21,7 +22,6 @@ use super::questions::Waiting;
 use super::recorder::Recorder;
 use super::transcript::DECLINED;
 use super::{Run, history};
-use crate::app::App;
 use crate::files::model_attachments::{AttachmentLoader, InputModalities};
 use crate::models::ModelId;
 use crate::tools::discovery::Offer;
@@ -38,7 +38,7 @@ const UNWRITTEN: &str =
 /// Runner of one [turn](Run)'s tool calls.
 pub struct Caller<'a> {
     /// Application.
-    pub app: &'a App,
+    pub turns: &'a TurnService,
     /// Turn that the calls belong to.
     pub run: &'a Run,
     /// Recorder of the turn's events.
@@ -79,21 +79,21 @@ impl Ended {
 impl<'a> Caller<'a> {
     /// Creates a runner for the tools that the user selected. `takes` are the file types that the model accepts.
     pub fn new(
-        app: &'a App,
+        turns: &'a TurnService,
         run: &'a Run,
         recorder: &'a Recorder,
         selection: &'a Selection,
         takes: InputModalities,
     ) -> Self {
         let sight = AttachmentLoader::new(takes);
-        Self { app, run, recorder, selection, sight, toolset: OnceCell::new(), offer: OnceCell::new() }
+        Self { turns, run, recorder, selection, sight, toolset: OnceCell::new(), offer: OnceCell::new() }
     }
 
     /// Returns the tools of the turn. The first call opens them and emits a notice for each connection that cannot be
     /// used.
     pub async fn toolset(&self) -> &Toolset {
         let open = async || {
-            let mut toolset = Toolset::open(&self.app.connections, self.run.owner, self.selection).await.for_model();
+            let mut toolset = Toolset::open(&self.turns.connections, self.run.owner, self.selection).await.for_model();
             for text in toolset.notices.drain(..) {
                 self.recorder.emit(&RunEvent::DataNotice { data: NoticeData { text } });
             }
@@ -111,7 +111,7 @@ impl<'a> Caller<'a> {
                 ModelMessage::User { text, .. } => Some(text.as_str()),
                 _ => None,
             });
-            let capacity = self.app.models.tool_limits(self.run.owner, model).await;
+            let capacity = self.turns.models.tool_limits(self.run.owner, model).await;
             let offer = Offer::new(toolset, capacity, words.unwrap_or_default(), conversation);
             if let Some(text) = offer.notice(toolset) {
                 self.recorder.emit(&RunEvent::DataNotice { data: NoticeData { text } });
@@ -121,7 +121,7 @@ impl<'a> Caller<'a> {
         self.offer.get_or_init(make).await
     }
 
-    /// Runs one tool call, emits its events, and returns the message for the model. A failed call is a result too.
+    /// TurnService one tool call, emits its events, and returns the message for the model. A failed call is a result too.
     pub async fn make(&self, call: &ModelCall) -> ModelMessage {
         let toolset = self.toolset().await;
         let (name, server_name) = toolset.names(&call.name);
@@ -183,12 +183,12 @@ impl<'a> Caller<'a> {
         self.tell(record, Ended::unmade(end)).await;
     }
 
-    /// Runs a call if the user's permission for the tool allows it, and asks for an approval if needed.
+    /// TurnService a call if the user's permission for the tool allows it, and asks for an approval if needed.
     async fn through_permission(&self, record: &ToolCall, tool: &BoundTool, arguments: Map<String, Value>) -> Ended {
-        let (app, owner) = (self.app, self.run.owner);
+        let (turns, owner) = (self.turns, self.run.owner);
         // The permission applies to the tool as it is now. The server may have changed it since the turn began.
-        let tool = app.connections.refresh_tool(owner, tool).await;
-        match app.connections.check_permission_or_ask(owner, &tool).await {
+        let tool = turns.connections.refresh_tool(owner, tool).await;
+        match turns.connections.check_permission_or_ask(owner, &tool).await {
             PermissionCheck::Denied => self.denied(record, NEVER),
             PermissionCheck::Allowed(by) => self.call(record, &tool, arguments, by, None).await,
             PermissionCheck::Ask(changed) => self.ask(record, &tool, changed, arguments).await,
@@ -215,7 +215,7 @@ impl<'a> Caller<'a> {
             instructions: tool.instructions.to_string(),
             decided: None,
         };
-        if let Err(error) = self.run.home.insert_approval(self.run.owner, &approval, self.app.clock.now()).await {
+        if let Err(error) = self.run.home.insert_approval(self.run.owner, &approval, self.turns.clock.now()).await {
             tracing::error!(%error, run = %self.run.id, "the person could not be asked");
             return Ended::refused("The person could not be asked, so the call was not made.");
         }
@@ -238,8 +238,9 @@ impl<'a> Caller<'a> {
         }
         // The user may have chosen "always" for another call of the same tool meanwhile. That decision looked for
         // open approvals before this one was stored, so it has to be checked again.
-        if let PermissionCheck::Allowed(_) = self.app.connections.check_permission_or_ask(self.run.owner, tool).await {
-            self.app.runs.allow_as_well(self.app, &self.run.home, self.run.owner, &approval).await;
+        if let PermissionCheck::Allowed(_) = self.turns.connections.check_permission_or_ask(self.run.owner, tool).await
+        {
+            self.turns.allow_as_well(&self.run.home, self.run.owner, &approval).await;
         }
         self.asked(record, &approval, descriptor, arguments).await
     }
@@ -294,7 +295,7 @@ impl<'a> Caller<'a> {
         self.call_if_same(record, &bound, arguments, None).await
     }
 
-    /// Runs a call that the user was asked about, if the tool still has the definition and the address that the user
+    /// TurnService a call that the user was asked about, if the tool still has the definition and the address that the user
     /// saw.
     pub async fn call_if_same(
         &self,
@@ -307,8 +308,8 @@ impl<'a> Caller<'a> {
             Ok(tool) => self.call(record, &tool, arguments, bound.by, resume).await,
             Err(reason) => {
                 let refused = Ended::refused(reason);
-                let (app, owner) = (self.app, self.run.owner);
-                AuditedCall::new(&app.connections, owner, &record.server_name, &record.name, bound.by)
+                let (turns, owner) = (self.turns, self.run.owner);
+                AuditedCall::new(&turns.connections, owner, &record.server_name, &record.name, bound.by)
                     .finish(refused.end.outcome());
                 refused
             }
@@ -322,14 +323,14 @@ impl<'a> Caller<'a> {
         let Some(tool) = toolset.find_by_id(bound.server, &bound.tool) else {
             return Err(format!("{} cannot be used any more.", bound.tool));
         };
-        let tool = self.app.connections.refresh_tool(self.run.owner, tool).await;
+        let tool = self.turns.connections.refresh_tool(self.run.owner, tool).await;
         if Bound::of(&tool, bound.by) == *bound {
             return Ok(tool);
         }
         Err("The server changed the tool after the person was asked. The call was not made.".to_owned())
     }
 
-    /// Runs a call that is allowed. `resume` is the state of a suspended call to continue.
+    /// TurnService a call that is allowed. `resume` is the state of a suspended call to continue.
     pub async fn call(
         &self,
         record: &ToolCall,
@@ -338,14 +339,14 @@ impl<'a> Caller<'a> {
         by: AllowedBy,
         resume: Option<ResumedCall>,
     ) -> Ended {
-        let (app, owner, began) = (self.app, self.run.owner, self.app.clock.now());
+        let (turns, owner, began) = (self.turns, self.run.owner, self.turns.clock.now());
         let made = Made { record, server: tool.server.id, url: &tool.server.url, by, began };
-        let asker = CallAsker::new(app, self.recorder, record, Bound::of(tool, by), Vec::new());
+        let asker = CallAsker::new(turns, self.recorder, record, Bound::of(tool, by), Vec::new());
         let handler = asker.clone();
         let ended = self
             .attend(made, |context| {
                 let context = CallContext { interactions: Some(Arc::new(handler)), resume, ..context };
-                app.connections.call_tool(owner, tool, arguments, context)
+                turns.connections.call_tool(owner, tool, arguments, context)
             })
             .await;
         Ended { duration_ms: ended.duration_ms.saturating_sub(asker.waited_ms()), ..ended }
@@ -354,7 +355,7 @@ impl<'a> Caller<'a> {
     /// Records a call that the user does not allow.
     fn denied(&self, record: &ToolCall, reason: &str) -> Ended {
         let audited = AuditedCall::new(
-            &self.app.connections,
+            &self.turns.connections,
             self.run.owner,
             &record.server_name,
             &record.name,
@@ -367,7 +368,7 @@ impl<'a> Caller<'a> {
     /// Stores the parts of a result that are too large as files, with a [`FileSaver`], and emits a notice if that was
     /// not possible.
     async fn keep(&self, output: ToolResult) -> ToolResult {
-        let (result, notice) = self.run.file_saver(&self.app.files).offload_result(output, &self.sight).await;
+        let (result, notice) = self.run.file_saver(&self.turns.files).offload_result(output, &self.sight).await;
         if let Some(text) = notice {
             self.recorder.emit(&RunEvent::DataNotice { data: NoticeData { text } });
         }

@@ -6,7 +6,7 @@ use store::Store;
 use store::model_settings::ModelDefaults;
 
 use super::BeginError;
-use crate::app::App;
+use super::TurnService;
 use crate::models::ModelId;
 
 /// Returns the model of a chat and its settings: the model that the user chose for the chat, or else the default
@@ -17,52 +17,57 @@ use crate::models::ModelId;
 /// [`BeginError::Model`] if the model is not available or the user's quota is used up, [`BeginError::Store`] if the
 /// database fails.
 pub async fn model_of(
-    app: &App,
+    turns: &TurnService,
     home: &Store,
     owner: UserId,
     chat: ChatId,
 ) -> Result<(ModelId, ModelSettings), BeginError> {
-    let (own, defaults) = choices_of(app, home, owner, chat).await.map_err(BeginError::Store)?;
+    let (own, defaults) = choices_of(turns, home, owner, chat).await.map_err(BeginError::Store)?;
     let model = match own.model {
-        None => app.models.default_of(owner, defaults.model.as_deref()).await?,
+        None => turns.models.default_of(owner, defaults.model.as_deref()).await?,
         // No silent fallback: another provider would receive the conversation without the user's consent.
-        Some(chosen) => app.models.find(owner, &chosen).await.map_err(BeginError::Store)?.ok_or_else(|| {
+        Some(chosen) => turns.models.find(owner, &chosen).await.map_err(BeginError::Store)?.ok_or_else(|| {
             let reason = format!("The model {chosen} of this chat cannot be asked any more. Choose another one.");
             ModelError::Unavailable(reason)
         })?,
     };
-    app.models.quota.check(owner, &model).await.map_err(ModelError::from)?;
+    turns.models.quota.check(owner, &model).await.map_err(ModelError::from)?;
     Ok((model, own.settings.over(defaults.settings)))
 }
 
 /// Returns the model settings of a chat.
-pub async fn settings_of(app: &App, home: &Store, owner: UserId, chat: ChatId) -> Result<ModelSettings, store::Error> {
-    let (own, defaults) = choices_of(app, home, owner, chat).await?;
+pub async fn settings_of(
+    turns: &TurnService,
+    home: &Store,
+    owner: UserId,
+    chat: ChatId,
+) -> Result<ModelSettings, store::Error> {
+    let (own, defaults) = choices_of(turns, home, owner, chat).await?;
     Ok(own.settings.over(defaults.settings))
 }
 
 /// Returns the user's choices for the chat and the user's defaults.
 async fn choices_of(
-    app: &App,
+    turns: &TurnService,
     home: &Store,
     owner: UserId,
     chat: ChatId,
 ) -> Result<(ModelDefaults, ModelDefaults), store::Error> {
     let (own, defaults) = home.get_choices(owner, chat).await?;
     // The store of a temporary chat contains nothing but the chat, so the defaults are read from the database.
-    let defaults = if home.is_lasting() { defaults } else { app.store.get_model_defaults(owner).await? };
+    let defaults = if home.is_lasting() { defaults } else { turns.store.get_model_defaults(owner).await? };
     Ok((own, defaults))
 }
 
 /// Returns the [reason](ModelError) for which no turn could begin in a chat now, if there is one: the model is not
 /// available, or the quota is used up.
 pub async fn hindrance_of(
-    app: &App,
+    turns: &TurnService,
     home: &Store,
     owner: UserId,
     chat: ChatId,
 ) -> Result<Option<ModelError>, store::Error> {
-    match model_of(app, home, owner, chat).await {
+    match model_of(turns, home, owner, chat).await {
         Err(BeginError::Model(error)) => Ok(Some(error)),
         Err(BeginError::Store(error)) => Err(error),
         Ok(_) | Err(_) => Ok(None),

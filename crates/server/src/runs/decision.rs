@@ -11,8 +11,7 @@ use store::Store;
 use store::approvals::{Approval, Decided};
 use store::permissions::Rule;
 
-use super::Runs;
-use crate::app::App;
+use super::TurnService;
 
 /// Decision that holds for an approval.
 #[derive(Debug, Clone, Serialize)]
@@ -43,7 +42,7 @@ pub enum DecideError {
     Store(#[from] store::Error),
 }
 
-impl Runs {
+impl TurnService {
     /// Decides about a tool call that waits for approval, and stores the permission if the decision is "always". If
     /// it is decided already, that decision is returned.
     ///
@@ -52,12 +51,11 @@ impl Runs {
     /// See [`DecideError`].
     pub async fn decide(
         &self,
-        app: &App,
         (owner, chat): (UserId, ChatId),
         id: ApprovalId,
         decided: Decided,
     ) -> Result<Outcome, DecideError> {
-        let approval = self.question(app, owner, chat, id).await?;
+        let approval = self.question(owner, chat, id).await?;
         if let Some(earlier) = approval.decided {
             return Ok(outcome(earlier, false));
         }
@@ -76,54 +74,51 @@ impl Runs {
             pin: Some(text_hash(approval.definition.clone())),
             instructions: Some(text_hash(approval.instructions.clone())),
         });
-        let (home, now) = (app.temporary.store_for(owner, chat), app.clock.now());
+        let (home, now) = (self.temporary.store_for(owner, chat), self.clock.now());
         // A permission outlives a temporary chat, so it is stored in the database and not with the approval.
         let with = rule.as_ref().filter(|_| home.is_lasting());
         let first = home.decide_approval(owner, id, &decided, with, now).await?;
         if let Some(rule) = rule.as_ref().filter(|_| first && !home.is_lasting()) {
-            app.store.insert_permission(owner, rule, now).await?;
+            self.store.insert_permission(owner, rule, now).await?;
         }
         // Another request may have decided in between. Its decision counts.
-        let decided = if first {
-            decided
-        } else {
-            self.question(app, owner, chat, id).await?.decided.ok_or(DecideError::Ended)?
-        };
+        let decided =
+            if first { decided } else { self.question(owner, chat, id).await?.decided.ok_or(DecideError::Ended)? };
         // Stored before it is delivered: a call that continues must find its decision after a crash.
         match self.get_by_id(owner, approval.run) {
             Some(run) => run.questions.decide(id, decided.clone()),
-            None => self.let_look(app, owner).await?,
+            None => self.let_look(owner).await?,
         }
         if first && decided.decision == Decision::Always {
-            self.allow_the_others(app, owner, &approval).await;
+            self.allow_the_others(owner, &approval).await;
         }
         Ok(outcome(decided, first))
     }
 
     /// Approves ([`allow_as_well`](Self::allow_as_well)) the same tool wherever else it waits for approval, in this
     /// chat or another. An approval that cannot be read now stays open and can still be decided on its own.
-    async fn allow_the_others(&self, app: &App, owner: UserId, approval: &Approval) {
+    async fn allow_the_others(&self, owner: UserId, approval: &Approval) {
         let is_alike = |other: &&Approval| {
             (&other.url, &other.definition, &other.instructions)
                 == (&approval.url, &approval.definition, &approval.instructions)
         };
-        for home in app.temporary.stores(owner).iter().chain([&app.store]) {
+        for home in self.temporary.stores(owner).iter().chain([&self.store]) {
             let open = home.list_open_approvals(owner, approval.server, &approval.tool).await;
             let open = open.inspect_err(|error| tracing::error!(%error, "open questions could not be read"));
             for other in open.unwrap_or_default().iter().filter(is_alike) {
-                self.allow_as_well(app, home, owner, other).await;
+                self.allow_as_well(home, owner, other).await;
             }
         }
     }
 
     /// Approves a waiting call whose tool the user has allowed permanently elsewhere.
-    pub(super) async fn allow_as_well(&self, app: &App, home: &Store, owner: UserId, approval: &Approval) {
+    pub(super) async fn allow_as_well(&self, home: &Store, owner: UserId, approval: &Approval) {
         let decided = Decided { decision: Decision::Always, arguments: None };
-        match home.decide_approval(owner, approval.id, &decided, None, app.clock.now()).await {
+        match home.decide_approval(owner, approval.id, &decided, None, self.clock.now()).await {
             Ok(true) => match self.get_by_id(owner, approval.run) {
                 Some(run) => run.questions.decide(approval.id, decided),
                 None => {
-                    if let Err(error) = self.let_look(app, owner).await {
+                    if let Err(error) = self.let_look(owner).await {
                         tracing::error!(%error, "another node could not be told of a decision");
                     }
                 }
@@ -134,8 +129,8 @@ impl Runs {
     }
 
     /// Loads an approval of the user's chat.
-    async fn question(&self, app: &App, owner: UserId, chat: ChatId, id: ApprovalId) -> Result<Approval, DecideError> {
-        app.temporary.store_for(owner, chat).get_approval(owner, chat, id).await?.ok_or(DecideError::NotFound)
+    async fn question(&self, owner: UserId, chat: ChatId, id: ApprovalId) -> Result<Approval, DecideError> {
+        self.temporary.store_for(owner, chat).get_approval(owner, chat, id).await?.ok_or(DecideError::NotFound)
     }
 }
 

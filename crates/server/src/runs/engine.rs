@@ -15,6 +15,7 @@ use store::approvals::Approval;
 use store::chats::StoredMessage;
 use store::tool_tasks::ToolTask;
 
+use super::TurnService;
 use super::call::Caller;
 use super::event::{NoticeData, RunEvent, StartMetadata, TitleData};
 use super::overflow::{self, TRIES};
@@ -22,7 +23,6 @@ use super::recorder::Recorder;
 use super::reply::{Broken, Reader};
 use super::resuming::Asking;
 use super::{Run, choice, finish, history};
-use crate::app::App;
 use crate::files::model_attachments::{AttachmentLoader, InputModalities, ModelInput};
 use crate::models::{ModelId, advise};
 use crate::tools::Selection;
@@ -90,24 +90,24 @@ pub enum Break {
     Failed(String),
 }
 
-/// Runs a turn to completion, and [finishes](finish::finish) it. Rare steps are boxed so that the future of a
+/// TurnService a turn to completion, and [finishes](finish::finish) it. Rare steps are boxed so that the future of a
 /// streaming turn stays small.
-pub async fn drive(app: App, run: Arc<Run>, turn: Turn) {
+pub async fn drive(turns: TurnService, run: Arc<Run>, turn: Turn) {
     // However the turn ends, even by a panic, the usage so far is recorded.
     let _flush = run.usage.flush_on_drop();
-    let recorder = Recorder::new(&app, Arc::clone(&run));
+    let recorder = Recorder::new(&turns, Arc::clone(&run));
     if turn.resumed.is_none() {
         begin(&run, &turn, &recorder);
     }
     // `FuturesUnordered` polls this future only when it is woken, not for every token of the answer.
-    let mut ends = FuturesUnordered::from_iter([ending(&app, &run, turn.is_waiting)]);
+    let mut ends = FuturesUnordered::from_iter([ending(&turns, &run, turn.is_waiting)]);
     let outcome = tokio::select! {
         biased;
         Some(ending) = ends.next() => match ending {
-            Ending::LetGo => return let_go(&app, &run),
+            Ending::LetGo => return let_go(&turns, &run),
             Ending::Break(reason) => Err(reason),
         },
-        outcome = answer(&app, &run, &turn, &recorder) => match outcome {
+        outcome = answer(&turns, &run, &turn, &recorder) => match outcome {
             // Stop also ends the model's stream, and `select!` may see that end before the cancelled token.
             Ok(Done { reason: FinishReason::Truncated, .. }) | Err(Break::Failed(_)) if run.stop.is_cancelled() => {
                 Err(Break::Stopped)
@@ -115,7 +115,7 @@ pub async fn drive(app: App, run: Arc<Run>, turn: Turn) {
             outcome => outcome,
         },
     };
-    Box::pin(finish::finish(&app, &run, &turn, &recorder, outcome)).await;
+    Box::pin(finish::finish(&turns, &run, &turn, &recorder, outcome)).await;
 }
 
 /// Event outside the agent loop that ends a [turn](Run) on this node.
@@ -127,18 +127,18 @@ enum Ending {
 
 /// Waits for an event that ends the turn from outside. Meanwhile it reports to the user's clients whether the turn
 /// waits for them.
-async fn ending(app: &App, run: &Run, is_waiting: bool) -> Ending {
+async fn ending(turns: &TurnService, run: &Run, is_waiting: bool) -> Ending {
     tokio::select! {
         biased;
         () = run.stop.cancelled() => Ending::Break(Break::Stopped),
         () = run.lost.cancelled() => Ending::LetGo,
         () = run.overfull.cancelled() => {
-            let most = app.runs.limits().turn_bytes / (1024 * 1024);
+            let most = turns.limits().turn_bytes / (1024 * 1024);
             Ending::Break(Break::Failed(format!(
                 "the answer, with what its tools gave back, came to more than {most} MiB and was stopped"
             )))
         }
-        () = app.tasks.shutdown_token().cancelled() => {
+        () = turns.tasks.shutdown_token().cancelled() => {
             if run.home.is_lasting() && (run.transcript().waits() || run.calls.is_any_task()) {
                 // The turn resumes after the restart. The journal has written, or writes before it closes, everything
                 // up to here.
@@ -147,12 +147,12 @@ async fn ending(app: &App, run: &Run, is_waiting: bool) -> Ending {
                 Ending::Break(Break::Interrupted)
             }
         }
-        never = report_waiting(app, run, is_waiting) => match never {},
+        never = report_waiting(turns, run, is_waiting) => match never {},
     }
 }
 
 /// Stores and publishes whether a turn waits for its user, each time that changes. Never returns.
-async fn report_waiting(app: &App, run: &Run, mut is_waiting: bool) -> Infallible {
+async fn report_waiting(turns: &TurnService, run: &Run, mut is_waiting: bool) -> Infallible {
     loop {
         is_waiting = run.questions.open_changed(is_waiting).await;
         // Stored before it is published: a client that connects between the two reads the stored value, and one that
@@ -162,14 +162,14 @@ async fn report_waiting(app: &App, run: &Run, mut is_waiting: bool) -> Infallibl
         {
             tracing::warn!(%error, turn_id = %run.id, "pages that are opened now may not know whether a turn waits");
         }
-        app.events.publish(run.owner, &UserEvent::of_running(run.chat, run.id, is_waiting));
+        turns.events.publish(run.owner, &UserEvent::of_running(run.chat, run.id, is_waiting));
     }
 }
 
 /// Detaches a turn that continues elsewhere or later. Its subscribers are disconnected without an end
 /// ([`RunLog::leave`](super::RunLog::leave)) and reconnect.
-pub fn let_go(app: &App, run: &Run) {
-    app.runs.leave(run);
+pub fn let_go(turns: &TurnService, run: &Run) {
+    turns.leave(run);
     run.log.leave();
 }
 
@@ -183,10 +183,10 @@ fn begin(run: &Run, turn: &Turn, recorder: &Recorder) {
     }
 }
 
-/// Runs the agent loop, at most [`ROUNDS`] steps.
-async fn answer(app: &App, run: &Run, turn: &Turn, recorder: &Recorder) -> Result<Done, Break> {
-    let takes = Box::pin(InputModalities::of_model(&app.models, run.owner, &turn.model)).await;
-    let caller = Caller::new(app, run, recorder, &turn.selection, takes);
+/// TurnService the agent loop, at most [`ROUNDS`] steps.
+async fn answer(turns: &TurnService, run: &Run, turn: &Turn, recorder: &Recorder) -> Result<Done, Break> {
+    let takes = Box::pin(InputModalities::of_model(&turns.models, run.owner, &turn.model)).await;
+    let caller = Caller::new(turns, run, recorder, &turn.selection, takes);
     let begun = match &turn.resumed {
         // The interrupted step is finished first: its tool calls get their results before the model is called again.
         Some(resumed) => {
@@ -224,7 +224,7 @@ async fn answer(app: &App, run: &Run, turn: &Turn, recorder: &Recorder) -> Resul
     let tools = offer.specs(toolset);
     let settings = match &turn.settings {
         Some(settings) => settings.clone(),
-        None => Box::pin(choice::settings_of(app, &run.home, run.owner, run.chat)).await.map_err(|error| {
+        None => Box::pin(choice::settings_of(turns, &run.home, run.owner, run.chat)).await.map_err(|error| {
             tracing::error!(%error, run = %run.id, "the settings of the chat could not be read");
             Break::Failed("the settings of the chat could not be read from the database".to_owned())
         })?,
@@ -239,10 +239,10 @@ async fn answer(app: &App, run: &Run, turn: &Turn, recorder: &Recorder) -> Resul
         let mut tries = 0;
         let failed = |error: &ModelError| Break::Failed(advise(error, &turn.model.provider));
         let reply = loop {
-            let stream = app.models.stream_recorded(&run.usage, &turn.model, request.clone(), run.stop.child_token());
+            let stream = turns.models.stream_recorded(&run.usage, &turn.model, request.clone(), run.stop.child_token());
             // A request that is too long is shortened and repeated, but only while nothing of the answer has been
             // sent to subscribers.
-            let error = match Reader::new(run.file_saver(&app.files), recorder, round, &names).read(stream).await {
+            let error = match Reader::new(run.file_saver(&turns.files), recorder, round, &names).read(stream).await {
                 Ok(reply) => break reply,
                 Err(Broken { error: error @ ModelError::TooLong(_), has_begun: false }) if tries < TRIES => error,
                 Err(Broken { error, .. }) => return Err(failed(&error)),

@@ -9,13 +9,13 @@ use domain::model::FinishReason;
 use store::chats::Answer;
 use store::runs::Chunk;
 
+use super::TurnService;
 use super::chunks::with_end;
 use super::engine::{Break, Done, Turn, let_go};
 use super::event::{FinishMetadata, NoticeData, RunEvent};
 use super::recorder::Recorder;
 use super::recovery::INTERRUPTED;
 use super::{End, Run, queue};
-use crate::app::App;
 use platform::{RunState, UserEvent};
 
 /// Longest wait for the journal to hand over the last events of a turn.
@@ -27,7 +27,13 @@ const UNSTORED: &str = "The database does not answer. The answer is complete and
 
 /// Ends a turn: stores the answer and its cost, and then publishes the last event. A client that loads the chat after
 /// the end of the stream finds both stored.
-pub async fn finish(app: &App, run: &Arc<Run>, turn: &Turn, recorder: &Recorder, outcome: Result<Done, Break>) {
+pub async fn finish(
+    turns: &TurnService,
+    run: &Arc<Run>,
+    turn: &Turn,
+    recorder: &Recorder,
+    outcome: Result<Done, Break>,
+) {
     let (status, error, last) = match outcome {
         Ok(Done { reason, usage }) => match cut_off(&reason) {
             None => {
@@ -49,16 +55,16 @@ pub async fn finish(app: &App, run: &Arc<Run>, turn: &Turn, recorder: &Recorder,
         // A temporary chat's answer is in memory, so its usage is recorded in the database separately.
         run.usage.flush();
     }
-    let (pieces, ()) = tokio::join!(last_pieces(app, run), run.usage.flushed());
+    let (pieces, ()) = tokio::join!(last_pieces(turns, run), run.usage.flushed());
     let (model, costs) = (turn.model.to_string(), run.usage.unrecorded());
     let answer = Answer { id: run.answer, parts: end.parts.clone(), status, error, model, costs };
-    if !write(app, run, &answer, &last, pieces).await {
+    if !write(turns, run, &answer, &last, pieces).await {
         // This node lost the turn, or shuts down before the answer could be stored: recovery ends the turn.
-        return let_go(app, run);
+        return let_go(turns, run);
     }
     drop(run.end.set(end));
     // Deregistered before the log is closed: a client that sees the end can begin the next turn at once.
-    app.runs.leave(run);
+    turns.leave(run);
     if status == MessageStatus::Interrupted {
         // The process stops. Subscribers reconnect and find an answer that can be continued, instead of being shown a
         // failure.
@@ -66,11 +72,11 @@ pub async fn finish(app: &App, run: &Arc<Run>, turn: &Turn, recorder: &Recorder,
     } else {
         run.log.close();
     }
-    app.events.publish(run.owner, &UserEvent::Run { session_id: run.chat, run_id: run.id, state: RunState::Ended });
-    app.events.publish(run.owner, &UserEvent::of_chat(run.chat));
+    turns.events.publish(run.owner, &UserEvent::Run { session_id: run.chat, run_id: run.id, state: RunState::Ended });
+    turns.events.publish(run.owner, &UserEvent::of_chat(run.chat));
     // A turn that was stopped or failed does not send the next queued message: the user decides when to continue.
     if status == MessageStatus::Done || run.gives_way.load(Ordering::Acquire) {
-        app.tasks.spawn("queue", queue::next_turn(app.clone(), run.owner, run.chat));
+        turns.tasks.spawn("queue", queue::next_turn(turns.clone(), run.owner, run.chat));
     }
 }
 
@@ -82,11 +88,11 @@ type LastPieces = Option<Chunk>;
 ///
 /// Returns `None` if there are no other nodes, or if the events are incomplete. Without the end of the log, those
 /// subscribers load the stored answer.
-async fn last_pieces(app: &App, run: &Run) -> Option<LastPieces> {
+async fn last_pieces(turns: &TurnService, run: &Run) -> Option<LastPieces> {
     if !run.home.is_shared() {
         return None;
     }
-    let journal = app.runs.journal();
+    let journal = turns.journal();
     let pieces = tokio::time::timeout(LONGEST_WAIT, journal.take(run.id)).await.ok()?;
     (!journal.has_gaps(run.id)).then_some(pieces)
 }
@@ -96,13 +102,14 @@ async fn last_pieces(app: &App, run: &Run) -> Option<LastPieces> {
 ///
 /// Returns `false` if another node has taken over the turn, or if the process shuts down first; the turn is then
 /// found unfinished by recovery.
-async fn write(app: &App, run: &Run, answer: &Answer, last: &RunEvent, pieces: Option<LastPieces>) -> bool {
+async fn write(turns: &TurnService, run: &Run, answer: &Answer, last: &RunEvent, pieces: Option<LastPieces>) -> bool {
     let mut tries = 0_u32;
     loop {
         // Withheld until the answer is stored; `close` publishes it.
         let (number, json) = run.log.hold(last);
         let chunk = pieces.as_ref().map(|pieces| with_end(pieces.as_ref(), run.id, number, json));
-        let finished = run.home.finish_turn(run.owner, run.chat, run.id, answer, chunk.as_ref(), app.clock.now()).await;
+        let finished =
+            run.home.finish_turn(run.owner, run.chat, run.id, answer, chunk.as_ref(), turns.clock.now()).await;
         match finished {
             Ok(written) => {
                 if written {
@@ -124,10 +131,10 @@ async fn write(app: &App, run: &Run, answer: &Answer, last: &RunEvent, pieces: O
         tokio::select! {
             () = tokio::time::sleep(WRITE_AGAIN) => {}
             () = run.lost.cancelled() => return false,
-            () = app.tasks.shutdown_token().cancelled() => {
+            () = turns.tasks.shutdown_token().cancelled() => {
                 tracing::error!(run = %run.id, "the answer could not be written; it is recovered at the next start");
                 if let Some(pieces) = pieces.flatten() {
-                    app.runs.journal().give_back(pieces);
+                    turns.journal().give_back(pieces);
                 }
                 return false;
             }

@@ -95,8 +95,8 @@ impl Caller<'_> {
         made: Made<'c>,
         make: impl FnOnce(CallContext<'c>) -> C,
     ) -> Ended {
-        let (app, run, record) = (self.app, self.run, made.record);
-        let mut audited = AuditedCall::new(&app.connections, run.owner, &record.server_name, &record.name, made.by);
+        let (turns, run, record) = (self.turns, self.run, made.record);
+        let mut audited = AuditedCall::new(&turns.connections, run.owner, &record.server_name, &record.name, made.by);
         let cancel = run.stop.child_token();
         run.calls.enter(&record.id, cancel.clone());
         let on_progress = |progress: ProgressReport| {
@@ -114,7 +114,7 @@ impl Caller<'_> {
         };
         run.calls.leave(&record.id);
         audited.finish(end.outcome());
-        Ended { end, duration_ms: app.clock.now().millis_since(made.began), declined: false }
+        Ended { end, duration_ms: turns.clock.now().millis_since(made.began), declined: false }
     }
 
     /// Resumes a call that ran as a task when the previous process stopped.
@@ -126,10 +126,10 @@ impl Caller<'_> {
                 let made = Made { record: &record, server: row.server, url: &row.url, by, began };
                 let running = RunningTask { server: row.server, url: &row.url, task, started_at: began };
                 let bound = Bound::of_task(row, &record.name);
-                let asker = CallAsker::new(self.app, self.recorder, &record, bound, Vec::new());
+                let asker = CallAsker::new(self.turns, self.recorder, &record, bound, Vec::new());
                 self.attend(made, |context| {
                     let context = CallContext { interactions: Some(Arc::new(asker)), ..context };
-                    self.app.connections.resume_task(self.run.owner, running, context)
+                    self.turns.connections.resume_task(self.run.owner, running, context)
                 })
                 .await
             }

@@ -6,24 +6,23 @@ use domain::{ChatId, RunId, UserId};
 use store::runs::Order;
 
 use super::asker::stored_answer;
-use super::{Run, Runs};
-use crate::app::App;
+use super::{Run, TurnService};
 use platform::ClusterMessage;
 
-impl Runs {
+impl TurnService {
     /// Stops the turn in progress in a chat; the answer so far is stored. Returns whether there was one.
-    pub async fn stop_run(&self, app: &App, owner: UserId, chat: ChatId) -> Result<bool, store::Error> {
+    pub async fn stop_run(&self, owner: UserId, chat: ChatId) -> Result<bool, store::Error> {
         if let Some(run) = self.get(owner, chat) {
             run.stop.cancel();
             return Ok(true);
         }
-        Ok(app.store.is_shared() && app.store.order(owner, chat, &Order::Stop).await?)
+        Ok(self.store.is_shared() && self.store.order(owner, chat, &Order::Stop).await?)
     }
 
     /// Stops the turn of a deleted chat on every node. A stored command would not reach it, because the turn's row is
     /// deleted with the chat; so it is published on the cluster bus ([`ClusterMessage::ChatDeleted`]).
-    pub fn end_deleted(&self, app: &App, owner: UserId, chat: ChatId) {
-        app.cluster.publish(|| ClusterMessage::ChatDeleted { user: owner, chat });
+    pub fn end_deleted(&self, owner: UserId, chat: ChatId) {
+        self.cluster.publish(|| ClusterMessage::ChatDeleted { user: owner, chat });
         self.end_here(owner, chat);
     }
 
@@ -36,37 +35,37 @@ impl Runs {
 
     /// Cancels one tool call of the turn in progress in a chat; the turn continues without its result. Returns
     /// whether there was one.
-    pub async fn cancel_call(&self, app: &App, owner: UserId, chat: ChatId, call: &str) -> Result<bool, store::Error> {
+    pub async fn cancel_call(&self, owner: UserId, chat: ChatId, call: &str) -> Result<bool, store::Error> {
         if let Some(run) = self.get(owner, chat) {
             return Ok(run.calls.cancel(call));
         }
-        Ok(app.store.is_shared() && app.store.order(owner, chat, &Order::Cancel(call.to_owned())).await?)
+        Ok(self.store.is_shared() && self.store.order(owner, chat, &Order::Cancel(call.to_owned())).await?)
     }
 
     /// Stops all turns of a user on the other nodes. A failure is logged.
-    pub(super) async fn stop_elsewhere(&self, app: &App, owner: UserId) {
-        if app.store.is_shared()
-            && let Err(error) = app.store.order_all(owner, &Order::Stop).await
+    pub(super) async fn stop_elsewhere(&self, owner: UserId) {
+        if self.store.is_shared()
+            && let Err(error) = self.store.order_all(owner, &Order::Stop).await
         {
             tracing::error!(%error, "the runs of a person could not be stopped on other nodes");
         }
     }
 
     /// Notifies the other nodes of a user's new decision or answer. If that fails, the user has to answer again.
-    pub(super) async fn let_look(&self, app: &App, owner: UserId) -> Result<(), store::Error> {
-        if app.store.is_shared() { app.store.order_all(owner, &Order::Look).await } else { Ok(()) }
+    pub(super) async fn let_look(&self, owner: UserId) -> Result<(), store::Error> {
+        if self.store.is_shared() { self.store.order_all(owner, &Order::Look).await } else { Ok(()) }
     }
 
     /// Executes the stored [commands](Order) to the turns of this node. Repeating it is harmless.
-    pub async fn follow_orders(&self, app: &App) -> Result<(), store::Error> {
-        for (id, order) in app.store.list_orders().await? {
+    pub async fn follow_orders(&self) -> Result<(), store::Error> {
+        for (id, order) in self.store.list_orders().await? {
             // The turn may have ended meanwhile.
             let Some(run) = self.get_here(id) else { continue };
             match order {
                 Order::Stop => run.stop.cancel(),
                 Order::GiveWay => run.give_way(),
                 Order::Cancel(call) => drop(run.calls.cancel(&call)),
-                Order::Look => look(app, &run).await?,
+                Order::Look => look(self, &run).await?,
             }
         }
         Ok(())
@@ -86,15 +85,15 @@ impl Runs {
 }
 
 /// Loads the stored decisions and answers of a turn, and delivers them to the calls that wait.
-async fn look(app: &App, run: &Run) -> Result<(), store::Error> {
-    for approval in app.store.list_approvals(run.owner, run.id).await? {
+async fn look(turns: &TurnService, run: &Run) -> Result<(), store::Error> {
+    for approval in turns.store.list_approvals(run.owner, run.id).await? {
         if let Some(decided) = approval.decided {
             run.questions.decide(approval.id, decided);
         }
     }
-    for asked in app.store.list_elicitations(run.owner, run.id).await? {
+    for asked in turns.store.list_elicitations(run.owner, run.id).await? {
         if let (Some(answered), Some(open)) = (&asked.answered, run.questions.open(asked.id)) {
-            run.questions.tell(asked.id, stored_answer(app, asked.id, answered, open.form.as_ref()));
+            run.questions.tell(asked.id, stored_answer(turns, asked.id, answered, open.form.as_ref()));
         }
     }
     Ok(())

@@ -8,8 +8,7 @@ use domain::{ChatId, QueuedId, UserId};
 use store::queue::QueuedMessage;
 use store::runs::Order;
 
-use super::{BeginError, Place, Question, Run, Runs};
-use crate::app::App;
+use super::{BeginError, Place, Question, Run, TurnService};
 use crate::tools::Selection;
 use platform::UserEvent;
 
@@ -27,68 +26,62 @@ pub enum QueueError {
     Store(store::Error),
 }
 
-/// Begins the turn of the first queued message of a chat ([`Runs::send_next`]). The future is boxed because the end
+/// Begins the turn of the first queued message of a chat ([`TurnService::send_next`]). The future is boxed because the end
 /// of a turn begins the next, which would make its type infinite.
-pub fn next_turn(app: App, owner: UserId, chat: ChatId) -> Pin<Box<dyn Future<Output = ()> + Send>> {
-    Box::pin(async move { app.runs.send_next(&app, owner, chat).await })
+pub fn next_turn(turns: TurnService, owner: UserId, chat: ChatId) -> Pin<Box<dyn Future<Output = ()> + Send>> {
+    Box::pin(async move { turns.send_next(owner, chat).await })
 }
 
-impl Runs {
+impl TurnService {
     /// Queues a message in a chat. If no turn is in progress and no other message waits, its turn begins at once.
     ///
     /// # Errors
     ///
     /// See [`QueueError`].
-    pub async fn queue(
-        &self,
-        app: &App,
-        owner: UserId,
-        chat: ChatId,
-        message: QueuedMessage,
-    ) -> Result<(), QueueError> {
+    pub async fn queue(&self, owner: UserId, chat: ChatId, message: QueuedMessage) -> Result<(), QueueError> {
         let most = self.limits.queued_per_user;
         let inserted =
-            app.temporary.store_for(owner, chat).insert_queued(owner, chat, &message, most, app.clock.now()).await;
+            self.temporary.store_for(owner, chat).insert_queued(owner, chat, &message, most, self.clock.now()).await;
         inserted.map_err(|error| match error {
             store::Error::NotFound => QueueError::NoChat,
             store::Error::Conflict(_) => QueueError::Full,
             other => QueueError::Store(other),
         })?;
-        app.events.publish(owner, &UserEvent::Queue { session_id: chat });
+        self.events.publish(owner, &UserEvent::Queue { session_id: chat });
         // A turn that ends from here on finds the message itself. If none is running, the message is sent now, unless
         // earlier ones wait: those were held back by a turn that was stopped or failed. The queue is read after the
         // message is in it, because an earlier message can be removed in the same moment.
         if self.get(owner, chat).is_none() {
-            self.send_first_if(app, owner, chat, |first| first.id == message.id).await;
+            self.send_first_if(owner, chat, |first| first.id == message.id).await;
         }
         Ok(())
     }
 
     /// Sends a queued message before all others, and stops the turn in progress for it. Returns whether the message
     /// was still in the queue.
-    pub async fn send_now(&self, app: &App, owner: UserId, chat: ChatId, id: QueuedId) -> Result<bool, store::Error> {
-        if !app.temporary.store_for(owner, chat).put_queued_first(owner, chat, id).await? {
+    pub async fn send_now(&self, owner: UserId, chat: ChatId, id: QueuedId) -> Result<bool, store::Error> {
+        if !self.temporary.store_for(owner, chat).put_queued_first(owner, chat, id).await? {
             return Ok(false);
         }
-        app.events.publish(owner, &UserEvent::Queue { session_id: chat });
+        self.events.publish(owner, &UserEvent::Queue { session_id: chat });
         match self.get(owner, chat) {
             Some(run) => run.give_way(),
             // The node that runs the turn begins the next one as well.
-            None if app.store.is_shared() && app.store.order(owner, chat, &Order::GiveWay).await? => {}
-            None => self.send_next(app, owner, chat).await,
+            None if self.store.is_shared() && self.store.order(owner, chat, &Order::GiveWay).await? => {}
+            None => self.send_next(owner, chat).await,
         }
         Ok(true)
     }
 
     /// Begins the turn of the first queued message, if there is one. A message whose turn cannot begin stays queued.
-    pub async fn send_next(&self, app: &App, owner: UserId, chat: ChatId) {
-        self.send_first_if(app, owner, chat, |_| true).await;
+    pub async fn send_next(&self, owner: UserId, chat: ChatId) {
+        self.send_first_if(owner, chat, |_| true).await;
     }
 
     /// Begins the turn of the first queued message, if it fulfils a condition.
-    async fn send_first_if(&self, app: &App, owner: UserId, chat: ChatId, is_due: impl Fn(&QueuedMessage) -> bool) {
+    async fn send_first_if(&self, owner: UserId, chat: ChatId, is_due: impl Fn(&QueuedMessage) -> bool) {
         loop {
-            let next = match app.temporary.store_for(owner, chat).list_queued(owner, chat).await {
+            let next = match self.temporary.store_for(owner, chat).list_queued(owner, chat).await {
                 Ok(waiting) => waiting.into_iter().next(),
                 Err(error) => {
                     tracing::error!(%error, "what waits in a chat could not be read");
@@ -96,9 +89,9 @@ impl Runs {
                 }
             };
             let Some(next) = next.filter(&is_due) else { return };
-            match self.begin_queued(app, owner, chat, next).await {
+            match self.begin_queued(owner, chat, next).await {
                 Ok(_) => {
-                    app.events.publish(owner, &UserEvent::Queue { session_id: chat });
+                    self.events.publish(owner, &UserEvent::Queue { session_id: chat });
                     return;
                 }
                 // The message was removed or edited meanwhile.
@@ -106,7 +99,7 @@ impl Runs {
                 Err(error) => {
                     tracing::info!(%error, "a message that waits could not be sent yet");
                     // Clients read the reason together with the queue.
-                    app.events.publish(owner, &UserEvent::Queue { session_id: chat });
+                    self.events.publish(owner, &UserEvent::Queue { session_id: chat });
                     return;
                 }
             }
@@ -114,14 +107,8 @@ impl Runs {
     }
 
     /// Begins the turn of a queued message, with the tools that were selected when it was queued.
-    async fn begin_queued(
-        &self,
-        app: &App,
-        owner: UserId,
-        chat: ChatId,
-        next: QueuedMessage,
-    ) -> Result<Arc<Run>, BeginError> {
-        let servers = app.store.list_servers(owner).await.map_err(BeginError::Store)?;
+    async fn begin_queued(&self, owner: UserId, chat: ChatId, next: QueuedMessage) -> Result<Arc<Run>, BeginError> {
+        let servers = self.store.list_servers(owner).await.map_err(BeginError::Store)?;
         let question = Question {
             chat,
             message: Some(next.content),
@@ -131,6 +118,6 @@ impl Runs {
             parts: next.parts,
             queued: Some(next.id),
         };
-        self.begin(app, owner, question).await
+        self.begin(owner, question).await
     }
 }

@@ -3,24 +3,24 @@
 use domain::UserId;
 use domain::model::Request;
 
+use super::TurnService;
 use super::engine::SYSTEM;
-use crate::app::App;
 use crate::tools::Toolset;
 use crate::tools::discovery::Offer;
 
 /// Lets the built-in model read the user's tools while it is idle, if it is the user's default model. The first
 /// question about them is then answered as fast as any other.
-pub async fn prepare(app: &App, user: UserId) {
-    let Some(model) = app.models.built_in_by_default() else { return };
+pub async fn prepare(turns: &TurnService, user: UserId) {
+    let Some(model) = turns.models.built_in_by_default() else { return };
     // A user with providers of their own uses those.
-    if app.models.default(user).await.ok().as_ref() != Some(&model) {
+    if turns.models.default(user).await.ok().as_ref() != Some(&model) {
         return;
     }
-    let Ok(servers) = app.store.list_servers(user).await else { return };
-    let toolset = Toolset::of_known_tools(&app.connections, &servers);
-    let offer = Offer::new(&toolset, app.models.tool_limits(user, &model).await, "", &[]);
+    let Ok(servers) = turns.store.list_servers(user).await else { return };
+    let toolset = Toolset::of_known_tools(&turns.connections, &servers);
+    let offer = Offer::new(&toolset, turns.models.tool_limits(user, &model).await, "", &[]);
     // If there are too many tools, the selection depends on the question, so there is nothing to read in advance.
     if matches!(offer, Offer::Whole) && !toolset.tools().is_empty() {
-        app.models.prepare(Request { system: SYSTEM.to_owned(), tools: offer.specs(&toolset), ..Request::default() });
+        turns.models.prepare(Request { system: SYSTEM.to_owned(), tools: offer.specs(&toolset), ..Request::default() });
     }
 }

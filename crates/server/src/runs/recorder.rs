@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use domain::message::Part;
 
+use super::TurnService;
 use super::event::RunEvent;
 use super::{Journal, Run, RunLog};
-use crate::app::App;
 
 /// Pause between attempts to write an event that the turn must not continue without.
 const WRITE_AGAIN: Duration = Duration::from_secs(1);
@@ -24,9 +24,9 @@ pub struct Recorder {
 
 impl Recorder {
     /// Creates a recorder of a turn that begins or resumes.
-    pub fn new(app: &App, run: Arc<Run>) -> Self {
-        let journal = run.home.is_lasting().then(|| app.runs.journal().clone());
-        Self { run, journal, most: app.runs.limits().turn_bytes }
+    pub fn new(turns: &TurnService, run: Arc<Run>) -> Self {
+        let journal = run.home.is_lasting().then(|| turns.journal().clone());
+        Self { run, journal, most: turns.limits().turn_bytes }
     }
 
     /// Returns the turn that is recorded.

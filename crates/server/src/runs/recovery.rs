@@ -16,6 +16,7 @@ use store::tool_tasks::ToolTask;
 use store::usage::OfAnswer;
 use tokio_util::sync::CancellationToken;
 
+use super::TurnService;
 use super::chunks::{Journal, chunk_of, events_of};
 use super::engine::{Resumed, Turn, drive};
 use super::event::{RunEvent, StartMetadata, encode_event};
@@ -24,7 +25,6 @@ use super::long_calls::LiveCalls;
 use super::questions::Questions;
 use super::transcript::Transcript;
 use super::{Run, RunLog, resuming};
-use crate::app::App;
 use crate::models::ModelId;
 use crate::tools::Selection;
 
@@ -36,7 +36,7 @@ const INTERRUPTED_WITH_LOSS: &str =
     "The server stopped before the answer was complete, and parts of what was written could not be read.";
 
 /// A turn that waits for its user or for a task at a server, read from the database and ready to
-/// [resume](super::Runs::resume).
+/// [resume](super::TurnService::resume).
 #[derive(Debug)]
 pub struct Suspended {
     run: UnfinishedRun,
@@ -147,22 +147,22 @@ fn tasks(tasks: Vec<ToolTask>, transcript: &Transcript) -> Vec<(ToolTask, ToolCa
 }
 
 /// Resumes a turn: it waits again, and its log continues with the sequence numbers that its subscribers know.
-pub fn resume(app: &App, suspended: Suspended) {
+pub fn resume(turns: &TurnService, suspended: Suspended) {
     let Suspended { run: row, model, events, transcript, waiting, tasks, asked } = suspended;
-    let asking = resuming::asking(app, &asked, &transcript);
+    let asking = resuming::asking(turns, &asked, &transcript);
     let rounds = events.iter().filter(|(_, event)| matches!(event, RunEvent::StartStep)).count();
     let frames = events.iter().map(|(number, event)| (*number, encode_event(event)));
     let run = Arc::new(Run {
         id: row.id,
         chat: row.chat,
         owner: row.owner,
-        home: app.store.clone(),
+        home: turns.store.clone(),
         answer: row.answer,
-        log: RunLog::restore(frames, &app.runs.held),
+        log: RunLog::restore(frames, &turns.held),
         said: Mutex::new(transcript),
         questions: Questions::default(),
         calls: LiveCalls::default(),
-        usage: app.models.usage.track_answer(row.owner, OfAnswer { chat: row.chat, message: row.answer }),
+        usage: turns.models.usage.track_answer(row.owner, OfAnswer { chat: row.chat, message: row.answer }),
         stop: CancellationToken::new(),
         gives_way: AtomicBool::new(false),
         lost: CancellationToken::new(),
@@ -170,9 +170,9 @@ pub fn resume(app: &App, suspended: Suspended) {
         end: OnceLock::new(),
     });
     // Not subject to the limits of new turns, because it was accepted before.
-    app.runs.active().insert((run.owner, run.chat), Arc::clone(&run));
-    let inner = app.clone();
-    app.tasks.spawn("run", async move {
+    turns.active().insert((run.owner, run.chat), Arc::clone(&run));
+    let inner = turns.clone();
+    turns.tasks.spawn("run", async move {
         // Decisions that were made while no process ran the turn, or since the rows were read.
         match inner.store.list_approvals(run.owner, run.id).await {
             Ok(approvals) => {
@@ -202,8 +202,8 @@ pub fn resume(app: &App, suspended: Suspended) {
 }
 
 /// Returns the tools that were selected for the turn, without those of removed connections.
-async fn selection(app: &App, run: &Run, tools: &serde_json::Value) -> Selection {
-    match app.store.list_servers(run.owner).await {
+async fn selection(turns: &TurnService, run: &Run, tools: &serde_json::Value) -> Selection {
+    match turns.store.list_servers(run.owner).await {
         Ok(servers) => Selection::restore(tools, &servers),
         Err(error) => {
             tracing::error!(%error, run = %run.id, "the connections of a run could not be read");

@@ -10,8 +10,7 @@ use tokio::sync::Notify;
 
 use super::chunks::lines;
 use super::event::RunEvent;
-use super::{RunLog, Runs};
-use crate::app::App;
+use super::{RunLog, TurnService};
 
 /// Interval at which the journal is read when no message on the cluster bus has arrived.
 const LOOK: Duration = Duration::from_secs(1);
@@ -49,7 +48,7 @@ impl Replicas {
     }
 }
 
-impl Runs {
+impl TurnService {
     /// Returns a copy of the log of the turn that runs in a chat on another node. If `wanted` is given, it must be
     /// that turn.
     ///
@@ -58,14 +57,13 @@ impl Runs {
     /// Fails if the database is unreachable.
     pub async fn replica(
         &self,
-        app: &App,
         (owner, chat): (UserId, ChatId),
         wanted: Option<RunId>,
     ) -> Result<Option<Arc<Replica>>, store::Error> {
-        if !app.store.is_shared() {
+        if !self.store.is_shared() {
             return Ok(None);
         }
-        let found = app.store.find_running(owner, chat).await?;
+        let found = self.store.find_running(owner, chat).await?;
         let Some(run) = found.filter(|run| wanted.is_none_or(|wanted| wanted == *run)) else { return Ok(None) };
         if let Some(replica) = self.replicas.all().get(&run).and_then(|(replica, _)| replica.upgrade()) {
             return Ok(Some(replica));
@@ -76,9 +74,9 @@ impl Runs {
         self.replicas.all().insert(run, (Arc::downgrade(&replica), Arc::clone(&news)));
         // Read once before it is returned: a subscriber that reconnects must find the events it has seen.
         let mut last = 0;
-        match read(app, owner, run, &mut last, &replica.log).await {
+        match read(self, owner, run, &mut last, &replica.log).await {
             Ok(true) => {
-                app.tasks.spawn("replica", feed(app.clone(), owner, run, (Arc::downgrade(&replica), news), last));
+                self.tasks.spawn("replica", feed(self.clone(), owner, run, (Arc::downgrade(&replica), news), last));
             }
             read => {
                 self.replicas.forget(run, &news);
@@ -105,21 +103,27 @@ impl Runs {
 }
 
 /// Reads the journal into a copy until the turn ends, the last subscriber leaves, or the process stops.
-async fn feed(app: App, owner: UserId, run: RunId, (replica, news): (Weak<Replica>, Arc<Notify>), mut last: u64) {
+async fn feed(
+    turns: TurnService,
+    owner: UserId,
+    run: RunId,
+    (replica, news): (Weak<Replica>, Arc<Notify>),
+    mut last: u64,
+) {
     loop {
         tokio::select! {
             () = news.notified() => {}
             () = tokio::time::sleep(LOOK) => {}
-            () = app.tasks.shutdown_token().cancelled() => break,
+            () = turns.tasks.shutdown_token().cancelled() => break,
         }
         let Some(replica) = replica.upgrade() else { break };
-        match read(&app, owner, run, &mut last, &replica.log).await {
+        match read(&turns, owner, run, &mut last, &replica.log).await {
             Ok(true) => {}
             Ok(false) => break,
             Err(error) => tracing::warn!(%error, %run, "the log of a run on another node could not be read"),
         }
     }
-    app.runs.replicas.forget(run, &news);
+    turns.replicas.forget(run, &news);
     if let Some(replica) = replica.upgrade() {
         // If the log was not closed with its end: subscribers reconnect, or load the stored answer.
         replica.log.leave();
@@ -127,11 +131,17 @@ async fn feed(app: App, owner: UserId, run: RunId, (replica, news): (Weak<Replic
 }
 
 /// Reads new events. Returns `false` if none will follow.
-async fn read(app: &App, owner: UserId, run: RunId, last: &mut u64, log: &RunLog) -> Result<bool, store::Error> {
+async fn read(
+    turns: &TurnService,
+    owner: UserId,
+    run: RunId,
+    last: &mut u64,
+    log: &RunLog,
+) -> Result<bool, store::Error> {
     // In this order: if the turn is not in progress when asked, all of its events are in the journal when they are
     // read.
-    let is_running = app.store.is_running(owner, run).await?;
-    let chunks = app.store.list_chunks_after(owner, run, *last).await?;
+    let is_running = turns.store.is_running(owner, run).await?;
+    let chunks = turns.store.list_chunks_after(owner, run, *last).await?;
     Ok(take(&chunks, last, log) && is_running)
 }
 

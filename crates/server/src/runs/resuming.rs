@@ -6,11 +6,11 @@ use connections::CallOutcome;
 use domain::tool::{Outcome, ToolCall};
 use store::elicitations::Elicitation;
 
+use super::TurnService;
 use super::asker::{About, CallAsker, Waits};
 use super::call::{Caller, Ended};
 use super::event::{ElicitationData, ElicitationState, RunEvent};
 use super::transcript::Transcript;
-use crate::app::App;
 
 /// A tool call that waits for one or more elicitations, resumed by [`Caller::make_asking`].
 #[derive(Debug)]
@@ -24,11 +24,11 @@ pub struct Asking {
 }
 
 /// Returns the calls whose elicitations can still be answered, according to both the database and the journal.
-pub fn asking(app: &App, asked: &[Elicitation], transcript: &Transcript) -> Vec<Asking> {
+pub fn asking(turns: &TurnService, asked: &[Elicitation], transcript: &Transcript) -> Vec<Asking> {
     let resume = |call: ToolCall| {
         let of_call = asked.iter().filter(|asked| asked.tool_call == call.id);
         let opened: Vec<(About, &Elicitation)> =
-            of_call.filter_map(|asked| Some((About::open(app, asked)?, asked))).collect();
+            of_call.filter_map(|asked| Some((About::open(turns, asked)?, asked))).collect();
         let (about, _) = opened.last()?.clone();
         let (_, newest) = opened.last()?;
         let is_of_round = |other: &About| match (&other.waits, &about.waits) {
@@ -56,7 +56,7 @@ impl Caller<'_> {
     /// Resumes a call that waited for an elicitation or a sign-in.
     pub async fn make_asking(&self, asking: &Asking) {
         let Asking { call, about, asked } = asking;
-        let asker = CallAsker::new(self.app, self.recorder, call, about.bound.clone(), asked.clone());
+        let asker = CallAsker::new(self.turns, self.recorder, call, about.bound.clone(), asked.clone());
         let ended = self.ask_again(asking, &asker).await;
         self.tell(call.clone(), ended).await;
     }
@@ -74,9 +74,9 @@ impl Caller<'_> {
                 }
             }
             Waits::SignIn { additional_scopes } => {
-                match self.app.store.get_server(self.run.owner, bound.server).await {
+                match self.turns.store.get_server(self.run.owner, bound.server).await {
                     Ok(Some(server)) => {
-                        let (connections, owner) = (&self.app.connections, self.run.owner);
+                        let (connections, owner) = (&self.turns.connections, self.run.owner);
                         if !connections.request_sign_in(owner, &server, Some(asker), *additional_scopes).await {
                             return Ended::refused(format!("The person did not sign in to {}.", call.server_name));
                         }
