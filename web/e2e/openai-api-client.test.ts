@@ -126,7 +126,7 @@ test("the person's own tools answer, under their permissions", async () => {
   const refused = await refusal(ask());
   assert.equal(refused.status, 403);
   assert.equal(refused.code, "tool_needs_approval");
-  assert.match(refused.message, /calculate of toolbox asks its person .* allow it for good/u);
+  assert.match(refused.message, /calculate of toolbox needs an approval.* Allow or block it in the app/u);
 });
 
 test("the official client's responses are whole, streamed, and call its own functions", async () => {

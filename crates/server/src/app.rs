@@ -17,13 +17,13 @@ use crate::auth::Auth;
 use crate::chats::temporary::TemporaryChats;
 use crate::cluster_handler::AppClusterHandler;
 use crate::data_folder;
-use crate::door;
 use crate::files::FileService;
 use crate::mail::Mailer;
+use crate::maintenance::ChatMaintenance;
 use crate::models::ModelService;
+use crate::openai_api::CompletionService;
 use crate::runs::{TurnDependencies, TurnService};
 use crate::threads;
-use crate::upkeep;
 use crate::wiring::{self, DriveFallback, InternalTokens};
 use platform::config::Config;
 use platform::{
@@ -75,10 +75,10 @@ pub struct Parts {
     pub uploads: ConcurrencyLimiter,
     /// Files that are sent at a time.
     pub downloads: ConcurrencyLimiter,
-    /// What limits programs that ask in a person's name.
-    pub door: door::Limits,
-    /// Notices keys that end while answers are given to them.
-    pub key_watch: door::KeyWatch,
+    /// Maintenance of chats, files and the search index.
+    pub maintenance: Arc<ChatMaintenance>,
+    /// The OpenAI-compatible API.
+    pub completions: CompletionService,
     /// Servers that are asked once for their tools, per user.
     pub probes: ConcurrencyLimiter,
     /// The same per network address.
@@ -187,7 +187,16 @@ impl App {
             limits: config.limits,
         };
         let (runs, suspended) = TurnService::start(uses, previous).await?;
-        let door = door::Limits::new(config.rate_limits, &clock);
+        let shutdown = tasks.shutdown_token().clone();
+        let maintenance = Arc::new(ChatMaintenance::new(store.clone(), Arc::clone(&clock), runs.clone(), shutdown));
+        let completions = CompletionService::new(
+            store.clone(),
+            &clock,
+            tasks.clone(),
+            Arc::clone(&models),
+            connections.clone(),
+            config.rate_limits,
+        );
         let streams = ConcurrencyLimiter::new(config.limits.streams);
         let app = Self(Arc::new(Parts {
             config,
@@ -209,8 +218,8 @@ impl App {
             imports: Semaphore::new(IMPORTS),
             uploads: ConcurrencyLimiter::new(UPLOADS),
             downloads: ConcurrencyLimiter::new(DOWNLOADS),
-            door,
-            key_watch: door::KeyWatch::default(),
+            completions,
+            maintenance,
             probes: ConcurrencyLimiter::new(PROBES),
             probes_by_address: ConcurrencyLimiter::new(PROBES_BY_ADDRESS),
             instance_lock,
@@ -220,7 +229,7 @@ impl App {
         app.runs.resume(suspended);
         app.tasks.spawn("database", watch_database(app.clone()));
         app.membership.start(outbox, Arc::new(AppClusterHandler(app.clone())));
-        app.tasks.spawn("upkeep", upkeep::run(app.clone()));
+        app.tasks.spawn("chat maintenance", Arc::clone(&app.maintenance).run());
         app.tasks.spawn("threads", threads::renew(app.tasks.clone()));
         let (models, shutdown) = (Arc::clone(&app.models), app.tasks.shutdown_token().clone());
         app.tasks.spawn("catalogue", async move { models.catalogue.reload_on_change(shutdown).await });

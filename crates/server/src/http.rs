@@ -10,7 +10,6 @@ mod browser_cookie;
 pub mod connections;
 mod cors;
 pub mod description;
-pub mod door;
 pub mod error;
 pub mod events;
 pub mod export;
@@ -29,6 +28,7 @@ pub mod model_providers;
 mod model_settings;
 mod models;
 pub mod offers;
+mod openai_api;
 pub mod queue;
 pub mod rest;
 pub mod route;
@@ -79,7 +79,7 @@ fn table() -> Vec<Section> {
         auth::section(),
         rest::section(),
         functions::section(),
-        door::section(),
+        openai_api::section(),
         files::section(),
         Section::new(
             "/api",

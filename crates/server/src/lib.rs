@@ -7,15 +7,15 @@ pub mod app;
 pub mod auth;
 mod cluster_handler;
 mod data_folder;
-pub mod door;
 pub mod http;
 pub mod mail;
+pub mod maintenance;
 #[cfg(feature = "local")]
 pub mod model_files;
+pub mod openai_api;
 pub mod runs;
 pub mod threads;
 pub mod tools;
-pub mod upkeep;
 mod wiring;
 
 use agent::{chats, files, models};

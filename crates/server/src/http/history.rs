@@ -14,7 +14,7 @@ use super::error::ApiError;
 use super::extract::{JsonBody, Named, Query, SignedIn};
 use super::sessions::own_chat;
 use crate::app::App;
-use crate::upkeep::UNDO;
+use crate::maintenance::UNDO_TTL_SECONDS;
 use platform::UserEvent;
 
 /// Maximum length of a search query, in characters.
@@ -129,7 +129,7 @@ pub async fn mark(
     Ok(Json(marks))
 }
 
-/// Restores a chat that was deleted within the last [`UNDO`] seconds (`POST /api/sessions/{id}/restore`).
+/// Restores a chat that was deleted within the last [`UNDO_TTL_SECONDS`] seconds (`POST /api/sessions/{id}/restore`).
 pub async fn restore(State(app): State<App>, caller: SignedIn, Named(chat): Named) -> Result<StatusCode, ApiError> {
     let id: ChatId = chat.parse().map_err(|_| ApiError::NotFound("session"))?;
     // A repeated request finds the chat restored already.
@@ -137,7 +137,7 @@ pub async fn restore(State(app): State<App>, caller: SignedIn, Named(chat): Name
         return Ok(StatusCode::NO_CONTENT);
     }
     // Chats deleted earlier may be purged at any moment, so they are not restored half.
-    let since = app.clock.now().plus_seconds(-UNDO);
+    let since = app.clock.now().plus_seconds(-UNDO_TTL_SECONDS);
     app.store.restore_chat(caller.user, id, since).await.map_err(|error| match error {
         store::Error::Conflict(_) => ApiError::Conflict {
             code: "id_taken",

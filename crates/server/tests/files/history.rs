@@ -119,7 +119,7 @@ async fn a_deleted_chat_comes_back_with_its_files_and_an_account_takes_them_alon
         let file = scene.upload("a.png", PNG).await;
         scene.send("Look", &[&file]).await;
         assert_eq!(delete(&scene.person, &format!("/rest/v1/ai_chat_sessions?id=eq.{}", scene.chat)).await, 204);
-        server::upkeep::round(&scene.app.app).await.unwrap();
+        scene.app.app.maintenance.run_once().await.unwrap();
         let restored = scene.person.post(&format!("/api/sessions/{}/restore", scene.chat), &json!({})).await;
         assert_eq!(restored.0, 204);
         assert_eq!(bytes(&scene.person, &file).await.unwrap(), PNG);

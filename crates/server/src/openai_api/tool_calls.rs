@@ -12,8 +12,7 @@ use futures_util::future::join_all;
 use serde_json::{Map, Value};
 use tokio_util::sync::CancellationToken;
 
-use super::Failure;
-use crate::app::App;
+use super::{CompletionError, CompletionService};
 use crate::files::model_attachments::AttachmentLoader;
 use crate::runs::{NEVER, parse_arguments, tool_result};
 use crate::tools::discovery::Offer;
@@ -24,18 +23,18 @@ use crate::tools::{Selection, Toolset, Wanted};
 /// # Errors
 ///
 /// Fails if the database fails.
-pub async fn all(app: &App, user: UserId) -> Result<Toolset, Failure> {
-    let servers = app.connections.list_servers(user).await.map_err(anyhow::Error::from)?;
+pub async fn list_tools(service: &CompletionService, user: UserId) -> Result<Toolset, CompletionError> {
+    let servers = service.connections.list_servers(user).await.map_err(anyhow::Error::from)?;
     // Connections of the same name are left out, because a call could not tell them apart.
     let is_unique = |name: &str| servers.iter().filter(|server| server.name == name).count() == 1;
     let wanted = servers.iter().filter(|server| is_unique(&server.name)).flat_map(|server| {
         let each = |name| Wanted { name, server_name: Some(server.name.clone()) };
-        app.connections.enabled_tool_names(server).into_iter().map(each).collect::<Vec<_>>()
+        service.connections.enabled_tool_names(server).into_iter().map(each).collect::<Vec<_>>()
     });
     let wanted: Vec<Wanted> = wanted.collect();
-    let selection = Selection::resolve(&wanted, &servers, |server| app.connections.enabled_tool_names(server));
+    let selection = Selection::resolve(&wanted, &servers, |server| service.connections.enabled_tool_names(server));
     let selection = selection.map_err(anyhow::Error::from)?;
-    Ok(Toolset::open(&app.connections, user, &selection).await.for_model())
+    Ok(Toolset::open(&service.connections, user, &selection).await.for_model())
 }
 
 /// A tool call after the check of its permission.
@@ -52,19 +51,19 @@ enum Prepared {
 ///
 /// # Errors
 ///
-/// [`Failure::NobodyToAsk`] if a tool needs an approval, [`Failure::NobodyToAnswer`] if a server requests an
+/// [`CompletionError::ApprovalNeeded`] if a tool needs an approval, [`CompletionError::InputNeeded`] if a server requests an
 /// elicitation.
-pub async fn call(
-    app: &App,
+pub async fn run(
+    service: &CompletionService,
     user: UserId,
     (toolset, offer): (&Toolset, &Offer),
     calls: &[ModelCall],
     sight: &AttachmentLoader,
     cancel: &CancellationToken,
-) -> Result<Vec<ModelMessage>, Failure> {
+) -> Result<Vec<ModelMessage>, CompletionError> {
     let mut prepared = Vec::new();
     for call in calls {
-        prepared.push(prepare(app, user, (toolset, offer), call).await?);
+        prepared.push(prepare(service, user, (toolset, offer), call).await?);
     }
     // Only after all permissions are checked, so that either all calls are made or none.
     let made = calls.iter().zip(prepared).map(|(call, prepared)| async move {
@@ -83,14 +82,14 @@ pub async fn call(
         let end = match prepared {
             Prepared::Refused(reason, outcome) => CallOutcome::Failed { reason, outcome },
             Prepared::Ready(tool, arguments, by) => {
-                let audited = AuditedCall::new(&app.connections, user, &record.server_name, &record.name, by);
+                let audited = AuditedCall::new(&service.connections, user, &record.server_name, &record.name, by);
                 let nobody = Arc::new(NonInteractive::default());
                 let context = CallContext::new(cancel.child_token());
                 let context = CallContext { interactions: Some(nobody.clone()), ..context };
-                let end = app.connections.call_tool(user, &tool, arguments, context).await;
+                let end = service.connections.call_tool(user, &tool, arguments, context).await;
                 audited.finish(end.outcome());
                 if nobody.was_asked() {
-                    return Err(Failure::NobodyToAnswer { tool: record.name, server: record.server_name });
+                    return Err(CompletionError::InputNeeded { tool: record.name, server: record.server_name });
                 }
                 end
             }
@@ -109,11 +108,11 @@ pub async fn call(
 
 /// Checks the permission of one call.
 async fn prepare(
-    app: &App,
+    service: &CompletionService,
     user: UserId,
     (toolset, offer): (&Toolset, &Offer),
     call: &ModelCall,
-) -> Result<Prepared, Failure> {
+) -> Result<Prepared, CompletionError> {
     let arguments = match parse_arguments(&call.arguments) {
         Ok(arguments) => arguments,
         Err(reason) => {
@@ -127,10 +126,11 @@ async fn prepare(
         return Ok(found.unwrap_or_else(unknown));
     };
     // The permission applies to the tool as it is now, not as it was when the answer began.
-    let tool = app.connections.refresh_tool(user, tool).await;
+    let tool = service.connections.refresh_tool(user, tool).await;
     let (server, name) = (tool.server.name.clone(), tool.definition.name.clone());
-    let denied = || AuditedCall::new(&app.connections, user, &server, &name, AllowedBy::Nobody).finish(Outcome::Denied);
-    match app.connections.check_permission_or_ask(user, &tool).await {
+    let denied =
+        || AuditedCall::new(&service.connections, user, &server, &name, AllowedBy::Nobody).finish(Outcome::Denied);
+    match service.connections.check_permission_or_ask(user, &tool).await {
         PermissionCheck::Allowed(by) => Ok(Prepared::Ready(Box::new(tool), arguments, by)),
         PermissionCheck::Denied => {
             denied();
@@ -138,7 +138,7 @@ async fn prepare(
         }
         PermissionCheck::Ask { .. } => {
             denied();
-            Err(Failure::NobodyToAsk { tool: name, server })
+            Err(CompletionError::ApprovalNeeded { tool: name, server })
         }
     }
 }

@@ -6,9 +6,9 @@ use axum::response::{IntoResponse, Response};
 use domain::model::ModelError;
 use serde_json::{Value, json};
 
-use crate::door::{Failure, Refused};
 use crate::http::error::ApiError;
 use crate::models::with_advice;
+use crate::openai_api::{CompletionError, RequestLimitError};
 
 /// An error response.
 #[derive(Debug)]
@@ -74,30 +74,34 @@ impl From<ApiError> for Refusal {
     }
 }
 
-impl From<Refused> for Refusal {
-    fn from(refused: Refused) -> Self {
+impl From<RequestLimitError> for Refusal {
+    fn from(refused: RequestLimitError) -> Self {
         let retry_after = match refused {
-            Refused::TooOften { retry_after } => retry_after,
-            Refused::TooMany => 1,
+            RequestLimitError::RateExceeded { retry_after } => retry_after,
+            RequestLimitError::TooManyAnswers => 1,
         };
         let refusal = Self::new(StatusCode::TOO_MANY_REQUESTS, "rate_limit_exceeded", refused.to_string());
         Self { retry_after: Some(retry_after), ..refusal }
     }
 }
 
-impl From<Failure> for Refusal {
-    fn from(failure: Failure) -> Self {
+impl From<CompletionError> for Refusal {
+    fn from(failure: CompletionError) -> Self {
         match failure {
-            Failure::Model(error) => of_model(&error),
-            Failure::NobodyToAsk { .. } => Self::new(StatusCode::FORBIDDEN, "tool_needs_approval", failure.to_string()),
-            Failure::NobodyToAnswer { .. } => Self::new(StatusCode::FORBIDDEN, "tool_needs_input", failure.to_string()),
-            Failure::Endless => Self::new(StatusCode::BAD_GATEWAY, "too_many_rounds", failure.to_string()),
-            Failure::Stopping => Self {
+            CompletionError::Model(error) => of_model(&error),
+            CompletionError::ApprovalNeeded { .. } => {
+                Self::new(StatusCode::FORBIDDEN, "tool_needs_approval", failure.to_string())
+            }
+            CompletionError::InputNeeded { .. } => {
+                Self::new(StatusCode::FORBIDDEN, "tool_needs_input", failure.to_string())
+            }
+            CompletionError::TooManySteps => Self::new(StatusCode::BAD_GATEWAY, "too_many_rounds", failure.to_string()),
+            CompletionError::Stopping => Self {
                 retry_after: Some(1),
                 ..Self::new(StatusCode::SERVICE_UNAVAILABLE, "server_restarting", failure.to_string())
             },
-            Failure::Revoked => Self::new(StatusCode::UNAUTHORIZED, "invalid_api_key", failure.to_string()),
-            Failure::Internal(error) => ApiError::from(error).into(),
+            CompletionError::Revoked => Self::new(StatusCode::UNAUTHORIZED, "invalid_api_key", failure.to_string()),
+            CompletionError::Internal(error) => ApiError::from(error).into(),
         }
     }
 }

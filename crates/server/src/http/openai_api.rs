@@ -25,9 +25,9 @@ use super::route::Access::SignedIn;
 use super::route::{Section, get, post};
 use super::sse;
 use crate::app::App;
-use crate::door::{Failure, Question, Said, answer};
 use crate::files::model_attachments::InputModalities;
 use crate::models::{ModelId, ModelView};
+use crate::openai_api::{CompletionError, CompletionRequest, StreamItem};
 use body::Body;
 use caller::Caller;
 use chat::ChatBody;
@@ -125,7 +125,7 @@ impl Asked {
         }
         let model = model_named(app, caller.user, name).await?;
         let spent = app.models.quota.check(caller.user, &model).await;
-        spent.map_err(|spent| Failure::from(ModelError::from(spent)))?;
+        spent.map_err(|spent| CompletionError::from(ModelError::from(spent)))?;
         Ok(Self { model, with_tools })
     }
 
@@ -140,17 +140,18 @@ impl Asked {
         app: &App,
         caller: &Caller,
         request: Request,
-    ) -> Result<impl Stream<Item = Said> + Send + 'static + use<>, Refusal> {
-        let turn = app.door.begin(caller.key, caller.user)?;
+    ) -> Result<impl Stream<Item = StreamItem> + Send + 'static + use<>, Refusal> {
+        let permit = app.completions.permit(caller.key, caller.user)?;
         let Self { model, with_tools } = self;
-        Ok(answer(app, Question { user: caller.user, key: caller.own_key, model, request, with_tools }, turn))
+        let request = CompletionRequest { user: caller.user, key: caller.own_key, model, request, with_tools };
+        Ok(app.completions.answer(request, permit))
     }
 }
 
 /// Returns the model of a name, or the error that it is unknown.
 async fn model_named(app: &App, user: UserId, name: &str) -> Result<ModelId, Refusal> {
     if name == DEFAULT {
-        return app.models.default(user).await.map_err(|error| Refusal::from(Failure::from(error)));
+        return app.models.default(user).await.map_err(|error| Refusal::from(CompletionError::from(error)));
     }
     app.models.find(user, name).await.map_err(ApiError::from)?.ok_or_else(|| Refusal::unknown_model(name))
 }

@@ -9,10 +9,10 @@ use futures_util::stream::{self, Stream, StreamExt};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
-use crate::door::Said;
-use crate::http::door::answer::{begun, broken_off};
-use crate::http::door::refusal::Refusal;
+use crate::http::openai_api::answer::{begun, broken_off};
+use crate::http::openai_api::refusal::Refusal;
 use crate::http::sse;
+use crate::openai_api::StreamItem;
 use platform::Permit;
 
 /// A response as it is generated.
@@ -175,19 +175,19 @@ impl Answer {
     }
 
     /// Applies an item of the completion and returns the resulting events.
-    fn take(&mut self, said: Said) -> Vec<Bytes> {
+    fn take(&mut self, said: StreamItem) -> Vec<Bytes> {
         match said {
-            Said::Text(text) => self.grow(&Kind::Message, &text),
-            Said::Thought(text) => self.grow(&Kind::Reasoning, &text),
-            Said::Call { id, name, .. } => {
+            StreamItem::Text(text) => self.grow(&Kind::Message, &text),
+            StreamItem::Thought(text) => self.grow(&Kind::Reasoning, &text),
+            StreamItem::Call { id, name, .. } => {
                 let mut events = self.close_words();
                 events.extend(self.open(Kind::Call { id, name }));
                 events
             }
-            Said::Arguments { index, text } => self.argue(index, &text),
-            Said::End(FinishReason::Truncated, _) => self.fail(&broken_off()),
-            Said::Failed(failure) => self.fail(&failure.into()),
-            Said::End(reason, usage) => {
+            StreamItem::Arguments { index, text } => self.argue(index, &text),
+            StreamItem::End(FinishReason::Truncated, _) => self.fail(&broken_off()),
+            StreamItem::Failed(failure) => self.fail(&failure.into()),
+            StreamItem::End(reason, usage) => {
                 // Tool calls are still open, and text may be.
                 let open: Vec<usize> = (0..self.items.len()).filter(|at| self.items[*at].is_open).collect();
                 let mut events: Vec<Bytes> = open.into_iter().flat_map(|at| self.close(at)).collect();
@@ -293,13 +293,13 @@ impl Answer {
 }
 
 /// Collects the stream and responds with the complete response.
-pub async fn whole(said: impl Stream<Item = Said>, mut answer: Answer) -> Result<Response, Refusal> {
+pub async fn whole(said: impl Stream<Item = StreamItem>, mut answer: Answer) -> Result<Response, Refusal> {
     let mut said = Box::pin(said);
     loop {
         match said.next().await {
-            Some(Said::End(FinishReason::Truncated, _)) | None => return Err(broken_off()),
-            Some(Said::Failed(failure)) => return Err(failure.into()),
-            Some(Said::End(reason, usage)) => {
+            Some(StreamItem::End(FinishReason::Truncated, _)) | None => return Err(broken_off()),
+            Some(StreamItem::Failed(failure)) => return Err(failure.into()),
+            Some(StreamItem::End(reason, usage)) => {
                 // Closed without events, which this response does not have.
                 answer.items.iter_mut().for_each(|item| item.is_open = false);
                 return Ok(Json(answer.ended(&reason, usage).1).into_response());
@@ -315,7 +315,7 @@ pub async fn whole(said: impl Stream<Item = Said>, mut answer: Answer) -> Result
 ///
 /// A failure before the first output becomes an HTTP error; a later one is an event of the stream.
 pub async fn stream(
-    said: impl Stream<Item = Said> + Send + 'static,
+    said: impl Stream<Item = StreamItem> + Send + 'static,
     mut answer: Answer,
     stopping: CancellationToken,
     permit: Permit,

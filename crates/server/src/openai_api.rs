@@ -2,41 +2,48 @@
 //! and, if the client asks for it, with the user's tools. Only the audit log of tool calls and the usage are stored.
 
 mod answer_text;
-mod key_watch;
-mod limits;
+mod key_revocation;
+mod request_limits;
 mod stop_filter;
-mod tools;
+mod tool_calls;
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use domain::model::{FinishReason, ModelError, ModelEvent, ModelMessage, ModelStatus, PartKind, Request, Usage};
-use domain::{ApiKeyId, UserId};
+use domain::{ApiKeyId, Clock, UserId};
 use futures_util::{Stream, StreamExt};
+use platform::{BackgroundTasks, Permit};
+use store::Store;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
+use uuid::Uuid;
 
-use crate::app::App;
 use crate::files::model_attachments::{AttachmentLoader, InputModalities};
-use crate::models::ModelId;
-use crate::models::usage_recording;
+use crate::models::usage_recording::estimate_usage;
+use crate::models::{ModelId, ModelService};
+use connections::ConnectionService;
+
 use crate::tools::Toolset;
 use crate::tools::discovery::Offer;
 
 use answer_text::AnswerText;
-pub use key_watch::KeyWatch;
-pub use limits::{Limits, Refused, Turn};
+use key_revocation::KeyRevocationWatch;
+use request_limits::RequestLimits;
+
+pub use request_limits::RequestLimitError;
 
 /// Maximum number of model calls in one answer.
-const ROUNDS: usize = 25;
+const MAX_STEPS: usize = 25;
 /// Number of items that are buffered for a client. A client that does not read delays the model.
-const AHEAD: usize = 64;
+const MAX_BUFFERED_ITEMS: usize = 64;
 /// Longest wait for a provider that is overloaded, before the first output. A client can wait itself, and then knows
 /// the reason.
-const PATIENCE: Duration = Duration::from_secs(5);
+const MAX_FIRST_RETRY_WAIT: Duration = Duration::from_secs(5);
 
-/// A request of a client, answered by [`answer`].
+/// A request of an API client, answered by [`CompletionService::answer`].
 #[derive(Debug)]
-pub struct Question {
+pub struct CompletionRequest {
     /// User on behalf of whom it is answered.
     pub user: UserId,
     /// API key of the request, if any. The answer is aborted when the key is revoked.
@@ -49,9 +56,9 @@ pub struct Question {
     pub with_tools: bool,
 }
 
-/// Item of the stream that [`answer`] returns. Nothing follows `End` or `Failed`.
+/// Item of the stream that [`CompletionService::answer`] returns. Nothing follows `End` or `Failed`.
 #[derive(Debug)]
-pub enum Said {
+pub enum StreamItem {
     /// Text.
     Text(String),
     /// Text of the model's reasoning.
@@ -75,21 +82,21 @@ pub enum Said {
     /// Regular end, with the reason and the usage.
     End(FinishReason, Usage),
     /// The answer failed, before or after its first items.
-    Failed(Failure),
+    Failed(CompletionError),
 }
 
-/// Reason for which an answer failed.
+/// Reason for which a completion failed.
 #[derive(Debug, thiserror::Error)]
-pub enum Failure {
+pub enum CompletionError {
     /// The model failed.
     #[error(transparent)]
     Model(#[from] ModelError),
     /// A tool needs the user's approval, which this API cannot request.
     #[error(
-        "the tool {tool} of {server} asks its person before it runs, and nobody can answer here; allow it for good in the \
-         app, under Tools, or forbid it"
+        "The tool {tool} of {server} needs an approval, which this API cannot request. Allow or block it in the app, under \
+         Tools."
     )]
-    NobodyToAsk {
+    ApprovalNeeded {
         /// Name of the tool.
         tool: String,
         /// Name of the connection.
@@ -97,74 +104,112 @@ pub enum Failure {
     },
     /// A server requested an elicitation during a call, which this API cannot show.
     #[error(
-        "the tool {tool} of {server} asked its person something in the middle of its call, and nobody can answer here; use \
-         it in the app"
+        "The tool {tool} of {server} asked for input during its call, which this API cannot show. Use the tool in the app."
     )]
-    NobodyToAnswer {
+    InputNeeded {
         /// Name of the tool.
         tool: String,
         /// Name of the connection.
         server: String,
     },
     /// The model kept calling tools up to the limit.
-    #[error("the assistant called tools {ROUNDS} times in a row and was stopped")]
-    Endless,
+    #[error("The assistant called tools {MAX_STEPS} times in a row and was stopped.")]
+    TooManySteps,
     /// The server is shutting down.
-    #[error("the server is being restarted; try again in a moment")]
+    #[error("The server is restarting. Try again in a moment.")]
     Stopping,
     /// The API key was revoked during the answer.
-    #[error("this key was ended")]
+    #[error("This API key was revoked.")]
     Revoked,
     /// Internal error; its text is only logged.
-    #[error("something went wrong on the server")]
+    #[error("Something went wrong on the server.")]
     Internal(#[from] anyhow::Error),
 }
 
-/// Starts an answer and returns its stream. `turn` is the permit that the answer holds until it ends. Dropping the
-/// stream cancels the model call and the tool calls.
-pub fn answer(app: &App, question: Question, turn: Turn) -> impl Stream<Item = Said> + Send + 'static + use<> {
-    // Bounded: a slow client delays the model instead of filling the memory.
-    let (tell, told) = mpsc::channel(AHEAD);
-    let cancel = CancellationToken::new();
-    let guard = cancel.clone().drop_guard();
-    let inner = app.clone();
-    app.tasks.spawn("door", async move {
-        let talk = Talk { app: &inner, tell: &tell, cancel: cancel.clone() };
-        let end = tokio::select! {
-            // The end of the client or of the server comes first, because a result would not be read then.
-            biased;
-            () = cancel.cancelled() => return,
-            () = inner.tasks.shutdown_token().cancelled() => Err(Failure::Stopping),
-            () = revoked(&inner, question.user, question.key) => {
-                cancel.cancel();
-                Err(Failure::Revoked)
-            }
-            end = talk.hold(question) => end,
-        };
-        let last = end.map_or_else(Said::Failed, |(reason, usage)| Said::End(reason, usage));
-        // A client that has disconnected gets nothing.
-        drop(tell.send(last).await);
-        // The permit is released only after the last item is handed over.
-        drop(turn);
-    });
-    futures_util::stream::unfold((told, guard), |(mut told, guard)| async move {
-        let said = told.recv().await?;
-        Some((said, (told, guard)))
-    })
+/// Answers requests of the OpenAI-compatible API. Cheap to clone.
+#[derive(Debug, Clone)]
+pub struct CompletionService {
+    models: Arc<ModelService>,
+    connections: ConnectionService,
+    tasks: BackgroundTasks,
+    limits: Arc<RequestLimits>,
+    keys: KeyRevocationWatch,
 }
 
-/// Waits until the API key of a request is revoked. Without a key it never returns.
-async fn revoked(app: &App, user: UserId, key: Option<ApiKeyId>) {
-    match key {
-        Some(key) => KeyWatch::ended(app, user, key).await,
-        None => std::future::pending().await,
+impl CompletionService {
+    /// Creates the service. Without `has_rate_limit`, only the number of concurrent answers per user is limited.
+    pub fn new(
+        store: Store,
+        clock: &Arc<dyn Clock>,
+        tasks: BackgroundTasks,
+        models: Arc<ModelService>,
+        connections: ConnectionService,
+        has_rate_limit: bool,
+    ) -> Self {
+        let limits = Arc::new(RequestLimits::new(has_rate_limit, clock));
+        let keys = KeyRevocationWatch::new(store, tasks.clone());
+        Self { models, connections, tasks, limits, keys }
+    }
+
+    /// Counts a request of `user` with the key `key`, and returns a permit for its answer.
+    ///
+    /// # Errors
+    ///
+    /// [`RequestLimitError`] if a limit of the key or of the user is reached.
+    pub fn permit(&self, key: Uuid, user: UserId) -> Result<Permit, RequestLimitError> {
+        self.limits.begin(key, user)
+    }
+
+    /// Starts an answer and returns its stream. The answer holds `permit` until it ends. Dropping the stream cancels
+    /// the model call and the tool calls.
+    pub fn answer(
+        &self,
+        request: CompletionRequest,
+        permit: Permit,
+    ) -> impl Stream<Item = StreamItem> + Send + 'static + use<> {
+        // Bounded: a slow client delays the model instead of filling the memory.
+        let (sender, receiver) = mpsc::channel(MAX_BUFFERED_ITEMS);
+        let cancel = CancellationToken::new();
+        let guard = cancel.clone().drop_guard();
+        let service = self.clone();
+        self.tasks.spawn("completion", async move {
+            let completion = Completion { service: &service, sender: &sender, cancel: cancel.clone() };
+            let end = tokio::select! {
+                // The end of the client or of the server comes first, because a result would not be read then.
+                biased;
+                () = cancel.cancelled() => return,
+                () = service.tasks.shutdown_token().cancelled() => Err(CompletionError::Stopping),
+                () = service.revoked(request.user, request.key) => {
+                    cancel.cancel();
+                    Err(CompletionError::Revoked)
+                }
+                end = completion.run(request) => end,
+            };
+            let last = end.map_or_else(StreamItem::Failed, |(reason, usage)| StreamItem::End(reason, usage));
+            // A client that has disconnected gets nothing.
+            drop(sender.send(last).await);
+            // The permit is released only after the last item is handed over.
+            drop(permit);
+        });
+        futures_util::stream::unfold((receiver, guard), |(mut receiver, guard)| async move {
+            let item = receiver.recv().await?;
+            Some((item, (receiver, guard)))
+        })
+    }
+
+    /// Waits until the API key of a request is revoked. Without a key it never returns.
+    async fn revoked(&self, user: UserId, key: Option<ApiKeyId>) {
+        match key {
+            Some(key) => self.keys.revoked(user, key).await,
+            None => std::future::pending().await,
+        }
     }
 }
 
 /// One answer in progress.
-struct Talk<'a> {
-    app: &'a App,
-    tell: &'a mpsc::Sender<Said>,
+struct Completion<'a> {
+    service: &'a CompletionService,
+    sender: &'a mpsc::Sender<StreamItem>,
     cancel: CancellationToken,
 }
 
@@ -178,40 +223,46 @@ struct Reply {
     usage: Usage,
 }
 
-impl Talk<'_> {
+impl Completion<'_> {
     /// Runs the loop of model and tool calls.
-    async fn hold(&self, question: Question) -> Result<(FinishReason, Usage), Failure> {
-        let Question { user, model, mut request, with_tools, .. } = question;
-        let sight = AttachmentLoader::new(InputModalities::of_model(&self.app.models, user, &model).await);
+    async fn run(&self, request: CompletionRequest) -> Result<(FinishReason, Usage), CompletionError> {
+        let CompletionRequest { user, model, mut request, with_tools, .. } = request;
+        let sight = AttachmentLoader::new(InputModalities::of_model(&self.service.models, user, &model).await);
         let offered = if with_tools { Some(self.offer(user, &model, &request).await?) } else { None };
         let mut usage = Usage::default();
         let mut text = AnswerText::new(&request);
-        for round in 0..ROUNDS {
+        for round in 0..MAX_STEPS {
             if let Some((toolset, offer)) = &offered {
                 request.tools = offer.specs(toolset);
             }
             // After tools have run, a client must not repeat the request, because that would run them twice. So every
             // wait is accepted.
-            let patience = if round == 0 { PATIENCE } else { Duration::MAX };
+            let patience = if round == 0 { MAX_FIRST_RETRY_WAIT } else { Duration::MAX };
             let reply = self.ask(&model, &request, user, offered.is_none(), patience, &mut text).await?;
             usage += reply.usage;
             let Some((toolset, offer)) = offered.as_ref().filter(|_| !reply.calls.is_empty()) else {
-                self.say(text.finish()).await;
+                self.send_text(text.finish()).await;
                 return Ok((reply.finish.unwrap_or(FinishReason::Truncated), usage));
             };
-            self.say(text.end_step()).await;
-            let results = tools::call(self.app, user, (toolset, offer), &reply.calls, &sight, &self.cancel).await?;
+            self.send_text(text.end_step()).await;
+            let results =
+                tool_calls::run(self.service, user, (toolset, offer), &reply.calls, &sight, &self.cancel).await?;
             let Reply { text, thoughts, calls, .. } = reply;
             request.messages.push(ModelMessage::Assistant { thoughts, text, calls, files: Vec::new() });
             request.messages.extend(results);
         }
-        Err(Failure::Endless)
+        Err(CompletionError::TooManySteps)
     }
 
     /// Returns the user's tools and their presentation to the model.
-    async fn offer(&self, user: UserId, model: &ModelId, request: &Request) -> Result<(Toolset, Offer), Failure> {
-        let toolset = tools::all(self.app, user).await?;
-        let capacity = self.app.models.tool_limits(user, model).await;
+    async fn offer(
+        &self,
+        user: UserId,
+        model: &ModelId,
+        request: &Request,
+    ) -> Result<(Toolset, Offer), CompletionError> {
+        let toolset = tool_calls::list_tools(self.service, user).await?;
+        let capacity = self.service.models.tool_limits(user, model).await;
         let words = request.messages.iter().rev().find_map(|message| match message {
             ModelMessage::User { text, .. } => Some(text.as_str()),
             _ => None,
@@ -229,9 +280,9 @@ impl Talk<'_> {
         tells_calls: bool,
         patience: Duration,
         text_out: &mut AnswerText,
-    ) -> Result<Reply, Failure> {
-        let usage = self.app.models.usage.track_request(user);
-        let mut events = self.app.models.stream_recorded(&usage, model, request.clone(), self.cancel.child_token());
+    ) -> Result<Reply, CompletionError> {
+        let usage = self.service.models.usage.track_request(user);
+        let mut events = self.service.models.stream_recorded(&usage, model, request.clone(), self.cancel.child_token());
         let mut reply = Reply::default();
         let mut open: Vec<Open> = Vec::new();
         let mut waited = Duration::ZERO;
@@ -242,8 +293,8 @@ impl Talk<'_> {
                     let said = match &kind {
                         PartKind::ToolCall { id, name } if tells_calls => {
                             // The text before a tool call is complete.
-                            self.say(text_out.flush()).await;
-                            Some(Said::Call { index, id: id.clone(), name: name.clone() })
+                            self.send_text(text_out.flush()).await;
+                            Some(StreamItem::Call { index, id: id.clone(), name: name.clone() })
                         }
                         _ => None,
                     };
@@ -255,14 +306,16 @@ impl Talk<'_> {
                     open.gathered.push_str(&text);
                     match open.kind {
                         PartKind::Text => {
-                            self.say(text_out.push(&text)).await;
+                            self.send_text(text_out.push(&text)).await;
                             if text_out.is_stopped() {
                                 return Ok(stopped_reply(request, &open.gathered, reply.usage));
                             }
                             None
                         }
-                        PartKind::Reasoning => Some(Said::Thought(text)),
-                        PartKind::ToolCall { .. } => tells_calls.then_some(Said::Arguments { index: open.index, text }),
+                        PartKind::Reasoning => Some(StreamItem::Thought(text)),
+                        PartKind::ToolCall { .. } => {
+                            tells_calls.then_some(StreamItem::Arguments { index: open.index, text })
+                        }
                     }
                 }
                 ModelEvent::Seal { part, seal } => {
@@ -295,7 +348,7 @@ impl Talk<'_> {
                 | ModelEvent::PartEnd { .. } => None,
             };
             if let Some(said) = said {
-                self.tell(said).await;
+                self.send(said).await;
             }
         }
         drop(events);
@@ -308,22 +361,22 @@ impl Talk<'_> {
     }
 
     /// Sends text, if there is any.
-    async fn say(&self, text: String) {
+    async fn send_text(&self, text: String) {
         if !text.is_empty() {
-            self.tell(Said::Text(text)).await;
+            self.send(StreamItem::Text(text)).await;
         }
     }
 
     /// Sends an item of the answer. If the client has disconnected, the answer is cancelled elsewhere.
-    async fn tell(&self, said: Said) {
-        drop(self.tell.send(said).await);
+    async fn send(&self, item: StreamItem) {
+        drop(self.sender.send(item).await);
     }
 }
 
 /// Returns the end of an answer that was cut at a stop sequence after `written`. The usage is estimated, because an
 /// aborted stream reports none.
 fn stopped_reply(request: &Request, written: &str, reported: Usage) -> Reply {
-    let usage = usage_recording::estimate_usage(request, written.len() as u64, reported);
+    let usage = estimate_usage(request, written.len() as u64, reported);
     Reply { finish: Some(FinishReason::Stop), usage, ..Reply::default() }
 }
 

@@ -10,8 +10,8 @@ use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
 use super::refusal::Refusal;
-use crate::door::Said;
 use crate::http::sse;
+use crate::openai_api::StreamItem;
 use platform::Permit;
 
 /// Fields that all chunks of a completion share.
@@ -45,23 +45,23 @@ impl Shape {
 /// # Errors
 ///
 /// The failure in the stream, or a stream that ends early.
-pub async fn whole(said: impl Stream<Item = Said>, shape: Shape) -> Result<Response, Refusal> {
+pub async fn whole(said: impl Stream<Item = StreamItem>, shape: Shape) -> Result<Response, Refusal> {
     let mut said = Box::pin(said);
     let (mut text, mut thought, mut calls) = (String::new(), String::new(), Vec::<(String, String, String)>::new());
     let (reason, usage) = loop {
         match said.next().await {
-            Some(Said::Text(more)) => text.push_str(&more),
-            Some(Said::Thought(more)) => thought.push_str(&more),
-            Some(Said::Call { id, name, .. }) => calls.push((id, name, String::new())),
-            Some(Said::Arguments { index, text }) => {
+            Some(StreamItem::Text(more)) => text.push_str(&more),
+            Some(StreamItem::Thought(more)) => thought.push_str(&more),
+            Some(StreamItem::Call { id, name, .. }) => calls.push((id, name, String::new())),
+            Some(StreamItem::Arguments { index, text }) => {
                 if let Some((.., arguments)) = usize::try_from(index).ok().and_then(|index| calls.get_mut(index)) {
                     arguments.push_str(&text);
                 }
             }
             // A stream without its end is incomplete, and clients must not take it for a whole answer.
-            Some(Said::End(FinishReason::Truncated, _)) | None => return Err(broken_off()),
-            Some(Said::End(reason, usage)) => break (reason, usage),
-            Some(Said::Failed(failure)) => return Err(failure.into()),
+            Some(StreamItem::End(FinishReason::Truncated, _)) | None => return Err(broken_off()),
+            Some(StreamItem::End(reason, usage)) => break (reason, usage),
+            Some(StreamItem::Failed(failure)) => return Err(failure.into()),
         }
     };
     // OpenAI's clients expect `null` for an answer that consists of tool calls alone.
@@ -94,7 +94,7 @@ pub async fn whole(said: impl Stream<Item = Said>, shape: Shape) -> Result<Respo
 ///
 /// A failure before the first output becomes an HTTP error; a later one is an event of the stream.
 pub async fn stream(
-    said: impl Stream<Item = Said> + Send + 'static,
+    said: impl Stream<Item = StreamItem> + Send + 'static,
     shape: Shape,
     tells_usage: bool,
     stopping: CancellationToken,
@@ -109,33 +109,33 @@ pub async fn stream(
 
 /// Waits for the first output of a completion, and returns the failure if that comes instead.
 pub async fn begun(
-    said: impl Stream<Item = Said> + Send + 'static,
-) -> Result<impl Stream<Item = Said> + Send + 'static, Refusal> {
+    said: impl Stream<Item = StreamItem> + Send + 'static,
+) -> Result<impl Stream<Item = StreamItem> + Send + 'static, Refusal> {
     let mut said = Box::pin(said);
     match said.next().await {
-        Some(Said::Failed(failure)) => Err(failure.into()),
+        Some(StreamItem::Failed(failure)) => Err(failure.into()),
         None => Err(broken_off()),
         Some(first) => Ok(stream::iter([first]).chain(said)),
     }
 }
 
 /// Returns the chunks of an item. `tells_usage` adds a last chunk with the usage.
-fn frames(said: Said, shape: &Shape, tells_usage: bool) -> Vec<Bytes> {
+fn frames(said: StreamItem, shape: &Shape, tells_usage: bool) -> Vec<Bytes> {
     let delta = |delta: &Value| vec![frame(&shape.chunk(delta, None))];
     match said {
-        Said::Text(text) => delta(&json!({ "content": text })),
-        Said::Thought(text) => delta(&json!({ "reasoning_content": text })),
-        Said::Call { index, id, name } => {
+        StreamItem::Text(text) => delta(&json!({ "content": text })),
+        StreamItem::Thought(text) => delta(&json!({ "reasoning_content": text })),
+        StreamItem::Call { index, id, name } => {
             let function = json!({ "name": name, "arguments": "" });
             delta(&json!({ "tool_calls": [{ "index": index, "id": id, "type": "function", "function": function }] }))
         }
-        Said::Arguments { index, text } => {
+        StreamItem::Arguments { index, text } => {
             delta(&json!({ "tool_calls": [{ "index": index, "function": { "arguments": text } }] }))
         }
         // The API has no finish reason for a truncated stream, and a client must not take it for a regular end.
-        Said::End(FinishReason::Truncated, _) => vec![frame(&broken_off().body())],
-        Said::Failed(failure) => vec![frame(&Refusal::from(failure).body())],
-        Said::End(reason, usage) => {
+        StreamItem::End(FinishReason::Truncated, _) => vec![frame(&broken_off().body())],
+        StreamItem::Failed(failure) => vec![frame(&Refusal::from(failure).body())],
+        StreamItem::End(reason, usage) => {
             let mut frames = vec![frame(&shape.chunk(&json!({}), Some(finish_word(&reason))))];
             if tells_usage {
                 let mut last = shape.object("chat.completion.chunk", json!([]));
@@ -155,7 +155,8 @@ fn frame(data: &Value) -> Bytes {
 
 /// Returns the error for a completion that ended early.
 pub fn broken_off() -> Refusal {
-    crate::door::Failure::Model(domain::model::ModelError::Provider("its answer broke off".to_owned())).into()
+    crate::openai_api::CompletionError::Model(domain::model::ModelError::Provider("its answer broke off".to_owned()))
+        .into()
 }
 
 /// Returns OpenAI's name of a finish reason.
