@@ -1,5 +1,6 @@
 import tailwindcss from "@tailwindcss/vite";
 import react from "@vitejs/plugin-react";
+import { basename } from "node:path";
 import { fileURLToPath } from "node:url";
 import { defineConfig, type Plugin } from "vite";
 import { splitTexts } from "./scripts/split-texts.ts";
@@ -18,8 +19,31 @@ const decodeWithoutDocument: Plugin = {
       : null,
 };
 
+/**
+ * Modules that the auth client always imports and the page never calls, and what the client needs of them to start:
+ * sign-in with wallets and with security keys.
+ */
+const unusedAuthModules: Record<string, string> = {
+  "ethereum.js":
+    "export const getAddress = undefined, fromHex = undefined, toHex = undefined, createSiweMessage = undefined;",
+  "webauthn.js": `export class WebAuthnApi {}
+    export const createCredential = undefined, getCredential = undefined, browserSupportsWebAuthn = undefined;
+    export const deserializeCredentialCreationOptions = undefined, deserializeCredentialRequestOptions = undefined;
+    export const serializeCredentialCreationResponse = undefined, serializeCredentialRequestResponse = undefined;
+    export const webAuthnAbortService = undefined;`,
+};
+
+/** Leaves out {@link unusedAuthModules}. If the client imports more from them, the build fails. */
+const withoutUnusedAuth: Plugin = {
+  name: "without-unused-auth",
+  load: {
+    filter: { id: /auth-js\/dist\/module\/lib\/(?:webauthn|web3\/ethereum)\.js$/u },
+    handler: (id) => unusedAuthModules[basename(id)],
+  },
+};
+
 export default defineConfig({
-  plugins: [splitTexts(), react(), tailwindcss()],
+  plugins: [splitTexts(), withoutUnusedAuth, react(), tailwindcss()],
   worker: { format: "es", plugins: () => [decodeWithoutDocument] },
   resolve: { tsconfigPaths: true },
   build: {
