@@ -10,7 +10,7 @@ use store::Store;
 use tokio::sync::Semaphore;
 use url::Url;
 
-use crate::auth::Auth;
+use crate::auth::{AccountDependencies, AccountService, AccountSettings};
 use crate::chats::temporary::TemporaryChats;
 use crate::chats::upkeep;
 use crate::cluster_handler::AppClusterHandler;
@@ -47,10 +47,8 @@ pub struct Parts {
     pub secrets: Arc<SecretSealer>,
     /// Background work.
     pub tasks: BackgroundTasks,
-    /// Where letters are handed in, if there is a mail server.
-    pub mail: Option<Mailer>,
-    /// Accounts and access tokens.
-    pub auth: Auth,
+    /// Accounts, sessions and tokens.
+    pub accounts: AccountService,
     /// The models that can be asked.
     pub models: Arc<ModelService>,
     /// People's connections to MCP servers.
@@ -133,9 +131,6 @@ impl App {
         data_folder::restrict(&config.data_dir);
         url_query::seal_stored(&store, &secrets).await.context("the URLs of connections cannot be sealed")?;
         let tasks = BackgroundTasks::default();
-        let auth = Auth::start(&config, &site_url, &store, &secrets, &clock).await?;
-        let mail =
-            config.smtp.as_ref().map(|smtp| Mailer::new(&smtp.url, smtp.from.as_ref(), &site_url)).transpose()?;
         let (cluster, outbox) = ClusterBus::new();
         let tools = Tools::new(&config, address, &site_url, cluster.clone(), |guard| {
             sign_in::start(guard, &site_url, &store, &secrets, &clock, &tasks)
@@ -149,6 +144,17 @@ impl App {
         let (runs, suspended) = Runs::start(&store, &tasks, clock.as_ref(), previous, config.limits).await?;
         let events = UserEventBus::new(cluster.clone());
         let membership = Cluster::new(store.clone(), Arc::clone(&clock), tasks.clone(), events.clone());
+        let mailer =
+            config.smtp.as_ref().map(|smtp| Mailer::new(&smtp.url, smtp.from.as_ref(), &site_url)).transpose()?;
+        let dependencies = AccountDependencies {
+            store: store.clone(),
+            clock: Arc::clone(&clock),
+            secrets: Arc::clone(&secrets),
+            tasks: tasks.clone(),
+            events: events.clone(),
+            mailer,
+        };
+        let accounts = AccountService::start(AccountSettings::new(&config, &site_url), dependencies).await?;
         let door = door::Limits::new(config.rate_limits, &clock);
         let google_drive = GoogleDrive::default();
         let streams = ConcurrencyLimiter::new(config.limits.streams);
@@ -159,8 +165,7 @@ impl App {
             store,
             secrets,
             tasks,
-            mail,
-            auth,
+            accounts,
             models: Arc::new(models),
             tools,
             google_drive,

@@ -3,6 +3,7 @@
 //! `http` has the route table. It calls `auth`, `runs` and `tools`, which call the store, the models and the MCP
 //! client; nothing imports `http`.
 
+mod account_deletion;
 pub mod app;
 pub mod auth;
 pub mod chats;

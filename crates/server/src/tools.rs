@@ -324,7 +324,7 @@ impl Tools {
         }
         if is_own
             && !has_authorization(headers)
-            && let Ok(token) = app.auth.issue_internal(user, Audience::Mcp, IDENTITY, app.clock.now())
+            && let Ok(token) = app.accounts.issue_internal(user, Audience::Mcp, IDENTITY)
         {
             target = target.with_header("authorization", &format!("Bearer {token}"))?;
         }

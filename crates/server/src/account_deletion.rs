@@ -1,0 +1,37 @@
+//! What the server does when an account is deleted, beyond the account's own rows.
+
+use domain::UserId;
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
+
+use crate::app::App;
+use crate::auth::deletion::{AccountDeletionHandler, DeletionCleanup};
+use crate::tools::google_drive;
+
+impl AccountDeletionHandler for App {
+    fn stop_turns(&self, user: UserId) -> BoxFuture<'_, ()> {
+        self.runs.stop_all(self, user).boxed()
+    }
+
+    fn before_deletion(&self, user: UserId) -> BoxFuture<'_, Result<DeletionCleanup, store::Error>> {
+        async move {
+            let authorization = google_drive::take(self, user).await?;
+            let sign_ins = self.tools.take_sign_ins(self, user).await?;
+            let app = self.clone();
+            let cleanup = async move {
+                app.runs.close_temporary_chats(&app, user);
+                let inner = app.clone();
+                // In the background, because servers of others are called and may take long to answer.
+                app.tasks.spawn("leave others", async move {
+                    if let Err(error) = inner.tools.reconcile(&inner, user).await {
+                        tracing::error!(%error, "connections of a deleted account could not be closed");
+                    }
+                    google_drive::revoke(&inner, user, authorization).await;
+                    inner.tools.revoke_all(&inner, user, sign_ins).await;
+                });
+            };
+            Ok(cleanup.boxed())
+        }
+        .boxed()
+    }
+}
