@@ -1,8 +1,9 @@
 import tailwindcss from "@tailwindcss/vite";
 import react from "@vitejs/plugin-react";
+import { basename } from "node:path";
 import { fileURLToPath } from "node:url";
 import { defineConfig, type Plugin } from "vite";
-import { splitTexts } from "./scripts/split-texts.ts";
+import { textsPlugin } from "./scripts/texts-plugin.ts";
 
 /** Address of the server while Vite serves the page. */
 const backend = process.env["CHAT_BACKEND"] ?? "http://127.0.0.1:3000";
@@ -18,8 +19,31 @@ const decodeWithoutDocument: Plugin = {
       : null,
 };
 
+/**
+ * Modules that the auth client always imports and the page never calls, and what the client needs of them to start:
+ * sign-in with wallets and with security keys.
+ */
+const unusedAuthModules: Record<string, string> = {
+  "ethereum.js":
+    "export const getAddress = undefined, fromHex = undefined, toHex = undefined, createSiweMessage = undefined;",
+  "webauthn.js": `export class WebAuthnApi {}
+    export const createCredential = undefined, getCredential = undefined, browserSupportsWebAuthn = undefined;
+    export const deserializeCredentialCreationOptions = undefined, deserializeCredentialRequestOptions = undefined;
+    export const serializeCredentialCreationResponse = undefined, serializeCredentialRequestResponse = undefined;
+    export const webAuthnAbortService = undefined;`,
+};
+
+/** Leaves out {@link unusedAuthModules}. If the client imports more from them, the build fails. */
+const withoutUnusedAuth: Plugin = {
+  name: "without-unused-auth",
+  load: {
+    filter: { id: /auth-js\/dist\/module\/lib\/(?:webauthn|web3\/ethereum)\.js$/u },
+    handler: (id) => unusedAuthModules[basename(id)],
+  },
+};
+
 export default defineConfig({
-  plugins: [splitTexts(), react(), tailwindcss()],
+  plugins: [textsPlugin(), withoutUnusedAuth, react(), tailwindcss()],
   worker: { format: "es", plugins: () => [decodeWithoutDocument] },
   resolve: { tsconfigPaths: true },
   build: {
@@ -38,50 +62,50 @@ export default defineConfig({
             // What only later screens share stays out of what the first ones load.
             {
               name: "account",
-              test: /components\/account|account-text|ui\/form|texts-of-account/u,
+              test: /components\/account|ui\/form/u,
               priority: 2,
             },
             {
               name: "servers",
-              test: /features\/servers\/(api|moment|servers-text|trouble|use-reconnect)|texts-of-servers/u,
+              test: /features\/servers\/(api|moment|trouble|use-reconnect)/u,
               priority: 2,
             },
             {
               name: "apps",
-              test: /components\/tool-app\/(?!app-height)|texts-of-apps|node_modules\/(?:@modelcontextprotocol|@standard-schema|zod)\//u,
+              test: /components\/tool-app\/(?!app-height)|node_modules\/(?:@modelcontextprotocol|@standard-schema|zod)\//u,
               priority: 2,
             },
             {
               name: "models",
-              test: /src\/(lib\/(models-text|format-cost)\.|components\/model-settings\/)|texts-of-models/u,
+              test: /src\/(lib\/format-cost\.|components\/model-settings\/)/u,
               priority: 2,
             },
-            { name: "asking", test: /components\/approval|texts-of-approval/u, priority: 2 },
+            { name: "asking", test: /components\/approval/u, priority: 2 },
             { name: "later", test: /src\/(ui\/(load-more-list|form)|lib\/save-file)\./u, priority: 2 },
             {
               name: "files",
-              test: /components\/files\/|texts-of-files|show-invisible|icons\/(?:download|file|rotate-cw|x)\.js/u,
+              test: /components\/files\/|show-invisible|icons\/(?:download|file|rotate-cw|x)\.js/u,
               priority: 3,
             },
             { name: "sheet", test: /src\/ui\/sheet/u, priority: 2 },
             {
               name: "result",
-              test: /components\/tool-result\/(?!tool-output)|texts-of-result|show-invisible/u,
+              test: /components\/tool-result\/(?!tool-output)|show-invisible/u,
               priority: 2,
             },
             {
               name: "form",
-              test: /components\/(schema-form|elicitation)\/|server-sign-in\.ts$|texts-of-(form|elicitation)/u,
+              test: /components\/(schema-form|elicitation)\/|server-sign-in\.ts$/u,
               priority: 2,
             },
             {
               name: "mcp-context",
-              test: /chat\/mcp-context\/|texts-of-offers|server-icon|icons\/(?:file-text|message-square-quote)\./u,
+              test: /chat\/mcp-context\/|server-icon|icons\/(?:file-text|message-square-quote)\./u,
               priority: 2,
             },
             {
               name: "chats",
-              test: /conversations\/temporary|history-text|texts-of-history|icons\/eye-off\./u,
+              test: /conversations\/temporary|icons\/eye-off\./u,
               priority: 2,
             },
             // What toasts need comes soon after the first paint, what else floats only when it is opened.

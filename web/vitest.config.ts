@@ -1,8 +1,13 @@
 import { defineConfig } from "vitest/config";
-import { splitTexts } from "./scripts/split-texts.ts";
+import { textsPlugin } from "./scripts/texts-plugin.ts";
 
 export default defineConfig({
-  plugins: [splitTexts()],
+  plugins: [textsPlugin()],
   resolve: { tsconfigPaths: true },
-  test: { include: ["src/**/*.test.{ts,tsx}"], environment: "node", testTimeout: 30_000 },
+  test: {
+    include: ["src/**/*.test.{ts,tsx}", "scripts/**/*.test.ts"],
+    environment: "node",
+    setupFiles: ["src/testing/load-texts.ts"],
+    testTimeout: 30_000,
+  },
 });

@@ -39,7 +39,7 @@ export interface Engine {
 async function startChromium(): Promise<Engine> {
   const executablePath = process.env["CHROMIUM"] ?? "/usr/bin/chromium";
   const browser = await chromium.launch({ executablePath, args: ["--no-sandbox", "--disable-gpu"] });
-  const page = await browser.newPage({ viewport: WINDOW });
+  const page = await browser.newPage({ viewport: WINDOW, locale: "en-GB" });
   return {
     open: async (url) => void (await page.goto(url)),
     run: (call, ...args) => page.evaluate(expression(call, args)),

@@ -27,7 +27,7 @@ for (const [name, look] of [looks[0], looks[3]].filter((one) => one !== undefine
     await inspect(appPage, "provider-form", look);
     await settings.section("Model providers").locator("form").getByRole("button", { name: "Add" }).click();
     const row = settings.row("Workshop");
-    await row.getByText("Connected. Models available: 2.").waitFor();
+    await row.getByText("Connected. 2 models available.").waitFor();
     await row.getByText("Key …4711").waitFor();
     await row.scrollIntoViewIfNeeded();
     await inspect(appPage, "providers", look);

@@ -13,7 +13,7 @@ use store::Store;
 use tokio::sync::Semaphore;
 use url::Url;
 
-use crate::auth::Auth;
+use crate::auth::{AccountDependencies, AccountService, AccountSettings};
 use crate::chats::temporary::TemporaryChats;
 use crate::cluster_handler::AppClusterHandler;
 use crate::data_folder;
@@ -24,7 +24,7 @@ use crate::models::ModelService;
 use crate::openai_api::CompletionService;
 use crate::runs::{TurnDependencies, TurnService};
 use crate::threads;
-use crate::wiring::{self, DriveFallback, InternalTokens};
+use crate::wiring::{self, DriveFallback};
 use platform::config::Config;
 use platform::{
     BackgroundTasks, Cluster, ClusterBus, ConcurrencyLimiter, InstanceLock, Limit, SecretSealer, UserEventBus,
@@ -49,10 +49,8 @@ pub struct Parts {
     pub secrets: Arc<SecretSealer>,
     /// Background work.
     pub tasks: BackgroundTasks,
-    /// Where letters are handed in, if there is a mail server.
-    pub mail: Option<Mailer>,
-    /// Accounts and access tokens.
-    pub auth: Arc<Auth>,
+    /// Accounts, sessions and tokens.
+    pub accounts: AccountService,
     /// The models that can be asked.
     pub models: Arc<ModelService>,
     /// The users' connections to MCP servers.
@@ -135,11 +133,19 @@ impl App {
         data_folder::restrict(&config.data_dir);
         url_query::seal_stored(&store, &secrets).await.context("the URLs of connections cannot be sealed")?;
         let tasks = BackgroundTasks::default();
-        let auth = Arc::new(Auth::start(&config, &site_url, &store, &secrets, &clock).await?);
-        let mail =
-            config.smtp.as_ref().map(|smtp| Mailer::new(&smtp.url, smtp.from.as_ref(), &site_url)).transpose()?;
         let (cluster, outbox) = ClusterBus::new();
         let events = UserEventBus::new(cluster.clone());
+        let mailer =
+            config.smtp.as_ref().map(|smtp| Mailer::new(&smtp.url, smtp.from.as_ref(), &site_url)).transpose()?;
+        let dependencies = AccountDependencies {
+            store: store.clone(),
+            clock: Arc::clone(&clock),
+            secrets: Arc::clone(&secrets),
+            tasks: tasks.clone(),
+            events: events.clone(),
+            mailer,
+        };
+        let accounts = AccountService::start(AccountSettings::new(&config, &site_url), dependencies).await?;
         let drive = GoogleDriveSettings {
             client: config.google.clone(),
             endpoints: config.google_endpoints.clone(),
@@ -161,7 +167,7 @@ impl App {
             events: events.clone(),
             tasks: tasks.clone(),
             cluster: cluster.clone(),
-            token_issuer: Arc::new(InternalTokens { auth: Arc::clone(&auth), clock: Arc::clone(&clock) }),
+            token_issuer: Arc::new(accounts.clone()),
             fallback: Some(fallback).filter(|_| config.fallback_tools),
         };
         let (connections, ready) = ConnectionService::new(&connection_settings, dependencies)?;
@@ -205,8 +211,7 @@ impl App {
             store,
             secrets,
             tasks,
-            mail,
-            auth,
+            accounts,
             models,
             connections,
             builtin_servers,

@@ -35,17 +35,19 @@ pub mod token;
 pub mod totp;
 pub mod verification;
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use domain::{Clock, Timestamp, UserId};
+use domain::{Clock, UserId};
+use platform::config::Config;
+use platform::{BackgroundTasks, SecretSealer, UserEventBus};
+use secrecy::SecretString;
 use serde_json::Value;
 use store::Store;
 use url::Url;
 
-use crate::app::App;
-use platform::SecretSealer;
-use platform::config::Config;
+use crate::mail::Mailer;
 
 use admin::AdminKey;
 use keys::Keys;
@@ -61,110 +63,197 @@ pub use error::AuthError;
 use token::Issuer;
 pub use token::{Audience, Claims};
 
-/// Signs and verifies.
+/// Settings of [`AccountService`].
+#[derive(Debug, Clone)]
+pub struct AccountSettings {
+    /// The public origin of the site.
+    pub site_url: Url,
+    /// Whether the operator chose the site URL. Otherwise its port is the one that the server listens on.
+    pub is_site_url_configured: bool,
+    /// Whether email addresses count as confirmed at once.
+    pub autoconfirm: bool,
+    /// Whether a new password needs an emailed code or a factor when the session is older than a day.
+    pub password_reauthentication: bool,
+    /// Maximum age of the last proof of identity for sensitive changes; `None` for no limit.
+    pub reauthentication_after: Option<Duration>,
+    /// Whether common passwords are rejected.
+    pub refuse_common_passwords: bool,
+    /// Whether requests, login attempts and emails are limited.
+    pub rate_limits: bool,
+    /// Patterns of addresses, besides the site's, that emailed links may redirect to.
+    pub redirect_allow: Vec<String>,
+    /// A file with the keys that sign tokens; `None` for keys in the database.
+    pub jwt_keys: Option<PathBuf>,
+    /// The key with which the administrator calls the auth API.
+    pub service_role_key: Option<SecretString>,
+}
+
+impl AccountSettings {
+    /// Takes the settings of accounts out of those of the process.
+    pub fn new(config: &Config, site_url: &Url) -> Self {
+        Self {
+            site_url: site_url.clone(),
+            is_site_url_configured: config.site_url.is_some(),
+            autoconfirm: config.autoconfirm,
+            password_reauthentication: config.password_reauthentication,
+            reauthentication_after: config.reauthentication_after,
+            refuse_common_passwords: config.refuse_common_passwords,
+            rate_limits: config.rate_limits,
+            redirect_allow: config.redirect_allow.clone(),
+            jwt_keys: config.jwt_keys.clone(),
+            service_role_key: config.service_role_key.clone(),
+        }
+    }
+}
+
+/// Infrastructure that [`AccountService`] uses.
 #[derive(Debug)]
-pub struct Auth {
-    issuer: Issuer,
-    keys: Keys,
-    refresh_tokens: RefreshTokens,
-    password_rules: PasswordRules,
+pub struct AccountDependencies {
+    /// The database.
+    pub store: Store,
+    /// The source of time.
+    pub clock: Arc<dyn Clock>,
+    /// Encrypts secrets before they are stored.
+    pub secrets: Arc<SecretSealer>,
+    /// Background work.
+    pub tasks: BackgroundTasks,
+    /// Events for the users' open pages.
+    pub events: UserEventBus,
+    /// The mail server, if one is configured.
+    pub mailer: Option<Mailer>,
+}
+
+/// Accounts, sessions and tokens. Cheap to clone.
+#[derive(Debug, Clone)]
+pub struct AccountService {
+    store: Store,
+    clock: Arc<dyn Clock>,
+    secrets: Arc<SecretSealer>,
+    tasks: BackgroundTasks,
+    events: UserEventBus,
+    mailer: Option<Arc<Mailer>>,
+    settings: Arc<AccountSettings>,
+    issuer: Arc<Issuer>,
+    keys: Arc<Keys>,
+    refresh_tokens: Arc<RefreshTokens>,
     passwords: Passwords,
-    limits: Limits,
+    limits: Arc<Limits>,
     presence: Presence,
-    one_time: OneTime,
-    pauses: Pauses,
-    redirects: Redirects,
+    one_time: Arc<OneTime>,
+    pauses: Arc<Pauses>,
+    redirects: Arc<Redirects>,
     admin_key: Option<AdminKey>,
 }
 
-impl Auth {
-    /// Loads the keys that sign, or makes the first one.
-    pub async fn start(
-        config: &Config,
-        site: &Url,
-        store: &Store,
-        secrets: &SecretSealer,
-        clock: &Arc<dyn Clock>,
-    ) -> anyhow::Result<Self> {
-        // Chosen by hand, because a second back end in the tree would make the library's own choice panic. A second app in
-        // the same process finds it chosen already.
+impl AccountService {
+    /// Creates the service. Loads the keys that sign tokens; the first start creates one.
+    ///
+    /// # Errors
+    ///
+    /// The signing keys cannot be read or stored.
+    pub async fn start(settings: AccountSettings, dependencies: AccountDependencies) -> anyhow::Result<Self> {
+        let AccountDependencies { store, clock, secrets, tasks, events, mailer } = dependencies;
+        // Chosen explicitly, because a second back end in the dependency tree would make the library's own choice panic.
+        // A second app in the same process finds it chosen already.
         let _already = jsonwebtoken::crypto::aws_lc::DEFAULT_PROVIDER.install_default();
-        let keys = match &config.jwt_keys {
+        let keys = match &settings.jwt_keys {
             Some(path) => Keys::from_file(path)?,
-            None => Keys::from_store(store, secrets, clock.now()).await?,
+            None => Keys::from_store(&store, &secrets, clock.now()).await?,
         };
         Ok(Self {
-            issuer: Issuer::new(site, config.site_url.is_some())?,
-            keys,
-            refresh_tokens: RefreshTokens::new(&secrets.derive("refresh tokens")?),
-            password_rules: PasswordRules { refuse_common: config.refuse_common_passwords },
+            issuer: Arc::new(Issuer::new(&settings.site_url, settings.is_site_url_configured)?),
+            keys: Arc::new(keys),
+            refresh_tokens: Arc::new(RefreshTokens::new(&secrets.derive("refresh tokens")?)),
             passwords: Passwords::default(),
-            limits: Limits::new(config.rate_limits, clock),
+            limits: Arc::new(Limits::new(settings.rate_limits, &clock)),
             presence: Presence::default(),
-            one_time: OneTime::new(&secrets.derive("one-time codes")?),
-            pauses: Pauses::new(config.rate_limits, clock),
-            redirects: Redirects::new(site, &config.redirect_allow),
-            admin_key: config.service_role_key.as_ref().map(AdminKey::new),
+            one_time: Arc::new(OneTime::new(&secrets.derive("one-time codes")?)),
+            pauses: Arc::new(Pauses::new(settings.rate_limits, &clock)),
+            redirects: Arc::new(Redirects::new(&settings.site_url, &settings.redirect_allow)),
+            admin_key: settings.service_role_key.as_ref().map(AdminKey::new),
+            store,
+            clock,
+            secrets,
+            tasks,
+            events,
+            mailer: mailer.map(Arc::new),
+            settings: Arc::new(settings),
         })
     }
 
-    /// Checks an access token's signature and time, that its sign-in still exists and its person is not banned, and that it
-    /// was made with a second factor where the person has one.
-    pub async fn verify(&self, app: &App, token: &str) -> Result<Claims, AuthError> {
-        let claims = self.verify_first_factor(app, token).await?;
+    /// Verifies an access token: signature, times, that its session exists, that its user is not banned, and that it was
+    /// issued after a second factor if the user has one.
+    ///
+    /// # Errors
+    ///
+    /// A GoTrue error that says what is wrong with the token, or a failure of the database.
+    pub async fn verify(&self, token: &str) -> Result<Claims, AuthError> {
+        let claims = self.verify_first_factor(token).await?;
         if claims.lacks_factor { Err(refusal::INSUFFICIENT_AAL.into()) } else { Ok(claims) }
     }
 
-    /// The same without the second factor: for the calls with which a person sends it.
-    pub async fn verify_first_factor(&self, app: &App, token: &str) -> Result<Claims, AuthError> {
-        let claims = token::read_access(&self.keys, &self.issuer, token, app.clock.now())?;
-        let standing = app.store.get_standing(claims.user, claims.session).await?;
+    /// Verifies an access token like [`AccountService::verify`], but accepts a missing second factor: for the requests
+    /// with which a user proves it.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`AccountService::verify`].
+    pub async fn verify_first_factor(&self, token: &str) -> Result<Claims, AuthError> {
+        let claims = token::read_access(&self.keys, &self.issuer, token, self.clock.now())?;
+        let standing = self.store.get_standing(claims.user, claims.session).await?;
         let standing = standing.ok_or(refusal::SESSION_NOT_FOUND)?;
-        if standing.banned_until.is_some_and(|until| until > app.clock.now()) {
+        if standing.banned_until.is_some_and(|until| until > self.clock.now()) {
             return Err(refusal::USER_BANNED.into());
         }
-        // The answer of the last refresh has arrived. At most once for each refresh.
+        // A token of the last refresh shows that its response has arrived. This is stored once per refresh.
         if !standing.is_confirmed && claims.issued_at >= standing.refreshed_at.as_seconds() {
-            app.store.confirm_auth_session(claims.user, claims.session, app.clock.now()).await?;
+            self.store.confirm_auth_session(claims.user, claims.session, self.clock.now()).await?;
         }
-        self.presence.note(app, claims, standing);
+        self.record_use(claims, standing);
         Ok(Claims { lacks_factor: standing.lacks_factor, ..claims })
     }
 
-    /// A token with which this server calls another part of itself on behalf of a person. Whole seconds of `lifetime`
-    /// count.
-    pub fn issue_internal(
-        &self,
-        user: UserId,
-        audience: Audience,
-        lifetime: Duration,
-        now: Timestamp,
-    ) -> Result<String, AuthError> {
+    /// Issues a token with which this server calls another part of itself on behalf of a user. `lifetime` counts in
+    /// whole seconds.
+    ///
+    /// # Errors
+    ///
+    /// The token cannot be signed.
+    pub fn issue_internal(&self, user: UserId, audience: Audience, lifetime: Duration) -> Result<String, AuthError> {
         let seconds = i64::try_from(lifetime.as_secs()).map_err(AuthError::internal)?;
-        token::write_internal(&self.keys, user, audience, seconds, now).map_err(AuthError::internal)
+        token::write_internal(&self.keys, user, audience, seconds, self.clock.now()).map_err(AuthError::internal)
     }
 
-    /// On whose behalf a token of [`Auth::issue_internal`] calls.
-    pub fn verify_internal(&self, token: &str, audience: Audience, now: Timestamp) -> Result<UserId, AuthError> {
-        Ok(token::read_internal(&self.keys, token, audience, now)?)
+    /// Returns the user of a token of [`AccountService::issue_internal`].
+    ///
+    /// # Errors
+    ///
+    /// The token is invalid, expired or for another audience.
+    pub fn verify_internal(&self, token: &str, audience: Audience) -> Result<UserId, AuthError> {
+        Ok(token::read_internal(&self.keys, token, audience, self.clock.now())?)
     }
 
-    /// The public keys, as a JWK set.
+    /// Returns the public keys as a JWK set.
     pub fn published_keys(&self) -> &Value {
         self.keys.published()
     }
 
-    /// Whether people can make accounts: their addresses are confirmed at once, or by mail.
-    pub fn takes_new_accounts(&self, app: &App) -> bool {
-        app.config.autoconfirm || app.mail.is_some()
+    /// Returns whether the server can send emails.
+    pub fn can_send_email(&self) -> bool {
+        self.mailer.is_some()
+    }
+
+    /// Returns whether users can create accounts: their addresses are confirmed at once, or by email.
+    pub fn allows_sign_up(&self) -> bool {
+        self.settings.autoconfirm || self.can_send_email()
     }
 
     /// Returns the rules for new passwords.
     pub fn password_rules(&self) -> PasswordRules {
-        self.password_rules
+        PasswordRules { refuse_common: self.settings.refuse_common_passwords }
     }
 
-    /// How often one address may call, and one account be tried.
+    /// Returns the limits for requests and login attempts.
     pub fn limits(&self) -> &Limits {
         &self.limits
     }

@@ -3,6 +3,7 @@
 //! `http` has the route table. It calls `auth`, `runs` and the crates below, which call the store, the models and the MCP
 //! client; nothing imports `http`.
 
+mod account_deletion;
 pub mod app;
 pub mod auth;
 mod cluster_handler;

@@ -1,33 +1,23 @@
 //! Adapters between services: implementations of the traits of lower crates, and receivers of their events.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use builtin_servers::{GoogleDrive, google_drive};
 use connections::{ConnectionReady, FallbackTools, TokenIssuer};
+use domain::UserId;
 use domain::tool::{ToolDefinition, ToolResult};
-use domain::{Clock, UserId};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use serde_json::{Map, Value};
 use tokio::sync::mpsc;
 
 use crate::app::App;
-use crate::auth::{Audience, Auth};
+use crate::auth::{AccountService, Audience};
 use crate::runs::readiness;
 
-/// Issues the tokens with which connections call the built-in MCP servers.
-#[derive(Debug)]
-pub struct InternalTokens {
-    /// Signs the tokens.
-    pub auth: Arc<Auth>,
-    /// The source of time.
-    pub clock: Arc<dyn Clock>,
-}
-
-impl TokenIssuer for InternalTokens {
+impl TokenIssuer for AccountService {
     fn issue_token(&self, user: UserId, lifetime: Duration) -> Option<String> {
-        self.auth.issue_internal(user, Audience::Mcp, lifetime, self.clock.now()).ok()
+        self.issue_internal(user, Audience::Mcp, lifetime).ok()
     }
 }
 

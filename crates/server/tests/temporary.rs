@@ -211,7 +211,7 @@ async fn nobody_has_many_and_those_that_are_left_behind_go() {
     assert_eq!(left_after(110), 3, "somebody may come back");
     assert_eq!(left_after(15), 0, "nobody did");
     app.app.runs.open_temporary_chat(owner).await.unwrap();
-    app.app.auth.remove_account(&app.app, owner).await.unwrap();
+    app.app.accounts.remove_account(owner, &app.app).await.unwrap();
     assert!(app.app.temporary.stores(owner).is_empty());
     app.stop().await;
 }

@@ -1,6 +1,6 @@
 import { useEffect, useRef } from "react";
 import { createRoot } from "react-dom/client";
-import { t } from "@/lib/account-text";
+import { t } from "@/lib/later-texts";
 import { Button } from "@/ui/button";
 import { Card } from "@/ui/card";
 import { Logo } from "@/ui/logo";

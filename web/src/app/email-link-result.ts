@@ -1,4 +1,4 @@
-import { t } from "@/lib/account-text";
+import { t } from "@/lib/later-texts";
 import { authErrorMessage } from "@/lib/auth-error-message";
 import { emailLinkParams, emailLinkOffersSession, setEmailLinkResult } from "@/lib/email-link";
 import { auth, finishEmailLink } from "@/lib/session";

@@ -1,5 +1,6 @@
-import { lazyPart, loadWithRetries, preload } from "@/lib/lazy-part";
+import { lazyFirstPart, lazyPart, loadWithRetries, preload, withLaterTexts } from "@/lib/lazy-part";
 import { finishEmailLink } from "@/lib/session";
+import { loadLaterTexts } from "@/lib/texts";
 
 /** Time after which the parts are loaded even if the browser is still busy. */
 const PREFETCH_DELAY_MS = 10_000;
@@ -11,11 +12,12 @@ const loadChat = () => import("@/features/chat/chat-panel");
 export function preloadHome(): void {
   preload(loadHome);
   preload(loadChat);
+  preload(loadLaterTexts);
 }
 
 /** Shows the result of the email link or redirect that opened the page. */
 export function showRedirectResults(): void {
-  void loadWithRetries(() => import("./redirect-results")).then(
+  void loadWithRetries(() => withLaterTexts(() => import("./redirect-results"))).then(
     (results) => results.showRedirectResults(),
     finishEmailLink,
   );
@@ -39,8 +41,8 @@ export function prefetchParts(): () => void {
   return () => cancelIdleCallback(callback);
 }
 
-export const HomePage = lazyPart(async () => (await loadHome()).HomePage);
-export const ChatPanel = lazyPart(async () => (await loadChat()).ChatPanel);
+export const HomePage = lazyFirstPart(async () => (await loadHome()).HomePage);
+export const ChatPanel = lazyFirstPart(async () => (await loadChat()).ChatPanel);
 export const ServersPanel = lazyPart(
   async () => (await import("@/features/servers/servers-panel")).ServersPanel,
 );
@@ -52,4 +54,4 @@ export const SettingsSheet = lazyPart(
 export const SharedPage = lazyPart(async () => (await import("@/features/share/shared-page")).SharedPage);
 
 /** No toast can be needed before the first paint. */
-export const Toaster = lazyPart(async () => (await import("@/ui/toaster")).Toaster);
+export const Toaster = lazyFirstPart(async () => (await import("@/ui/toaster")).Toaster);

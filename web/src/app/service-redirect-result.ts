@@ -1,13 +1,13 @@
-import { t } from "@/lib/account-text";
-import type { PartKey } from "@/lib/t";
+import { t } from "@/lib/later-texts";
+import type { PartKey, Plain } from "@/lib/t";
 import type { Tone } from "@/ui/badge";
 import { endSignInWindow } from "@/lib/sign-in-window";
 import { toast } from "@/ui/toast";
 import { showSignInDone } from "./sign-in-done";
 
 interface Outcome {
-  readonly title: PartKey<"account">;
-  readonly text: PartKey<"account">;
+  readonly title: Plain<PartKey<"account">>;
+  readonly text: Plain<PartKey<"account">>;
   readonly tone: Tone;
 }
 

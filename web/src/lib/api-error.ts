@@ -25,7 +25,7 @@ export async function errorOf(response: Response): Promise<ApiError> {
   const { message, code } = parseErrorBody(text);
   const wait = Number(response.headers.get("retry-after") ?? Number.NaN);
   return new ApiError(
-    message ?? t("error.status", { status: response.status }),
+    message ?? t("error.status", { status: String(response.status) }),
     response.status,
     code,
     Number.isFinite(wait) ? wait : undefined,

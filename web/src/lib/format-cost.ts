@@ -1,4 +1,5 @@
-import { t } from "./models-text";
+import { formatNumber } from "./intl";
+import { t } from "@/lib/later-texts";
 
 interface Cost {
   readonly costUsd: number;
@@ -11,7 +12,7 @@ interface Cost {
 export function formatCost({ costUsd, calls, estimatedCalls, unpricedCalls }: Cost): string {
   if (unpricedCalls >= calls) return t("models.cost.unknown");
   const digits = costUsd > 0 && costUsd < 0.1 ? 4 : 2;
-  const amount = costUsd.toLocaleString(undefined, {
+  const amount = formatNumber(costUsd, {
     style: "currency",
     currency: "USD",
     currencyDisplay: "narrowSymbol",

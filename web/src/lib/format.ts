@@ -4,7 +4,7 @@ import { t } from "./t";
 export function formatDuration(ms: number): string {
   if (ms < 1_000) return t("duration.ms", { n: Math.round(ms) });
   const minutes = Math.floor(ms / 60_000);
-  if (minutes < 1) return t("duration.s", { n: (ms / 1_000).toFixed(1) });
+  if (minutes < 1) return t("duration.s", { n: ms / 1_000 });
   if (minutes < 60) return t("duration.min", { m: minutes, s: Math.floor(ms / 1_000) % 60 });
   return t("duration.h", { h: Math.floor(minutes / 60), m: minutes % 60 });
 }

@@ -2,6 +2,7 @@ import { Component, type ComponentType, lazy, type ReactNode } from "react";
 import { pause } from "./backoff";
 import { checkPageVersion } from "./page-version";
 import { t } from "./t";
+import { loadLaterTexts } from "./texts";
 
 /** Delays before further attempts to load a part. */
 const RETRY_DELAYS_MS = [300, 1_500];
@@ -9,10 +10,18 @@ const RETRY_DELAYS_MS = [300, 1_500];
 class PartLoadError extends Error {}
 
 /**
- * Returns a component that is loaded when it is first rendered. A failed load is retried, then shown in the part's
- * place with a retry button; the rest of the page keeps working. `React.lazy` alone would cache a failure forever.
+ * Returns a component that is loaded when it is first rendered, with the texts that come after the first screens. A
+ * failed load is retried, then shown in the part's place with a retry button; the rest of the page keeps working.
+ * `React.lazy` alone would cache a failure forever.
  */
 export function lazyPart<Props extends object>(
+  load: () => Promise<ComponentType<Props>>,
+): ComponentType<Props> {
+  return lazyFirstPart(() => withLaterTexts(load));
+}
+
+/** Returns a lazy part of the first screens, which has no later texts and does not wait for them. */
+export function lazyFirstPart<Props extends object>(
   load: () => Promise<ComponentType<Props>>,
 ): ComponentType<Props> {
   const makePart = () =>
@@ -32,6 +41,12 @@ export function lazyPart<Props extends object>(
   return function LazyPart(props: Props) {
     return <PartBoundary onRetry={forgetFailure}>{() => <Part {...props} />}</PartBoundary>;
   };
+}
+
+/** Loads modules that use the later texts, and these texts. */
+export async function withLaterTexts<Loaded>(load: () => Promise<Loaded>): Promise<Loaded> {
+  const [loaded] = await Promise.all([load(), loadLaterTexts()]);
+  return loaded;
 }
 
 /** Loads a part in advance; failures matter only to later callers. */

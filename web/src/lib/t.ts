@@ -1,48 +1,40 @@
-import messages from "../../messages/en.json";
+import type messages from "../../messages/en.json";
+import type { laterParts } from "../../scripts/text-parts";
+import type { RichTextParams, TextParams } from "./text-params";
+import { formatText, type TextValues } from "./texts";
 
-type AnyKey = keyof typeof messages;
+type Key = keyof typeof messages;
 
-/** First words of the keys whose texts are loaded on demand. */
-type Apart =
-  | "account"
-  | "approval"
-  | "apps"
-  | "elicitation"
-  | "files"
-  | "form"
-  | "history"
-  | "models"
-  | "offers"
-  | "permission"
-  | "result"
-  | "queue"
-  | "servers"
-  | "share"
-  | "steering"
-  | "task"
-  | "tools";
+/** Beginning of the keys whose texts are loaded after the first screens. */
+type LaterPart = (typeof laterParts)[number];
 
-/** Keys of one group of texts that is loaded on demand. */
-export type PartKey<Part extends Apart> = Extract<AnyKey, `${Part}.${string}`>;
+/** Keys of the texts with elements in them. */
+export type RichKey = keyof RichTextParams;
 
-/** Texts of one group. */
-export type Texts<Part extends Apart> = Readonly<Record<PartKey<Part>, string>>;
+/** Keys of the texts that begin with one of the given words. */
+export type PartKey<Part extends LaterPart> = Exclude<Extract<Key, `${Part}.${string}`>, RichKey>;
 
-/** Keys of the texts in the first chunk. */
-export type MessageKey = Exclude<AnyKey, PartKey<Apart>>;
+/** Keys of the texts that are loaded after the first screens. */
+export type LaterKey = PartKey<LaterPart>;
 
-type Params = Readonly<Record<string, string | number>>;
+/** Keys of the texts of the first screens. */
+export type FirstKey = Exclude<Key, RichKey | Extract<Key, `${LaterPart}.${string}`>>;
 
-/** Returns a text of `messages/en.json`, with each `{name}` replaced by the parameter of that name. */
-export const t = textsFrom<MessageKey>(messages);
+/** Those of the keys whose texts have no parameters. */
+export type Plain<AnyKey extends Key> = Exclude<AnyKey, keyof TextParams>;
 
-/** Returns the lookup function for a group of texts. */
-export function textsFrom<Key extends string>(
-  texts: Readonly<Record<Key, string>>,
-): (key: Key, params?: Params) => string {
-  return (key, params) => {
-    const text = texts[key];
-    if (params === undefined) return text;
-    return text.replaceAll(/\{(\w+)\}/g, (slot, name: string) => String(params[name] ?? slot));
-  };
+type Intersection<Union> = (Union extends unknown ? (each: Union) => void : never) extends (
+  all: infer All,
+) => void
+  ? All
+  : never;
+
+/** Parameters after a key: those of its text, or of all texts if it is one of several. */
+export type Params<AnyKey> = [Extract<AnyKey, keyof TextParams>] extends [never]
+  ? []
+  : [params: Intersection<TextParams[Extract<AnyKey, keyof TextParams>]>];
+
+/** Returns a text of the first screens in the page's language. */
+export function t<AnyKey extends FirstKey>(key: AnyKey, ...[params]: Params<AnyKey>): string {
+  return formatText(key, params as TextValues | undefined) as string;
 }

@@ -7,7 +7,7 @@ export type Theme = (typeof themes)[number];
 const storageKey = "theme";
 const listeners = new Set<() => void>();
 
-/** Returns the chosen theme and a function to change it. `public/theme.js` applies it before the first paint. */
+/** Returns the chosen theme and a function to change it. `public/before-paint.js` applies it before the first paint. */
 export function useTheme(): [Theme, (theme: Theme) => void] {
   return [useSyncExternalStore(subscribe, readTheme), applyTheme];
 }

@@ -1,4 +1,5 @@
 import { memo, useState } from "react";
+import { useLanguage } from "@/lib/language";
 import "./markdown.css";
 import { advance, type Block, type Definitions, EMPTY_MARKDOWN } from "./incremental";
 import { NodeView } from "./render-node";
@@ -34,9 +35,10 @@ export function Markdown({ text, complete }: MarkdownProps) {
 
 // Finished blocks keep their nodes and are skipped, however long the text grows.
 const BlockView = memo(
-  ({ block, definitions }: { block: Block; definitions: Definitions }) => (
-    <NodeView node={block.node} definitions={definitions} />
-  ),
+  ({ block, definitions }: { block: Block; definitions: Definitions }) => {
+    useLanguage();
+    return <NodeView node={block.node} definitions={definitions} />;
+  },
   (before, after) => before.block.node === after.block.node && before.definitions === after.definitions,
 );
 BlockView.displayName = "BlockView";

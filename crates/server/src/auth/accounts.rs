@@ -2,7 +2,7 @@
 
 use std::net::IpAddr;
 
-use domain::{AuthSessionId, UserId};
+use domain::{AuthSessionId, Timestamp, UserId};
 use serde_json::{Map, Value, json};
 use store::one_time_tokens::OneTimeToken;
 use store::users::{Along, User};
@@ -12,7 +12,6 @@ use uuid::Uuid;
 use super::changes::{self, confirm, taken};
 use super::email_change::{self, Way};
 use super::letters::Landing;
-
 use super::limits::Proof;
 use super::reauthentication::Given;
 use super::refusal::{
@@ -20,8 +19,7 @@ use super::refusal::{
     REAUTHENTICATION_NOT_VALID, Refusal, SAME_PASSWORD, UPDATE_NEEDS_AAL2, USER_ALREADY_EXISTS,
 };
 use super::sessions::SignIn;
-use super::{Auth, AuthError, Claims, email, phone, pkce};
-use crate::app::App;
+use super::{AccountService, AuthError, Claims, email, phone, pkce};
 use platform::UserEvent;
 
 /// The most of `user_metadata`, as JSON text in bytes. It travels in every access token, and a token too large for a
@@ -46,7 +44,7 @@ pub struct NewAccount {
 pub enum SignedUp {
     /// The person is signed in.
     In(SignIn),
-    /// The account waits for its address to be confirmed. It may describe no account: see [`Auth::sign_up`].
+    /// The account waits for its address to be confirmed. It may describe no account: see [`AccountService::sign_up`].
     Waiting(User),
 }
 
@@ -77,50 +75,45 @@ pub struct Change {
     pub from: IpAddr,
 }
 
-impl Auth {
+impl AccountService {
     /// Makes an account, and signs in to it where addresses need no confirmation. Everywhere else it takes as long whether
     /// or not the address has an account.
-    pub async fn sign_up(
-        &self,
-        app: &App,
-        account: NewAccount,
-        user_agent: Option<String>,
-    ) -> Result<SignedUp, AuthError> {
+    pub async fn sign_up(&self, account: NewAccount, user_agent: Option<String>) -> Result<SignedUp, AuthError> {
         let email = email::normalize(&account.email)?;
-        let autoconfirm = app.config.autoconfirm;
-        if autoconfirm && app.store.get_user_by_email(&email).await?.is_some() {
+        let autoconfirm = self.settings.autoconfirm;
+        if autoconfirm && self.store.get_user_by_email(&email).await?.is_some() {
             return Err(USER_ALREADY_EXISTS.into());
         }
         let password_hash = self.passwords.hash(account.password).await?;
-        let mut user = new_user(app, email.clone(), Some(password_hash), account.data)?;
+        let mut user = self.new_user(email.clone(), Some(password_hash), account.data)?;
         if !autoconfirm {
-            return Ok(SignedUp::Waiting(self.sign_up_by_mail(app, user, &email, account.landing).await?));
+            return Ok(SignedUp::Waiting(self.sign_up_by_mail(user, &email, account.landing).await?));
         }
-        confirm(&mut user, app.clock.now());
-        app.store.insert_user(&user).await.map_err(|error| taken(error, USER_ALREADY_EXISTS))?;
-        Ok(SignedUp::In(self.open(app, user, "password", user_agent).await?))
+        confirm(&mut user, self.clock.now());
+        self.store.insert_user(&user).await.map_err(|error| taken(error, USER_ALREADY_EXISTS))?;
+        Ok(SignedUp::In(self.open(user, "password", user_agent).await?))
     }
 
     /// Makes an account of somebody who does not say who they are, and signs in to it.
     pub async fn sign_in_anonymously(
         &self,
-        app: &App,
+
         data: Map<String, Value>,
         user_agent: Option<String>,
     ) -> Result<SignIn, AuthError> {
-        let mut user = User { is_anonymous: true, ..User::new(UserId::fresh(), app.clock.now()) };
+        let mut user = User { is_anonymous: true, ..User::new(UserId::fresh(), self.clock.now()) };
         user.user_metadata = data;
         user.user_metadata.retain(|_, value| !value.is_null());
         check_size(&user.user_metadata)?;
-        app.store.insert_user(&user).await?;
-        self.open(app, user, "anonymous", user_agent).await
+        self.store.insert_user(&user).await?;
+        self.open(user, "anonymous", user_agent).await
     }
 
     /// Signs in with an e-mail address and a password, from a network address. An e-mail address without an account takes
     /// as long as a wrong password, and has to wait as often.
     pub async fn sign_in(
         &self,
-        app: &App,
+
         email: &str,
         password: String,
         from: IpAddr,
@@ -128,36 +121,36 @@ impl Auth {
     ) -> Result<SignIn, AuthError> {
         let attempt = self.limits.attempt(Proof::Password, &email.to_ascii_lowercase(), from)?;
         let user = match email::normalize(email) {
-            Ok(email) => app.store.get_user_by_email(&email).await?,
+            Ok(email) => self.store.get_user_by_email(&email).await?,
             Err(_) => None,
         };
         let hash = user.as_ref().and_then(|user| user.password_hash.clone());
         let matches = self.passwords.matches(password, hash).await?;
         let user = user.filter(|_| matches).ok_or(INVALID_CREDENTIALS)?;
         attempt.succeeded();
-        if user.is_banned(app.clock.now()) {
+        if user.is_banned(self.clock.now()) {
             return Err(BANNED_LOGIN.into());
         }
         if user.email_confirmed_at.is_none() {
             return Err(EMAIL_NOT_CONFIRMED.into());
         }
-        self.open(app, user, "password", user_agent).await
+        self.open(user, "password", user_agent).await
     }
 
     /// Changes the account of the person who asks. A new password ends all their other sign-ins. What is wrong is said in
     /// the protocol's order.
-    pub async fn update_user(&self, app: &App, claims: Claims, change: Change) -> Result<User, AuthError> {
+    pub async fn update_user(&self, claims: Claims, change: Change) -> Result<User, AuthError> {
         let email = change.email.as_deref().map(email::normalize).transpose()?;
         change.check_form()?;
-        let user = self.user(app, claims).await?;
+        let user = self.user(claims).await?;
         if let Some(password) = &change.password {
             let emails: Vec<&str> = user.email.as_deref().into_iter().chain(email.as_deref()).collect();
-            self.password_rules.check_new(password, &emails)?;
+            self.password_rules().check_new(password, &emails)?;
         }
         let email = email.filter(|email| user.email.as_ref() != Some(email));
         change.check_right(&user, claims, email.is_some())?;
         let way = match &email {
-            Some(email) => Some(email_change::way(app, &user, email).await?),
+            Some(email) => Some(self.email_change_way(&user, email).await?),
             None => None,
         };
         if change.phone.is_some() {
@@ -166,7 +159,7 @@ impl Auth {
         let spend = if change.password.is_some() || email.is_some() {
             let current = change.current_password.as_deref().filter(|_| change.password.is_some());
             let proof = Given { nonce: change.nonce.as_deref(), password: current };
-            self.check_reauthentication(app, &user, claims, change.password.is_some(), proof, change.from).await?
+            self.check_reauthentication(&user, claims, change.password.is_some(), proof, change.from).await?
         } else {
             None
         };
@@ -174,15 +167,16 @@ impl Auth {
         let keep = password_hash.is_some().then_some(claims.session);
         let mut checked = Checked { email, way, password_hash, data: change.data, keep, spend, issue: Vec::new() };
         // What cannot be written is refused before anything is mailed.
-        checked.apply(&mut user.clone(), app)?;
+        checked.apply(&mut user.clone(), self.clock.now())?;
         if let (Some(email), Some(Way::ByMail)) = (&checked.email, way) {
             let (challenge, method) = change.challenge;
             let landing = Landing { redirect: change.redirect, challenge: pkce::challenge(challenge, method)? };
-            checked.issue = self.mail_email_change(app, &user, email, &landing).await?;
+            checked.issue = self.mail_email_change(&user, email, &landing).await?;
         }
-        let user = changes::change(app, user, REAUTHENTICATION_NOT_VALID, |user| checked.apply(user, app)).await?;
+        let edit = |user: &mut User| checked.apply(user, self.clock.now());
+        let user = self.update_account(user, REAUTHENTICATION_NOT_VALID, edit).await?;
         if checked.keep.is_some() {
-            app.events.publish(user.id, &UserEvent::Devices);
+            self.events.publish(user.id, &UserEvent::Devices);
         }
         Ok(user)
     }
@@ -239,8 +233,7 @@ struct Checked {
 }
 
 impl Checked {
-    fn apply(&self, user: &mut User, app: &App) -> Result<Along<'_>, AuthError> {
-        let now = app.clock.now();
+    fn apply(&self, user: &mut User, now: Timestamp) -> Result<Along<'_>, AuthError> {
         if let Some(hash) = &self.password_hash {
             user.password_hash = Some(hash.clone());
             // Whoever began it knew the old password; its links are void from now on.
@@ -264,28 +257,36 @@ impl Checked {
     }
 }
 
-/// An account whose address is not confirmed yet.
-pub(super) fn new_user(
-    app: &App,
-    email: String,
-    password_hash: Option<String>,
-    data: Map<String, Value>,
-) -> Result<User, AuthError> {
-    let id = UserId::fresh();
-    let now = app.clock.now();
-    let mut user_metadata = data;
-    user_metadata.retain(|_, value| !value.is_null());
-    user_metadata.insert("sub".to_owned(), json!(id));
-    user_metadata.insert("email".to_owned(), json!(email));
-    user_metadata.insert("email_verified".to_owned(), json!(false));
-    user_metadata.insert("phone_verified".to_owned(), json!(false));
-    check_size(&user_metadata)?;
-    Ok(User { email: Some(email), password_hash, user_metadata, app_metadata: e_mail_provider(), ..User::new(id, now) })
-}
+impl AccountService {
+    /// An account whose address is not confirmed yet.
+    pub(super) fn new_user(
+        &self,
+        email: String,
+        password_hash: Option<String>,
+        data: Map<String, Value>,
+    ) -> Result<User, AuthError> {
+        let id = UserId::fresh();
+        let now = self.clock.now();
+        let mut user_metadata = data;
+        user_metadata.retain(|_, value| !value.is_null());
+        user_metadata.insert("sub".to_owned(), json!(id));
+        user_metadata.insert("email".to_owned(), json!(email));
+        user_metadata.insert("email_verified".to_owned(), json!(false));
+        user_metadata.insert("phone_verified".to_owned(), json!(false));
+        check_size(&user_metadata)?;
+        Ok(User {
+            email: Some(email),
+            password_hash,
+            user_metadata,
+            app_metadata: e_mail_provider(),
+            ..User::new(id, now)
+        })
+    }
 
-/// A new account of which only the address is known.
-pub(super) fn blank(app: &App, email: String) -> User {
-    User { email: Some(email), app_metadata: e_mail_provider(), ..User::new(UserId::fresh(), app.clock.now()) }
+    /// A new account of which only the address is known.
+    pub(super) fn blank_user(&self, email: String) -> User {
+        User { email: Some(email), app_metadata: e_mail_provider(), ..User::new(UserId::fresh(), self.clock.now()) }
+    }
 }
 
 /// What the server keeps of a person who signs in with an address.

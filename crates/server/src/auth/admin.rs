@@ -12,14 +12,14 @@ use serde_json::{Map, Value};
 use store::users::{Along, User};
 use uuid::Uuid;
 
-use super::changes::{change, confirm};
+use super::changes::confirm;
+use super::deletion::AccountDeletionHandler;
 use super::refusal::{
     ADMIN_NEEDED, CONFLICT, EMAIL_EXISTS, NO_SUCH_USER, PASSWORD_HASH_UNSUPPORTED, PHONE_CHANGE_DISABLED, ROLE_FIXED,
     Refusal, USER_ALREADY_EXISTS,
 };
 use super::token::AUTHENTICATED;
-use super::{Auth, AuthError, accounts, email, password, phone, token};
-use crate::app::App;
+use super::{AccountService, AuthError, accounts, email, password, phone, token};
 use platform::UserEvent;
 
 pub use key::AdminKey;
@@ -82,27 +82,27 @@ impl Ban {
     }
 }
 
-impl Auth {
+impl AccountService {
     /// Checks that a token is the administrator's. Where there is no service role key, none is.
-    pub async fn verify_admin(&self, app: &App, token: &str) -> Result<(), AuthError> {
+    pub async fn verify_admin(&self, token: &str) -> Result<(), AuthError> {
         if self.admin_key.as_ref().is_some_and(|key| key.is(token)) {
             return Ok(());
         }
-        let claims = token::read_role(&self.keys, token, app.clock.now())?;
+        let claims = token::read_role(&self.keys, token, self.clock.now())?;
         if claims.has_session {
-            self.verify_first_factor(app, token).await?;
+            self.verify_first_factor(token).await?;
         }
         if self.admin_key.is_some() && claims.is_admin { Ok(()) } else { Err(ADMIN_NEEDED.into()) }
     }
 
     /// Makes an account. Its address is only confirmed if the wish says so.
-    pub async fn create_user(&self, app: &App, wish: Wish) -> Result<User, AuthError> {
+    pub async fn create_user(&self, wish: Wish) -> Result<User, AuthError> {
         if wish.email.is_none() && wish.phone.is_none() {
             return Err(Refusal::invalid("Cannot create a user without either an email or phone").into());
         }
         let email = wish.email.as_deref().map(email::normalize).transpose()?;
         if let Some(email) = &email
-            && app.store.get_user_by_email(email).await?.is_some()
+            && self.store.get_user_by_email(email).await?.is_some()
         {
             return Err(EMAIL_EXISTS.into());
         }
@@ -121,7 +121,7 @@ impl Auth {
         };
         let id = wish.id.as_deref().map(read_new_id).transpose()?;
         let ban = read_ban(wish.ban_duration.as_deref())?;
-        let mut user = accounts::blank(app, email);
+        let mut user = self.blank_user(email);
         let now = user.created_at;
         user.id = id.unwrap_or(user.id);
         user.password_hash = password_hash;
@@ -133,7 +133,7 @@ impl Auth {
         ban.apply(&mut user, now);
         accounts::check_size(&user.user_metadata)?;
         accounts::check_size(&user.app_metadata)?;
-        app.store.insert_user(&user).await.map_err(|error| match error {
+        self.store.insert_user(&user).await.map_err(|error| match error {
             store::Error::Conflict(rule) if rule.contains("email") => EMAIL_EXISTS.into(),
             store::Error::Conflict(_) => USER_ALREADY_EXISTS.into(),
             other => AuthError::from(other),
@@ -142,12 +142,12 @@ impl Auth {
     }
 
     /// Changes an account. A new password ends every sign-in.
-    pub async fn change_user(&self, app: &App, id: UserId, mut wish: Wish) -> Result<User, AuthError> {
+    pub async fn change_user(&self, id: UserId, mut wish: Wish) -> Result<User, AuthError> {
         let email = wish.email.take().map(|email| email::normalize(&email)).transpose()?;
         wish.phone.as_deref().map_or(Ok(()), phone::check)?;
         let ban = read_ban(wish.ban_duration.as_deref())?;
         if let Some(password) = &wish.password {
-            self.password_rules.check_new(password, email.as_deref().as_slice())?;
+            self.password_rules().check_new(password, email.as_deref().as_slice())?;
         }
         wish.check_served()?;
         let password_hash = match wish.password.take() {
@@ -155,42 +155,43 @@ impl Auth {
             None => None,
         };
         let new_password = password_hash.is_some();
-        let user = app.store.get_user(id).await?.ok_or(NO_SUCH_USER)?;
-        let user = change(app, user, CONFLICT, |user| {
-            let now = app.clock.now();
-            if let Some(email) = &email {
-                if user.is_anonymous && wish.email_confirm {
-                    user.is_anonymous = false;
-                    user.app_metadata.extend(accounts::e_mail_provider());
+        let user = self.store.get_user(id).await?.ok_or(NO_SUCH_USER)?;
+        let user = self
+            .update_account(user, CONFLICT, |user| {
+                let now = self.clock.now();
+                if let Some(email) = &email {
+                    if user.is_anonymous && wish.email_confirm {
+                        user.is_anonymous = false;
+                        user.app_metadata.extend(accounts::e_mail_provider());
+                    }
+                    user.email = Some(email.clone());
                 }
-                user.email = Some(email.clone());
-            }
-            if wish.email_confirm {
-                confirm(user, now);
-            }
-            if let Some(hash) = &password_hash {
-                user.password_hash = Some(hash.clone());
-            }
-            merge(&mut user.user_metadata, &wish.user_metadata);
-            merge(&mut user.app_metadata, &wish.app_metadata);
-            accounts::check_size(&user.user_metadata)?;
-            accounts::check_size(&user.app_metadata)?;
-            ban.apply(user, now);
-            Ok(Along { sign_out: new_password, void: new_password || wish.email_confirm, ..Along::default() })
-        })
-        .await?;
+                if wish.email_confirm {
+                    confirm(user, now);
+                }
+                if let Some(hash) = &password_hash {
+                    user.password_hash = Some(hash.clone());
+                }
+                merge(&mut user.user_metadata, &wish.user_metadata);
+                merge(&mut user.app_metadata, &wish.app_metadata);
+                accounts::check_size(&user.user_metadata)?;
+                accounts::check_size(&user.app_metadata)?;
+                ban.apply(user, now);
+                Ok(Along { sign_out: new_password, void: new_password || wish.email_confirm, ..Along::default() })
+            })
+            .await?;
         if new_password {
-            app.events.publish(id, &UserEvent::Devices);
+            self.events.publish(id, &UserEvent::Devices);
         }
         Ok(user)
     }
 
     /// Takes from an account what says who its person is and what opens it. The row and its id stay.
-    pub async fn empty_user(&self, app: &App, user: &User) -> Result<(), AuthError> {
-        app.store.empty_user(user.id, &no_address(user), app.clock.now()).await?;
-        app.runs.stop_all(user.id).await;
-        app.events.publish(user.id, &UserEvent::Devices);
-        app.events.disconnect(user.id);
+    pub async fn empty_user(&self, user: &User, handler: &dyn AccountDeletionHandler) -> Result<(), AuthError> {
+        self.store.empty_user(user.id, &no_address(user), self.clock.now()).await?;
+        handler.stop_turns(user.id).await;
+        self.events.publish(user.id, &UserEvent::Devices);
+        self.events.disconnect(user.id);
         Ok(())
     }
 }

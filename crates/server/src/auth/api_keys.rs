@@ -8,8 +8,8 @@ use domain::api_key::Scope;
 use domain::{ApiKeyId, Timestamp, UserId};
 use store::api_keys::{ApiKey, Bearer};
 
+use super::AccountService;
 use super::error::AuthError;
-use crate::app::App;
 use platform::secret_sealing::random_bytes;
 
 /// What a key begins with, so that people and programs that look for leaked secrets know one when they see it.
@@ -21,38 +21,41 @@ const HINT: usize = 4;
 /// How exactly the last use is known, in milliseconds: not every call writes.
 const EXACTNESS: u64 = 60_000;
 
-/// A new key of a person's, and the secret, which is not known again. `None` when the person has too many.
-pub async fn make(
-    app: &App,
-    owner: UserId,
-    name: String,
-    scopes: Vec<Scope>,
-    expires_at: Option<Timestamp>,
-) -> Result<Option<(ApiKey, String)>, AuthError> {
-    let secret = format!("{PREFIX}{}", BASE64URL_NOPAD.encode(&random_bytes::<32>().map_err(AuthError::internal)?));
-    let key = ApiKey {
-        id: ApiKeyId::fresh(),
-        name,
-        hint: secret[secret.len() - HINT..].to_owned(),
-        scopes,
-        created_at: app.clock.now(),
-        expires_at,
-        last_used_at: None,
-    };
-    let added = app.store.insert_api_key(owner, &key, &hash_of(&secret), MOST).await.map_err(AuthError::internal)?;
-    Ok(added.then_some((key, secret)))
-}
-
-/// Whose a key is, if it is one that holds.
-pub async fn bearer(app: &App, secret: &str) -> Result<Option<Bearer>, AuthError> {
-    let now = app.clock.now();
-    let bearer = app.store.find_api_key(&hash_of(secret), now).await.map_err(AuthError::internal)?;
-    if let Some(Bearer { key, user }) = &bearer
-        && key.last_used_at.is_none_or(|last| now.millis_since(last) >= EXACTNESS)
-    {
-        app.store.touch_api_key(*user, key.id, now).await.map_err(AuthError::internal)?;
+impl AccountService {
+    /// A new key of a person's, and the secret, which is not known again. `None` when the person has too many.
+    pub async fn create_api_key(
+        &self,
+        owner: UserId,
+        name: String,
+        scopes: Vec<Scope>,
+        expires_at: Option<Timestamp>,
+    ) -> Result<Option<(ApiKey, String)>, AuthError> {
+        let secret = format!("{PREFIX}{}", BASE64URL_NOPAD.encode(&random_bytes::<32>().map_err(AuthError::internal)?));
+        let key = ApiKey {
+            id: ApiKeyId::fresh(),
+            name,
+            hint: secret[secret.len() - HINT..].to_owned(),
+            scopes,
+            created_at: self.clock.now(),
+            expires_at,
+            last_used_at: None,
+        };
+        let added =
+            self.store.insert_api_key(owner, &key, &hash_of(&secret), MOST).await.map_err(AuthError::internal)?;
+        Ok(added.then_some((key, secret)))
     }
-    Ok(bearer)
+
+    /// Whose a key is, if it is one that holds.
+    pub async fn find_api_key(&self, secret: &str) -> Result<Option<Bearer>, AuthError> {
+        let now = self.clock.now();
+        let bearer = self.store.find_api_key(&hash_of(secret), now).await.map_err(AuthError::internal)?;
+        if let Some(Bearer { key, user }) = &bearer
+            && key.last_used_at.is_none_or(|last| now.millis_since(last) >= EXACTNESS)
+        {
+            self.store.touch_api_key(*user, key.id, now).await.map_err(AuthError::internal)?;
+        }
+        Ok(bearer)
+    }
 }
 
 fn hash_of(secret: &str) -> Vec<u8> {

@@ -3,35 +3,41 @@
 use serde_json::json;
 use store::users::{Along, User, Written};
 
+use super::AccountService;
 use super::accounts::e_mail_provider;
 use super::error::AuthError;
 use super::refusal::{CONFLICT, EMAIL_EXISTS, Refusal};
-use crate::app::App;
 
 /// How often a change is tried anew when somebody else changed the account meanwhile.
 pub const ATTEMPTS: usize = 5;
 
-/// Writes what `edit` makes of the account, and what it says goes along with it, together. `spent` answers when the
-/// one-time token that allows the change is gone.
-pub async fn change<'a>(
-    app: &App,
-    mut user: User,
-    spent: Refusal,
-    edit: impl Fn(&mut User) -> Result<Along<'a>, AuthError>,
-) -> Result<User, AuthError> {
-    for _ in 0..ATTEMPTS {
-        let seen = user.updated_at;
-        let along = edit(&mut user)?;
-        // Later than what was read even when the clock stands: the store tells changes apart by it.
-        user.updated_at = app.clock.now().max(domain::Timestamp(seen.0 + 1));
-        let written = app.store.update_user_with(&user, seen, &along).await;
-        match written.map_err(|error| taken(error, EMAIL_EXISTS))? {
-            Written::Done => return Ok(user),
-            Written::Spent => return Err(spent.into()),
-            Written::Changed => user = app.store.get_user(user.id).await?.ok_or(CONFLICT)?,
+impl AccountService {
+    /// Stores what `edit` makes of the account, together with the tokens and sign-outs that it returns. Repeats the edit
+    /// if the account was changed meanwhile.
+    ///
+    /// # Errors
+    ///
+    /// `spent` if the one-time token that allows the change is gone.
+    pub(super) async fn update_account<'a>(
+        &self,
+        mut user: User,
+        spent: Refusal,
+        edit: impl Fn(&mut User) -> Result<Along<'a>, AuthError>,
+    ) -> Result<User, AuthError> {
+        for _ in 0..ATTEMPTS {
+            let seen = user.updated_at;
+            let along = edit(&mut user)?;
+            // Later than what was read even if the clock stands still: the store compares versions by it.
+            user.updated_at = self.clock.now().max(domain::Timestamp(seen.0 + 1));
+            let written = self.store.update_user_with(&user, seen, &along).await;
+            match written.map_err(|error| taken(error, EMAIL_EXISTS))? {
+                Written::Done => return Ok(user),
+                Written::Spent => return Err(spent.into()),
+                Written::Changed => user = self.store.get_user(user.id).await?.ok_or(CONFLICT)?,
+            }
         }
+        Err(CONFLICT.into())
     }
-    Err(CONFLICT.into())
 }
 
 /// The person has shown that the address is theirs.

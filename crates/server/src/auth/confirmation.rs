@@ -8,30 +8,24 @@ use serde_json::json;
 use store::one_time_tokens::{OneTimeToken, TokenKind};
 use store::users::{Along, User};
 
-use super::changes::{ATTEMPTS, change};
-use super::letters::{Landing, LinkType, deliver, in_background, note, reach};
+use super::changes::ATTEMPTS;
+use super::letters::{Landing, LinkType, note};
 use super::one_time::Issued;
 use super::pauses::Purpose;
 use super::refusal::CONFLICT;
-use super::{Auth, AuthError};
-use crate::app::App;
+use super::{AccountService, AuthError};
 use crate::mail::{Letter, Subject};
 
-impl Auth {
+impl AccountService {
     /// Stores the account `new` and emails its owner. The caller's going away changes nothing.
     ///
     /// Returns the account as a stranger may see it. Where the address has an account already, confirmed or not, the answer
     /// looks the same and describes no account.
-    pub(super) async fn sign_up_by_mail(
-        &self,
-        app: &App,
-        new: User,
-        email: &str,
-        landing: Landing,
-    ) -> Result<User, AuthError> {
+    pub(super) async fn sign_up_by_mail(&self, new: User, email: &str, landing: Landing) -> Result<User, AuthError> {
         self.pauses.begin(Purpose::Confirmation, email)?;
-        let work = settle(app.clone(), new, email.to_owned(), landing);
-        let settled = app.tasks.spawn_and_wait("sign-up", work).await.unwrap_or(Err(CONFLICT.into()));
+        let (service, address) = (self.clone(), email.to_owned());
+        let work = async move { service.settle_sign_up(new, address, landing).await };
+        let settled = self.tasks.spawn_and_wait("sign-up", work).await.unwrap_or(Err(CONFLICT.into()));
         if settled.is_err() {
             self.pauses.forget(Purpose::Confirmation, email);
         }
@@ -39,13 +33,13 @@ impl Auth {
     }
 
     /// Mails the owner of an unconfirmed account again, if there is one.
-    pub async fn resend_confirmation(&self, app: &App, email: String, landing: Landing) -> Result<(), AuthError> {
-        self.begin(app, Purpose::Confirmation, &email, &Subject::Confirmation).await?;
-        let worker = app.clone();
-        in_background(app, async move {
-            match worker.store.get_user_by_email(&email).await? {
+    pub async fn resend_confirmation(&self, email: String, landing: Landing) -> Result<(), AuthError> {
+        self.begin(Purpose::Confirmation, &email, &Subject::Confirmation).await?;
+        let service = self.clone();
+        self.send_in_background(async move {
+            match service.store.get_user_by_email(&email).await? {
                 Some(user) if user.email_confirmed_at.is_none() => {
-                    mail_again(&worker, user, &email, &landing, true).await
+                    service.mail_again(user, &email, &landing, true).await
                 }
                 _ => Ok(()),
             }
@@ -54,99 +48,93 @@ impl Auth {
     }
 
     /// What every letter in the background begins with: nobody learns more from it than that the mail server is there.
-    pub(super) async fn begin(
-        &self,
-        app: &App,
-        purpose: Purpose,
-        email: &str,
-        subject: &Subject,
-    ) -> Result<(), AuthError> {
+    pub(super) async fn begin(&self, purpose: Purpose, email: &str, subject: &Subject) -> Result<(), AuthError> {
         self.pauses.begin(purpose, email)?;
-        let reached = reach(app, subject).await;
+        let reached = self.check_mail_server(subject).await;
         if reached.is_err() {
             self.pauses.forget(purpose, email);
         }
         reached
     }
-}
 
-async fn settle(app: App, mut new: User, email: String, landing: Landing) -> Result<User, AuthError> {
-    let found = app.store.get_user_by_email(&email).await?;
-    let id = found.as_ref().map_or(new.id, |user| user.id);
-    note(&mut new, TokenKind::Confirmation, app.clock.now());
-    if found.is_some_and(|user| user.email_confirmed_at.is_some()) {
-        let link = Some(app.site_url.to_string());
-        deliver(&app, &email, Letter { subject: Subject::AlreadyRegistered, link, code: None }).await?;
-        return Ok(new);
-    }
-    let mut issued = app.auth.issue(&app, id, TokenKind::Confirmation, &email, landing.challenge.clone())?;
-    issued.token.from_sign_up = true;
-    send(&app, &issued, &landing).await?;
-    for _ in 0..ATTEMPTS {
-        // The account may have come to be, or may have been confirmed or deleted, while the letter was on its way.
-        match app.store.get_user_by_email(&email).await? {
-            Some(user) if user.email_confirmed_at.is_some() => return Ok(new),
-            Some(user) => {
-                issued.token.user = user.id;
-                replace_sign_up(&app, user, &new, &issued.token).await?;
-                // Not the account itself: two sign-ups that are told the same id would say that the address is not confirmed.
-                return Ok(new);
-            }
-            None => {
-                issued.token.user = new.id;
-                match app.store.insert_user_with(&new, std::slice::from_ref(&issued.token)).await {
-                    Ok(()) => return Ok(new),
-                    Err(store::Error::Conflict(_)) => {}
-                    Err(error) => return Err(error.into()),
+    async fn settle_sign_up(&self, mut new: User, email: String, landing: Landing) -> Result<User, AuthError> {
+        let found = self.store.get_user_by_email(&email).await?;
+        let id = found.as_ref().map_or(new.id, |user| user.id);
+        note(&mut new, TokenKind::Confirmation, self.clock.now());
+        if found.is_some_and(|user| user.email_confirmed_at.is_some()) {
+            let link = Some(self.settings.site_url.to_string());
+            self.send_email(&email, Letter { subject: Subject::AlreadyRegistered, link, code: None }).await?;
+            return Ok(new);
+        }
+        let mut issued = self.issue(id, TokenKind::Confirmation, &email, landing.challenge.clone())?;
+        issued.token.from_sign_up = true;
+        self.send_confirmation(&issued, &landing).await?;
+        for _ in 0..ATTEMPTS {
+            // The account may have come to be, or may have been confirmed or deleted, while the letter was on its way.
+            match self.store.get_user_by_email(&email).await? {
+                Some(user) if user.email_confirmed_at.is_some() => return Ok(new),
+                Some(user) => {
+                    issued.token.user = user.id;
+                    self.replace_sign_up(user, &new, &issued.token).await?;
+                    // Not the account itself: two sign-ups that are told the same id would say that the address is not confirmed.
+                    return Ok(new);
+                }
+                None => {
+                    issued.token.user = new.id;
+                    match self.store.insert_user_with(&new, std::slice::from_ref(&issued.token)).await {
+                        Ok(()) => return Ok(new),
+                        Err(store::Error::Conflict(_)) => {}
+                        Err(error) => return Err(error.into()),
+                    }
                 }
             }
         }
+        Err(CONFLICT.into())
     }
-    Err(CONFLICT.into())
-}
 
-/// Replaces an earlier sign-up of an unconfirmed account: nobody has shown yet whose address it is, and whoever signed up
-/// first may not be its owner. The metadata of an invited account was written by an administrator and stays.
-async fn replace_sign_up(app: &App, user: User, new: &User, token: &OneTimeToken) -> Result<(), AuthError> {
-    let now = app.clock.now();
-    change(app, user, CONFLICT, |user| {
-        user.password_hash.clone_from(&new.password_hash);
-        if user.invited_at.is_none() {
-            user.user_metadata.clone_from(&new.user_metadata);
-            user.user_metadata.insert("sub".to_owned(), json!(user.id));
-        }
-        note(user, token.kind, now);
-        Ok(Along { issue: std::slice::from_ref(token), ..Along::default() })
-    })
-    .await
-    .map(|_| ())
-}
+    /// Replaces an earlier sign-up of an unconfirmed account: nobody has shown yet whose address it is, and whoever signed up
+    /// first may not be its owner. The metadata of an invited account was written by an administrator and stays.
+    async fn replace_sign_up(&self, user: User, new: &User, token: &OneTimeToken) -> Result<(), AuthError> {
+        let now = self.clock.now();
+        self.update_account(user, CONFLICT, |user| {
+            user.password_hash.clone_from(&new.password_hash);
+            if user.invited_at.is_none() {
+                user.user_metadata.clone_from(&new.user_metadata);
+                user.user_metadata.insert("sub".to_owned(), json!(user.id));
+            }
+            note(user, token.kind, now);
+            Ok(Along { issue: std::slice::from_ref(token), ..Along::default() })
+        })
+        .await
+        .map(|_| ())
+    }
 
-/// Gives an unconfirmed account a new token and emails it. `from_sign_up` says whether it confirms the latest sign-up, with
-/// its password, or the address alone.
-pub(super) async fn mail_again(
-    app: &App,
-    user: User,
-    email: &str,
-    landing: &Landing,
-    from_sign_up: bool,
-) -> Result<(), AuthError> {
-    let mut issued = app.auth.issue(app, user.id, TokenKind::Confirmation, email, landing.challenge.clone())?;
-    issued.token.from_sign_up = from_sign_up;
-    keep(app, user, &issued.token).await?;
-    send(app, &issued, landing).await
-}
+    /// Gives an unconfirmed account a new token and emails it. `from_sign_up` says whether it confirms the latest sign-up, with
+    /// its password, or the address alone.
+    pub(super) async fn mail_again(
+        &self,
+        user: User,
+        email: &str,
+        landing: &Landing,
+        from_sign_up: bool,
+    ) -> Result<(), AuthError> {
+        let mut issued = self.issue(user.id, TokenKind::Confirmation, email, landing.challenge.clone())?;
+        issued.token.from_sign_up = from_sign_up;
+        self.store_token(user, &issued.token).await?;
+        self.send_confirmation(&issued, landing).await
+    }
 
-async fn send(app: &App, issued: &Issued, landing: &Landing) -> Result<(), AuthError> {
-    app.auth.send_link(app, Subject::Confirmation, issued, LinkType::Signup, &landing.redirect).await
-}
+    async fn send_confirmation(&self, issued: &Issued, landing: &Landing) -> Result<(), AuthError> {
+        self.send_link(Subject::Confirmation, issued, LinkType::Signup, &landing.redirect).await
+    }
 
-/// Stores a token that was issued for an account.
-pub(super) async fn keep(app: &App, user: User, token: &OneTimeToken) -> Result<User, AuthError> {
-    let now = app.clock.now();
-    change(app, user, CONFLICT, |user| {
-        note(user, token.kind, now);
-        Ok(Along { issue: std::slice::from_ref(token), ..Along::default() })
-    })
-    .await
+    /// Stores a token that was issued for an account.
+    pub(super) async fn store_token(&self, user: User, token: &OneTimeToken) -> Result<User, AuthError> {
+        let now = self.clock.now();
+        self.update_account(user, CONFLICT, |user| {
+            note(user, token.kind, now);
+            Ok(Along { issue: std::slice::from_ref(token), ..Along::default() })
+        })
+        .await
+    }
 }

@@ -1,52 +1,68 @@
-//! The end of an account.
+//! Account deletion.
 
 use domain::UserId;
-
-use super::Auth;
-use crate::app::App;
+use futures_util::future::BoxFuture;
 use platform::UserEvent;
 
-/// Why an account was not deleted.
+use super::AccountService;
+
+/// Error of [`AccountService::delete_account`].
 #[derive(Debug, thiserror::Error)]
-pub enum DeleteError {
-    /// What was typed is not the address of the account.
-    #[error("this is not the e-mail address of the account")]
-    AnotherAddress,
-    /// The database.
+pub enum DeletionError {
+    /// The typed address is not the account's.
+    #[error("This is not the email address of the account.")]
+    EmailMismatch,
+    /// The database failed.
     #[error(transparent)]
     Store(#[from] store::Error),
 }
 
-impl Auth {
-    /// Deletes the account of the person who asks, with everything that belongs to it, if they have typed its address;
-    /// an anonymous person has none to type.
-    pub async fn delete_account(&self, app: &App, owner: UserId, typed: &str) -> Result<(), DeleteError> {
-        let Some(user) = app.store.get_user(owner).await? else { return Ok(()) };
-        if typed.trim().to_ascii_lowercase() != user.email.unwrap_or_default() {
-            return Err(DeleteError::AnotherAddress);
+/// What the services above this one do when an account ends: they stop the user's turns, close connections and revoke
+/// the access that the user granted to this server elsewhere.
+pub trait AccountDeletionHandler: Send + Sync {
+    /// Stops the user's turns.
+    fn stop_turns(&self, user: UserId) -> BoxFuture<'_, ()>;
+
+    /// Takes what [`DeletionCleanup`] needs out of the account's rows, which are deleted next.
+    fn before_deletion(&self, user: UserId) -> BoxFuture<'_, Result<DeletionCleanup, store::Error>>;
+}
+
+/// Work of a handler that is left to do once the account's rows are deleted.
+pub type DeletionCleanup = BoxFuture<'static, ()>;
+
+impl AccountService {
+    /// Deletes the user's own account if `typed_email` is its address. Anonymous users have no address and type nothing.
+    ///
+    /// # Errors
+    ///
+    /// [`DeletionError::EmailMismatch`], or a failure of the database.
+    pub async fn delete_account(
+        &self,
+        user: UserId,
+        typed_email: &str,
+        handler: &dyn AccountDeletionHandler,
+    ) -> Result<(), DeletionError> {
+        let Some(account) = self.store.get_user(user).await? else { return Ok(()) };
+        if typed_email.trim().to_ascii_lowercase() != account.email.unwrap_or_default() {
+            return Err(DeletionError::EmailMismatch);
         }
-        Ok(self.remove_account(app, owner).await?)
+        Ok(self.remove_account(user, handler).await?)
     }
 
-    /// Deletes an account with everything that belongs to it. Tokens and open pages end at once. Safe to repeat.
-    pub async fn remove_account(&self, app: &App, owner: UserId) -> Result<(), store::Error> {
-        app.runs.stop_all(owner).await;
-        let authorisation = app.builtin_servers.google_drive().take_authorisation(owner).await?;
-        let sign_ins = app.connections.take_sign_ins(owner).await?;
-        app.store.delete_user(owner).await?;
-        app.runs.close_temporary_chats(owner);
-        // A turn that began between the two has no row to write to any more.
-        app.runs.stop_all(owner).await;
-        app.events.publish(owner, &UserEvent::Devices);
-        app.events.disconnect(owner);
-        let inner = app.clone();
-        app.tasks.spawn("leave others", async move {
-            if let Err(error) = inner.connections.reconcile(owner).await {
-                tracing::error!(%error, "connections of a deleted account could not be closed");
-            }
-            inner.builtin_servers.google_drive().revoke_authorisation(owner, authorisation).await;
-            inner.connections.revoke_sign_ins(owner, sign_ins).await;
-        });
+    /// Deletes an account and everything that belongs to it. Tokens and event streams end at once. Safe to repeat.
+    ///
+    /// # Errors
+    ///
+    /// A failure of the database.
+    pub async fn remove_account(&self, user: UserId, handler: &dyn AccountDeletionHandler) -> Result<(), store::Error> {
+        handler.stop_turns(user).await;
+        let cleanup = handler.before_deletion(user).await?;
+        self.store.delete_user(user).await?;
+        // A turn that began since the first stop has no row to write to any more.
+        handler.stop_turns(user).await;
+        cleanup.await;
+        self.events.publish(user, &UserEvent::Devices);
+        self.events.disconnect(user);
         Ok(())
     }
 }

@@ -4,13 +4,11 @@
 use store::one_time_tokens::{OneTimeToken, TokenKind};
 use store::users::{Along, User};
 
-use super::changes::change;
-use super::letters::{Landing, LinkType, in_background, note};
+use super::letters::{Landing, LinkType, note};
 use super::one_time::Issued;
 use super::pauses::Purpose;
 use super::refusal::{CONFLICT, EMAIL_CHANGE_DISABLED, EMAIL_EXISTS};
-use super::{Auth, AuthError};
-use crate::app::App;
+use super::{AccountService, AuthError};
 use crate::mail::Subject;
 
 /// How an account comes to its new address.
@@ -22,20 +20,6 @@ pub(super) enum Way {
     ByMail,
 }
 
-/// Which way the change goes here, if the address is free.
-pub(super) async fn way(app: &App, user: &User, new: &str) -> Result<Way, AuthError> {
-    // Adding an address to an anonymous account is much like signing up.
-    let at_once = app.config.autoconfirm && (app.mail.is_none() || user.is_anonymous);
-    if !at_once && app.mail.is_none() {
-        return Err(EMAIL_CHANGE_DISABLED.into());
-    }
-    match app.store.get_user_by_email(new).await? {
-        Some(_) => Err(EMAIL_EXISTS.into()),
-        None if at_once => Ok(Way::AtOnce),
-        None => Ok(Way::ByMail),
-    }
-}
-
 /// Notes what waits for its confirmation.
 pub(super) fn wait_for(user: &mut User, new: &str, now: domain::Timestamp) {
     user.new_email = Some(new.to_owned());
@@ -43,19 +27,19 @@ pub(super) fn wait_for(user: &mut User, new: &str, now: domain::Timestamp) {
     note(user, TokenKind::EmailChangeNew, now);
 }
 
-impl Auth {
+impl AccountService {
     /// Mails both addresses, and gives the tokens to be stored.
     pub(super) async fn mail_email_change(
         &self,
-        app: &App,
+
         user: &User,
         new: &str,
         landing: &Landing,
     ) -> Result<Vec<OneTimeToken>, AuthError> {
         let account = user.id.to_string();
         self.pauses.begin(Purpose::EmailChange, &account)?;
-        let issued = issue_both(app, user, new, landing)?;
-        let sent = send_both(app, &issued, new, landing).await;
+        let issued = self.issue_both(user, new, landing)?;
+        let sent = self.send_both(&issued, new, landing).await;
         if sent.is_err() {
             self.pauses.forget(Purpose::EmailChange, &account);
         }
@@ -63,41 +47,56 @@ impl Auth {
     }
 
     /// Mails both addresses again, if the account at `email` waits for another one.
-    pub async fn resend_email_change(&self, app: &App, email: String, landing: Landing) -> Result<(), AuthError> {
-        self.begin(app, Purpose::EmailChange, &email, &Subject::EmailChangeNew).await?;
-        let worker = app.clone();
-        in_background(app, async move {
-            let found = worker.store.get_user_by_email(&email).await?;
+    pub async fn resend_email_change(&self, email: String, landing: Landing) -> Result<(), AuthError> {
+        self.begin(Purpose::EmailChange, &email, &Subject::EmailChangeNew).await?;
+        let service = self.clone();
+        self.send_in_background(async move {
+            let found = service.store.get_user_by_email(&email).await?;
             let Some((user, new)) = found.and_then(|user| user.new_email.clone().map(|new| (user, new))) else {
                 return Ok(());
             };
-            let issued = issue_both(&worker, &user, &new, &landing)?;
+            let issued = service.issue_both(&user, &new, &landing)?;
             let tokens: Vec<OneTimeToken> = issued.iter().map(|issued| issued.token.clone()).collect();
-            change(&worker, user, CONFLICT, |user| {
-                wait_for(user, &new, worker.clock.now());
-                Ok(Along { issue: &tokens, ..Along::default() })
-            })
-            .await?;
-            send_both(&worker, &issued, &new, &landing).await
+            service
+                .update_account(user, CONFLICT, |user| {
+                    wait_for(user, &new, service.clock.now());
+                    Ok(Along { issue: &tokens, ..Along::default() })
+                })
+                .await?;
+            service.send_both(&issued, &new, &landing).await
         });
         Ok(())
     }
-}
 
-/// One token for each address that the account has or wants.
-fn issue_both(app: &App, user: &User, new: &str, landing: &Landing) -> Result<Vec<Issued>, AuthError> {
-    let current = user.email.as_deref().map(|email| (TokenKind::EmailChangeCurrent, email));
-    let both = current.into_iter().chain([(TokenKind::EmailChangeNew, new)]);
-    both.map(|(kind, email)| app.auth.issue(app, user.id, kind, email, landing.challenge.clone())).collect()
-}
-
-async fn send_both(app: &App, issued: &[Issued], new: &str, landing: &Landing) -> Result<(), AuthError> {
-    for issued in issued {
-        let subject = match issued.token.kind {
-            TokenKind::EmailChangeCurrent => Subject::EmailChangeCurrent { new: new.to_owned() },
-            _ => Subject::EmailChangeNew,
-        };
-        app.auth.send_link(app, subject, issued, LinkType::EmailChange, &landing.redirect).await?;
+    /// One token for each address that the account has or wants.
+    fn issue_both(&self, user: &User, new: &str, landing: &Landing) -> Result<Vec<Issued>, AuthError> {
+        let current = user.email.as_deref().map(|email| (TokenKind::EmailChangeCurrent, email));
+        let both = current.into_iter().chain([(TokenKind::EmailChangeNew, new)]);
+        both.map(|(kind, email)| self.issue(user.id, kind, email, landing.challenge.clone())).collect()
     }
-    Ok(())
+
+    async fn send_both(&self, issued: &[Issued], new: &str, landing: &Landing) -> Result<(), AuthError> {
+        for issued in issued {
+            let subject = match issued.token.kind {
+                TokenKind::EmailChangeCurrent => Subject::EmailChangeCurrent { new: new.to_owned() },
+                _ => Subject::EmailChangeNew,
+            };
+            self.send_link(subject, issued, LinkType::EmailChange, &landing.redirect).await?;
+        }
+        Ok(())
+    }
+
+    /// Which way the change goes here, if the address is free.
+    pub(super) async fn email_change_way(&self, user: &User, new: &str) -> Result<Way, AuthError> {
+        // Adding an address to an anonymous account is much like signing up.
+        let at_once = self.settings.autoconfirm && (self.mailer.is_none() || user.is_anonymous);
+        if !at_once && self.mailer.is_none() {
+            return Err(EMAIL_CHANGE_DISABLED.into());
+        }
+        match self.store.get_user_by_email(new).await? {
+            Some(_) => Err(EMAIL_EXISTS.into()),
+            None if at_once => Ok(Way::AtOnce),
+            None => Ok(Way::ByMail),
+        }
+    }
 }

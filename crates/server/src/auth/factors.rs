@@ -19,8 +19,7 @@ use super::refusal::{
 };
 use super::sessions::SignIn;
 use super::totp::Secret;
-use super::{Auth, AuthError, Claims, qr};
-use crate::app::App;
+use super::{AccountService, AuthError, Claims, qr};
 use platform::UserEvent;
 
 /// How many factors a person may have: the protocol's.
@@ -65,12 +64,12 @@ pub struct Answer {
     pub code: String,
 }
 
-impl Auth {
+impl AccountService {
     /// Begins an authenticator app as a factor of the person who asks. `issuer` is what the app shows; this server's name
     /// when it is empty.
     pub async fn enroll(
         &self,
-        app: &App,
+
         claims: Claims,
         user: &User,
         friendly_name: String,
@@ -80,7 +79,7 @@ impl Auth {
             return Err(Refusal::invalid("friendly_name and issuer have at most 100 characters").into());
         }
         let friendly_name = without_nul(friendly_name);
-        let now = app.clock.now();
+        let now = self.clock.now();
         let abandoned = now.plus_seconds(-CHALLENGE_LIFETIME);
         let kept: Vec<&Factor> = user.factors.iter().filter(|factor| !is_abandoned(factor, abandoned)).collect();
         if kept.iter().any(|factor| factor.friendly_name == friendly_name) {
@@ -92,15 +91,15 @@ impl Auth {
         if claims.lacks_factor {
             return Err(ENROLL_NEEDS_AAL2.into());
         }
-        self.require_recent_proof(app, user, claims).await?;
+        self.require_recent_proof(user, claims).await?;
         let secret = Secret::fresh().map_err(AuthError::internal)?;
-        let issuer = if issuer.is_empty() { host_of(&app.site_url) } else { issuer.to_owned() };
+        let issuer = if issuer.is_empty() { host_of(&self.settings.site_url) } else { issuer.to_owned() };
         let uri = secret.to_uri(&issuer, user.email.as_deref().unwrap_or_default());
         let qr_code = qr::svg(&uri).ok_or_else(|| anyhow::anyhow!("a QR code could not be drawn"));
         let id = FactorId::fresh();
-        let sealed = app.secrets.seal(&place(id), secret.as_bytes()).map_err(AuthError::internal)?;
+        let sealed = self.secrets.seal(&place(id), secret.as_bytes()).map_err(AuthError::internal)?;
         let factor = NewFactor { id, friendly_name: friendly_name.clone(), secret: sealed };
-        match app.store.insert_factor(user.id, &factor, i64::from(MOST), abandoned, now).await {
+        match self.store.insert_factor(user.id, &factor, i64::from(MOST), abandoned, now).await {
             Ok(true) => {}
             Ok(false) => return Err(TOO_MANY_FACTORS.into()),
             Err(store::Error::Conflict(_)) => return Err(name_taken(&friendly_name)),
@@ -111,18 +110,12 @@ impl Auth {
     }
 
     /// Invites to send a code. Only the same address may answer.
-    pub async fn challenge(
-        &self,
-        app: &App,
-        owner: UserId,
-        factor: FactorId,
-        address: IpAddr,
-    ) -> Result<Invited, AuthError> {
-        let now = app.clock.now();
+    pub async fn challenge(&self, owner: UserId, factor: FactorId, address: IpAddr) -> Result<Invited, AuthError> {
+        let now = self.clock.now();
         let id = ChallengeId::fresh();
         let forgotten = now.plus_seconds(-REMEMBERED);
         let address = address.to_canonical().to_string();
-        match app.store.insert_challenge(owner, factor, id, &address, forgotten, now).await {
+        match self.store.insert_challenge(owner, factor, id, &address, forgotten, now).await {
             Ok(()) => Ok(Invited { id, expires_at: now.plus_seconds(CHALLENGE_LIFETIME).as_seconds() }),
             Err(store::Error::NotFound) => Err(FACTOR_NOT_FOUND.into()),
             Err(error) => Err(error.into()),
@@ -133,7 +126,7 @@ impl Auth {
     /// sign-ins without a factor end.
     pub async fn verify_factor(
         &self,
-        app: &App,
+
         claims: Claims,
         user: &User,
         factor: FactorId,
@@ -149,37 +142,37 @@ impl Auth {
         if user.factors.iter().any(is_verified)
             && !user.factors.iter().any(|known| known.id == factor && is_verified(known))
         {
-            self.require_recent_proof(app, user, claims).await?;
+            self.require_recent_proof(user, claims).await?;
         }
-        self.check_challenge(app, owner, factor, answer.challenge, address).await?;
-        let now = app.clock.now();
+        self.check_challenge(owner, factor, answer.challenge, address).await?;
+        let now = self.clock.now();
         let attempt = self.limits.attempt(Proof::Factor, &owner.to_string(), address)?;
-        let sealed = app.store.get_factor_secret(owner, factor).await?.ok_or(FACTOR_NOT_FOUND)?;
-        let secret = Secret::from_bytes(app.secrets.open(&place(factor), &sealed).map_err(AuthError::internal)?);
+        let sealed = self.store.get_factor_secret(owner, factor).await?.ok_or(FACTOR_NOT_FOUND)?;
+        let secret = Secret::from_bytes(self.secrets.open(&place(factor), &sealed).map_err(AuthError::internal)?);
         let step = secret.step_of(&answer.code, now.as_seconds()).ok_or(WRONG_CODE)?;
-        let raised = app.store.verify_factor(owner, claims.session, factor, answer.challenge, step, now).await?;
+        let raised = self.store.verify_factor(owner, claims.session, factor, answer.challenge, step, now).await?;
         let session = raised.ok_or(WRONG_CODE)?;
         attempt.succeeded();
-        app.events.publish(owner, &UserEvent::Devices);
-        let user = app.store.get_user(owner).await?.ok_or(USER_NOT_FOUND)?;
+        self.events.publish(owner, &UserEvent::Devices);
+        let user = self.store.get_user(owner).await?.ok_or(USER_NOT_FOUND)?;
         self.tokens(user, &session, now)
     }
 
     /// Whether an invitation is there, open, and for this address.
     async fn check_challenge(
         &self,
-        app: &App,
+
         owner: UserId,
         factor: FactorId,
         id: ChallengeId,
         address: IpAddr,
     ) -> Result<(), AuthError> {
-        let challenge = app.store.get_challenge(owner, factor, id).await?.ok_or(NO_SUCH_CHALLENGE)?;
+        let challenge = self.store.get_challenge(owner, factor, id).await?.ok_or(NO_SUCH_CHALLENGE)?;
         if challenge.is_verified || challenge.address != address.to_canonical().to_string() {
             return Err(CHALLENGE_ADDRESS.into());
         }
-        if challenge.created_at.plus_seconds(CHALLENGE_LIFETIME) < app.clock.now() {
-            app.store.delete_challenge(owner, id).await?;
+        if challenge.created_at.plus_seconds(CHALLENGE_LIFETIME) < self.clock.now() {
+            self.store.delete_challenge(owner, id).await?;
             return Err(AuthError::Worded {
                 status: 422,
                 code: "mfa_challenge_expired",
@@ -192,15 +185,15 @@ impl Auth {
     }
 
     /// Removes a factor. The sign-ins that were raised with it fall back.
-    pub async fn unenroll(&self, app: &App, claims: Claims, user: &User, factor: FactorId) -> Result<(), AuthError> {
+    pub async fn unenroll(&self, claims: Claims, user: &User, factor: FactorId) -> Result<(), AuthError> {
         // What was begun and never counted guards nothing.
         if user.factors.iter().any(|known| known.id == factor && known.is_verified) {
             if claims.lacks_factor {
                 return Err(UNENROLL_NEEDS_AAL2.into());
             }
-            self.require_recent_proof(app, user, claims).await?;
+            self.require_recent_proof(user, claims).await?;
         }
-        app.store.delete_factor(claims.user, factor).await?;
+        self.store.delete_factor(claims.user, factor).await?;
         Ok(())
     }
 }

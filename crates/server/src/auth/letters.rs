@@ -11,8 +11,7 @@ use url::Url;
 
 use super::error::AuthError;
 use super::one_time::Issued;
-use super::{Auth, refusal};
-use crate::app::App;
+use super::{AccountService, refusal};
 use crate::mail::{Letter, Mailer, Subject};
 
 /// How long a letter that is on its way when the server stops may still take.
@@ -76,7 +75,7 @@ pub struct Landing {
     pub challenge: Option<Challenge>,
 }
 
-impl Auth {
+impl AccountService {
     /// Where links may lead: the first of the addresses asked for that is allowed, else the site.
     pub fn redirect_target<'a>(&self, asked: impl IntoIterator<Item = &'a str>) -> Url {
         self.redirects.target(asked)
@@ -86,18 +85,18 @@ impl Auth {
     /// to `email`. It takes the place of an older one of its kind.
     pub fn issue(
         &self,
-        app: &App,
+
         user: UserId,
         kind: TokenKind,
         email: &str,
         challenge: Option<Challenge>,
     ) -> Result<Issued, AuthError> {
-        self.one_time.issue(user, kind, email, challenge, app.clock.now())
+        self.one_time.issue(user, kind, email, challenge, self.clock.now())
     }
 
     /// The address of a link.
-    pub fn action_link(&self, app: &App, issued: &Issued, link: LinkType, redirect: &Url) -> Result<Url, AuthError> {
-        let mut url = app.site_url.join("/auth/v1/verify").map_err(AuthError::internal)?;
+    pub fn action_link(&self, issued: &Issued, link: LinkType, redirect: &Url) -> Result<Url, AuthError> {
+        let mut url = self.settings.site_url.join("/auth/v1/verify").map_err(AuthError::internal)?;
         url.query_pairs_mut()
             .append_pair("token", &issued.link_token)
             .append_pair("type", link.word())
@@ -108,46 +107,50 @@ impl Auth {
     /// Writes the letter with a token's link and code, and hands it in.
     pub async fn send_link(
         &self,
-        app: &App,
+
         subject: Subject,
         issued: &Issued,
         link: LinkType,
         redirect: &Url,
     ) -> Result<(), AuthError> {
-        let link = self.action_link(app, issued, link, redirect)?;
+        let link = self.action_link(issued, link, redirect)?;
         let letter = Letter { subject, link: Some(link.into()), code: Some(issued.code.clone()) };
-        deliver(app, &issued.token.email, letter).await
+        self.send_email(&issued.token.email, letter).await
     }
-}
 
-/// Hands a letter in.
-pub(super) async fn deliver(app: &App, to: &str, letter: Letter) -> Result<(), AuthError> {
-    let what = failure_of(&letter.subject);
-    let sent = mailer(app)?.send(to, &letter, app.clock.now()).await;
-    sent.map_err(|source| AuthError::Undelivered { what, source })
-}
+    /// Hands an email to the mail server.
+    pub(super) async fn send_email(&self, to: &str, letter: Letter) -> Result<(), AuthError> {
+        let what = failure_of(&letter.subject);
+        let sent = self.mailer()?.send(to, &letter, self.clock.now()).await;
+        sent.map_err(|source| AuthError::Undelivered { what, source })
+    }
 
-/// Refuses when there is no mail server to hand a letter of this kind to.
-pub(super) async fn reach(app: &App, subject: &Subject) -> Result<(), AuthError> {
-    let what = failure_of(subject);
-    mailer(app)?.reach().await.map_err(|source| AuthError::Undelivered { what, source })
-}
+    /// Checks that a mail server for an email of this kind is configured and answers.
+    pub(super) async fn check_mail_server(&self, subject: &Subject) -> Result<(), AuthError> {
+        let what = failure_of(subject);
+        self.mailer()?.reach().await.map_err(|source| AuthError::Undelivered { what, source })
+    }
 
-/// Writes and sends a letter when the caller has had an answer. What fails stands in the log.
-pub(super) fn in_background(app: &App, work: impl Future<Output = Result<(), AuthError>> + Send + 'static) {
-    let stopping = app.tasks.shutdown_token().clone();
-    app.tasks.spawn("letter", async move {
-        let overdue = async {
-            stopping.cancelled().await;
-            tokio::time::sleep(GRACE).await;
-        };
-        tokio::select! {
-            done = work => if let Err(error) = done {
-                tracing::warn!(error = error.detail(), "a letter was not sent");
-            },
-            () = overdue => tracing::warn!("a letter was not sent: the server stops"),
-        }
-    });
+    /// Runs work that sends an email after the caller's response was sent. Failures are logged.
+    pub(super) fn send_in_background(&self, work: impl Future<Output = Result<(), AuthError>> + Send + 'static) {
+        let stopping = self.tasks.shutdown_token().clone();
+        self.tasks.spawn("letter", async move {
+            let overdue = async {
+                stopping.cancelled().await;
+                tokio::time::sleep(GRACE).await;
+            };
+            tokio::select! {
+                done = work => if let Err(error) = done {
+                    tracing::warn!(error = error.detail(), "a letter was not sent");
+                },
+                () = overdue => tracing::warn!("a letter was not sent: the server stops"),
+            }
+        });
+    }
+
+    fn mailer(&self) -> Result<&Mailer, AuthError> {
+        Ok(self.mailer.as_deref().ok_or(refusal::NO_MAIL)?)
+    }
 }
 
 /// Notes with the account that a token of this kind is on its way.
@@ -159,10 +162,6 @@ pub(super) fn note(user: &mut User, kind: TokenKind, now: domain::Timestamp) {
         TokenKind::Reauthentication => &mut user.reauthentication_sent_at,
     };
     *sent = Some(now);
-}
-
-fn mailer(app: &App) -> Result<&Mailer, AuthError> {
-    Ok(app.mail.as_ref().ok_or(refusal::NO_MAIL)?)
 }
 
 /// The protocol's words for a letter that could not be sent.

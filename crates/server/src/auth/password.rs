@@ -89,7 +89,7 @@ pub struct Weakness {
 }
 
 /// Hashes and compares, on threads of their own and no more at once than there are cores: each takes 19 MiB.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Passwords {
     turns: Arc<Semaphore>,
 }

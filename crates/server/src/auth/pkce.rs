@@ -11,8 +11,7 @@ use super::refusal::{
     BAD_CODE_VERIFIER, FLOW_STATE_EXPIRED, FLOW_STATE_NOT_FOUND, Refusal, USER_BANNED, USER_NOT_FOUND,
 };
 use super::sessions::SignIn;
-use super::{Auth, AuthError};
-use crate::app::App;
+use super::{AccountService, AuthError};
 use platform::secret_sealing::random_bytes;
 
 /// How long a code is good, in seconds: the protocol's.
@@ -44,17 +43,17 @@ pub fn challenge(text: Option<String>, method: Option<String>) -> Result<Option<
     Ok(Some(Challenge { text, method }))
 }
 
-impl Auth {
+impl AccountService {
     /// A code that the program can exchange for a sign-in of `user`, who proved who they are by `method`.
     pub(super) async fn issue_auth_code(
         &self,
-        app: &App,
+
         user: UserId,
         method: &str,
         challenge: Challenge,
     ) -> Result<String, AuthError> {
         let code = URL_SAFE_NO_PAD.encode(random_bytes::<CODE_BYTES>().map_err(AuthError::internal)?);
-        let now = app.clock.now();
+        let now = self.clock.now();
         let row = AuthCode {
             code_hash: hash(&code),
             user,
@@ -62,34 +61,28 @@ impl Auth {
             challenge,
             expires_at: now.plus_seconds(LIFETIME),
         };
-        app.store.insert_auth_code(&row, now.plus_seconds(-REMEMBERED)).await?;
+        self.store.insert_auth_code(&row, now.plus_seconds(-REMEMBERED)).await?;
         Ok(code)
     }
 
     /// Exchanges a code and its verifier for a sign-in. A wrong verifier leaves the code as it is.
-    pub async fn exchange(
-        &self,
-        app: &App,
-        code: &str,
-        verifier: &str,
-        user_agent: Option<String>,
-    ) -> Result<SignIn, AuthError> {
-        let now = app.clock.now();
-        let row = app.store.get_auth_code(&hash(code)).await?.ok_or(FLOW_STATE_NOT_FOUND)?;
+    pub async fn exchange(&self, code: &str, verifier: &str, user_agent: Option<String>) -> Result<SignIn, AuthError> {
+        let now = self.clock.now();
+        let row = self.store.get_auth_code(&hash(code)).await?.ok_or(FLOW_STATE_NOT_FOUND)?;
         if row.expires_at <= now {
             return Err(FLOW_STATE_EXPIRED.into());
         }
         if !fits(verifier, &row.challenge) {
             return Err(BAD_CODE_VERIFIER.into());
         }
-        let user = app.store.get_user(row.user).await?.ok_or(USER_NOT_FOUND)?;
+        let user = self.store.get_user(row.user).await?.ok_or(USER_NOT_FOUND)?;
         if user.is_banned(now) {
             return Err(USER_BANNED.into());
         }
-        if !app.store.delete_auth_code(row.user, &row.code_hash).await? {
+        if !self.store.delete_auth_code(row.user, &row.code_hash).await? {
             return Err(FLOW_STATE_NOT_FOUND.into());
         }
-        self.open(app, user, &row.method, user_agent).await
+        self.open(user, &row.method, user_agent).await
     }
 }
 

@@ -15,8 +15,7 @@ use super::refusal::{
     USER_NOT_FOUND,
 };
 use super::token::{AccessToken, LIFETIME};
-use super::{Auth, AuthError, Claims};
-use crate::app::App;
+use super::{AccountService, AuthError, Claims};
 use platform::UserEvent;
 
 /// How long after a rotation any older token is answered with the newest, in seconds: what the hosted service has.
@@ -67,16 +66,16 @@ impl Scope {
     }
 }
 
-impl Auth {
+impl AccountService {
     /// Opens a sign-in for a person who has just proved who they are, by `method`.
     pub(super) async fn open(
         &self,
-        app: &App,
+
         mut user: User,
         method: &str,
         user_agent: Option<String>,
     ) -> Result<SignIn, AuthError> {
-        let now = app.clock.now();
+        let now = self.clock.now();
         if user.is_banned(now) {
             return Err(USER_BANNED.into());
         }
@@ -91,23 +90,23 @@ impl Auth {
             user_agent,
             created_at: now,
         };
-        app.store.insert_auth_session(&session).await?;
+        self.store.insert_auth_session(&session).await?;
         user.last_sign_in_at = Some(now);
         self.tokens(user, &session, now)
     }
 
     /// Answers a refresh token with fresh tokens, as this module's head says.
-    pub async fn refresh(&self, app: &App, refresh_token: &str) -> Result<SignIn, AuthError> {
+    pub async fn refresh(&self, refresh_token: &str) -> Result<SignIn, AuthError> {
         if !is_readable(refresh_token) {
             return Err(Refusal::invalid("Refresh token is not valid").into());
         }
         let (id, counter) = self.refresh_tokens.read(refresh_token).ok_or(REFRESH_TOKEN_NOT_FOUND)?;
-        let now = app.clock.now();
+        let now = self.clock.now();
         for _ in 0..ATTEMPTS {
-            let mut session = app.store.get_auth_session(id).await?.ok_or(REFRESH_TOKEN_NOT_FOUND)?;
+            let mut session = self.store.get_auth_session(id).await?.ok_or(REFRESH_TOKEN_NOT_FOUND)?;
             match judge(session.refresh_counter - counter, &session, now) {
                 Verdict::Rotate => {
-                    if !app.store.advance_auth_session(session.user, id, counter, now).await? {
+                    if !self.store.advance_auth_session(session.user, id, counter, now).await? {
                         continue;
                     }
                     session.refresh_counter += 1;
@@ -118,12 +117,12 @@ impl Auth {
                 }
                 Verdict::Stolen => {
                     tracing::warn!(session = %id, "a used refresh token came back: the sign-in was ended");
-                    app.store.delete_auth_session(session.user, id).await?;
-                    app.events.publish(session.user, &UserEvent::Devices);
+                    self.store.delete_auth_session(session.user, id).await?;
+                    self.events.publish(session.user, &UserEvent::Devices);
                     return Err(REFRESH_TOKEN_ALREADY_USED.into());
                 }
             }
-            let user = app.store.get_user(session.user).await?.ok_or(REFRESH_TOKEN_NOT_FOUND)?;
+            let user = self.store.get_user(session.user).await?.ok_or(REFRESH_TOKEN_NOT_FOUND)?;
             if user.is_banned(now) {
                 return Err(BANNED_REFRESH.into());
             }
@@ -133,19 +132,19 @@ impl Auth {
     }
 
     /// Ends sign-ins of the person who asks.
-    pub async fn sign_out(&self, app: &App, claims: Claims, scope: Scope) -> Result<(), AuthError> {
+    pub async fn sign_out(&self, claims: Claims, scope: Scope) -> Result<(), AuthError> {
         match scope {
-            Scope::Global => app.store.delete_auth_sessions(claims.user).await?,
-            Scope::Local => drop(app.store.delete_auth_session(claims.user, claims.session).await?),
-            Scope::Others => app.store.delete_other_auth_sessions(claims.user, claims.session).await?,
+            Scope::Global => self.store.delete_auth_sessions(claims.user).await?,
+            Scope::Local => drop(self.store.delete_auth_session(claims.user, claims.session).await?),
+            Scope::Others => self.store.delete_other_auth_sessions(claims.user, claims.session).await?,
         }
-        app.events.publish(claims.user, &UserEvent::Devices);
+        self.events.publish(claims.user, &UserEvent::Devices);
         Ok(())
     }
 
     /// The account of the person who asks.
-    pub async fn user(&self, app: &App, claims: Claims) -> Result<User, AuthError> {
-        Ok(app.store.get_user(claims.user).await?.ok_or(USER_NOT_FOUND)?)
+    pub async fn user(&self, claims: Claims) -> Result<User, AuthError> {
+        Ok(self.store.get_user(claims.user).await?.ok_or(USER_NOT_FOUND)?)
     }
 
     pub(super) fn tokens(&self, user: User, session: &AuthSession, now: Timestamp) -> Result<SignIn, AuthError> {

@@ -9,14 +9,13 @@ use domain::Timestamp;
 use store::one_time_tokens::{OneTimeToken, TokenKind};
 use store::users::{Along, EmailHalf, User};
 
-use super::changes::{change, confirm, forget_email_change, set_email};
+use super::changes::{confirm, forget_email_change, set_email};
 use super::letters::LinkType;
 use super::limits::Proof;
 use super::one_time::{TRIES, link_hash};
 use super::refusal::{LINK_EXPIRED, OTP_EXPIRED, Refusal, USER_BANNED};
 use super::sessions::SignIn;
-use super::{Auth, AuthError};
-use crate::app::App;
+use super::{AccountService, AuthError};
 
 /// Fields of the metadata that the server writes itself.
 const OWN_METADATA: [&str; 4] = ["sub", "email", "email_verified", "phone_verified"];
@@ -56,12 +55,12 @@ pub enum Verified {
     Half,
 }
 
-impl Auth {
+impl AccountService {
     /// Does what a link or code allows, and signs in. A code that is shown from a network address counts as an attempt at
     /// its account.
     pub async fn verify_shown(
         &self,
-        app: &App,
+
         link: LinkType,
         shown: Shown,
         from: IpAddr,
@@ -72,12 +71,12 @@ impl Auth {
             // Nobody guesses what a link carries.
             Shown::Link(_) => None,
         };
-        let token = self.find(app, link, &shown).await?;
+        let token = self.find(link, &shown).await?;
         if let Some(attempt) = attempt {
             attempt.succeeded();
         }
-        match self.redeem(app, &token, shown.refusal()).await? {
-            Some(user) => Ok(Verified::SignedIn(Box::new(self.open(app, user, "otp", user_agent).await?))),
+        match self.redeem(&token, shown.refusal()).await? {
+            Some(user) => Ok(Verified::SignedIn(Box::new(self.open(user, "otp", user_agent).await?))),
             None => Ok(Verified::Half),
         }
     }
@@ -85,55 +84,56 @@ impl Auth {
     /// The same for a link that a browser follows: with PKCE it ends with a code for the program that asked for it.
     pub async fn follow_link(
         &self,
-        app: &App,
+
         link: LinkType,
         link_token: &str,
         user_agent: Option<String>,
     ) -> Result<Verified, AuthError> {
         let shown = Shown::Link(link_token.to_owned());
-        let token = self.find(app, link, &shown).await?;
-        let Some(user) = self.redeem(app, &token, shown.refusal()).await? else { return Ok(Verified::Half) };
+        let token = self.find(link, &shown).await?;
+        let Some(user) = self.redeem(&token, shown.refusal()).await? else { return Ok(Verified::Half) };
         match token.challenge.clone() {
             Some(challenge) => {
-                let code = self.issue_auth_code(app, user.id, method_of(link, token.kind), challenge).await?;
+                let code = self.issue_auth_code(user.id, method_of(link, token.kind), challenge).await?;
                 Ok(Verified::AuthCode(code))
             }
-            None => Ok(Verified::SignedIn(Box::new(self.open(app, user, "otp", user_agent).await?))),
+            None => Ok(Verified::SignedIn(Box::new(self.open(user, "otp", user_agent).await?))),
         }
     }
 
-    async fn find(&self, app: &App, link: LinkType, shown: &Shown) -> Result<OneTimeToken, AuthError> {
+    async fn find(&self, link: LinkType, shown: &Shown) -> Result<OneTimeToken, AuthError> {
         let kinds = link.kinds();
         let found = match shown {
             Shown::Link(token) => {
-                let token = app.store.get_one_time_token(&link_hash(token)).await?;
+                let token = self.store.get_one_time_token(&link_hash(token)).await?;
                 token.filter(|token| kinds.contains(&token.kind))
             }
             Shown::Code { email, code } => {
-                let tokens = app.store.try_one_time_codes(email, kinds, TRIES).await?;
+                let tokens = self.store.try_one_time_codes(email, kinds, TRIES).await?;
                 tokens.into_iter().find(|token| self.one_time.is_code_of(code, token))
             }
         };
-        let now = app.clock.now();
+        let now = self.clock.now();
         Ok(found.filter(|token| token.expires_at > now).ok_or(shown.refusal())?)
     }
 
     /// Uses the token up. Answers the person, or nobody when the other half of a change of address is still missing.
-    async fn redeem(&self, app: &App, token: &OneTimeToken, gone: Refusal) -> Result<Option<User>, AuthError> {
-        let now = app.clock.now();
-        let user = app.store.get_user(token.user).await?.ok_or(gone)?;
-        let user = change(app, user, gone, |user| {
-            if user.is_banned(now) {
-                return Err(USER_BANNED.into());
-            }
-            let is_first = user.email.is_some() && user.email_confirmed_at.is_none() && !user.is_anonymous;
-            if is_first && !token.from_sign_up {
-                drop_unproven(user);
-            }
-            let whole = apply(user, token.kind, now).ok_or(gone)?;
-            Ok(Along { spend: Some(token.id), void: whole, sign_out: is_first, ..Along::default() })
-        })
-        .await?;
+    async fn redeem(&self, token: &OneTimeToken, gone: Refusal) -> Result<Option<User>, AuthError> {
+        let now = self.clock.now();
+        let user = self.store.get_user(token.user).await?.ok_or(gone)?;
+        let user = self
+            .update_account(user, gone, |user| {
+                if user.is_banned(now) {
+                    return Err(USER_BANNED.into());
+                }
+                let is_first = user.email.is_some() && user.email_confirmed_at.is_none() && !user.is_anonymous;
+                if is_first && !token.from_sign_up {
+                    drop_unproven(user);
+                }
+                let whole = apply(user, token.kind, now).ok_or(gone)?;
+                Ok(Along { spend: Some(token.id), void: whole, sign_out: is_first, ..Along::default() })
+            })
+            .await?;
         let change = matches!(token.kind, TokenKind::EmailChangeCurrent | TokenKind::EmailChangeNew);
         let half = change && user.email_change_confirmed.is_some();
         Ok((!half).then_some(user))

@@ -12,7 +12,7 @@ use super::error::ApiError;
 use super::extract::{JsonBody, Named, SignedIn};
 use crate::app::App;
 use crate::auth::AuthError;
-use crate::auth::deletion::DeleteError;
+use crate::auth::deletion::DeletionError;
 use crate::auth::limits::Limit;
 use crate::auth::reauthentication::ShownProof;
 use crate::auth::refusal::{ACTION_NEEDS_REAUTHENTICATION, SESSION_NOT_FOUND, USER_NOT_FOUND};
@@ -72,7 +72,7 @@ pub struct ProofBody {
 pub async fn proof_methods(State(app): State<App>, caller: SignedIn) -> Result<Json<Value>, ApiError> {
     let user = app.store.get_user(caller.user).await?.ok_or(ApiError::Unauthorized)?;
     // Which ways exist depends on the account and on whether the server can send emails.
-    let methods = app.auth.proof_methods(&app, &user);
+    let methods = app.accounts.proof_methods(&user);
     Ok(Json(json!({ "methods": methods, "hasPassword": user.password_hash.is_some() })))
 }
 
@@ -85,13 +85,13 @@ pub async fn prove_again(
     JsonBody(body): JsonBody<ProofBody>,
 ) -> Result<StatusCode, ApiError> {
     // Counted before the proof is read, so that guessing is limited whatever the body contains.
-    app.auth.limits().check(Limit::Verify, from).map_err(refused)?;
+    app.accounts.limits().check(Limit::Verify, from).map_err(refused)?;
     let proof = match (body.password, body.nonce) {
         (Some(password), None) => ShownProof::Password(password),
         (None, Some(nonce)) => ShownProof::MailedCode(nonce),
         _ => return Err(ApiError::BadRequest("the body must hold password or nonce, one of them".into())),
     };
-    app.auth.prove_again(&app, caller.user, caller.session, proof, from).await.map_err(refused)?;
+    app.accounts.prove_again(caller.user, caller.session, proof, from).await.map_err(refused)?;
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -101,7 +101,7 @@ pub async fn prove_again(
 ///
 /// [`ApiError::NeedsReauthentication`]; [`ApiError::Unauthorized`] if the session has ended.
 pub(super) async fn require_recent_proof(app: &App, caller: &SignedIn) -> Result<(), ApiError> {
-    app.auth.require_recent_proof_of(app, caller.user, caller.session).await.map_err(refused)
+    app.accounts.require_recent_proof_of(caller.user, caller.session).await.map_err(refused)
 }
 
 /// Maps an error of the auth API to this API's shape.
@@ -125,9 +125,9 @@ pub async fn delete(
 ) -> Result<StatusCode, ApiError> {
     // A stolen session alone must not be enough to delete an account.
     require_recent_proof(&app, &caller).await?;
-    app.auth.delete_account(&app, caller.user, &body.email).await.map_err(|error| match error {
-        DeleteError::AnotherAddress => ApiError::Unprocessable { code: "email_mismatch", message: error.to_string() },
-        DeleteError::Store(error) => error.into(),
+    app.accounts.delete_account(caller.user, &body.email, &app).await.map_err(|error| match error {
+        DeletionError::EmailMismatch => ApiError::Unprocessable { code: "email_mismatch", message: error.to_string() },
+        DeletionError::Store(error) => error.into(),
     })?;
     Ok(StatusCode::NO_CONTENT)
 }

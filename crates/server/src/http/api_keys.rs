@@ -14,7 +14,7 @@ use super::error::ApiError;
 use super::extract::{JsonBody, Named, SignedIn};
 use crate::app::App;
 use crate::auth::AuthError;
-use crate::auth::api_keys::{self, MOST};
+use crate::auth::api_keys::MOST;
 
 /// Maximum length of a key's name, in characters.
 const NAME: usize = 100;
@@ -82,10 +82,11 @@ pub async fn create(
     // A stolen session must not be able to create a credential that outlives it.
     require_recent_proof(&app, &caller).await?;
     let expires_at = days.map(|days| app.clock.now().plus_seconds(i64::from(days) * SECONDS_PER_DAY));
-    let made = api_keys::make(&app, caller.user, name, scopes, expires_at).await.map_err(|error| match error {
-        AuthError::Internal(error) => error.into(),
-        other => ApiError::Internal(anyhow::anyhow!("{other}")),
-    })?;
+    let made =
+        app.accounts.create_api_key(caller.user, name, scopes, expires_at).await.map_err(|error| match error {
+            AuthError::Internal(error) => error.into(),
+            other => ApiError::Internal(anyhow::anyhow!("{other}")),
+        })?;
     let Some((key, secret)) = made else {
         let message = format!("you have {MOST} keys; end one of them first");
         return Err(ApiError::Conflict { code: "too_many_keys", message });

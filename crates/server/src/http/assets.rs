@@ -73,7 +73,7 @@ fn page(app: &App) -> Response {
         "version": env!("CARGO_PKG_VERSION"),
         "fallbackTools": if app.config.fallback_tools { "google-drive" } else { "off" },
         "autoconfirm": app.config.autoconfirm,
-        "mail": app.mail.is_some(),
+        "mail": app.accounts.can_send_email(),
         "googleDrive": app.config.google.is_some(),
     });
     let html = match html.split_once(BOOT_SLOT) {

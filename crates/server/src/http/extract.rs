@@ -30,7 +30,7 @@ impl FromRequestParts<App> for SignedIn {
 
     async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, ApiError> {
         let token = bearer(parts).ok_or(ApiError::Unauthorized)?;
-        let claims = app.auth.verify(app, token).await.map_err(unverified)?;
+        let claims = app.accounts.verify(token).await.map_err(unverified)?;
         Ok(Self { user: claims.user, session: claims.session })
     }
 }

@@ -141,7 +141,7 @@ async fn caller(app: &App, parts: &Parts) -> Result<Option<UserId>, Refusal> {
     if count != 3 {
         return Err(Fault::new("PGRST301", format!("Expected 3 parts in JWT; got {count}")).into());
     }
-    app.auth.verify(app, token).await.map(|claims| Some(claims.user)).map_err(unverified)
+    app.accounts.verify(token).await.map(|claims| Some(claims.user)).map_err(unverified)
 }
 
 /// Returns the `apikey` header, which identifies the client application rather than a user.

@@ -24,7 +24,7 @@ fn with_mail(builder: Builder) -> Builder {
 async fn issue(app: &TestApp, person: &Person, kind: TokenKind, challenge: Option<Challenge>) -> Issued {
     let app = &app.app;
     let user = app.store.get_user_by_email(&person.email).await.unwrap().unwrap();
-    let issued = app.auth.issue(app, user.id, kind, &person.email, challenge).unwrap();
+    let issued = app.accounts.issue(user.id, kind, &person.email, challenge).unwrap();
     let along = Along { issue: std::slice::from_ref(&issued.token), ..Along::default() };
     assert_eq!(app.store.update_user_with(&user, user.updated_at, &along).await.unwrap(), Written::Done);
     issued
@@ -37,7 +37,7 @@ async fn show_code(app: &TestApp, email: &str, code: &str) -> Answer {
 /// Returns where a link leads, without the site's origin.
 async fn follow(app: &TestApp, issued: &Issued, link: LinkType) -> String {
     let site = app.app.site_url.clone();
-    let link = app.app.auth.action_link(&app.app, issued, link, &site).unwrap();
+    let link = app.app.accounts.action_link(issued, link, &site).unwrap();
     let http = reqwest_without_redirects();
     let answer = http.get(format!("{}{}?{}", app.url, link.path(), link.query().unwrap())).send().await.unwrap();
     assert_eq!(answer.status(), 303);

@@ -73,11 +73,10 @@ async fn what_is_not_an_access_token_of_this_server_opens_nothing() {
         let (app, other) = (TestApp::on(database).await, TestApp::on(database).await);
         let (person, stranger) = (app.person().await, other.person().await);
         let (message, signature) = person.token.rsplit_once('.').unwrap();
-        let internal = app.app.auth.issue_internal(
+        let internal = app.app.accounts.issue_internal(
             person.id.parse().unwrap(),
             server::auth::Audience::Mcp,
             std::time::Duration::from_mins(1),
-            app.app.clock.now(),
         );
         let tokens = [
             stranger.token,

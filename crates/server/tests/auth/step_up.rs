@@ -137,12 +137,12 @@ async fn mailed_code_is_a_proof_for_accounts_without_a_password() {
         let builder = TestApp::builder().database(database).clock(&clock);
         let app = builder.set("SMTP_URL", "smtp://127.0.0.1:9").set("CHAT_AUTOCONFIRM", "on").start().await;
         let person = app.person().await;
-        let (store, auth) = (&app.app.store, &app.app.auth);
+        let (store, auth) = (&app.app.store, &app.app.accounts);
         let mut user = store.get_user_by_email(&person.email).await.unwrap().unwrap();
         let seen = user.updated_at;
         user.password_hash = None;
         user.updated_at = seen.plus_seconds(1);
-        let issued = auth.issue(&app.app, user.id, TokenKind::Reauthentication, &person.email, None).unwrap();
+        let issued = auth.issue(user.id, TokenKind::Reauthentication, &person.email, None).unwrap();
         let along = Along { issue: std::slice::from_ref(&issued.token), ..Along::default() };
         assert_eq!(store.update_user_with(&user, seen, &along).await.unwrap(), Written::Done);
 

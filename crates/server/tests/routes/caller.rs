@@ -78,12 +78,8 @@ impl Tokens {
         let foreign = Keys::from_json(&foreign.to_string()).unwrap().sign(&claims).unwrap();
 
         let app = &world.app.app;
-        let internal = app.auth.issue_internal(
-            people.owner.id.parse().unwrap(),
-            Audience::Mcp,
-            Duration::from_mins(1),
-            app.clock.now(),
-        );
+        let internal =
+            app.accounts.issue_internal(people.owner.id.parse().unwrap(), Audience::Mcp, Duration::from_mins(1));
         let key = |text: &str| Some(text.to_owned());
         Self(vec![
             (Caller::Nobody, None),

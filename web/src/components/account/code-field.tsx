@@ -1,5 +1,5 @@
 import type { Ref } from "react";
-import { t } from "@/lib/account-text";
+import { t } from "@/lib/later-texts";
 import { Field, Input } from "@/ui/field";
 
 interface CodeFieldProps {

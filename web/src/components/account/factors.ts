@@ -1,6 +1,6 @@
 import { queryOptions } from "@tanstack/react-query";
 import type { AuthError, Factor } from "@supabase/auth-js";
-import { t } from "@/lib/account-text";
+import { t } from "@/lib/later-texts";
 import { authErrorMessage } from "@/lib/auth-error-message";
 import { auth } from "@/lib/session";
 

@@ -1,6 +1,6 @@
 import { useMutation, useQuery } from "@tanstack/react-query";
 import { useEffect, useId, useRef, useState } from "react";
-import { t } from "@/lib/account-text";
+import { t } from "@/lib/later-texts";
 import { ApiError } from "@/lib/api-error";
 import { authErrorMessage } from "@/lib/auth-error-message";
 import { auth, type SignedInUser } from "@/lib/session";

@@ -1,6 +1,6 @@
 import { useMutation } from "@tanstack/react-query";
 import type { AuthError } from "@supabase/auth-js";
-import { t } from "@/lib/account-text";
+import { t } from "@/lib/later-texts";
 import { authErrorMessage } from "@/lib/auth-error-message";
 import { retryAfterSeconds } from "@/lib/session";
 import { t as common } from "@/lib/t";

@@ -1,6 +1,6 @@
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { type ReactNode, useState } from "react";
-import { t } from "@/lib/account-text";
+import { t } from "@/lib/later-texts";
 import type { SignedInUser } from "@/lib/session";
 import { toast } from "@/ui/toast";
 import { apiKeysQuery, endAllApiKeys } from "./api-keys";

@@ -1,6 +1,6 @@
 import { TriangleAlert } from "lucide-react";
 import { TextBlock } from "@/components/tool-result/text-block";
-import { t } from "./approval-text";
+import { t } from "@/lib/later-texts";
 import { changesOf, type ToolApproval } from "./definition";
 
 interface DefinitionChangesProps {

@@ -1,5 +1,5 @@
 import { isObject, type JsonObject, sameJson } from "@/lib/json";
-import type { t } from "./approval-text";
+import type { PartKey, Plain } from "@/lib/t";
 
 /** Tool definition that the user is asked to approve. */
 export interface ToolApproval {
@@ -11,7 +11,7 @@ export interface ToolApproval {
   readonly instructions?: JsonObject;
 }
 
-type ApprovalKey = Parameters<typeof t>[0];
+type ApprovalKey = Plain<PartKey<"approval">>;
 
 /** Returns the texts of what a server claims about a tool's behavior. */
 export function claimsOf(definition: JsonObject): ApprovalKey[] {

@@ -1,7 +1,7 @@
 import { useMutation } from "@tanstack/react-query";
 import { useId, useLayoutEffect, useRef } from "react";
 import { showInvisible } from "@/lib/show-invisible";
-import { t } from "./elicitation-text";
+import { t } from "@/lib/later-texts";
 import { FormElicitation } from "./form-elicitation";
 import { type ElicitationAction, type InteractionRequest, parseRequest } from "./request";
 import { SignInPrompt } from "./sign-in-prompt";

@@ -5,7 +5,7 @@ import { type FieldErrors, readValue } from "@/components/schema-form/read-value
 import { SchemaForm } from "@/components/schema-form/schema-form";
 import { Button } from "@/ui/button";
 import type { Respond } from "./elicitation";
-import { t } from "./elicitation-text";
+import { t } from "@/lib/later-texts";
 import { withFormats } from "./formats";
 
 interface FormElicitationProps {

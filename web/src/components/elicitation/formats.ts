@@ -1,6 +1,6 @@
 import type { GroupField } from "@/components/schema-form/field-model";
 import type { Reading } from "@/components/schema-form/read-value";
-import { t } from "./elicitation-text";
+import { t } from "@/lib/later-texts";
 
 const DATE = /^\d{4}-\d{2}-\d{2}$/u;
 const DATE_TIME = /^\d{4}-\d{2}-\d{2}[Tt ]\d{2}:\d{2}:\d{2}(\.\d+)?([Zz]|[+-]\d{2}:\d{2})$/u;

@@ -1,12 +1,12 @@
 import { useMutation } from "@tanstack/react-query";
 import { LogIn } from "lucide-react";
-import { useState } from "react";
+import { type ReactNode, useState } from "react";
 import { ApiError } from "@/lib/api-error";
 import { serverSignIn } from "@/lib/server-sign-in";
 import { openSignIn } from "@/lib/sign-in-window";
 import { Button, buttonClass } from "@/ui/button";
 import type { Respond } from "./elicitation";
-import { t } from "./elicitation-text";
+import { t, tRich } from "@/lib/later-texts";
 
 /** Error code for a sign-in server at which this app has to be registered manually. */
 const CLIENT_NEEDED_CODE = "client_needed";
@@ -33,8 +33,12 @@ export function SignInPrompt({ connectionId, server, busy, respond }: SignInProm
         <p className="text-sm text-ink-2">{t("elicitation.signIn.about")}</p>
       ) : (
         <p role="status" className="text-sm text-ink-2 wrap-anywhere">
-          {t(isOpened ? "elicitation.signIn.left" : "elicitation.signIn.leads")}{" "}
-          {!isOpened && <strong className="font-medium text-ink">{begin.data.host}</strong>}
+          {isOpened
+            ? t("elicitation.signIn.left")
+            : tRich("elicitation.signIn.leads", {
+                host: begin.data.host,
+                strong: emphasized,
+              })}
         </p>
       )}
       {begin.error !== null && (
@@ -84,4 +88,8 @@ export function SignInPrompt({ connectionId, server, busy, respond }: SignInProm
       </div>
     </>
   );
+}
+
+function emphasized(words: ReactNode): ReactNode {
+  return <strong className="font-medium text-ink wrap-anywhere">{words}</strong>;
 }

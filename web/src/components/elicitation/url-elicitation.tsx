@@ -2,7 +2,7 @@ import { ExternalLink, TriangleAlert } from "lucide-react";
 import { useState } from "react";
 import { Button, buttonClass } from "@/ui/button";
 import type { Respond } from "./elicitation";
-import { t } from "./elicitation-text";
+import { t } from "@/lib/later-texts";
 import type { UrlRequest } from "./request";
 
 interface UrlElicitationProps {

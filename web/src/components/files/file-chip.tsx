@@ -4,7 +4,7 @@ import { useState } from "react";
 import { showInvisible } from "@/lib/show-invisible";
 import { IconButton } from "@/ui/button";
 import { type FileRef, formatSize, isText, nameOf } from "./file-ref";
-import { t } from "./file-text";
+import { t } from "@/lib/later-texts";
 import { saveAs } from "./save-as";
 import { TextSheet } from "./text-sheet";
 

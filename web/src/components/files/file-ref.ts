@@ -1,5 +1,5 @@
 import { isObject } from "@/lib/json";
-import { t } from "./file-text";
+import { t } from "@/lib/later-texts";
 
 /** File on the server. */
 export interface FileRef {
@@ -44,7 +44,5 @@ export function nameOf(file: FileRef): string {
 export function formatSize(bytes: number): string {
   if (bytes < 1_000) return t("files.bytes", { n: bytes });
   const inKb = bytes / 1_000;
-  return inKb < 999.5
-    ? t("files.kb", { n: Math.round(inKb) })
-    : t("files.mb", { n: (inKb / 1_000).toFixed(1) });
+  return inKb < 999.5 ? t("files.kb", { n: Math.round(inKb) }) : t("files.mb", { n: inKb / 1_000 });
 }

@@ -1,7 +1,7 @@
 import { FileChip } from "./file-chip";
 import { useFileRef } from "./file-url";
 import { isPicture } from "./file-ref";
-import { t } from "./file-text";
+import { t } from "@/lib/later-texts";
 import { Picture } from "./picture";
 import { Sound } from "./sound";
 

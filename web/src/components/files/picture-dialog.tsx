@@ -5,7 +5,7 @@ import { showInvisible } from "@/lib/show-invisible";
 import { IconButton } from "@/ui/button";
 import { hostToasts, readToastHost } from "@/ui/toast";
 import { type FileRef, formatSize, nameOf } from "./file-ref";
-import { t } from "./file-text";
+import { t } from "@/lib/later-texts";
 import { saveAs } from "./save-as";
 
 interface PictureDialogProps {

@@ -3,7 +3,7 @@ import { useState } from "react";
 import { showInvisible } from "@/lib/show-invisible";
 import { Spinner } from "@/ui/spinner";
 import { type FileRef, nameOf } from "./file-ref";
-import { t } from "./file-text";
+import { t } from "@/lib/later-texts";
 import { PictureDialog } from "./picture-dialog";
 import { useFile } from "./use-file";
 

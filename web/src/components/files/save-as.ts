@@ -2,7 +2,7 @@ import type { QueryClient } from "@tanstack/react-query";
 import { saveFile } from "@/lib/save-file";
 import { toast } from "@/ui/toast";
 import { type FileRef, nameOf } from "./file-ref";
-import { t } from "./file-text";
+import { t } from "@/lib/later-texts";
 import { fileQuery, loadFile } from "./use-file";
 
 /** Saves a file with the browser's download. */

@@ -4,7 +4,7 @@ import { Button } from "@/ui/button";
 import { Sheet } from "@/ui/sheet";
 import { Spinner } from "@/ui/spinner";
 import { type FileRef, formatSize, nameOf } from "./file-ref";
-import { t } from "./file-text";
+import { t } from "@/lib/later-texts";
 import { useFile } from "./use-file";
 
 /** Number of characters shown; the whole text can be saved. */

@@ -1,5 +1,5 @@
 import { useState } from "react";
-import { t } from "@/lib/models-text";
+import { t } from "@/lib/later-texts";
 import { Button } from "@/ui/button";
 import { Field, Input, Select, Textarea } from "@/ui/field";
 import { Form, SubmitButton } from "@/ui/form";

@@ -1,6 +1,6 @@
 import { Plus, X } from "lucide-react";
 import { type ReactNode, useId } from "react";
-import { t } from "./form-text";
+import { t } from "@/lib/later-texts";
 import { Button, IconButton } from "@/ui/button";
 import { Field as LabelledField } from "@/ui/field";
 import { type Draft, initialDraft } from "./draft";

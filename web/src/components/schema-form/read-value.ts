@@ -1,6 +1,6 @@
 import { parseJson, sameJson } from "@/lib/json";
-import type { PartKey } from "@/lib/t";
-import { t } from "./form-text";
+import { t } from "@/lib/later-texts";
+import type { Params, PartKey } from "@/lib/t";
 import { type Draft, initialDraft } from "./draft";
 import type {
   ChoiceField,
@@ -33,8 +33,8 @@ export function pathOf(parent: string, name: string | number): string {
 }
 
 function read(field: Field, draft: Draft, path: string, errors: Map<string, string>): unknown {
-  const fail = (key: PartKey<"form">, params?: Record<string, string | number>): undefined => {
-    errors.set(path, t(key, params));
+  const fail: Fail = (key, ...params) => {
+    errors.set(path, t(key, ...params));
   };
   switch (field.kind) {
     case "list":
@@ -56,7 +56,7 @@ function read(field: Field, draft: Draft, path: string, errors: Map<string, stri
   }
 }
 
-type Fail = (key: PartKey<"form">, params?: Record<string, string | number>) => undefined;
+type Fail = <Key extends PartKey<"form">>(key: Key, ...params: Params<Key>) => undefined;
 
 /** Returns the value of an empty field: an optional one is left out, a required one is null where allowed. */
 function readEmpty(field: Field, fail: Fail): unknown {

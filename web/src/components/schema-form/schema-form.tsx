@@ -1,5 +1,5 @@
 import { useEffect, useRef } from "react";
-import { t } from "./form-text";
+import { t } from "@/lib/later-texts";
 import type { Draft } from "./draft";
 import { FieldInput, GroupInputs } from "./field-input";
 import type { Field } from "./field-model";

@@ -1,4 +1,4 @@
-import { t } from "./form-text";
+import { t } from "@/lib/later-texts";
 import { showInvisible } from "@/lib/show-invisible";
 import { type FieldIds, Input, Select, Textarea } from "@/ui/field";
 import type { ChoiceField, Field, NumberField, TextField } from "./field-model";

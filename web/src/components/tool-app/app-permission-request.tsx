@@ -1,15 +1,16 @@
 import { ExternalLink } from "lucide-react";
 import { type ReactNode, useId, useLayoutEffect, useRef } from "react";
+import { formatList } from "@/lib/intl";
 import { DefinitionChanges } from "@/components/approval/definition-changes";
 import { claimsOf } from "@/components/approval/definition";
-import { t as approvalText } from "@/components/approval/approval-text";
+import { t as approvalText } from "@/lib/later-texts";
 import { stringifyJson } from "@/lib/json";
 import { showInvisible } from "@/lib/show-invisible";
 import { TextBlock } from "@/components/tool-result/text-block";
 import { Button, buttonClass } from "@/ui/button";
 import type { AppConsent } from "./app-calls";
 import type { AppPermissionRequest } from "./app-requests";
-import { t } from "./app-text";
+import { t } from "@/lib/later-texts";
 
 /** Request of an app to the user, also for browser features before it starts. */
 export type PermissionRequest =
@@ -95,7 +96,7 @@ function partsOf(
             )}
             {claims.length > 0 && (
               <p className="text-sm text-ink-2">
-                {approvalText("approval.claims", { server, claims: claims.join(", ") })}
+                {approvalText("approval.claims", { server, claims: formatList(claims) })}
               </p>
             )}
             <div>
@@ -161,7 +162,7 @@ function partsOf(
       };
     case "features":
       return {
-        title: t("apps.features", { names: request.names.join(", ") }),
+        title: t("apps.features", { names: formatList(request.names) }),
         about: t("apps.features.about", { server }),
         body: null,
         actions: (

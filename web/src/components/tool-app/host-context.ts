@@ -1,4 +1,5 @@
 import type { McpUiHostContext, McpUiStyles } from "@modelcontextprotocol/ext-apps/app-bridge";
+import { pageLocale } from "@/lib/language";
 import { boot } from "@/lib/boot";
 
 /** Design tokens under the names of MCP Apps. They hold both themes; the app's `color-scheme` decides. */
@@ -56,7 +57,8 @@ export function watchTheme(changed: () => void): () => void {
 
 /** Returns the part of an app's host context that depends only on the page's style. */
 export function hostContext(): McpUiHostContext {
-  const { locale, timeZone } = Intl.DateTimeFormat().resolvedOptions();
+  const { timeZone } = Intl.DateTimeFormat().resolvedOptions();
+  const locale = pageLocale();
   return {
     theme: currentTheme(),
     styles: { variables: styleVariables() },

@@ -1,6 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { AppWindow, Maximize, TriangleAlert } from "lucide-react";
 import { use, useId, useState } from "react";
+import { formatList } from "@/lib/intl";
 import { OutputView } from "@/components/tool-result/output-view";
 import { ResultServer } from "@/components/tool-result/result-server";
 import type { ToolOutput } from "@/components/tool-result/tool-output";
@@ -12,7 +13,7 @@ import { storedHeight } from "./app-height";
 import { AppHostContext } from "./app-host";
 import type { AppInput, AppSession } from "./app-session";
 import type { AppPermissionRequest } from "./app-requests";
-import { t } from "./app-text";
+import { t } from "@/lib/later-texts";
 import { storeHeight } from "./store-height";
 import { PermissionRequestPanel } from "./app-permission-request";
 
@@ -195,7 +196,7 @@ function about(server: string, page: AppPage): string {
   const places = [...new Set(Object.values(page.csp).flat())].map((place) => place.replace(/^\w+:\/\//u, ""));
   return places.length === 0
     ? t("apps.about", { server })
-    : t("apps.reaches", { server, places: places.join(", ") });
+    : t("apps.reaches", { server, places: formatList(places) });
 }
 
 function harmless(permissions: AppPage["permissions"]): AppPage["permissions"] {

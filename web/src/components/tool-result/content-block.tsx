@@ -4,7 +4,7 @@ import { isObject, type JsonObject } from "@/lib/json";
 import { EmbeddedResource } from "./embedded-resource";
 import { InlineAudio } from "./inline-audio";
 import { InlineImage } from "./inline-image";
-import { t } from "./result-text";
+import { t } from "@/lib/later-texts";
 import { ResourceLink } from "./resource-link";
 import { TextBlock } from "./text-block";
 import { readableText } from "./readable";

@@ -1,10 +1,11 @@
 import { Download } from "lucide-react";
+import { formatSize } from "@/components/files/file-ref";
 import type { JsonObject } from "@/lib/json";
 import { saveFile } from "@/lib/save-file";
 import { showInvisible } from "@/lib/show-invisible";
 import { Button } from "@/ui/button";
 import { isDisplayableImage, InlineImage } from "./inline-image";
-import { t } from "./result-text";
+import { t } from "@/lib/later-texts";
 import { TextBlock } from "./text-block";
 import { readableText } from "./readable";
 
@@ -34,7 +35,6 @@ export function EmbeddedResource({ resource }: { resource: JsonObject }) {
 function BlobFile({ blob, mimeType, name }: { blob: string; mimeType: string; name: string }) {
   const bytes = bytesOf(blob);
   if (bytes === undefined) return <p className="text-sm text-err">{t("result.unreadable")}</p>;
-  const n = Math.ceil(bytes.length / 1_000);
   return (
     <p className="flex flex-wrap items-center gap-x-3 gap-y-1 text-sm text-ink-2">
       <Button
@@ -44,7 +44,10 @@ function BlobFile({ blob, mimeType, name }: { blob: string; mimeType: string; na
         <Download aria-hidden="true" />
         {t("result.save", { name })}
       </Button>
-      {t("result.fileKind", { type: mimeType === "" ? t("result.unknownType") : mimeType, n })}
+      {t("result.fileKind", {
+        type: mimeType === "" ? t("result.unknownType") : mimeType,
+        size: formatSize(bytes.length),
+      })}
     </p>
   );
 }

@@ -1,4 +1,5 @@
-import { t } from "./result-text";
+import { formatSize } from "@/components/files/file-ref";
+import { t } from "@/lib/later-texts";
 
 interface InlineAudioProps {
   /** Base64. */
@@ -13,8 +14,8 @@ const PLAYABLE_TYPES = /^audio\/(?:aac|flac|mp3|mp4|mpeg|ogg|wav|wave|webm|x-wav
 /** Audio in a tool result, without autoplay. */
 export function InlineAudio({ data, mimeType }: InlineAudioProps) {
   if (!PLAYABLE_TYPES.test(mimeType) || data.length > MAX_BASE64_CHARS) {
-    const n = Math.ceil((data.length * 3) / 4 / 1_000);
-    return <p className="text-ink-2 wrap-anywhere">{t("result.audioRefused", { type: mimeType, n })}</p>;
+    const size = formatSize((data.length * 3) / 4);
+    return <p className="text-ink-2 wrap-anywhere">{t("result.audioRefused", { type: mimeType, size })}</p>;
   }
   return (
     // oxlint-disable-next-line jsx-a11y/media-has-caption -- A tool's sound comes without captions.

@@ -1,4 +1,5 @@
-import { t } from "./result-text";
+import { formatSize } from "@/components/files/file-ref";
+import { t } from "@/lib/later-texts";
 
 interface InlineImageProps {
   /** Base64. */
@@ -19,8 +20,8 @@ export function isDisplayableImage(mimeType: string): boolean {
 /** Image in a tool result. */
 export function InlineImage({ data, mimeType }: InlineImageProps) {
   if (!isDisplayableImage(mimeType) || data.length > MAX_BASE64_CHARS) {
-    const n = Math.ceil((data.length * 3) / 4 / 1_000);
-    return <p className="text-ink-2 wrap-anywhere">{t("result.imageRefused", { type: mimeType, n })}</p>;
+    const size = formatSize((data.length * 3) / 4);
+    return <p className="text-ink-2 wrap-anywhere">{t("result.imageRefused", { type: mimeType, size })}</p>;
   }
   return (
     <img

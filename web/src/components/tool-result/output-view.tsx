@@ -1,6 +1,6 @@
 import { Suspense } from "react";
 import { ChevronRight, TriangleAlert } from "lucide-react";
-import { t } from "./result-text";
+import { t } from "@/lib/later-texts";
 import { ContentBlock } from "./content-block";
 import { TextBlock } from "./text-block";
 import { structuredDisplay } from "./readable";

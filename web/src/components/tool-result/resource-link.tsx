@@ -1,5 +1,6 @@
 import { useMutation } from "@tanstack/react-query";
 import { use, useState } from "react";
+import { formatSize } from "@/components/files/file-ref";
 import { callApi, jsonBody } from "@/lib/api-client";
 import { parseUrl } from "@/lib/parse-url";
 import type { Connection } from "@/lib/connection";
@@ -7,7 +8,7 @@ import { isObject, type JsonObject } from "@/lib/json";
 import { showInvisible } from "@/lib/show-invisible";
 import { Button, buttonClass } from "@/ui/button";
 import { EmbeddedResource } from "./embedded-resource";
-import { t } from "./result-text";
+import { t } from "@/lib/later-texts";
 import { ResultServer } from "./result-server";
 
 const asText = (value: unknown): string => (typeof value === "string" ? value : "");
@@ -104,5 +105,5 @@ async function readResource(serverName: string, uri: string): Promise<readonly J
 }
 
 function sizeOf(bytes: unknown): string {
-  return typeof bytes === "number" ? t("result.size", { n: Math.max(1, Math.round(bytes / 1_000)) }) : "";
+  return typeof bytes === "number" ? formatSize(bytes) : "";
 }

@@ -1,7 +1,7 @@
 import { useState } from "react";
 import { showInvisible } from "@/lib/show-invisible";
 import { drawable } from "@/markdown/drawable-text";
-import { t } from "./result-text";
+import { t } from "@/lib/later-texts";
 import { Button } from "@/ui/button";
 
 /** Longer texts are cut until the user asks for the rest. */

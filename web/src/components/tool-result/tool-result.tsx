@@ -1,6 +1,6 @@
 import { Activity as Pulse, Check, CircleAlert } from "lucide-react";
 import { formatDuration } from "@/lib/format";
-import { type ResultKey, t } from "./result-text";
+import { t } from "@/lib/later-texts";
 import { OutputView } from "./output-view";
 import type { ToolOutput } from "./tool-output";
 
@@ -40,7 +40,7 @@ function Outcome({ failure, error }: { failure: boolean; error: boolean }) {
   );
 }
 
-function outcomeKey(failure: boolean, error: boolean): ResultKey {
+function outcomeKey(failure: boolean, error: boolean): "result.failed" | "result.error" | "result.done" {
   if (failure) return "result.failed";
   return error ? "result.error" : "result.done";
 }

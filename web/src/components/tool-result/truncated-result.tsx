@@ -2,7 +2,7 @@ import { useMutation } from "@tanstack/react-query";
 import { type ComponentType, useState } from "react";
 import { formatSize } from "@/components/files/file-ref";
 import { useFileRef } from "@/components/files/file-url";
-import { t } from "@/components/files/file-text";
+import { t } from "@/lib/later-texts";
 import { loadFile } from "@/components/files/use-file";
 import { Button } from "@/ui/button";
 import { type ToolOutput, toToolOutput } from "./tool-output";

@@ -1,6 +1,6 @@
 import { useMutation, useQuery } from "@tanstack/react-query";
 import { useState } from "react";
-import { t } from "@/lib/account-text";
+import { t } from "@/lib/later-texts";
 import type { SignedInUser } from "@/lib/session";
 import { showInvisible } from "@/lib/show-invisible";
 import { t as common } from "@/lib/t";

@@ -1,7 +1,7 @@
 import { useMutation } from "@tanstack/react-query";
 import { useState } from "react";
 import { withApiProof } from "@/components/account/step-up";
-import { t } from "@/lib/account-text";
+import { t } from "@/lib/later-texts";
 import { saveFile } from "@/lib/save-file";
 import { type SignedInUser, signOut } from "@/lib/session";
 import { Button } from "@/ui/button";

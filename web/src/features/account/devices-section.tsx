@@ -1,7 +1,7 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { LogOut, Monitor, Smartphone } from "lucide-react";
 import { useEffect } from "react";
-import { t } from "@/lib/account-text";
+import { t } from "@/lib/later-texts";
 import { subscribeEvents } from "@/lib/events";
 import { auth, type SignedInUser, signOut } from "@/lib/session";
 import { t as common } from "@/lib/t";

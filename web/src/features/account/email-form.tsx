@@ -1,7 +1,7 @@
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { withProof } from "@/components/account/step-up";
-import { t } from "@/lib/account-text";
+import { t } from "@/lib/later-texts";
 import { authErrorMessage } from "@/lib/auth-error-message";
 import { boot } from "@/lib/boot";
 import { auth, type SignedInUser } from "@/lib/session";

@@ -1,6 +1,6 @@
 import { Mail } from "lucide-react";
 import { ResendButton } from "@/components/account/resend-button";
-import { t } from "@/lib/account-text";
+import { t } from "@/lib/later-texts";
 import { auth } from "@/lib/session";
 
 interface EmailPendingProps {

@@ -3,7 +3,7 @@ import { useRef, useState } from "react";
 import { CodeField } from "@/components/account/code-field";
 import { codeErrorWords, factorsQuery } from "@/components/account/factors";
 import { withProof } from "@/components/account/step-up";
-import { t } from "@/lib/account-text";
+import { t } from "@/lib/later-texts";
 import { authErrorMessage } from "@/lib/auth-error-message";
 import { auth, type SignedInUser } from "@/lib/session";
 import { CopyButton } from "@/markdown/copy-button";

@@ -1,11 +1,4 @@
-const time = new Intl.DateTimeFormat(undefined, { timeStyle: "short" });
-const weekdayAndTime = new Intl.DateTimeFormat(undefined, {
-  weekday: "long",
-  hour: "numeric",
-  minute: "numeric",
-});
-const day = new Intl.DateTimeFormat(undefined, { dateStyle: "medium" });
-const relative = new Intl.RelativeTimeFormat(undefined, { numeric: "auto" });
+import { formatDate, formatRelativeDay } from "@/lib/intl";
 
 const DAY_MS = 86_400_000;
 
@@ -13,14 +6,15 @@ const DAY_MS = 86_400_000;
 export function whenOf(moment: string, now = new Date()): string {
   const date = new Date(moment);
   const days = Math.round((midnight(now) - midnight(date)) / DAY_MS);
-  if (days <= 0) return time.format(date);
-  if (days === 1) return `${relative.format(-1, "day")}, ${time.format(date)}`;
-  return days < 7 ? weekdayAndTime.format(date) : day.format(date);
+  if (days <= 0) return formatDate(date, { timeStyle: "short" });
+  if (days === 1) return `${formatRelativeDay(-1)}, ${formatDate(date, { timeStyle: "short" })}`;
+  if (days >= 7) return formatDate(date, { dateStyle: "medium" });
+  return formatDate(date, { weekday: "long", hour: "numeric", minute: "numeric" });
 }
 
-/** Formats the date of a time in the user's locale and time zone. */
+/** Formats the date of a time in the page's language and the user's time zone. */
 export function dayOf(moment: string): string {
-  return day.format(new Date(moment));
+  return formatDate(new Date(moment), { dateStyle: "medium" });
 }
 
 function midnight(date: Date): number {

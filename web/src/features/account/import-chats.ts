@@ -1,4 +1,4 @@
-import { t } from "@/lib/account-text";
+import { t } from "@/lib/later-texts";
 import { callApi } from "@/lib/api-client";
 
 /** Result of an import. */

@@ -1,6 +1,6 @@
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useRef } from "react";
-import { t } from "@/lib/account-text";
+import { t } from "@/lib/later-texts";
 import type { SignedInUser } from "@/lib/session";
 import { Button } from "@/ui/button";
 import { toast } from "@/ui/toast";
@@ -14,16 +14,9 @@ export function ImportRow({ user }: { user: SignedInUser }) {
     mutationFn: importChats,
     onSuccess: ({ imported, skipped }) => {
       void client.invalidateQueries({ queryKey: ["chat-sessions", user.id] });
-      const title =
-        imported === 0
-          ? t("account.import.none")
-          : t(imported === 1 ? "account.import.doneOne" : "account.import.done", { n: imported });
-      const already = t(skipped === 1 ? "account.import.skippedOne" : "account.import.skipped", {
-        n: skipped,
-      });
       toast({
-        title,
-        ...(skipped > 0 && { description: already }),
+        title: imported === 0 ? t("account.import.none") : t("account.import.done", { n: imported }),
+        ...(skipped > 0 && { description: t("account.import.skipped", { n: skipped }) }),
         tone: imported > 0 ? "ok" : "neutral",
       });
     },

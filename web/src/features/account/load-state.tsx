@@ -1,6 +1,6 @@
 import { type QueryKey, useQueryClient } from "@tanstack/react-query";
 import { t as common } from "@/lib/t";
-import { t } from "@/lib/account-text";
+import { t } from "@/lib/later-texts";
 import { Button } from "@/ui/button";
 
 /** Placeholder for a list that is loading, shown only after a delay. */

@@ -1,6 +1,6 @@
 import { useMutation } from "@tanstack/react-query";
 import { useState } from "react";
-import { t } from "@/lib/account-text";
+import { t } from "@/lib/later-texts";
 import { authErrorMessage } from "@/lib/auth-error-message";
 import { auth, type SignedInUser } from "@/lib/session";
 import { Field, Input } from "@/ui/field";

@@ -4,7 +4,7 @@ import { useState } from "react";
 import { PasswordField } from "@/components/account/password-field";
 import { useRevocation } from "@/components/account/revocation";
 import { proofOptionsQuery, withProof } from "@/components/account/step-up";
-import { t } from "@/lib/account-text";
+import { t } from "@/lib/later-texts";
 import { authErrorMessage } from "@/lib/auth-error-message";
 import { auth, type SignedInUser } from "@/lib/session";
 import { Form, SubmitButton } from "@/ui/form";

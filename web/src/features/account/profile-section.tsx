@@ -1,5 +1,5 @@
 import { useQuery } from "@tanstack/react-query";
-import { t } from "@/lib/account-text";
+import { t } from "@/lib/later-texts";
 import type { SignedInUser } from "@/lib/session";
 import { t as common } from "@/lib/t";
 import { accountQuery } from "./account-query";

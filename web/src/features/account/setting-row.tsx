@@ -1,5 +1,5 @@
 import { type ReactNode, useEffect, useId } from "react";
-import { t } from "@/lib/account-text";
+import { t } from "@/lib/later-texts";
 import { Button } from "@/ui/button";
 import { type SettingsPart, useOpenPart } from "./use-open-part";
 

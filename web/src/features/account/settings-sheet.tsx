@@ -7,6 +7,7 @@ import { AppearanceSection } from "./appearance-section";
 import { CallsSection } from "./calls-section";
 import { DataSection } from "./data-section";
 import { DevicesSection } from "./devices-section";
+import { LanguageSection } from "./language-section";
 import { ModelDefaultsSection } from "./models/defaults-section";
 import { ModelProvidersSection } from "./models/providers-section";
 import { UsageSection } from "./models/usage-section";
@@ -36,6 +37,7 @@ export function SettingsSheet({ user, onClose, onLeave }: SettingsSheetProps) {
         <CallsSection user={user} />
         <SharesSection user={user} />
         <AppearanceSection />
+        <LanguageSection />
         <DataSection user={user} onLeave={onLeave} />
       </div>
       <ProofHost user={user} />

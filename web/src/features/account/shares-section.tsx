@@ -1,5 +1,5 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
-import { t } from "@/lib/account-text";
+import { t } from "@/lib/later-texts";
 import type { SignedInUser } from "@/lib/session";
 import { t as common } from "@/lib/t";
 import { Button } from "@/ui/button";
@@ -54,9 +54,7 @@ export function SharesSection({ user }: { user: SignedInUser }) {
 }
 
 function aboutOf({ createdAt, messages, tools }: Share): string {
-  const about = t(messages === 1 ? "account.shares.one" : "account.shares.many", {
-    when: whenOf(createdAt),
-    n: messages,
-  });
-  return tools ? `${about} · ${t("account.shares.tools")}` : about;
+  const facts = [whenOf(createdAt), t("account.shares.messages", { n: messages })];
+  if (tools) facts.push(t("account.shares.tools"));
+  return facts.join(" · ");
 }

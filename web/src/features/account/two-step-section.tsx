@@ -3,7 +3,7 @@ import type { Factor } from "@supabase/auth-js";
 import { ShieldCheck, Trash2 } from "lucide-react";
 import { factorName, factorsQuery } from "@/components/account/factors";
 import { withProof } from "@/components/account/step-up";
-import { t } from "@/lib/account-text";
+import { t } from "@/lib/later-texts";
 import { authErrorMessage } from "@/lib/auth-error-message";
 import { auth, type SignedInUser } from "@/lib/session";
 import { t as common } from "@/lib/t";

@@ -15,6 +15,7 @@ import type { TurnRequest } from "./stream/chat-contract";
 import type { ScrollTarget } from "./transcript/scroll-controller";
 import { Transcript } from "./transcript/transcript";
 import { useIsVisible } from "./use-is-visible";
+import { shownTitle } from "./conversations/shown-title";
 
 /** Rarely needed. */
 const UnfinishedOpening = lazyPart(
@@ -103,7 +104,7 @@ export function ChatPanel({ user, command, ...rest }: ChatPanelProps) {
 
   return (
     <section
-      aria-label={chats.active?.title}
+      aria-label={chats.active && shownTitle(chats.active)}
       className="grid h-full min-h-0 grid-cols-[minmax(0,1fr)] grid-rows-[auto_minmax(0,1fr)_auto]"
     >
       <ChatHead chats={chats} onNew={create} onReveal={reveal} />

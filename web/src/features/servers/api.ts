@@ -6,7 +6,7 @@ import type { Connection, ConnectionDetails } from "@/lib/connection";
 import { deleteRows, insertRow } from "@/lib/rows";
 import { signInPath } from "@/lib/server-sign-in";
 import type { Probe, ProxyAnswer } from "./connect-rule";
-import { t } from "./servers-text";
+import { t } from "@/lib/later-texts";
 
 /** PostgreSQL error code `unique_violation`. */
 const UNIQUE_VIOLATION = "23505";

@@ -3,7 +3,7 @@ import { showInvisible } from "@/lib/show-invisible";
 import { Badge } from "@/ui/badge";
 import { Card, CardHead } from "@/ui/card";
 import { LoadMoreList } from "@/ui/load-more-list";
-import { t } from "./servers-text";
+import { t } from "@/lib/later-texts";
 
 interface AvailableToolsCardProps {
   tools: readonly AvailableTool[];

@@ -5,7 +5,7 @@ import { Field, Input } from "@/ui/field";
 import { toast } from "@/ui/toast";
 import { type ConnectDraft, emptyDraft, isComplete } from "./connect-draft";
 import { foldAway, HeaderFields } from "./header-fields";
-import { t } from "./servers-text";
+import { t } from "@/lib/later-texts";
 import { useConnect } from "./use-connect";
 
 interface ConnectFormProps {

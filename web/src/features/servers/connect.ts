@@ -3,7 +3,7 @@ import type { Toast } from "@/ui/toast";
 import { insertServer, probeServer } from "./api";
 import { type ConnectDraft, headersOf } from "./connect-draft";
 import { decideConnection, isServerUrl } from "./connect-rule";
-import { t } from "./servers-text";
+import { t } from "@/lib/later-texts";
 
 /** New connection, for the toast. */
 export interface Connected {
@@ -38,16 +38,15 @@ export async function connectServer(userId: string, draft: ConnectDraft): Promis
 }
 
 /** Returns the toast after connecting. */
-export async function connectedToast({
+export function connectedToast({
   name,
   toolCount,
   fallbackReason,
   needsSignIn,
-}: Connected): Promise<Omit<Toast, "id">> {
+}: Connected): Omit<Toast, "id"> {
   if (needsSignIn === true) {
-    const { t: late } = await import("@/lib/account-text");
-    const description = late("account.server.needed", { name });
-    return { title: late("account.server.needed.title"), description, tone: "warn" };
+    const description = t("account.server.needed", { name });
+    return { title: t("account.server.needed.title"), description, tone: "warn" };
   }
   const title = t("servers.connected.title");
   const description = t("servers.connected.text", { name, n: toolCount });

@@ -3,16 +3,17 @@ import { ChevronRight, Server, Trash2 } from "lucide-react";
 import { Suspense } from "react";
 import { lazyPart } from "@/lib/lazy-part";
 import { t as common } from "@/lib/t";
-import { Badge, Dot } from "@/ui/badge";
+import { Dot } from "@/ui/badge";
 import { ConfirmButton } from "@/ui/confirm-button";
 import { ServerIcon } from "@/ui/server-icon";
 import { toast } from "@/ui/toast";
 import { deleteServer } from "./api";
 import { DriveLink } from "./drive-link";
 import { type ServerConnection, statusTone } from "./server-connection";
-import { t } from "./servers-text";
+import { t } from "@/lib/later-texts";
 import { Trouble } from "./trouble";
 import { reloadConnections } from "./use-connections";
+import { StatusBadge } from "./status-badge";
 
 /** Id of the heading that labels the card and takes the focus when a row disappears. */
 export const connectionsTitleId = "connections-title";
@@ -66,12 +67,10 @@ export function ConnectionRow({ userId, connection, onOpen }: ConnectionRowProps
           {url}
         </p>
       </div>
-      <Badge
-        tone={tone}
+      <StatusBadge
+        status={status}
         className="self-center max-phone:col-start-2 max-phone:row-start-2 max-phone:mt-1 max-phone:justify-self-start"
-      >
-        {status.replaceAll("-", " ")}
-      </Badge>
+      />
       <div className="self-center max-phone:col-start-3 max-phone:row-start-1">
         <ConfirmButton
           trigger={<Trash2 />}

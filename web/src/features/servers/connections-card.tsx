@@ -5,7 +5,7 @@ import { Button } from "@/ui/button";
 import { Card, CardHead } from "@/ui/card";
 import { emptyDraft } from "./connect-draft";
 import { ConnectionRow, connectionsTitleId, loadSheet } from "./connection-row";
-import { t } from "./servers-text";
+import { t } from "@/lib/later-texts";
 import { SkeletonRows } from "./skeleton-rows";
 import { useConnect } from "./use-connect";
 import type { Connections } from "./use-connections";

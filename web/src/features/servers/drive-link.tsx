@@ -5,7 +5,7 @@ import { t as common } from "@/lib/t";
 import { Button } from "@/ui/button";
 import { toast } from "@/ui/toast";
 import { googleDrive, googleDriveLink, unlinkGoogleDrive } from "./api";
-import { t } from "./servers-text";
+import { t } from "@/lib/later-texts";
 
 /** State of the user's Google Drive, with the link to connect it; nothing if the operator has not set it up. */
 export function DriveLink({ userId }: { userId: string }) {

@@ -3,7 +3,7 @@ import type { Ref } from "react";
 import { Button, IconButton } from "@/ui/button";
 import { Field, Input } from "@/ui/field";
 import type { ConnectDraft, HeaderDraft } from "./connect-draft";
-import { t } from "./servers-text";
+import { t } from "@/lib/later-texts";
 
 interface HeaderFieldsProps {
   ref: Ref<HTMLDetailsElement>;

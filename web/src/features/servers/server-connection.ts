@@ -119,6 +119,13 @@ function available(tool: ToolDefinition, { id, name: serverName }: ServerConnect
   };
 }
 
+const statuses: ReadonlySet<string> = new Set(["connected", "connecting", "error", "needs-sign-in", "idle"]);
+
+/** Returns true if the status is one of a live connection; rows can have others. */
+export function isKnownStatus(status: string): status is Connection["status"] {
+  return statuses.has(status);
+}
+
 /** Returns the color of a status; unknown ones are gray. */
 export function statusTone(status: string): Tone {
   if (status === "connected") return "ok";

@@ -1,8 +1,8 @@
 import { useMutation } from "@tanstack/react-query";
-import { type FormEvent, useState } from "react";
+import { type FormEvent, type ReactNode, useState } from "react";
 import { Check, LogIn } from "lucide-react";
 import { focusNow } from "@/components/account/focus-now";
-import { t } from "@/lib/account-text";
+import { t, tRich } from "@/lib/later-texts";
 import { ApiError } from "@/lib/api-error";
 import { Button, buttonClass } from "@/ui/button";
 import { Field, Input } from "@/ui/field";
@@ -69,7 +69,10 @@ function Leave({ url, onCancel, onOwnClient }: LeaveProps) {
   return (
     <div role="status" className="grid gap-2">
       <p>
-        {t("account.server.leads")} <strong className="font-medium text-ink wrap-anywhere">{url.host}</strong>
+        {tRich("account.server.leads", {
+          host: url.host,
+          strong: emphasized,
+        })}
       </p>
       <p className="flex flex-wrap gap-2">
         <a
@@ -158,4 +161,8 @@ function Wrong({ error }: { error: Error }) {
       {error.message}
     </p>
   );
+}
+
+function emphasized(words: ReactNode): ReactNode {
+  return <strong className="font-medium text-ink wrap-anywhere">{words}</strong>;
 }

@@ -1,7 +1,7 @@
 import { Button } from "@/ui/button";
 import { formatMoment } from "./moment";
 import type { ServerConnection } from "./server-connection";
-import { t } from "./servers-text";
+import { t } from "@/lib/later-texts";
 import { useReconnect } from "./use-reconnect";
 
 interface TroubleProps {

@@ -2,7 +2,7 @@ import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { toast } from "@/ui/toast";
 import { connectedToast, connectServer } from "./connect";
 import type { ConnectDraft } from "./connect-draft";
-import { t } from "./servers-text";
+import { t } from "@/lib/later-texts";
 import { reloadConnections } from "./use-connections";
 
 /** Returns the mutation that connects to a server and shows a toast with the result. */
@@ -11,7 +11,7 @@ export function useConnect(userId: string, onConnected?: () => void) {
   return useMutation({
     mutationFn: (draft: ConnectDraft) => connectServer(userId, draft),
     onSuccess: async (connected) => {
-      toast(await connectedToast(connected));
+      toast(connectedToast(connected));
       onConnected?.();
       await reloadConnections(client, userId);
     },

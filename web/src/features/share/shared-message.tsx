@@ -6,9 +6,9 @@ import { showInvisible } from "@/lib/show-invisible";
 import { OutputView } from "@/components/tool-result/output-view";
 import { TextBlock } from "@/components/tool-result/text-block";
 import { toToolOutput } from "@/components/tool-result/tool-output";
-import { t as fileText } from "@/components/files/file-text";
+import { t as fileText } from "@/lib/later-texts";
 import { FileView } from "@/components/files/file-view";
-import { t } from "./share-text";
+import { t } from "@/lib/later-texts";
 import type { SharedMessage, SharedPart, WholeCall } from "./snapshot";
 
 /** Message of a shared chat. Content outside of the visible area is rendered lazily. */

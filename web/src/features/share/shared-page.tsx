@@ -1,15 +1,14 @@
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useEffect } from "react";
 import { FileUrlContext } from "@/components/files/file-url";
+import { formatDate } from "@/lib/intl";
 import { t as common } from "@/lib/t";
 import { UserQueries } from "@/lib/user-queries";
 import { Button, buttonClass } from "@/ui/button";
 import { Logo } from "@/ui/logo";
-import { t } from "./share-text";
+import { t } from "@/lib/later-texts";
 import { SharedMessageView } from "./shared-message";
 import { type Snapshot, snapshotQuery } from "./snapshot";
-
-const dayAndTime = new Intl.DateTimeFormat(undefined, { dateStyle: "long", timeStyle: "short" });
 
 /** Read-only page of a shared chat. */
 export function SharedPage({ token }: { token: string }) {
@@ -80,7 +79,9 @@ function Shown({ snapshot }: { snapshot: Snapshot }) {
     <>
       <h1 className="text-xl leading-7 wrap-anywhere">{snapshot.title}</h1>
       <p className="mt-1 mb-8 text-sm text-ink-2">
-        {t("share.shared", { when: dayAndTime.format(new Date(snapshot.sharedAt)) })}
+        {t("share.shared", {
+          when: formatDate(new Date(snapshot.sharedAt), { dateStyle: "long", timeStyle: "short" }),
+        })}
       </p>
       {snapshot.messages.map((message, index) => (
         // A snapshot never changes.

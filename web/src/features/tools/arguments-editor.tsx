@@ -1,5 +1,5 @@
 import { useRef } from "react";
-import { t } from "@/components/schema-form/form-text";
+import { t } from "@/lib/later-texts";
 import { SchemaForm } from "@/components/schema-form/schema-form";
 import { Button } from "@/ui/button";
 import { Field, Textarea } from "@/ui/field";

@@ -1,7 +1,7 @@
 import { useMutation } from "@tanstack/react-query";
 import { Select } from "@/ui/field";
 import { toast } from "@/ui/toast";
-import { t } from "./permission-text";
+import { t } from "@/lib/later-texts";
 import { allowTool, type Permission, PERMISSIONS, type ToolPermission } from "./permissions";
 
 interface PermissionSelectProps {

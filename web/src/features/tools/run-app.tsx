@@ -1,6 +1,6 @@
 import { useMemo } from "react";
 import type { AvailableTool } from "@/lib/available-tool";
-import { t } from "@/components/tool-result/result-text";
+import { t } from "@/lib/later-texts";
 import { ToolApp } from "@/components/tool-app/tool-app";
 import { fromToolOutput } from "@/components/tool-app/call-result";
 import type { ToolRun } from "./run-tool";

@@ -4,7 +4,7 @@ import type { AvailableTool } from "@/lib/available-tool";
 import { showInvisible } from "@/lib/show-invisible";
 import { Button } from "@/ui/button";
 import { ServerIcon } from "@/ui/server-icon";
-import { t } from "./tools-text";
+import { t } from "@/lib/later-texts";
 
 interface ToolCardProps {
   tool: AvailableTool;

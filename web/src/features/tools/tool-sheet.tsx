@@ -2,13 +2,13 @@ import { Suspense } from "react";
 import { lazyPart } from "@/lib/lazy-part";
 import type { AvailableTool, ToolAnnotations } from "@/lib/available-tool";
 import { showInvisible } from "@/lib/show-invisible";
-import type { PartKey } from "@/lib/t";
+import type { PartKey, Plain } from "@/lib/t";
 import { ResultServer } from "@/components/tool-result/result-server";
 import { ToolResult } from "@/components/tool-result/tool-result";
 import { Button } from "@/ui/button";
 import { Sheet } from "@/ui/sheet";
 import { ArgumentsEditor } from "./arguments-editor";
-import { t } from "./tools-text";
+import { t } from "@/lib/later-texts";
 import { useArguments } from "./use-arguments";
 import { useToolRun } from "./use-tool-run";
 
@@ -89,7 +89,7 @@ function hintOf(annotations: ToolAnnotations | undefined): string {
   return key === undefined ? "" : t(key);
 }
 
-function hintKey(annotations: ToolAnnotations | undefined): PartKey<"tools"> | undefined {
+function hintKey(annotations: ToolAnnotations | undefined): Plain<PartKey<"tools">> | undefined {
   if (annotations === undefined) return undefined;
   if (annotations.readOnlyHint === true) return "tools.readsOnly";
   if (annotations.destructiveHint === true) return "tools.destroys";

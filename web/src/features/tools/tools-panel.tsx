@@ -10,7 +10,7 @@ import { PermissionSelect } from "./permission-select";
 import { permissionsQuery } from "./permissions";
 import { ToolCard } from "./tool-card";
 import { ToolSheet } from "./tool-sheet";
-import { t } from "./tools-text";
+import { t } from "@/lib/later-texts";
 
 interface ToolsPanelProps {
   userId: string;

@@ -2,7 +2,7 @@ import { useState } from "react";
 import type { AvailableTool } from "@/lib/available-tool";
 import { useDraft } from "@/lib/drafts";
 import { isObject, parseJson, sameJson, stringifyJson } from "@/lib/json";
-import { t } from "@/components/schema-form/form-text";
+import { t } from "@/lib/later-texts";
 import { type Draft, draftOf, initialDraft } from "@/components/schema-form/draft";
 import { type Field, formOf } from "@/components/schema-form/field-model";
 import { type FieldErrors, readValue } from "@/components/schema-form/read-value";

@@ -6,7 +6,7 @@ use secrecy::{ExposeSecret, SecretString};
 
 /// The service role key (`CHAT_SERVICE_ROLE_KEY`), as its digest: two digests are compared in a time that depends on
 /// neither.
-#[derive(Debug)]
+#[derive(Debug, Clone, Copy)]
 pub struct AdminKey(Digest);
 
 impl AdminKey {

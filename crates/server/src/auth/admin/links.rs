@@ -6,12 +6,11 @@ use store::users::{Along, User};
 use url::Url;
 
 use super::merge;
-use crate::app::App;
-use crate::auth::changes::{change, taken};
+use crate::auth::changes::taken;
 use crate::auth::letters::{LinkType, note};
 use crate::auth::one_time::Issued;
 use crate::auth::refusal::{CONFLICT, EMAIL_EXISTS, NO_USER_WITH_EMAIL, Refusal};
-use crate::auth::{Auth, AuthError, accounts, email};
+use crate::auth::{AccountService, AuthError, accounts, email};
 use crate::mail::Subject;
 
 /// Which link is wanted.
@@ -106,13 +105,13 @@ impl Purpose {
     }
 }
 
-impl Auth {
+impl AccountService {
     /// Makes a link as it would be mailed, and where it is one to sign up with, the account. Nothing is mailed.
-    pub async fn make_link(&self, app: &App, wish: LinkWish) -> Result<Made, AuthError> {
+    pub async fn make_link(&self, wish: LinkWish) -> Result<Made, AuthError> {
         let email = email::normalize(&wish.email)?;
         let mut purpose = Purpose::from_word(&wish.purpose)?;
         let redirect = self.redirect_target(wish.redirects.iter().map(String::as_str));
-        let found = app.store.get_user_by_email(&email).await?;
+        let found = self.store.get_user_by_email(&email).await?;
         let is_new = found.is_none();
         let user = match found {
             Some(user) if purpose.makes_accounts() && user.email_confirmed_at.is_some() => {
@@ -129,9 +128,9 @@ impl Auth {
                     Purpose::Signup | Purpose::Invite => {}
                     _ => return Err(NO_USER_WITH_EMAIL.into()),
                 }
-                let mut user = accounts::blank(app, email.clone());
+                let mut user = self.blank_user(email.clone());
                 if let Some(password) = password {
-                    self.password_rules.check_new(&password, &[&email])?;
+                    self.password_rules().check_new(&password, &[&email])?;
                     user.password_hash = Some(self.passwords.hash(password).await?);
                 }
                 user
@@ -140,7 +139,7 @@ impl Auth {
         let new_email = match purpose {
             Purpose::EmailChangeCurrent | Purpose::EmailChangeNew => {
                 let new_email = email::normalize(&wish.new_email.unwrap_or_default())?;
-                if app.store.get_user_by_email(&new_email).await?.is_some_and(|other| other.id != user.id) {
+                if self.store.get_user_by_email(&new_email).await?.is_some_and(|other| other.id != user.id) {
                     return Err(EMAIL_EXISTS.into());
                 }
                 Some(new_email)
@@ -148,9 +147,9 @@ impl Auth {
             _ => None,
         };
         let sent_to = if purpose == Purpose::EmailChangeNew { new_email.as_ref() } else { None }.unwrap_or(&email);
-        let mut issued = self.issue(app, user.id, purpose.kind(), sent_to, None)?;
+        let mut issued = self.issue(user.id, purpose.kind(), sent_to, None)?;
         issued.token.from_sign_up = purpose == Purpose::Signup;
-        let link = self.action_link(app, &issued, purpose.link(), &redirect)?;
+        let link = self.action_link(&issued, purpose.link(), &redirect)?;
         let data =
             if purpose.makes_accounts() && (is_new || purpose == Purpose::Signup) { wish.data } else { Map::new() };
         let edit = |user: &mut User| {
@@ -160,7 +159,7 @@ impl Auth {
                 user.email_change_confirmed = None;
             }
         };
-        let user = self.keep_link(app, user, is_new, purpose, &issued, &edit).await?;
+        let user = self.keep_link(user, is_new, purpose, &issued, &edit).await?;
         let Issued { link_token, code, .. } = issued;
         Ok(Made { user, link, code, token: link_token, purpose: purpose.word(), redirect })
     }
@@ -168,21 +167,21 @@ impl Auth {
     /// Makes an account and mails its owner. The account is stored when the letter was taken.
     pub async fn invite(
         &self,
-        app: &App,
+
         email: &str,
         data: Map<String, Value>,
         redirect: Option<&str>,
     ) -> Result<User, AuthError> {
         let email = email::normalize(email)?;
-        let found = app.store.get_user_by_email(&email).await?;
+        let found = self.store.get_user_by_email(&email).await?;
         if found.as_ref().is_some_and(|user| user.email_confirmed_at.is_some()) {
             return Err(EMAIL_EXISTS.into());
         }
         let is_new = found.is_none();
-        let user = found.unwrap_or_else(|| accounts::blank(app, email.clone()));
-        let issued = self.issue(app, user.id, TokenKind::Confirmation, &email, None)?;
+        let user = found.unwrap_or_else(|| self.blank_user(email.clone()));
+        let issued = self.issue(user.id, TokenKind::Confirmation, &email, None)?;
         let redirect = self.redirect_target(redirect);
-        self.send_link(app, Subject::Invite, &issued, LinkType::Invite, &redirect).await?;
+        self.send_link(Subject::Invite, &issued, LinkType::Invite, &redirect).await?;
         let edit = |user: &mut User| {
             // What an earlier sign-up of the address wrote is not the administrator's.
             if !is_new && user.invited_at.is_none() {
@@ -192,20 +191,20 @@ impl Auth {
                 merge(&mut user.user_metadata, &data);
             }
         };
-        self.keep_link(app, user, is_new, Purpose::Invite, &issued, &edit).await
+        self.keep_link(user, is_new, Purpose::Invite, &issued, &edit).await
     }
 
     /// Stores the token together with what it changes of the account, or with the account.
     async fn keep_link(
         &self,
-        app: &App,
+
         mut user: User,
         is_new: bool,
         purpose: Purpose,
         issued: &Issued,
         edit: &(dyn Fn(&mut User) + Sync),
     ) -> Result<User, AuthError> {
-        let now = app.clock.now();
+        let now = self.clock.now();
         let edit = |user: &mut User| {
             edit(user);
             note(user, purpose.kind(), now);
@@ -217,10 +216,10 @@ impl Auth {
         let issue = std::slice::from_ref(&issued.token);
         if is_new {
             edit(&mut user)?;
-            let stored = app.store.insert_user_with(&user, issue).await;
+            let stored = self.store.insert_user_with(&user, issue).await;
             return stored.map(|()| user).map_err(|error| taken(error, EMAIL_EXISTS));
         }
-        change(app, user, CONFLICT, |user| {
+        self.update_account(user, CONFLICT, |user| {
             edit(user)?;
             Ok(Along { issue, ..Along::default() })
         })

@@ -11,7 +11,7 @@ use crate::app::App;
 
 /// `GET /.well-known/jwks.json`: the keys that verify access tokens. Clients keep them for ten minutes.
 pub async fn jwks(State(app): State<App>) -> impl IntoResponse {
-    ([(header::CACHE_CONTROL, "public, max-age=600")], Json(app.auth.published_keys().clone()))
+    ([(header::CACHE_CONTROL, "public, max-age=600")], Json(app.accounts.published_keys().clone()))
 }
 
 /// `GET /settings`
@@ -23,7 +23,7 @@ pub async fn settings(State(app): State<App>) -> Json<Value> {
     external.insert("phone".to_owned(), json!(false));
     Json(json!({
         "external": external,
-        "disable_signup": !app.auth.takes_new_accounts(&app),
+        "disable_signup": !app.accounts.allows_sign_up(),
         "mailer_autoconfirm": app.config.autoconfirm,
         "phone_autoconfirm": false,
         "sms_provider": "",

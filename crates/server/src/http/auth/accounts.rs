@@ -54,13 +54,13 @@ pub async fn sign_up(
         if !app.config.anonymous_sign_in {
             return Err(ANONYMOUS_DISABLED.into());
         }
-        app.auth.limits().check(Limit::Anonymous, address)?;
-        let sign_in = app.auth.sign_in_anonymously(&app, body.data.unwrap_or_default(), user_agent).await?;
+        app.accounts.limits().check(Limit::Anonymous, address)?;
+        let sign_in = app.accounts.sign_in_anonymously(body.data.unwrap_or_default(), user_agent).await?;
         return Ok(Json(SessionBody::from(sign_in)).into_response());
     }
-    app.auth.limits().check(Limit::SignUp, address)?;
+    app.accounts.limits().check(Limit::SignUp, address)?;
     let account = read_new_account(&app, &uri, body)?;
-    Ok(match app.auth.sign_up(&app, account, user_agent).await? {
+    Ok(match app.accounts.sign_up(account, user_agent).await? {
         SignedUp::In(sign_in) => Json(SessionBody::from(sign_in)).into_response(),
         SignedUp::Waiting(user) => Json(UserBody::from(user)).into_response(),
     })
@@ -68,7 +68,7 @@ pub async fn sign_up(
 
 /// In the order in which the protocol looks at a request.
 fn read_new_account(app: &App, uri: &Uri, body: SignUp) -> Result<NewAccount, AuthError> {
-    if !app.auth.takes_new_accounts(app) {
+    if !app.accounts.allows_sign_up() {
         return Err(SIGNUP_DISABLED.into());
     }
     let (email, phone) = (body.email.unwrap_or_default(), body.phone.unwrap_or_default());
@@ -76,7 +76,7 @@ fn read_new_account(app: &App, uri: &Uri, body: SignUp) -> Result<NewAccount, Au
     if password.is_empty() {
         return Err(Refusal::invalid("Signup requires a valid password").into());
     }
-    app.auth.password_rules().check_new(&password, &[&email])?;
+    app.accounts.password_rules().check_new(&password, &[&email])?;
     if !email.is_empty() && !phone.is_empty() {
         return Err(Refusal::invalid("Only an email address or phone number should be provided on signup.").into());
     }
@@ -95,7 +95,7 @@ fn read_new_account(app: &App, uri: &Uri, body: SignUp) -> Result<NewAccount, Au
 
 /// `GET /user`
 pub async fn show(State(app): State<App>, Caller(claims): Caller) -> Result<Json<UserBody>, AuthError> {
-    Ok(Json(app.auth.user(&app, claims).await?.into()))
+    Ok(Json(app.accounts.user(claims).await?.into()))
 }
 
 /// `PUT /user`
@@ -106,7 +106,7 @@ pub async fn update(
     uri: Uri,
     request: Request,
 ) -> Result<Json<UserBody>, AuthError> {
-    app.auth.limits().check(Limit::UpdateUser, address)?;
+    app.accounts.limits().check(Limit::UpdateUser, address)?;
     let JsonBody(body) = JsonBody::<Update>::from_request(request, &app).await?;
     let filled = |text: Option<String>| text.filter(|text| !text.is_empty());
     let change = Change {
@@ -118,12 +118,12 @@ pub async fn update(
         nonce: filled(body.nonce),
         data: body.data,
         sets_app_metadata: body.app_metadata.is_some(),
-        redirect: app.auth.redirect_target(query_value(uri.query(), "redirect_to").as_deref()),
+        redirect: app.accounts.redirect_target(query_value(uri.query(), "redirect_to").as_deref()),
         challenge: (body.code_challenge, body.code_challenge_method),
         from: address,
     };
     let worker = app.clone();
-    let work = async move { worker.auth.update_user(&worker, claims, change).await };
+    let work = async move { worker.accounts.update_user(claims, change).await };
     // A letter that is on its way promises what is stored after it, also when the caller has gone away meanwhile.
     let user = app.tasks.spawn_and_wait("change of an account", work).await.unwrap_or(Err(CONFLICT.into()))?;
     Ok(Json(user.into()))

@@ -71,7 +71,7 @@ impl FromRequestParts<App> for Admin {
 
     async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, AuthError> {
         let token = bearer(parts).ok_or(NO_AUTHORIZATION)?;
-        app.auth.verify_admin(app, token).await.map(|()| Self)
+        app.accounts.verify_admin(token).await.map(|()| Self)
     }
 }
 
@@ -177,7 +177,7 @@ pub async fn create(
     _: Admin,
     JsonBody(attributes): JsonBody<Attributes>,
 ) -> Result<Json<UserBody>, AuthError> {
-    Ok(Json(app.auth.create_user(&app, attributes.into_wish()).await?.into()))
+    Ok(Json(app.accounts.create_user(attributes.into_wish()).await?.into()))
 }
 
 /// `GET /admin/users/{id}`
@@ -191,7 +191,7 @@ pub async fn update(
     AdminOf(user): AdminOf,
     JsonBody(attributes): JsonBody<Attributes>,
 ) -> Result<Json<UserBody>, AuthError> {
-    Ok(Json(app.auth.change_user(&app, user.id, attributes.into_wish()).await?.into()))
+    Ok(Json(app.accounts.change_user(user.id, attributes.into_wish()).await?.into()))
 }
 
 #[derive(Deserialize)]
@@ -206,9 +206,9 @@ pub async fn remove(
     OptionalJsonBody(removal): OptionalJsonBody<Removal>,
 ) -> Result<Json<Value>, AuthError> {
     if removal.is_some_and(|removal| removal.should_soft_delete == Some(true)) {
-        app.auth.empty_user(&app, &user).await?;
+        app.accounts.empty_user(&user, &app).await?;
     } else {
-        app.auth.remove_account(&app, user.id).await?;
+        app.accounts.remove_account(user.id, &app).await?;
     }
     Ok(Json(json!({})))
 }

@@ -24,7 +24,7 @@ impl FromRequestParts<App> for Caller {
 
     async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, AuthError> {
         let token = bearer(parts).ok_or(NO_AUTHORIZATION)?;
-        app.auth.verify_first_factor(app, token).await.map(Self)
+        app.accounts.verify_first_factor(token).await.map(Self)
     }
 }
 
@@ -96,7 +96,10 @@ pub fn landing(
     challenge_method: Option<String>,
 ) -> Result<Landing, Refusal> {
     let challenge = pkce::challenge(challenge, challenge_method)?;
-    Ok(Landing { redirect: app.auth.redirect_target(query_value(uri.query(), "redirect_to").as_deref()), challenge })
+    Ok(Landing {
+        redirect: app.accounts.redirect_target(query_value(uri.query(), "redirect_to").as_deref()),
+        challenge,
+    })
 }
 
 /// The value of a parameter of the query; the first of several.

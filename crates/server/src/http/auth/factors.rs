@@ -33,7 +33,7 @@ impl FromRequestParts<App> for Person {
 
     async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, AuthError> {
         let Caller(claims) = Caller::from_request_parts(parts, app).await?;
-        let user = app.auth.user(app, claims).await?;
+        let user = app.accounts.user(claims).await?;
         if user.is_anonymous { Err(NOT_FOR_ANONYMOUS.into()) } else { Ok(Self { claims, user }) }
     }
 }
@@ -112,7 +112,7 @@ pub async fn enroll(
     }
     let name = body.friendly_name.unwrap_or_default();
     let issuer = body.issuer.unwrap_or_default();
-    let enrolled = app.auth.enroll(&app, person.claims, &person.user, name, &issuer).await?;
+    let enrolled = app.accounts.enroll(person.claims, &person.user, name, &issuer).await?;
     let totp = TotpBody { qr_code: enrolled.qr_code, secret: enrolled.secret, uri: enrolled.uri };
     Ok(Json(EnrolledBody { id: enrolled.id, r#type: TOTP, friendly_name: enrolled.friendly_name, totp }))
 }
@@ -123,8 +123,8 @@ pub async fn challenge(
     own: Own,
     Address(address): Address,
 ) -> Result<Json<ChallengeBody>, AuthError> {
-    app.auth.limits().check(Limit::FactorChallenge, address)?;
-    let invited = app.auth.challenge(&app, own.claims.user, own.factor, address).await?;
+    app.accounts.limits().check(Limit::FactorChallenge, address)?;
+    let invited = app.accounts.challenge(own.claims.user, own.factor, address).await?;
     Ok(Json(ChallengeBody { id: invited.id, r#type: TOTP, expires_at: invited.expires_at }))
 }
 
@@ -135,15 +135,15 @@ pub async fn verify(
     Address(address): Address,
     request: Request,
 ) -> Result<Json<SessionBody>, AuthError> {
-    app.auth.limits().check(Limit::FactorVerify, address)?;
+    app.accounts.limits().check(Limit::FactorVerify, address)?;
     let JsonBody(body) = JsonBody::<Verify>::from_request(request, &app).await?;
     let challenge = body.challenge_id.unwrap_or(ChallengeId(Uuid::nil()));
     let answer = Answer { challenge, code: body.code.unwrap_or_default() };
-    Ok(Json(app.auth.verify_factor(&app, own.claims, &own.user, own.factor, address, answer).await?.into()))
+    Ok(Json(app.accounts.verify_factor(own.claims, &own.user, own.factor, address, answer).await?.into()))
 }
 
 /// `DELETE /factors/{id}`
 pub async fn unenroll(State(app): State<App>, own: Own) -> Result<Json<UnenrolledBody>, AuthError> {
-    app.auth.unenroll(&app, own.claims, &own.user, own.factor).await?;
+    app.accounts.unenroll(own.claims, &own.user, own.factor).await?;
     Ok(Json(UnenrolledBody { id: own.factor }))
 }

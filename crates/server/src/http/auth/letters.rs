@@ -44,13 +44,18 @@ struct Resend {
     code_challenge_method: Option<String>,
 }
 
+/// Rejects a request for an email if the server cannot send any.
+fn check_can_send_email(app: &App, refusal: Refusal) -> Result<(), AuthError> {
+    if app.accounts.can_send_email() { Ok(()) } else { Err(refusal.into()) }
+}
+
 /// Nothing to say.
 type Nothing = Result<Json<Value>, AuthError>;
 
 /// `POST /recover`
 pub async fn recover(State(app): State<App>, Address(from): Address, uri: Uri, request: Request) -> Nothing {
-    app.auth.limits().check(Limit::Recover, from)?;
-    app.mail.as_ref().ok_or(NO_MAIL)?;
+    app.accounts.limits().check(Limit::Recover, from)?;
+    check_can_send_email(&app, NO_MAIL)?;
     let JsonBody(body) = JsonBody::<Recover>::from_request(request, &app).await?;
     let email = body.email.unwrap_or_default();
     if email.is_empty() {
@@ -58,13 +63,13 @@ pub async fn recover(State(app): State<App>, Address(from): Address, uri: Uri, r
     }
     let email = email::normalize(&email)?;
     let landing = landing(&app, &uri, body.code_challenge, body.code_challenge_method)?;
-    app.auth.recover(&app, email, landing).await?;
+    app.accounts.recover(email, landing).await?;
     Ok(Json(json!({})))
 }
 
 /// `POST /otp`
 pub async fn otp(State(app): State<App>, Address(from): Address, uri: Uri, request: Request) -> Nothing {
-    app.auth.limits().check(Limit::Otp, from)?;
+    app.accounts.limits().check(Limit::Otp, from)?;
     let JsonBody(body) = JsonBody::<Otp>::from_request(request, &app).await?;
     let is_set = |text: &Option<String>| text.as_ref().is_some_and(|text| !text.is_empty());
     if is_set(&body.email) && is_set(&body.phone) {
@@ -82,7 +87,7 @@ pub async fn otp(State(app): State<App>, Address(from): Address, uri: Uri, reque
     if !is_set(&body.email) {
         return Err(Refusal::invalid("One of email or phone must be set").into());
     }
-    app.mail.as_ref().ok_or(NO_OTP)?;
+    check_can_send_email(&app, NO_OTP)?;
     let email = email::normalize(body.email.as_deref().unwrap_or_default());
     // What is no address has no account.
     let email = if keeps_out { email.map_err(|_| NO_OTP)? } else { email? };
@@ -91,8 +96,8 @@ pub async fn otp(State(app): State<App>, Address(from): Address, uri: Uri, reque
 
 /// `POST /magiclink`: `/otp` of older clients.
 pub async fn magic_link(State(app): State<App>, Address(from): Address, uri: Uri, request: Request) -> Nothing {
-    app.auth.limits().check(Limit::Otp, from)?;
-    app.mail.as_ref().ok_or(NO_MAGIC_LINK)?;
+    app.accounts.limits().check(Limit::Otp, from)?;
+    check_can_send_email(&app, NO_MAGIC_LINK)?;
     let JsonBody(body) = JsonBody::<Otp>::from_request(request, &app).await?;
     if body.email.as_ref().is_none_or(String::is_empty) {
         return Err(Refusal::absent(422, "validation_failed", "Password recovery requires an email").into());
@@ -105,13 +110,13 @@ pub async fn magic_link(State(app): State<App>, Address(from): Address, uri: Uri
 async fn mail_sign_in(app: &App, email: String, landing: Landing, body: Otp) -> Nothing {
     let visitor =
         Visitor { email, create: body.create_user.unwrap_or(true), data: body.data.unwrap_or_default(), landing };
-    app.auth.mail_sign_in(app, visitor).await?;
+    app.accounts.mail_sign_in(visitor).await?;
     Ok(Json(json!({})))
 }
 
 /// `POST /resend`
 pub async fn resend(State(app): State<App>, Address(from): Address, uri: Uri, request: Request) -> Nothing {
-    app.auth.limits().check(Limit::Resend, from)?;
+    app.accounts.limits().check(Limit::Resend, from)?;
     let JsonBody(body) = JsonBody::<Resend>::from_request(request, &app).await?;
     let kind = body.kind.unwrap_or_default();
     let (email, phone) = (body.email.unwrap_or_default(), body.phone.unwrap_or_default());
@@ -130,11 +135,11 @@ pub async fn resend(State(app): State<App>, Address(from): Address, uri: Uri, re
         (_, true, false) => return Err(NO_PHONE.into()),
         (_, false, true) => {}
     }
-    app.mail.as_ref().ok_or(NO_MAIL)?;
+    check_can_send_email(&app, NO_MAIL)?;
     let email = email::normalize(&email)?;
     match kind.as_str() {
-        "signup" => app.auth.resend_confirmation(&app, email, landing).await?,
-        "email_change" => app.auth.resend_email_change(&app, email, landing).await?,
+        "signup" => app.accounts.resend_confirmation(email, landing).await?,
+        "email_change" => app.accounts.resend_email_change(email, landing).await?,
         // No account here waits for a telephone number.
         _ => {}
     }
@@ -146,7 +151,7 @@ const NO_PHONE: Refusal = Refusal::absent(400, "phone_provider_disabled", "Phone
 /// `GET /reauthenticate`
 pub async fn reauthenticate(State(app): State<App>, Caller(claims): Caller) -> Nothing {
     let worker = app.clone();
-    let work = async move { worker.auth.reauthenticate(&worker, claims).await };
+    let work = async move { worker.accounts.reauthenticate(claims).await };
     // The code that is on its way is good also when the caller has gone away meanwhile.
     app.tasks.spawn_and_wait("code for a new password", work).await.unwrap_or(Err(CONFLICT.into()))?;
     Ok(Json(json!({})))

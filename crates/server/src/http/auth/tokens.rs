@@ -50,7 +50,7 @@ pub async fn grant(
     if !["password", "refresh_token", "pkce", "id_token", "web3"].contains(&grant.as_str()) {
         return Err(UNSUPPORTED_GRANT.into());
     }
-    app.auth.limits().check(Limit::Token, address)?;
+    app.accounts.limits().check(Limit::Token, address)?;
     let sign_in = match grant.as_str() {
         "password" => {
             let JsonBody(body) = JsonBody::from_request(request, &app).await?;
@@ -59,13 +59,13 @@ pub async fn grant(
         "refresh_token" => {
             let JsonBody(body) = JsonBody::<RefreshGrant>::from_request(request, &app).await?;
             let token = body.refresh_token.filter(|token| !token.is_empty());
-            app.auth.refresh(&app, &token.ok_or(Refusal::invalid("Refresh token is not valid"))?).await?
+            app.accounts.refresh(&token.ok_or(Refusal::invalid("Refresh token is not valid"))?).await?
         }
         "pkce" => {
             let JsonBody(body) = JsonBody::<PkceGrant>::from_request(request, &app).await?;
             let code = body.auth_code.filter(|code| !code.is_empty()).ok_or(NO_CODE)?;
             let verifier = body.code_verifier.filter(|verifier| !verifier.is_empty()).ok_or(NO_CODE)?;
-            app.auth.exchange(&app, &code, &verifier, user_agent).await?
+            app.accounts.exchange(&code, &verifier, user_agent).await?
         }
         "id_token" => {
             let JsonBody(body) = JsonBody::from_request(request, &app).await?;
@@ -92,8 +92,8 @@ async fn by_password(
         (true, true) => Err(Refusal::invalid("missing email or phone").into()),
         (false, true) => {
             let password = body.password.unwrap_or_default();
-            let weakness = app.auth.password_rules().weakness(&password, &[&email]);
-            let sign_in = app.auth.sign_in(app, &email, password, from, user_agent).await?;
+            let weakness = app.accounts.password_rules().weakness(&password, &[&email]);
+            let sign_in = app.accounts.sign_in(&email, password, from, user_agent).await?;
             Ok(SessionBody::from(sign_in).with(weakness))
         }
     }
@@ -102,6 +102,6 @@ async fn by_password(
 /// `POST /logout?scope=…`
 pub async fn sign_out(State(app): State<App>, Caller(claims): Caller, uri: Uri) -> Result<StatusCode, AuthError> {
     let scope = Scope::from_word(query_value(uri.query(), "scope").as_deref())?;
-    app.auth.sign_out(&app, claims, scope).await?;
+    app.accounts.sign_out(claims, scope).await?;
     Ok(StatusCode::NO_CONTENT)
 }

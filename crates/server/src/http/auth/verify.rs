@@ -43,14 +43,14 @@ pub async fn show(
     UserAgent(user_agent): UserAgent,
     request: Request,
 ) -> Result<Response, AuthError> {
-    app.auth.limits().check(Limit::Verify, from)?;
+    app.accounts.limits().check(Limit::Verify, from)?;
     let JsonBody(body) = JsonBody::<Verify>::from_request(request, &app).await?;
     let kind = body.kind.as_deref().filter(|kind| !kind.is_empty()).ok_or(NO_TYPE)?.to_owned();
     let link = LinkType::from_word(&kind);
     let shown = shown(body)?;
     // A code of a kind that there is not is a wrong code.
     let unknown = if matches!(shown, Shown::Link(_)) { UNKNOWN_TYPE } else { OTP_EXPIRED };
-    let verified = app.auth.verify_shown(&app, link.ok_or(unknown)?, shown, from, user_agent).await?;
+    let verified = app.accounts.verify_shown(link.ok_or(unknown)?, shown, from, user_agent).await?;
     Ok(match verified {
         Verified::SignedIn(sign_in) => Json(SessionBody::from(*sign_in)).into_response(),
         // What a program shows itself never ends with a code.
@@ -88,17 +88,17 @@ pub async fn follow(
     method: Method,
     uri: Uri,
 ) -> Result<Response, AuthError> {
-    app.auth.limits().check(Limit::Verify, from)?;
+    app.accounts.limits().check(Limit::Verify, from)?;
     let value = |name| query_value(uri.query(), name).filter(|value| !value.is_empty());
     let kind = value("type").ok_or(NO_TYPE)?;
     let token = value("token").ok_or(Refusal::invalid("Verify requires a token or a token hash"))?;
-    let target = app.auth.redirect_target(value("redirect_to").as_deref());
+    let target = app.accounts.redirect_target(value("redirect_to").as_deref());
     if method == Method::HEAD {
         return Ok(redirect(&target));
     }
     let pkce = one_time::is_pkce(&token);
     let verified = match LinkType::from_word(&kind) {
-        Some(link) => app.auth.follow_link(&app, link, &token, user_agent).await,
+        Some(link) => app.accounts.follow_link(link, &token, user_agent).await,
         None => Err(UNKNOWN_TYPE.into()),
     };
     Ok(redirect(&match verified {

@@ -13,10 +13,10 @@ use crate::http::extract::bearer;
 pub async fn identify(app: &App, parts: &Parts) -> Result<UserId, Refusal> {
     let token = bearer(parts).ok_or_else(Refusal::unauthorized)?;
     // The internal token is checked first, because it needs no database.
-    if let Ok(user) = app.auth.verify_internal(token, Audience::Mcp, app.clock.now()) {
+    if let Ok(user) = app.accounts.verify_internal(token, Audience::Mcp) {
         return Ok(user);
     }
-    match app.auth.verify(app, token).await {
+    match app.accounts.verify(token).await {
         Ok(claims) => Ok(claims.user),
         Err(AuthError::Internal(error)) => Err(Refusal::internal(&error)),
         Err(_) => Err(Refusal::unauthorized()),

@@ -9,7 +9,7 @@ use uuid::Uuid;
 use super::refusal::Refusal;
 use crate::app::App;
 use crate::auth::AuthError;
-use crate::auth::api_keys::{self, PREFIX};
+use crate::auth::api_keys::PREFIX;
 use crate::http::error::ApiError;
 use crate::http::extract::{SignedIn, bearer};
 
@@ -38,7 +38,7 @@ impl FromRequestParts<App> for Caller {
     async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, Refusal> {
         // The prefix tells API keys from access tokens, so only one of them is looked up.
         if let Some(secret) = bearer(parts).filter(|secret| secret.starts_with(PREFIX)) {
-            let known = api_keys::bearer(app, secret).await.map_err(|error| match error {
+            let known = app.accounts.find_api_key(secret).await.map_err(|error| match error {
                 AuthError::Internal(error) => ApiError::from(error),
                 _ => ApiError::Unauthorized,
             })?;

@@ -1,7 +1,7 @@
 import { queryOptions, useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
-import { t as account } from "@/lib/account-text";
+import { t as account } from "@/lib/later-texts";
 import { callApi, jsonBody } from "@/lib/api-client";
-import { t } from "@/lib/models-text";
+import { t } from "@/lib/later-texts";
 import type { SignedInUser } from "@/lib/session";
 import { ModelSettingsForm } from "@/components/model-settings/model-settings-form";
 import type { ModelSettings } from "@/components/model-settings/settings";

@@ -1,5 +1,5 @@
 import { useState } from "react";
-import { t } from "@/lib/models-text";
+import { t } from "@/lib/later-texts";
 import { Field, Input, Select } from "@/ui/field";
 import { Form, SubmitButton } from "@/ui/form";
 import { type Kind, kinds, type ModelProvider, type ProviderFields, usualAddress } from "./providers";

@@ -1,7 +1,7 @@
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { Cpu, Pencil, Trash2 } from "lucide-react";
 import { useId, useState } from "react";
-import { t } from "@/lib/models-text";
+import { t } from "@/lib/later-texts";
 import type { SignedInUser } from "@/lib/session";
 import { t as common } from "@/lib/t";
 import { Button, IconButton } from "@/ui/button";

@@ -1,6 +1,6 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
-import { t } from "@/lib/models-text";
+import { t } from "@/lib/later-texts";
 import type { SignedInUser } from "@/lib/session";
 import { FailedRow, LoadingRow } from "../load-state";
 import { Section } from "../section";

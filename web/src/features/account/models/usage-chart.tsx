@@ -1,4 +1,5 @@
-import { t } from "@/lib/models-text";
+import { formatNumber } from "@/lib/intl";
+import { t } from "@/lib/later-texts";
 import type { Usage } from "@/lib/usage";
 import { tokensOf } from "./usage";
 
@@ -18,11 +19,11 @@ export function UsageChart({ days }: UsageChartProps) {
   return (
     <figure className="grid gap-1.5 px-4 py-3">
       <p className="flex justify-between text-xs text-ink-2 tabular-nums" aria-hidden="true">
-        <span>{t("models.report.most", { n: most.toLocaleString() })}</span>
+        <span>{t("models.report.most", { n: most })}</span>
       </p>
       <svg
         role="img"
-        aria-label={t("models.report.chart", { n: days.length, most: most.toLocaleString() })}
+        aria-label={t("models.report.chart", { n: days.length, most })}
         viewBox={`0 0 ${WIDTH} ${HEIGHT}`}
         preserveAspectRatio="none"
         className="h-28 w-full"
@@ -40,7 +41,7 @@ export function UsageChart({ days }: UsageChartProps) {
               height={height}
               className={total.estimatedCalls > 0 ? "fill-accent opacity-60" : "fill-accent"}
             >
-              <title>{`${name}: ${tokens.toLocaleString()}`}</title>
+              <title>{`${name}: ${formatNumber(tokens)}`}</title>
             </rect>
           );
         })}

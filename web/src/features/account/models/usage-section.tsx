@@ -1,7 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { Download } from "lucide-react";
 import { useState } from "react";
-import { t } from "@/lib/models-text";
+import { t } from "@/lib/later-texts";
 import { saveFile } from "@/lib/save-file";
 import type { SignedInUser } from "@/lib/session";
 import { Button } from "@/ui/button";
@@ -69,8 +69,8 @@ function Report({ report }: { report: UsageReport }) {
           }
         >
           {t(limit.used >= limit.tokensPerDay ? "models.report.spent" : "models.report.limit", {
-            used: limit.used.toLocaleString(),
-            all: limit.tokensPerDay.toLocaleString(),
+            used: limit.used,
+            all: limit.tokensPerDay,
           })}
         </p>
       )}

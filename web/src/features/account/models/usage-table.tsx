@@ -1,5 +1,6 @@
 import { formatCost } from "@/lib/format-cost";
-import { t } from "@/lib/models-text";
+import { formatNumber } from "@/lib/intl";
+import { t } from "@/lib/later-texts";
 import type { Usage } from "@/lib/usage";
 import { tokensOf } from "./usage";
 
@@ -56,11 +57,11 @@ export function UsageTable({ caption, first, rows, sum }: UsageTableProps) {
 }
 
 function Figures({ total }: { total: Usage }) {
-  const tokens = tokensOf(total).toLocaleString();
+  const tokens = tokensOf(total);
   return (
     <>
       <td className="py-1.5 pl-3 text-right whitespace-nowrap">
-        {total.estimatedCalls > 0 ? t("models.report.about.tokens", { n: tokens }) : tokens}
+        {total.estimatedCalls > 0 ? t("models.report.about.tokens", { n: tokens }) : formatNumber(tokens)}
       </td>
       <td className="py-1.5 pl-3 text-right whitespace-nowrap">{formatCost(total)}</td>
     </>

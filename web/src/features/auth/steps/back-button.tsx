@@ -1,5 +1,5 @@
 import { ArrowLeft } from "lucide-react";
-import { t } from "@/lib/account-text";
+import { t } from "@/lib/later-texts";
 import { Button } from "@/ui/button";
 import type { StepProps } from "../auth-step";
 

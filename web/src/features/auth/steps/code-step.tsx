@@ -3,7 +3,7 @@ import { useEffect, useRef, useState } from "react";
 import { CodeField } from "@/components/account/code-field";
 import { codeErrorWords, factorName, factorsQuery } from "@/components/account/factors";
 import { focusNow } from "@/components/account/focus-now";
-import { t } from "@/lib/account-text";
+import { t } from "@/lib/later-texts";
 import { auth, type SignedInUser, signOut } from "@/lib/session";
 import { t as common } from "@/lib/t";
 import { Button } from "@/ui/button";

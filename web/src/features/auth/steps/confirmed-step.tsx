@@ -1,4 +1,4 @@
-import { t } from "@/lib/account-text";
+import { t } from "@/lib/later-texts";
 import { t as common } from "@/lib/t";
 import { Button } from "@/ui/button";
 import type { StepProps } from "../auth-step";

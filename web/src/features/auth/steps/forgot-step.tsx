@@ -2,7 +2,7 @@ import { useMutation } from "@tanstack/react-query";
 import { useState } from "react";
 import { focusNow } from "@/components/account/focus-now";
 import { ResendButton } from "@/components/account/resend-button";
-import { t } from "@/lib/account-text";
+import { t } from "@/lib/later-texts";
 import { authErrorMessage } from "@/lib/auth-error-message";
 import { auth } from "@/lib/session";
 import { t as common } from "@/lib/t";

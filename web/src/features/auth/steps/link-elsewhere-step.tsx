@@ -1,4 +1,4 @@
-import { t } from "@/lib/account-text";
+import { t } from "@/lib/later-texts";
 import { Button } from "@/ui/button";
 import type { StepProps } from "../auth-step";
 import { BackButton } from "./back-button";

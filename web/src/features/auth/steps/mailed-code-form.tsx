@@ -1,7 +1,7 @@
 import { useMutation } from "@tanstack/react-query";
 import { useRef, useState } from "react";
 import { CodeField } from "@/components/account/code-field";
-import { t } from "@/lib/account-text";
+import { t } from "@/lib/later-texts";
 import { authErrorMessage } from "@/lib/auth-error-message";
 import { auth } from "@/lib/session";
 import { t as common } from "@/lib/t";

@@ -5,7 +5,7 @@ import { PasswordField } from "@/components/account/password-field";
 import { ProofHost } from "@/components/account/proof-dialog";
 import { useRevocation } from "@/components/account/revocation";
 import { withProof } from "@/components/account/step-up";
-import { t } from "@/lib/account-text";
+import { t } from "@/lib/later-texts";
 import { authErrorMessage } from "@/lib/auth-error-message";
 import { auth, type SignedInUser, signOut } from "@/lib/session";
 import { t as common } from "@/lib/t";

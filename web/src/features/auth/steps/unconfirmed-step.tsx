@@ -1,5 +1,5 @@
 import { ResendButton } from "@/components/account/resend-button";
-import { t } from "@/lib/account-text";
+import { t } from "@/lib/later-texts";
 import { auth } from "@/lib/session";
 import type { StepProps } from "../auth-step";
 import { BackButton } from "./back-button";

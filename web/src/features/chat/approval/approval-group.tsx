@@ -1,7 +1,7 @@
 import { useMutation } from "@tanstack/react-query";
 import { TriangleAlert } from "lucide-react";
 import { use, useLayoutEffect, useRef } from "react";
-import { t } from "@/components/approval/approval-text";
+import { t } from "@/lib/later-texts";
 import { claimsOf } from "@/components/approval/definition";
 import { Badge } from "@/ui/badge";
 import { Button } from "@/ui/button";

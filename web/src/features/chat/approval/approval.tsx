@@ -1,6 +1,7 @@
 import { useMutation } from "@tanstack/react-query";
 import { PencilLine } from "lucide-react";
 import { use, useId, useLayoutEffect, useRef, useState } from "react";
+import { formatList } from "@/lib/intl";
 import { isObject, parseJson, stringifyJson } from "@/lib/json";
 import { showInvisible } from "@/lib/show-invisible";
 import { TextBlock } from "@/components/tool-result/text-block";
@@ -8,7 +9,7 @@ import { Button } from "@/ui/button";
 import { Field, Textarea } from "@/ui/field";
 import { ChatId } from "../chat-id";
 import type { ApprovalRequest, ToolPart } from "../stream/message";
-import { t } from "@/components/approval/approval-text";
+import { t } from "@/lib/later-texts";
 import { DefinitionChanges } from "@/components/approval/definition-changes";
 import { type Decision, decide } from "./decide";
 import { claimsOf } from "@/components/approval/definition";
@@ -71,7 +72,7 @@ export function Approval({ part, approval }: ApprovalProps) {
       )}
       {claims.length > 0 && (
         <p className="text-sm text-ink-2">
-          {t("approval.claims", { server, claims: claims.map((claim) => t(claim)).join(", ") })}
+          {t("approval.claims", { server, claims: formatList(claims.map((claim) => t(claim))) })}
         </p>
       )}
       {draft === undefined ? (

@@ -4,8 +4,8 @@ import { formatTokenCount, formatPrice } from "./compact-numbers";
 test("figures are as short as they can be read", () => {
   expect([512, 8_192, 200_000, 1_000_000, 1_048_576, 1_050_000].map(formatTokenCount)).toEqual([
     "512",
-    "8k",
-    "200k",
+    "8K",
+    "200K",
     "1M",
     "1M",
     "1.1M",

@@ -1,4 +1,4 @@
-import { t } from "@/lib/models-text";
+import { t } from "@/lib/later-texts";
 import type { Model } from "../api/models";
 
 interface ModelGroup {

@@ -1,4 +1,4 @@
-import { t } from "@/lib/models-text";
+import { t } from "@/lib/later-texts";
 import { t as common } from "@/lib/t";
 import type { Model } from "../api/models";
 import { hasTooManyTools, unavailableReason } from "./model-notes";
@@ -47,7 +47,7 @@ function BuiltIn({ model, toolCount }: { model: Model; toolCount: number }) {
           <Fact name={t("models.about.origin")} value={about.origin} />
           <Fact
             name={t("models.about.size")}
-            value={t("models.about.gigabytes", { n: (about.sizeBytes / 1e9).toFixed(1) })}
+            value={t("models.about.gigabytes", { n: about.sizeBytes / 1e9 })}
           />
         </dl>
       )}

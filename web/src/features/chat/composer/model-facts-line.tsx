@@ -1,5 +1,6 @@
 import { Brain, FileText, Image, Palette, Wrench } from "lucide-react";
-import { t } from "@/lib/models-text";
+import type { ReactNode } from "react";
+import { t, tRich } from "@/lib/later-texts";
 import type { ModelFacts } from "../api/models";
 import { formatTokenCount, formatPrice } from "./compact-numbers";
 
@@ -11,6 +12,9 @@ const abilities = [
   { ability: "reasoning", Icon: Brain },
 ] as const;
 
+/** Renders the words that only screen readers need. */
+const hidden = (words: ReactNode) => <span className="sr-only">{words}</span>;
+
 /** One line with a model's context window, abilities and price, as far as they are known. */
 export function ModelFactsLine({ facts }: { facts: ModelFacts }) {
   const { context, price } = facts;
@@ -19,9 +23,7 @@ export function ModelFactsLine({ facts }: { facts: ModelFacts }) {
   return (
     <span className="flex flex-wrap items-center gap-x-2 text-xs text-ink-2 tabular-nums">
       {context !== undefined && (
-        <span>
-          {formatTokenCount(context)} <span className="sr-only">{t("models.facts.context")}</span>
-        </span>
+        <span>{tRich("models.facts.context", { n: formatTokenCount(context), hidden })}</span>
       )}
       {able.length > 0 && (
         <span className="flex items-center gap-1">
@@ -35,8 +37,11 @@ export function ModelFactsLine({ facts }: { facts: ModelFacts }) {
       )}
       {price && price.input + price.output > 0 && (
         <span>
-          {t("models.facts.price", { input: formatPrice(price.input), output: formatPrice(price.output) })}
-          <span className="sr-only"> {t("models.facts.price.about")}</span>
+          {tRich("models.facts.price", {
+            input: formatPrice(price.input),
+            output: formatPrice(price.output),
+            hidden,
+          })}
         </span>
       )}
     </span>

@@ -2,7 +2,7 @@ import { Combobox } from "@base-ui/react/combobox";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { Check, Star } from "lucide-react";
 import { useEffect, useRef, useState } from "react";
-import { t } from "@/lib/models-text";
+import { t } from "@/lib/later-texts";
 import { t as common } from "@/lib/t";
 import { iconButtonClass } from "@/ui/button";
 import { Input } from "@/ui/field";

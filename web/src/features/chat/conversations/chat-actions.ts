@@ -1,4 +1,4 @@
-import { t } from "@/lib/history-text";
+import { t } from "@/lib/later-texts";
 import { fetchFile, saveFile } from "@/lib/save-file";
 import { t as common } from "@/lib/t";
 import { toast } from "@/ui/toast";

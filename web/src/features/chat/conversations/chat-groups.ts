@@ -1,4 +1,5 @@
-import { t } from "@/lib/history-text";
+import { formatDate } from "@/lib/intl";
+import { t } from "@/lib/later-texts";
 import type { ChatSession } from "../api/sessions";
 
 /** Group of chats with a heading. */
@@ -8,7 +9,6 @@ export interface ChatGroup {
 }
 
 const DAY_MS = 86_400_000;
-const monthAndYear = new Intl.DateTimeFormat(undefined, { month: "long", year: "numeric" });
 
 /** Groups chats by the day of their last message, keeping their order; pinned ones come first. */
 export function groupChats(chats: readonly ChatSession[], now = new Date()): readonly ChatGroup[] {
@@ -29,7 +29,7 @@ function ageOf(moment: string, now: Date): string {
   if (days <= 0) return t("history.today");
   if (days === 1) return t("history.yesterday");
   if (days <= 7) return t("history.week");
-  return days <= 30 ? t("history.month") : monthAndYear.format(date);
+  return days <= 30 ? t("history.month") : formatDate(date, { month: "long", year: "numeric" });
 }
 
 function midnight(date: Date): number {

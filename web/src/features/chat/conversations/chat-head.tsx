@@ -6,6 +6,7 @@ import { Button } from "@/ui/button";
 import type { ScrollTarget } from "../transcript/scroll-controller";
 import { ChatsMenu } from "./chats-menu";
 import type { Chats } from "./use-chats";
+import { shownTitle } from "./shown-title";
 
 interface ChatHeadProps {
   chats: Chats;
@@ -23,7 +24,7 @@ export function ChatHead({ chats, onNew, onReveal }: ChatHeadProps) {
         <h2 className="mr-auto flex min-w-0 items-center gap-2.5 overflow-hidden text-[0.9375rem]">
           <span className="truncate">{t("chat.title")}</span>
           <span dir="auto" className="truncate font-normal text-ink-2 max-wide:sr-only">
-            {chats.active?.title}
+            {chats.active && shownTitle(chats.active)}
           </span>
         </h2>
         <ChatsMenu chats={chats} onReveal={onReveal} />

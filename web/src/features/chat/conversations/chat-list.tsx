@@ -1,6 +1,6 @@
 import { type KeyboardEvent, useEffect, useId, useRef, useState } from "react";
 import { EyeOff } from "lucide-react";
-import { t } from "@/lib/history-text";
+import { t } from "@/lib/later-texts";
 import { t as common } from "@/lib/t";
 import { Button } from "@/ui/button";
 import { Input } from "@/ui/field";

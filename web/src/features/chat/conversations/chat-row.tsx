@@ -12,7 +12,7 @@ import {
 } from "lucide-react";
 import { useRef, useSyncExternalStore } from "react";
 import { runOf, subscribeEvents } from "@/lib/events";
-import { t } from "@/lib/history-text";
+import { t } from "@/lib/later-texts";
 import { t as common } from "@/lib/t";
 import { IconButton } from "@/ui/button";
 import { ActionMenu } from "@/ui/menu";
@@ -22,6 +22,7 @@ import { dayOf } from "../format-time";
 import type { ChatActions } from "./chat-actions";
 import { RenameForm } from "./rename-form";
 import { ShareForm } from "./share-form";
+import { shownTitle } from "./shown-title";
 
 /** Form that opens below a chat in the list. */
 export type ChatForm = "rename" | "share";
@@ -40,6 +41,7 @@ interface ChatRowProps {
 /** One chat of the list: a click opens it, the dots open its menu. */
 export function ChatRow({ chat, active, deletable, actions, form, onForm, onOpen }: ChatRowProps) {
   const row = useRef<HTMLLIElement>(null);
+  const shown = shownTitle(chat);
   const { pinned = false, archived = false } = chat;
   function closeForm(): void {
     onForm(undefined);
@@ -56,7 +58,7 @@ export function ChatRow({ chat, active, deletable, actions, form, onForm, onOpen
           onClick={onOpen}
         >
           <span dir="auto" className="min-w-0 flex-1 truncate">
-            {chat.title}
+            {shown}
           </span>{" "}
           <RunMark chatId={chat.id} />{" "}
           <time dateTime={chat.updated_at} className="pr-1 text-sm text-ink-2 tabular-nums">
@@ -66,7 +68,7 @@ export function ChatRow({ chat, active, deletable, actions, form, onForm, onOpen
         {deletable && (
           <IconButton
             size="sm"
-            label={common("chat.delete", { title: chat.title })}
+            label={common("chat.delete", { title: shown })}
             icon={<Trash2 />}
             onClick={(event) => {
               focusNeighbour(event.currentTarget);
@@ -75,7 +77,7 @@ export function ChatRow({ chat, active, deletable, actions, form, onForm, onOpen
           />
         )}
         <ActionMenu
-          label={t("history.more", { title: chat.title })}
+          label={t("history.more", { title: shown })}
           icon={<Ellipsis />}
           groups={[
             [

@@ -1,5 +1,5 @@
 import { type FormEvent, useEffect, useRef, useState } from "react";
-import { t } from "@/lib/history-text";
+import { t } from "@/lib/later-texts";
 import { Button } from "@/ui/button";
 import { Input } from "@/ui/field";
 

@@ -1,6 +1,6 @@
 import { useMutation } from "@tanstack/react-query";
 import { useEffect, useRef, useState } from "react";
-import { t } from "@/lib/history-text";
+import { t } from "@/lib/later-texts";
 import { CopyButton } from "@/markdown/copy-button";
 import { Button } from "@/ui/button";
 import { Input } from "@/ui/field";

@@ -1,7 +1,7 @@
 import { EyeOff } from "lucide-react";
 import { useEffect, useState } from "react";
 import { subscribeEvents } from "@/lib/events";
-import { t } from "@/lib/history-text";
+import { t } from "@/lib/later-texts";
 import { Button } from "@/ui/button";
 import { temporaryChatExists } from "./temporary-chat";
 import type { Chats } from "./use-chats";

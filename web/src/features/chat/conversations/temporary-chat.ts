@@ -1,6 +1,6 @@
 import { ApiError } from "@/lib/api-error";
 import { authorizedFetch, callApi } from "@/lib/api-client";
-import { t } from "@/lib/history-text";
+import { t } from "@/lib/later-texts";
 import { temporaryChats } from "@/lib/temporary-chats";
 import { forgetAfter } from "@/lib/user-data";
 import type { TemporaryChat } from "./use-chats";

@@ -1,6 +1,6 @@
 import { TriangleAlert } from "lucide-react";
 import { Suspense } from "react";
-import { t } from "@/lib/t";
+import { t } from "@/lib/later-texts";
 import { Button } from "@/ui/button";
 import type { ChatSession } from "../api/sessions";
 import type { ScrollTarget } from "../transcript/scroll-controller";

@@ -1,7 +1,7 @@
 import { Paperclip } from "lucide-react";
 import { type RefObject, useEffect, useEffectEvent, useState } from "react";
 import { createPortal } from "react-dom";
-import { t } from "./files-text";
+import { t } from "@/lib/later-texts";
 
 interface DropZoneProps {
   /** The message field. While it is hidden, dropped files are ignored. */

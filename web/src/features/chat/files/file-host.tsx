@@ -6,7 +6,7 @@ import { IconButton } from "@/ui/button";
 import type { Attachments } from "../composer/use-attachments";
 import { useChatModel } from "../composer/use-chat-model";
 import { DropZone } from "./drop-zone";
-import { t } from "./files-text";
+import { t } from "@/lib/later-texts";
 import { deleteUpload } from "./upload";
 import { AttachedFile, UploadChip } from "./upload-chips";
 import { useUploads } from "./use-uploads";

@@ -6,7 +6,7 @@ import { useFile } from "@/components/files/use-file";
 import { showInvisible } from "@/lib/show-invisible";
 import { IconButton } from "@/ui/button";
 import { Spinner } from "@/ui/spinner";
-import { t } from "./files-text";
+import { t } from "@/lib/later-texts";
 import type { Upload } from "./use-uploads";
 
 const CHIP =

@@ -4,7 +4,7 @@ import { fileQuery } from "@/components/files/use-file";
 import { toast } from "@/ui/toast";
 import type { DraftAttachment } from "../composer/attachments";
 import type { Attachments } from "../composer/use-attachments";
-import { t } from "./files-text";
+import { t } from "@/lib/later-texts";
 import { upload } from "./upload";
 
 /** Limit of the server for one file. */

@@ -12,7 +12,7 @@ import {
   type PromptOrResource,
   type AttachRequest,
 } from "./prompts-and-resources";
-import { t } from "./mcp-context-text";
+import { t } from "@/lib/later-texts";
 import { SuggestionInput } from "./suggestion-input";
 import { expand, variablesOf } from "./uri-template";
 

@@ -9,7 +9,7 @@ import { toast } from "@/ui/toast";
 import type { DraftMcpAttachment } from "../composer/attachments";
 import { AttachmentSheet } from "./attachment-sheet";
 import { createAttachment, loadAttachment, unwatchResource, watchResource } from "./prompts-and-resources";
-import { t } from "./mcp-context-text";
+import { t } from "@/lib/later-texts";
 
 interface AttachmentChipsProps {
   attachments: readonly DraftMcpAttachment[];

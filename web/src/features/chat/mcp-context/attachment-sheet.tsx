@@ -4,7 +4,7 @@ import { ResultServer } from "@/components/tool-result/result-server";
 import { Sheet } from "@/ui/sheet";
 import { Spinner } from "@/ui/spinner";
 import type { AttachmentContent } from "../composer/attachments";
-import { t } from "./mcp-context-text";
+import { t } from "@/lib/later-texts";
 
 interface AttachmentSheetProps {
   /** Undefined while it loads. */

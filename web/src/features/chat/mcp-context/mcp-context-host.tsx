@@ -16,7 +16,7 @@ import { displayNameOf } from "./mcp-context-list";
 import { McpContextMenu, type McpContextMenuHandle } from "./mcp-context-menu";
 import { findTrigger, type Trigger, withoutTrigger } from "./menu-trigger";
 import { createAttachment, type PromptOrResource } from "./prompts-and-resources";
-import { t } from "./mcp-context-text";
+import { t } from "@/lib/later-texts";
 
 /** Calls of the message field into the host. */
 export interface McpContextHandle {

@@ -8,11 +8,12 @@ import {
   useState,
   useSyncExternalStore,
 } from "react";
+import { formatList } from "@/lib/intl";
 import { showInvisible } from "@/lib/show-invisible";
 import { ServerIcon } from "@/ui/server-icon";
 import { uriOf, findMatches, displayNameOf, promptList, resourceList } from "./mcp-context-list";
 import type { PromptOrResource } from "./prompts-and-resources";
-import { t } from "./mcp-context-text";
+import { t } from "@/lib/later-texts";
 
 /** Keyboard access of the field to the list. */
 export interface McpContextMenuHandle {
@@ -105,12 +106,12 @@ export function McpContextMenu({ ref, kind, query, onActive, onPick, onClose }: 
       </div>
       {truncated.length > 0 && (
         <p className="px-2.5 py-2 text-sm wrap-anywhere text-ink-2">
-          {t("offers.cut", { names: truncated.join(", ") })}
+          {t("offers.cut", { names: formatList(truncated) })}
         </p>
       )}
       {failed.length > 0 && query === "" && (
         <p className="px-2.5 py-2 text-sm wrap-anywhere text-warn">
-          {t("offers.failed", { names: failed.join(", ") })}
+          {t("offers.failed", { names: formatList(failed) })}
         </p>
       )}
     </div>

@@ -4,7 +4,7 @@ import { showInvisible } from "@/lib/show-invisible";
 import { FileView } from "@/components/files/file-view";
 import type { AttachmentPart, FilePart } from "../stream/message";
 import { AttachmentSheet } from "./attachment-sheet";
-import { t } from "./mcp-context-text";
+import { t } from "@/lib/later-texts";
 
 /** Attachments of a sent message. */
 export function SentAttachments({ parts }: { parts: readonly (AttachmentPart | FilePart)[] }) {

@@ -6,7 +6,7 @@ import { showInvisible } from "@/lib/show-invisible";
 import { type FieldIds, Input } from "@/ui/field";
 import { floatingClass, floatingPlace } from "@/ui/floating";
 import { type CompletionTarget, loadSuggestions } from "./prompts-and-resources";
-import { t } from "./mcp-context-text";
+import { t } from "@/lib/later-texts";
 import { useDebouncedValue } from "./use-debounced-value";
 
 interface SuggestionInputProps extends FieldIds {

@@ -7,7 +7,7 @@ import { ChatId } from "../chat-id";
 import type { ChatStore } from "../stream/chat-store";
 import { useChatStatus } from "../use-chat-store";
 import { branchesQuery, switchBranch } from "./branches";
-import { t } from "./message-actions-text";
+import { t } from "@/lib/later-texts";
 
 interface BranchSwitcherProps {
   id: string;

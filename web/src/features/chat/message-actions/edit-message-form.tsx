@@ -5,7 +5,7 @@ import { Button } from "@/ui/button";
 import { Textarea } from "@/ui/field";
 import type { TurnRequest } from "../stream/chat-contract";
 import type { ChatStore } from "../stream/chat-store";
-import { t } from "./message-actions-text";
+import { t } from "@/lib/later-texts";
 
 interface EditMessageFormProps {
   id: string;

@@ -3,7 +3,7 @@ import { IconButton } from "@/ui/button";
 import type { TurnRequest } from "../stream/chat-contract";
 import type { ChatStore } from "../stream/chat-store";
 import { useChatStatus } from "../use-chat-store";
-import { t } from "./message-actions-text";
+import { t } from "@/lib/later-texts";
 import { BranchSwitcher } from "./branch-switcher";
 
 interface UserMessageActionsProps {

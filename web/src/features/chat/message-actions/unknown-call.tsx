@@ -2,7 +2,7 @@ import { use } from "react";
 import { Button } from "@/ui/button";
 import { SendInChat } from "../chat-id";
 import type { ToolPart } from "../stream/message";
-import { t } from "./message-actions-text";
+import { t } from "@/lib/later-texts";
 
 /**
  * Notice of a tool call with an unknown outcome. The call is never repeated automatically: the user has the outcome

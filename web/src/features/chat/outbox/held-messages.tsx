@@ -1,5 +1,5 @@
 import { useSyncExternalStore } from "react";
-import { t } from "../queue/queue-text";
+import { t } from "@/lib/later-texts";
 import { QueuedRow } from "../queue/queued-row";
 import { PendingMessageList } from "../queue/pending-message-list";
 import { changeHeld, type HeldMessage, readHeld, removeHeld, subscribeHeld } from "./outbox";

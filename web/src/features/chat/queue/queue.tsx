@@ -2,7 +2,7 @@ import { useQuery, useQueryClient } from "@tanstack/react-query";
 import type { ChatStore } from "../stream/chat-store";
 import { useChatStatus } from "../use-chat-store";
 import { HeldMessages } from "../outbox/held-messages";
-import { t } from "./queue-text";
+import { t } from "@/lib/later-texts";
 import { QueuedRow } from "./queued-row";
 import { PendingMessageList } from "./pending-message-list";
 import { changeQueued, removeQueued, sendNow, queueQuery } from "./queued-messages";

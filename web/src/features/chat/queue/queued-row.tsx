@@ -6,7 +6,7 @@ import { showInvisible } from "@/lib/show-invisible";
 import { Button, IconButton } from "@/ui/button";
 import { Textarea } from "@/ui/field";
 import { toast } from "@/ui/toast";
-import { t } from "./queue-text";
+import { t } from "@/lib/later-texts";
 
 interface QueuedRowProps {
   content: string;

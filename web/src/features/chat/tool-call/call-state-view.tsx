@@ -1,5 +1,5 @@
 import { Ban, Check, CircleAlert, CircleHelp, Hand, LoaderCircle, PencilLine, Square } from "lucide-react";
-import { type MessageKey, t } from "@/lib/t";
+import { type FirstKey, t } from "@/lib/t";
 import type { CallState } from "./call-state";
 
 const LOOK = {
@@ -11,7 +11,7 @@ const LOOK = {
   denied: { Icon: Ban, colour: "text-ink-2", words: "chat.tool.denied" },
   stopped: { Icon: Square, colour: "text-ink-2", words: "chat.tool.stopped" },
   unknown: { Icon: CircleHelp, colour: "text-warn", words: "chat.tool.unknown" },
-} as const satisfies Record<CallState, { Icon: typeof Check; colour: string; words: MessageKey }>;
+} as const satisfies Record<CallState, { Icon: typeof Check; colour: string; words: FirstKey }>;
 
 /** State of a tool call as an icon and a label. */
 export function CallStateView({ state }: { state: CallState }) {

@@ -2,7 +2,7 @@ import { RotateCw } from "lucide-react";
 import { use } from "react";
 import { Button } from "@/ui/button";
 import { ChatId, SendInChat } from "../chat-id";
-import { t } from "../message-actions/message-actions-text";
+import { t } from "@/lib/later-texts";
 import type { ToolPart } from "../stream/message";
 import { failureReason } from "./call-state";
 

@@ -5,7 +5,7 @@ import { showInvisible } from "@/lib/show-invisible";
 import { Button } from "@/ui/button";
 import { ChatId } from "../chat-id";
 import type { ToolPart, ToolTask } from "../stream/message";
-import { t } from "./task-text";
+import { t } from "@/lib/later-texts";
 
 interface RunningTaskProps {
   part: ToolPart;

@@ -3,7 +3,7 @@ import { t } from "@/lib/t";
 import { CopyButton } from "@/markdown/copy-button";
 import { OutputView } from "@/components/tool-result/output-view";
 import { ResultServer } from "@/components/tool-result/result-server";
-import { t as resultText } from "@/components/tool-result/result-text";
+import { t as resultText } from "@/lib/later-texts";
 import { TextBlock } from "@/components/tool-result/text-block";
 import type { ToolPart } from "../stream/message";
 import { argumentsText, callAsJson, type CallState } from "./call-state";

@@ -1,5 +1,6 @@
 import { Activity as Pulse, ChevronDown } from "lucide-react";
 import { memo, Suspense, useId, useState } from "react";
+import { useLanguage } from "@/lib/language";
 import { lazyPart } from "@/lib/lazy-part";
 import { cn } from "@/lib/cn";
 import { formatDuration } from "@/lib/format";
@@ -34,6 +35,7 @@ interface ToolCardProps {
 
 /** Expandable row of a tool call. Memoized, because the text after it streams. */
 export const ToolCard = memo(({ part, messageStatus, isGrouped = false }: ToolCardProps) => {
+  useLanguage();
   const [open, setOpen] = useState(false);
   const bodyId = useId();
   const state = callState(part, messageStatus);

@@ -1,8 +1,9 @@
 import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { formatNumber } from "@/lib/intl";
 import type { Usage } from "@/lib/usage";
 import { use } from "react";
 import { formatCost } from "@/lib/format-cost";
-import { t } from "@/lib/models-text";
+import { t } from "@/lib/later-texts";
 import { t as common } from "@/lib/t";
 import { Button } from "@/ui/button";
 import { Spinner } from "@/ui/spinner";
@@ -82,7 +83,7 @@ function Count({ name, count }: { name: string; count: number }) {
   return (
     <>
       <dt className="text-ink-2">{name}</dt>
-      <dd className="text-right">{count.toLocaleString()}</dd>
+      <dd className="text-right">{formatNumber(count)}</dd>
     </>
   );
 }

@@ -1,5 +1,5 @@
 import type { AvailableTool } from "@/lib/available-tool";
-import { t } from "@/lib/t";
+import { t } from "@/lib/later-texts";
 import { Button } from "@/ui/button";
 import { suggestionsFor } from "./suggestions";
 
@@ -16,7 +16,7 @@ export function EmptyState({ tools, onPrefill, onOpenServers }: EmptyStateProps)
     <div className="grid min-h-full place-content-center justify-items-center text-center">
       <h3 className="text-2xl tracking-tight text-balance">{t("chat.empty.title")}</h3>
       <p className="text-balance text-ink-2">
-        {tools.length > 0 ? ready(tools.length, servers) : t("chat.empty.noTools")}
+        {tools.length > 0 ? t("chat.empty.ready", { tools: tools.length, servers }) : t("chat.empty.noTools")}
       </p>
       {tools.length === 0 ? (
         <Button variant="primary" className="mt-6" onClick={onOpenServers}>
@@ -42,11 +42,4 @@ export function EmptyState({ tools, onPrefill, onOpenServers }: EmptyStateProps)
       )}
     </div>
   );
-}
-
-function ready(tools: number, servers: number): string {
-  if (tools === 1) return t("chat.empty.readyOne");
-  return servers === 1
-    ? t("chat.empty.readyOneServer", { n: tools })
-    : t("chat.empty.ready", { n: tools, m: servers });
 }

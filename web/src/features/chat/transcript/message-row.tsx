@@ -1,4 +1,5 @@
 import { memo, Suspense, useCallback, useSyncExternalStore } from "react";
+import { useLanguage } from "@/lib/language";
 import { lazyPart } from "@/lib/lazy-part";
 import { t } from "@/lib/t";
 import { drawable } from "@/markdown/drawable-text";
@@ -37,6 +38,7 @@ const SentAttachments = lazyPart(
 /** One message, subscribed on its own: a growing answer redraws its row only. */
 export const MessageRow = memo(({ id, store, isLast, onTurn }: MessageRowProps) => {
   const message = useMessage(store, id);
+  useLanguage();
   if (!message) return null;
   if (message.role === "user") return <UserMessage message={message} store={store} onTurn={onTurn} />;
   if (message.status === "streaming" && !message.parts.some(isVisible)) return null;

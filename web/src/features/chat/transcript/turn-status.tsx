@@ -1,4 +1,4 @@
-import { type MessageKey, t } from "@/lib/t";
+import { type FirstKey, t } from "@/lib/t";
 import { ProgressBar } from "../progress-bar";
 import type { ChatStatus } from "../stream/chat-contract";
 import type { ModelStatus } from "../stream/protocol";
@@ -21,7 +21,7 @@ const WORDS = {
   loading: "chat.status.loading",
   "reading-tools": "chat.status.readingTools",
   reading: "chat.status.reading",
-} as const satisfies Record<string, MessageKey>;
+} as const satisfies Record<string, FirstKey>;
 
 /** Activity of the model before its first token. */
 function ModelWork({ status }: { status: ModelStatus }) {

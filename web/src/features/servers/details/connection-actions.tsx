@@ -4,7 +4,7 @@ import { Button } from "@/ui/button";
 import { toast } from "@/ui/toast";
 import { listToolsAgain } from "../api";
 import type { ServerConnection } from "../server-connection";
-import { t } from "../servers-text";
+import { t } from "@/lib/later-texts";
 import { storeLiveState } from "../use-connections";
 import { useReconnect } from "../use-reconnect";
 

@@ -1,12 +1,13 @@
 import { useQuery } from "@tanstack/react-query";
 import { RotateCw } from "lucide-react";
 import { showInvisible } from "@/lib/show-invisible";
-import { Badge, Dot } from "@/ui/badge";
+import { Dot } from "@/ui/badge";
 import { Sheet } from "@/ui/sheet";
 import { connectionDetails } from "../api";
 import { liveConnections } from "../connection-queries";
 import { type ServerConnection, statusTone } from "../server-connection";
-import { t } from "../servers-text";
+import { t } from "@/lib/later-texts";
+import { StatusBadge } from "../status-badge";
 import { Trouble } from "../trouble";
 import { ConnectionActions } from "./connection-actions";
 import { Facts } from "./facts";
@@ -46,7 +47,7 @@ export function ConnectionSheet({ userId, connection, onClose }: ConnectionSheet
             ) : (
               <Dot tone={tone} />
             )}
-            <Badge tone={tone}>{status.replaceAll("-", " ")}</Badge>
+            <StatusBadge status={status} />
           </p>
           {status === "idle" && <p className="text-sm text-ink-2">{t("servers.idle.about")}</p>}
           {reason !== undefined && <Trouble userId={userId} connection={connection} reason={reason} bare />}

@@ -3,7 +3,7 @@ import type { Connection } from "@/lib/connection";
 import { formatDuration } from "@/lib/format";
 import { showInvisible } from "@/lib/show-invisible";
 import { formatMoment } from "../moment";
-import { t } from "../servers-text";
+import { t } from "@/lib/later-texts";
 import { Section } from "./section";
 
 /** Details of a server and its protocol. */

@@ -1,7 +1,7 @@
 import { type FormEvent, useState } from "react";
 import { Button } from "@/ui/button";
 import { Field, Input } from "@/ui/field";
-import { t } from "../servers-text";
+import { t } from "@/lib/later-texts";
 
 interface HeaderFormProps {
   /** Name of the header; empty if it has to be entered as well. */

@@ -1,7 +1,7 @@
 import { Plus } from "lucide-react";
 import { useState } from "react";
 import { Button } from "@/ui/button";
-import { t } from "../servers-text";
+import { t } from "@/lib/later-texts";
 import { HeaderForm } from "./header-form";
 import { Section } from "./section";
 import { useChange } from "./use-change";

@@ -2,7 +2,7 @@ import { type FormEvent, useState } from "react";
 import { Button } from "@/ui/button";
 import { Field, Input } from "@/ui/field";
 import type { ServerConnection } from "../server-connection";
-import { t } from "../servers-text";
+import { t } from "@/lib/later-texts";
 import { useChange } from "./use-change";
 
 interface NameFormProps {

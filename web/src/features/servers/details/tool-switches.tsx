@@ -5,7 +5,7 @@ import { showInvisible } from "@/lib/show-invisible";
 import { Input } from "@/ui/field";
 import { liveConnections } from "../connection-queries";
 import type { ServerConnection } from "../server-connection";
-import { t } from "../servers-text";
+import { t } from "@/lib/later-texts";
 import { storeLiveState } from "../use-connections";
 import { Section } from "./section";
 import { estimateTokens } from "./tool-weight";
@@ -40,7 +40,7 @@ export function ToolSwitches({ userId, connection }: ToolSwitchesProps) {
   }
 
   if (tools.length === 0) return null;
-  const about = t("servers.weight", { on: on.length, n: tools.length, tokens: weight.toLocaleString() });
+  const about = t("servers.weight", { on: on.length, n: tools.length, tokens: weight });
   return (
     <Section title={t("servers.tools")} about={about}>
       {tools.length >= SEARCH_MIN_TOOLS && (
@@ -74,7 +74,7 @@ export function ToolSwitches({ userId, connection }: ToolSwitchesProps) {
                 {showInvisible(tool.name)}
               </span>
               <span className="text-xs whitespace-nowrap text-ink-2 tabular-nums">
-                {t("servers.tokens", { n: estimateTokens(tool).toLocaleString() })}
+                {t("servers.tokens", { n: estimateTokens(tool) })}
               </span>
             </label>
           </li>

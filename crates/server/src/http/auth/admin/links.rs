@@ -65,7 +65,7 @@ pub async fn generate(
         data: body.data.unwrap_or_default(),
         redirects: [body.redirect_to, query_value(uri.query(), "redirect_to")].into_iter().flatten().collect(),
     };
-    Ok(Json(app.auth.make_link(&app, wish).await?.into()))
+    Ok(Json(app.accounts.make_link(wish).await?.into()))
 }
 
 #[derive(Deserialize)]
@@ -83,5 +83,5 @@ pub async fn invite(
 ) -> Result<Json<UserBody>, AuthError> {
     let redirect = query_value(uri.query(), "redirect_to");
     let (email, data) = (body.email.unwrap_or_default(), body.data.unwrap_or_default());
-    Ok(Json(app.auth.invite(&app, &email, data, redirect.as_deref()).await?.into()))
+    Ok(Json(app.accounts.invite(&email, data, redirect.as_deref()).await?.into()))
 }

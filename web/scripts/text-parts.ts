@@ -1,0 +1,39 @@
+/** Beginnings of the keys whose texts are loaded after the first screens. */
+export const laterParts = [
+  "account",
+  "approval",
+  "apps",
+  "chat.empty",
+  "chat.suggest",
+  "chat.unfinished",
+  "elicitation",
+  "files",
+  "form",
+  "history",
+  "models",
+  "offers",
+  "permission",
+  "queue",
+  "result",
+  "servers",
+  "share",
+  "steering",
+  "task",
+  "tools",
+] as const;
+
+/** Returns true if a text is loaded after the first screens. */
+export function isLaterText(key: string): boolean {
+  return laterParts.some((part) => key.startsWith(`${part}.`));
+}
+
+/** Modules of the first screens, which must do without the later texts. */
+export const firstScreenModules = [
+  "/src/main.tsx",
+  "/src/app/home-page.tsx",
+  "/src/features/chat/chat-panel.tsx",
+  "/src/ui/toaster.tsx",
+];
+
+/** The module by which all others get the later texts. */
+export const laterTextsModule = "/src/lib/later-texts.ts";

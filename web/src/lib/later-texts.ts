@@ -1,0 +1,18 @@
+import { createElement, Fragment, type ReactNode } from "react";
+import type { LaterKey, Params, RichKey } from "./t";
+import type { RichTextParams } from "./text-params";
+import { formatText, type TextValues } from "./texts";
+
+/**
+ * Returns a text in the page's language. Only modules of parts that `lazyPart` loads may use it, because that waits for
+ * the texts.
+ */
+export function t<AnyKey extends LaterKey>(key: AnyKey, ...[params]: Params<AnyKey>): string {
+  return formatText(key, params as TextValues | undefined) as string;
+}
+
+/** Renders a text with elements in it: each of its tags is a parameter that renders what is between the tags. */
+export function tRich<AnyKey extends RichKey>(key: AnyKey, params: RichTextParams[AnyKey]): ReactNode {
+  const parts = formatText(key, params);
+  return Array.isArray(parts) ? createElement(Fragment, null, ...(parts as ReactNode[])) : parts;
+}
