@@ -29,6 +29,9 @@ pub use source::{ConfigError, Source};
 /// Minimum length of the service role key, in characters, so that it cannot be guessed.
 const SHORTEST_SERVICE_ROLE_KEY: usize = 32;
 
+/// Default log levels of the product's crates, and of libraries.
+const DEFAULT_LOG_LEVELS: &str = "warn,server=info,ai_chat_mcp=info,builtin_servers=info";
+
 /// Default time after which the unused built-in model is unloaded.
 const IDLE: Duration = Duration::from_mins(10);
 /// Default maximum age of the last proof of identity.
@@ -256,9 +259,7 @@ impl Config {
             trusted_proxies: source.list("CHAT_TRUSTED_PROXIES", "addresses or networks such as 10.0.0.0/8")?,
             service_role_key: source.long_secret("CHAT_SERVICE_ROLE_KEY", SHORTEST_SERVICE_ROLE_KEY)?,
             master_key: source.secret("CHAT_MASTER_KEY"),
-            log: source
-                .text("RUST_LOG")
-                .unwrap_or_else(|| format!("warn,server=info,ai_chat_mcp=info,{}", mcp::LOG_DIRECTIVE)),
+            log: source.text("RUST_LOG").unwrap_or_else(|| format!("{DEFAULT_LOG_LEVELS},{}", mcp::LOG_DIRECTIVE)),
             data_dir,
         };
         // Last, because a name counts as known once it has been read.

@@ -6,7 +6,6 @@ use futures_util::future::BoxFuture;
 
 use crate::app::App;
 use crate::auth::deletion::{AccountDeletionHandler, DeletionCleanup};
-use crate::tools::google_drive;
 
 impl AccountDeletionHandler for App {
     fn stop_turns(&self, user: UserId) -> BoxFuture<'_, ()> {
@@ -15,7 +14,7 @@ impl AccountDeletionHandler for App {
 
     fn before_deletion(&self, user: UserId) -> BoxFuture<'_, Result<DeletionCleanup, store::Error>> {
         async move {
-            let authorization = google_drive::take(self, user).await?;
+            let authorization = self.builtin_servers.google_drive().take_authorisation(user).await?;
             let sign_ins = self.tools.take_sign_ins(self, user).await?;
             let app = self.clone();
             let cleanup = async move {
@@ -26,7 +25,7 @@ impl AccountDeletionHandler for App {
                     if let Err(error) = inner.tools.reconcile(&inner, user).await {
                         tracing::error!(%error, "connections of a deleted account could not be closed");
                     }
-                    google_drive::revoke(&inner, user, authorization).await;
+                    inner.builtin_servers.google_drive().revoke_authorisation(user, authorization).await;
                     inner.tools.revoke_all(&inner, user, sign_ins).await;
                 });
             };

@@ -4,6 +4,8 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
 use anyhow::Context;
+use builtin_servers::google_drive::GoogleDriveSettings;
+use builtin_servers::{BuiltinServers, GoogleDrive};
 use domain::{Clock, SystemClock};
 use secrecy::ExposeSecret;
 use store::Store;
@@ -21,7 +23,6 @@ use crate::mail::Mailer;
 use crate::models::ModelService;
 use crate::runs::Runs;
 use crate::threads;
-use crate::tools::google_drive::GoogleDrive;
 use crate::tools::{Tools, sign_in, url_query};
 use platform::config::Config;
 use platform::{
@@ -53,8 +54,8 @@ pub struct Parts {
     pub models: Arc<ModelService>,
     /// People's connections to MCP servers.
     pub tools: Tools,
-    /// What calls to Google Drive share.
-    pub google_drive: GoogleDrive,
+    /// The built-in MCP servers.
+    pub builtin_servers: BuiltinServers,
     /// What open pages are told.
     pub events: UserEventBus,
     /// Turns that go on.
@@ -156,7 +157,13 @@ impl App {
         };
         let accounts = AccountService::start(AccountSettings::new(&config, &site_url), dependencies).await?;
         let door = door::Limits::new(config.rate_limits, &clock);
-        let google_drive = GoogleDrive::default();
+        let drive = GoogleDriveSettings {
+            client: config.google.clone(),
+            endpoints: config.google_endpoints.clone(),
+            site_url: site_url.clone(),
+        };
+        let google_drive = GoogleDrive::new(drive, &store, &secrets, &clock, &tasks);
+        let builtin_servers = BuiltinServers::new(google_drive, &clock);
         let streams = ConcurrencyLimiter::new(config.limits.streams);
         let app = Self(Arc::new(Parts {
             config,
@@ -168,7 +175,7 @@ impl App {
             accounts,
             models: Arc::new(models),
             tools,
-            google_drive,
+            builtin_servers,
             events,
             runs,
             temporary,

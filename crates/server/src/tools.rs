@@ -1,8 +1,6 @@
 //! People's connections to MCP servers, and the tools behind them.
 
 pub mod apps;
-pub mod google_drive;
-pub mod toolbox;
 
 mod by_hand;
 mod call;
@@ -147,7 +145,7 @@ impl Tools {
 
     /// The tools that stand in for a server that offers none; empty when that is switched off.
     pub fn fallback(&self) -> Vec<ToolDefinition> {
-        if self.fallback { google_drive::definitions() } else { Vec::new() }
+        if self.fallback { builtin_servers::google_drive::definitions() } else { Vec::new() }
     }
 
     /// Whether these are the tools that stand in.

@@ -15,21 +15,22 @@ const WORDS: [(&str, &[&str], &str); 3] = [
 ];
 
 /// Dependencies that each crate may have, and additional ones for its tests.
-const KNOWS: [(&str, &[&str], &[&str]); 9] = [
+const KNOWS: [(&str, &[&str], &[&str]); 10] = [
     ("domain", &[], &[]),
     ("llm", &["domain"], &[]),
     ("local-model", &["domain"], &[]),
     ("mcp", &["domain"], &[]),
     ("store", &["domain"], &[]),
     ("platform", &["domain", "llm", "mcp", "store"], &[]),
-    ("ai-chat-mcp", &["domain", "llm", "local-model", "mcp", "platform", "store"], &["testkit"]),
+    ("builtin-servers", &["domain", "platform", "store"], &[]),
+    ("ai-chat-mcp", &["builtin-servers", "domain", "llm", "local-model", "mcp", "platform", "store"], &["testkit"]),
     ("testkit", &["domain", "llm", "local-model", "mcp", "platform", "store", "server"], &[]),
     ("xtask", &[], &[]),
 ];
 
 /// Names of the workspace's crates in manifests.
-const HOUSE: [&str; 9] =
-    ["domain", "llm", "local-model", "mcp", "platform", "store", "server", "ai-chat-mcp", "testkit"];
+const HOUSE: [&str; 10] =
+    ["builtin-servers", "domain", "llm", "local-model", "mcp", "platform", "store", "server", "ai-chat-mcp", "testkit"];
 
 /// Modules of the server that must not depend on its HTTP layer.
 const BEHIND_THE_DOOR: [&str; 3] = ["auth", "runs", "tools"];
@@ -79,7 +80,7 @@ pub fn crates(files: &[Source]) -> Vec<String> {
             let allowed = always.contains(&other) || (for_tests && in_tests.contains(&other));
             if HOUSE.contains(&other) && !allowed {
                 findings.push(format!(
-                    "{}: `{name}` may not depend on `{other}`: domain <- llm, local-model, mcp, store <- platform <- server <- testkit",
+                    "{}: `{name}` may not depend on `{other}`: domain <- llm, local-model, mcp, store <- platform <- builtin-servers <- server <- testkit",
                     file.path
                 ));
             }

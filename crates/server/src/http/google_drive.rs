@@ -4,13 +4,13 @@ use axum::Json;
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{AppendHeaders, IntoResponse, Redirect, Response};
+use builtin_servers::google_drive::{DriveError, LINK_LIFETIME_SECONDS, LinkError};
 use serde::{Deserialize, Serialize};
 
 use crate::app::App;
 use crate::http::browser_cookie::BrowserCookie;
 use crate::http::error::ApiError;
 use crate::http::extract::{Query, SignedIn};
-use crate::tools::google_drive::{self, DriveError, LINK_LIFETIME, LinkError};
 
 /// Cookie that binds the authorisation to the browser that began it.
 const COOKIE: BrowserCookie = BrowserCookie { name: "google-drive-link", path: "/api/google-drive" };
@@ -38,15 +38,15 @@ pub struct Returned {
 
 /// Reports whether Google Drive can be linked, and whether it is.
 pub async fn status(State(app): State<App>, who: SignedIn) -> Result<Json<Status>, ApiError> {
-    let linked = google_drive::is_linked(&app, who.user).await?;
-    Ok(Json(Status { configured: app.config.google.is_some(), linked }))
+    let drive = app.builtin_servers.google_drive();
+    Ok(Json(Status { configured: drive.is_configured(), linked: drive.is_linked(who.user).await? }))
 }
 
 /// Starts linking and returns the URL of Google's authorisation page.
 pub async fn link(State(app): State<App>, who: SignedIn) -> Result<Response, ApiError> {
-    let begun = google_drive::begin(&app, who.user).await?;
-    let cookie = [(header::SET_COOKIE, COOKIE.set(&app, &begun.browser, LINK_LIFETIME))];
-    Ok((AppendHeaders(cookie), Json(Link { url: begun.url.into() })).into_response())
+    let link = app.builtin_servers.google_drive().start_link(who.user).await?;
+    let cookie = [(header::SET_COOKIE, COOKIE.set(&app, &link.browser_secret, LINK_LIFETIME_SECONDS))];
+    Ok((AppendHeaders(cookie), Json(Link { url: link.url.into() })).into_response())
 }
 
 /// Completes linking when Google redirects the browser back, and redirects to the web app, which shows the result.
@@ -54,12 +54,12 @@ pub async fn callback(State(app): State<App>, headers: HeaderMap, Query(returned
     let browser = COOKIE.read(&headers).unwrap_or_default();
     let state = returned.state.as_deref().unwrap_or_default();
     // The cookie must be that of the browser that began, whatever `state` says.
-    let ended = google_drive::complete(&app, state, returned.code.as_deref(), browser).await;
-    let outcome = match ended {
+    let drive = app.builtin_servers.google_drive();
+    let outcome = match drive.complete_link(state, returned.code.as_deref(), browser).await {
         Ok(()) => "linked",
-        // Also fails in `complete`, since no code came; the user's own refusal deserves its own message.
+        // Also fails in `complete_link`, since no code came; the user's own refusal deserves its own message.
         Err(_) if returned.error.as_deref() == Some("access_denied") => "denied",
-        Err(LinkError::NotBegunHere) => "expired",
+        Err(LinkError::NotStartedHere) => "expired",
         Err(error) => {
             tracing::warn!(%error, "a Google Drive could not be linked");
             "failed"
@@ -72,7 +72,7 @@ pub async fn callback(State(app): State<App>, headers: HeaderMap, Query(returned
 
 /// Revokes the authorisation at Google and deletes it.
 pub async fn unlink(State(app): State<App>, who: SignedIn) -> Result<StatusCode, ApiError> {
-    google_drive::unlink(&app, who.user).await?;
+    app.builtin_servers.google_drive().unlink(who.user).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 

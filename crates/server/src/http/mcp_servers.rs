@@ -8,7 +8,6 @@ mod caller;
 mod message;
 mod methods;
 mod origin;
-mod own_server;
 mod refusal;
 mod revision;
 
@@ -17,6 +16,7 @@ use axum::extract::{Request, State};
 use axum::http::request::Parts;
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
+use builtin_servers::BuiltinServer;
 
 use crate::app::App;
 use crate::http::error;
@@ -24,7 +24,6 @@ use crate::http::route::Access::{Anyone, OwnToken};
 use crate::http::route::{Section, post};
 
 use message::Message;
-use own_server::OwnServer;
 use refusal::Refusal;
 
 /// Maximum size of a message, in bytes. The toolbox needs no sign-in, so its anonymous callers must not occupy much
@@ -34,7 +33,7 @@ const MAX_MESSAGE_BYTES: usize = 64 * 1024;
 /// Returns the routes of the servers. Other methods than POST respond 405, since there are no streams and no
 /// sessions.
 pub fn section() -> Section {
-    let routes = OwnServer::ALL.map(|server| {
+    let routes = BuiltinServer::ALL.map(|server| {
         let access = if server.needs_sign_in() { OwnToken } else { Anyone };
         post(server.path(), access, move |State(app): State<App>, request: Request| answer(server, app, request))
     });
@@ -44,13 +43,13 @@ pub fn section() -> Section {
 }
 
 /// Handles a request and converts errors to responses.
-async fn answer(server: OwnServer, app: App, request: Request) -> Response {
+async fn answer(server: BuiltinServer, app: App, request: Request) -> Response {
     let (parts, body) = request.into_parts();
     respond(server, &app, &parts, body).await.unwrap_or_else(IntoResponse::into_response)
 }
 
 /// Checks origin, caller and content type before the body is read, and then runs the method.
-async fn respond(server: OwnServer, app: &App, parts: &Parts, body: Body) -> Result<Response, Refusal> {
+async fn respond(server: BuiltinServer, app: &App, parts: &Parts, body: Body) -> Result<Response, Refusal> {
     // In this order: each check is cheaper than the next, and none reads the body.
     origin::check(app, parts)?;
     let caller = if server.needs_sign_in() { Some(caller::identify(app, parts).await?) } else { None };

@@ -7,7 +7,7 @@ use mcp::{CallError, CallOptions};
 use serde_json::{Map, Value};
 use store::servers::Server;
 
-use super::{BoundTool, Inquirer, Opened, Origin, Tools, Watcher, google_drive, output};
+use super::{BoundTool, Inquirer, Opened, Origin, Tools, Watcher, output};
 use crate::app::App;
 
 /// What is said of a call that was not waited for.
@@ -81,7 +81,7 @@ impl Tools {
         }
         if tool.origin == Origin::Fallback {
             return tokio::select! {
-                result = google_drive::call(app, user, name, arguments) => CallEnd::Result(result),
+                result = app.builtin_servers.google_drive().call_tool(user, name, arguments) => CallEnd::Result(result),
                 () = cancel.cancelled() => CallEnd::stopped(Outcome::Unknown),
             };
         }

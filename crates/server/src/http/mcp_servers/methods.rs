@@ -3,11 +3,11 @@
 use axum::Json;
 use axum::http::request::Parts;
 use axum::response::{IntoResponse, Response};
+use builtin_servers::BuiltinServer;
 use domain::UserId;
 use serde_json::{Map, Value, json};
 
 use super::message::Request;
-use super::own_server::OwnServer;
 use super::refusal::Refusal;
 use super::revision::{Era, LEGACY, SUPPORTED, era};
 use crate::app::App;
@@ -17,7 +17,7 @@ const TIME_TO_LIVE: u64 = 3_600_000;
 
 /// Runs the method of a [`Request`] and returns its result as a JSON-RPC response.
 pub async fn run(
-    server: OwnServer,
+    server: BuiltinServer,
     app: &App,
     caller: Option<UserId>,
     parts: &Parts,
@@ -39,7 +39,7 @@ pub async fn run(
 }
 
 /// Returns supported versions, capabilities and instructions: the modern replacement of [`initialize`].
-fn discover(server: OwnServer) -> Value {
+fn discover(server: BuiltinServer) -> Value {
     cacheable(json!({
         "supportedVersions": SUPPORTED,
         "capabilities": { "tools": {} },
@@ -48,7 +48,7 @@ fn discover(server: OwnServer) -> Value {
 }
 
 /// Returns the negotiated version and server information for older clients.
-fn initialize(server: OwnServer, params: &Map<String, Value>) -> Result<Value, Refusal> {
+fn initialize(server: BuiltinServer, params: &Map<String, Value>) -> Result<Value, Refusal> {
     let Some(asked) = params.get("protocolVersion").and_then(Value::as_str) else {
         return Err(Refusal::invalid_params("initialize says which protocolVersion it wants"));
     };
@@ -63,7 +63,7 @@ fn initialize(server: OwnServer, params: &Map<String, Value>) -> Result<Value, R
 }
 
 /// Lists the tools of a server on one page.
-fn list(server: OwnServer, era: Era, params: &Map<String, Value>) -> Result<Value, Refusal> {
+fn list(server: BuiltinServer, era: Era, params: &Map<String, Value>) -> Result<Value, Refusal> {
     if params.get("cursor").is_some_and(|cursor| !cursor.is_null()) {
         return Err(Refusal::invalid_params("the list has one page, and no cursor leads into it"));
     }
@@ -73,7 +73,7 @@ fn list(server: OwnServer, era: Era, params: &Map<String, Value>) -> Result<Valu
 
 /// Calls a tool. An error of the tool is part of the result, as the protocol demands.
 async fn call(
-    server: OwnServer,
+    server: BuiltinServer,
     app: &App,
     caller: Option<UserId>,
     params: &Map<String, Value>,
@@ -86,13 +86,13 @@ async fn call(
         Some(Value::Object(arguments)) => arguments.clone(),
         Some(_) => return Err(Refusal::invalid_params("arguments must be an object")),
     };
-    let result = server.call(app, caller, name, arguments).await;
+    let result = app.builtin_servers.call_tool(server, caller, name, arguments).await;
     let result = result.ok_or_else(|| Refusal::invalid_params(format!("Unknown tool: {name}")))?;
     Ok(json!(result))
 }
 
 /// Returns name, title and version of a server.
-fn implementation(server: OwnServer) -> Value {
+fn implementation(server: BuiltinServer) -> Value {
     json!({ "name": server.name(), "title": server.title(), "version": env!("CARGO_PKG_VERSION") })
 }
 
@@ -104,7 +104,7 @@ fn cacheable(mut result: Value) -> Value {
 }
 
 /// Adds the fields that the modern family demands of each result.
-fn completed(server: OwnServer, mut result: Value) -> Value {
+fn completed(server: BuiltinServer, mut result: Value) -> Value {
     result["resultType"] = "complete".into();
     result["_meta"] = json!({ "io.modelcontextprotocol/serverInfo": implementation(server) });
     result
