@@ -30,7 +30,7 @@ pub use source::{ConfigError, Source};
 const SHORTEST_SERVICE_ROLE_KEY: usize = 32;
 
 /// Default log levels of the product's crates, and of libraries.
-const DEFAULT_LOG_LEVELS: &str = "warn,server=info,ai_chat_mcp=info,builtin_servers=info";
+const DEFAULT_LOG_LEVELS: &str = "warn,server=info,ai_chat_mcp=info,builtin_servers=info,connections=info";
 
 /// Default time after which the unused built-in model is unloaded.
 const IDLE: Duration = Duration::from_mins(10);

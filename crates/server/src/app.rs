@@ -6,6 +6,7 @@ use std::sync::Arc;
 use anyhow::Context;
 use builtin_servers::google_drive::GoogleDriveSettings;
 use builtin_servers::{BuiltinServers, GoogleDrive};
+use connections::{ConnectionService, ConnectionSettings, FallbackTools, ServiceDependencies, url_query};
 use domain::{Clock, SystemClock};
 use secrecy::ExposeSecret;
 use store::Store;
@@ -23,7 +24,7 @@ use crate::mail::Mailer;
 use crate::models::ModelService;
 use crate::runs::Runs;
 use crate::threads;
-use crate::tools::{Tools, sign_in, url_query};
+use crate::wiring::{self, DriveFallback, InternalTokens};
 use platform::config::Config;
 use platform::{
     BackgroundTasks, Cluster, ClusterBus, ConcurrencyLimiter, InstanceLock, Limit, SecretSealer, UserEventBus,
@@ -52,8 +53,8 @@ pub struct Parts {
     pub accounts: AccountService,
     /// The models that can be asked.
     pub models: Arc<ModelService>,
-    /// People's connections to MCP servers.
-    pub tools: Tools,
+    /// The users' connections to MCP servers.
+    pub connections: ConnectionService,
     /// The built-in MCP servers.
     pub builtin_servers: BuiltinServers,
     /// What open pages are told.
@@ -133,18 +134,7 @@ impl App {
         url_query::seal_stored(&store, &secrets).await.context("the URLs of connections cannot be sealed")?;
         let tasks = BackgroundTasks::default();
         let (cluster, outbox) = ClusterBus::new();
-        let tools = Tools::new(&config, address, &site_url, cluster.clone(), |guard| {
-            sign_in::start(guard, &site_url, &store, &secrets, &clock, &tasks)
-        })?;
-        let models = ModelService::new(&config, &store, &clock, &tasks, &secrets, tools.guard())?;
-        let temporary = TemporaryChats::new(store.clone(), Arc::clone(&clock));
-        let quota_bytes = config.limits.files_bytes as u64;
-        let files = FileService::new(store.clone(), temporary.clone(), Arc::clone(&clock), quota_bytes);
-        let instance_lock = InstanceLock::acquire(&config.data_dir, store.node());
-        let previous = instance_lock.as_ref().and_then(|lock| lock.previous);
-        let (runs, suspended) = Runs::start(&store, &tasks, clock.as_ref(), previous, config.limits).await?;
         let events = UserEventBus::new(cluster.clone());
-        let membership = Cluster::new(store.clone(), Arc::clone(&clock), tasks.clone(), events.clone());
         let mailer =
             config.smtp.as_ref().map(|smtp| Mailer::new(&smtp.url, smtp.from.as_ref(), &site_url)).transpose()?;
         let dependencies = AccountDependencies {
@@ -156,14 +146,40 @@ impl App {
             mailer,
         };
         let accounts = AccountService::start(AccountSettings::new(&config, &site_url), dependencies).await?;
-        let door = door::Limits::new(config.rate_limits, &clock);
         let drive = GoogleDriveSettings {
             client: config.google.clone(),
             endpoints: config.google_endpoints.clone(),
             site_url: site_url.clone(),
         };
         let google_drive = GoogleDrive::new(drive, &store, &secrets, &clock, &tasks);
-        let builtin_servers = BuiltinServers::new(google_drive, &clock);
+        let builtin_servers = BuiltinServers::new(google_drive.clone(), &clock);
+        let connection_settings = ConnectionSettings {
+            address,
+            site_url: &site_url,
+            network_allow: &config.network_allow,
+            limit: config.limits.connections,
+        };
+        let fallback: Arc<dyn FallbackTools> = Arc::new(DriveFallback(google_drive));
+        let dependencies = ServiceDependencies {
+            store: store.clone(),
+            secrets: Arc::clone(&secrets),
+            clock: Arc::clone(&clock),
+            events: events.clone(),
+            tasks: tasks.clone(),
+            cluster: cluster.clone(),
+            token_issuer: Arc::new(InternalTokens(accounts.clone())),
+            fallback: Some(fallback).filter(|_| config.fallback_tools),
+        };
+        let (connections, ready) = ConnectionService::new(&connection_settings, dependencies)?;
+        let models = ModelService::new(&config, &store, &clock, &tasks, &secrets, connections.guarded_http())?;
+        let temporary = TemporaryChats::new(store.clone(), Arc::clone(&clock));
+        let quota_bytes = config.limits.files_bytes as u64;
+        let files = FileService::new(store.clone(), temporary.clone(), Arc::clone(&clock), quota_bytes);
+        let instance_lock = InstanceLock::acquire(&config.data_dir, store.node());
+        let previous = instance_lock.as_ref().and_then(|lock| lock.previous);
+        let (runs, suspended) = Runs::start(&store, &tasks, clock.as_ref(), previous, config.limits).await?;
+        let membership = Cluster::new(store.clone(), Arc::clone(&clock), tasks.clone(), events.clone());
+        let door = door::Limits::new(config.rate_limits, &clock);
         let streams = ConcurrencyLimiter::new(config.limits.streams);
         let app = Self(Arc::new(Parts {
             config,
@@ -174,7 +190,7 @@ impl App {
             tasks,
             accounts,
             models: Arc::new(models),
-            tools,
+            connections,
             builtin_servers,
             events,
             runs,
@@ -199,7 +215,8 @@ impl App {
         app.tasks.spawn("threads", threads::renew(app.tasks.clone()));
         let (models, shutdown) = (Arc::clone(&app.models), app.tasks.shutdown_token().clone());
         app.tasks.spawn("catalogue", async move { models.catalogue.reload_on_change(shutdown).await });
-        Tools::look_after(&app);
+        app.connections.start_maintenance();
+        app.tasks.spawn("prewarm models", wiring::prewarm_models(app.clone(), ready));
         app.models.prepare_once();
         tracing::info!(database = app.store.kind(), address = %address, "started");
         Ok(app)
@@ -208,7 +225,7 @@ impl App {
     /// Ends background work and closes the database.
     pub async fn stop(&self) {
         self.tasks.stop().await;
-        self.tools.stop().await;
+        self.connections.close().await;
         self.membership.leave().await;
         self.store.close().await;
     }

@@ -37,6 +37,6 @@ impl ClusterHandler for AppClusterHandler {
     }
 
     fn signed_in(&self, user: UserId, server: ServerId) {
-        self.0.tools.heard_of_sign_in(user, server);
+        self.0.connections.handle_remote_sign_in(user, server);
     }
 }

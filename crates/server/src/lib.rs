@@ -1,6 +1,6 @@
 //! The server: accounts, data, turns and tools behind one HTTP server.
 //!
-//! `http` has the route table. It calls `auth`, `runs` and `tools`, which call the store, the models and the MCP
+//! `http` has the route table. It calls `auth`, `runs` and the crates below, which call the store, the models and the MCP
 //! client; nothing imports `http`.
 
 mod account_deletion;
@@ -17,3 +17,4 @@ pub mod models;
 pub mod runs;
 pub mod threads;
 pub mod tools;
+mod wiring;

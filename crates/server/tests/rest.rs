@@ -313,7 +313,7 @@ async fn headers_of_a_connection_are_sealed_and_never_shown() {
         let owner = me.id.parse().unwrap();
         let stored = app.app.store.list_servers(owner).await.unwrap().remove(0).headers.unwrap();
         assert!(!stored.windows(6).any(|window| window == b"sesame"));
-        let opened = server::tools::headers::open(&app.app.secrets, owner, Some(&stored)).unwrap();
+        let opened = connections::headers::open(&app.app.secrets, owner, Some(&stored)).unwrap();
         assert_eq!(opened, [("X-Key".to_owned(), "open sesame".to_owned())]);
 
         let path = format!("/rest/v1/mcp_servers?id=eq.{}", id(&shown));

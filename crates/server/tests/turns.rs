@@ -1,8 +1,9 @@
 //! Turns over HTTP, with a scripted model and real tools.
 
+use connections::{CallContext, CallOutcome};
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
-use server::tools::{CallEnd, Selection, Wanted, Watcher};
+use server::tools::{Selection, Toolset, Wanted};
 use std::time::Duration;
 use testkit::{Database, ScriptedModel, Step, StreamEvent, TestApp, databases};
 use tokio_util::sync::CancellationToken;
@@ -376,17 +377,17 @@ async fn a_turn_does_not_call_a_connection_that_was_removed_meanwhile() {
     let wanted = [Wanted { name: "calculate".into(), server_name: Some("toolbox".into()) }];
     let servers = inner.store.list_servers(user).await.unwrap();
     let selection = Selection::resolve(&wanted, &servers, |_| Vec::new()).unwrap();
-    let toolset = inner.tools.open(inner, user, &selection).await;
+    let toolset = Toolset::open(&inner.connections, user, &selection).await;
     let tool = toolset.find("toolbox", "calculate").unwrap();
     let call = async || {
         let arguments = json!({ "expression": "1+1" }).as_object().unwrap().clone();
-        let watcher = Watcher::of_end(CancellationToken::new());
-        inner.tools.call(inner, user, tool, arguments, watcher).await
+        let context = CallContext::new(CancellationToken::new());
+        inner.connections.call_tool(user, tool, arguments, context).await
     };
-    assert!(matches!(call().await, CallEnd::Result(_)));
+    assert!(matches!(call().await, CallOutcome::Result(_)));
     let path = format!("/rest/v1/mcp_servers?id=eq.{}", tool.server.id);
     assert_eq!(person.request(Method::DELETE, &path).send().await.unwrap().status(), StatusCode::NO_CONTENT);
-    let CallEnd::Failed { reason, .. } = call().await else { panic!("it was called") };
+    let CallOutcome::Failed { reason, .. } = call().await else { panic!("it was called") };
     assert_eq!(reason, "The connection toolbox was removed or changed.");
     app.stop().await;
 }

@@ -15,7 +15,7 @@ const WORDS: [(&str, &[&str], &str); 3] = [
 ];
 
 /// Dependencies that each crate may have, and additional ones for its tests.
-const KNOWS: [(&str, &[&str], &[&str]); 10] = [
+const KNOWS: [(&str, &[&str], &[&str]); 11] = [
     ("domain", &[], &[]),
     ("llm", &["domain"], &[]),
     ("local-model", &["domain"], &[]),
@@ -23,14 +23,30 @@ const KNOWS: [(&str, &[&str], &[&str]); 10] = [
     ("store", &["domain"], &[]),
     ("platform", &["domain", "llm", "mcp", "store"], &[]),
     ("builtin-servers", &["domain", "platform", "store"], &[]),
-    ("ai-chat-mcp", &["builtin-servers", "domain", "llm", "local-model", "mcp", "platform", "store"], &["testkit"]),
+    ("connections", &["domain", "mcp", "platform", "store"], &[]),
+    (
+        "ai-chat-mcp",
+        &["builtin-servers", "connections", "domain", "llm", "local-model", "mcp", "platform", "store"],
+        &["testkit"],
+    ),
     ("testkit", &["domain", "llm", "local-model", "mcp", "platform", "store", "server"], &[]),
     ("xtask", &[], &[]),
 ];
 
 /// Names of the workspace's crates in manifests.
-const HOUSE: [&str; 10] =
-    ["builtin-servers", "domain", "llm", "local-model", "mcp", "platform", "store", "server", "ai-chat-mcp", "testkit"];
+const HOUSE: [&str; 11] = [
+    "builtin-servers",
+    "connections",
+    "domain",
+    "llm",
+    "local-model",
+    "mcp",
+    "platform",
+    "store",
+    "server",
+    "ai-chat-mcp",
+    "testkit",
+];
 
 /// Modules of the server that must not depend on its HTTP layer.
 const BEHIND_THE_DOOR: [&str; 3] = ["auth", "runs", "tools"];
@@ -80,7 +96,7 @@ pub fn crates(files: &[Source]) -> Vec<String> {
             let allowed = always.contains(&other) || (for_tests && in_tests.contains(&other));
             if HOUSE.contains(&other) && !allowed {
                 findings.push(format!(
-                    "{}: `{name}` may not depend on `{other}`: domain <- llm, local-model, mcp, store <- platform <- builtin-servers <- server <- testkit",
+                    "{}: `{name}` may not depend on `{other}`: domain <- llm, local-model, mcp, store <- platform <- builtin-servers, connections <- server <- testkit",
                     file.path
                 ));
             }

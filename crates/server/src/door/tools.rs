@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use connections::permissions::PermissionCheck;
+use connections::{AuditedCall, BoundTool, CallContext, CallOutcome, NonInteractive};
 use domain::UserId;
 use domain::model::{ModelCall, ModelMessage};
 use domain::permission::AllowedBy;
@@ -15,8 +17,7 @@ use crate::app::App;
 use crate::files::model_attachments::AttachmentLoader;
 use crate::runs::{NEVER, parse_arguments, tool_result};
 use crate::tools::discovery::Offer;
-use crate::tools::permission::{Audited, Verdict};
-use crate::tools::{BoundTool, CallEnd, Nobody, Selection, Toolset, Wanted, Watcher};
+use crate::tools::{Selection, Toolset, Wanted};
 
 /// Returns all tools that the user's connections offer models now.
 ///
@@ -24,17 +25,17 @@ use crate::tools::{BoundTool, CallEnd, Nobody, Selection, Toolset, Wanted, Watch
 ///
 /// Fails if the database fails.
 pub async fn all(app: &App, user: UserId) -> Result<Toolset, Failure> {
-    let servers = app.tools.servers(app, user).await.map_err(anyhow::Error::from)?;
+    let servers = app.connections.list_servers(user).await.map_err(anyhow::Error::from)?;
     // Connections of the same name are left out, because a call could not tell them apart.
     let is_unique = |name: &str| servers.iter().filter(|server| server.name == name).count() == 1;
     let wanted = servers.iter().filter(|server| is_unique(&server.name)).flat_map(|server| {
         let each = |name| Wanted { name, server_name: Some(server.name.clone()) };
-        app.tools.offered(server).into_iter().map(each).collect::<Vec<_>>()
+        app.connections.enabled_tool_names(server).into_iter().map(each).collect::<Vec<_>>()
     });
     let wanted: Vec<Wanted> = wanted.collect();
-    let selection = Selection::resolve(&wanted, &servers, |server| app.tools.offered(server));
+    let selection = Selection::resolve(&wanted, &servers, |server| app.connections.enabled_tool_names(server));
     let selection = selection.map_err(anyhow::Error::from)?;
-    Ok(app.tools.open(app, user, &selection).await.for_model())
+    Ok(Toolset::open(&app.connections, user, &selection).await.for_model())
 }
 
 /// A tool call after the check of its permission.
@@ -80,25 +81,25 @@ pub async fn call(
             app: None,
         };
         let end = match prepared {
-            Prepared::Refused(reason, outcome) => CallEnd::Failed { reason, outcome },
+            Prepared::Refused(reason, outcome) => CallOutcome::Failed { reason, outcome },
             Prepared::Ready(tool, arguments, by) => {
-                let audited = Audited::new(app, user, &record.server_name, &record.name, by);
-                let nobody = Arc::new(Nobody::default());
-                let watcher = Watcher::of_end(cancel.child_token());
-                let watcher = Watcher { asker: Some(nobody.clone()), ..watcher };
-                let end = app.tools.call(app, user, &tool, arguments, watcher).await;
-                audited.end(end.outcome());
+                let audited = AuditedCall::new(&app.connections, user, &record.server_name, &record.name, by);
+                let nobody = Arc::new(NonInteractive::default());
+                let context = CallContext::new(cancel.child_token());
+                let context = CallContext { interactions: Some(nobody.clone()), ..context };
+                let end = app.connections.call_tool(user, &tool, arguments, context).await;
+                audited.finish(end.outcome());
                 if nobody.was_asked() {
                     return Err(Failure::NobodyToAnswer { tool: record.name, server: record.server_name });
                 }
                 end
             }
-            Prepared::Found(result) => CallEnd::Result(result),
+            Prepared::Found(result) => CallOutcome::Result(result),
         };
         record.outcome = end.outcome();
         match end {
-            CallEnd::Result(result) => record.result = Some(result),
-            CallEnd::Failed { reason, .. } => record.error = Some(reason),
+            CallOutcome::Result(result) => record.result = Some(result),
+            CallOutcome::Failed { reason, .. } => record.error = Some(reason),
         }
         Ok(tool_result(&record, call.name.clone(), sight))
     });
@@ -126,16 +127,16 @@ async fn prepare(
         return Ok(found.unwrap_or_else(unknown));
     };
     // The permission applies to the tool as it is now, not as it was when the answer began.
-    let tool = app.tools.current(app, user, tool).await;
+    let tool = app.connections.refresh_tool(user, tool).await;
     let (server, name) = (tool.server.name.clone(), tool.definition.name.clone());
-    let denied = || Audited::new(app, user, &server, &name, AllowedBy::Nobody).end(Outcome::Denied);
-    match app.tools.verdict(app, user, &tool).await {
-        Verdict::Allowed(by) => Ok(Prepared::Ready(Box::new(tool), arguments, by)),
-        Verdict::Never => {
+    let denied = || AuditedCall::new(&app.connections, user, &server, &name, AllowedBy::Nobody).finish(Outcome::Denied);
+    match app.connections.check_permission_or_ask(user, &tool).await {
+        PermissionCheck::Allowed(by) => Ok(Prepared::Ready(Box::new(tool), arguments, by)),
+        PermissionCheck::Denied => {
             denied();
             Ok(Prepared::Refused(NEVER.to_owned(), Outcome::Denied))
         }
-        Verdict::Ask { .. } => {
+        PermissionCheck::Ask { .. } => {
             denied();
             Err(Failure::NobodyToAsk { tool: name, server })
         }

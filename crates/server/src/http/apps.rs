@@ -5,6 +5,7 @@ use axum::Json;
 use axum::extract::State;
 use axum::http::{HeaderName, HeaderValue, header};
 use axum::response::{IntoResponse, Response};
+use connections::apps::{AppCallOutcome, AppConsent, AppError, BrowserFeature, SandboxPolicy};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use store::servers::Server;
@@ -12,7 +13,6 @@ use store::servers::Server;
 use super::error::ApiError;
 use super::extract::{JsonBody, Named, SignedIn};
 use crate::app::App;
-use crate::tools::apps::{AppCall, AppConsent, AppError, Feature, Frame};
 
 /// HTML of the sandbox frame. It relays messages between the web app and the app's inner frame, and does nothing
 /// else.
@@ -35,13 +35,13 @@ pub async fn open(
     JsonBody(body): JsonBody<Wanted>,
 ) -> Result<Json<Value>, ApiError> {
     let server = connection(&app, &caller, &body.server_name).await?;
-    let page = app.tools.page(&app, caller.user, &server, &body.tool).await?;
-    let Frame { features, .. } = &page.frame;
+    let page = app.connections.read_app_page(caller.user, &server, &body.tool).await?;
+    let SandboxPolicy { features, .. } = &page.policy;
     let permissions: Map<String, Value> =
-        features.iter().copied().map(Feature::as_str).map(|name| (name.to_owned(), json!({}))).collect();
+        features.iter().copied().map(BrowserFeature::as_str).map(|name| (name.to_owned(), json!({}))).collect();
     // The policies are sealed into the URL, so the sandbox route needs neither a token nor a lookup.
-    let address = format!("/sandbox/{}", page.frame.seal(&app.secrets)?);
-    let mut csp = serde_json::to_value(&page.frame).unwrap_or_default();
+    let address = format!("/sandbox/{}", page.policy.seal(&app.secrets)?);
+    let mut csp = serde_json::to_value(&page.policy).unwrap_or_default();
     // The features are in `permissions` already, in the form that MCP Apps defines.
     if let Some(csp) = csp.as_object_mut() {
         csp.remove("features");
@@ -75,14 +75,16 @@ pub async fn call(
 ) -> Result<Json<Value>, ApiError> {
     let server = connection(&app, &caller, &body.server_name).await?;
     let wanted = (body.name.as_str(), body.arguments);
-    match app.tools.call_for_app(&app, caller.user, &server, wanted, body.consent).await? {
-        AppCall::Result { result, duration_ms } => Ok(Json(json!({ "result": result, "durationMs": duration_ms }))),
-        AppCall::Ask(ask) => Ok(Json(json!({ "ask": ask }))),
-        AppCall::Denied => {
+    match app.connections.call_for_app(caller.user, &server, wanted, body.consent).await? {
+        AppCallOutcome::Result { result, duration_ms } => {
+            Ok(Json(json!({ "result": result, "durationMs": duration_ms })))
+        }
+        AppCallOutcome::Ask(ask) => Ok(Json(json!({ "ask": ask }))),
+        AppCallOutcome::Denied => {
             let message = "you do not allow this tool".to_owned();
             Err(ApiError::Unprocessable { code: "tool_not_allowed", message })
         }
-        AppCall::Failed(message) => Err(ApiError::Upstream { code: "tool_failed", message }),
+        AppCallOutcome::Failed(message) => Err(ApiError::Upstream { code: "tool_failed", message }),
     }
 }
 
@@ -104,19 +106,19 @@ pub async fn read(
         return Err(ApiError::BadRequest(format!("uri is longer than {ADDRESS} characters")));
     }
     let server = connection(&app, &caller, &body.server_name).await?;
-    let contents = app.tools.read_for_app(&app, caller.user, &server, &body.uri).await?;
+    let contents = app.connections.read_resource_for_app(caller.user, &server, &body.uri).await?;
     Ok(Json(json!({ "contents": contents })))
 }
 
 /// Serves the sandbox frame with the policies that are sealed in its URL.
-pub async fn sandbox(State(app): State<App>, Named(frame): Named) -> Result<Response, ApiError> {
-    let frame = Frame::open(&app.secrets, &frame).ok_or(ApiError::NotFound("app"))?;
-    let policy = frame.content_security_policy("'self'", "allow-scripts allow-forms");
+pub async fn sandbox(State(app): State<App>, Named(policy): Named) -> Result<Response, ApiError> {
+    let policy = SandboxPolicy::open(&app.secrets, &policy).ok_or(ApiError::NotFound("app"))?;
+    let csp = policy.content_security_policy("'self'", "allow-scripts allow-forms");
     let value = |text: String| HeaderValue::try_from(text).map_err(|error| ApiError::Internal(error.into()));
     let headers = [
         (header::CONTENT_TYPE, HeaderValue::from_static("text/html; charset=utf-8")),
-        (header::CONTENT_SECURITY_POLICY, value(policy)?),
-        (HeaderName::from_static("permissions-policy"), value(frame.permissions_policy())?),
+        (header::CONTENT_SECURITY_POLICY, value(csp)?),
+        (HeaderName::from_static("permissions-policy"), value(policy.permissions_policy())?),
         // Only this page may be framed, and by our own origin alone.
         (header::X_FRAME_OPTIONS, HeaderValue::from_static("SAMEORIGIN")),
         (header::X_DNS_PREFETCH_CONTROL, HeaderValue::from_static("off")),

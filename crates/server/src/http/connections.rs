@@ -2,6 +2,7 @@
 
 use axum::Json;
 use axum::extract::State;
+use connections::{ConnectionDetails, ConnectionDto, ConnectionUpdate, UpdateError};
 use domain::ServerId;
 use serde_json::{Value, json};
 use store::servers::Server;
@@ -9,13 +10,12 @@ use store::servers::Server;
 use super::error::ApiError;
 use super::extract::{JsonBody, Named, SignedIn};
 use crate::app::App;
-use crate::tools::{ConnectionDetails, ConnectionView, Edit, EditError};
 
 /// Lists the user's connections. Those that were never connected are connected in the background, and `/api/events`
 /// reports the result.
 pub async fn list(State(app): State<App>, caller: SignedIn) -> Result<Json<Value>, ApiError> {
-    app.tools.wake(&app, caller.user).await?;
-    let connections = app.tools.list(&app, caller.user).await?;
+    app.connections.connect_all(caller.user).await?;
+    let connections = app.connections.list_connections(caller.user).await?;
     Ok(Json(json!({ "connections": connections })))
 }
 
@@ -26,7 +26,7 @@ pub async fn show(
     Named(id): Named,
 ) -> Result<Json<ConnectionDetails>, ApiError> {
     let server = own_server(&app, &caller, &id).await?;
-    Ok(Json(app.tools.details(&app, caller.user, &server).await?))
+    Ok(Json(app.connections.get_details(caller.user, &server).await?))
 }
 
 /// Changes a connection's name, headers or enabled tools.
@@ -34,15 +34,15 @@ pub async fn change(
     State(app): State<App>,
     caller: SignedIn,
     Named(id): Named,
-    JsonBody(edit): JsonBody<Edit>,
-) -> Result<Json<ConnectionView>, ApiError> {
+    JsonBody(update): JsonBody<ConnectionUpdate>,
+) -> Result<Json<ConnectionDto>, ApiError> {
     let id: ServerId = id.parse().map_err(|_| not_found())?;
-    let changed = app.tools.edit(&app, caller.user, id, &edit).await;
+    let changed = app.connections.update_connection(caller.user, id, &update).await;
     changed.map(Json).map_err(|error| match error {
-        EditError::NotFound => not_found(),
-        EditError::NameTaken(_) => ApiError::Conflict { code: "name_taken", message: error.to_string() },
-        EditError::Bad(message) => ApiError::BadRequest(message),
-        EditError::Internal(error) => error.into(),
+        UpdateError::NotFound => not_found(),
+        UpdateError::NameTaken(_) => ApiError::Conflict { code: "name_taken", message: error.to_string() },
+        UpdateError::Invalid(message) => ApiError::BadRequest(message),
+        UpdateError::Internal(error) => error.into(),
     })
 }
 
@@ -51,9 +51,9 @@ pub async fn refresh(
     State(app): State<App>,
     caller: SignedIn,
     Named(id): Named,
-) -> Result<Json<ConnectionView>, ApiError> {
+) -> Result<Json<ConnectionDto>, ApiError> {
     let server = own_server(&app, &caller, &id).await?;
-    Ok(Json(app.tools.refresh(&app, caller.user, &server).await))
+    Ok(Json(app.connections.reconnect(caller.user, &server).await))
 }
 
 /// Lists the server's tools again and waits for the result.
@@ -61,9 +61,9 @@ pub async fn list_again(
     State(app): State<App>,
     caller: SignedIn,
     Named(id): Named,
-) -> Result<Json<ConnectionView>, ApiError> {
+) -> Result<Json<ConnectionDto>, ApiError> {
     let server = own_server(&app, &caller, &id).await?;
-    Ok(Json(app.tools.list_again(&app, caller.user, &server).await))
+    Ok(Json(app.connections.relist_tools(caller.user, &server).await))
 }
 
 /// Returns the caller's connection of this id, as a stored [`Server`].

@@ -7,6 +7,7 @@ use axum::Json;
 use axum::extract::{FromRequest, Request, State};
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
+use connections::ProbeError;
 use domain::message::{AppContext, MessageStatus, Part, text_of, tool_calls_of};
 use domain::model::ModelError;
 use domain::tool::ToolDefinition;
@@ -25,7 +26,7 @@ use crate::app::App;
 use crate::files;
 use crate::models::with_advice;
 use crate::runs::{AllWaiting, BeginError, Question, Run};
-use crate::tools::{ProbeError, Selection, SelectionError, Wanted};
+use crate::tools::{Selection, SelectionError, Wanted};
 use platform::LimitReached;
 use platform::client_address::subscriber_network;
 
@@ -175,8 +176,8 @@ pub async fn check_question(app: &App, caller: &SignedIn, body: AiChat) -> Resul
     let tools = if wanted.is_empty() {
         Selection::default()
     } else {
-        let servers = app.tools.servers(app, caller.user).await?;
-        Selection::resolve(&wanted, &servers, |server| app.tools.offered(server)).map_err(|error| {
+        let servers = app.connections.list_servers(caller.user).await?;
+        Selection::resolve(&wanted, &servers, |server| app.connections.enabled_tool_names(server)).map_err(|error| {
             let code = match error {
                 SelectionError::Ambiguous(_) => "ambiguous_tool",
                 SelectionError::Unknown(_) => "unknown_tool",
@@ -295,11 +296,11 @@ pub async fn mcp_proxy(State(app): State<App>, caller: Result<SignedIn, ApiError
         Err(error) => return no_tools(&error),
     };
     let headers: Vec<(String, String)> = body.headers.into_iter().collect();
-    match app.tools.probe(&app, caller.user, &body.url, &headers).await {
+    match app.connections.probe(caller.user, &body.url, &headers).await {
         Ok(tools) => answer(StatusCode::OK, true, tools, None, false),
         Err(error) => {
             let needs_sign_in = matches!(error, ProbeError::NeedsSignIn);
-            answer(StatusCode::OK, false, app.tools.fallback(), Some(error.to_string()), needs_sign_in)
+            answer(StatusCode::OK, false, app.connections.fallback_tools(), Some(error.to_string()), needs_sign_in)
         }
     }
 }

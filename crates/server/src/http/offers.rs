@@ -6,6 +6,7 @@ use axum::Json;
 use axum::extract::State;
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
+use connections::{AttachRequest, ContextError};
 use domain::attachment::Attachment;
 use domain::{AttachmentId, ChatId};
 use mcp::{CompletionTarget, Completions, IconError};
@@ -16,18 +17,17 @@ use super::connections::own_server;
 use super::error::ApiError;
 use super::extract::{JsonBody, Named, Query, SignedIn};
 use crate::app::App;
-use crate::tools::{OfferError, Wish};
 
 /// Content security policy of icons: a browser may display one, but not run or frame anything in it.
 const PICTURE_POLICY: &str = "default-src 'none'; sandbox";
 
-impl From<OfferError> for ApiError {
-    fn from(error: OfferError) -> Self {
+impl From<ContextError> for ApiError {
+    fn from(error: ContextError) -> Self {
         match error {
-            OfferError::Server(message) => Self::Upstream { code: "server_failed", message },
-            OfferError::NotOffered(message) => Self::Unprocessable { code: "not_offered", message },
-            OfferError::TooLarge(message) => Self::Unprocessable { code: "too_large", message },
-            OfferError::Store(error) => error.into(),
+            ContextError::Server(message) => Self::Upstream { code: "server_failed", message },
+            ContextError::NotOffered(message) => Self::Unprocessable { code: "not_offered", message },
+            ContextError::TooLarge(message) => Self::Unprocessable { code: "too_large", message },
+            ContextError::Store(error) => error.into(),
         }
     }
 }
@@ -35,14 +35,14 @@ impl From<OfferError> for ApiError {
 /// Lists a connection's prompts.
 pub async fn prompts(State(app): State<App>, caller: SignedIn, Named(id): Named) -> Result<Json<Value>, ApiError> {
     let server = own_server(&app, &caller, &id).await?;
-    let prompts = app.tools.prompts(&app, caller.user, &server).await?;
+    let prompts = app.connections.list_prompts(caller.user, &server).await?;
     Ok(Json(json!({ "prompts": prompts.items, "isCut": prompts.is_cut })))
 }
 
 /// Lists a connection's resources and resource templates.
 pub async fn resources(State(app): State<App>, caller: SignedIn, Named(id): Named) -> Result<Json<Value>, ApiError> {
     let server = own_server(&app, &caller, &id).await?;
-    let (resources, templates) = app.tools.resources(&app, caller.user, &server).await?;
+    let (resources, templates) = app.connections.list_resources(caller.user, &server).await?;
     // Long lists are truncated; the web app then says so.
     let is_cut = resources.is_cut || templates.is_cut;
     Ok(Json(json!({ "resources": resources.items, "templates": templates.items, "isCut": is_cut })))
@@ -62,7 +62,7 @@ pub async fn read(
     JsonBody(body): JsonBody<Address>,
 ) -> Result<Json<Value>, ApiError> {
     let server = own_server(&app, &caller, &id).await?;
-    let contents = app.tools.read_resource(&app, caller.user, &server, &body.uri).await?;
+    let contents = app.connections.read_resource(caller.user, &server, &body.uri).await?;
     Ok(Json(json!({ "contents": contents })))
 }
 
@@ -74,7 +74,7 @@ pub async fn watch(
     JsonBody(body): JsonBody<Address>,
 ) -> Result<Json<Value>, ApiError> {
     let server = own_server(&app, &caller, &id).await?;
-    let watching = app.tools.watch(&app, caller.user, &server, &body.uri).await?;
+    let watching = app.connections.subscribe_resource(caller.user, &server, &body.uri).await?;
     Ok(Json(json!({ "watching": watching })))
 }
 
@@ -86,7 +86,7 @@ pub async fn unwatch(
     Query(query): Query<Address>,
 ) -> Result<StatusCode, ApiError> {
     let server = own_server(&app, &caller, &id).await?;
-    app.tools.unwatch(caller.user, server.id, &query.uri);
+    app.connections.unsubscribe_resource(caller.user, server.id, &query.uri);
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -112,8 +112,8 @@ pub async fn complete(
 ) -> Result<Json<Completions>, ApiError> {
     let server = own_server(&app, &caller, &id).await?;
     let argument = (body.name.as_str(), body.value.as_str());
-    let proposals = app.tools.complete(&app, caller.user, &server, &body.blank, argument, &body.filled).await?;
-    Ok(Json(proposals))
+    let (target, filled) = (&body.blank, &body.filled);
+    Ok(Json(app.connections.complete_argument(caller.user, &server, target, argument, filled).await?))
 }
 
 /// Request body of [`attach`]: either a resource or a prompt.
@@ -123,9 +123,9 @@ pub struct Wished {
     #[serde(default, rename = "sessionId")]
     session_id: Option<ChatId>,
     #[serde(default)]
-    resource: Option<Wish>,
+    resource: Option<AttachRequest>,
     #[serde(default)]
-    prompt: Option<Wish>,
+    prompt: Option<AttachRequest>,
 }
 
 /// Reads a resource or renders a prompt, and stores it as an [`Attachment`] until a message refers to it.
@@ -138,13 +138,13 @@ pub async fn attach(
     let server = own_server(&app, &caller, &id).await?;
     let wish = match (body.resource, body.prompt) {
         (Some(wish), None) if wish.uri.is_some() => wish,
-        (None, Some(wish)) if !wish.name.is_empty() => Wish { uri: None, ..wish },
+        (None, Some(wish)) if !wish.name.is_empty() => AttachRequest { uri: None, ..wish },
         (Some(_), None) => return Err(ApiError::BadRequest("resource.uri is missing".into())),
         (None, Some(_)) => return Err(ApiError::BadRequest("prompt.name is missing".into())),
         _ => return Err(ApiError::BadRequest("either resource or prompt is wanted".into())),
     };
     let home = body.session_id.map_or_else(|| app.store.clone(), |chat| app.temporary.store_for(caller.user, chat));
-    Ok(Json(app.tools.attach(&app, &home, caller.user, &server, wish).await?))
+    Ok(Json(app.connections.attach(&home, caller.user, &server, wish).await?))
 }
 
 /// Returns an attachment that no message refers to yet.
@@ -178,7 +178,7 @@ pub async fn icon(
     Query(query): Query<Source>,
 ) -> Result<Response, ApiError> {
     let server = own_server(&app, &caller, &id).await?;
-    let picture = app.tools.icon(&app, &server, &query.src).await.map_err(|error| match error {
+    let picture = app.connections.fetch_icon(&server, &query.src).await.map_err(|error| match error {
         IconError::Server(_) => ApiError::Upstream { code: "server_failed", message: error.to_string() },
         _ => ApiError::Unprocessable { code: "icon_refused", message: error.to_string() },
     })?;

@@ -17,6 +17,7 @@ use std::collections::BTreeMap;
 use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, RawQuery, Request, State};
 use axum::response::{IntoResponse, Response};
+use connections::{headers, url_query};
 use domain::{ChatId, UserId};
 use http::request::Parts;
 use http::{Method, StatusCode, Uri, header};
@@ -31,7 +32,6 @@ use super::route::{Section, delete as remove, get, options, patch, post};
 use crate::app::App;
 use crate::auth::AuthError;
 use crate::auth::refusal::{EXPIRED_JWT, INSUFFICIENT_AAL};
-use crate::tools::{headers, url_query};
 use platform::SecretSealer;
 use platform::UserEvent;
 use prefer::{Form, Preferences, Resolution, Return};
@@ -391,7 +391,7 @@ fn changed(app: &App, user: UserId, table: Table, ids: &[Uuid]) {
             // that.
             let inner = app.clone();
             app.tasks.spawn("reconcile", async move {
-                if let Err(error) = inner.tools.reconcile(&inner, user).await {
+                if let Err(error) = inner.connections.reconcile(user).await {
                     tracing::error!(%error, "connections could not be brought up to date");
                 }
             });

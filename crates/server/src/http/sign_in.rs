@@ -4,6 +4,7 @@ use axum::Json;
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{AppendHeaders, IntoResponse, Redirect, Response};
+use connections::sign_in::{SIGN_IN_LIFETIME_SECONDS, ServerSignInError};
 use mcp::oauth::{SignInCallback, SignInError};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -14,7 +15,6 @@ use super::connections::own_server;
 use super::error::ApiError;
 use super::extract::{JsonBody, Named, Query, SignedIn};
 use crate::app::App;
-use crate::tools::sign_in::{Failure, LIFETIME};
 
 /// Cookie that binds a sign-in to the browser that began it.
 const COOKIE: BrowserCookie = BrowserCookie { name: "server-sign-in", path: "/api/connections" };
@@ -39,25 +39,25 @@ pub async fn begin(
 ) -> Result<Response, ApiError> {
     let server = own_server(&app, &caller, &id).await?;
     // The present cookie is reused, so that sign-ins to several servers can run in one browser at the same time.
-    let begun = app.tools.begin_sign_in(&app, caller.user, &server, COOKIE.read(&headers)).await;
-    let begun = begun.map_err(|failure| match failure {
-        Failure::SignIn(SignInError::NeedsClient) => client_needed(&app, &server),
+    let started = app.connections.start_sign_in(caller.user, &server, COOKIE.read(&headers)).await;
+    let started = started.map_err(|error| match error {
+        ServerSignInError::SignIn(SignInError::NeedsClient) => client_needed(&app, &server),
         other => other.into(),
     })?;
-    let cookie = [(header::SET_COOKIE, COOKIE.set(&app, &begun.browser, LIFETIME))];
-    Ok((AppendHeaders(cookie), Json(json!({ "url": begun.url }))).into_response())
+    let cookie = [(header::SET_COOKIE, COOKIE.set(&app, &started.browser_secret, SIGN_IN_LIFETIME_SECONDS))];
+    Ok((AppendHeaders(cookie), Json(json!({ "url": started.url }))).into_response())
 }
 
 /// Completes a sign-in when the authorization server redirects the browser back, and redirects to the web app, which
 /// shows the result.
 pub async fn callback(State(app): State<App>, headers: HeaderMap, Query(answer): Query<SignInCallback>) -> Response {
     let browser = COOKIE.read(&headers).unwrap_or_default();
-    let outcome = match app.tools.complete_sign_in(&app, browser, answer).await {
+    let outcome = match app.connections.complete_sign_in(browser, answer).await {
         Ok(()) => "connected",
-        Err(Failure::SignIn(SignInError::Denied(_))) => "denied",
-        Err(Failure::NotBegunHere | Failure::SignIn(SignInError::Expired)) => "expired",
+        Err(ServerSignInError::SignIn(SignInError::Denied(_))) => "denied",
+        Err(ServerSignInError::NotStartedHere | ServerSignInError::SignIn(SignInError::Expired)) => "expired",
         Err(error) => {
-            tracing::warn!(%error, "a person could not be signed in to a server");
+            tracing::warn!(%error, "could not sign a user in to a server");
             "failed"
         }
     };
@@ -82,21 +82,21 @@ pub async fn enter_client(
     if client_id.len().max(secret.as_ref().map_or(0, String::len)) > LONGEST {
         return Err(ApiError::BadRequest(format!("clientId or clientSecret is longer than {LONGEST} characters")));
     }
-    app.tools.enter_client(&app, caller.user, &server, client_id.to_owned(), secret).await?;
+    app.connections.set_client(caller.user, &server, client_id.to_owned(), secret).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
 /// Revokes the tokens of a connection and deletes them.
 pub async fn end(State(app): State<App>, caller: SignedIn, Named(id): Named) -> Result<StatusCode, ApiError> {
     let server = own_server(&app, &caller, &id).await?;
-    app.tools.sign_out_of(&app, caller.user, &server).await?;
+    app.connections.sign_out_of_server(caller.user, &server).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
 /// Returns the OAuth client metadata of this server, which authorization servers fetch. Responds 404 if the site is
 /// not publicly reachable over HTTPS.
 pub async fn metadata(State(app): State<App>) -> Result<Json<Value>, ApiError> {
-    app.tools.client_metadata().map(Json).ok_or(ApiError::NotFound("document"))
+    app.connections.client_metadata().map(Json).ok_or(ApiError::NotFound("document"))
 }
 
 /// Returns the error that asks the user to register an OAuth client, with the redirect URL to enter.
@@ -104,21 +104,23 @@ fn client_needed(app: &App, server: &Server) -> ApiError {
     let message = format!(
         "Register this app with {}'s authorization server using the redirect URI {}, then enter the client ID and secret.",
         server.name,
-        app.tools.redirect_address()
+        app.connections.redirect_uri()
     );
     ApiError::Conflict { code: "client_needed", message }
 }
 
-impl From<Failure> for ApiError {
-    fn from(failure: Failure) -> Self {
-        let message = format!("Signing in is not possible: {failure}.");
-        match failure {
-            Failure::Internal(source) => source.into(),
-            Failure::SignIn(SignInError::Store(error)) => Self::Internal(error.into()),
-            Failure::SignIn(SignInError::Server(_) | SignInError::Refused { .. }) => {
+impl From<ServerSignInError> for ApiError {
+    fn from(error: ServerSignInError) -> Self {
+        let message = format!("Signing in is not possible: {error}.");
+        match error {
+            ServerSignInError::Internal(source) => source.into(),
+            ServerSignInError::SignIn(SignInError::Store(error)) => Self::Internal(error.into()),
+            ServerSignInError::SignIn(SignInError::Server(_) | SignInError::Refused { .. }) => {
                 Self::Upstream { code: "sign_in_failed", message }
             }
-            Failure::SignIn(_) | Failure::NotBegunHere => Self::Unprocessable { code: "sign_in_not_possible", message },
+            ServerSignInError::SignIn(_) | ServerSignInError::NotStartedHere => {
+                Self::Unprocessable { code: "sign_in_not_possible", message }
+            }
         }
     }
 }

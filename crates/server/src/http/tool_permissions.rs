@@ -2,6 +2,7 @@
 
 use axum::Json;
 use axum::extract::State;
+use connections::permissions::ToolPermission;
 use domain::ServerId;
 use domain::permission::Permission;
 use serde::Deserialize;
@@ -11,7 +12,6 @@ use uuid::Uuid;
 use super::error::ApiError;
 use super::extract::{JsonBody, Query, SignedIn};
 use crate::app::App;
-use crate::tools::permission::ToolPermission;
 
 /// Default number of calls on a page of the log.
 const PAGE: i64 = 50;
@@ -20,7 +20,7 @@ const LONGEST_PAGE: i64 = 200;
 
 /// Lists the permission of each known tool.
 pub async fn list(State(app): State<App>, caller: SignedIn) -> Result<Json<Value>, ApiError> {
-    Ok(Json(json!({ "permissions": app.tools.permissions(&app, caller.user).await? })))
+    Ok(Json(json!({ "permissions": app.connections.list_permissions(caller.user).await? })))
 }
 
 /// Request body of [`change`].
@@ -40,7 +40,7 @@ pub async fn change(
 ) -> Result<Json<ToolPermission>, ApiError> {
     let server = app.store.get_server(caller.user, body.connection_id).await?;
     let server = server.ok_or(ApiError::NotFound("connection"))?;
-    let made = app.tools.allow(&app, caller.user, &server, &body.tool, body.permission).await?;
+    let made = app.connections.set_permission(caller.user, &server, &body.tool, body.permission).await?;
     made.map(Json).ok_or_else(|| ApiError::Unprocessable {
         code: "unknown_tool",
         message: format!("{} offers no such tool", server.name),

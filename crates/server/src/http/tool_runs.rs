@@ -7,6 +7,10 @@ use axum::extract::State;
 use axum::http::HeaderMap;
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
+use connections::permissions::PermissionCheck;
+use connections::{
+    AuditedCall, BoundTool, CallContext, CallOutcome, InteractionHandler, InteractionUpdate, NonInteractive,
+};
 use domain::permission::AllowedBy;
 use domain::tool::Outcome;
 use domain::{ElicitationId, UserId};
@@ -21,8 +25,7 @@ use super::functions::wants_stream;
 use super::sessions::Said;
 use super::sse;
 use crate::app::App;
-use crate::tools::permission::{Audited, Verdict};
-use crate::tools::{BoundTool, CallEnd, HandAsker, Inquirer, Nobody, Selection, Told, Wanted, Watcher};
+use crate::tools::{Selection, Toolset, Wanted};
 
 /// Request body of [`run`].
 #[derive(Debug, Deserialize)]
@@ -45,21 +48,22 @@ pub async fn run(
     // If the client disconnects, axum drops this future, and the tool call is cancelled with it.
     if !wants_stream(&headers) {
         // A JSON client has no way to respond to an elicitation, so the call ends at the first one.
-        let nobody = Arc::new(Nobody::default());
-        let ran = call(&app, caller.user, &tool, body, nobody.clone()).await;
-        if nobody.was_asked() {
+        let interactions = Arc::new(NonInteractive::default());
+        let ran = call(&app, caller.user, &tool, body, interactions.clone()).await;
+        if interactions.was_asked() {
             let message = "the tool asks something in the middle of the call; ask for text/event-stream to answer it";
             return Err(ApiError::Unprocessable { code: "tool_needs_input", message: message.to_owned() });
         }
         return ran.map(|ran| Json(ran).into_response());
     }
     let permit = sse::permit(&app, caller.user)?;
-    let (asker, asked) = HandAsker::new(&app, caller.user);
-    let asked = stream::unfold(asked, |mut asked| async move { Some((in_words(asked.recv().await?), asked)) });
+    let (handler, updates) = app.connections.manual_runs().handler(caller.user);
+    let updates =
+        stream::unfold(updates, |mut updates| async move { Some((interaction_event(updates.recv().await?), updates)) });
     let inner = app.clone();
     let called = stream::once(async move {
         // The status has been sent already, so an error becomes an event.
-        match call(&inner, caller.user, &tool, body, Arc::new(asker)).await {
+        match call(&inner, caller.user, &tool, body, Arc::new(handler)).await {
             Ok(mut ran) => {
                 ran["type"] = "result".into();
                 ran
@@ -70,7 +74,7 @@ pub async fn run(
             }
         }
     });
-    let frames = stream::select(asked, called).map(|event| Bytes::from(format!("data: {event}\n\n")));
+    let frames = stream::select(updates, called).map(|event| Bytes::from(format!("data: {event}\n\n")));
     Ok(sse::response_until(frames, app.tasks.shutdown_token().clone(), permit))
 }
 
@@ -83,26 +87,29 @@ pub async fn answer(
 ) -> Result<Json<Value>, ApiError> {
     let not_found = || ApiError::NotFound("elicitation");
     let id: ElicitationId = id.parse().map_err(|_| not_found())?;
-    let replied = app.tools.by_hand.reply(caller.user, id, said.action, said.content.unwrap_or_default());
+    let runs = app.connections.manual_runs();
+    let replied = runs.answer(caller.user, id, said.action, said.content.unwrap_or_default());
     replied.ok_or_else(not_found)?.map_err(|message| ApiError::Unprocessable { code: "bad_content", message })?;
     Ok(Json(json!({ "action": said.action, "first": true })))
 }
 
 /// Returns an elicitation's state as an event.
-fn in_words(told: Told) -> Value {
-    match told {
-        Told::Asked(id, request) => json!({ "type": "elicitation", "id": id, "state": "waiting", "request": request }),
-        Told::Settled(id) => json!({ "type": "elicitation", "id": id, "state": "settled" }),
+fn interaction_event(update: InteractionUpdate) -> Value {
+    match update {
+        InteractionUpdate::Opened(id, request) => {
+            json!({ "type": "elicitation", "id": id, "state": "waiting", "request": request })
+        }
+        InteractionUpdate::Closed(id) => json!({ "type": "elicitation", "id": id, "state": "settled" }),
     }
 }
 
 /// Resolves the requested [`BoundTool`], and rejects one that the user has denied.
 async fn allowed_tool(app: &App, user: UserId, body: &ToolRun) -> Result<BoundTool, ApiError> {
-    let servers = app.tools.servers(app, user).await?;
+    let servers = app.connections.list_servers(user).await?;
     let wanted = [Wanted { name: body.name.clone(), server_name: Some(body.server_name.clone()) }];
-    let selection = Selection::resolve(&wanted, &servers, |server| app.tools.offered(server))
+    let selection = Selection::resolve(&wanted, &servers, |server| app.connections.enabled_tool_names(server))
         .map_err(|_| ApiError::NotFound("connection"))?;
-    let toolset = app.tools.open_by_hand(app, user, &selection).await;
+    let toolset = Toolset::open_manually(&app.connections, user, &selection).await;
     let Some(tool) = toolset.find(&body.server_name, &body.name) else {
         return Err(match toolset.away {
             Some(message) => ApiError::Upstream { code: "tool_failed", message },
@@ -110,8 +117,9 @@ async fn allowed_tool(app: &App, user: UserId, body: &ToolRun) -> Result<BoundTo
         });
     };
     // Pressing Run approves this call, whatever the permission for the assistant is; only `never` takes precedence.
-    if app.tools.look_up(app, user, tool).await? == Verdict::Never {
-        Audited::new(app, user, &body.server_name, &body.name, AllowedBy::Nobody).end(Outcome::Denied);
+    if app.connections.check_permission(user, tool).await? == PermissionCheck::Denied {
+        let audited = AuditedCall::new(&app.connections, user, &body.server_name, &body.name, AllowedBy::Nobody);
+        audited.finish(Outcome::Denied);
         let message = "you do not allow this tool; change its permission first".to_owned();
         return Err(ApiError::Unprocessable { code: "tool_not_allowed", message });
     }
@@ -124,19 +132,19 @@ async fn call(
     user: UserId,
     tool: &BoundTool,
     body: ToolRun,
-    asker: Arc<dyn Inquirer>,
+    interactions: Arc<dyn InteractionHandler>,
 ) -> Result<Value, ApiError> {
-    let audited = Audited::new(app, user, &body.server_name, &body.name, AllowedBy::Form);
+    let audited = AuditedCall::new(&app.connections, user, &body.server_name, &body.name, AllowedBy::Form);
     let began = app.clock.now();
     // Nothing cancels a manual call except dropping its future.
-    let watcher = Watcher { asker: Some(asker), ..Watcher::of_end(CancellationToken::new()) };
-    let end = app.tools.call(app, user, tool, body.arguments, watcher).await;
-    audited.end(end.outcome());
-    match end {
-        CallEnd::Result(result) => {
+    let context = CallContext { interactions: Some(interactions), ..CallContext::new(CancellationToken::new()) };
+    let outcome = app.connections.call_tool(user, tool, body.arguments, context).await;
+    audited.finish(outcome.outcome());
+    match outcome {
+        CallOutcome::Result(result) => {
             let duration = app.clock.now().millis_since(began);
             Ok(json!({ "result": result, "durationMs": duration }))
         }
-        CallEnd::Failed { reason, .. } => Err(ApiError::Upstream { code: "tool_failed", message: reason }),
+        CallOutcome::Failed { reason, .. } => Err(ApiError::Upstream { code: "tool_failed", message: reason }),
     }
 }

@@ -1,5 +1,6 @@
 //! Answers to elicitations and sign-in requests. The first answer of any tab or node holds.
 
+use connections::elicitation_response;
 use domain::elicitation::Action;
 use domain::{ChatId, ElicitationId, RunId, UserId};
 use mcp::ElicitationForm;
@@ -13,7 +14,6 @@ use super::chunks::events_of;
 use super::event::RunEvent;
 use super::transcript::Transcript;
 use crate::app::App;
-use crate::tools::answer;
 
 /// Answer that holds for an [elicitation](store::elicitations::Elicitation).
 #[derive(Debug, Clone, Copy, Serialize)]
@@ -71,7 +71,7 @@ impl Runs {
         };
         // No call waits for it. It may have been answered since it was read.
         let Some(form) = asked else { return earlier(app, owner, chat, id).await };
-        let said = answer(action, content.clone(), form.as_ref()).map_err(AnswerError::BadContent)?;
+        let said = elicitation_response(action, content.clone(), form.as_ref()).map_err(AnswerError::BadContent)?;
         let filled_in = action == Action::Accept && form.is_some();
         let content = filled_in.then(|| seal_content(app, id, &content)).transpose()?;
         if home.answer_elicitation(owner, id, &Answered { action, content }, app.clock.now()).await? {

@@ -7,6 +7,8 @@ use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use connections::permissions::{binding_url, definition_hash};
+use connections::{BoundTool, InteractionHandler, SignInPrompt, elicitation_response};
 use domain::elicitation::Action;
 use domain::permission::AllowedBy;
 use domain::tool::ToolCall;
@@ -25,8 +27,6 @@ use super::event::{ElicitationData, ElicitationState, RunEvent};
 use super::questions::Asked;
 use super::recorder::Recorder;
 use crate::app::App;
-use crate::tools::permission::{pin, place};
-use crate::tools::{BoundTool, Inquirer, SignInWish, answer};
 use platform::secret_sealing::SealError;
 
 /// Fingerprint of a tool, stored with a call that waits as part of its [resume state](About). The call continues
@@ -67,8 +67,8 @@ impl Bound {
         Self {
             server: tool.server.id,
             tool: tool.definition.name.clone(),
-            url: place(tool).to_owned(),
-            definition: pin(&tool.definition).text,
+            url: binding_url(tool).to_owned(),
+            definition: definition_hash(&tool.definition).text,
             instructions: tool.instructions.to_string(),
             by,
         }
@@ -131,7 +131,7 @@ pub fn stored_answer(
     let sealed = answered.content.as_deref();
     let plain = sealed.and_then(|sealed| app.secrets.open(&sealed_at("content", id), sealed).ok());
     let content = plain.and_then(|plain| serde_json::from_slice(&plain).ok()).unwrap_or_default();
-    answer(answered.action, content, form).unwrap_or(ElicitationResponse::Cancel)
+    elicitation_response(answered.action, content, form).unwrap_or(ElicitationResponse::Cancel)
 }
 
 /// Returns the context that a sealed column is bound to, so that its value is not accepted in another row.
@@ -139,7 +139,7 @@ fn sealed_at(column: &str, id: ElicitationId) -> String {
     format!("elicitations/{column}/{id}")
 }
 
-/// Handler ([`ElicitationHandler`] and [`Inquirer`]) of the elicitations and sign-ins of one tool call.
+/// Handler ([`ElicitationHandler`] and [`InteractionHandler`]) of the elicitations and sign-ins of one tool call.
 #[derive(Clone)]
 pub struct CallAsker(Arc<Inner>);
 
@@ -329,11 +329,11 @@ impl ElicitationHandler for CallAsker {
     }
 }
 
-impl Inquirer for CallAsker {
-    fn sign_in(&self, wish: SignInWish) -> BoxFuture<'_, bool> {
-        let request = wish.request();
-        let waits = Wants::SignIn { additional_scopes: wish.additional_scopes };
-        let put = Put { request, form: None, done: wish.done, waits };
+impl InteractionHandler for CallAsker {
+    fn sign_in(&self, prompt: SignInPrompt) -> BoxFuture<'_, bool> {
+        let request = prompt.request();
+        let waits = Wants::SignIn { additional_scopes: prompt.additional_scopes };
+        let put = Put { request, form: None, done: prompt.done, waits };
         self.put(put).map(|answer| matches!(answer, ElicitationResponse::Accept(_))).boxed()
     }
 }

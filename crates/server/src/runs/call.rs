@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use connections::permissions::{ChangedDefinition, PermissionCheck, binding_url, definition_hash};
+use connections::{AuditedCall, BoundTool, CallContext, CallOutcome};
 use domain::ApprovalId;
 use domain::json_shape::JsonShape;
 use domain::model::{ModelCall, ModelMessage};
@@ -23,8 +25,7 @@ use crate::app::App;
 use crate::files::model_attachments::{AttachmentLoader, InputModalities};
 use crate::models::ModelId;
 use crate::tools::discovery::Offer;
-use crate::tools::permission::{Audited, Changed, Verdict, pin, place};
-use crate::tools::{BoundTool, CallEnd, Selection, Toolset, Watcher};
+use crate::tools::{Selection, Toolset};
 
 /// Error of a tool call whose tool the user never allows.
 pub const NEVER: &str = "The person does not allow this tool. The call was not made.";
@@ -56,7 +57,7 @@ pub struct Caller<'a> {
 /// Outcome of a tool call.
 pub struct Ended {
     /// Result or error.
-    pub end: CallEnd,
+    pub end: CallOutcome,
     /// Duration in milliseconds, without the time that the call waited for the user.
     pub duration_ms: u64,
     /// Whether the user declined this call.
@@ -65,13 +66,13 @@ pub struct Ended {
 
 impl Ended {
     /// Creates the outcome of a call that was not made here.
-    pub fn unmade(end: CallEnd) -> Self {
+    pub fn unmade(end: CallOutcome) -> Self {
         Self { end, duration_ms: 0, declined: false }
     }
 
     /// Creates the outcome of a call that was rejected for `reason`.
     pub fn refused(reason: impl Into<String>) -> Self {
-        Self::unmade(CallEnd::refused(reason.into()))
+        Self::unmade(CallOutcome::rejected(reason.into()))
     }
 }
 
@@ -92,7 +93,7 @@ impl<'a> Caller<'a> {
     /// used.
     pub async fn toolset(&self) -> &Toolset {
         let open = async || {
-            let mut toolset = self.app.tools.open(self.app, self.run.owner, self.selection).await.for_model();
+            let mut toolset = Toolset::open(&self.app.connections, self.run.owner, self.selection).await.for_model();
             for text in toolset.notices.drain(..) {
                 self.recorder.emit(&RunEvent::DataNotice { data: NoticeData { text } });
             }
@@ -150,7 +151,7 @@ impl<'a> Caller<'a> {
             // permission.
             (Ok(arguments), None) => {
                 match self.offer.get().and_then(|offer| offer.call(toolset, &call.name, arguments)) {
-                    Some(found) => Ended::unmade(CallEnd::Result(found)),
+                    Some(found) => Ended::unmade(CallOutcome::Result(found)),
                     None => Ended::refused(format!("There is no tool called {}.", call.name)),
                 }
             }
@@ -178,7 +179,7 @@ impl<'a> Caller<'a> {
     /// Ends a call that was in progress when the previous process stopped. Its outcome is
     /// [unknown](Outcome::Unknown), and it is never repeated.
     pub async fn give_up(&self, record: ToolCall) {
-        let end = CallEnd::Failed { reason: LOST.to_owned(), outcome: Outcome::Unknown };
+        let end = CallOutcome::Failed { reason: LOST.to_owned(), outcome: Outcome::Unknown };
         self.tell(record, Ended::unmade(end)).await;
     }
 
@@ -186,24 +187,30 @@ impl<'a> Caller<'a> {
     async fn through_permission(&self, record: &ToolCall, tool: &BoundTool, arguments: Map<String, Value>) -> Ended {
         let (app, owner) = (self.app, self.run.owner);
         // The permission applies to the tool as it is now. The server may have changed it since the turn began.
-        let tool = app.tools.current(app, owner, tool).await;
-        match app.tools.verdict(app, owner, &tool).await {
-            Verdict::Never => self.denied(record, NEVER),
-            Verdict::Allowed(by) => self.call(record, &tool, arguments, by, None).await,
-            Verdict::Ask(changed) => self.ask(record, &tool, changed, arguments).await,
+        let tool = app.connections.refresh_tool(owner, tool).await;
+        match app.connections.check_permission_or_ask(owner, &tool).await {
+            PermissionCheck::Denied => self.denied(record, NEVER),
+            PermissionCheck::Allowed(by) => self.call(record, &tool, arguments, by, None).await,
+            PermissionCheck::Ask(changed) => self.ask(record, &tool, changed, arguments).await,
         }
     }
 
     /// Requests the user's approval of a call. `changed` is what the server has changed since the tool was allowed.
-    async fn ask(&self, record: &ToolCall, tool: &BoundTool, changed: Changed, arguments: Map<String, Value>) -> Ended {
-        let definition = pin(&tool.definition).text;
+    async fn ask(
+        &self,
+        record: &ToolCall,
+        tool: &BoundTool,
+        changed: ChangedDefinition,
+        arguments: Map<String, Value>,
+    ) -> Ended {
+        let definition = definition_hash(&tool.definition).text;
         let approval = Approval {
             id: ApprovalId::fresh(),
             run: self.run.id,
             tool_call: record.id.clone(),
             server: tool.server.id,
             tool: tool.definition.name.clone(),
-            url: place(tool).to_owned(),
+            url: binding_url(tool).to_owned(),
             definition: definition.clone(),
             instructions: tool.instructions.to_string(),
             decided: None,
@@ -231,7 +238,7 @@ impl<'a> Caller<'a> {
         }
         // The user may have chosen "always" for another call of the same tool meanwhile. That decision looked for
         // open approvals before this one was stored, so it has to be checked again.
-        if let Verdict::Allowed(_) = self.app.tools.verdict(self.app, self.run.owner, tool).await {
+        if let PermissionCheck::Allowed(_) = self.app.connections.check_permission_or_ask(self.run.owner, tool).await {
             self.app.runs.allow_as_well(self.app, &self.run.home, self.run.owner, &approval).await;
         }
         self.asked(record, &approval, descriptor, arguments).await
@@ -301,7 +308,8 @@ impl<'a> Caller<'a> {
             Err(reason) => {
                 let refused = Ended::refused(reason);
                 let (app, owner) = (self.app, self.run.owner);
-                Audited::new(app, owner, &record.server_name, &record.name, bound.by).end(refused.end.outcome());
+                AuditedCall::new(&app.connections, owner, &record.server_name, &record.name, bound.by)
+                    .finish(refused.end.outcome());
                 refused
             }
         }
@@ -314,7 +322,7 @@ impl<'a> Caller<'a> {
         let Some(tool) = toolset.find_by_id(bound.server, &bound.tool) else {
             return Err(format!("{} cannot be used any more.", bound.tool));
         };
-        let tool = self.app.tools.current(self.app, self.run.owner, tool).await;
+        let tool = self.app.connections.refresh_tool(self.run.owner, tool).await;
         if Bound::of(&tool, bound.by) == *bound {
             return Ok(tool);
         }
@@ -333,11 +341,11 @@ impl<'a> Caller<'a> {
         let (app, owner, began) = (self.app, self.run.owner, self.app.clock.now());
         let made = Made { record, server: tool.server.id, url: &tool.server.url, by, began };
         let asker = CallAsker::new(app, self.recorder, record, Bound::of(tool, by), Vec::new());
-        let inquirer = asker.clone();
+        let handler = asker.clone();
         let ended = self
-            .attend(made, |watcher| {
-                let watcher = Watcher { asker: Some(Arc::new(inquirer)), resume, ..watcher };
-                app.tools.call(app, owner, tool, arguments, watcher)
+            .attend(made, |context| {
+                let context = CallContext { interactions: Some(Arc::new(handler)), resume, ..context };
+                app.connections.call_tool(owner, tool, arguments, context)
             })
             .await;
         Ended { duration_ms: ended.duration_ms.saturating_sub(asker.waited_ms()), ..ended }
@@ -345,9 +353,15 @@ impl<'a> Caller<'a> {
 
     /// Records a call that the user does not allow.
     fn denied(&self, record: &ToolCall, reason: &str) -> Ended {
-        let audited = Audited::new(self.app, self.run.owner, &record.server_name, &record.name, AllowedBy::Nobody);
-        audited.end(Outcome::Denied);
-        Ended::unmade(CallEnd::Failed { reason: reason.to_owned(), outcome: Outcome::Denied })
+        let audited = AuditedCall::new(
+            &self.app.connections,
+            self.run.owner,
+            &record.server_name,
+            &record.name,
+            AllowedBy::Nobody,
+        );
+        audited.finish(Outcome::Denied);
+        Ended::unmade(CallOutcome::Failed { reason: reason.to_owned(), outcome: Outcome::Denied })
     }
 
     /// Stores the parts of a result that are too large as files, with a [`FileSaver`], and emits a notice if that was
@@ -371,12 +385,12 @@ impl<'a> Caller<'a> {
                 record.error = Some(DECLINED.to_owned());
                 RunEvent::ToolOutputDenied { tool_call_id }
             }
-            CallEnd::Result(output) => {
+            CallOutcome::Result(output) => {
                 let output = self.keep(output).await;
                 record.result = Some(output.clone());
                 RunEvent::ToolOutputAvailable { tool_call_id, output, dynamic, duration_ms }
             }
-            CallEnd::Failed { reason, outcome } => {
+            CallOutcome::Failed { reason, outcome } => {
                 record.error = Some(reason.clone());
                 RunEvent::ToolOutputError { tool_call_id, error_text: reason, dynamic, duration_ms, outcome }
             }

@@ -1,5 +1,7 @@
 //! Decisions about tool calls that wait for approval. The first decision of any tab or node holds.
 
+use connections::json_schema;
+use connections::permissions::text_hash;
 use domain::permission::{Decision, Permission};
 use domain::tool::ToolDefinition;
 use domain::{ApprovalId, ChatId, UserId};
@@ -11,8 +13,6 @@ use store::permissions::Rule;
 
 use super::Runs;
 use crate::app::App;
-use crate::tools::permission::pin_of;
-use crate::tools::schema;
 
 /// Decision that holds for an approval.
 #[derive(Debug, Clone, Serialize)]
@@ -65,7 +65,7 @@ impl Runs {
             && decided.decision != Decision::Deny
         {
             let definition: ToolDefinition = serde_json::from_str(&approval.definition).map_err(unreadable)?;
-            schema::check(&definition.input_schema, &Value::Object(arguments.clone()), "arguments")
+            json_schema::validate(&definition.input_schema, &Value::Object(arguments.clone()), "arguments")
                 .map_err(DecideError::BadArguments)?;
         }
         let rule = (decided.decision == Decision::Always).then(|| Rule {
@@ -73,8 +73,8 @@ impl Runs {
             tool: approval.tool.clone(),
             permission: Permission::Always,
             url: approval.url.clone(),
-            pin: Some(pin_of(approval.definition.clone())),
-            instructions: Some(pin_of(approval.instructions.clone())),
+            pin: Some(text_hash(approval.definition.clone())),
+            instructions: Some(text_hash(approval.instructions.clone())),
         });
         let (home, now) = (app.temporary.store_for(owner, chat), app.clock.now());
         // A permission outlives a temporary chat, so it is stored in the database and not with the approval.

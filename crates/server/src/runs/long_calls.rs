@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use connections::{AuditedCall, CallContext, CallOutcome, RunningTask};
 use domain::Timestamp;
 use domain::permission::AllowedBy;
 use domain::tool::ToolCall;
@@ -16,8 +17,6 @@ use tokio_util::sync::CancellationToken;
 use super::asker::{Bound, CallAsker};
 use super::call::{Caller, Ended};
 use super::event::{ProgressData, RunEvent, TaskData};
-use crate::tools::permission::Audited;
-use crate::tools::{CallEnd, Watcher};
 
 /// Minimum interval between two events about one task.
 const NEWS: Duration = Duration::from_secs(1);
@@ -91,13 +90,13 @@ pub struct Made<'a> {
 impl Caller<'_> {
     /// Tracks a call while `make` runs it: publishes its progress, makes it cancellable, records it in the audit log,
     /// and stores it if it becomes a task.
-    pub async fn attend<'c, C: Future<Output = CallEnd>>(
+    pub async fn attend<'c, C: Future<Output = CallOutcome>>(
         &'c self,
         made: Made<'c>,
-        make: impl FnOnce(Watcher<'c>) -> C,
+        make: impl FnOnce(CallContext<'c>) -> C,
     ) -> Ended {
         let (app, run, record) = (self.app, self.run, made.record);
-        let mut audited = Audited::new(app, run.owner, &record.server_name, &record.name, made.by);
+        let mut audited = AuditedCall::new(&app.connections, run.owner, &record.server_name, &record.name, made.by);
         let cancel = run.stop.child_token();
         run.calls.enter(&record.id, cancel.clone());
         let on_progress = |progress: ProgressReport| {
@@ -105,15 +104,16 @@ impl Caller<'_> {
             self.recorder.emit(&RunEvent::DataMcpProgress { id: record.id.clone(), data, transient: true });
         };
         let (sender, task) = watch::channel(None);
-        let watcher = Watcher { on_progress: Box::new(on_progress), on_task: Some(sender), ..Watcher::of_end(cancel) };
+        let context =
+            CallContext { on_progress: Box::new(on_progress), on_task: Some(sender), ..CallContext::new(cancel) };
         // Biased: a call that has ended must not lose its result to a report about its task.
         let end = tokio::select! {
             biased;
-            end = make(watcher) => end,
+            end = make(context) => end,
             end = self.tell_of_task(&made, task, &mut audited) => end,
         };
         run.calls.leave(&record.id);
-        audited.end(end.outcome());
+        audited.finish(end.outcome());
         Ended { end, duration_ms: app.clock.now().millis_since(made.began), declined: false }
     }
 
@@ -124,12 +124,12 @@ impl Caller<'_> {
                 let task = Task::from_stored(row.task.clone(), form, row.ttl_ms.map(Duration::from_millis));
                 let (by, began) = (row.allowed_by, row.created_at);
                 let made = Made { record: &record, server: row.server, url: &row.url, by, began };
-                let place = (row.server, row.url.as_str());
+                let running = RunningTask { server: row.server, url: &row.url, task, started_at: began };
                 let bound = Bound::of_task(row, &record.name);
                 let asker = CallAsker::new(self.app, self.recorder, &record, bound, Vec::new());
-                self.attend(made, |watcher| {
-                    let watcher = Watcher { asker: Some(Arc::new(asker)), ..watcher };
-                    self.app.tools.resume(self.app, self.run.owner, place, (task, began), watcher)
+                self.attend(made, |context| {
+                    let context = CallContext { interactions: Some(Arc::new(asker)), ..context };
+                    self.app.connections.resume_task(self.run.owner, running, context)
                 })
                 .await
             }
@@ -144,8 +144,8 @@ impl Caller<'_> {
         &self,
         made: &Made<'_>,
         mut known: watch::Receiver<Option<Task>>,
-        audited: &mut Audited,
-    ) -> CallEnd {
+        audited: &mut AuditedCall,
+    ) -> CallOutcome {
         for number in 0..MOST_NEWS {
             let Ok(()) = known.changed().await else { break };
             let Some(task) = known.borrow_and_update().clone() else { continue };
@@ -157,7 +157,7 @@ impl Caller<'_> {
             let event = RunEvent::DataMcpTask { id: made.record.id.clone(), data, transient: number > 0 };
             if number == 0 && self.write_down(made, &task).await {
                 self.run.calls.runs_as_task(&made.record.id);
-                audited.goes_on();
+                audited.mark_resumable();
                 // The result does not matter here: the task continues at its server either way, and subscribers see
                 // it.
                 let _ = self.recorder.emit_durably(&event).await;

@@ -5,6 +5,7 @@ use domain::model::Request;
 
 use super::engine::SYSTEM;
 use crate::app::App;
+use crate::tools::Toolset;
 use crate::tools::discovery::Offer;
 
 /// Lets the built-in model read the user's tools while it is idle, if it is the user's default model. The first
@@ -16,7 +17,7 @@ pub async fn prepare(app: &App, user: UserId) {
         return;
     }
     let Ok(servers) = app.store.list_servers(user).await else { return };
-    let toolset = app.tools.known(&servers);
+    let toolset = Toolset::of_known_tools(&app.connections, &servers);
     let offer = Offer::new(&toolset, app.models.capacity(user, &model).await, "", &[]);
     // If there are too many tools, the selection depends on the question, so there is nothing to read in advance.
     if matches!(offer, Offer::Whole) && !toolset.tools().is_empty() {

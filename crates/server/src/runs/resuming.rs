@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use connections::CallOutcome;
 use domain::tool::{Outcome, ToolCall};
 use store::elicitations::Elicitation;
 
@@ -10,7 +11,6 @@ use super::call::{Caller, Ended};
 use super::event::{ElicitationData, ElicitationState, RunEvent};
 use super::transcript::Transcript;
 use crate::app::App;
-use crate::tools::CallEnd;
 
 /// A tool call that waits for one or more elicitations, resumed by [`Caller::make_asking`].
 #[derive(Debug)]
@@ -70,14 +70,14 @@ impl Caller<'_> {
                 asker.go_on_with(&from, *round);
                 match from.collect_input(asker).await {
                     Ok(resumed) => Some(resumed),
-                    Err(error) => return Ended::unmade(CallEnd::of(&call.server_name, &error)),
+                    Err(error) => return Ended::unmade(CallOutcome::from_error(&call.server_name, &error)),
                 }
             }
             Waits::SignIn { additional_scopes } => {
                 match self.app.store.get_server(self.run.owner, bound.server).await {
                     Ok(Some(server)) => {
-                        let tools = &self.app.tools;
-                        if !tools.await_sign_in(self.run.owner, &server, asker, *additional_scopes).await {
+                        let (connections, owner) = (&self.app.connections, self.run.owner);
+                        if !connections.request_sign_in(owner, &server, Some(asker), *additional_scopes).await {
                             return Ended::refused(format!("The person did not sign in to {}.", call.server_name));
                         }
                         None
@@ -86,7 +86,7 @@ impl Caller<'_> {
                 }
             }
             Waits::InFlight => {
-                let end = CallEnd::Failed { reason: super::call::LOST.to_owned(), outcome: Outcome::Unknown };
+                let end = CallOutcome::Failed { reason: super::call::LOST.to_owned(), outcome: Outcome::Unknown };
                 return Ended::unmade(end);
             }
         };

@@ -3,16 +3,17 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
-use domain::ServerId;
+use connections::{BoundTool, ConnectionService, OpenedConnection};
 use domain::model::ToolSpec;
 use domain::text::show_invisible;
 use domain::tool::ToolDefinition;
+use domain::{ServerId, UserId};
+use futures_util::future::join_all;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use store::servers::Server;
 
 use super::discovery::{DETAILS, SEARCH};
-use super::{BoundTool, Opened};
 
 /// Characters of a tool's name in a model's request: the narrowest rule among the providers.
 const MODEL_NAME: usize = 64;
@@ -128,7 +129,7 @@ pub struct Toolset {
 
 impl Toolset {
     /// Binds a choice to what the servers offer now.
-    pub fn bind(selection: &Selection, opened: Vec<(Server, Result<Opened, String>)>) -> Self {
+    pub fn bind(selection: &Selection, opened: Vec<(Server, Result<OpenedConnection, String>)>) -> Self {
         let mut set = Self::default();
         if selection.left_out > 0 {
             set.notices.push(format!("A turn can use {MOST} tools; {} are left out.", selection.left_out));
@@ -144,7 +145,44 @@ impl Toolset {
         set
     }
 
-    fn bind_server(&mut self, server: &Server, opened: &Opened, names: &[String], taken: &mut HashMap<String, usize>) {
+    /// Opens the connections of a selection and returns the tools that can be used now. The notices name the others.
+    pub async fn open(connections: &ConnectionService, user: UserId, selection: &Selection) -> Self {
+        let opened = join_all(selection.servers().into_iter().map(|server| async move {
+            let opened = connections.open_for_turn(user, &server).await;
+            (server, opened)
+        }));
+        Self::bind(selection, opened.await)
+    }
+
+    /// Opens the connections of a manual tool call. A server that failed recently is tried at once, because the user may
+    /// know that it is available again.
+    pub async fn open_manually(connections: &ConnectionService, user: UserId, selection: &Selection) -> Self {
+        selection.servers().iter().for_each(|server| connections.clear_backoff(user, server));
+        Self::open(connections, user, selection).await
+    }
+
+    /// Returns the known tools of all connections that are switched on, without connecting.
+    pub fn of_known_tools(connections: &ConnectionService, servers: &[Server]) -> Self {
+        let mut wanted = Vec::new();
+        for server in servers {
+            let named = |name| Wanted { name, server_name: Some(server.name.clone()) };
+            wanted.extend(connections.enabled_tool_names(server).into_iter().map(named));
+        }
+        let Ok(selection) = Selection::resolve(&wanted, servers, |_| Vec::new()) else { return Self::default() };
+        let opened = selection.servers().into_iter().map(|server| {
+            let known = OpenedConnection::of_known_tools(connections.known_tools(&server));
+            (server, Ok(known))
+        });
+        Self::bind(&selection, opened.collect()).for_model()
+    }
+
+    fn bind_server(
+        &mut self,
+        server: &Server,
+        opened: &OpenedConnection,
+        names: &[String],
+        taken: &mut HashMap<String, usize>,
+    ) {
         let mut gone = Vec::new();
         let offered: HashMap<&str, &ToolDefinition> =
             opened.tools.iter().map(|tool| (tool.name.as_str(), tool)).collect();
@@ -163,7 +201,7 @@ impl Toolset {
                         definition: definition.clone(),
                         instructions: Arc::clone(&instructions),
                         server: Arc::clone(&server),
-                        origin: opened.origin,
+                        source: opened.source,
                     });
                 }
                 None => gone.push(name.as_str()),
@@ -357,7 +395,7 @@ mod tests {
             definition: serde_json::from_value(definition).unwrap(),
             instructions: "".into(),
             server: Arc::new(server("a")),
-            origin: super::super::Origin::Server,
+            source: connections::ToolSource::Server,
         };
         let (spec, shown) = (spec(&tool), "Adds.⟨U+E0048⟩⟨U+202E⟩");
         let argument = &spec.input_schema["properties"]["n\u{200b}"];

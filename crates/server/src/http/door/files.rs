@@ -110,7 +110,7 @@ fn too_much() -> String {
 async fn fetch(app: &App, url: &str, room: usize) -> Result<Vec<u8>, String> {
     let wrong = || "a file comes as data: in base64, or from an address that begins with https://".to_owned();
     let url = Url::parse(url).ok().filter(|url| matches!(url.scheme(), "https" | "http")).ok_or_else(wrong)?;
-    let http = app.tools.guard().client_for(&url).map_err(|error| format!("the file's server {error}"))?;
+    let http = app.connections.guarded_http().client_for(&url).map_err(|error| format!("the file's server {error}"))?;
     let work = async {
         let failed = "the file could not be fetched".to_owned();
         let mut answer = http.get(url).send().await.map_err(|_| failed.clone())?;

@@ -1,6 +1,6 @@
 //! Finding tools by words.
 
-use crate::tools::BoundTool;
+use connections::BoundTool;
 
 /// Words of a query that are looked at.
 const WORDS: usize = 16;

@@ -1,5 +1,6 @@
 use std::sync::Arc;
 
+use connections::OpenedConnection;
 use domain::ServerId;
 use domain::model::ModelCall;
 use domain::tool::ToolDefinition;
@@ -7,7 +8,7 @@ use proptest::prelude::*;
 use store::servers::Server;
 
 use super::*;
-use crate::tools::{Opened, Origin, Selection, Wanted};
+use crate::tools::{Selection, Wanted};
 
 const ROOMY: Capacity = Capacity { context: 32_000, searches: true };
 
@@ -22,7 +23,7 @@ fn toolset(servers: &[(&str, Vec<ToolDefinition>)]) -> Toolset {
     let selection = Selection::resolve(&wanted, &rows, |_| Vec::new()).unwrap();
     let opened = rows.iter().zip(servers).map(|(row, (_, tools))| {
         let tools = Arc::new(tools.clone());
-        (row.clone(), Ok(Opened { connection: None, tools, origin: Origin::Server, reason: None, about: None }))
+        (row.clone(), Ok(OpenedConnection::of_known_tools(tools)))
     });
     Toolset::bind(&selection, opened.collect())
 }

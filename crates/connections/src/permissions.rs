@@ -1,0 +1,281 @@
+//! Permissions of tools. A user's rule applies to the definition that the user saw.
+
+use aws_lc_rs::digest::{SHA256, digest};
+use data_encoding::HEXLOWER;
+use domain::permission::{AllowedBy, Permission};
+use domain::text::without_nul;
+use domain::tool::ToolDefinition;
+use domain::{ServerId, UserId};
+use serde::Serialize;
+use serde_json::{Map, Value};
+use store::permissions::{Pin, Rule};
+use store::servers::Server;
+
+use super::{BoundTool, ConnectionDto, ConnectionService, OpenedConnection, ToolSource};
+
+/// Binding of fallback tools, instead of a URL: a rule for them does not apply to the tools of the server.
+const FALLBACK_BINDING: &str = "built-in";
+
+/// The parts of an allowed tool that its server has changed since.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct ChangedDefinition {
+    /// The allowed definition of the tool.
+    pub definition: Option<Value>,
+    /// The former instructions of the server; empty if it had none.
+    pub instructions: Option<String>,
+}
+
+/// Result of a permission check.
+#[derive(Debug, Clone, PartialEq)]
+pub enum PermissionCheck {
+    /// The call may be made.
+    Allowed(AllowedBy),
+    /// The user must be asked first.
+    Ask(ChangedDefinition),
+    /// The call may not be made.
+    Denied,
+}
+
+/// The permission of a tool, for clients.
+#[derive(Debug, Clone, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ToolPermission {
+    /// Connection of the tool.
+    pub connection_id: ServerId,
+    /// Name of the connection.
+    pub server_name: String,
+    /// Name of the tool.
+    pub tool: String,
+    /// The permission that applies.
+    pub permission: Permission,
+    /// Whether the user has made no choice.
+    pub is_default: bool,
+    /// Whether the user had chosen *always* and the server has changed the tool since, so that the user is asked again.
+    pub changed: bool,
+}
+
+/// Returns the canonical form of a definition and its hash: with sorted fields, and without icons, which say nothing about
+/// what a tool does.
+pub fn definition_hash(definition: &ToolDefinition) -> Pin {
+    let mut canonical = sort_fields(serde_json::to_value(definition).unwrap_or_default());
+    if let Some(fields) = canonical.as_object_mut() {
+        fields.remove("icons");
+    }
+    text_hash(canonical.to_string())
+}
+
+/// Returns a canonical definition, or the instructions of a server, with its hash.
+pub fn text_hash(text: String) -> Pin {
+    let text = without_nul(text);
+    Pin { hash: HEXLOWER.encode(digest(&SHA256, text.as_bytes()).as_ref()), text }
+}
+
+/// Returns the URL that rules for a tool and questions about it are bound to.
+pub fn binding_url(tool: &BoundTool) -> &str {
+    if tool.source == ToolSource::Fallback { FALLBACK_BINDING } else { &tool.server.url }
+}
+
+/// Returns the URL that rules for the tools of a connection are bound to.
+fn binding_url_of(connection: &ConnectionDto) -> &str {
+    if connection.tool_source == ToolSource::Fallback { FALLBACK_BINDING } else { &connection.url }
+}
+
+fn sort_fields(value: Value) -> Value {
+    match value {
+        Value::Object(fields) => {
+            let mut fields: Vec<(String, Value)> = fields.into_iter().collect();
+            fields.sort_by(|a, b| a.0.cmp(&b.0));
+            fields.into_iter().map(|(name, value)| (name, sort_fields(value))).collect::<Map<_, _>>().into()
+        }
+        Value::Array(items) => items.into_iter().map(sort_fields).collect::<Vec<_>>().into(),
+        other => other,
+    }
+}
+
+impl BoundTool {
+    /// Returns whether tool and instructions are the same as when the tool was bound.
+    pub(crate) fn is_unchanged(&self, opened: &OpenedConnection) -> bool {
+        let current = opened.tools.iter().find(|tool| tool.name == self.definition.name);
+        let is_same = current.is_some_and(|tool| definition_hash(tool).hash == definition_hash(&self.definition).hash);
+        is_same && opened.instructions() == *self.instructions
+    }
+}
+
+impl ConnectionService {
+    /// Checks whether a tool may be called. If the permission cannot be read, the user is asked.
+    pub async fn check_permission_or_ask(&self, user: UserId, tool: &BoundTool) -> PermissionCheck {
+        self.check_permission(user, tool).await.unwrap_or_else(|error| {
+            tracing::error!(%error, "could not read a permission; the user is asked");
+            PermissionCheck::Ask(ChangedDefinition::default())
+        })
+    }
+
+    /// Checks whether a tool may be called. For callers whose user has already agreed, and who only need to know whether
+    /// the tool is denied, an unreadable permission is an error.
+    pub async fn check_permission(&self, user: UserId, tool: &BoundTool) -> Result<PermissionCheck, store::Error> {
+        let rule = self.store.get_permission(user, tool.server.id, &tool.definition.name).await?;
+        Ok(self.apply_rule(rule.as_ref(), tool))
+    }
+
+    fn apply_rule(&self, rule: Option<&Rule>, tool: &BoundTool) -> PermissionCheck {
+        let Some(rule) = rule else {
+            return match self.default_permission(&tool.server.url, tool.source, &tool.definition) {
+                Permission::Always => PermissionCheck::Allowed(AllowedBy::Default),
+                _ => PermissionCheck::Ask(ChangedDefinition::default()),
+            };
+        };
+        match (rule.permission, &rule.pin, &rule.instructions) {
+            (Permission::Never, ..) => PermissionCheck::Denied,
+            (Permission::Always, Some(definition), Some(instructions)) if rule.url == binding_url(tool) => {
+                let is_changed = definition.hash != definition_hash(&tool.definition).hash;
+                let has_new_instructions = instructions.hash != text_hash(tool.instructions.to_string()).hash;
+                let changed = ChangedDefinition {
+                    definition: is_changed.then(|| serde_json::from_str(&definition.text).unwrap_or_default()),
+                    instructions: has_new_instructions.then(|| instructions.text.clone()),
+                };
+                if changed == ChangedDefinition::default() {
+                    PermissionCheck::Allowed(AllowedBy::Rule)
+                } else {
+                    PermissionCheck::Ask(changed)
+                }
+            }
+            _ => PermissionCheck::Ask(ChangedDefinition::default()),
+        }
+    }
+
+    /// Returns the permission of a tool without a rule: built-in tools that only read need no approval.
+    fn default_permission(&self, url: &str, source: ToolSource, definition: &ToolDefinition) -> Permission {
+        let is_builtin = source == ToolSource::Fallback || self.self_urls.is_builtin_server(url);
+        let is_read_only = definition.annotations.as_ref().and_then(|hints| hints.read_only_hint) == Some(true);
+        if is_builtin && is_read_only { Permission::Always } else { Permission::Ask }
+    }
+
+    /// Returns a tool with its current definition, or unchanged if its server cannot be reached.
+    pub async fn refresh_tool(&self, user: UserId, tool: &BoundTool) -> BoundTool {
+        let mut tool = tool.clone();
+        if let Ok(opened) = self.pool.open(user, &tool.server).await
+            && opened.source == tool.source
+            && let Some(current) = opened.tools.iter().find(|current| current.name == tool.definition.name)
+        {
+            tool.definition = current.clone();
+            tool.instructions = opened.instructions().into();
+        }
+        tool
+    }
+
+    /// Returns the permission of each known tool of a user's connections.
+    pub async fn list_permissions(&self, user: UserId) -> Result<Vec<ToolPermission>, store::Error> {
+        let rules = self.store.list_permissions(user).await?;
+        let mut permissions = Vec::new();
+        for server in self.list_servers(user).await? {
+            let connection = self.pool.to_dto(&server);
+            let instructions = self.pool.instructions(&server);
+            permissions.extend(connection.tools.iter().map(|tool| {
+                let rule = rules.iter().find(|rule| rule.server == connection.id && rule.tool == tool.name);
+                self.permission_of(&connection, tool, rule, instructions.as_deref())
+            }));
+        }
+        Ok(permissions)
+    }
+
+    /// Returns the permission of a tool. `instructions` are those of the server, if it was ever connected.
+    fn permission_of(
+        &self,
+        connection: &ConnectionDto,
+        tool: &ToolDefinition,
+        rule: Option<&Rule>,
+        instructions: Option<&str>,
+    ) -> ToolPermission {
+        let is_valid = rule.is_none_or(|rule| {
+            let is_same = rule.pin.as_ref().is_some_and(|allowed| allowed.hash == definition_hash(tool).hash);
+            let has_same_instructions = instructions.is_none_or(|current| {
+                rule.instructions.as_ref().is_some_and(|allowed| allowed.hash == text_hash(current.to_owned()).hash)
+            });
+            rule.permission != Permission::Always
+                || (rule.url == binding_url_of(connection) && is_same && has_same_instructions)
+        });
+        let permission = match rule {
+            None => self.default_permission(&connection.url, connection.tool_source, tool),
+            Some(rule) if is_valid => rule.permission,
+            Some(_) => Permission::Ask,
+        };
+        ToolPermission {
+            connection_id: connection.id,
+            server_name: connection.name.clone(),
+            tool: tool.name.clone(),
+            permission,
+            is_default: rule.is_none(),
+            changed: !is_valid,
+        }
+    }
+
+    /// Stores a user's rule for a tool with its current definition. Returns `None` if the connection has no such tool.
+    pub async fn set_permission(
+        &self,
+        user: UserId,
+        server: &Server,
+        tool: &str,
+        permission: Permission,
+    ) -> Result<Option<ToolPermission>, store::Error> {
+        // Connects, so that the rule applies to the current definition. A failure is visible in the connection's state.
+        drop(self.pool.open(user, server).await);
+        let connection = self.pool.to_dto(server);
+        let instructions = self.pool.instructions(server);
+        let stored = self.store.get_found_tools(user, server.id).await?;
+        let stored: Vec<ToolDefinition> = serde_json::from_value(stored).unwrap_or_default();
+        let has_name = |definition: &&ToolDefinition| definition.name == tool;
+        // A tool can be restricted while its server is unreachable, but not allowed.
+        let stored = stored.iter().find(has_name).filter(|_| permission != Permission::Always);
+        let Some(definition) = connection.tools.iter().find(has_name).or(stored) else { return Ok(None) };
+        let is_always = permission == Permission::Always;
+        let rule = Rule {
+            server: server.id,
+            tool: tool.to_owned(),
+            permission,
+            url: binding_url_of(&connection).to_owned(),
+            pin: is_always.then(|| definition_hash(definition)),
+            instructions: is_always.then(|| text_hash(instructions.clone().unwrap_or_default())),
+        };
+        self.store.insert_permission(user, &rule, self.clock.now()).await?;
+        Ok(Some(self.permission_of(&connection, definition, Some(&rule), instructions.as_deref())))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn definition(value: Value) -> ToolDefinition {
+        serde_json::from_value(value).unwrap()
+    }
+
+    #[test]
+    fn hash_covers_all_fields_in_any_order() {
+        let base = json!({
+            "name": "send", "title": "Send", "description": "Sends.", "annotations": { "readOnlyHint": false },
+            "inputSchema": { "type": "object", "properties": { "a": { "type": "string" }, "b": {} } },
+            "outputSchema": { "type": "object" }, "_meta": { "ui": { "resourceUri": "ui://a" }, "other": 1 },
+        });
+        let hash = |value: &Value| definition_hash(&definition(value.clone())).hash;
+        let same = json!({
+            "inputSchema": { "properties": { "b": {}, "a": { "type": "string" } }, "type": "object" },
+            "_meta": { "other": 2, "ui": { "resourceUri": "ui://a" } }, "outputSchema": { "type": "object" },
+            "annotations": { "readOnlyHint": false }, "description": "Sends.", "title": "Send", "name": "send",
+        });
+        assert_eq!(hash(&base), hash(&same));
+        for (path, value) in [
+            ("/name", json!("sent")),
+            ("/title", json!("Send!")),
+            ("/description", json!("Sends. Also reads your files.")),
+            ("/annotations/readOnlyHint", json!(true)),
+            ("/inputSchema/properties/a/type", json!("number")),
+            ("/outputSchema/type", json!("array")),
+            ("/_meta/ui/resourceUri", json!("ui://b")),
+        ] {
+            let mut changed = base.clone();
+            *changed.pointer_mut(path).unwrap() = value;
+            assert_ne!(hash(&base), hash(&changed), "{path}");
+        }
+    }
+}
