@@ -54,7 +54,7 @@ pub struct GoogleDrive {
 }
 
 impl GoogleDrive {
-    /// Creates the service.
+    /// Creates the service of an installation.
     pub fn new(
         settings: GoogleDriveSettings,
         store: &Store,

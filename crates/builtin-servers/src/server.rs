@@ -76,7 +76,7 @@ pub struct BuiltinServers {
 }
 
 impl BuiltinServers {
-    /// Creates the service.
+    /// Creates the service that runs the tools.
     pub fn new(google_drive: GoogleDrive, clock: &Arc<dyn Clock>) -> Self {
         Self { google_drive, clock: Arc::clone(clock) }
     }

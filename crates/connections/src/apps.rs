@@ -36,11 +36,11 @@ pub struct AppPage {
     pub tool: ToolDefinition,
     /// The page as HTML.
     pub html: String,
-    /// What the page may do.
+    /// Permissions of the page.
     pub policy: SandboxPolicy,
 }
 
-/// Why a page, or a request of one, failed.
+/// Error of a page, or of a request of one.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum AppError {
     /// The server has no such tool.

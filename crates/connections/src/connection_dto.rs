@@ -38,7 +38,7 @@ pub struct ConnectionDto {
     pub url: String,
     /// Status of the connection.
     pub status: ConnectionStatus,
-    /// Why the connection cannot be used.
+    /// Reason of a status other than [`ConnectionStatus::Connected`].
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
     /// Time of the next attempt, after a failure.

@@ -14,7 +14,7 @@ pub trait TokenIssuer: fmt::Debug + Send + Sync {
     fn issue_token(&self, user: UserId, lifetime: Duration) -> Option<String>;
 }
 
-/// Built-in tools that stand in for a server without tools.
+/// Built-in tools that replace those of a server without tools.
 pub trait FallbackTools: fmt::Debug + Send + Sync {
     /// Returns the definitions of the tools.
     fn definitions(&self) -> Vec<ToolDefinition>;

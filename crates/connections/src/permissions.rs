@@ -48,9 +48,9 @@ pub struct ToolPermission {
     pub tool: String,
     /// The permission that applies.
     pub permission: Permission,
-    /// Whether the user has made no choice.
+    /// `true` if the user has made no choice.
     pub is_default: bool,
-    /// Whether the user had chosen *always* and the server has changed the tool since, so that the user is asked again.
+    /// `true` if the user had chosen *always* and the server has changed the tool since, so that the user is asked again.
     pub changed: bool,
 }
 

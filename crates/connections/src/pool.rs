@@ -242,7 +242,7 @@ impl ConnectionPool {
         self.entry(user, server).update(|state| state.is_signed_in = false);
     }
 
-    /// Clears the backoff of a server, unless it failed repeatedly or fallback tools stand in.
+    /// Clears the backoff of a server, unless it failed repeatedly or has fallback tools.
     pub fn clear_backoff(&self, user: UserId, server: &Server) {
         self.entry(user, server).update(|state| {
             if !state.is_fallback {
@@ -349,6 +349,7 @@ impl ConnectionPool {
         self.has_fallback() && tools == self.fallback_tools()
     }
 
+    /// Returns whether fallback tools are switched on.
     fn has_fallback(&self) -> bool {
         self.fallback.is_some()
     }
@@ -373,6 +374,7 @@ impl ConnectionPool {
         self.entries().get(&server.id).filter(|entry| entry.config_key == ConfigKey::new(server)).cloned()
     }
 
+    /// Locks the map of entries.
     fn entries(&self) -> MutexGuard<'_, HashMap<ServerId, Arc<ConnectionEntry>>> {
         self.entries.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -20,7 +20,7 @@ const MEBIBYTE: usize = 1024 * 1024;
 /// Maximum size of an attachment, in bytes. It is part of its message, and clients load messages as a whole.
 const MAX_ATTACHMENT_BYTES: usize = 4 * MEBIBYTE;
 
-/// Why a prompt or resource is not available. The texts are sentences for users.
+/// Error of a prompt or resource. The texts are sentences for users.
 #[derive(Debug, thiserror::Error)]
 pub enum ContextError {
     /// The server could not be reached, or failed.

@@ -37,7 +37,7 @@ struct Lease {
     cancelled: CancellationToken,
 }
 
-/// Why following a subscription ended.
+/// Reason for which following a subscription ended.
 enum FollowEnd {
     /// No client has renewed the lease.
     LeaseExpired,

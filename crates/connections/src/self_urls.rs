@@ -22,7 +22,7 @@ impl SelfUrls {
         Self(hosts)
     }
 
-    /// Returns each `host:port`.
+    /// Returns every `host:port` of this server.
     pub fn hosts(&self) -> &[String] {
         &self.0
     }

@@ -46,7 +46,7 @@ pub struct ConnectionSettings<'a> {
     pub limit: Limit,
 }
 
-/// What [`ConnectionService`] uses.
+/// Services that [`ConnectionService`] uses.
 #[derive(Debug)]
 pub struct ServiceDependencies {
     /// The database.
@@ -63,7 +63,7 @@ pub struct ServiceDependencies {
     pub cluster: ClusterBus,
     /// Issues tokens for the built-in servers.
     pub token_issuer: Arc<dyn TokenIssuer>,
-    /// Tools that stand in for a server without tools, unless they are switched off.
+    /// Tools for servers without tools of their own, unless they are switched off.
     pub fallback: Option<Arc<dyn FallbackTools>>,
 }
 
@@ -101,7 +101,7 @@ pub struct BoundTool {
     pub source: ToolSource,
 }
 
-/// Why the tools of a server could not be listed.
+/// Error of listing the tools of a server.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum ProbeError {
     /// The URL is invalid.
@@ -186,7 +186,7 @@ impl ConnectionService {
         &self.manual_runs
     }
 
-    /// Returns the tools that stand in for a server without tools; empty if they are switched off.
+    /// Returns the [`FallbackTools`]; empty if they are switched off.
     pub fn fallback_tools(&self) -> Vec<ToolDefinition> {
         self.pool.fallback_tools()
     }

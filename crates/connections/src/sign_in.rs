@@ -44,7 +44,7 @@ pub struct StartedSignIn {
     pub browser_secret: String,
 }
 
-/// Why a sign-in to a server failed.
+/// Error of a sign-in to the server of a connection.
 #[derive(Debug, thiserror::Error)]
 pub enum ServerSignInError {
     /// The state is unknown, used or expired, or the browser is not the one that started the sign-in.

@@ -29,7 +29,7 @@ pub struct ConnectionUpdate {
     pub tools: BTreeMap<String, bool>,
 }
 
-/// Why a connection was not changed.
+/// Error of [`ConnectionService::update_connection`].
 #[derive(Debug, thiserror::Error)]
 pub enum UpdateError {
     /// The connection does not exist, or belongs to another user.
@@ -114,6 +114,7 @@ impl ConnectionService {
     }
 }
 
+/// Trims a name and checks its length.
 fn validate_name(name: &str) -> Result<String, UpdateError> {
     let name = without_nul(name.trim().to_owned());
     match name.chars().count() {

@@ -2,7 +2,7 @@
 
 use platform::secret_sealing::SealError;
 
-/// Why a tool has no result.
+/// Error of a tool, or of linking a Google Drive.
 #[derive(Debug, thiserror::Error)]
 pub enum DriveError {
     /// This installation has no OAuth client at Google.

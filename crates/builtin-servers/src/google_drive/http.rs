@@ -27,12 +27,12 @@ pub struct GoogleResponse {
     pub status: StatusCode,
     /// Body, or its beginning.
     pub body: Vec<u8>,
-    /// Whether the body is longer than what was read.
+    /// `true` if the body is longer than what was read.
     pub is_truncated: bool,
 }
 
 impl GoogleHttp {
-    /// Returns the client.
+    /// Returns the client, and creates it at the first use.
     pub fn client(&self) -> Result<&Client, DriveError> {
         let built = self.0.get_or_init(|| {
             // Without system certificates, an endpoint with plain HTTP is still reachable.
@@ -77,7 +77,7 @@ pub async fn send(request: RequestBuilder, max_bytes: usize) -> Result<GoogleRes
 }
 
 impl GoogleResponse {
-    /// Decodes the body.
+    /// Decodes the body as JSON.
     pub fn json<T: DeserializeOwned>(&self) -> Result<T, DriveError> {
         serde_json::from_slice(&self.body).map_err(|_| DriveError::Unreadable)
     }

@@ -29,7 +29,7 @@ pub struct PendingLink {
     pub browser_secret: String,
 }
 
-/// Why a link was not completed.
+/// Error of [`GoogleDrive::complete_link`].
 #[derive(Debug, thiserror::Error)]
 pub enum LinkError {
     /// The state is unknown, used or expired, or the browser is not the one that started the link.
@@ -51,7 +51,7 @@ struct LinkSecrets {
 }
 
 impl GoogleDrive {
-    /// Starts a link.
+    /// Starts a link, which [`complete_link`](Self::complete_link) completes.
     pub async fn start_link(&self, user: UserId) -> Result<PendingLink, DriveError> {
         let client = self.settings.client.as_ref().ok_or(DriveError::NotConfigured)?;
         let (state, verifier, browser) = (random_text()?, random_text()?, random_text()?);

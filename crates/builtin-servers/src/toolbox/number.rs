@@ -23,7 +23,7 @@ pub enum Number {
     Rounded(f64),
 }
 
-/// Why an operation has no result.
+/// Error of an operation without a result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum ArithmeticError {
     /// The divisor is zero.

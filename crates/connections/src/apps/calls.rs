@@ -24,7 +24,7 @@ pub struct AppConsent {
     pub hash: String,
 }
 
-/// What the user is asked before a call.
+/// A question to the user before a call, answered with an [`AppConsent`].
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ConsentRequest {
     /// The definition in its canonical form. Its texts are claims of the server.

@@ -13,7 +13,7 @@ use super::content_sources::parse_sources;
 /// Context that a sealed policy is bound to.
 const SEAL_CONTEXT: &str = "apps/frame";
 
-/// What a page may do in addition to running its own scripts.
+/// Permissions of a page in addition to running its own scripts.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct SandboxPolicy {

@@ -8,7 +8,7 @@ use domain::Timestamp;
 const FIRST_BACKOFF: Duration = Duration::from_secs(5);
 /// Maximum backoff.
 const MAX_BACKOFF: Duration = Duration::from_mins(10);
-/// Number of consecutive failures from which on users are told about the backoff.
+/// Number of consecutive failures from which on the backoff is shown to users.
 const REPEATED_FAILURES: u32 = 3;
 /// Time after which a connection counts as stable, so that earlier failures no longer count.
 const STABLE_AFTER: Duration = Duration::from_mins(1);

@@ -25,18 +25,18 @@ pub const NEEDS_SCOPES: &str = "wants you to allow it more; sign in to it again 
 /// Reason of a server without tools.
 pub const NO_TOOLS: &str = "offers no tools";
 
-/// A successful attempt.
+/// Result of a successful attempt.
 pub struct Connected {
     connection: mcp::Connection,
     tools: Vec<ToolDefinition>,
     is_signed_in: bool,
 }
 
-/// A failed attempt.
+/// Error of a failed attempt.
 pub struct ConnectFailure {
     /// Continues a sentence that begins with the server's name.
     reason: String,
-    /// What the server requires for a sign-in, if the user can sign in.
+    /// Requirements of the server for a sign-in, if the user can sign in.
     challenge: Option<AuthChallenge>,
 }
 
@@ -120,7 +120,7 @@ impl ConnectionPool {
         }
     }
 
-    /// Records the result of an attempt. The fallback tools stand in for a server that has never listed tools.
+    /// Records the result of an attempt. A server that has never listed tools gets the fallback tools.
     pub(super) fn record_attempt(
         &self,
         entry: &ConnectionEntry,
@@ -140,7 +140,7 @@ impl ConnectionPool {
                 self.record_tools(entry, connection, tools, now)
             }
             Err(ConnectFailure { reason, challenge: Some(challenge) }) => {
-                // The server is reachable, so no fallback tools stand in. Its last listing is kept.
+                // The server is reachable, so fallback tools would mislead. Its last listing is kept.
                 entry.update(|state| {
                     if state.is_fallback {
                         (state.is_fallback, state.tools) = (false, Arc::default());
@@ -194,7 +194,7 @@ impl ConnectionPool {
         })
     }
 
-    /// Lets the fallback tools stand in for a server that has no listing of its own.
+    /// Uses the fallback tools for a server that has no listing of its own.
     fn use_fallback(&self, state: &mut ConnectionState, reason: String) -> Result<OpenedConnection, String> {
         if state.server_tools().is_some() || !self.has_fallback() {
             return Err(reason);

@@ -26,20 +26,20 @@ const RECHECK_AFTER: Duration = Duration::from_secs(5);
 pub enum ToolSource {
     /// The server itself.
     Server,
-    /// The built-in [`FallbackTools`](crate::FallbackTools), which stand in for the server.
+    /// The built-in [`FallbackTools`](crate::FallbackTools), which replace those of the server.
     Fallback,
 }
 
 /// The usable tools of a connection.
 #[derive(Debug, Clone)]
 pub struct OpenedConnection {
-    /// The open connection. `None` if fallback tools stand in, or if a sign-in is needed before a tool can be called.
+    /// The open connection. `None` for fallback tools, or if a sign-in is needed before a tool can be called.
     pub connection: Option<mcp::Connection>,
     /// Definitions of the tools.
     pub tools: Arc<Vec<ToolDefinition>>,
     /// The side that runs the tools.
     pub source: ToolSource,
-    /// Why fallback tools stand in; continues a sentence that begins with the server's name.
+    /// Reason for fallback tools; continues a sentence that begins with the server's name.
     pub reason: Option<String>,
     /// Information of the server about itself.
     pub info: Option<ServerInfo>,
@@ -51,7 +51,7 @@ impl OpenedConnection {
         Self { connection: None, tools, source: ToolSource::Server, reason: None, info: None }
     }
 
-    /// Returns the instructions of the server; empty if there are none, or if fallback tools stand in.
+    /// Returns the instructions of the server; empty if there are none, and for fallback tools.
     pub fn instructions(&self) -> String {
         let info = self.info.as_ref().filter(|_| self.source == ToolSource::Server);
         without_nul(info.and_then(|info| info.instructions.clone()).unwrap_or_default())
@@ -94,7 +94,7 @@ impl ConfigKey {
 #[derive(Debug, Clone, Default)]
 pub struct ConnectionState {
     pub status: Option<ConnectionStatus>,
-    /// Why the connection cannot be used; continues a sentence that begins with the server's name.
+    /// Reason of the status; continues a sentence that begins with the server's name.
     pub reason: Option<String>,
     pub connection: Option<mcp::Connection>,
     /// Information of the server about itself, from the last successful attempt.
@@ -105,9 +105,9 @@ pub struct ConnectionState {
     pub initial_tools: Arc<Vec<ToolDefinition>>,
     /// Time of the listing; `None` for fallback tools.
     pub listed_at: Option<Timestamp>,
-    /// Whether the fallback tools stand in.
+    /// `true` while [`tools`](Self::tools) are the fallback tools.
     pub is_fallback: bool,
-    /// What the server requires for a sign-in.
+    /// Requirements of the server for a sign-in.
     pub challenge: Option<AuthChallenge>,
     pub is_signed_in: bool,
     /// Duration of connecting and listing, in milliseconds.
@@ -119,7 +119,7 @@ pub struct ConnectionState {
     pub backoff: Backoff,
     /// The last failure, also after a recovery.
     pub last_error: Option<(String, Timestamp)>,
-    /// Whether the stored listing was loaded.
+    /// `true` once the stored listing was loaded.
     pub has_loaded_tools: bool,
 }
 
@@ -139,7 +139,7 @@ impl ConnectionState {
         if self.is_unlisted() { &self.initial_tools } else { &self.tools }
     }
 
-    /// Records a failure.
+    /// Records a failure and drops the connection.
     pub fn record_failure(&mut self, reason: String, now: Timestamp) {
         self.status = Some(ConnectionStatus::Error);
         self.last_error = Some((reason.clone(), now));

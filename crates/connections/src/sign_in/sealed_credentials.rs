@@ -35,11 +35,12 @@ impl fmt::Debug for SealedCredentials {
 }
 
 impl SealedCredentials {
-    /// Creates the store.
+    /// Creates a store of credentials in the database.
     pub fn new(store: Store, secrets: Arc<SecretSealer>, clock: Arc<dyn Clock>, tasks: BackgroundTasks) -> Self {
         Self { store, secrets, clock, tasks }
     }
 
+    /// Tries to take the lock on a user's credentials of a server.
     async fn try_lock(&self, owner: CredentialOwner, holder: Uuid) -> Result<bool, CredentialStoreError> {
         let now = self.clock.now();
         let lease = Lease { holder, now, until: now.plus_seconds(LOCK_LEASE_SECONDS) };
@@ -111,7 +112,7 @@ impl Drop for LockGuard {
     }
 }
 
-/// Opens sealed credentials.
+/// Opens what [`SealedCredentials`] has sealed.
 pub fn open(
     secrets: &SecretSealer,
     owner: CredentialOwner,
