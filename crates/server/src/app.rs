@@ -14,17 +14,17 @@ use tokio::sync::Semaphore;
 use url::Url;
 
 use crate::auth::{AccountDependencies, AccountService, AccountSettings};
-use crate::chats::temporary::TemporaryChats;
 use crate::cluster_handler::AppClusterHandler;
 use crate::data_folder;
-use crate::files::FileService;
 use crate::mail::Mailer;
-use crate::maintenance::ChatMaintenance;
-use crate::models::ModelService;
-use crate::openai_api::CompletionService;
-use crate::runs::{TurnDependencies, TurnService};
 use crate::threads;
 use crate::wiring::{self, DriveFallback};
+use agent::chats::maintenance::ChatMaintenance;
+use agent::chats::temporary::TemporaryChats;
+use agent::files::FileService;
+use agent::models::ModelService;
+use agent::openai_api::CompletionService;
+use agent::turns::{TurnDependencies, TurnService};
 use platform::config::Config;
 use platform::{
     BackgroundTasks, Cluster, ClusterBus, ConcurrencyLimiter, InstanceLock, Limit, SecretSealer, UserEventBus,

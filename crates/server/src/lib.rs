@@ -10,13 +10,7 @@ mod cluster_handler;
 mod data_folder;
 pub mod http;
 pub mod mail;
-pub mod maintenance;
 #[cfg(feature = "local")]
 pub mod model_files;
-pub mod openai_api;
-pub mod runs;
 pub mod threads;
-pub mod tools;
 mod wiring;
-
-use agent::{chats, files, models};

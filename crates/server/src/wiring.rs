@@ -13,7 +13,7 @@ use tokio::sync::mpsc;
 
 use crate::app::App;
 use crate::auth::{AccountService, Audience};
-use crate::runs::readiness;
+use agent::turns::readiness;
 
 impl TokenIssuer for AccountService {
     fn issue_token(&self, user: UserId, lifetime: Duration) -> Option<String> {

@@ -1,9 +1,9 @@
 //! Turns over HTTP, with a scripted model and real tools.
 
+use agent::tool_selection::{Selection, Toolset, Wanted};
 use connections::{CallContext, CallOutcome};
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
-use server::tools::{Selection, Toolset, Wanted};
 use std::time::Duration;
 use testkit::{Database, ScriptedModel, Step, StreamEvent, TestApp, databases};
 use tokio_util::sync::CancellationToken;

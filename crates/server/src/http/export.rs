@@ -30,8 +30,8 @@ use super::extract::{Named, Query as Asked, SignedIn};
 use super::sessions::own_chat;
 use super::usage::DayView;
 use crate::app::App;
-use crate::chats::file::{FileOfFile, VERSION};
-use crate::chats::markdown;
+use agent::chats::file::{FileOfFile, VERSION};
+use agent::chats::markdown;
 
 /// Number of rows per query. A message can be large, so few are held at a time.
 const ROWS: u64 = 20;

@@ -20,7 +20,7 @@ use super::extract::{Named, Query, SignedIn};
 use super::route::Access;
 use super::route::{Section, delete, get, post};
 use crate::app::App;
-use crate::files::{FileError, MAX_UPLOAD_BYTES};
+use agent::files::{FileError, MAX_UPLOAD_BYTES};
 use platform::{LimitReached, Permit};
 
 /// Content security policy of every file: a browser may display or save it, but not run it or frame anything in it.

@@ -23,10 +23,10 @@ use super::route::{Section, post};
 use super::sessions::stream_of;
 use super::sse;
 use crate::app::App;
-use crate::files;
-use crate::models::with_advice;
-use crate::runs::{AllWaiting, BeginError, Question, Run};
-use crate::tools::{Selection, SelectionError, Wanted};
+use agent::files;
+use agent::models::with_advice;
+use agent::tool_selection::{Selection, SelectionError, Wanted};
+use agent::turns::{AllWaiting, BeginError, Question, Run};
 use platform::LimitReached;
 use platform::client_address::subscriber_network;
 

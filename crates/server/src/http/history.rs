@@ -14,7 +14,7 @@ use super::error::ApiError;
 use super::extract::{JsonBody, Named, Query, SignedIn};
 use super::sessions::own_chat;
 use crate::app::App;
-use crate::maintenance::UNDO_TTL_SECONDS;
+use agent::chats::maintenance::UNDO_TTL_SECONDS;
 use platform::UserEvent;
 
 /// Maximum length of a search query, in characters.

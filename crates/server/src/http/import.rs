@@ -10,8 +10,8 @@ use super::body::{self, BodyError};
 use super::error::ApiError;
 use super::extract::SignedIn;
 use crate::app::App;
-use crate::chats::file::FileFrame;
-use crate::files::{FileError, MEBIBYTE};
+use agent::chats::file::FileFrame;
+use agent::files::{FileError, MEBIBYTE};
 use platform::UserEvent;
 
 /// Maximum size of the file, in bytes.

@@ -12,8 +12,8 @@ use url::Url;
 use super::error::ApiError;
 use super::extract::{JsonBody, Named, SignedIn};
 use crate::app::App;
-use crate::models::advise;
-use crate::models::user_providers::{ProviderKind, slug_of};
+use agent::models::advise;
+use agent::models::user_providers::{ProviderKind, slug_of};
 
 /// Maximum number of providers per user.
 const MOST: i64 = 20;

@@ -12,7 +12,7 @@ use super::extract::{JsonBody, Named, SignedIn};
 use super::models::known;
 use super::sessions::own_home;
 use crate::app::App;
-use crate::models::settings::check;
+use agent::models::settings::check;
 use platform::UserEvent;
 
 /// Returns a chat's settings, and the defaults for those that are not set (`GET /api/sessions/{id}/settings`).

@@ -9,7 +9,7 @@ use super::error::ApiError;
 use super::extract::{JsonBody, Named, SignedIn};
 use super::sessions::own_home;
 use crate::app::App;
-use crate::models::{ModelId, is_name};
+use agent::models::{ModelId, is_name};
 use platform::UserEvent;
 
 /// Maximum number of favourites per user.

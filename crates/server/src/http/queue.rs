@@ -17,8 +17,8 @@ use super::extract::{JsonBody, Named, NamedTwo, SignedIn};
 use super::functions::{AiChat, check_message, check_question};
 use super::sessions::own_home;
 use crate::app::App;
-use crate::models::with_advice;
-use crate::runs::{QueueError, choice};
+use agent::models::with_advice;
+use agent::turns::{QueueError, choice};
 use platform::UserEvent;
 
 /// Lists the queued messages, and why they are not being sent, if so (`GET /api/sessions/{id}/queue`).

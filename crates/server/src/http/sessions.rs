@@ -19,7 +19,7 @@ use super::error::ApiError;
 use super::extract::{JsonBody, Named, NamedTwo, Query, SignedIn};
 use super::sse;
 use crate::app::App;
-use crate::runs::{self, AnswerError, BeginError, DecideError, RunLog};
+use agent::turns::{self, AnswerError, BeginError, DecideError, RunLog};
 use platform::Permit;
 use platform::UserEvent;
 
@@ -132,7 +132,7 @@ pub async fn decide(
     caller: SignedIn,
     NamedTwo(chat, approval): NamedTwo,
     JsonBody(body): JsonBody<Answer>,
-) -> Result<Json<runs::Decision>, ApiError> {
+) -> Result<Json<turns::Decision>, ApiError> {
     let (chat, _) = own_home(&app, &caller, &chat).await?;
     let approval: ApprovalId = approval.parse().map_err(|_| ApiError::NotFound("approval"))?;
     let decided = Decided { decision: body.decision, arguments: body.arguments };
@@ -161,7 +161,7 @@ pub async fn answer(
     caller: SignedIn,
     NamedTwo(chat, id): NamedTwo,
     JsonBody(said): JsonBody<Said>,
-) -> Result<Json<runs::Reply>, ApiError> {
+) -> Result<Json<turns::Reply>, ApiError> {
     let (chat, _) = own_home(&app, &caller, &chat).await?;
     let id: ElicitationId = id.parse().map_err(|_| ApiError::NotFound("elicitation"))?;
     let made = app.runs.answer((caller.user, chat), id, said.action, said.content.unwrap_or_default()).await;

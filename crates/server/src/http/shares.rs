@@ -16,8 +16,8 @@ use super::extract::{JsonBody, Named, NamedTwo, SignedIn};
 use super::files::{permit, served};
 use super::sessions::own_chat;
 use crate::app::App;
-use crate::chats::link;
-use crate::chats::snapshot::{self, With};
+use agent::chats::link;
+use agent::chats::snapshot::{self, With};
 
 /// Maximum number of shares per user.
 const SHARES: i64 = 200;

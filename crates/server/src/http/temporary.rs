@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::error::ApiError;
 use super::extract::{Named, SignedIn};
 use crate::app::App;
-use crate::chats::temporary::TemporaryError;
+use agent::chats::temporary::TemporaryError;
 
 /// Opens a temporary chat (`POST /api/temporary-chats`).
 pub async fn open(State(app): State<App>, caller: SignedIn) -> Result<(StatusCode, Json<Value>), ApiError> {

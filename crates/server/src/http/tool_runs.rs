@@ -25,7 +25,7 @@ use super::functions::wants_stream;
 use super::sessions::Said;
 use super::sse;
 use crate::app::App;
-use crate::tools::{Selection, Toolset, Wanted};
+use agent::tool_selection::{Selection, Toolset, Wanted};
 
 /// Request body of [`run`].
 #[derive(Debug, Deserialize)]

@@ -10,7 +10,7 @@ use super::error::ApiError;
 use super::extract::{NamedTwo, Query, SignedIn};
 use super::sessions::own_home;
 use crate::app::App;
-use crate::models::quota;
+use agent::models::quota;
 
 /// Usage of one answer and of its whole chat.
 #[derive(Debug, Serialize)]

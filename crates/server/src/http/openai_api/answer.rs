@@ -11,7 +11,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::refusal::Refusal;
 use crate::http::sse;
-use crate::openai_api::StreamItem;
+use agent::openai_api::StreamItem;
 use platform::Permit;
 
 /// Fields that all chunks of a completion share.
@@ -155,7 +155,7 @@ fn frame(data: &Value) -> Bytes {
 
 /// Returns the error for a completion that ended early.
 pub fn broken_off() -> Refusal {
-    crate::openai_api::CompletionError::Model(domain::model::ModelError::Provider("its answer broke off".to_owned()))
+    agent::openai_api::CompletionError::Model(domain::model::ModelError::Provider("its answer broke off".to_owned()))
         .into()
 }
 

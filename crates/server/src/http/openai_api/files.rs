@@ -9,8 +9,8 @@ use url::Url;
 
 use super::refusal::Refusal;
 use crate::app::App;
-use crate::files::file_type::FileType;
-use crate::files::model_attachments::InputModalities;
+use agent::files::file_type::FileType;
+use agent::files::model_attachments::InputModalities;
 
 /// Maximum number of files in a request.
 const MOST: usize = 20;

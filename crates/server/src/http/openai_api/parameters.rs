@@ -5,7 +5,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::refusal::Refusal;
-use crate::models::settings;
+use agent::models::settings;
 
 /// Maximum number of stop sequences, as in OpenAI's API.
 const MAX_STOP_SEQUENCES: usize = 4;

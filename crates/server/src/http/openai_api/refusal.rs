@@ -7,8 +7,8 @@ use domain::model::ModelError;
 use serde_json::{Value, json};
 
 use crate::http::error::ApiError;
-use crate::models::with_advice;
-use crate::openai_api::{CompletionError, RequestLimitError};
+use agent::models::with_advice;
+use agent::openai_api::{CompletionError, RequestLimitError};
 
 /// An error response.
 #[derive(Debug)]

@@ -12,7 +12,7 @@ use tokio_util::sync::CancellationToken;
 use crate::http::openai_api::answer::{begun, broken_off};
 use crate::http::openai_api::refusal::Refusal;
 use crate::http::sse;
-use crate::openai_api::StreamItem;
+use agent::openai_api::StreamItem;
 use platform::Permit;
 
 /// A response as it is generated.

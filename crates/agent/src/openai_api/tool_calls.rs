@@ -14,9 +14,9 @@ use tokio_util::sync::CancellationToken;
 
 use super::{CompletionError, CompletionService};
 use crate::files::model_attachments::AttachmentLoader;
-use crate::runs::{NEVER, parse_arguments, tool_result};
-use crate::tools::discovery::Offer;
-use crate::tools::{Selection, Toolset, Wanted};
+use crate::tool_search::Offer;
+use crate::tool_selection::{Selection, Toolset, Wanted};
+use crate::turns::{NEVER, parse_arguments, tool_result};
 
 /// Returns all tools that the user's connections offer models now.
 ///

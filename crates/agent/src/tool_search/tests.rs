@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use store::servers::Server;
 
 use super::*;
-use crate::tools::{Selection, Wanted};
+use crate::tool_selection::{Selection, Wanted};
 
 const ROOMY: ToolLimits = ToolLimits { context_tokens: 32_000, can_search: true };
 

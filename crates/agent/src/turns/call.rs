@@ -24,8 +24,8 @@ use super::transcript::DECLINED;
 use super::{Run, history};
 use crate::files::model_attachments::{AttachmentLoader, InputModalities};
 use crate::models::ModelId;
-use crate::tools::discovery::Offer;
-use crate::tools::{Selection, Toolset};
+use crate::tool_search::Offer;
+use crate::tool_selection::{Selection, Toolset};
 
 /// Error of a tool call whose tool the user never allows.
 pub const NEVER: &str = "The person does not allow this tool. The call was not made.";

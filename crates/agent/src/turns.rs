@@ -52,7 +52,7 @@ use crate::files::FileService;
 use crate::files::result_offload::FileSaver;
 use crate::models::ModelService;
 use crate::models::usage_recording::UsageTracker;
-use crate::tools::Selection;
+use crate::tool_selection::Selection;
 use connections::ConnectionService;
 use platform::config::Limits;
 use platform::{BackgroundTasks, ClusterBus, SecretSealer, UserEventBus};

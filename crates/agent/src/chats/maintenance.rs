@@ -9,7 +9,7 @@ use store::Store;
 use tokio_util::sync::CancellationToken;
 
 use crate::files::UNUSED_UPLOAD_TTL_SECONDS;
-use crate::runs::TurnService;
+use crate::turns::TurnService;
 
 /// Time in seconds for which a deleted chat can be restored.
 pub const UNDO_TTL_SECONDS: i64 = 600;

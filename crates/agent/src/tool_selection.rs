@@ -13,7 +13,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use store::servers::Server;
 
-use super::discovery::{DETAILS, SEARCH};
+use crate::tool_search::{DETAILS, SEARCH};
 
 /// Characters of a tool's name in a model's request: the narrowest rule among the providers.
 const MODEL_NAME: usize = 64;

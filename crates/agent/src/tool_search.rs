@@ -16,8 +16,8 @@ use domain::tool::ToolResult;
 use domain::tool_arguments;
 use serde_json::{Map, Value, json};
 
-use super::selection::{Toolset, spec};
 use crate::models::ToolLimits;
+use crate::tool_selection::{Toolset, spec};
 use connections::BoundTool;
 
 /// The tool that finds tools. No other tool of a turn has its name.

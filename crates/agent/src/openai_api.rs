@@ -24,8 +24,8 @@ use crate::models::usage_recording::estimate_usage;
 use crate::models::{ModelId, ModelService};
 use connections::ConnectionService;
 
-use crate::tools::Toolset;
-use crate::tools::discovery::Offer;
+use crate::tool_search::Offer;
+use crate::tool_selection::Toolset;
 
 use answer_text::AnswerText;
 use key_revocation::KeyRevocationWatch;

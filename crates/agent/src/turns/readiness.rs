@@ -5,8 +5,8 @@ use domain::model::Request;
 
 use super::TurnService;
 use super::engine::SYSTEM;
-use crate::tools::Toolset;
-use crate::tools::discovery::Offer;
+use crate::tool_search::Offer;
+use crate::tool_selection::Toolset;
 
 /// Lets the built-in model read the user's tools while it is idle, if it is the user's default model. The first
 /// question about them is then answered as fast as any other.

@@ -25,7 +25,7 @@ use super::resuming::Asking;
 use super::{Run, choice, finish, history};
 use crate::files::model_attachments::{AttachmentLoader, InputModalities, ModelInput};
 use crate::models::{ModelId, advise};
-use crate::tools::Selection;
+use crate::tool_selection::Selection;
 use platform::UserEvent;
 
 /// Maximum number of model calls in one turn.

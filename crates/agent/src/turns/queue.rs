@@ -9,7 +9,7 @@ use store::queue::QueuedMessage;
 use store::runs::Order;
 
 use super::{BeginError, Place, Question, Run, TurnService};
-use crate::tools::Selection;
+use crate::tool_selection::Selection;
 use platform::UserEvent;
 
 /// Reason for which a message could not be queued.

@@ -244,7 +244,7 @@ impl Transcript {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::runs::event::ToolMetadata;
+    use crate::turns::event::ToolMetadata;
     use domain::tool::ToolResult;
     use serde_json::json;
 

@@ -26,7 +26,7 @@ use super::questions::Questions;
 use super::transcript::Transcript;
 use super::{Run, RunLog, resuming};
 use crate::models::ModelId;
-use crate::tools::Selection;
+use crate::tool_selection::Selection;
 
 /// Error of an answer that was cut off by the end of a process.
 pub const INTERRUPTED: &str = "The server stopped before the answer was complete.";
