@@ -219,7 +219,7 @@ test("a model that takes no pictures is named before, and pictures and long resu
   assert.equal(await card.getByText("Line 8999 of the film").count(), 0);
   await card.getByRole("button", { name: /^Show full result/u }).click();
   // A long text is folded, whoever gave it.
-  await card.getByRole("button", { name: "Show all 9000 lines" }).click();
+  await card.getByRole("button", { name: "Show all 9,000 lines" }).click();
   await card.getByText("Line 8999 of the film").waitFor();
 
   await appPage.button("Model: scripted").click();

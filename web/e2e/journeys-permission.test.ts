@@ -59,7 +59,7 @@ test("a foreign tool asks in its card, says what it would do, and runs once it i
   assert.equal(await state(appPage), "waiting");
   const asked = question(appPage);
   await asked.getByText("Sends a letter.⟨U+202E⟩", { exact: true }).waitFor();
-  await asked.getByText(/^According to post, this tool only reads data, accesses/u).waitFor();
+  await asked.getByText(/^According to post, this tool only reads data and accesses/u).waitFor();
   await asked.getByText('"to": "Ada"').waitFor();
   await appPage.page
     .getByRole("status")

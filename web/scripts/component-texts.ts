@@ -70,7 +70,7 @@ export function unusedKeys(keys: readonly string[], sources: readonly string[]):
   const named = new Set<string>();
   const beginnings = new Set<string>();
   for (const code of sources) {
-    for (const [, key = ""] of code.matchAll(/["']([a-zA-Z-]+(?:\.[a-zA-Z-]+)+)["']/gu)) named.add(key);
+    for (const [, key = ""] of code.matchAll(/["']([\w-]+(?:\.[\w-]+)+)["']/gu)) named.add(key);
     for (const [, start = ""] of code.matchAll(/`([a-zA-Z]+(?:\.[a-zA-Z]+)*\.)\$\{/gu)) beginnings.add(start);
   }
   return keys.filter((key) => {

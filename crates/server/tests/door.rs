@@ -123,7 +123,7 @@ async fn the_persons_tools_are_used_under_their_permissions() {
         let (status, refused) = told(&app, &with_tools, &body).await;
         assert_eq!((status, &refused["error"]["code"]), (403, &json!("tool_needs_approval")), "{refused}");
         let words = refused["error"]["message"].as_str().unwrap();
-        assert!(words.contains("calculate of toolbox") && words.contains("allow it for good"), "{words}");
+        assert!(words.contains("calculate of toolbox") && words.contains("Allow or block it in the app"), "{words}");
 
         set("never").await;
         model.push(calculates());
@@ -157,7 +157,7 @@ async fn a_server_that_asks_in_the_middle_of_a_call_is_told_that_nobody_is_there
         let (status, refused) = told(&app, &key, &self::question("openai/scripted:tools")).await;
         assert_eq!((status, &refused["error"]["code"]), (403, &json!("tool_needs_input")), "{refused}");
         let words = refused["error"]["message"].as_str().unwrap();
-        assert!(words.contains("book of inn") && words.contains("use it in the app"), "{words}");
+        assert!(words.contains("book of inn") && words.contains("Use the tool in the app"), "{words}");
         let audit = audited(&person).await;
         assert_eq!((&audit["tool"], &audit["allowedBy"]), (&json!("book"), &json!("rule")));
         app.stop().await;

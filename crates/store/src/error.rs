@@ -9,6 +9,12 @@ pub enum Error {
     /// A constraint was violated. Holds the constraint's name where the database reports it.
     #[error("conflicts with {0}")]
     Conflict(String),
+    /// A row refers to another one that does not exist.
+    #[error("a referenced row does not exist")]
+    MissingReference,
+    /// A statement would return more than this number of rows, see [`crate::raw`].
+    #[error("more than {0} rows would be returned")]
+    TooManyRows(usize),
     /// The database failed.
     #[error("the database failed: {0}")]
     Database(#[source] sqlx::Error),
@@ -60,6 +66,7 @@ impl From<sqlx::Error> for Error {
                 // SQLite has no name for the constraint. Its message lists the columns.
                 Self::Conflict(database.constraint().unwrap_or_else(|| database.message()).to_owned())
             }
+            sqlx::Error::Database(database) if database.is_foreign_key_violation() => Self::MissingReference,
             _ => Self::Database(error),
         }
     }

@@ -1,7 +1,7 @@
-//! Storage: all SQL of the product, written once for SQLite and PostgreSQL.
+//! Storage: all access to the database, with SQL written once for SQLite and PostgreSQL.
 //!
 //! Every function that reaches a user's row takes the owner's id, and its SQL filters by it: no row is reachable
-//! without it. Functions are named `get_` (returns an `Option`), `load_` (or [`Error::NotFound`]), `list_`, `insert_`,
+//! without it. The statements of `postgrest` do the same over [`raw`]. Functions are named `get_` (returns an `Option`), `load_` (or [`Error::NotFound`]), `list_`, `insert_`,
 //! `update_`, `delete_`.
 
 mod checkpoints;
@@ -38,7 +38,7 @@ pub mod one_time_tokens;
 mod outbox;
 pub mod permissions;
 pub mod queue;
-pub mod rest;
+pub mod raw;
 pub mod runs;
 pub mod search;
 pub mod server_sign_ins;

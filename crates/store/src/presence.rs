@@ -85,12 +85,6 @@ impl Doubtful for Error {
     }
 }
 
-impl Doubtful for crate::rest::Error {
-    fn is_doubtful(&self) -> bool {
-        matches!(self, Self::Failed(error) if error.is_outage())
-    }
-}
-
 impl Store {
     /// Returns a receiver that holds whether the database is unavailable and reports every change.
     pub fn is_away(&self) -> watch::Receiver<bool> {

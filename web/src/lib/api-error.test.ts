@@ -1,5 +1,7 @@
+import { renderToStaticMarkup } from "react-dom/server";
 import { expect, test } from "vitest";
 import { errorOf, parseErrorBody } from "./api-error";
+import { errorText } from "./error-text";
 
 test("reads the error shapes of every part of the API", () => {
   expect(parseErrorBody('{"error":{"code":"tool_failed","message":"It failed."}}')).toEqual({
@@ -26,4 +28,15 @@ test("says the status when the body says nothing, and how long to wait", async (
     code: "",
     retryAfterSeconds: 7,
   });
+});
+
+test("a known code has a text of the page, any other the server's sentence", async () => {
+  const body = (code: string) => JSON.stringify({ error: { code, message: "a fragment of the server" } });
+  expect(await errorOf(new Response(body("overloaded"), { status: 503 }))).toMatchObject({
+    message: "The server is busy. Try again in a moment.",
+    isServerText: false,
+  });
+  const other = await errorOf(new Response(body("storage_full"), { status: 413 }));
+  expect(other).toMatchObject({ message: "a fragment of the server", isServerText: true });
+  expect(renderToStaticMarkup(errorText(other))).toBe("The server said: <q>a fragment of the server</q>");
 });

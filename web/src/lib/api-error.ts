@@ -1,7 +1,7 @@
 import { isObject, jsonOrUndefined } from "./json";
 import { t } from "./t";
 
-/** Refused or failed API call, with the server's message. */
+/** Refused or failed API call, with a message for the user. */
 export class ApiError extends Error {
   override readonly name = "ApiError";
   /** HTTP status, or 0 if the server was unreachable. */
@@ -10,12 +10,15 @@ export class ApiError extends Error {
   readonly code: string;
   /** Wait in seconds that the server demands after too many calls. */
   readonly retryAfterSeconds: number | undefined;
+  /** True if the message is the server's and not a text of the page. */
+  readonly isServerText: boolean;
 
-  constructor(message: string, status: number, code = "", retryAfterSeconds?: number) {
+  constructor(message: string, status: number, code = "", retryAfterSeconds?: number, isServerText = false) {
     super(message);
     this.status = status;
     this.code = code;
     this.retryAfterSeconds = retryAfterSeconds;
+    this.isServerText = isServerText;
   }
 }
 
@@ -24,12 +27,21 @@ export async function errorOf(response: Response): Promise<ApiError> {
   const text = await response.text().catch(() => "");
   const { message, code } = parseErrorBody(text);
   const wait = Number(response.headers.get("retry-after") ?? Number.NaN);
+  const own = code !== undefined && isKnownCode(code) ? t(`error.code.${code}`) : undefined;
   return new ApiError(
-    message ?? t("error.status", { status: String(response.status) }),
+    own ?? message ?? t("error.status", { status: String(response.status) }),
     response.status,
     code,
     Number.isFinite(wait) ? wait : undefined,
+    own === undefined && message !== undefined,
   );
+}
+
+/** Codes whose meaning needs no details of the server. */
+const KNOWN_CODES = ["unauthorized", "overloaded", "outage", "internal", "not_found"] as const;
+
+function isKnownCode(code: string): code is (typeof KNOWN_CODES)[number] {
+  return KNOWN_CODES.some((known) => known === code);
 }
 
 interface ErrorBody {

@@ -1,7 +1,7 @@
-import { createElement, Fragment, type ReactNode } from "react";
-import type { LaterKey, Params, RichKey } from "./t";
+import type { ReactNode } from "react";
+import type { LaterKey, Params, LaterRichKey } from "./t";
 import type { RichTextParams } from "./text-params";
-import { formatText, type TextValues } from "./texts";
+import { formatText, renderText, type TextValues } from "./texts";
 
 /**
  * Returns a text in the page's language. Only modules of parts that `lazyPart` loads may use it, because that waits for
@@ -12,7 +12,6 @@ export function t<AnyKey extends LaterKey>(key: AnyKey, ...[params]: Params<AnyK
 }
 
 /** Renders a text with elements in it: each of its tags is a parameter that renders what is between the tags. */
-export function tRich<AnyKey extends RichKey>(key: AnyKey, params: RichTextParams[AnyKey]): ReactNode {
-  const parts = formatText(key, params);
-  return Array.isArray(parts) ? createElement(Fragment, null, ...(parts as ReactNode[])) : parts;
+export function tRich<AnyKey extends LaterRichKey>(key: AnyKey, params: RichTextParams[AnyKey]): ReactNode {
+  return renderText(key, params);
 }

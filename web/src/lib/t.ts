@@ -1,7 +1,8 @@
+import type { ReactNode } from "react";
 import type messages from "../../messages/en.json";
 import type { laterParts } from "../../scripts/text-parts";
 import type { RichTextParams, TextParams } from "./text-params";
-import { formatText, type TextValues } from "./texts";
+import { formatText, renderText, type TextValues } from "./texts";
 
 type Key = keyof typeof messages;
 
@@ -9,7 +10,7 @@ type Key = keyof typeof messages;
 type LaterPart = (typeof laterParts)[number];
 
 /** Keys of the texts with elements in them. */
-export type RichKey = keyof RichTextParams;
+type RichKey = keyof RichTextParams;
 
 /** Keys of the texts that begin with one of the given words. */
 export type PartKey<Part extends LaterPart> = Exclude<Extract<Key, `${Part}.${string}`>, RichKey>;
@@ -34,7 +35,18 @@ export type Params<AnyKey> = [Extract<AnyKey, keyof TextParams>] extends [never]
   ? []
   : [params: Intersection<TextParams[Extract<AnyKey, keyof TextParams>]>];
 
+/** Keys of the texts with elements that are loaded after the first screens. */
+export type LaterRichKey = Extract<RichKey, `${LaterPart}.${string}`>;
+
 /** Returns a text of the first screens in the page's language. */
 export function t<AnyKey extends FirstKey>(key: AnyKey, ...[params]: Params<AnyKey>): string {
   return formatText(key, params as TextValues | undefined) as string;
+}
+
+/** Renders a text of the first screens with elements in it: each tag is a parameter that renders what is between. */
+export function tRich<AnyKey extends Exclude<RichKey, LaterRichKey>>(
+  key: AnyKey,
+  params: RichTextParams[AnyKey],
+): ReactNode {
+  return renderText(key, params);
 }

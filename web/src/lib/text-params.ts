@@ -190,8 +190,13 @@ export interface TextParams {
 
 /** Parameters of the texts with tags, which render what is between the tags. */
 export interface RichTextParams {
+  "error.said": { message: string; q: (children: ReactNode) => ReactNode };
+  "servers.trouble": { q: (children: ReactNode) => ReactNode; reason: string };
   "account.server.leads": { host: string; strong: (children: ReactNode) => ReactNode };
+  "chat.failed.because": { q: (children: ReactNode) => ReactNode; reason: string };
   "elicitation.signIn.leads": { host: string; strong: (children: ReactNode) => ReactNode };
+  "models.unavailable": { q: (children: ReactNode) => ReactNode; reason: string };
+  "models.provider.fails": { q: (children: ReactNode) => ReactNode; reason: string };
   "models.facts.context": { hidden: (children: ReactNode) => ReactNode; n: string };
   "models.facts.price": { hidden: (children: ReactNode) => ReactNode; input: string; output: string };
 }

@@ -1,5 +1,5 @@
 import format, { type CompiledMessage, type FormatValues } from "icu-minify/format";
-import type { ReactNode } from "react";
+import { createElement, Fragment, type ReactNode } from "react";
 import { formatters } from "./intl";
 import { type Language, pageLocale, setPageLanguage } from "./language";
 
@@ -64,4 +64,10 @@ export type TextValues = FormatValues<ReactNode>;
 /** Formats a text of the page's language. */
 export function formatText(key: string, values?: TextValues): ReactNode {
   return format<ReactNode>(texts[key] ?? key, pageLocale(), values, { formatters });
+}
+
+/** Formats a text of the page's language that has elements in it. */
+export function renderText(key: string, values: TextValues): ReactNode {
+  const parts = formatText(key, values);
+  return Array.isArray(parts) ? createElement(Fragment, null, ...(parts as ReactNode[])) : parts;
 }

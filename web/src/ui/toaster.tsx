@@ -110,7 +110,7 @@ function Card({ content, onClose }: { content: Content; onClose: () => void }) {
           {title}
         </Toast.Title>
         {description !== undefined && (
-          <Toast.Description className="line-clamp-[10] wrap-anywhere text-ink-2 first-letter:uppercase">
+          <Toast.Description className="line-clamp-[10] wrap-anywhere text-ink-2">
             {description}
           </Toast.Description>
         )}

@@ -15,14 +15,14 @@ use domain::file::FileRef;
 use domain::model::ModelSettings;
 use domain::{ChatId, MessageId, Timestamp, UserId};
 use futures_util::stream::{self, StreamExt};
+use postgrest::RestTable;
+use postgrest::ast::{ColumnCondition, ComparisonOperator, OrderTerm, RowFilter, RowQuery};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use serde_json::value::RawValue;
 use store::branches::AsideMessage;
 use store::marks::Marks;
 use store::model_providers::ModelProvider;
-use store::rest::ast::{Comparison, Filter, Order, Query, Test};
-use store::rest::{Page, Table};
 
 use super::auth::UserBody;
 use super::error::ApiError;
@@ -199,7 +199,7 @@ impl Writer {
             Step::Text(text) => text.to_owned(),
             Step::Connections(cursor) => {
                 let first = cursor.last.is_none();
-                let rows = self.rows(Table::McpServers, None, &cursor).await?;
+                let rows = self.rows(RestTable::McpServers, None, &cursor).await?;
                 self.next.push_front(match last_of(&rows)? {
                     Some(last) => Step::Connections(Cursor { last: Some(last) }),
                     None => Step::Chats(Cursor::default()),
@@ -208,7 +208,7 @@ impl Writer {
             }
             Step::Chats(cursor) => {
                 let first = cursor.last.is_none();
-                let rows = self.rows(Table::Sessions, None, &cursor).await?;
+                let rows = self.rows(RestTable::Sessions, None, &cursor).await?;
                 let Some(last) = last_of(&rows)? else {
                     return Ok(Some(Bytes::from_static(b"]}\n")));
                 };
@@ -221,9 +221,12 @@ impl Writer {
             }
             Step::OneChat(chat) => {
                 // The same query as for all chats, so that the row has the same columns.
-                let by_id = Filter::Test("id".to_owned(), Test::Compare(Comparison::Equal, chat.to_string()));
-                let query = Query { filters: vec![by_id], ..Query::default() };
-                let page = self.app.store.rest_read(Some(self.owner), Table::Sessions, &query).await?;
+                let by_id = RowFilter::Column(
+                    "id".to_owned(),
+                    ColumnCondition::Compare(ComparisonOperator::Equal, chat.to_string()),
+                );
+                let query = RowQuery { filters: vec![by_id], ..RowQuery::default() };
+                let page = postgrest::read_rows(&self.app.store, Some(self.owner), RestTable::Sessions, &query).await?;
                 self.next.extend(page.rows.into_iter().map(|row| Step::Chat { row, first: true }));
                 self.next.push_back(Step::Text("]}\n"));
                 String::new()
@@ -251,7 +254,7 @@ impl Writer {
             }
             Step::Messages { chat, cursor } => {
                 let first = cursor.last.is_none();
-                let rows = self.rows(Table::Messages, Some(&chat), &cursor).await?;
+                let rows = self.rows(RestTable::Messages, Some(&chat), &cursor).await?;
                 self.next.push_front(match last_of(&rows)? {
                     Some(last) => Step::Messages { chat, cursor: Cursor { last: Some(last) } },
                     None => Step::Branches { chat },
@@ -286,27 +289,29 @@ impl Writer {
     }
 
     /// Returns the owner's next rows after `cursor`, oldest first.
-    async fn rows(&self, table: Table, chat: Option<&str>, cursor: &Cursor) -> anyhow::Result<Vec<String>> {
+    async fn rows(&self, table: RestTable, chat: Option<&str>, cursor: &Cursor) -> anyhow::Result<Vec<String>> {
         let test = |column: &str, comparison, value: &str| {
-            Filter::Test(column.to_owned(), Test::Compare(comparison, value.to_owned()))
+            RowFilter::Column(column.to_owned(), ColumnCondition::Compare(comparison, value.to_owned()))
         };
-        let mut filters: Vec<Filter> =
-            chat.into_iter().map(|chat| test("session_id", Comparison::Equal, chat)).collect();
+        let mut filters: Vec<RowFilter> =
+            chat.into_iter().map(|chat| test("session_id", ComparisonOperator::Equal, chat)).collect();
         // Keyset pagination: creation times are not unique, so the id breaks ties, and no row is skipped or repeated.
         if let Some(Row { id, created_at }) = &cursor.last {
-            let same_time =
-                vec![test("created_at", Comparison::Equal, created_at), test("id", Comparison::Greater, id)];
-            let later = test("created_at", Comparison::Greater, created_at);
-            filters.push(Filter::Any(vec![later, Filter::All(same_time)]));
+            let same_time = vec![
+                test("created_at", ComparisonOperator::Equal, created_at),
+                test("id", ComparisonOperator::Greater, id),
+            ];
+            let later = test("created_at", ComparisonOperator::Greater, created_at);
+            filters.push(RowFilter::Any(vec![later, RowFilter::All(same_time)]));
         }
-        let order = ["created_at", "id"].map(|column| Order {
+        let order = ["created_at", "id"].map(|column| OrderTerm {
             column: column.to_owned(),
             descending: false,
             nulls_first: None,
         });
-        let query = Query { filters, order: order.to_vec(), limit: Some(ROWS), ..Query::default() };
-        let Page { rows, .. } = self.app.store.rest_read(Some(self.owner), table, &query).await?;
-        Ok(rows)
+        let query = RowQuery { filters, order: order.to_vec(), limit: Some(ROWS), ..RowQuery::default() };
+        let page = postgrest::read_rows(&self.app.store, Some(self.owner), table, &query).await?;
+        Ok(page.rows)
     }
 }
 

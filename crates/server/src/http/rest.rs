@@ -1,16 +1,11 @@
 //! The rest API: the subset of PostgREST for the three tables of the specification.
 //!
-//! A request is parsed into the syntax tree of [`store::rest::ast`]. Nothing is ignored: unsupported syntax is
-//! rejected with PostgREST's error codes. Ownership is not checked here but enforced by the store's SQL builder.
+//! A request is parsed into the syntax tree of [`postgrest::ast`]. Nothing is ignored: unsupported syntax is
+//! rejected with PostgREST's error codes. Ownership is not checked here but enforced by the builder of statements in `postgrest`.
 
 mod body;
-mod cursor;
-mod filter;
-mod prefer;
-mod query;
-mod refusal;
+mod error;
 mod reply;
-mod select;
 
 use std::collections::BTreeMap;
 
@@ -21,9 +16,12 @@ use connections::{headers, url_query};
 use domain::{ChatId, UserId};
 use http::request::Parts;
 use http::{Method, StatusCode, Uri, header};
+use postgrest::ast::{ColumnCondition, ComparisonOperator, OnConflict, RowFilter, RowQuery, WriteBody, WriteOptions};
+use postgrest::request::{
+    self, ConflictResolution, QueryParameters, RequestPreferences, ResponseFormat, ReturnPreference,
+};
+use postgrest::{ConnectionSealer, PgError, RestTable, WriteContext};
 use store::Store;
-use store::rest::ast::{Comparison, Filter, OnConflict, Outcome, Query, Test};
-use store::rest::{ConnectionSealer, Fault, Table, Writer};
 use uuid::Uuid;
 
 use super::extract::bearer;
@@ -32,11 +30,9 @@ use super::route::{Section, delete as remove, get, options, patch, post};
 use crate::app::App;
 use crate::auth::AuthError;
 use crate::auth::refusal::{EXPIRED_JWT, INSUFFICIENT_AAL};
+use error::RestError;
 use platform::SecretSealer;
 use platform::UserEvent;
-use prefer::{Form, Preferences, Resolution, Return};
-use query::Parameters;
-use refusal::Refusal;
 use reply::Reply;
 
 /// Maximum length of path and query, in bytes.
@@ -44,11 +40,11 @@ const URL_LIMIT: usize = 8 * 1024;
 
 /// Returns the routes of the tables, and PostgREST's errors for everything else.
 pub fn section() -> Section {
-    let no_root = async || Refusal::from(Fault::new("PGRST126", "Root endpoint metadata is disabled"));
+    let no_root = async || RestError::from(PgError::new("PGRST126", "Root endpoint metadata is disabled"));
     let no_functions = |name: Result<Path<String>, PathRejection>| async move {
         let Ok(Path(name)) = name else { return invalid_path() };
         let message = format!("Could not find the function public.{name} in the schema cache");
-        Refusal::from(Fault::new("PGRST202", message))
+        RestError::from(PgError::new("PGRST202", message))
     };
     let routes = [
         get("/", Anyone, no_root),
@@ -62,8 +58,8 @@ pub fn section() -> Section {
     ];
     Section::new("/rest/v1", routes, |routes| {
         routes.fallback(async || invalid_path()).method_not_allowed_fallback(async |method: Method, uri: Uri| {
-            Refusal::from(if uri.path().starts_with("/rpc/") {
-                Fault::new("PGRST101", format!("Cannot use the {method} method on RPC"))
+            RestError::from(if uri.path().starts_with("/rpc/") {
+                PgError::new("PGRST101", format!("Cannot use the {method} method on RPC"))
             } else {
                 unsupported(&method)
             })
@@ -72,13 +68,13 @@ pub fn section() -> Section {
 }
 
 /// Returns PostgREST's error for an unknown path.
-fn invalid_path() -> Refusal {
-    Fault::new("PGRST125", "Invalid path specified in request URL").into()
+fn invalid_path() -> RestError {
+    PgError::new("PGRST125", "Invalid path specified in request URL").into()
 }
 
 /// Returns PostgREST's error for an unsupported method.
-fn unsupported(method: &Method) -> Fault {
-    Fault::new("PGRST117", format!("Unsupported HTTP method: {method}"))
+fn unsupported(method: &Method) -> PgError {
+    PgError::new("PGRST117", format!("Unsupported HTTP method: {method}"))
 }
 
 /// Encryption of the secrets in one user's connections: headers and the query of the URL.
@@ -98,12 +94,12 @@ impl ConnectionSealer for OwnerSealer<'_> {
 }
 
 /// A parsed request, without its body.
-struct Asked {
+struct RestRequest {
     method: Method,
-    table: Table,
-    parameters: Parameters,
-    preferences: Preferences,
-    form: Form,
+    table: RestTable,
+    parameters: QueryParameters,
+    preferences: RequestPreferences,
+    form: ResponseFormat,
     caller: Option<UserId>,
 }
 
@@ -131,7 +127,7 @@ async fn table(
 
 /// Identifies the caller, or returns `None` for an anonymous one. The official client sends its public key as the
 /// bearer token while no user is signed in; any other token must be a valid JWT.
-async fn caller(app: &App, parts: &Parts) -> Result<Option<UserId>, Refusal> {
+async fn caller(app: &App, parts: &Parts) -> Result<Option<UserId>, RestError> {
     let Some(token) = bearer(parts) else { return Ok(None) };
     let count = token.split('.').count();
     // A JWT has three parts, so a key of another form cannot be taken for one.
@@ -139,7 +135,7 @@ async fn caller(app: &App, parts: &Parts) -> Result<Option<UserId>, Refusal> {
         return Ok(None);
     }
     if count != 3 {
-        return Err(Fault::new("PGRST301", format!("Expected 3 parts in JWT; got {count}")).into());
+        return Err(PgError::new("PGRST301", format!("Expected 3 parts in JWT; got {count}")).into());
     }
     app.accounts.verify(token).await.map(|claims| Some(claims.user)).map_err(unverified)
 }
@@ -150,41 +146,42 @@ fn public_key(parts: &Parts) -> Option<&str> {
 }
 
 /// Maps a failed token check to PostgREST's errors, which the official client understands.
-fn unverified(error: AuthError) -> Refusal {
+fn unverified(error: AuthError) -> RestError {
     match error {
-        AuthError::Internal(error) => Refusal::internal(error),
-        AuthError::Refused(refusal) if refusal == EXPIRED_JWT => Fault::new("PGRST303", "JWT expired").into(),
+        AuthError::Internal(error) => RestError::internal(error),
+        AuthError::Refused(refusal) if refusal == EXPIRED_JWT => PgError::new("PGRST303", "JWT expired").into(),
         AuthError::Refused(refusal) if refusal == INSUFFICIENT_AAL => {
-            Fault::new("42501", "permission denied: this sign-in has to be raised with the second factor first").into()
+            PgError::new("42501", "permission denied: this sign-in has to be raised with the second factor first")
+                .into()
         }
         AuthError::Refused(refusal) if refusal.code == "session_not_found" => {
-            Fault::new("PGRST303", "The JWT's sign-in has ended").into()
+            PgError::new("PGRST303", "The JWT's sign-in has ended").into()
         }
-        _ => Fault::new("PGRST301", "No suitable key or wrong key type").into(),
+        _ => PgError::new("PGRST301", "No suitable key or wrong key type").into(),
     }
 }
 
 /// Parses method, path, query and headers.
-fn read(parts: &Parts, name: &str, query: &str, caller: Option<UserId>) -> Result<Asked, Refusal> {
+fn read(parts: &Parts, name: &str, query: &str, caller: Option<UserId>) -> Result<RestRequest, RestError> {
     if parts.uri.path().len() + query.len() > URL_LIMIT {
-        return Err(Refusal::new(StatusCode::URI_TOO_LONG, Fault::new("PGRST100", "The URL is longer than 8 KiB")));
+        return Err(RestError::new(StatusCode::URI_TOO_LONG, PgError::new("PGRST100", "The URL is longer than 8 KiB")));
     }
     let method = parts.method.clone();
     // Range requests would be ignored silently by a partial implementation, and the client would take one page for
     // all rows.
-    prefer::schema(&method, &parts.headers)?;
+    request::check_schema(&method, &parts.headers)?;
     if method == Method::GET && parts.headers.contains_key(header::RANGE) {
-        return Err(Fault::unsupported("the header Range; use limit and offset").into());
+        return Err(PgError::not_implemented("the header Range; use limit and offset").into());
     }
-    let table = Table::named(name)?;
-    let parameters = Parameters::parse(table, query)?;
-    let preferences = Preferences::parse(&parts.headers)?;
-    let form = prefer::accepted(&parts.headers)?;
-    Ok(Asked { method, table, parameters, preferences, form, caller })
+    let table = RestTable::named(name)?;
+    let parameters = QueryParameters::parse(table, query)?;
+    let preferences = RequestPreferences::parse(&parts.headers)?;
+    let form = request::parse_accept(&parts.headers)?;
+    Ok(RestRequest { method, table, parameters, preferences, form, caller })
 }
 
 /// Runs a request for a table. The caller is checked before the body is read.
-async fn answer(app: &App, asked: Asked, parts: &Parts, body: axum::body::Body) -> Result<Response, Refusal> {
+async fn answer(app: &App, asked: RestRequest, parts: &Parts, body: axum::body::Body) -> Result<Response, RestError> {
     match asked.method {
         Method::GET | Method::HEAD => page(app, asked).await,
         Method::POST => {
@@ -204,11 +201,11 @@ async fn answer(app: &App, asked: Asked, parts: &Parts, body: axum::body::Body) 
 }
 
 /// Reads rows (`GET` and `HEAD`).
-async fn page(app: &App, asked: Asked) -> Result<Response, Refusal> {
-    let Asked { parameters, .. } = asked;
+async fn page(app: &App, asked: RestRequest) -> Result<Response, RestError> {
+    let RestRequest { parameters, .. } = asked;
     refuse("columns", parameters.columns.is_some())?;
     refuse("on_conflict", parameters.on_conflict.is_some())?;
-    let query = Query {
+    let query = RowQuery {
         select: parameters.select.unwrap_or_default(),
         filters: parameters.filters,
         order: parameters.order.unwrap_or_default(),
@@ -218,13 +215,13 @@ async fn page(app: &App, asked: Asked) -> Result<Response, Refusal> {
         count: asked.preferences.count.is_some(),
     };
     let home = home_of(app, asked.caller, asked.table, &query.filters);
-    let page = home.rest_read(asked.caller, asked.table, &query).await?;
+    let page = postgrest::read_rows(&home, asked.caller, asked.table, &query).await?;
     // A single object requires exactly one row.
-    if asked.form == Form::Object && page.rows.len() != 1 {
-        return Err(Fault::not_single(page.rows.len()).into());
+    if asked.form == ResponseFormat::Object && page.rows.len() != 1 {
+        return Err(PgError::not_single_row(page.rows.len()).into());
     }
     let status = reply::page_status(query.offset, page.rows.len(), page.total)
-        .map_err(|fault| Refusal::from(fault).with_range(page.total))?;
+        .map_err(|error| RestError::from(error).with_range(page.total))?;
     let range = reply::range(query.offset, page.rows.len(), page.total);
     let applied = asked.preferences.applied(&asked.method);
     Ok(Reply { status, range, applied, location: None, rows: Some(page.rows), form: asked.form }.into_response())
@@ -232,38 +229,42 @@ async fn page(app: &App, asked: Asked) -> Result<Response, Refusal> {
 
 /// Returns the store of the rows. Messages of a temporary chat are in memory, and a filter by the chat's id is how
 /// clients read them.
-fn home_of(app: &App, caller: Option<UserId>, table: Table, filters: &[Filter]) -> Store {
-    let chat = filters.iter().filter(|_| table == Table::Messages).find_map(|filter| match filter {
-        Filter::Test(column, Test::Compare(Comparison::Equal, id)) if column == "session_id" => id.parse().ok(),
+fn home_of(app: &App, caller: Option<UserId>, table: RestTable, filters: &[RowFilter]) -> Store {
+    let chat = filters.iter().filter(|_| table == RestTable::Messages).find_map(|filter| match filter {
+        RowFilter::Column(column, ColumnCondition::Compare(ComparisonOperator::Equal, id))
+            if column == "session_id" =>
+        {
+            id.parse().ok()
+        }
         _ => None,
     });
     caller.zip(chat).map_or_else(|| app.store.clone(), |(caller, chat)| app.temporary.store_for(caller, chat))
 }
 
 /// Inserts or upserts rows.
-async fn insert(app: &App, asked: Asked, records: body::Records) -> Result<Response, Refusal> {
+async fn insert(app: &App, asked: RestRequest, records: body::Records) -> Result<Response, RestError> {
     let writer = asked.writer()?;
-    let Parameters { columns, on_conflict, filters, .. } = &asked.parameters;
+    let QueryParameters { columns, on_conflict, filters, .. } = &asked.parameters;
     refuse("a filter", !filters.is_empty())?;
     let names = on_conflict.clone().unwrap_or_default();
     let conflict = match asked.preferences.resolution {
-        Some(Resolution::Merge) => OnConflict::Merge(names),
-        Some(Resolution::Ignore) => OnConflict::Ignore(names),
+        Some(ConflictResolution::Merge) => OnConflict::Merge(names),
+        Some(ConflictResolution::Ignore) => OnConflict::Ignore(names),
         None if on_conflict.is_some() => return Err(no_resolution().into()),
         None => OnConflict::Fail,
     };
     let body = asked.body(records, columns.as_ref());
     let outcome = asked.outcome();
     let sealer = OwnerSealer { secrets: &app.secrets, owner: writer };
-    let by = Writer { owner: writer, now: app.clock.now(), sealer: &sealer };
-    let written = app.store.rest_insert(by, asked.table, &body, &conflict, &outcome).await?;
+    let by = WriteContext { owner: writer, now: app.clock.now(), sealer: &sealer };
+    let written = postgrest::insert_rows(&app.store, by, asked.table, &body, &conflict, &outcome).await?;
     changed(app, writer, asked.table, &written.ids);
 
     // PostgREST responds 200 to an upsert that only updated.
     let none_new = matches!(conflict, OnConflict::Merge(_)) && written.inserted == 0;
     let status = if none_new { StatusCode::OK } else { StatusCode::CREATED };
     let location = match (asked.preferences.returning, written.ids.as_slice()) {
-        (Some(Return::HeadersOnly), [id]) => Some(format!("/rest/v1/{}?id=eq.{id}", asked.table.name())),
+        (Some(ReturnPreference::HeadersOnly), [id]) => Some(format!("/rest/v1/{}?id=eq.{id}", asked.table.name())),
         _ => None,
     };
     let range = asked.total(written.ids.len());
@@ -271,18 +272,18 @@ async fn insert(app: &App, asked: Asked, records: body::Records) -> Result<Respo
 }
 
 /// Updates the rows that match the filters.
-async fn update(app: &App, asked: Asked, records: body::Records) -> Result<Response, Refusal> {
+async fn update(app: &App, asked: RestRequest, records: body::Records) -> Result<Response, RestError> {
     let writer = asked.writer()?;
     asked.refuse_unfiltered("UPDATE")?;
     refuse("on_conflict", asked.parameters.on_conflict.is_some())?;
     if records.records.len() > 1 {
-        return Err(Fault::new("PGRST102", "One object is expected in the body of an update").into());
+        return Err(PgError::new("PGRST102", "One object is expected in the body of an update").into());
     }
     let body = asked.body(records, asked.parameters.columns.as_ref());
     let sealer = OwnerSealer { secrets: &app.secrets, owner: writer };
-    let by = Writer { owner: writer, now: app.clock.now(), sealer: &sealer };
+    let by = WriteContext { owner: writer, now: app.clock.now(), sealer: &sealer };
     let (filters, outcome) = (&asked.parameters.filters, asked.outcome());
-    let written = app.store.rest_update(by, asked.table, &body, filters, &outcome).await?;
+    let written = postgrest::update_rows(&app.store, by, asked.table, &body, filters, &outcome).await?;
     changed(app, writer, asked.table, &written.ids);
 
     let total = asked.preferences.count.map(|_| written.ids.len() as u64);
@@ -291,14 +292,14 @@ async fn update(app: &App, asked: Asked, records: body::Records) -> Result<Respo
 }
 
 /// Deletes rows. Running turns of deleted chats are stopped.
-async fn delete(app: &App, asked: Asked) -> Result<Response, Refusal> {
+async fn delete(app: &App, asked: RestRequest) -> Result<Response, RestError> {
     let writer = asked.writer()?;
     asked.refuse_unfiltered("DELETE")?;
     refuse("columns", asked.parameters.columns.is_some())?;
     refuse("on_conflict", asked.parameters.on_conflict.is_some())?;
     let (filters, outcome) = (&asked.parameters.filters, asked.outcome());
-    let written = app.store.rest_delete(writer, app.clock.now(), asked.table, filters, &outcome).await?;
-    if asked.table == Table::Sessions {
+    let written = postgrest::delete_rows(&app.store, writer, app.clock.now(), asked.table, filters, &outcome).await?;
+    if asked.table == RestTable::Sessions {
         for id in &written.ids {
             // Their turns would write to a chat that no longer exists.
             app.runs.end_deleted(writer, ChatId(*id));
@@ -310,13 +311,13 @@ async fn delete(app: &App, asked: Asked) -> Result<Response, Refusal> {
     Ok(asked.reply(asked.done(), range, None, written.rows).into_response())
 }
 
-impl Asked {
+impl RestRequest {
     /// Returns the user who writes. Rejects anonymous callers, and `limit` and `offset`, which would make it
     /// ambiguous which rows are written.
-    fn writer(&self) -> Result<UserId, Refusal> {
+    fn writer(&self) -> Result<UserId, RestError> {
         let writer = self.caller.ok_or_else(|| match self.method {
-            Method::POST => Fault::row_level_security(self.table),
-            _ => Fault::no_write_for_anon(self.table),
+            Method::POST => PgError::row_level_security(self.table),
+            _ => PgError::permission_denied(self.table),
         })?;
         refuse("limit", self.parameters.limit.is_some())?;
         refuse("offset", self.parameters.offset.is_some())?;
@@ -324,16 +325,16 @@ impl Asked {
     }
 
     /// Rejects a write without a filter, which is most often a mistake and would affect all of the user's rows.
-    fn refuse_unfiltered(&self, verb: &str) -> Result<(), Fault> {
+    fn refuse_unfiltered(&self, verb: &str) -> Result<(), PgError> {
         if self.parameters.filters.is_empty() {
-            return Err(Fault::new("21000", format!("{verb} requires a WHERE clause")));
+            return Err(PgError::new("21000", format!("{verb} requires a WHERE clause")));
         }
         Ok(())
     }
 
     /// Builds the body of the store's statement.
-    fn body(&self, records: body::Records, columns: Option<&Vec<String>>) -> store::rest::ast::Body {
-        store::rest::ast::Body {
+    fn body(&self, records: body::Records, columns: Option<&Vec<String>>) -> WriteBody {
+        WriteBody {
             columns: columns.cloned(),
             records: records.records,
             missing_is_default: self.preferences.missing_is_default == Some(true),
@@ -341,12 +342,12 @@ impl Asked {
     }
 
     /// Builds the description of what the statement returns.
-    fn outcome(&self) -> Outcome {
-        let wanted = self.preferences.returning == Some(Return::Representation);
-        Outcome {
+    fn outcome(&self) -> WriteOptions {
+        let wanted = self.preferences.returning == Some(ReturnPreference::Representation);
+        WriteOptions {
             select: wanted.then(|| self.parameters.select.clone().unwrap_or_default()),
             order: self.parameters.order.clone().unwrap_or_default(),
-            single: self.form == Form::Object,
+            single: self.form == ResponseFormat::Object,
             max_affected: self.preferences.max_affected(&self.method),
         }
     }
@@ -358,35 +359,39 @@ impl Asked {
 
     /// Returns the status of a successful update or delete.
     fn done(&self) -> StatusCode {
-        if self.preferences.returning == Some(Return::Representation) { StatusCode::OK } else { StatusCode::NO_CONTENT }
+        if self.preferences.returning == Some(ReturnPreference::Representation) {
+            StatusCode::OK
+        } else {
+            StatusCode::NO_CONTENT
+        }
     }
 
     /// Builds the response of a write, with rows only if the client asked for them.
     fn reply(&self, status: StatusCode, range: String, location: Option<String>, rows: Vec<String>) -> Reply {
-        let wanted = self.preferences.returning == Some(Return::Representation);
+        let wanted = self.preferences.returning == Some(ReturnPreference::Representation);
         let applied = self.preferences.applied(&self.method);
         Reply { status, range, applied, location, rows: wanted.then_some(rows), form: self.form }
     }
 }
 
 /// Rejects a parameter that the method does not support.
-fn refuse(what: &str, given: bool) -> Result<(), Fault> {
-    if given { Err(Fault::unsupported(format!("{what} in a request of this method"))) } else { Ok(()) }
+fn refuse(what: &str, given: bool) -> Result<(), PgError> {
+    if given { Err(PgError::not_implemented(format!("{what} in a request of this method"))) } else { Ok(()) }
 }
 
 /// Returns the error for `on_conflict` without a resolution.
-fn no_resolution() -> Fault {
-    Fault::new("PGRST100", "on_conflict needs the preference resolution")
-        .hint("Prefer: resolution=merge-duplicates or resolution=ignore-duplicates")
+fn no_resolution() -> PgError {
+    PgError::new("PGRST100", "on_conflict needs the preference resolution")
+        .with_hint("Prefer: resolution=merge-duplicates or resolution=ignore-duplicates")
 }
 
 /// Notifies other services and the user's web apps of written rows.
-fn changed(app: &App, user: UserId, table: Table, ids: &[Uuid]) {
+fn changed(app: &App, user: UserId, table: RestTable, ids: &[Uuid]) {
     if ids.is_empty() {
         return;
     }
     match table {
-        Table::McpServers => {
+        RestTable::McpServers => {
             // In the background, since a changed connection may have to be closed and the client need not wait for
             // that.
             let inner = app.clone();
@@ -396,7 +401,7 @@ fn changed(app: &App, user: UserId, table: Table, ids: &[Uuid]) {
                 }
             });
         }
-        Table::Sessions => {
+        RestTable::Sessions => {
             // One event for several chats: clients then reload the list.
             let session_id = match ids {
                 [id] => Some(ChatId(*id)),
@@ -404,6 +409,6 @@ fn changed(app: &App, user: UserId, table: Table, ids: &[Uuid]) {
             };
             app.events.publish(user, &UserEvent::Session { session_id, marks: None });
         }
-        Table::Messages => {}
+        RestTable::Messages => {}
     }
 }

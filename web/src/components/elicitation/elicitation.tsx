@@ -1,5 +1,6 @@
 import { useMutation } from "@tanstack/react-query";
 import { useId, useLayoutEffect, useRef } from "react";
+import { errorText } from "@/lib/error-text";
 import { showInvisible } from "@/lib/show-invisible";
 import { t } from "@/lib/later-texts";
 import { FormElicitation } from "./form-elicitation";
@@ -56,8 +57,8 @@ export function Elicitation({ server, request, onAnswer }: ElicitationProps) {
       )}
       <InteractionForm parsed={parsed} server={server} busy={answer.isPending} respond={respond} />
       {answer.status === "error" && (
-        <p role="alert" className="text-sm text-err wrap-anywhere first-letter:uppercase">
-          {answer.error.message}
+        <p role="alert" className="text-sm text-err wrap-anywhere">
+          {errorText(answer.error)}
         </p>
       )}
     </section>

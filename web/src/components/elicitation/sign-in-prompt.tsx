@@ -1,6 +1,7 @@
 import { useMutation } from "@tanstack/react-query";
 import { LogIn } from "lucide-react";
 import { type ReactNode, useState } from "react";
+import { errorText } from "@/lib/error-text";
 import { ApiError } from "@/lib/api-error";
 import { serverSignIn } from "@/lib/server-sign-in";
 import { openSignIn } from "@/lib/sign-in-window";
@@ -43,7 +44,7 @@ export function SignInPrompt({ connectionId, server, busy, respond }: SignInProm
       )}
       {begin.error !== null && (
         <p role="alert" className="text-sm text-err wrap-anywhere">
-          {begin.error.message}
+          {errorText(begin.error)}
         </p>
       )}
       <div className="flex flex-wrap gap-2">

@@ -1,5 +1,6 @@
 import { useMutation } from "@tanstack/react-query";
 import { use, useState } from "react";
+import { errorText } from "@/lib/error-text";
 import { formatSize } from "@/components/files/file-ref";
 import { callApi, jsonBody } from "@/lib/api-client";
 import { parseUrl } from "@/lib/parse-url";
@@ -43,7 +44,7 @@ export function ResourceLink({ link }: { link: JsonObject }) {
       </div>
       {reading.status === "error" && (
         <p role="alert" className="wrap-anywhere text-err">
-          {reading.error.message}
+          {errorText(reading.error)}
         </p>
       )}
       {reading.status === "success" &&

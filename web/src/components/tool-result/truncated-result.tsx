@@ -1,5 +1,6 @@
 import { useMutation } from "@tanstack/react-query";
 import { type ComponentType, useState } from "react";
+import { errorText } from "@/lib/error-text";
 import { formatSize } from "@/components/files/file-ref";
 import { useFileRef } from "@/components/files/file-url";
 import { t } from "@/lib/later-texts";
@@ -35,7 +36,7 @@ export function TruncatedResult({ output, View }: TruncatedResultProps) {
       </p>
       {show.error && (
         <p role="alert" className="text-sm text-err">
-          {show.error.message}
+          {errorText(show.error)}
         </p>
       )}
     </>

@@ -1,7 +1,8 @@
 import { Button } from "@/ui/button";
+import { quoted } from "@/ui/quoted";
 import { formatMoment } from "./moment";
 import type { ServerConnection } from "./server-connection";
-import { t } from "@/lib/later-texts";
+import { t, tRich } from "@/lib/later-texts";
 import { useReconnect } from "./use-reconnect";
 
 interface TroubleProps {
@@ -18,7 +19,7 @@ export function Trouble({ userId, connection, reason, bare = false }: TroublePro
   const reconnect = useReconnect(userId, id);
   return (
     <div className="grid justify-items-start gap-1 text-sm text-ink-2">
-      <p className="text-err wrap-anywhere first-letter:uppercase">{reason}</p>
+      <p className="text-err wrap-anywhere">{tRich("servers.trouble", { reason, q: quoted })}</p>
       {nextTryAt !== undefined && <p>{t("servers.nextTry", { time: formatMoment(nextTryAt) })}</p>}
       {listedAt !== undefined && tools.length > 0 && !usesFallback && (
         <p>{t("servers.lastListed", { n: tools.length, time: formatMoment(listedAt) })}</p>

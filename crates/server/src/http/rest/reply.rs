@@ -3,9 +3,9 @@
 use axum::body::Body;
 use axum::response::{IntoResponse, Response};
 use http::{HeaderName, HeaderValue, StatusCode, header};
-use store::rest::Fault;
+use postgrest::PgError;
 
-use super::prefer::Form;
+use postgrest::request::ResponseFormat;
 
 // PostgREST's media types, which the official client compares.
 const LIST: HeaderValue = HeaderValue::from_static("application/json; charset=utf-8");
@@ -23,20 +23,20 @@ pub(super) struct Reply {
     pub(super) location: Option<String>,
     /// Rows, each a JSON object. `None` for a response without a body.
     pub(super) rows: Option<Vec<String>>,
-    pub(super) form: Form,
+    pub(super) form: ResponseFormat,
 }
 
 impl IntoResponse for Reply {
     fn into_response(self) -> Response {
         let mut response = Response::new(match &self.rows {
             None => Body::empty(),
-            Some(rows) if self.form == Form::Object => Body::from(rows.concat()),
+            Some(rows) if self.form == ResponseFormat::Object => Body::from(rows.concat()),
             Some(rows) => Body::from(format!("[{}]", rows.join(","))),
         });
         *response.status_mut() = self.status;
         let headers = response.headers_mut();
         if self.rows.is_some() {
-            headers.insert(header::CONTENT_TYPE, if self.form == Form::Object { OBJECT } else { LIST });
+            headers.insert(header::CONTENT_TYPE, if self.form == ResponseFormat::Object { OBJECT } else { LIST });
         }
         let applied = HeaderName::from_static("preference-applied");
         let texts =
@@ -62,10 +62,10 @@ pub(super) fn options() -> Response {
 /// # Errors
 ///
 /// The offset is beyond the last row.
-pub(super) fn page_status(offset: u64, rows: usize, total: Option<u64>) -> Result<StatusCode, Fault> {
+pub(super) fn page_status(offset: u64, rows: usize, total: Option<u64>) -> Result<StatusCode, PgError> {
     match total {
-        Some(total) if offset > total => Err(Fault::new("PGRST103", "Requested range not satisfiable")
-            .details(format!("An offset of {offset} was requested, but there are only {total} rows."))),
+        Some(total) if offset > total => Err(PgError::new("PGRST103", "Requested range not satisfiable")
+            .with_details(format!("An offset of {offset} was requested, but there are only {total} rows."))),
         Some(total) if (rows as u64) < total => Ok(StatusCode::PARTIAL_CONTENT),
         _ => Ok(StatusCode::OK),
     }

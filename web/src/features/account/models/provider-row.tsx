@@ -1,10 +1,11 @@
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { Cpu, Pencil, Trash2 } from "lucide-react";
 import { useId, useState } from "react";
-import { t } from "@/lib/later-texts";
+import { t, tRich } from "@/lib/later-texts";
 import type { SignedInUser } from "@/lib/session";
 import { t as common } from "@/lib/t";
 import { Button, IconButton } from "@/ui/button";
+import { quoted } from "@/ui/quoted";
 import { toast } from "@/ui/toast";
 import { ConfirmButton } from "@/ui/confirm-button";
 import { focusSection } from "../section";
@@ -119,7 +120,9 @@ function Told({ told, failed }: { told: Tested | undefined; failed: string | und
   if (failed !== undefined) return <span className="text-err">{failed}</span>;
   if (told === undefined) return null;
   if (told.ok) return <span className="text-ok">{t("models.provider.works", { n: told.models })}</span>;
-  return <span className="inline-block text-err first-letter:uppercase">{told.reason}</span>;
+  return (
+    <span className="text-err">{tRich("models.provider.fails", { reason: told.reason, q: quoted })}</span>
+  );
 }
 
 function keyOf({ hasKey, hint }: ModelProvider): string {

@@ -2,6 +2,7 @@ import { useMutation } from "@tanstack/react-query";
 import { TriangleAlert } from "lucide-react";
 import { use, useLayoutEffect, useRef } from "react";
 import { t } from "@/lib/later-texts";
+import { errorText } from "@/lib/error-text";
 import { claimsOf } from "@/components/approval/definition";
 import { Badge } from "@/ui/badge";
 import { Button } from "@/ui/button";
@@ -65,8 +66,8 @@ export function ApprovalGroupFoot({ approvals }: { approvals: readonly ApprovalR
       className="-mt-2 flex flex-wrap items-center gap-2 rounded-b-md border border-warn-dot border-t-line bg-surface px-3 py-2.5"
     >
       {answer.isError && (
-        <p role="alert" className="w-full text-sm text-err wrap-anywhere first-letter:uppercase">
-          {answer.error.message}
+        <p role="alert" className="w-full text-sm text-err wrap-anywhere">
+          {errorText(answer.error)}
         </p>
       )}
       <Button

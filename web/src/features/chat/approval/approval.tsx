@@ -1,6 +1,7 @@
 import { useMutation } from "@tanstack/react-query";
 import { PencilLine } from "lucide-react";
 import { use, useId, useLayoutEffect, useRef, useState } from "react";
+import { errorText } from "@/lib/error-text";
 import { formatList } from "@/lib/intl";
 import { isObject, parseJson, stringifyJson } from "@/lib/json";
 import { showInvisible } from "@/lib/show-invisible";
@@ -94,8 +95,8 @@ export function Approval({ part, approval }: ApprovalProps) {
         </Field>
       )}
       {answer.status === "error" && (
-        <p role="alert" className="text-sm text-err wrap-anywhere first-letter:uppercase">
-          {answer.error.message}
+        <p role="alert" className="text-sm text-err wrap-anywhere">
+          {errorText(answer.error)}
         </p>
       )}
       {/* However long the call is, its answers and its name stay in sight; the edge of the transcript fades. */}

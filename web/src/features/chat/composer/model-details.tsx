@@ -1,4 +1,5 @@
-import { t } from "@/lib/later-texts";
+import { t, tRich } from "@/lib/later-texts";
+import { quoted } from "@/ui/quoted";
 import { t as common } from "@/lib/t";
 import type { Model } from "../api/models";
 import { hasTooManyTools, unavailableReason } from "./model-notes";
@@ -17,7 +18,11 @@ export function ModelDetails({ chatId, model, toolCount }: ModelDetailsProps) {
       <div className="grid gap-2.5 p-3 text-md">
         <h3>{model.name}</h3>
         {!model.available && (
-          <p className="text-err wrap-anywhere first-letter:uppercase">{unavailableReason(model)}</p>
+          <p className="text-err wrap-anywhere">
+            {model.reason
+              ? tRich("models.unavailable", { reason: model.reason, q: quoted })
+              : unavailableReason(model)}
+          </p>
         )}
         {model.builtIn ? (
           <BuiltIn model={model} toolCount={toolCount} />

@@ -1,5 +1,6 @@
 import { useMutation } from "@tanstack/react-query";
 import { useEffect, useRef, useState } from "react";
+import { errorText } from "@/lib/error-text";
 import { t } from "@/lib/later-texts";
 import { CopyButton } from "@/markdown/copy-button";
 import { Button } from "@/ui/button";
@@ -43,7 +44,7 @@ export function ShareForm({ chatId, onCancel }: ShareFormProps) {
       <Choice checked={files} onChange={setFiles} label={t("history.share.files")} />
       {share.error && (
         <p role="alert" className="text-err">
-          {share.error.message}
+          {errorText(share.error)}
         </p>
       )}
       <div className="flex gap-2">

@@ -1,5 +1,6 @@
 import { useMutation } from "@tanstack/react-query";
 import { useId, useState } from "react";
+import { errorText } from "@/lib/error-text";
 import { showInvisible } from "@/lib/show-invisible";
 import { Button } from "@/ui/button";
 import { Field } from "@/ui/field";
@@ -102,7 +103,7 @@ export function ArgumentForm({ item, onAttached, onClose }: ArgumentFormProps) {
       )}
       {attaching.status === "error" && (
         <p role="alert" className="text-sm wrap-anywhere text-err">
-          {attaching.error.message}
+          {errorText(attaching.error)}
         </p>
       )}
     </Sheet>

@@ -1,6 +1,7 @@
 import { useMutation } from "@tanstack/react-query";
 import { use, useLayoutEffect, useRef } from "react";
 import { callApi } from "@/lib/api-client";
+import { errorText } from "@/lib/error-text";
 import { showInvisible } from "@/lib/show-invisible";
 import { Button } from "@/ui/button";
 import { ChatId } from "../chat-id";
@@ -37,8 +38,8 @@ export function RunningTask({ part, task }: RunningTaskProps) {
         <p className="text-ink-2 wrap-anywhere">{t(task.asks ? "task.asks" : "task.running", { server })}</p>
         {task.message !== undefined && <p className="wrap-anywhere">{showInvisible(task.message)}</p>}
         {cancel.status === "error" && (
-          <p role="alert" className="text-err wrap-anywhere first-letter:uppercase">
-            {cancel.error.message}
+          <p role="alert" className="text-err wrap-anywhere">
+            {errorText(cancel.error)}
           </p>
         )}
       </div>

@@ -1,10 +1,11 @@
 import { CircleAlert, Gauge, RotateCcw, Square, Unplug } from "lucide-react";
 import { type ReactNode, Suspense } from "react";
 import { lazyPart } from "@/lib/lazy-part";
-import { t } from "@/lib/t";
+import { t, tRich } from "@/lib/t";
 import { CopyButton } from "@/markdown/copy-button";
 import { Button, IconButton, iconButtonClass } from "@/ui/button";
 import { Popover } from "@/ui/popover";
+import { quoted } from "@/ui/quoted";
 import { type ChatMessage, textOf } from "../stream/message";
 import { TimeOfDay } from "./time-of-day";
 
@@ -27,7 +28,7 @@ export function AnswerFoot({ message, onRetry, onContinue, children }: AnswerFoo
   return (
     <>
       {failed && (
-        <Failure reason={message.error ?? t("chat.failed.unknown")}>
+        <Failure reason={message.error}>
           {onContinue && <Continue onContinue={onContinue} />}
           {onRetry && (
             <Button size="sm" onClick={onRetry}>
@@ -80,11 +81,13 @@ function Continue({ onContinue }: { onContinue: () => void }) {
   );
 }
 
-function Failure({ reason, children }: { reason: string; children: ReactNode }) {
+function Failure({ reason, children }: { reason: string | null; children: ReactNode }) {
   return (
     <div className="flex flex-wrap items-center gap-x-3 gap-y-2 rounded-md bg-err-soft px-3.5 py-2.5 text-md text-err">
       <CircleAlert aria-hidden="true" className="size-4 shrink-0" />
-      <p className="min-w-0 flex-1 basis-48 wrap-anywhere first-letter:uppercase">{reason}</p>
+      <p className="min-w-0 flex-1 basis-48 wrap-anywhere">
+        {reason === null ? t("chat.failed.unknown") : tRich("chat.failed.because", { reason, q: quoted })}
+      </p>
       {children}
     </div>
   );

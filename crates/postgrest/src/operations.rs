@@ -1,0 +1,235 @@
+//! The four operations on rows: read, insert, update and delete.
+
+use std::collections::HashSet;
+
+use domain::{Timestamp, UserId};
+use store::Store;
+use store::raw::{SqlDialect, SqlValue};
+use uuid::Uuid;
+
+use crate::ast::{OnConflict, OrderTerm, RowFilter, RowQuery, WriteBody, WriteOptions};
+use crate::payload::{self, WriteContext};
+use crate::pg_error::{PgError, PostgrestError};
+use crate::row_shape::{RowShape, ids};
+use crate::statement::Statement;
+use crate::table::{RestTable, TableColumn, URL_QUERY};
+use crate::transaction::{RestTransaction, fetch_once};
+use crate::{MAX_ROWS, soft_delete, unique_keys};
+
+/// The result of [`read_rows`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RowPage {
+    /// Rows, each a JSON object.
+    pub rows: Vec<String>,
+    /// Number of rows that match the filters, if a count was requested.
+    pub total: Option<u64>,
+}
+
+/// The result of a write.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct WrittenRows {
+    /// Rows, each a JSON object, if they were requested.
+    pub rows: Vec<String>,
+    /// Ids of all rows that were written.
+    pub ids: Vec<Uuid>,
+    /// Number of rows that are new.
+    pub inserted: usize,
+}
+
+/// Returns the rows of a query. An anonymous caller (`None`) owns no rows but still receives errors about the
+/// query.
+pub async fn read_rows(
+    store: &Store,
+    owner: Option<UserId>,
+    table: RestTable,
+    query: &RowQuery,
+) -> Result<RowPage, PostgrestError> {
+    let shape = RowShape::new(table, Some(&query.select), &query.order)?;
+    let limit = query.limit.unwrap_or(u64::MAX).min(MAX_ROWS as u64);
+    let caller = owner.unwrap_or(UserId(Uuid::nil()));
+    // Built for an anonymous caller, too, so that errors in the query are reported.
+    let page = Statement::page(store.dialect(), caller, table, query, shape.columns.clone(), limit)?;
+    if owner.is_none() {
+        return Ok(RowPage { rows: Vec::new(), total: query.count.then_some(0) });
+    }
+    if !query.count {
+        return Ok(RowPage { rows: shape.json(&fetch_once(store, &page, MAX_ROWS).await?), total: None });
+    }
+    let count = Statement::count(store.dialect(), caller, table, &query.filters)?;
+    // The page and the count come from the same snapshot.
+    let mut transaction = RestTransaction::begin_reading(store).await?;
+    let result = async {
+        let total = match transaction.fetch(&count, 1).await?.first().map(Vec::as_slice) {
+            Some([SqlValue::Integer(Some(total))]) => u64::try_from(*total).unwrap_or(0),
+            _ => 0,
+        };
+        Ok(RowPage { rows: shape.json(&transaction.fetch(&page, MAX_ROWS).await?), total: Some(total) })
+    }
+    .await;
+    transaction.finish(table, result).await
+}
+
+/// Inserts rows, all or none.
+pub async fn insert_rows(
+    store: &Store,
+    context: WriteContext<'_>,
+    table: RestTable,
+    body: &WriteBody,
+    conflict: &OnConflict,
+    options: &WriteOptions,
+) -> Result<WrittenRows, PostgrestError> {
+    let key = unique_keys::conflict_key(table, conflict)?;
+    let shape = RowShape::new(table, options.select.as_ref(), &options.order)?;
+    let given = payload::columns(table, body)?;
+    let mut rows = Vec::with_capacity(body.records.len());
+    for record in &body.records {
+        rows.push(context.new_row(table, body, &given, record)?);
+    }
+    // PostgreSQL rejects an upsert that changes a row twice. Here each row is a statement of its own.
+    if matches!(conflict, OnConflict::Merge(_)) {
+        unique_keys::reject_duplicate_keys(&rows, key)?;
+    }
+    let mut transaction = RestTransaction::begin_writing(store).await?;
+    let result = async {
+        check_chat_ownership(&mut transaction, context.owner, rows.iter().flatten()).await?;
+        let mut written: Vec<Vec<SqlValue>> = Vec::with_capacity(rows.len());
+        let mut inserted = 0;
+        for row in &rows {
+            let existed =
+                unique_keys::reject_taken_keys(&mut transaction, context.owner, table, row, conflict, key).await?;
+            if !matches!((existed, conflict), (true, OnConflict::Ignore(_))) {
+                let merges = existed.then_some(key);
+                unique_keys::reject_unknown_masked_url(&mut transaction, context.owner, table, row, merges).await?;
+            }
+            let columns = shape.columns.clone();
+            // A new URL replaces the encrypted query, too. A masked URL keeps it.
+            let mut merge = given.clone();
+            if merge.iter().any(|column| column.name == "url") && payload::masked_url(row).is_none() {
+                merge.extend((table == RestTable::McpServers).then_some(&URL_QUERY));
+            }
+            let insert = Statement::insert(transaction.dialect(), context.owner, table, row, conflict, &merge, columns);
+            let mut one = transaction.fetch(&insert, 1).await?;
+            match (one.pop(), conflict) {
+                (Some(values), _) => {
+                    inserted += usize::from(!existed);
+                    written.push(values);
+                }
+                (None, OnConflict::Ignore(_)) => {}
+                // The row with this key belongs to another user, or the chat does not exist.
+                (None, _) => return Err(PgError::row_level_security(table).into()),
+            }
+        }
+        Ok((written, inserted))
+    }
+    .await
+    .and_then(|(written, inserted)| Ok(WrittenRows { inserted, ..build_result(&shape, options, written)? }));
+    transaction.finish(table, result).await
+}
+
+/// Updates the rows that match the filters, all or none.
+pub async fn update_rows(
+    store: &Store,
+    context: WriteContext<'_>,
+    table: RestTable,
+    body: &WriteBody,
+    filters: &[RowFilter],
+    options: &WriteOptions,
+) -> Result<WrittenRows, PostgrestError> {
+    let shape = RowShape::new(table, options.select.as_ref(), &with_default_order(&options.order))?;
+    let given = payload::columns(table, body)?;
+    let values = match body.records.as_slice() {
+        [record] => context.changes(table, body, &given, record)?,
+        _ => Vec::new(),
+    };
+    let statement =
+        |dialect: SqlDialect| Statement::update(dialect, context.owner, table, &values, filters, shape.columns.clone());
+    // Built before the check for an empty update, so that errors in its filters are reported as well.
+    let update = statement(store.dialect())?;
+    if values.is_empty() {
+        return Ok(build_result(&shape, options, Vec::new())?);
+    }
+    let mut transaction = RestTransaction::begin_writing(store).await?;
+    let result = async {
+        check_chat_ownership(&mut transaction, context.owner, values.iter()).await?;
+        unique_keys::reject_taken_keys_in_update(&mut transaction, context.owner, table, &values, filters).await?;
+        unique_keys::reject_unknown_masked_url_in_update(&mut transaction, context.owner, table, &values, filters)
+            .await?;
+        Ok(build_result(&shape, options, transaction.fetch(&update, max_returned_rows(options)).await?)?)
+    }
+    .await;
+    transaction.finish(table, result).await
+}
+
+/// Deletes the rows that match the filters. Chats are copied first, so that they can be restored for a while.
+pub async fn delete_rows(
+    store: &Store,
+    owner: UserId,
+    now: Timestamp,
+    table: RestTable,
+    filters: &[RowFilter],
+    options: &WriteOptions,
+) -> Result<WrittenRows, PostgrestError> {
+    let shape = RowShape::new(table, options.select.as_ref(), &with_default_order(&options.order))?;
+    let delete = Statement::delete(store.dialect(), owner, table, filters, shape.columns.clone())?;
+    let copies = match table {
+        RestTable::Sessions => soft_delete::copy_statements(store.dialect(), owner, now, filters)?,
+        RestTable::McpServers | RestTable::Messages => Vec::new(),
+    };
+    let mut transaction = RestTransaction::begin_writing(store).await?;
+    let result = async {
+        for statement in &copies {
+            transaction.fetch(statement, 0).await?;
+        }
+        Ok(build_result(&shape, options, transaction.fetch(&delete, max_returned_rows(options)).await?)?)
+    }
+    .await;
+    transaction.finish(table, result).await
+}
+
+/// Appends the default order to the requested one, so that rows of a write come in the same order as those of a read.
+fn with_default_order(order: &[OrderTerm]) -> Vec<OrderTerm> {
+    let by = |column: &str| OrderTerm { column: column.to_owned(), descending: false, nulls_first: None };
+    order.iter().cloned().chain([by("created_at"), by("id")]).collect()
+}
+
+/// Returns the maximum number of rows that a write may return. Ids alone are small, so that they are unlimited.
+fn max_returned_rows(options: &WriteOptions) -> usize {
+    if options.select.is_some() { MAX_ROWS } else { usize::MAX }
+}
+
+/// Builds the result of a write. An error rolls it back.
+fn build_result(
+    shape: &RowShape,
+    options: &WriteOptions,
+    mut rows: Vec<Vec<SqlValue>>,
+) -> Result<WrittenRows, PgError> {
+    if options.single && rows.len() != 1 {
+        return Err(PgError::not_single_row(rows.len()));
+    }
+    if options.max_affected.is_some_and(|most| rows.len() as u64 > most) {
+        return Err(PgError::new("PGRST124", "Query result exceeds max-affected preference constraint")
+            .with_details(format!("The query affects {} rows", rows.len())));
+    }
+    shape.sort(&mut rows);
+    let json = if options.select.is_some() { shape.json(&rows) } else { Vec::new() };
+    Ok(WrittenRows { rows: json, ids: ids(&rows), inserted: 0 })
+}
+
+/// Rejects values that would put a message into a chat of another user.
+async fn check_chat_ownership<'a>(
+    transaction: &mut RestTransaction,
+    owner: UserId,
+    values: impl Iterator<Item = &'a (&'static TableColumn, SqlValue)>,
+) -> Result<(), PostgrestError> {
+    // Many messages of one body usually name the same chat, which is checked once.
+    let sessions: HashSet<&SqlValue> =
+        values.filter(|(column, _)| column.name == "session_id").map(|(_, session)| session).collect();
+    for session in sessions {
+        let key = [(RestTable::Sessions.id(), session.clone())];
+        let own = Statement::own_row(transaction.dialect(), owner, RestTable::Sessions, &key);
+        if transaction.fetch(&own, 1).await?.is_empty() {
+            return Err(PgError::row_level_security(RestTable::Messages).into());
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,78 @@
+//! A transaction of one request, whose errors on either database are those of PostgreSQL.
+
+use store::Store;
+use store::raw::{RawTransaction, SqlDialect, SqlValue};
+
+use crate::pg_error::{PgError, PostgrestError};
+use crate::statement::Statement;
+use crate::table::RestTable;
+
+/// A transaction of one request.
+pub(crate) struct RestTransaction {
+    raw: RawTransaction,
+    dialect: SqlDialect,
+}
+
+impl RestTransaction {
+    /// Begins a reading transaction. All its statements see the same snapshot.
+    pub(crate) async fn begin_reading(store: &Store) -> Result<Self, PostgrestError> {
+        Ok(Self { raw: store.begin_reading().await?, dialect: store.dialect() })
+    }
+
+    /// Begins a writing transaction.
+    pub(crate) async fn begin_writing(store: &Store) -> Result<Self, PostgrestError> {
+        Ok(Self { raw: store.begin_writing().await?, dialect: store.dialect() })
+    }
+
+    pub(crate) fn dialect(&self) -> SqlDialect {
+        self.dialect
+    }
+
+    /// Runs a statement. Fails if it returns more than `max_rows` rows.
+    pub(crate) async fn fetch(
+        &mut self,
+        statement: &Statement,
+        max_rows: usize,
+    ) -> Result<Vec<Vec<SqlValue>>, PostgrestError> {
+        Ok(self.raw.fetch(&statement.raw, max_rows).await?)
+    }
+
+    /// Commits after success and rolls back after an error.
+    pub(crate) async fn finish<T>(
+        self,
+        table: RestTable,
+        result: Result<T, PostgrestError>,
+    ) -> Result<T, PostgrestError> {
+        let ended = if result.is_ok() { self.raw.commit().await } else { self.raw.rollback().await };
+        // The error of the request takes precedence over that of the rollback.
+        let value = result.map_err(|error| translate(table, error))?;
+        ended?;
+        Ok(value)
+    }
+}
+
+/// Runs a single query outside of a transaction.
+pub(crate) async fn fetch_once(
+    store: &Store,
+    statement: &Statement,
+    max_rows: usize,
+) -> Result<Vec<Vec<SqlValue>>, PostgrestError> {
+    Ok(store.fetch_raw(&statement.raw, max_rows).await?)
+}
+
+/// Translates a violated constraint of either database into the error of PostgreSQL.
+fn translate(table: RestTable, error: PostgrestError) -> PostgrestError {
+    match &error {
+        PostgrestError::Storage(store::Error::Conflict(constraint)) => {
+            // SQLite reports the columns, PostgreSQL the name of the constraint.
+            let is_name = constraint.contains("name_key") || constraint.contains("mcp_servers.name");
+            PgError::unique_violation(table, if is_name { &["user_id", "name"] } else { &["id"] }).into()
+        }
+        PostgrestError::Storage(store::Error::MissingReference) => {
+            let name = table.name();
+            let message = format!("insert, update or delete on table \"{name}\" violates a foreign key constraint");
+            PgError::new("23503", message).into()
+        }
+        _ => error,
+    }
+}

@@ -1,0 +1,210 @@
+//! Tests of files: they are stored while something refers to them, and only their owner can read them.
+
+use domain::file::FileRef;
+use domain::message::Part;
+use domain::{ChatId, FileId, MessageId, QueuedId, ShareId, Timestamp, UserId};
+use postgrest::RestTable;
+use proptest::prelude::*;
+use proptest::test_runner::{Config, TestRunner};
+use serde_json::json;
+use store::files::NewFile;
+use store::queue::QueuedMessage;
+use store::shares::NewShare;
+use store::{Error, Store};
+
+use crate::fixture::{House, NOW, all, eq, houses};
+
+const ROOM: u64 = 1_000;
+/// Later than any file, and earlier.
+const LATER: Timestamp = Timestamp(NOW.0 + 1);
+const LONG_AGO: Timestamp = Timestamp(0);
+
+async fn keep(store: &Store, owner: UserId, bytes: &[u8]) -> FileId {
+    let file = NewFile { id: FileId::fresh(), media_type: "text/plain", name: Some("a\u{0}.md"), bytes };
+    assert!(store.insert_file(owner, &file, ROOM, NOW).await.unwrap());
+    file.id
+}
+
+async fn chat(house: &House, owner: UserId) -> ChatId {
+    ChatId(house.put(owner, RestTable::Sessions, json!({ "title": "t" })).await[0])
+}
+
+async fn is_there(store: &Store, owner: UserId, id: FileId) -> bool {
+    let known = store.get_file(owner, id).await.unwrap();
+    let bytes = store.get_file_bytes(owner, id).await.unwrap();
+    assert_eq!(known.is_some(), bytes.is_some());
+    known.is_some()
+}
+
+fn part(id: FileId) -> Part {
+    Part::File(FileRef { media_type: "text/plain".into(), filename: None, id, size: 1 })
+}
+
+async fn queue(store: &Store, owner: UserId, chat: ChatId, file: FileId) -> Result<QueuedId, Error> {
+    let id = QueuedId::fresh();
+    let message = QueuedMessage { id, content: "w".into(), parts: vec![part(file)], tools: json!([]) };
+    store.insert_queued(owner, chat, &message, 10, NOW).await.map(|()| id)
+}
+
+fn share(chat: ChatId, files: Vec<FileId>) -> NewShare {
+    let (messages, token_hash) = ("[]".to_owned(), b"hash".to_vec());
+    NewShare { id: ShareId::fresh(), token_hash, chat, messages, files, count: 1, tools: false, now: NOW }
+}
+
+#[tokio::test]
+async fn a_file_waits_is_counted_and_goes_when_nobody_sends_it() {
+    for house in houses().await {
+        let (me, store) = (house.person().await, &house.store);
+        let id = keep(store, me, &[7; 600]).await;
+        let known = store.get_file(me, id).await.unwrap().unwrap();
+        assert_eq!((known.file.filename.as_deref(), known.file.size, known.chat), (Some("a.md"), 600, None));
+        assert_eq!(store.get_file_bytes(me, id).await.unwrap().unwrap(), [7; 600]);
+        assert_eq!(store.count_file_bytes(me).await.unwrap(), 600);
+        let more = NewFile { id: FileId::fresh(), media_type: "image/png", name: None, bytes: &[1; 401] };
+        assert!(!store.insert_file(me, &more, ROOM, NOW).await.unwrap(), "there is no room for it");
+        assert!(!is_there(store, me, more.id).await);
+
+        store.purge_files(LONG_AGO).await.unwrap();
+        assert!(is_there(store, me, id).await);
+        store.purge_files(LATER).await.unwrap();
+        assert!(!is_there(store, me, id).await);
+
+        let id = keep(store, me, b"x").await;
+        assert!(store.delete_waiting_file(me, id).await.unwrap());
+        assert!(!store.delete_waiting_file(me, id).await.unwrap());
+        assert_eq!(store.count_file_bytes(me).await.unwrap(), 0);
+        house.close().await;
+    }
+}
+
+#[tokio::test]
+async fn a_file_stays_for_as_long_as_something_names_it() {
+    for house in houses().await {
+        let (me, store) = (house.person().await, &house.store);
+        let room = chat(&house, me).await;
+        let id = keep(store, me, b"x").await;
+        let queued = queue(store, me, room, id).await.unwrap();
+        assert!(!store.delete_waiting_file(me, id).await.unwrap(), "it waits no longer");
+        store.purge_files(LATER).await.unwrap();
+        assert!(is_there(store, me, id).await, "what waits in a queue names it");
+
+        store.insert_share(me, &share(room, vec![id]), 10).await.unwrap();
+        store.delete_queued(me, room, queued).await.unwrap();
+        store.purge_files(LATER).await.unwrap();
+        let (shared, bytes) = store.get_shared_file(b"hash", id).await.unwrap().unwrap();
+        assert_eq!((shared.id, bytes.as_slice()), (id, b"x".as_slice()), "a share names it");
+        assert!(store.get_shared_file(b"other", id).await.unwrap().is_none());
+
+        let shares = store.list_shares(me).await.unwrap();
+        store.delete_share(me, shares[0].id).await.unwrap();
+        assert!(store.get_shared_file(b"hash", id).await.unwrap().is_none());
+        store.purge_files(LATER).await.unwrap();
+        assert!(!is_there(store, me, id).await, "nothing names it any more");
+        house.close().await;
+    }
+}
+
+#[tokio::test]
+async fn a_deleted_chat_comes_back_with_its_files_and_goes_for_good_with_them() {
+    for house in houses().await {
+        let (me, store) = (house.person().await, &house.store);
+        let room = chat(&house, me).await;
+        let row = json!({ "session_id": room, "role": "assistant", "content": "w" });
+        let message = MessageId(house.put(me, RestTable::Messages, row).await[0]);
+        let file = |id| NewFile { id, media_type: "image/png", name: None, bytes: b"x" };
+        let (named, lost) = (FileId::fresh(), FileId::fresh());
+        for (message, id) in [(message, named), (MessageId::fresh(), lost)] {
+            let kept = store.insert_file_of_answer(me, (room, message), &file(id), ROOM, NOW).await;
+            assert!(kept.unwrap());
+        }
+        assert_eq!(store.list_files(me, room).await.unwrap().len(), 2);
+
+        postgrest::delete_rows(store, me, NOW, RestTable::Sessions, &[eq("id", room)], &all()).await.unwrap();
+        store.purge_files(LATER).await.unwrap();
+        assert!(!is_there(store, me, lost).await, "the answer that named it was never written");
+        store.restore_chat(me, room, LONG_AGO).await.unwrap();
+        store.purge_files(LATER).await.unwrap();
+        assert!(is_there(store, me, named).await);
+
+        // A client changes the id of the message, and deletes the chat.
+        let other = domain::ids::fresh();
+        house.update(me, RestTable::Messages, json!({ "id": other }), &[eq("id", message)]).await.unwrap();
+        store.purge_files(LATER).await.unwrap();
+        assert!(is_there(store, me, named).await);
+        postgrest::delete_rows(store, me, NOW, RestTable::Sessions, &[eq("id", room)], &all()).await.unwrap();
+        store.purge_deleted_chats(LATER).await.unwrap();
+        store.purge_files(LATER).await.unwrap();
+        assert!(!is_there(store, me, named).await);
+        let gone = store.insert_file_of_answer(me, (room, message), &file(FileId::fresh()), ROOM, NOW).await;
+        assert!(matches!(gone, Err(Error::NotFound)), "{gone:?}");
+        house.close().await;
+    }
+}
+
+/// An attempt of another user to reach a file.
+#[derive(Debug, Clone, Copy)]
+enum Try {
+    Read,
+    Delete,
+    Queue,
+    Share,
+    Answer,
+}
+
+#[test]
+fn a_file_of_somebody_else_is_absent_whatever_is_tried() {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let houses = runtime.block_on(houses());
+    let tries = prop::sample::select(vec![Try::Read, Try::Delete, Try::Queue, Try::Share, Try::Answer]);
+    let config = Config { cases: 24, failure_persistence: None, ..Config::default() };
+    let result = TestRunner::new(config).run(&(prop::collection::vec(tries, 1..6), any::<bool>()), |(tries, sent)| {
+        runtime.block_on(async {
+            for house in &houses {
+                trespass(house, &tries, sent).await;
+            }
+        });
+        Ok(())
+    });
+    for house in houses {
+        runtime.block_on(house.close());
+    }
+    result.unwrap();
+}
+
+async fn trespass(house: &House, tries: &[Try], sent: bool) {
+    let (store, me, other) = (&house.store, house.person().await, house.person().await);
+    let (mine, theirs) = (chat(house, me).await, chat(house, other).await);
+    let id = keep(store, other, b"secret").await;
+    if sent {
+        queue(store, other, theirs, id).await.unwrap();
+    }
+    let before = store.get_file(other, id).await.unwrap();
+    for attempt in tries {
+        match attempt {
+            Try::Read => {
+                assert_eq!(store.get_file(me, id).await.unwrap(), None);
+                assert_eq!(store.get_file_bytes(me, id).await.unwrap(), None);
+                assert!(store.list_files(me, theirs).await.unwrap().is_empty());
+            }
+            Try::Delete => assert!(!store.delete_waiting_file(me, id).await.unwrap()),
+            Try::Queue => {
+                queue(store, me, mine, id).await.unwrap();
+                assert!(queue(store, me, theirs, id).await.is_err());
+            }
+            Try::Share => {
+                let new = NewShare { token_hash: domain::ids::fresh().as_bytes().to_vec(), ..share(mine, vec![id]) };
+                store.insert_share(me, &new, 10).await.unwrap();
+                assert!(store.get_shared_file(&new.token_hash, id).await.unwrap().is_none());
+            }
+            Try::Answer => {
+                let file = NewFile { id, media_type: "image/png", name: None, bytes: b"x" };
+                let place = (mine, MessageId::fresh());
+                let taken = store.insert_file_of_answer(me, place, &file, ROOM, NOW).await;
+                assert!(matches!(taken, Err(Error::Conflict(_))), "{taken:?}");
+            }
+        }
+    }
+    assert_eq!(store.count_file_bytes(me).await.unwrap(), 0);
+    assert_eq!(store.get_file(other, id).await.unwrap(), before);
+    assert_eq!(store.get_file_bytes(other, id).await.unwrap().unwrap(), b"secret");
+}
