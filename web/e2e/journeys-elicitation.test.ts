@@ -98,7 +98,7 @@ test("a server's form has its defaults, is checked before it is sent, and the ca
     assert.equal(await described(field(name)), words, `${name} is told what is wrong with it`);
   await asked
     .getByRole("group", { name: "Wishes" })
-    .getByText("Add at most 1 items.", { exact: true })
+    .getByText("Add at most 1 item.", { exact: true })
     .waitFor();
   const hasFocus = await field("Name⟨U+202E⟩").evaluate((input) => input === document.activeElement);
   assert.ok(hasFocus, "the first wrong field has the focus");
