@@ -76,6 +76,8 @@ const longestAnimation = 2_000;
 /** Waits until the animations that have an end are over. */
 async function settled({ page }: AppPage): Promise<void> {
   await page.evaluate(async (limit) => {
+    // Colours of another scheme begin to change with the next frame.
+    await new Promise((resolve) => setTimeout(resolve, 500));
     const ending = document
       .getAnimations()
       .filter((one) => one.effect?.getComputedTiming().iterations !== Infinity);
