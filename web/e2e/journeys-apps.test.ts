@@ -260,7 +260,7 @@ test("camera and place are asked for before the app begins", async (t) => {
     csp: { connectDomains: ["https://api.example"] },
   };
   const { appPage } = await askedScripted(t, echoApp, { app: { ui } });
-  const asks = question(appPage, "Allow the app to use your camera, your location?");
+  const asks = question(appPage, "Allow the app to use your camera and your location?");
   await asks.waitFor();
   assert.equal(await frame(appPage, "report").count(), 0);
   await asks.getByRole("button", { name: "Start without" }).click();
