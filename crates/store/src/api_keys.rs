@@ -5,7 +5,7 @@ use domain::text::without_nul;
 use domain::{ApiKeyId, Timestamp, UserId};
 use uuid::Uuid;
 
-use crate::dispatch::{read, write};
+use crate::db_macros::{read, write};
 use crate::{Error, Store};
 
 /// An API key as its owner sees it.

@@ -6,7 +6,7 @@ use domain::{ApprovalId, ChatId, RunId, ServerId, Timestamp, UserId};
 use serde_json::{Map, Value};
 use uuid::Uuid;
 
-use crate::dispatch::{read, transaction, write};
+use crate::db_macros::{read, transaction, write};
 use crate::permissions::{Rule, make_rule};
 use crate::unreadable::readable;
 use crate::{Error, JsonText, Store};

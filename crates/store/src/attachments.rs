@@ -3,7 +3,7 @@
 use domain::attachment::Attachment;
 use domain::{AttachmentId, Timestamp, UserId};
 
-use crate::dispatch::{read, transaction};
+use crate::db_macros::{read, transaction};
 use crate::{Error, JsonText, Store};
 
 /// Maximum number of unsent attachments per user. Beyond it the oldest are deleted.

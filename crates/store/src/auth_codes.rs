@@ -4,7 +4,7 @@
 use domain::{Timestamp, UserId};
 use uuid::Uuid;
 
-use crate::dispatch::{read, transaction, write};
+use crate::db_macros::{read, transaction, write};
 use crate::{Error, Store};
 
 /// The method by which a PKCE challenge is derived from the verifier.

@@ -4,7 +4,7 @@ use domain::{AuthSessionId, Timestamp, UserId};
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use crate::dispatch::{read, transaction, write};
+use crate::db_macros::{read, transaction, write};
 use crate::{Error, JsonText, Store};
 
 /// A proof of identity that the user gave during sign-in, an entry of `amr`.

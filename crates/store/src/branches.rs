@@ -10,7 +10,7 @@ use domain::message::Role;
 use domain::{ChatId, MessageId, Timestamp, UserId};
 use uuid::Uuid;
 
-use crate::dispatch::{read, transaction};
+use crate::db_macros::{read, transaction};
 use crate::{Error, Store};
 
 pub(crate) const LIST: &str = "SELECT m.id, m.role, m.parent_id, m.aside_at FROM ai_chat_messages m

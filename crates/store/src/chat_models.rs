@@ -2,7 +2,7 @@
 
 use domain::{ChatId, Timestamp, UserId};
 
-use crate::dispatch::{read, write};
+use crate::db_macros::{read, write};
 use crate::{Error, Store};
 
 const GET: &str = "SELECT k.model FROM chat_marks k

@@ -6,7 +6,7 @@ use domain::{ChatId, MessageId, QueuedId, Timestamp, UserId};
 use uuid::Uuid;
 
 use crate::branches::{self, Node, Place};
-use crate::dispatch::{read, transaction};
+use crate::db_macros::{read, transaction};
 use crate::runs::Chunk;
 use crate::usage::{self, Cost};
 use crate::{Error, JsonText, Store, files};

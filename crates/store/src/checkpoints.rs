@@ -8,7 +8,7 @@ use std::time::Duration;
 use sqlx::{Executor, Sqlite};
 
 use crate::connections::Connections;
-use crate::dispatch::lent;
+use crate::db_macros::on_connection;
 use crate::writer::Writer;
 
 /// Delay from a commit to the checkpoint. After a power failure, commits of about this period are lost.
@@ -27,7 +27,7 @@ pub(crate) async fn keep(connections: &Connections<Sqlite>, writer: &Writer) {
         writer.committed().await;
         tokio::time::sleep(PAUSE).await;
         // If it fails, later commits write the checkpoint and report the error.
-        drop(lent!(connections, |c| c.execute(sqlx::raw_sql(CHECKPOINT)).await).await);
+        drop(on_connection!(connections, |c| c.execute(sqlx::raw_sql(CHECKPOINT)).await).await);
     }
 }
 

@@ -4,7 +4,7 @@
 use domain::{Timestamp, UserId};
 use uuid::Uuid;
 
-use crate::dispatch::{read, transaction, write};
+use crate::db_macros::{read, transaction, write};
 use crate::{Error, Store};
 
 const GET: &str = "SELECT secret FROM credentials WHERE user_id = $1 AND provider = $2";

@@ -2,7 +2,7 @@
 
 use domain::{ChatId, Timestamp, UserId};
 
-use crate::dispatch::transaction;
+use crate::db_macros::transaction;
 use crate::{Error, Store};
 
 const RESTORE_CHAT: &str = "INSERT INTO ai_chat_sessions (id, user_id, title, created_at, updated_at)

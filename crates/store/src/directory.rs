@@ -3,7 +3,7 @@
 use domain::{Timestamp, UserId};
 
 use crate::auth_sessions::DELETE_ALL;
-use crate::dispatch::{read, transaction};
+use crate::db_macros::{read, transaction};
 use crate::users::{User, UserRow};
 use crate::{Error, Store, auth_codes, one_time_tokens};
 

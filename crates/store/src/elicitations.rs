@@ -6,7 +6,7 @@ use domain::text::without_nul;
 use domain::{ChatId, ElicitationId, RunId, Timestamp, UserId};
 use uuid::Uuid;
 
-use crate::dispatch::{read, write};
+use crate::db_macros::{read, write};
 use crate::unreadable::readable;
 use crate::{Error, Store};
 

@@ -4,7 +4,7 @@ use domain::{AuthSessionId, ChallengeId, FactorId, Timestamp, UserId};
 use uuid::Uuid;
 
 use crate::auth_sessions::{AuthMethod, AuthSession, SET_AMR, SessionRow};
-use crate::dispatch::{read, transaction, write};
+use crate::db_macros::{read, transaction, write};
 use crate::{Error, JsonText, Store, users};
 
 /// Method of [`AuthMethod`] for a code of an authenticator app.

@@ -8,7 +8,7 @@ use domain::tool::ToolResult;
 use domain::{ChatId, FileId, MessageId, Timestamp, UserId};
 use uuid::Uuid;
 
-use crate::dispatch::{read, transaction, write};
+use crate::db_macros::{read, transaction, write};
 use crate::{Error, Store, users};
 
 /// The input of [`Store::insert_file`].

@@ -8,7 +8,7 @@ use domain::model::ModelSettings;
 use domain::text::without_nul;
 use domain::{ChatId, FileId, MessageId, Timestamp, UserId};
 
-use crate::dispatch::transaction;
+use crate::db_macros::transaction;
 use crate::{Error, Store, chat_models, files, marks, model_settings};
 
 /// A chat to import.

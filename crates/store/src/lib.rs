@@ -6,7 +6,7 @@
 
 mod checkpoints;
 mod connections;
-mod dispatch;
+mod db_macros;
 mod error;
 mod json;
 mod migrate;
@@ -120,7 +120,7 @@ impl Store {
     pub async fn ping(&self) -> Result<(), Error> {
         let id = self.node.0;
         // Sets this node's own row to the value that it has.
-        dispatch::write!(self, |c| sqlx::query(PING).bind(id).execute(c).await.map(|done| done.rows_affected()))?;
+        db_macros::write!(self, |c| sqlx::query(PING).bind(id).execute(c).await.map(|done| done.rows_affected()))?;
         Ok(())
     }
 

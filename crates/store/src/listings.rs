@@ -4,7 +4,7 @@ use domain::{ServerId, Timestamp, UserId};
 use serde_json::Value;
 use uuid::Uuid;
 
-use crate::dispatch::{read, write};
+use crate::db_macros::{read, write};
 use crate::{Error, JsonText, Store};
 
 const SET: &str = "INSERT INTO server_listings (server_id, user_id, url, tools, about, listed_at)

@@ -4,7 +4,7 @@ use domain::{ChatId, Timestamp, UserId};
 use serde::Serialize;
 use uuid::Uuid;
 
-use crate::dispatch::{read, transaction};
+use crate::db_macros::{read, transaction};
 use crate::{Error, Store};
 
 /// The marks of a chat.

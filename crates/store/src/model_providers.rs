@@ -5,7 +5,7 @@ use domain::text::without_nul;
 use domain::{ModelProviderId, Timestamp, UserId};
 use uuid::Uuid;
 
-use crate::dispatch::{read, write};
+use crate::db_macros::{read, write};
 use crate::{Error, Store};
 
 /// A model provider of a user.

@@ -4,7 +4,7 @@ use domain::model::ModelSettings;
 use domain::text::without_nul;
 use domain::{ChatId, UserId};
 
-use crate::dispatch::{read, write};
+use crate::db_macros::{read, write};
 use crate::{Error, Store};
 
 /// A model and its settings, selected for a chat or as the default.

@@ -9,7 +9,7 @@ use domain::{NodeId, RunId, Timestamp};
 use sqlx::postgres::PgListener;
 use uuid::Uuid;
 
-use crate::dispatch::{read, write};
+use crate::db_macros::{read, write};
 use crate::{Db, Error, Store};
 
 const CHANNEL: &str = "ai_chat_mcp";

@@ -6,7 +6,7 @@
 use domain::NodeId;
 use uuid::Uuid;
 
-use crate::dispatch::{read, transaction, write};
+use crate::db_macros::{read, transaction, write};
 use crate::runs::{RunRow, UnfinishedRun};
 use crate::{Error, Store};
 

@@ -5,7 +5,7 @@ use domain::{Timestamp, UserId};
 use uuid::Uuid;
 
 use crate::auth_codes::Challenge;
-use crate::dispatch::{read, write};
+use crate::db_macros::{read, write};
 use crate::{Error, Store};
 
 /// The purpose of a [`OneTimeToken`].

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use domain::RunId;
 
-use crate::dispatch::lent;
+use crate::db_macros::on_connection;
 use crate::{Db, Store, news};
 
 /// Minimum interval between two notifications. A single message is sent without delay; the interval only bounds the
@@ -106,7 +106,7 @@ impl Service {
         while let Some(payloads) = self.next() {
             let Db::Postgres(connections) = &self.store.db else { return };
             let all = payloads.join("\n");
-            let telling = lent!(connections, |c| sqlx::query(news::NOTIFY_ALL).bind(&all).execute(c).await);
+            let telling = on_connection!(connections, |c| sqlx::query(news::NOTIFY_ALL).bind(&all).execute(c).await);
             // A failure is ignored: the other nodes find out by polling.
             drop(self.store.presence.attend(telling).await);
             tokio::time::sleep(PAUSE).await;

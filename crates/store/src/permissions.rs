@@ -6,7 +6,7 @@ use domain::tool::Outcome;
 use domain::{ServerId, Timestamp, UserId};
 use uuid::Uuid;
 
-use crate::dispatch::{read, transaction, write};
+use crate::db_macros::{read, transaction, write};
 use crate::{Error, Store};
 
 // `INSERT … SELECT` inserts nothing if the connection does not belong to the user. Many statements of this crate are of

@@ -5,7 +5,7 @@ use domain::text::without_nul;
 use domain::{ChatId, QueuedId, Timestamp, UserId};
 use uuid::Uuid;
 
-use crate::dispatch::{read, transaction, write};
+use crate::db_macros::{read, transaction, write};
 use crate::{Error, JsonText, Store, files};
 
 const COUNT: &str = "SELECT COUNT(*) FROM queued_messages WHERE session_id = $1 AND user_id = $2";

@@ -11,7 +11,7 @@ use sqlx::{AssertSqlSafe, Postgres, Row as _, Sqlite};
 use uuid::Uuid;
 
 use crate::connections::Lent;
-use crate::dispatch::lent;
+use crate::db_macros::on_connection;
 use crate::writer::Turn;
 use crate::{Db, Error, Store};
 
@@ -192,9 +192,13 @@ impl Store {
     /// [`Error::TooManyRows`] if it returns more than `max_rows`.
     pub async fn fetch_raw(&self, statement: &RawStatement, max_rows: usize) -> Result<Vec<Vec<SqlValue>>, Error> {
         match &self.db {
-            Db::Sqlite { read, .. } => Box::pin(lent!(read, |c| async { fetch!(c, statement, max_rows) }.await)).await,
+            Db::Sqlite { read, .. } => {
+                Box::pin(on_connection!(read, |c| async { fetch!(c, statement, max_rows) }.await)).await
+            }
             Db::Postgres(connections) => {
-                self.presence.attend(lent!(connections, |c| async { fetch!(c, statement, max_rows) }.await)).await
+                self.presence
+                    .attend(on_connection!(connections, |c| async { fetch!(c, statement, max_rows) }.await))
+                    .await
             }
         }
     }

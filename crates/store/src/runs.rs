@@ -6,7 +6,7 @@ use domain::text::without_nul;
 use domain::{ChatId, MessageId, RunId, Timestamp, UserId};
 use uuid::Uuid;
 
-use crate::dispatch::{read, transaction, write};
+use crate::db_macros::{read, transaction, write};
 use crate::{Error, JsonText, Store, news};
 
 pub(crate) const INSERT: &str =

@@ -16,7 +16,7 @@ use domain::message::Role;
 use domain::{ChatId, MessageId, Timestamp, UserId};
 use uuid::Uuid;
 
-use crate::dispatch::{in_turn, read, within};
+use crate::db_macros::{postgres_transaction, read, sqlite_transaction};
 use crate::{Db, Error, JsonText, Store};
 use candidates::{Candidates, Place, Way};
 use question::{Condition, Question};
@@ -217,7 +217,7 @@ impl Store {
     /// how many were indexed.
     pub async fn index_pending(&self, owner: Option<UserId>, limit: i64) -> Result<usize, Error> {
         match &self.db {
-            Db::Sqlite { write, .. } => in_turn!(self, write, |tx| {
+            Db::Sqlite { write, .. } => sqlite_transaction!(self, write, |tx| {
                 let rows = fetch_pending!(tx, owner, limit, "");
                 let words: Vec<(i64, String)> = rows.iter().map(|row| (row.number, spaced(row))).collect();
                 let words = JsonText(words);
@@ -227,7 +227,7 @@ impl Store {
                 Ok(rows.len())
             }),
             Db::Postgres(connections) => {
-                within!(self, connections, |tx| {
+                postgres_transaction!(self, connections, |tx| {
                     // `SKIP LOCKED`: another node may be indexing the same texts.
                     let rows = fetch_pending!(tx, owner, limit, "FOR UPDATE OF e SKIP LOCKED");
                     let numbers: Vec<i64> = rows.iter().map(|row| row.number).collect();

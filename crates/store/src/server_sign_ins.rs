@@ -6,7 +6,7 @@ use domain::{ServerId, Timestamp, UserId};
 use uuid::Uuid;
 
 use crate::credentials::{Authorization, TakenRow};
-use crate::dispatch::{read, transaction, write};
+use crate::db_macros::{read, transaction, write};
 use crate::{Error, Store};
 
 const LIST: &str = "SELECT server_id, issuer, secret FROM server_credentials

@@ -4,7 +4,7 @@
 use domain::{ServerId, Timestamp, UserId};
 use uuid::Uuid;
 
-use crate::dispatch::{read, transaction, write};
+use crate::db_macros::{read, transaction, write};
 use crate::{Db, Error, JsonText, Store};
 
 const LIST: &str = "SELECT id, user_id, name, url, url_query, headers, disabled_tools, created_at FROM mcp_servers

@@ -3,7 +3,7 @@
 use domain::{ChatId, FileId, ShareId, Timestamp, UserId};
 use uuid::Uuid;
 
-use crate::dispatch::{read, transaction, write};
+use crate::db_macros::{read, transaction, write};
 use crate::{Error, Store, files};
 
 /// The input of [`Store::insert_share`].

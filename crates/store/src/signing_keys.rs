@@ -2,7 +2,7 @@
 
 use domain::Timestamp;
 
-use crate::dispatch::{read, write};
+use crate::db_macros::{read, write};
 use crate::{Error, Store};
 
 /// An encrypted signing key. The id under which it is published is part of the encrypted value.

@@ -8,7 +8,7 @@ use domain::{ChatId, NodeId, Timestamp, UserId};
 use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions};
 
 use crate::connections::Connections;
-use crate::dispatch::transaction;
+use crate::db_macros::transaction;
 use crate::outbox::Outbox;
 use crate::presence::Presence;
 use crate::writer::Writer;

@@ -5,7 +5,7 @@ use domain::{ChatId, MessageId, Timestamp, UserId};
 use serde::Serialize;
 use uuid::Uuid;
 
-use crate::dispatch::{read, write};
+use crate::db_macros::{read, write};
 use crate::{Error, Store};
 
 /// The chat message that a model call contributed to.

@@ -4,7 +4,7 @@ use domain::{AuthSessionId, Timestamp, UserId};
 use serde_json::{Map, Value};
 use uuid::Uuid;
 
-use crate::dispatch::{read, transaction, write};
+use crate::db_macros::{read, transaction, write};
 use crate::factors::Factor;
 use crate::one_time_tokens::{OneTimeToken, replace_token};
 use crate::{Error, JsonText, Store, auth_codes, auth_sessions, one_time_tokens};

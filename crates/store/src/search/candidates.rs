@@ -9,7 +9,7 @@ use uuid::Uuid;
 
 use super::SEARCHED;
 use super::question::{Condition, Question};
-use crate::dispatch::{lent, read};
+use crate::db_macros::{on_connection, read};
 use crate::{Db, Error, Store};
 
 /// Number of candidates that are checked together.
@@ -211,13 +211,16 @@ impl Store {
             };
         }
         let rows = match &self.db {
-            Db::Sqlite { read, .. } => Box::pin(lent!(read, |c| query!(SQLITE_TITLES).fetch_all(c).await)).await?,
+            Db::Sqlite { read, .. } => {
+                Box::pin(on_connection!(read, |c| query!(SQLITE_TITLES).fetch_all(c).await)).await?
+            }
             Db::Postgres(connections) => {
                 let mut window = Some(NEWEST);
                 while let Some(texts) = window {
                     // Scans a growing number of the newest texts, and uses the index only if that finds too few.
                     let newest = query!(POSTGRES_NEWEST_TITLES).bind(texts);
-                    let newest = self.presence.attend(lent!(connections, |c| newest.fetch_all(c).await)).await?;
+                    let newest =
+                        self.presence.attend(on_connection!(connections, |c| newest.fetch_all(c).await)).await?;
                     if newest.len() as i64 == BATCH {
                         return Ok(Candidates { rows: newest, more: true });
                     }
@@ -225,7 +228,7 @@ impl Store {
                 }
                 let terms: Vec<&str> = wanted.split(AND).collect();
                 let all = query!(POSTGRES_TITLES).bind(terms);
-                self.presence.attend(lent!(connections, |c| all.fetch_all(c).await)).await?
+                self.presence.attend(on_connection!(connections, |c| all.fetch_all(c).await)).await?
             }
         };
         Ok(Candidates::of(rows, BATCH))
@@ -258,13 +261,16 @@ impl Store {
             };
         }
         let rows = match &self.db {
-            Db::Sqlite { read, .. } => Box::pin(lent!(read, |c| query!(SQLITE_MESSAGES).fetch_all(c).await)).await?,
+            Db::Sqlite { read, .. } => {
+                Box::pin(on_connection!(read, |c| query!(SQLITE_MESSAGES).fetch_all(c).await)).await?
+            }
             Db::Postgres(connections) => {
                 let mut window = Some(NEWEST);
                 while let Some(texts) = window {
                     // As for titles: the newest texts first, then the index.
                     let newest = query!(POSTGRES_NEWEST_MESSAGES).bind(texts);
-                    let newest = self.presence.attend(lent!(connections, |c| newest.fetch_all(c).await)).await?;
+                    let newest =
+                        self.presence.attend(on_connection!(connections, |c| newest.fetch_all(c).await)).await?;
                     if newest.len() as i64 == BATCH {
                         return Ok(Candidates { rows: newest, more: true });
                     }
@@ -272,7 +278,7 @@ impl Store {
                 }
                 let terms: Vec<&str> = wanted.split(AND).collect();
                 let all = query!(POSTGRES_MESSAGES).bind(terms);
-                self.presence.attend(lent!(connections, |c| all.fetch_all(c).await)).await?
+                self.presence.attend(on_connection!(connections, |c| all.fetch_all(c).await)).await?
             }
         };
         Ok(Candidates::of(rows, BATCH))

@@ -10,9 +10,9 @@ macro_rules! read {
         match &$store.db {
             // Boxed for the same reason as in `Presence::attend`. SQLite's readers need no outage guard: they read a
             // local file.
-            $crate::Db::Sqlite { read, .. } => Box::pin($crate::dispatch::lent!(read, |$c| $body)).await,
+            $crate::Db::Sqlite { read, .. } => Box::pin($crate::db_macros::on_connection!(read, |$c| $body)).await,
             $crate::Db::Postgres(connections) => {
-                $store.presence.attend($crate::dispatch::lent!(connections, |$c| $body)).await
+                $store.presence.attend($crate::db_macros::on_connection!(connections, |$c| $body)).await
             }
         }
     };
@@ -40,7 +40,7 @@ macro_rules! write {
                 $store.presence.attend(whole).await
             }
             $crate::Db::Postgres(connections) => {
-                $store.presence.attend($crate::dispatch::lent!(connections, |$c| $body)).await
+                $store.presence.attend($crate::db_macros::on_connection!(connections, |$c| $body)).await
             }
         }
     };
@@ -48,7 +48,7 @@ macro_rules! write {
 
 /// Runs one statement on a connection. The connection becomes idle again only after success; otherwise the pool tests
 /// it.
-macro_rules! lent {
+macro_rules! on_connection {
     ($connections:expr, |$c:ident| $body:expr) => {
         async {
             let mut lent = $connections.lend().await?;
@@ -70,14 +70,16 @@ macro_rules! lent {
 macro_rules! transaction {
     ($store:expr, |$tx:ident| $body:block) => {
         match &$store.db {
-            $crate::Db::Sqlite { write, .. } => $crate::dispatch::in_turn!($store, write, |$tx| $body),
-            $crate::Db::Postgres(connections) => $crate::dispatch::within!($store, connections, |$tx| $body),
+            $crate::Db::Sqlite { write, .. } => $crate::db_macros::sqlite_transaction!($store, write, |$tx| $body),
+            $crate::Db::Postgres(connections) => {
+                $crate::db_macros::postgres_transaction!($store, connections, |$tx| $body)
+            }
         }
     };
 }
 
 /// Runs the body as a SQLite transaction that is committed together with others, see `crate::writer`.
-macro_rules! in_turn {
+macro_rules! sqlite_transaction {
     ($store:expr, $write:ident, |$tx:ident| $body:block) => {{
         let whole = async {
             let mut turn = $write.enter().await?;
@@ -100,7 +102,7 @@ macro_rules! in_turn {
 }
 
 /// Runs the body between `BEGIN` and `COMMIT` or `ROLLBACK` on PostgreSQL.
-macro_rules! within {
+macro_rules! postgres_transaction {
     ($store:expr, $connections:ident, |$tx:ident| $body:block) => {{
         let whole = async {
             let mut lent = $connections.lend().await?;
@@ -127,4 +129,4 @@ macro_rules! within {
     }};
 }
 
-pub(crate) use {in_turn, lent, read, transaction, within, write};
+pub(crate) use {on_connection, postgres_transaction, read, sqlite_transaction, transaction, write};
