@@ -256,18 +256,18 @@ impl App {
 
 /// Says when the database goes away, and when it is back.
 async fn watch_database(app: App) {
-    let mut is_away = app.store.is_away();
+    let mut is_down = app.store.is_down();
     let watch = async {
         let tell = async {
-            while is_away.changed().await.is_ok() {
-                if *is_away.borrow_and_update() {
+            while is_down.changed().await.is_ok() {
+                if *is_down.borrow_and_update() {
                     tracing::error!("the database is away; what needs it is refused until it is back");
                 } else {
                     tracing::info!("the database is back");
                 }
             }
         };
-        tokio::join!(app.store.keep_watch(), tell)
+        tokio::join!(app.store.monitor(), tell)
     };
     app.tasks.shutdown_token().run_until_cancelled(watch).await;
 }

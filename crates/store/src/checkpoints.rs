@@ -51,7 +51,7 @@ mod tests {
         write_much.await;
         assert!(length() < 1_000_000, "it is in the log");
         tokio::select! {
-            () = store.keep_watch() => {}
+            () = store.monitor() => {}
             () = async {
                 while length() < 1_000_000 {
                     tokio::time::sleep(super::PAUSE / 10).await;

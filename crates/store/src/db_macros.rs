@@ -8,11 +8,11 @@
 macro_rules! read {
     ($store:expr, |$c:ident| $body:expr) => {
         match &$store.db {
-            // Boxed for the same reason as in `Presence::attend`. SQLite's readers need no outage guard: they read a
+            // Boxed for the same reason as in `Availability::guard`. SQLite's readers need no outage guard: they read a
             // local file.
             $crate::Db::Sqlite { read, .. } => Box::pin($crate::db_macros::on_connection!(read, |$c| $body)).await,
             $crate::Db::Postgres(connections) => {
-                $store.presence.attend($crate::db_macros::on_connection!(connections, |$c| $body)).await
+                $store.availability.guard($crate::db_macros::on_connection!(connections, |$c| $body)).await
             }
         }
     };
@@ -37,10 +37,10 @@ macro_rules! write {
                         }
                     }
                 };
-                $store.presence.attend(whole).await
+                $store.availability.guard(whole).await
             }
             $crate::Db::Postgres(connections) => {
-                $store.presence.attend($crate::db_macros::on_connection!(connections, |$c| $body)).await
+                $store.availability.guard($crate::db_macros::on_connection!(connections, |$c| $body)).await
             }
         }
     };
@@ -97,7 +97,7 @@ macro_rules! sqlite_transaction {
                 }
             }
         };
-        $store.presence.attend(whole).await
+        $store.availability.guard(whole).await
     }};
 }
 
@@ -125,7 +125,7 @@ macro_rules! postgres_transaction {
                 }
             }
         };
-        $store.presence.attend(whole).await
+        $store.availability.guard(whole).await
     }};
 }
 

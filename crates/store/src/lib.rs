@@ -4,6 +4,7 @@
 //! without it. The statements of `postgrest` do the same over [`raw`]. Functions are named `get_` (returns an `Option`), `load_` (or [`Error::NotFound`]), `list_`, `insert_`,
 //! `update_`, `delete_`.
 
+mod availability;
 mod checkpoints;
 mod connections;
 mod db_macros;
@@ -11,7 +12,6 @@ mod error;
 mod json;
 mod migrate;
 mod open;
-mod presence;
 
 pub mod api_keys;
 pub mod approvals;
@@ -69,7 +69,7 @@ pub struct Store {
     /// Whether the data outlives this process.
     is_lasting: bool,
     /// Availability of the database.
-    pub(crate) presence: std::sync::Arc<presence::Presence>,
+    pub(crate) availability: std::sync::Arc<availability::Availability>,
     /// Messages that wait to be sent to the other nodes.
     pub(crate) outbox: outbox::Outbox,
     /// Lock that prevents a second process from opening the same SQLite file. It is released with the last clone.

@@ -12,9 +12,9 @@ use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
 use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous};
 use sqlx::{Connection, PgConnection, SqlitePool};
 
+use crate::availability::Availability;
 use crate::connections::Connections;
 use crate::outbox::Outbox;
-use crate::presence::Presence;
 use crate::writer::Writer;
 use crate::{Db, Store, checkpoints, migrate};
 
@@ -107,15 +107,15 @@ async fn open_postgres(url: &str) -> Result<Store, OpenError> {
     };
     migrate::postgres(&starting).await?;
     starting.close().await;
-    let presence = Arc::new(Presence::new());
-    let known = Arc::clone(&presence);
+    let availability = Arc::new(Availability::new());
+    let known = Arc::clone(&availability);
     let pool = PgPoolOptions::new()
         .max_connections(POSTGRES_CONNECTIONS)
         .acquire_timeout(CONNECT_TIMEOUT)
         .after_release(move |connection, _| {
             // A connection whose server vanished without closing it would occupy its slot until the operating system
             // gives up. While the database is healthy, the check is skipped, because it costs a round trip.
-            let is_doubtful = known.is_away();
+            let is_doubtful = known.is_down();
             Box::pin(async move {
                 Ok(!is_doubtful || matches!(tokio::time::timeout(BUSY_TIMEOUT, connection.ping()).await, Ok(Ok(()))))
             })
@@ -131,7 +131,7 @@ async fn open_postgres(url: &str) -> Result<Store, OpenError> {
         db: Db::Postgres(Connections::over(pool, LISTENERS)),
         node: NodeId::fresh(),
         is_lasting: true,
-        presence,
+        availability,
         outbox: Outbox::default(),
         _lock: None,
     })
@@ -195,7 +195,7 @@ async fn open_sqlite(url: &str) -> Result<Store, OpenError> {
         },
         node: NodeId::fresh(),
         is_lasting: true,
-        presence: Arc::new(Presence::new()),
+        availability: Arc::new(Availability::new()),
         outbox: Outbox::default(),
         _lock: Some(Arc::new(lock)),
     })

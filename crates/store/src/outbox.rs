@@ -108,7 +108,7 @@ impl Service {
             let all = payloads.join("\n");
             let telling = on_connection!(connections, |c| sqlx::query(news::NOTIFY_ALL).bind(&all).execute(c).await);
             // A failure is ignored: the other nodes find out by polling.
-            drop(self.store.presence.attend(telling).await);
+            drop(self.store.availability.guard(telling).await);
             tokio::time::sleep(PAUSE).await;
         }
     }

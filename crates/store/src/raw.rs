@@ -196,8 +196,8 @@ impl Store {
                 Box::pin(on_connection!(read, |c| async { fetch!(c, statement, max_rows) }.await)).await
             }
             Db::Postgres(connections) => {
-                self.presence
-                    .attend(on_connection!(connections, |c| async { fetch!(c, statement, max_rows) }.await))
+                self.availability
+                    .guard(on_connection!(connections, |c| async { fetch!(c, statement, max_rows) }.await))
                     .await
             }
         }
@@ -210,7 +210,7 @@ impl Store {
             Db::Sqlite { read, .. } => Kind::SqliteRead(read.begin("BEGIN").await?),
             Db::Postgres(connections) => {
                 let begin = connections.begin("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY");
-                Kind::Postgres(self.presence.attend(begin).await?)
+                Kind::Postgres(self.availability.guard(begin).await?)
             }
         }))
     }
@@ -219,8 +219,8 @@ impl Store {
     /// before its end.
     pub async fn begin_writing(&self) -> Result<RawTransaction, Error> {
         Ok(RawTransaction(match &self.db {
-            Db::Sqlite { write, .. } => Kind::SqliteWrite(self.presence.attend(write.enter()).await?),
-            Db::Postgres(connections) => Kind::Postgres(self.presence.attend(connections.begin("BEGIN")).await?),
+            Db::Sqlite { write, .. } => Kind::SqliteWrite(self.availability.guard(write.enter()).await?),
+            Db::Postgres(connections) => Kind::Postgres(self.availability.guard(connections.begin("BEGIN")).await?),
         }))
     }
 }

@@ -7,10 +7,10 @@ use std::sync::Arc;
 use domain::{ChatId, NodeId, Timestamp, UserId};
 use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions};
 
+use crate::availability::Availability;
 use crate::connections::Connections;
 use crate::db_macros::transaction;
 use crate::outbox::Outbox;
-use crate::presence::Presence;
 use crate::writer::Writer;
 use crate::{Db, Error, OpenError, Store, migrate};
 
@@ -57,7 +57,7 @@ impl Store {
             db,
             node: NodeId::fresh(),
             is_lasting: false,
-            presence: Arc::new(Presence::new()),
+            availability: Arc::new(Availability::new()),
             outbox: Outbox::default(),
             _lock: None,
         };

@@ -220,7 +220,7 @@ impl Store {
                     // Scans a growing number of the newest texts, and uses the index only if that finds too few.
                     let newest = query!(POSTGRES_NEWEST_TITLES).bind(texts);
                     let newest =
-                        self.presence.attend(on_connection!(connections, |c| newest.fetch_all(c).await)).await?;
+                        self.availability.guard(on_connection!(connections, |c| newest.fetch_all(c).await)).await?;
                     if newest.len() as i64 == BATCH {
                         return Ok(Candidates { rows: newest, more: true });
                     }
@@ -228,7 +228,7 @@ impl Store {
                 }
                 let terms: Vec<&str> = wanted.split(AND).collect();
                 let all = query!(POSTGRES_TITLES).bind(terms);
-                self.presence.attend(on_connection!(connections, |c| all.fetch_all(c).await)).await?
+                self.availability.guard(on_connection!(connections, |c| all.fetch_all(c).await)).await?
             }
         };
         Ok(Candidates::of(rows, BATCH))
@@ -270,7 +270,7 @@ impl Store {
                     // As for titles: the newest texts first, then the index.
                     let newest = query!(POSTGRES_NEWEST_MESSAGES).bind(texts);
                     let newest =
-                        self.presence.attend(on_connection!(connections, |c| newest.fetch_all(c).await)).await?;
+                        self.availability.guard(on_connection!(connections, |c| newest.fetch_all(c).await)).await?;
                     if newest.len() as i64 == BATCH {
                         return Ok(Candidates { rows: newest, more: true });
                     }
@@ -278,7 +278,7 @@ impl Store {
                 }
                 let terms: Vec<&str> = wanted.split(AND).collect();
                 let all = query!(POSTGRES_MESSAGES).bind(terms);
-                self.presence.attend(on_connection!(connections, |c| all.fetch_all(c).await)).await?
+                self.availability.guard(on_connection!(connections, |c| all.fetch_all(c).await)).await?
             }
         };
         Ok(Candidates::of(rows, BATCH))
