@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use sqlx::{Executor, Sqlite};
 
-use crate::connections::Connections;
 use crate::db_macros::on_connection;
+use crate::idle_pool::IdlePool;
 use crate::writer::Writer;
 
 /// Delay from a commit to the checkpoint. After a power failure, commits of about this period are lost.
@@ -22,7 +22,7 @@ pub(crate) const LATEST: &str = "4000";
 const CHECKPOINT: &str = "PRAGMA wal_checkpoint(PASSIVE)";
 
 /// Writes checkpoints after commits, until cancelled.
-pub(crate) async fn keep(connections: &Connections<Sqlite>, writer: &Writer) {
+pub(crate) async fn keep(connections: &IdlePool<Sqlite>, writer: &Writer) {
     loop {
         writer.committed().await;
         tokio::time::sleep(PAUSE).await;

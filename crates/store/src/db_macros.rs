@@ -51,13 +51,13 @@ macro_rules! write {
 macro_rules! on_connection {
     ($connections:expr, |$c:ident| $body:expr) => {
         async {
-            let mut lent = $connections.lend().await?;
+            let mut lent = $connections.acquire().await?;
             let result = {
                 let $c = &mut *lent;
                 $body
             };
             if result.is_ok() {
-                lent.give_back();
+                lent.release();
             }
             result
         }
@@ -105,7 +105,7 @@ macro_rules! sqlite_transaction {
 macro_rules! postgres_transaction {
     ($store:expr, $connections:ident, |$tx:ident| $body:block) => {{
         let whole = async {
-            let mut lent = $connections.lend().await?;
+            let mut lent = $connections.acquire().await?;
             let mut transaction = sqlx::Connection::begin(&mut *lent).await?;
             let result: Result<_, $crate::Error> = async {
                 let $tx = &mut *transaction;
@@ -115,7 +115,7 @@ macro_rules! postgres_transaction {
             match result {
                 Ok(value) => {
                     transaction.commit().await?;
-                    lent.give_back();
+                    lent.release();
                     Ok(value)
                 }
                 // The connection is not returned to the idle ones: after an error the pool tests it first.

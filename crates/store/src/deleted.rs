@@ -92,7 +92,7 @@ mod tests {
             let sql = "SELECT name FROM pragma_table_info($1)";
             sqlx::query_scalar(sql)
                 .bind(table)
-                .fetch_all(&mut *read.lend().await.unwrap())
+                .fetch_all(&mut *read.acquire().await.unwrap())
                 .await
                 .unwrap()
                 .into_iter()

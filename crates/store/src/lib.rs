@@ -6,9 +6,9 @@
 
 mod availability;
 mod checkpoints;
-mod connections;
 mod db_macros;
 mod error;
+mod idle_pool;
 mod json;
 mod migrate;
 mod open;
@@ -82,14 +82,14 @@ pub(crate) enum Db {
     /// One writer and several readers on the same file.
     Sqlite {
         /// Read-only connections.
-        read: connections::Connections<sqlx::Sqlite>,
+        read: idle_pool::IdlePool<sqlx::Sqlite>,
         /// The only connection that writes.
         write: writer::Writer,
         /// Connection that moves data from the write-ahead log into the file; `None` for a database in memory.
-        checkpoints: Option<connections::Connections<sqlx::Sqlite>>,
+        checkpoints: Option<idle_pool::IdlePool<sqlx::Sqlite>>,
     },
     /// The same connections for reading and writing.
-    Postgres(connections::Connections<sqlx::Postgres>),
+    Postgres(idle_pool::IdlePool<sqlx::Postgres>),
 }
 
 impl Store {

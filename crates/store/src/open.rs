@@ -13,7 +13,7 @@ use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, S
 use sqlx::{Connection, PgConnection, SqlitePool};
 
 use crate::availability::Availability;
-use crate::connections::Connections;
+use crate::idle_pool::IdlePool;
 use crate::outbox::Outbox;
 use crate::writer::Writer;
 use crate::{Db, Store, checkpoints, migrate};
@@ -128,7 +128,7 @@ async fn open_postgres(url: &str) -> Result<Store, OpenError> {
         // Connections open on first use. The migrations have shown that the server is reachable.
         .connect_lazy_with(options);
     Ok(Store {
-        db: Db::Postgres(Connections::over(pool, LISTENERS)),
+        db: Db::Postgres(IdlePool::new(pool, LISTENERS)),
         node: NodeId::fresh(),
         is_lasting: true,
         availability,
@@ -189,9 +189,9 @@ async fn open_sqlite(url: &str) -> Result<Store, OpenError> {
         .map_err(|error| refusal(&path, &error))?;
     Ok(Store {
         db: Db::Sqlite {
-            read: Connections::over(read, 0),
-            write: Writer::new(Connections::over(write, 0)),
-            checkpoints: Some(Connections::over(checkpoints, 0)),
+            read: IdlePool::new(read, 0),
+            write: Writer::new(IdlePool::new(write, 0)),
+            checkpoints: Some(IdlePool::new(checkpoints, 0)),
         },
         node: NodeId::fresh(),
         is_lasting: true,
@@ -203,7 +203,7 @@ async fn open_sqlite(url: &str) -> Result<Store, OpenError> {
 
 async fn one_connection(options: SqliteConnectOptions) -> Result<SqlitePool, sqlx::Error> {
     let pool = SqlitePoolOptions::new().max_connections(1).acquire_timeout(CONNECT_TIMEOUT);
-    // The check is unnecessary: `Connections` tests a connection when it is returned.
+    // The check is unnecessary: `IdlePool` tests a connection when it is returned.
     pool.test_before_acquire(false).connect_with(options).await
 }
 

@@ -10,8 +10,8 @@ use futures_util::TryStreamExt;
 use sqlx::{AssertSqlSafe, Postgres, Row as _, Sqlite};
 use uuid::Uuid;
 
-use crate::connections::Lent;
 use crate::db_macros::on_connection;
+use crate::idle_pool::PooledConnection;
 use crate::writer::Turn;
 use crate::{Db, Error, Store};
 
@@ -132,9 +132,9 @@ pub struct RawTransaction(Kind);
 
 #[derive(Debug)]
 enum Kind {
-    SqliteRead(Lent<Sqlite>),
+    SqliteRead(PooledConnection<Sqlite>),
     SqliteWrite(Turn),
-    Postgres(Lent<Postgres>),
+    Postgres(PooledConnection<Postgres>),
 }
 
 /// Runs a [`RawStatement`] on a connection of either database.

@@ -8,8 +8,8 @@ use domain::{ChatId, NodeId, Timestamp, UserId};
 use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions};
 
 use crate::availability::Availability;
-use crate::connections::Connections;
 use crate::db_macros::transaction;
+use crate::idle_pool::IdlePool;
 use crate::outbox::Outbox;
 use crate::writer::Writer;
 use crate::{Db, Error, OpenError, Store, migrate};
@@ -51,7 +51,7 @@ impl Store {
             .map_err(|error| failed(&error))?;
         migrate::sqlite(&pool, Path::new(":memory:")).await?;
         // One connection serves for both reading and writing.
-        let connections = Connections::over(pool, 0);
+        let connections = IdlePool::new(pool, 0);
         let db = Db::Sqlite { read: connections.clone(), write: Writer::new(connections), checkpoints: None };
         let store = Self {
             db,
@@ -95,7 +95,7 @@ mod tests {
         for database in [&store, &second] {
             let Db::Sqlite { read, .. } = &database.db else { panic!("not in memory") };
             let query = sqlx::query_as("SELECT file FROM pragma_database_list");
-            let file: (String,) = query.fetch_one(&mut *read.lend().await.unwrap()).await.unwrap();
+            let file: (String,) = query.fetch_one(&mut *read.acquire().await.unwrap()).await.unwrap();
             assert!(!Path::new(&file.0).exists(), "{} is a file", file.0);
         }
     }

@@ -12,7 +12,7 @@ use std::time::Duration;
 use sqlx::{Executor, Sqlite, SqliteConnection};
 use tokio::sync::{Notify, oneshot};
 
-use crate::connections::{Connections, Lent};
+use crate::idle_pool::{IdlePool, PooledConnection};
 
 /// Maximum number of transactions per commit. The first of them waits for the last.
 const TOGETHER: usize = 64;
@@ -33,7 +33,7 @@ const PROOF: &str = "BEGIN; ROLLBACK";
 /// durable once the common commit has succeeded.
 #[derive(Debug, Clone)]
 pub(crate) struct Writer {
-    connections: Connections<Sqlite>,
+    connections: IdlePool<Sqlite>,
     queue: Arc<Mutex<Queue>>,
     /// Notified after every commit.
     committed: Arc<Notify>,
@@ -51,7 +51,7 @@ struct Queue {
 
 impl Writer {
     /// Creates a writer over a single connection.
-    pub(crate) fn new(connections: Connections<Sqlite>) -> Self {
+    pub(crate) fn new(connections: IdlePool<Sqlite>) -> Self {
         Self { connections, queue: Arc::default(), committed: Arc::default() }
     }
 
@@ -102,13 +102,13 @@ impl Writer {
 #[derive(Debug)]
 pub(crate) struct Turn {
     /// The connection and the channel by which it is returned; `None` once it is returned.
-    lent: Option<(Lent<Sqlite>, oneshot::Sender<GivenBack>)>,
+    lent: Option<(PooledConnection<Sqlite>, oneshot::Sender<GivenBack>)>,
     end: oneshot::Receiver<Result<(), sqlx::Error>>,
 }
 
 #[derive(Debug)]
 struct GivenBack {
-    connection: Lent<Sqlite>,
+    connection: PooledConnection<Sqlite>,
     is_kept: bool,
 }
 
@@ -171,7 +171,7 @@ impl Service {
         while let Some(places) = self.next() {
             let connection = match idle.take() {
                 Some(connection) => Ok(connection),
-                None => self.writer.connections.lend().await,
+                None => self.writer.connections.acquire().await,
             };
             match connection {
                 Ok(connection) => {
@@ -183,7 +183,7 @@ impl Service {
             }
         }
         if let Some(connection) = idle {
-            connection.give_back();
+            connection.release();
         }
     }
 
@@ -199,7 +199,7 @@ impl Service {
 }
 
 /// Runs transactions one after the other and commits them together. Returns the connection if it is still usable.
-async fn together(mut connection: Lent<Sqlite>, places: Vec<Place>) -> Option<Lent<Sqlite>> {
+async fn together(mut connection: PooledConnection<Sqlite>, places: Vec<Place>) -> Option<PooledConnection<Sqlite>> {
     // Another program may hold the lock. All waiting transactions fail together, not each after its own timeout.
     if let Err(error) = run(&mut connection, BEGIN).await {
         refuse(places, error);
@@ -245,7 +245,7 @@ async fn together(mut connection: Lent<Sqlite>, places: Vec<Place>) -> Option<Le
 }
 
 /// Ends an open transaction. Closes the connection if that fails.
-async fn clean(mut connection: Lent<Sqlite>) -> Option<Lent<Sqlite>> {
+async fn clean(mut connection: PooledConnection<Sqlite>) -> Option<PooledConnection<Sqlite>> {
     // Fails if SQLite has already rolled back, which does not matter.
     drop(run(&mut connection, ROLLBACK).await);
     if run(&mut connection, PROOF).await.is_ok() {

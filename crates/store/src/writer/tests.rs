@@ -17,7 +17,7 @@ async fn open(folder: &TempDir) -> (Writer, SqlitePool) {
     let pool = SqlitePoolOptions::new().max_connections(1).connect_with(options.clone()).await.unwrap();
     sqlx::query("CREATE TABLE said (word TEXT PRIMARY KEY, number INTEGER)").execute(&pool).await.unwrap();
     let read = SqlitePoolOptions::new().connect_with(options.read_only(true)).await.unwrap();
-    (Writer::new(Connections::over(pool, 0)), read)
+    (Writer::new(IdlePool::new(pool, 0)), read)
 }
 
 async fn say(turn: &mut Turn, word: &str) -> Result<(), sqlx::Error> {
