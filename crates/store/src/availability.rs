@@ -9,7 +9,7 @@ use sqlx::postgres::PgConnectOptions;
 use sqlx::{Connection, PgConnection};
 use tokio::sync::{Notify, watch};
 
-use crate::writer::Writer;
+use crate::group_commit::SqliteWriter;
 use crate::{Db, Error, Store, checkpoints};
 
 /// Interval of the checks.
@@ -105,7 +105,7 @@ impl Store {
         }
     }
 
-    async fn monitor_file(&self, write: &Writer) {
+    async fn monitor_file(&self, write: &SqliteWriter) {
         loop {
             self.availability.check_requested.notified().await;
             while let Err(error) = check_write_lock(write).await {
@@ -136,8 +136,8 @@ impl Store {
 }
 
 /// Takes the write lock and releases it. Waits behind the other writers of this process.
-async fn check_write_lock(write: &Writer) -> Result<(), sqlx::Error> {
-    write.enter().await?.undo().await
+async fn check_write_lock(write: &SqliteWriter) -> Result<(), sqlx::Error> {
+    write.begin().await?.rollback().await
 }
 
 /// Pings the server over the existing connection. A broken connection is no evidence of an outage, so that the result

@@ -8,8 +8,8 @@ use std::time::Duration;
 use sqlx::{Executor, Sqlite};
 
 use crate::db_macros::on_connection;
+use crate::group_commit::SqliteWriter;
 use crate::idle_pool::IdlePool;
-use crate::writer::Writer;
 
 /// Delay from a commit to the checkpoint. After a power failure, commits of about this period are lost.
 const PAUSE: Duration = Duration::from_millis(500);
@@ -22,7 +22,7 @@ pub(crate) const LATEST: &str = "4000";
 const CHECKPOINT: &str = "PRAGMA wal_checkpoint(PASSIVE)";
 
 /// Writes checkpoints after commits, until cancelled.
-pub(crate) async fn keep(connections: &IdlePool<Sqlite>, writer: &Writer) {
+pub(crate) async fn keep(connections: &IdlePool<Sqlite>, writer: &SqliteWriter) {
     loop {
         writer.committed().await;
         tokio::time::sleep(PAUSE).await;
@@ -43,10 +43,10 @@ mod tests {
         let Db::Sqlite { write, .. } = &store.db else { unreachable!("it was opened as such") };
         let length = || file.metadata().unwrap().len();
         let write_much = async {
-            let mut turn = write.enter().await.unwrap();
+            let mut transaction = write.begin().await.unwrap();
             let much = sqlx::raw_sql("CREATE TABLE much (bytes BLOB); INSERT INTO much VALUES (zeroblob(1000000))");
-            sqlx::Executor::execute(turn.connection().unwrap(), much).await.unwrap();
-            turn.keep().await.unwrap();
+            sqlx::Executor::execute(transaction.connection().unwrap(), much).await.unwrap();
+            transaction.commit().await.unwrap();
         };
         write_much.await;
         assert!(length() < 1_000_000, "it is in the log");

@@ -24,15 +24,15 @@ macro_rules! write {
         match &$store.db {
             $crate::Db::Sqlite { write, .. } => {
                 let whole = async {
-                    let mut turn = write.enter().await?;
+                    let mut transaction = write.begin().await?;
                     let result = {
-                        let $c = turn.connection()?;
+                        let $c = transaction.connection()?;
                         $body
                     };
                     match result {
-                        Ok(value) => turn.keep().await.map(|()| value),
+                        Ok(value) => transaction.commit().await.map(|()| value),
                         Err(error) => {
-                            turn.undo().await?;
+                            transaction.rollback().await?;
                             Err(error)
                         }
                     }
@@ -78,21 +78,21 @@ macro_rules! transaction {
     };
 }
 
-/// Runs the body as a SQLite transaction that is committed together with others, see `crate::writer`.
+/// Runs the body as a SQLite transaction that is committed together with others, see `crate::group_commit`.
 macro_rules! sqlite_transaction {
     ($store:expr, $write:ident, |$tx:ident| $body:block) => {{
         let whole = async {
-            let mut turn = $write.enter().await?;
+            let mut transaction = $write.begin().await?;
             // The inner block makes `?` in the body end the body, not the calling function.
             let result: Result<_, $crate::Error> = async {
-                let $tx = turn.connection()?;
+                let $tx = transaction.connection()?;
                 $body
             }
             .await;
             match result {
-                Ok(value) => turn.keep().await.map(|()| value).map_err($crate::Error::from),
+                Ok(value) => transaction.commit().await.map(|()| value).map_err($crate::Error::from),
                 Err(error) => {
-                    turn.undo().await?;
+                    transaction.rollback().await?;
                     Err(error)
                 }
             }

@@ -8,6 +8,7 @@ mod availability;
 mod checkpoints;
 mod db_macros;
 mod error;
+mod group_commit;
 mod idle_pool;
 mod json;
 mod migrate;
@@ -50,7 +51,6 @@ pub mod tool_tasks;
 mod unreadable;
 pub mod usage;
 pub mod users;
-mod writer;
 
 use domain::NodeId;
 
@@ -84,7 +84,7 @@ pub(crate) enum Db {
         /// Read-only connections.
         read: idle_pool::IdlePool<sqlx::Sqlite>,
         /// The only connection that writes.
-        write: writer::Writer,
+        write: group_commit::SqliteWriter,
         /// Connection that moves data from the write-ahead log into the file; `None` for a database in memory.
         checkpoints: Option<idle_pool::IdlePool<sqlx::Sqlite>>,
     },

@@ -13,9 +13,9 @@ use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, S
 use sqlx::{Connection, PgConnection, SqlitePool};
 
 use crate::availability::Availability;
+use crate::group_commit::SqliteWriter;
 use crate::idle_pool::IdlePool;
 use crate::outbox::Outbox;
-use crate::writer::Writer;
 use crate::{Db, Store, checkpoints, migrate};
 
 /// Maximum time that a statement waits for a lock of another one.
@@ -190,7 +190,7 @@ async fn open_sqlite(url: &str) -> Result<Store, OpenError> {
     Ok(Store {
         db: Db::Sqlite {
             read: IdlePool::new(read, 0),
-            write: Writer::new(IdlePool::new(write, 0)),
+            write: SqliteWriter::new(IdlePool::new(write, 0)),
             checkpoints: Some(IdlePool::new(checkpoints, 0)),
         },
         node: NodeId::fresh(),

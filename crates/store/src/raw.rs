@@ -11,8 +11,8 @@ use sqlx::{AssertSqlSafe, Postgres, Row as _, Sqlite};
 use uuid::Uuid;
 
 use crate::db_macros::on_connection;
+use crate::group_commit::WriteTransaction;
 use crate::idle_pool::PooledConnection;
-use crate::writer::Turn;
 use crate::{Db, Error, Store};
 
 /// The SQL dialect of a database.
@@ -133,7 +133,7 @@ pub struct RawTransaction(Kind);
 #[derive(Debug)]
 enum Kind {
     SqliteRead(PooledConnection<Sqlite>),
-    SqliteWrite(Turn),
+    SqliteWrite(WriteTransaction),
     Postgres(PooledConnection<Postgres>),
 }
 
@@ -219,7 +219,7 @@ impl Store {
     /// before its end.
     pub async fn begin_writing(&self) -> Result<RawTransaction, Error> {
         Ok(RawTransaction(match &self.db {
-            Db::Sqlite { write, .. } => Kind::SqliteWrite(self.availability.guard(write.enter()).await?),
+            Db::Sqlite { write, .. } => Kind::SqliteWrite(self.availability.guard(write.begin()).await?),
             Db::Postgres(connections) => Kind::Postgres(self.availability.guard(connections.begin("BEGIN")).await?),
         }))
     }
@@ -235,7 +235,7 @@ impl RawTransaction {
     pub async fn fetch(&mut self, statement: &RawStatement, max_rows: usize) -> Result<Vec<Vec<SqlValue>>, Error> {
         match &mut self.0 {
             Kind::SqliteRead(connection) => fetch!(&mut **connection, statement, max_rows),
-            Kind::SqliteWrite(turn) => fetch!(turn.connection()?, statement, max_rows),
+            Kind::SqliteWrite(transaction) => fetch!(transaction.connection()?, statement, max_rows),
             Kind::Postgres(connection) => fetch!(&mut **connection, statement, max_rows),
         }
     }
@@ -244,7 +244,7 @@ impl RawTransaction {
     pub async fn commit(self) -> Result<(), Error> {
         match self.0 {
             Kind::SqliteRead(connection) => connection.end(true).await?,
-            Kind::SqliteWrite(turn) => turn.keep().await?,
+            Kind::SqliteWrite(transaction) => transaction.commit().await?,
             Kind::Postgres(connection) => connection.end(true).await?,
         }
         Ok(())
@@ -254,7 +254,7 @@ impl RawTransaction {
     pub async fn rollback(self) -> Result<(), Error> {
         match self.0 {
             Kind::SqliteRead(connection) => connection.end(false).await?,
-            Kind::SqliteWrite(turn) => turn.undo().await?,
+            Kind::SqliteWrite(transaction) => transaction.rollback().await?,
             Kind::Postgres(connection) => connection.end(false).await?,
         }
         Ok(())

@@ -9,9 +9,9 @@ use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions};
 
 use crate::availability::Availability;
 use crate::db_macros::transaction;
+use crate::group_commit::SqliteWriter;
 use crate::idle_pool::IdlePool;
 use crate::outbox::Outbox;
-use crate::writer::Writer;
 use crate::{Db, Error, OpenError, Store, migrate};
 
 /// Maximum size of a temporary chat in pages of 4 KiB: 32 MiB. Beyond it, writes fail like on a full disk.
@@ -52,7 +52,7 @@ impl Store {
         migrate::sqlite(&pool, Path::new(":memory:")).await?;
         // One connection serves for both reading and writing.
         let connections = IdlePool::new(pool, 0);
-        let db = Db::Sqlite { read: connections.clone(), write: Writer::new(connections), checkpoints: None };
+        let db = Db::Sqlite { read: connections.clone(), write: SqliteWriter::new(connections), checkpoints: None };
         let store = Self {
             db,
             node: NodeId::fresh(),

@@ -8,7 +8,7 @@ use tempfile::TempDir;
 
 use super::*;
 
-async fn open(folder: &TempDir) -> (Writer, SqlitePool) {
+async fn open(folder: &TempDir) -> (SqliteWriter, SqlitePool) {
     let options = SqliteConnectOptions::new()
         .filename(folder.path().join("test.db"))
         .create_if_missing(true)
@@ -17,11 +17,11 @@ async fn open(folder: &TempDir) -> (Writer, SqlitePool) {
     let pool = SqlitePoolOptions::new().max_connections(1).connect_with(options.clone()).await.unwrap();
     sqlx::query("CREATE TABLE said (word TEXT PRIMARY KEY, number INTEGER)").execute(&pool).await.unwrap();
     let read = SqlitePoolOptions::new().connect_with(options.read_only(true)).await.unwrap();
-    (Writer::new(IdlePool::new(pool, 0)), read)
+    (SqliteWriter::new(IdlePool::new(pool, 0)), read)
 }
 
-async fn say(turn: &mut Turn, word: &str) -> Result<(), sqlx::Error> {
-    let connection = turn.connection()?;
+async fn say(transaction: &mut WriteTransaction, word: &str) -> Result<(), sqlx::Error> {
+    let connection = transaction.connection()?;
     sqlx::query("INSERT INTO said (word) VALUES ($1)").bind(word).execute(connection).await.map(|_| ())
 }
 
@@ -33,23 +33,24 @@ async fn said(read: &SqlitePool) -> Vec<String> {
 async fn those_who_wait_are_committed_together_and_in_order() {
     let folder = TempDir::new().unwrap();
     let (writer, read) = open(&folder).await;
-    let mut first = writer.enter().await.unwrap();
+    let mut first = writer.begin().await.unwrap();
     say(&mut first, "first").await.unwrap();
-    let others = join_all((0..2 * TOGETHER).map(async |number| {
-        let mut turn = writer.enter().await?;
-        say(&mut turn, &format!("{number}")).await?;
+    let others = join_all((0..2 * MAX_TRANSACTIONS_PER_COMMIT).map(async |number| {
+        let mut transaction = writer.begin().await?;
+        say(&mut transaction, &format!("{number}")).await?;
         // Before the common commit, no other connection sees the changes, and no caller gets a result.
-        let (seen, together) = (said(&read).await.len(), 1 + number / TOGETHER * TOGETHER);
+        let (seen, together) =
+            (said(&read).await.len(), 1 + number / MAX_TRANSACTIONS_PER_COMMIT * MAX_TRANSACTIONS_PER_COMMIT);
         assert_eq!(seen, together);
-        turn.keep().await
+        transaction.commit().await
     }));
     let first = async {
         assert!(said(&read).await.is_empty());
-        first.keep().await
+        first.commit().await
     };
     let (others, first) = tokio::join!(others, first);
     assert!(first.is_ok() && others.iter().all(Result::is_ok));
-    let numbers = (0..2 * TOGETHER).map(|number| number.to_string());
+    let numbers = (0..2 * MAX_TRANSACTIONS_PER_COMMIT).map(|number| number.to_string());
     assert_eq!(said(&read).await, ["first".to_owned()].into_iter().chain(numbers).collect::<Vec<_>>());
 }
 
@@ -57,32 +58,32 @@ async fn those_who_wait_are_committed_together_and_in_order() {
 async fn one_that_fails_or_goes_away_takes_nothing_of_the_others_with_it() {
     let folder = TempDir::new().unwrap();
     let (writer, read) = open(&folder).await;
-    let mut first = writer.enter().await.unwrap();
+    let mut first = writer.begin().await.unwrap();
     let twice = |word: &'static str| {
         let writer = writer.clone();
         async move {
-            let mut turn = writer.enter().await?;
-            say(&mut turn, &format!("{word} before")).await?;
-            match say(&mut turn, word).await {
-                Ok(()) => turn.keep().await,
+            let mut transaction = writer.begin().await?;
+            say(&mut transaction, &format!("{word} before")).await?;
+            match say(&mut transaction, word).await {
+                Ok(()) => transaction.commit().await,
                 Err(error) => {
-                    turn.undo().await?;
+                    transaction.rollback().await?;
                     Err(error)
                 }
             }
         }
     };
     let gone = async {
-        let mut turn = writer.enter().await.unwrap();
-        say(&mut turn, "gone").await.unwrap();
+        let mut transaction = writer.begin().await.unwrap();
+        say(&mut transaction, "gone").await.unwrap();
         // Dropped without commit or rollback.
-        drop(turn);
+        drop(transaction);
     };
     say(&mut first, "taken").await.unwrap();
     // This caller is cancelled before its turn.
-    let never = async { writer.enter().now_or_never() };
+    let never = async { writer.begin().now_or_never() };
     let (ended, kept, refused, (), left, other) =
-        tokio::join!(async { first.keep().await }, twice("kept"), twice("taken"), gone, never, twice("other"));
+        tokio::join!(async { first.commit().await }, twice("kept"), twice("taken"), gone, never, twice("other"));
     assert!(left.is_none(), "it did not wait for its turn");
     assert!(ended.is_ok() && kept.is_ok() && other.is_ok());
     assert!(matches!(crate::Error::from(refused.unwrap_err()), crate::Error::Conflict(_)));
@@ -93,35 +94,35 @@ async fn one_that_fails_or_goes_away_takes_nothing_of_the_others_with_it() {
 async fn when_the_database_undoes_everything_all_who_wrote_are_told_and_the_next_can_write() {
     let folder = TempDir::new().unwrap();
     let (writer, read) = open(&folder).await;
-    let mut first = writer.enter().await.unwrap();
+    let mut first = writer.begin().await.unwrap();
     let lost = async {
-        let mut turn = writer.enter().await?;
-        say(&mut turn, "lost").await?;
-        turn.keep().await
+        let mut transaction = writer.begin().await?;
+        say(&mut transaction, "lost").await?;
+        transaction.commit().await
     };
     let undoing = async {
-        let mut turn = writer.enter().await?;
+        let mut transaction = writer.begin().await?;
         // SQLite does that by itself when the disk is full.
-        sqlx::query("ROLLBACK").execute(turn.connection()?).await?;
-        turn.undo().await
+        sqlx::query("ROLLBACK").execute(transaction.connection()?).await?;
+        transaction.rollback().await
     };
     let behind = async {
-        let mut turn = writer.enter().await?;
-        say(&mut turn, "behind").await?;
-        turn.keep().await
+        let mut transaction = writer.begin().await?;
+        say(&mut transaction, "behind").await?;
+        transaction.commit().await
     };
     let first = async {
         say(&mut first, "alone").await?;
-        first.keep().await
+        first.commit().await
     };
     let (first, lost, undoing, behind) = tokio::join!(first, lost, undoing, behind);
     assert!(first.is_ok());
     for told in [lost, undoing, behind] {
         assert!(crate::error::is_outage(&told.unwrap_err()), "it is worth another try");
     }
-    let mut next = writer.enter().await.unwrap();
+    let mut next = writer.begin().await.unwrap();
     say(&mut next, "next").await.unwrap();
-    next.keep().await.unwrap();
+    next.commit().await.unwrap();
     assert_eq!(said(&read).await, ["alone", "next"]);
 }
 
@@ -132,10 +133,10 @@ async fn while_another_program_writes_all_are_refused_at_once_and_not_one_after_
     let options = SqliteConnectOptions::new().filename(folder.path().join("test.db"));
     let other = SqlitePoolOptions::new().connect_with(options).await.unwrap();
     let held = other.begin_with("BEGIN IMMEDIATE").await.unwrap();
-    let refused = join_all((0..3).map(|_| writer.enter())).await;
+    let refused = join_all((0..3).map(|_| writer.begin())).await;
     assert!(refused.iter().all(|turn| turn.as_ref().is_err_and(crate::error::is_outage)));
     held.rollback().await.unwrap();
-    writer.enter().await.unwrap().keep().await.unwrap();
+    writer.begin().await.unwrap().commit().await.unwrap();
     writer.close().await;
-    assert!(matches!(writer.enter().await, Err(sqlx::Error::PoolClosed)));
+    assert!(matches!(writer.begin().await, Err(sqlx::Error::PoolClosed)));
 }

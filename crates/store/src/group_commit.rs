@@ -15,41 +15,41 @@ use tokio::sync::{Notify, oneshot};
 use crate::idle_pool::{IdlePool, PooledConnection};
 
 /// Maximum number of transactions per commit. The first of them waits for the last.
-const TOGETHER: usize = 64;
+const MAX_TRANSACTIONS_PER_COMMIT: usize = 64;
 /// Maximum wait of a transaction for its turn.
-const PATIENCE: Duration = Duration::from_secs(10);
+const BEGIN_TIMEOUT: Duration = Duration::from_secs(10);
 
 const BEGIN: &str = "BEGIN IMMEDIATE; SAVEPOINT own";
 /// Keeps the changes of one transaction and begins the next. Fails if SQLite has rolled back everything by itself, as
 /// it does when the disk is full.
-const KEEP: &str = "RELEASE own; SAVEPOINT own";
+const RELEASE: &str = "RELEASE own; SAVEPOINT own";
 const UNDO: &str = "ROLLBACK TO own";
 const COMMIT: &str = "RELEASE own; COMMIT";
 const ROLLBACK: &str = "ROLLBACK";
 /// Fails inside a transaction, and so proves that none is open.
-const PROOF: &str = "BEGIN; ROLLBACK";
+const PROVE_NO_TRANSACTION: &str = "BEGIN; ROLLBACK";
 
 /// Passes the write connection to one transaction after the other. Each is rolled back alone if it fails, and is
 /// durable once the common commit has succeeded.
 #[derive(Debug, Clone)]
-pub(crate) struct Writer {
+pub(crate) struct SqliteWriter {
     connections: IdlePool<Sqlite>,
     queue: Arc<Mutex<Queue>>,
     /// Notified after every commit.
     committed: Arc<Notify>,
 }
 
-/// Place of a waiting transaction: sends it the connection, or an error.
-type Place = oneshot::Sender<Result<Turn, sqlx::Error>>;
+/// Channel to a waiting transaction: sends it the connection, or an error.
+type WaitingSender = oneshot::Sender<Result<WriteTransaction, sqlx::Error>>;
 
 #[derive(Debug, Default)]
 struct Queue {
-    waiting: Vec<Place>,
+    waiting: Vec<WaitingSender>,
     /// Whether a task processes the queue.
-    is_served: bool,
+    is_processed: bool,
 }
 
-impl Writer {
+impl SqliteWriter {
     /// Creates a writer over a single connection.
     pub(crate) fn new(connections: IdlePool<Sqlite>) -> Self {
         Self { connections, queue: Arc::default(), committed: Arc::default() }
@@ -67,26 +67,26 @@ impl Writer {
 
     /// Waits for the write connection, which is available at once if no other transaction runs.
     ///
-    /// Fails with `PoolTimedOut` after [`PATIENCE`], or with `PoolClosed`.
-    pub(crate) async fn enter(&self) -> Result<Turn, sqlx::Error> {
-        let (place, turn) = oneshot::channel();
-        let is_served = {
+    /// Fails with `PoolTimedOut` after [`BEGIN_TIMEOUT`], or with `PoolClosed`.
+    pub(crate) async fn begin(&self) -> Result<WriteTransaction, sqlx::Error> {
+        let (sender, receiver) = oneshot::channel();
+        let is_processed = {
             let mut queue = self.queue();
-            queue.waiting.push(place);
-            std::mem::replace(&mut queue.is_served, true)
+            queue.waiting.push(sender);
+            std::mem::replace(&mut queue.is_processed, true)
         };
-        if !is_served {
-            let service = Service { writer: self.clone(), has_ended: false };
+        if !is_processed {
+            let committer = Committer { writer: self.clone(), has_ended: false };
             // The queue is processed by a task of its own, because a waiting caller may be cancelled while others rely
             // on the commit.
             #[expect(
                 clippy::disallowed_methods,
                 reason = "it ends as soon as nothing waits, and those that wait see it end"
             )]
-            drop(tokio::spawn(service.run()));
+            drop(tokio::spawn(committer.run()));
         }
-        match tokio::time::timeout(PATIENCE, turn).await {
-            Ok(Ok(turn)) => turn,
+        match tokio::time::timeout(BEGIN_TIMEOUT, receiver).await {
+            Ok(Ok(begun)) => begun,
             // The task that processes the queue has ended without a result, for instance with the runtime.
             Ok(Err(_)) => Err(sqlx::Error::PoolClosed),
             Err(_) => Err(sqlx::Error::PoolTimedOut),
@@ -100,86 +100,86 @@ impl Writer {
 
 /// A transaction that holds the write connection. Dropping it rolls back its changes.
 #[derive(Debug)]
-pub(crate) struct Turn {
+pub(crate) struct WriteTransaction {
     /// The connection and the channel by which it is returned; `None` once it is returned.
-    lent: Option<(PooledConnection<Sqlite>, oneshot::Sender<GivenBack>)>,
+    lent: Option<(PooledConnection<Sqlite>, oneshot::Sender<ReturnedConnection>)>,
     end: oneshot::Receiver<Result<(), sqlx::Error>>,
 }
 
 #[derive(Debug)]
-struct GivenBack {
+struct ReturnedConnection {
     connection: PooledConnection<Sqlite>,
-    is_kept: bool,
+    commit: bool,
 }
 
-impl Turn {
+impl WriteTransaction {
     /// Returns the connection for statements. Nothing else may be awaited in between, because all writers wait for it.
     pub(crate) fn connection(&mut self) -> Result<&mut SqliteConnection, sqlx::Error> {
         self.lent.as_mut().map(|(connection, _)| &mut **connection).ok_or(sqlx::Error::PoolClosed)
     }
 
     /// Keeps the changes. Returns once they are committed.
-    pub(crate) async fn keep(self) -> Result<(), sqlx::Error> {
+    pub(crate) async fn commit(self) -> Result<(), sqlx::Error> {
         self.end(true).await
     }
 
     /// Rolls back the changes. Returns once the preceding transactions are committed: what this one has read is only
     /// then durable.
-    pub(crate) async fn undo(self) -> Result<(), sqlx::Error> {
+    pub(crate) async fn rollback(self) -> Result<(), sqlx::Error> {
         self.end(false).await
     }
 
-    async fn end(mut self, is_kept: bool) -> Result<(), sqlx::Error> {
-        self.give_back(is_kept);
+    async fn end(mut self, commit: bool) -> Result<(), sqlx::Error> {
+        self.return_connection(commit);
         (&mut self.end).await.unwrap_or(Err(sqlx::Error::PoolClosed))
     }
 
-    fn give_back(&mut self, is_kept: bool) {
+    fn return_connection(&mut self, commit: bool) {
         if let Some((connection, back)) = self.lent.take() {
-            drop(back.send(GivenBack { connection, is_kept }));
+            drop(back.send(ReturnedConnection { connection, commit }));
         }
     }
 }
 
-impl Drop for Turn {
+impl Drop for WriteTransaction {
     fn drop(&mut self) {
-        self.give_back(false);
+        self.return_connection(false);
     }
 }
 
 /// The task that processes the queue until it is empty.
-struct Service {
-    writer: Writer,
+struct Committer {
+    writer: SqliteWriter,
     has_ended: bool,
 }
 
-impl Drop for Service {
+impl Drop for Committer {
     fn drop(&mut self) {
         // The runtime may end before the task does. Waiting callers get an error, and the next caller starts a new
         // task.
         if !self.has_ended {
             let mut queue = self.writer.queue();
             queue.waiting.clear();
-            queue.is_served = false;
+            queue.is_processed = false;
         }
     }
 }
 
-impl Service {
+impl Committer {
     async fn run(mut self) {
         let mut idle = None;
-        while let Some(places) = self.next() {
+        while let Some(waiting) = self.next() {
             let connection = match idle.take() {
                 Some(connection) => Ok(connection),
                 None => self.writer.connections.acquire().await,
             };
             match connection {
                 Ok(connection) => {
-                    idle = together(connection, places).await;
+                    idle = run_group(connection, waiting).await;
                     // Wakes the checkpoints.
                     self.writer.committed.notify_one();
                 }
-                Err(error) => refuse(places, error),
+                Err(error) => fail_all(waiting, error),
             }
         }
         if let Some(connection) = idle {
@@ -189,28 +189,31 @@ impl Service {
 
     /// Takes the next transactions from the queue. If there are none, marks the queue as not being processed, in the
     /// same critical section, so that no new entry is missed.
-    fn next(&mut self) -> Option<Vec<Place>> {
+    fn next(&mut self) -> Option<Vec<WaitingSender>> {
         let mut queue = self.writer.queue();
-        let some = queue.waiting.len().min(TOGETHER);
+        let some = queue.waiting.len().min(MAX_TRANSACTIONS_PER_COMMIT);
         self.has_ended = some == 0;
-        queue.is_served = some > 0;
+        queue.is_processed = some > 0;
         (some > 0).then(|| queue.waiting.drain(..some).collect())
     }
 }
 
 /// Runs transactions one after the other and commits them together. Returns the connection if it is still usable.
-async fn together(mut connection: PooledConnection<Sqlite>, places: Vec<Place>) -> Option<PooledConnection<Sqlite>> {
+async fn run_group(
+    mut connection: PooledConnection<Sqlite>,
+    waiting: Vec<WaitingSender>,
+) -> Option<PooledConnection<Sqlite>> {
     // Another program may hold the lock. All waiting transactions fail together, not each after its own timeout.
     if let Err(error) = run(&mut connection, BEGIN).await {
-        refuse(places, error);
-        return clean(connection).await;
+        fail_all(waiting, error);
+        return close_transaction(connection).await;
     }
-    let (mut ends, mut result) = (Vec::with_capacity(places.len()), Ok(()));
-    let mut places = places.into_iter();
-    while let Some(place) = places.next() {
+    let (mut ends, mut result) = (Vec::with_capacity(waiting.len()), Ok(()));
+    let mut waiting = waiting.into_iter();
+    while let Some(sender) = waiting.next() {
         let ((back, returned), (tell, end)) = (oneshot::channel(), oneshot::channel());
         // A caller that no longer waits drops the transaction, which returns the connection at once.
-        drop(place.send(Ok(Turn { lent: Some((connection, back)), end })));
+        drop(sender.send(Ok(WriteTransaction { lent: Some((connection, back)), end })));
         let Ok(given) = returned.await else {
             // This cannot happen: dropping a transaction returns its connection.
             return None;
@@ -219,10 +222,10 @@ async fn together(mut connection: PooledConnection<Sqlite>, places: Vec<Place>) 
         ends.push(tell);
         // The commit also keeps the changes of the last transaction, so that a lone transaction needs no more
         // statements than without group commit.
-        if given.is_kept && places.as_slice().is_empty() {
+        if given.commit && waiting.as_slice().is_empty() {
             break;
         }
-        if let Err(error) = run(&mut connection, if given.is_kept { KEEP } else { UNDO }).await {
+        if let Err(error) = run(&mut connection, if given.commit { RELEASE } else { UNDO }).await {
             // After this error nothing of the group remains, whatever the reason.
             result = Err(sqlx::Error::Io(io::Error::other(error)));
             break;
@@ -232,23 +235,23 @@ async fn together(mut connection: PooledConnection<Sqlite>, places: Vec<Place>) 
         // The commit also fails if SQLite has rolled back everything by itself.
         result = run(&mut connection, COMMIT).await.map_err(|error| sqlx::Error::Io(io::Error::other(error)));
     }
-    let connection = if result.is_ok() { Some(connection) } else { clean(connection).await };
+    let connection = if result.is_ok() { Some(connection) } else { close_transaction(connection).await };
     let error = result.err();
     // Callers learn the result only now: their changes are durable together or not at all.
     for end in ends {
-        drop(end.send(error.as_ref().map_or(Ok(()), |error| Err(copy_of(error)))));
+        drop(end.send(error.as_ref().map_or(Ok(()), |error| Err(copy_error(error)))));
     }
     if let Some(error) = error {
-        refuse(places, error);
+        fail_all(waiting, error);
     }
     connection
 }
 
 /// Ends an open transaction. Closes the connection if that fails.
-async fn clean(mut connection: PooledConnection<Sqlite>) -> Option<PooledConnection<Sqlite>> {
+async fn close_transaction(mut connection: PooledConnection<Sqlite>) -> Option<PooledConnection<Sqlite>> {
     // Fails if SQLite has already rolled back, which does not matter.
     drop(run(&mut connection, ROLLBACK).await);
-    if run(&mut connection, PROOF).await.is_ok() {
+    if run(&mut connection, PROVE_NO_TRANSACTION).await.is_ok() {
         return Some(connection);
     }
     connection.close();
@@ -259,14 +262,14 @@ async fn run(connection: &mut SqliteConnection, statements: &'static str) -> Res
     connection.execute(sqlx::raw_sql(statements)).await.map(|_| ())
 }
 
-fn refuse(places: impl IntoIterator<Item = Place>, error: sqlx::Error) {
-    for place in places {
-        drop(place.send(Err(copy_of(&error))));
+fn fail_all(waiting: impl IntoIterator<Item = WaitingSender>, error: sqlx::Error) {
+    for sender in waiting {
+        drop(sender.send(Err(copy_error(&error))));
     }
 }
 
 /// Copies an error for each caller that it concerns; `sqlx::Error` cannot be cloned.
-fn copy_of(error: &sqlx::Error) -> sqlx::Error {
+fn copy_error(error: &sqlx::Error) -> sqlx::Error {
     match error {
         sqlx::Error::PoolClosed => sqlx::Error::PoolClosed,
         sqlx::Error::PoolTimedOut => sqlx::Error::PoolTimedOut,
