@@ -9,7 +9,7 @@ use std::time::Duration;
 use domain::{ChatId, Clock, RunId, ServerId, UserId};
 use futures_util::future::BoxFuture;
 use store::Store;
-use store::news::{Listener, News};
+use store::notify::{NodeMessage, NodeMessageListener};
 use store::runs::UnfinishedRun;
 use tokio_util::sync::CancellationToken;
 
@@ -126,14 +126,18 @@ impl Cluster {
     }
 
     /// Handles messages until the connection fails.
-    async fn listen(&self, mut listener: Listener, handler: &dyn ClusterHandler) -> Result<(), store::Error> {
+    async fn listen(
+        &self,
+        mut listener: NodeMessageListener,
+        handler: &dyn ClusterHandler,
+    ) -> Result<(), store::Error> {
         // Messages that were sent before the connection was established are lost, so everything is read once.
         self.refresh(handler).await?;
         loop {
             match listener.next().await? {
-                Some(News::Runs(turns)) => turns.into_iter().for_each(|turn| handler.wake_follower(turn)),
-                Some(News::Orders) => handler.follow_commands().await?,
-                Some(News::Text(text)) => match serde_json::from_str(&text) {
+                Some(NodeMessage::Runs(turns)) => turns.into_iter().for_each(|turn| handler.wake_follower(turn)),
+                Some(NodeMessage::Commands) => handler.follow_commands().await?,
+                Some(NodeMessage::Text(text)) => match serde_json::from_str(&text) {
                     Ok(message) => self.handle(message, handler),
                     // The sender has another version.
                     Err(error) => tracing::debug!(%error, "ignored an unknown message of another node"),
@@ -213,7 +217,7 @@ impl Heartbeats {
         if self.count.is_multiple_of(HEARTBEATS_PER_PURGE) {
             let before = self.cluster.clock.now().plus_seconds(-LOG_TTL_SECONDS);
             store.purge_ended(before).await?;
-            store.purge_news(before).await?;
+            store.purge_node_messages(before).await?;
         }
         Ok(())
     }

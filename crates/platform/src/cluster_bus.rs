@@ -119,7 +119,7 @@ impl ClusterOutbox {
 
     async fn send(&self, store: &Store, clock: &dyn Clock, message: &ClusterMessage) {
         let sent = match serde_json::to_string(message) {
-            Ok(text) => store.tell_nodes(&text, clock.now()).await.map_err(|error| error.to_string()),
+            Ok(text) => store.notify_nodes(&text, clock.now()).await.map_err(|error| error.to_string()),
             Err(error) => Err(error.to_string()),
         };
         if let Err(error) = sent {

@@ -307,7 +307,7 @@ impl Store {
             Ok(())
         });
         // Outside the transaction: PostgreSQL serializes commits that notify.
-        self.tell_of_runs([run]);
+        self.notify_of_runs([run]);
         match written {
             Err(Error::NotFound) => Ok(false),
             written => written.map(|()| true),

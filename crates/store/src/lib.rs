@@ -33,10 +33,10 @@ pub mod listings;
 pub mod marks;
 pub mod model_providers;
 pub mod model_settings;
-pub mod news;
 pub mod nodes;
+pub mod notify;
+mod notify_batch;
 pub mod one_time_tokens;
-mod outbox;
 pub mod permissions;
 pub mod queue;
 pub mod raw;
@@ -71,7 +71,7 @@ pub struct Store {
     /// Availability of the database.
     pub(crate) availability: std::sync::Arc<availability::Availability>,
     /// Messages that wait to be sent to the other nodes.
-    pub(crate) outbox: outbox::Outbox,
+    pub(crate) notify_batch: notify_batch::NotifyBatch,
     /// Lock that prevents a second process from opening the same SQLite file. It is released with the last clone.
     _lock: Option<std::sync::Arc<std::fs::File>>,
 }

@@ -15,7 +15,7 @@ use sqlx::{Connection, PgConnection, SqlitePool};
 use crate::availability::Availability;
 use crate::group_commit::SqliteWriter;
 use crate::idle_pool::IdlePool;
-use crate::outbox::Outbox;
+use crate::notify_batch::NotifyBatch;
 use crate::{Db, Store, checkpoints, migrate};
 
 /// Maximum time that a statement waits for a lock of another one.
@@ -132,7 +132,7 @@ async fn open_postgres(url: &str) -> Result<Store, OpenError> {
         node: NodeId::fresh(),
         is_lasting: true,
         availability,
-        outbox: Outbox::default(),
+        notify_batch: NotifyBatch::default(),
         _lock: None,
     })
 }
@@ -196,7 +196,7 @@ async fn open_sqlite(url: &str) -> Result<Store, OpenError> {
         node: NodeId::fresh(),
         is_lasting: true,
         availability: Arc::new(Availability::new()),
-        outbox: Outbox::default(),
+        notify_batch: NotifyBatch::default(),
         _lock: Some(Arc::new(lock)),
     })
 }

@@ -7,7 +7,7 @@ use domain::{ChatId, MessageId, RunId, Timestamp, UserId};
 use uuid::Uuid;
 
 use crate::db_macros::{read, transaction, write};
-use crate::{Error, JsonText, Store, news};
+use crate::{Error, JsonText, Store, notify};
 
 pub(crate) const INSERT: &str =
     "INSERT INTO runs (id, session_id, user_id, message_id, status, model, tools, created_at, node_id)
@@ -203,7 +203,7 @@ impl Store {
             Ok(())
         })?;
         // Only after the commit, so that the other nodes find the events.
-        self.tell_of_runs(chunks.iter().map(|chunk| chunk.run));
+        self.notify_of_runs(chunks.iter().map(|chunk| chunk.run));
         Ok(())
     }
 
@@ -291,7 +291,7 @@ impl Store {
             Ok(found)
         })?;
         // If the message is dropped, the other nodes still find the command when they poll.
-        let _is_sent = self.tell_payload(news::ORDERS.to_owned());
+        let _is_sent = self.queue_message(notify::COMMANDS_MESSAGE.to_owned());
         Ok(found)
     }
 
@@ -305,7 +305,7 @@ impl Store {
             .await
             .map(|done| done.rows_affected()))?;
         // If the message is dropped, the other nodes still find the command when they poll.
-        let _is_sent = self.tell_payload(news::ORDERS.to_owned());
+        let _is_sent = self.queue_message(notify::COMMANDS_MESSAGE.to_owned());
         Ok(())
     }
 

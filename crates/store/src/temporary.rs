@@ -11,7 +11,7 @@ use crate::availability::Availability;
 use crate::db_macros::transaction;
 use crate::group_commit::SqliteWriter;
 use crate::idle_pool::IdlePool;
-use crate::outbox::Outbox;
+use crate::notify_batch::NotifyBatch;
 use crate::{Db, Error, OpenError, Store, migrate};
 
 /// Maximum size of a temporary chat in pages of 4 KiB: 32 MiB. Beyond it, writes fail like on a full disk.
@@ -58,7 +58,7 @@ impl Store {
             node: NodeId::fresh(),
             is_lasting: false,
             availability: Arc::new(Availability::new()),
-            outbox: Outbox::default(),
+            notify_batch: NotifyBatch::default(),
             _lock: None,
         };
         store.insert_only_chat(owner, chat, now).await.map_err(|error| failed(&error))?;

@@ -11,55 +11,55 @@ use std::time::Duration;
 use domain::RunId;
 
 use crate::db_macros::on_connection;
-use crate::{Db, Store, news};
+use crate::{Db, Store, notify};
 
 /// Minimum interval between two notifications. A single message is sent without delay; the interval only bounds the
 /// load of many.
-const PAUSE: Duration = Duration::from_millis(25);
+const BATCH_INTERVAL: Duration = Duration::from_millis(25);
 /// Maximum number of waiting messages, not counting those about turns.
 const MAX_WAITING_MESSAGES: usize = 4_096;
 
 /// The messages that wait to be sent, shared by all clones of a [`Store`].
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Outbox(Arc<Mutex<Waiting>>);
+pub(crate) struct NotifyBatch(Arc<Mutex<WaitingMessages>>);
 
 #[derive(Debug, Default)]
-struct Waiting {
+struct WaitingMessages {
     /// Turns with new events. A set, so that a turn with many events is named once.
     runs: BTreeSet<RunId>,
     /// All other messages, ready to send.
     others: Vec<String>,
     /// Whether a task is sending.
-    is_served: bool,
+    is_being_sent: bool,
 }
 
-impl Outbox {
-    fn waiting(&self) -> MutexGuard<'_, Waiting> {
+impl NotifyBatch {
+    fn waiting(&self) -> MutexGuard<'_, WaitingMessages> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Waiting {
+impl WaitingMessages {
     /// Takes all waiting messages.
     fn take(&mut self) -> Vec<String> {
         let mut payloads = std::mem::take(&mut self.others);
-        payloads.extend(news::of_runs(&std::mem::take(&mut self.runs)));
+        payloads.extend(notify::run_messages(&std::mem::take(&mut self.runs)));
         payloads
     }
 }
 
 impl Store {
     /// Tells the other nodes that these turns have new events.
-    pub(crate) fn tell_of_runs(&self, runs: impl IntoIterator<Item = RunId>) {
-        self.tell(|waiting| waiting.runs.extend(runs));
+    pub(crate) fn notify_of_runs(&self, runs: impl IntoIterator<Item = RunId>) {
+        self.add_to_batch(|waiting| waiting.runs.extend(runs));
     }
 
     /// Queues a message of one line for the other nodes. Returns whether it was queued: `false` if too many are
     /// waiting.
     #[must_use]
-    pub(crate) fn tell_payload(&self, payload: String) -> bool {
+    pub(crate) fn queue_message(&self, payload: String) -> bool {
         let mut has_room = true;
-        self.tell(|waiting| {
+        self.add_to_batch(|waiting| {
             has_room = waiting.others.len() < MAX_WAITING_MESSAGES;
             if has_room {
                 waiting.others.push(payload);
@@ -68,58 +68,59 @@ impl Store {
         has_room
     }
 
-    fn tell(&self, put: impl FnOnce(&mut Waiting)) {
+    fn add_to_batch(&self, put: impl FnOnce(&mut WaitingMessages)) {
         if !self.is_shared() {
             return;
         }
-        let is_served = {
-            let mut waiting = self.outbox.waiting();
+        let is_being_sent = {
+            let mut waiting = self.notify_batch.waiting();
             put(&mut waiting);
-            std::mem::replace(&mut waiting.is_served, true)
+            std::mem::replace(&mut waiting.is_being_sent, true)
         };
         // Only the caller that finds no sender starts one. The flag changes under the same lock as the queue.
-        if !is_served {
-            let service = Service { store: self.clone(), has_ended: false };
+        if !is_being_sent {
+            let sender = BatchSender { store: self.clone(), has_ended: false };
             #[expect(clippy::disallowed_methods, reason = "it ends as soon as nothing waits, and nobody waits for it")]
-            drop(tokio::spawn(service.run()));
+            drop(tokio::spawn(sender.run()));
         }
     }
 }
 
 /// The task that sends waiting messages until there are none.
-struct Service {
+struct BatchSender {
     store: Store,
     has_ended: bool,
 }
 
-impl Drop for Service {
+impl Drop for BatchSender {
     fn drop(&mut self) {
         // The runtime may end before the task does. The next message then starts a new task.
         if !self.has_ended {
-            self.store.outbox.waiting().is_served = false;
+            self.store.notify_batch.waiting().is_being_sent = false;
         }
     }
 }
 
-impl Service {
+impl BatchSender {
     async fn run(mut self) {
         while let Some(payloads) = self.next() {
             let Db::Postgres(connections) = &self.store.db else { return };
             let all = payloads.join("\n");
-            let telling = on_connection!(connections, |c| sqlx::query(news::NOTIFY_ALL).bind(&all).execute(c).await);
+            let notifying =
+                on_connection!(connections, |c| sqlx::query(notify::NOTIFY_ALL_SQL).bind(&all).execute(c).await);
             // A failure is ignored: the other nodes find out by polling.
-            drop(self.store.availability.guard(telling).await);
-            tokio::time::sleep(PAUSE).await;
+            drop(self.store.availability.guard(notifying).await);
+            tokio::time::sleep(BATCH_INTERVAL).await;
         }
     }
 
     /// Takes the waiting messages. If there are none, marks the queue as unattended, in the same critical section, so
     /// that no new message is missed.
     fn next(&mut self) -> Option<Vec<String>> {
-        let mut waiting = self.store.outbox.waiting();
+        let mut waiting = self.store.notify_batch.waiting();
         let payloads = waiting.take();
         self.has_ended = payloads.is_empty();
-        waiting.is_served = !self.has_ended;
+        waiting.is_being_sent = !self.has_ended;
         (!self.has_ended).then_some(payloads)
     }
 }

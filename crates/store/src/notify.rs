@@ -15,61 +15,61 @@ use crate::{Db, Error, Store};
 const CHANNEL: &str = "ai_chat_mcp";
 
 /// Sends several messages, one per line of `$1`. PostgreSQL only.
-pub(crate) const NOTIFY_ALL: &str =
-    "SELECT pg_notify('ai_chat_mcp', news) FROM unnest(string_to_array($1, chr(10))) AS news";
+pub(crate) const NOTIFY_ALL_SQL: &str =
+    "SELECT pg_notify('ai_chat_mcp', message) FROM unnest(string_to_array($1, chr(10))) AS message";
 
 /// Maximum number of turns that one message names. Longer lists are split.
-const TOGETHER: usize = 200;
+const MAX_RUNS_PER_MESSAGE: usize = 200;
 
 /// Maximum size of a message in bytes: PostgreSQL accepts less than 8000. A longer text is stored in a row of
 /// `node_news`, and the message names the row.
-const MOST: usize = 7_900;
+const MAX_MESSAGE_BYTES: usize = 7_900;
 
-const KEEP: &str = "INSERT INTO node_news (id, text, told_at) VALUES ($1, $2, $3)";
+const INSERT_NODE_MESSAGE_SQL: &str = "INSERT INTO node_news (id, text, told_at) VALUES ($1, $2, $3)";
 
-const GET: &str = "SELECT text FROM node_news WHERE id = $1";
+const GET_NODE_MESSAGE_SQL: &str = "SELECT text FROM node_news WHERE id = $1";
 
-const PURGE: &str = "DELETE FROM node_news WHERE told_at < $1";
+const PURGE_NODE_MESSAGES_SQL: &str = "DELETE FROM node_news WHERE told_at < $1";
 
 /// A message from another node.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum News {
+pub enum NodeMessage {
     /// These turns have new events, or have ended.
     Runs(Vec<RunId>),
     /// A turn has a new [`Order`](crate::runs::Order).
-    Orders,
-    /// Any text of [`Store::tell_nodes`].
+    Commands,
+    /// Any text of [`Store::notify_nodes`].
     Text(String),
 }
 
 /// Builds the messages that name these turns, as many as needed.
-pub(crate) fn of_runs(runs: &BTreeSet<RunId>) -> Vec<String> {
+pub(crate) fn run_messages(runs: &BTreeSet<RunId>) -> Vec<String> {
     let names: Vec<String> = runs.iter().map(RunId::to_string).collect();
-    names.chunks(TOGETHER).map(|names| format!("runs {}", names.join(" "))).collect()
+    names.chunks(MAX_RUNS_PER_MESSAGE).map(|names| format!("runs {}", names.join(" "))).collect()
 }
 
-pub(crate) const ORDERS: &str = "orders";
+pub(crate) const COMMANDS_MESSAGE: &str = "orders";
 
 /// The content of a message, or the id of the row that holds it.
 #[derive(Debug, PartialEq, Eq)]
 enum Payload {
-    News(News),
+    Message(NodeMessage),
     Row(Uuid),
 }
 
 // PostgreSQL delivers a notification to its sender, too. Messages that name their sender are ignored below.
 fn read_payload(payload: &str, own: NodeId) -> Option<Payload> {
-    if payload == ORDERS {
-        return Some(Payload::News(News::Orders));
+    if payload == COMMANDS_MESSAGE {
+        return Some(Payload::Message(NodeMessage::Commands));
     }
     if let Some(runs) = payload.strip_prefix("runs ") {
-        return Some(Payload::News(News::Runs(runs.split(' ').filter_map(|run| run.parse().ok()).collect())));
+        return Some(Payload::Message(NodeMessage::Runs(runs.split(' ').filter_map(|run| run.parse().ok()).collect())));
     }
     let (kind, rest) = payload.split_once(' ')?;
     let (from, what) = rest.split_once(' ')?;
     match kind {
         _ if from == own.to_string() => None,
-        "text" => Some(Payload::News(News::Text(what.to_owned()))),
+        "text" => Some(Payload::Message(NodeMessage::Text(what.to_owned()))),
         "row" => what.parse().ok().map(Payload::Row),
         _ => None,
     }
@@ -77,22 +77,22 @@ fn read_payload(payload: &str, own: NodeId) -> Option<Payload> {
 
 /// A subscription to the messages of the other nodes.
 #[derive(Debug)]
-pub struct Listener {
+pub struct NodeMessageListener {
     inner: PgListener,
     store: Store,
 }
 
-impl Listener {
+impl NodeMessageListener {
     /// Waits for the next message. Returns `None` if the connection was lost and restored, so that messages may be
     /// missing.
-    pub async fn next(&mut self) -> Result<Option<News>, Error> {
+    pub async fn next(&mut self) -> Result<Option<NodeMessage>, Error> {
         loop {
-            let Some(told) = self.inner.try_recv().await? else { return Ok(None) };
-            match read_payload(told.payload(), self.store.node) {
-                Some(Payload::News(news)) => return Ok(Some(news)),
+            let Some(notification) = self.inner.try_recv().await? else { return Ok(None) };
+            match read_payload(notification.payload(), self.store.node) {
+                Some(Payload::Message(message)) => return Ok(Some(message)),
                 Some(Payload::Row(id)) => {
-                    if let Some(text) = self.store.get_news(id).await? {
-                        return Ok(Some(News::Text(text)));
+                    if let Some(text) = self.store.get_node_message(id).await? {
+                        return Ok(Some(NodeMessage::Text(text)));
                     }
                 }
                 None => {}
@@ -103,11 +103,11 @@ impl Listener {
 
 impl Store {
     /// Subscribes to the messages of the other nodes. Returns `None` for a database that cannot be shared.
-    pub async fn listen(&self) -> Result<Option<Listener>, Error> {
+    pub async fn listen(&self) -> Result<Option<NodeMessageListener>, Error> {
         let Db::Postgres(connections) = &self.db else { return Ok(None) };
         let mut inner = PgListener::connect_with(connections.pool()).await?;
         inner.listen(CHANNEL).await?;
-        Ok(Some(Listener { inner, store: self.clone() }))
+        Ok(Some(NodeMessageListener { inner, store: self.clone() }))
     }
 
     /// Sends the other nodes a text of any length, without line breaks. Returns once it is queued.
@@ -115,16 +115,16 @@ impl Store {
     /// # Errors
     ///
     /// [`Error::BacklogFull`] if too many messages wait to be sent.
-    pub async fn tell_nodes(&self, text: &str, now: Timestamp) -> Result<(), Error> {
+    pub async fn notify_nodes(&self, text: &str, now: Timestamp) -> Result<(), Error> {
         if !self.is_shared() {
             return Ok(());
         }
         let payload = format!("text {} {text}", self.node);
-        if payload.len() <= MOST {
-            return if self.tell_payload(payload) { Ok(()) } else { Err(Error::BacklogFull) };
+        if payload.len() <= MAX_MESSAGE_BYTES {
+            return if self.queue_message(payload) { Ok(()) } else { Err(Error::BacklogFull) };
         }
         let id = domain::ids::fresh();
-        write!(self, |c| sqlx::query(KEEP)
+        write!(self, |c| sqlx::query(INSERT_NODE_MESSAGE_SQL)
             .bind(id)
             .bind(text)
             .bind(now.0)
@@ -132,16 +132,20 @@ impl Store {
             .await
             .map(|done| done.rows_affected()))?;
         // The row is committed by now. A message about it that arrived earlier would find nothing.
-        if self.tell_payload(format!("row {} {id}", self.node)) { Ok(()) } else { Err(Error::BacklogFull) }
+        if self.queue_message(format!("row {} {id}", self.node)) { Ok(()) } else { Err(Error::BacklogFull) }
     }
 
-    async fn get_news(&self, id: Uuid) -> Result<Option<String>, Error> {
-        Ok(read!(self, |c| sqlx::query_scalar(GET).bind(id).fetch_optional(c).await)?)
+    async fn get_node_message(&self, id: Uuid) -> Result<Option<String>, Error> {
+        Ok(read!(self, |c| sqlx::query_scalar(GET_NODE_MESSAGE_SQL).bind(id).fetch_optional(c).await)?)
     }
 
     /// Deletes long messages sent before `before`. A node that has not read them by then reloads its state anyway.
-    pub async fn purge_news(&self, before: Timestamp) -> Result<(), Error> {
-        write!(self, |c| sqlx::query(PURGE).bind(before.0).execute(c).await.map(|done| done.rows_affected()))?;
+    pub async fn purge_node_messages(&self, before: Timestamp) -> Result<(), Error> {
+        write!(self, |c| sqlx::query(PURGE_NODE_MESSAGES_SQL)
+            .bind(before.0)
+            .execute(c)
+            .await
+            .map(|done| done.rows_affected()))?;
         Ok(())
     }
 }
@@ -151,24 +155,24 @@ mod tests {
     use super::*;
 
     #[test]
-    fn news_is_read_as_it_was_told_and_ones_own_words_are_not() {
+    fn parses_own_format_and_skips_own_messages() {
         let (own, other, run) = (NodeId::fresh(), NodeId::fresh(), RunId::fresh());
-        let news = |payload: &str| match read_payload(payload, own) {
-            Some(Payload::News(news)) => Some(news),
+        let message = |payload: &str| match read_payload(payload, own) {
+            Some(Payload::Message(message)) => Some(message),
             _ => None,
         };
-        assert_eq!(of_runs(&BTreeSet::new()), Vec::<String>::new());
-        assert_eq!(news(&of_runs(&[run].into())[0]), Some(News::Runs(vec![run])));
+        assert_eq!(run_messages(&BTreeSet::new()), Vec::<String>::new());
+        assert_eq!(message(&run_messages(&[run].into())[0]), Some(NodeMessage::Runs(vec![run])));
         let many: BTreeSet<RunId> = (0..450).map(|_| RunId::fresh()).collect();
-        let told: Vec<String> = of_runs(&many);
-        assert!(told.len() == 3 && told.iter().all(|payload| payload.len() <= MOST));
-        let heard = told.iter().filter_map(|payload| news(payload)).flat_map(|news| match news {
-            News::Runs(runs) => runs,
+        let notification: Vec<String> = run_messages(&many);
+        assert!(notification.len() == 3 && notification.iter().all(|payload| payload.len() <= MAX_MESSAGE_BYTES));
+        let received = notification.iter().filter_map(|payload| message(payload)).flat_map(|message| match message {
+            NodeMessage::Runs(runs) => runs,
             _ => Vec::new(),
         });
-        assert_eq!(heard.collect::<BTreeSet<RunId>>(), many);
-        assert_eq!(news(ORDERS), Some(News::Orders));
-        assert_eq!(news(&format!("text {other} a b")), Some(News::Text("a b".to_owned())));
+        assert_eq!(received.collect::<BTreeSet<RunId>>(), many);
+        assert_eq!(message(COMMANDS_MESSAGE), Some(NodeMessage::Commands));
+        assert_eq!(message(&format!("text {other} a b")), Some(NodeMessage::Text("a b".to_owned())));
         assert_eq!(read_payload(&format!("text {own} a b"), own), None);
         let row = domain::ids::fresh();
         assert_eq!(read_payload(&format!("row {other} {row}"), own), Some(Payload::Row(row)));
