@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use domain::{ChatId, RunId, ServerId, UserId};
 use serde::Serialize;
 use serde_json::value::RawValue;
-use store::marks::Marks;
+use store::chat_settings::ChatMarks;
 use tokio::sync::broadcast;
 
 use crate::cluster_bus::{ClusterBus, ClusterMessage};
@@ -63,7 +63,7 @@ pub enum UserEvent {
         session_id: Option<ChatId>,
         /// The marks of the chat, if they may have changed.
         #[serde(flatten)]
-        marks: Option<Marks>,
+        marks: Option<ChatMarks>,
     },
 }
 
@@ -169,7 +169,7 @@ mod tests {
         let (one, other) = (UserId::fresh(), UserId::fresh());
         let (mut mine, mut theirs) = (events.subscribe(one), events.subscribe(other));
         events.publish(one, &UserEvent::Session { session_id: None, marks: None });
-        let marks = Some(Marks { pinned: true, archived: false });
+        let marks = Some(ChatMarks { pinned: true, archived: false });
         events.publish(one, &UserEvent::Session { session_id: None, marks });
         assert_eq!(&*mine.recv().await.unwrap(), r#"{"type":"session"}"#);
         assert_eq!(&*mine.recv().await.unwrap(), r#"{"type":"session","pinned":true,"archived":false}"#);

@@ -9,7 +9,7 @@ use domain::text::without_nul;
 use domain::{ChatId, FileId, MessageId, Timestamp, UserId};
 
 use crate::db_macros::transaction;
-use crate::{Error, Store, chat_models, files, marks, model_settings};
+use crate::{Error, Store, chat_models, chat_settings, files, model_settings};
 
 /// A chat to import.
 #[derive(Debug, Clone)]
@@ -23,7 +23,7 @@ pub struct ImportedChat {
     /// Time of the last message.
     pub updated_at: Timestamp,
     /// Marks.
-    pub marks: marks::Marks,
+    pub marks: chat_settings::ChatMarks,
     /// Selected model, as `provider/name`.
     pub model: Option<String>,
     /// Settings for its models.
@@ -186,8 +186,8 @@ impl Store {
                     files::hold_files!(tx, owner, id, message_id.0, &files::named_in(&parts));
                 }
             }
-            if chat.marks != marks::Marks::default() {
-                sqlx::query(marks::SET)
+            if chat.marks != chat_settings::ChatMarks::default() {
+                sqlx::query(chat_settings::SET_MARKS)
                     .bind(owner.0)
                     .bind(id.0)
                     .bind(chat.marks.pinned.then_some(now.0))

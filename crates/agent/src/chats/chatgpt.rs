@@ -9,8 +9,8 @@ use domain::{ChatId, MessageId, Timestamp};
 use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
+use store::chat_settings::ChatMarks;
 use store::imports::{Aside, ImportedChat, ImportedMessage};
-use store::marks::Marks;
 
 use super::file::check_shape;
 
@@ -131,7 +131,7 @@ pub fn chat(row: &RawValue) -> Result<Option<ImportedChat>, String> {
         title: title.unwrap_or_else(|| domain::text::title_of(messages[0].content.trim())),
         created_at: began,
         updated_at,
-        marks: Marks { pinned: false, archived: conversation.is_archived == Some(true) },
+        marks: ChatMarks { pinned: false, archived: conversation.is_archived == Some(true) },
         messages,
         files: Vec::new(),
     }))

@@ -13,8 +13,8 @@ use domain::{ChatId, MessageId, Timestamp};
 use serde::de::{DeserializeSeed, Error as _, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::value::RawValue;
+use store::chat_settings::ChatMarks;
 use store::imports::{Aside, ImportedChat, ImportedFile, ImportedMessage};
-use store::marks::Marks;
 
 use super::chatgpt;
 use crate::files::result_offload::media_type;
@@ -263,7 +263,7 @@ fn own_chat(row: &RawValue) -> Result<ImportedChat, String> {
         title: chat.title,
         created_at: chat.created_at,
         updated_at: chat.updated_at,
-        marks: Marks { pinned: chat.pinned, archived: chat.archived },
+        marks: ChatMarks { pinned: chat.pinned, archived: chat.archived },
         messages: messages.collect::<Result<_, String>>()?,
         files: files.collect::<Result<_, String>>()?,
     })

@@ -21,7 +21,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 use serde_json::value::RawValue;
 use store::branches::AsideMessage;
-use store::marks::Marks;
+use store::chat_settings::ChatMarks;
 use store::model_providers::ModelProvider;
 
 use super::auth::UserBody;
@@ -114,7 +114,7 @@ fn file_headers(kind: &str, name: &str, ending: &str, now: Timestamp) -> [(heade
 /// Streams `head`, and then the document from the [`Step`] `first` on.
 async fn stream_of(app: App, owner: UserId, head: String, first: Step) -> Result<Response, ApiError> {
     let marks = app.store.list_marks(owner).await?.into_iter().map(|(chat, marks)| (chat.to_string(), marks));
-    let marks: HashMap<String, Marks> = marks.collect();
+    let marks: HashMap<String, ChatMarks> = marks.collect();
     let name = if matches!(first, Step::OneChat(_)) { "chat" } else { "export" };
     let headers = file_headers("application/json", name, "json", app.clock.now());
     let writer = Writer { app, owner, marks, next: VecDeque::from([first]) };
@@ -187,7 +187,7 @@ struct Writer {
     app: App,
     owner: UserId,
     /// Pinned and archived flags, by chat id.
-    marks: HashMap<String, Marks>,
+    marks: HashMap<String, ChatMarks>,
     next: VecDeque<Step>,
 }
 

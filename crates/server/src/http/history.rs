@@ -7,7 +7,7 @@ use domain::message::Role;
 use domain::{ChatId, MessageId, Timestamp};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use store::marks::{Marks, MarksChange};
+use store::chat_settings::{ChatMarks, ChatMarksChange};
 use store::search::Marked;
 
 use super::error::ApiError;
@@ -100,7 +100,7 @@ pub async fn search(
 /// Lists the pinned and the archived chats (`GET /api/sessions/marks`).
 pub async fn marks(State(app): State<App>, caller: SignedIn) -> Result<Json<Value>, ApiError> {
     let marked = app.store.list_marks(caller.user).await?;
-    let with = |is: fn(&Marks) -> bool| -> Vec<ChatId> {
+    let with = |is: fn(&ChatMarks) -> bool| -> Vec<ChatId> {
         marked.iter().filter(|(_, marks)| is(marks)).map(|(chat, _)| *chat).collect()
     };
     Ok(Json(json!({ "pinned": with(|marks| marks.pinned), "archived": with(|marks| marks.archived) })))
@@ -121,9 +121,9 @@ pub async fn mark(
     caller: SignedIn,
     Named(chat): Named,
     JsonBody(change): JsonBody<Change>,
-) -> Result<Json<Marks>, ApiError> {
+) -> Result<Json<ChatMarks>, ApiError> {
     let chat = own_chat(&app, &caller, &chat).await?;
-    let change = MarksChange { pinned: change.pinned, archived: change.archived };
+    let change = ChatMarksChange { pinned: change.pinned, archived: change.archived };
     let marks = app.store.set_marks(caller.user, chat, change, app.clock.now()).await.map_err(gone)?;
     app.events.publish(caller.user, &UserEvent::Session { session_id: Some(chat), marks: Some(marks) });
     Ok(Json(marks))

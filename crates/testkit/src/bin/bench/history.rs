@@ -81,7 +81,7 @@ enum Call {
     List,
     /// A page of 100 chats after this many newer ones.
     Older(usize),
-    Marks,
+    ChatMarks,
     Open,
     /// A search: its description, the query, and the page of the results.
     Search(&'static str, fn() -> String, usize),
@@ -91,7 +91,7 @@ const CALLS_OF_THE_PAGE: &[Call] = &[
     Call::List,
     Call::Older(0),
     Call::Older(10_000),
-    Call::Marks,
+    Call::ChatMarks,
     Call::Open,
     Call::Search("a word of most messages", || word(0), 1),
     Call::Search("a word of most messages", || word(0), 2),
@@ -124,7 +124,7 @@ impl Call {
             Self::List => "list (1,000 at most)".to_owned(),
             Self::Older(0) => "list, the newest 100".to_owned(),
             Self::Older(newer) => format!("list, 100 behind {newer}"),
-            Self::Marks => "marks".to_owned(),
+            Self::ChatMarks => "marks".to_owned(),
             Self::Open => "open".to_owned(),
             Self::Search(what, _, 1) => format!("search, {what}"),
             Self::Search(what, _, page) => format!("search, {what}, page {page}"),
@@ -139,7 +139,7 @@ async fn path(person: &Person, somebody: &Somebody, call: &Call) -> Option<Strin
         Call::List => return Some(list),
         Call::Older(newer) if newer + 100 > somebody.chats => return None,
         Call::Older(newer) => return Some(format!("{list}&limit=100&offset={newer}")),
-        Call::Marks => return Some("/api/sessions/marks".to_owned()),
+        Call::ChatMarks => return Some("/api/sessions/marks".to_owned()),
         Call::Open => {
             let of = &somebody.chat;
             return Some(format!(

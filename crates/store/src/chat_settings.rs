@@ -9,19 +9,19 @@ use crate::{Error, Store};
 
 /// The marks of a chat.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
-pub struct Marks {
+pub struct ChatMarks {
     /// Whether the chat is listed before the others.
     pub pinned: bool,
     /// Whether the chat is hidden from the list.
     pub archived: bool,
 }
 
-/// A change of [`Marks`]. `None` leaves a mark unchanged.
+/// A change of [`ChatMarks`]. `None` leaves a mark unchanged.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct MarksChange {
-    /// New value of [`Marks::pinned`].
+pub struct ChatMarksChange {
+    /// New value of [`ChatMarks::pinned`].
     pub pinned: Option<bool>,
-    /// New value of [`Marks::archived`].
+    /// New value of [`ChatMarks::archived`].
     pub archived: Option<bool>,
 }
 
@@ -32,33 +32,37 @@ struct MarkRow {
     archived_at: Option<i64>,
 }
 
-const LIST: &str = "SELECT k.session_id, k.pinned_at, k.archived_at FROM chat_marks k
+const LIST_MARKS: &str = "SELECT k.session_id, k.pinned_at, k.archived_at FROM chat_marks k
     JOIN ai_chat_sessions s ON s.id = k.session_id AND s.user_id = k.user_id
     WHERE k.user_id = $1 AND (k.pinned_at IS NOT NULL OR k.archived_at IS NOT NULL)";
 
-const GET: &str = "SELECT session_id, pinned_at, archived_at FROM chat_marks WHERE user_id = $1 AND session_id = $2";
+const GET_MARKS: &str =
+    "SELECT session_id, pinned_at, archived_at FROM chat_marks WHERE user_id = $1 AND session_id = $2";
 
 // The row also holds the chat's model and settings, which stay unchanged.
-pub(crate) const SET: &str = "INSERT INTO chat_marks (user_id, session_id, pinned_at, archived_at)
+pub(crate) const SET_MARKS: &str = "INSERT INTO chat_marks (user_id, session_id, pinned_at, archived_at)
     SELECT user_id, id, $3, $4 FROM ai_chat_sessions WHERE user_id = $1 AND id = $2
     ON CONFLICT (user_id, session_id) DO UPDATE SET pinned_at = excluded.pinned_at, archived_at = excluded.archived_at";
 
 impl Store {
     /// Returns the chats of a user that have marks.
-    pub async fn list_marks(&self, owner: UserId) -> Result<Vec<(ChatId, Marks)>, Error> {
-        let rows = read!(self, |c| sqlx::query_as::<_, MarkRow>(LIST).bind(owner.0).fetch_all(c).await)?;
+    pub async fn list_marks(&self, owner: UserId) -> Result<Vec<(ChatId, ChatMarks)>, Error> {
+        let rows = read!(self, |c| sqlx::query_as::<_, MarkRow>(LIST_MARKS).bind(owner.0).fetch_all(c).await)?;
         let marks = |row: MarkRow| {
-            let marks = Marks { pinned: row.pinned_at.is_some(), archived: row.archived_at.is_some() };
+            let marks = ChatMarks { pinned: row.pinned_at.is_some(), archived: row.archived_at.is_some() };
             (ChatId(row.session_id), marks)
         };
         Ok(rows.into_iter().map(marks).collect())
     }
 
     /// Returns the marks of a chat.
-    pub async fn get_marks(&self, owner: UserId, chat: ChatId) -> Result<Marks, Error> {
-        let row =
-            read!(self, |c| sqlx::query_as::<_, MarkRow>(GET).bind(owner.0).bind(chat.0).fetch_optional(c).await)?;
-        Ok(row.map_or_else(Marks::default, |row| Marks {
+    pub async fn get_marks(&self, owner: UserId, chat: ChatId) -> Result<ChatMarks, Error> {
+        let row = read!(self, |c| sqlx::query_as::<_, MarkRow>(GET_MARKS)
+            .bind(owner.0)
+            .bind(chat.0)
+            .fetch_optional(c)
+            .await)?;
+        Ok(row.map_or_else(ChatMarks::default, |row| ChatMarks {
             pinned: row.pinned_at.is_some(),
             archived: row.archived_at.is_some(),
         }))
@@ -73,9 +77,9 @@ impl Store {
         &self,
         owner: UserId,
         chat: ChatId,
-        change: MarksChange,
+        change: ChatMarksChange,
         now: Timestamp,
-    ) -> Result<Marks, Error> {
+    ) -> Result<ChatMarks, Error> {
         // Setting a mark again keeps the time at which it was first set.
         let at = |wanted: Option<bool>, since: Option<i64>| match wanted {
             None => since,
@@ -83,10 +87,11 @@ impl Store {
             Some(false) => None,
         };
         transaction!(self, |tx| {
-            let row = sqlx::query_as::<_, MarkRow>(GET).bind(owner.0).bind(chat.0).fetch_optional(&mut *tx).await?;
+            let row =
+                sqlx::query_as::<_, MarkRow>(GET_MARKS).bind(owner.0).bind(chat.0).fetch_optional(&mut *tx).await?;
             let (pinned, archived) = row.map_or((None, None), |row| (row.pinned_at, row.archived_at));
             let (pinned, archived) = (at(change.pinned, pinned), at(change.archived, archived));
-            let set = sqlx::query(SET)
+            let set = sqlx::query(SET_MARKS)
                 .bind(owner.0)
                 .bind(chat.0)
                 .bind(pinned)
@@ -97,7 +102,7 @@ impl Store {
             if set == 0 {
                 return Err(Error::NotFound);
             }
-            Ok(Marks { pinned: pinned.is_some(), archived: archived.is_some() })
+            Ok(ChatMarks { pinned: pinned.is_some(), archived: archived.is_some() })
         })
     }
 }
