@@ -7,8 +7,8 @@ use std::time::Duration;
 use domain::UserId;
 use domain::tool::ToolDefinition;
 use serde_json::Value;
-use store::listings::Listing;
 use store::servers::Server;
+use store::tool_lists::CachedToolList;
 use tokio::time::Sleep;
 
 use super::ConnectionPool;
@@ -78,14 +78,14 @@ impl ConnectionPool {
     pub(super) async fn store_listing(&self, entry: &ConnectionEntry) {
         let state = entry.state();
         let Some(listed_at) = state.listed_at.filter(|_| !state.is_fallback) else { return };
-        let listing = Listing {
+        let listing = CachedToolList {
             server: entry.server,
             url: entry.config_key.url.clone(),
             tools: serde_json::to_value(&*state.tools).unwrap_or_default(),
-            about: state.info.as_ref().and_then(|info| serde_json::to_value(info).ok()),
+            server_info: state.info.as_ref().and_then(|info| serde_json::to_value(info).ok()),
             listed_at,
         };
-        if let Err(error) = self.store.set_listing(entry.owner, &listing).await {
+        if let Err(error) = self.store.set_tool_list(entry.owner, &listing).await {
             tracing::error!(%error, "could not store the tools of a server");
         }
     }
@@ -96,7 +96,7 @@ impl ConnectionPool {
         if entries.iter().all(|entry| entry.state().has_loaded_tools) {
             return Ok(());
         }
-        let listings = self.store.list_listings(user).await?;
+        let listings = self.store.list_tool_lists(user).await?;
         for (entry, server) in entries.iter().zip(servers) {
             if !entry.state().has_loaded_tools {
                 let listing = listings.iter().find(|one| one.server == server.id);
@@ -112,7 +112,7 @@ impl ConnectionPool {
             return;
         }
         let loaded = async {
-            let listing = self.store.get_listing(entry.owner, entry.server).await?;
+            let listing = self.store.get_tool_list(entry.owner, entry.server).await?;
             self.use_stored_listing(server, entry, listing.as_ref()).await
         };
         if let Err(error) = loaded.await {
@@ -126,7 +126,7 @@ impl ConnectionPool {
         &self,
         server: &Server,
         entry: &ConnectionEntry,
-        listing: Option<&Listing>,
+        listing: Option<&CachedToolList>,
     ) -> Result<(), store::Error> {
         let listing = listing.filter(|listing| listing.url == server.url);
         let initial_tools = match listing {
@@ -141,7 +141,7 @@ impl ConnectionPool {
         &self,
         state: &mut ConnectionState,
         server: &Server,
-        listing: Option<&Listing>,
+        listing: Option<&CachedToolList>,
         initial_tools: Value,
     ) {
         if std::mem::replace(&mut state.has_loaded_tools, true) || state.listed_at.is_some() {
@@ -153,7 +153,7 @@ impl ConnectionPool {
             state.initial_tools = Arc::new(tools);
         } else if !tools.is_empty() {
             state.tools = Arc::new(tools);
-            state.info = listing.and_then(|listing| serde_json::from_value(listing.about.clone()?).ok());
+            state.info = listing.and_then(|listing| serde_json::from_value(listing.server_info.clone()?).ok());
             state.listed_at = Some(listing.map_or(server.created_at, |listing| listing.listed_at));
         }
     }

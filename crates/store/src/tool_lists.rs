@@ -7,19 +7,19 @@ use uuid::Uuid;
 use crate::db_macros::{read, write};
 use crate::{Error, JsonText, Store};
 
-const SET: &str = "INSERT INTO server_listings (server_id, user_id, url, tools, about, listed_at)
+const SET_TOOL_LIST: &str = "INSERT INTO server_listings (server_id, user_id, url, tools, about, listed_at)
     SELECT id, user_id, $3, $4, $5, $6 FROM mcp_servers WHERE id = $1 AND user_id = $2
     ON CONFLICT (server_id) DO UPDATE SET url = excluded.url, tools = excluded.tools, about = excluded.about,
       listed_at = excluded.listed_at";
 
-const LIST: &str = "SELECT server_id, url, tools, about, listed_at FROM server_listings WHERE user_id = $1";
+const LIST_TOOL_LISTS: &str = "SELECT server_id, url, tools, about, listed_at FROM server_listings WHERE user_id = $1";
 
-const GET: &str = "SELECT server_id, url, tools, about, listed_at FROM server_listings
+const GET_TOOL_LIST: &str = "SELECT server_id, url, tools, about, listed_at FROM server_listings
     WHERE server_id = $1 AND user_id = $2";
 
 /// The last listing of an MCP server.
 #[derive(Debug, Clone)]
-pub struct Listing {
+pub struct CachedToolList {
     /// Connection.
     pub server: ServerId,
     /// URL of the server at that time, masked. A listing of another URL is outdated.
@@ -27,13 +27,13 @@ pub struct Listing {
     /// Tool definitions, a JSON list.
     pub tools: Value,
     /// Information of the server about itself.
-    pub about: Option<Value>,
+    pub server_info: Option<Value>,
     /// Time of the listing.
     pub listed_at: Timestamp,
 }
 
 #[derive(sqlx::FromRow)]
-struct ListingRow {
+struct ToolListRow {
     server_id: Uuid,
     url: String,
     tools: JsonText<Value>,
@@ -41,13 +41,13 @@ struct ListingRow {
     listed_at: i64,
 }
 
-impl From<ListingRow> for Listing {
-    fn from(row: ListingRow) -> Self {
+impl From<ToolListRow> for CachedToolList {
+    fn from(row: ToolListRow) -> Self {
         Self {
             server: ServerId(row.server_id),
             url: row.url,
             tools: row.tools.0,
-            about: row.about.map(|about| about.0),
+            server_info: row.about.map(|about| about.0),
             listed_at: Timestamp(row.listed_at),
         }
     }
@@ -55,9 +55,9 @@ impl From<ListingRow> for Listing {
 
 impl Store {
     /// Stores a listing in place of the previous one. Has no effect if the connection no longer exists.
-    pub async fn set_listing(&self, owner: UserId, listing: &Listing) -> Result<(), Error> {
-        let about = listing.about.as_ref().map(Value::to_string);
-        write!(self, |c| sqlx::query(SET)
+    pub async fn set_tool_list(&self, owner: UserId, listing: &CachedToolList) -> Result<(), Error> {
+        let about = listing.server_info.as_ref().map(Value::to_string);
+        write!(self, |c| sqlx::query(SET_TOOL_LIST)
             .bind(listing.server.0)
             .bind(owner.0)
             .bind(&listing.url)
@@ -71,15 +71,18 @@ impl Store {
     }
 
     /// Returns the last listings of all connections of a user, in no particular order.
-    pub async fn list_listings(&self, owner: UserId) -> Result<Vec<Listing>, Error> {
-        let rows = read!(self, |c| sqlx::query_as::<_, ListingRow>(LIST).bind(owner.0).fetch_all(c).await)?;
-        Ok(rows.into_iter().map(Listing::from).collect())
+    pub async fn list_tool_lists(&self, owner: UserId) -> Result<Vec<CachedToolList>, Error> {
+        let rows = read!(self, |c| sqlx::query_as::<_, ToolListRow>(LIST_TOOL_LISTS).bind(owner.0).fetch_all(c).await)?;
+        Ok(rows.into_iter().map(CachedToolList::from).collect())
     }
 
-    /// Returns the last [`Listing`] of a connection.
-    pub async fn get_listing(&self, owner: UserId, server: ServerId) -> Result<Option<Listing>, Error> {
-        let row =
-            read!(self, |c| sqlx::query_as::<_, ListingRow>(GET).bind(server.0).bind(owner.0).fetch_optional(c).await)?;
-        Ok(row.map(Listing::from))
+    /// Returns the last [`CachedToolList`] of a connection.
+    pub async fn get_tool_list(&self, owner: UserId, server: ServerId) -> Result<Option<CachedToolList>, Error> {
+        let row = read!(self, |c| sqlx::query_as::<_, ToolListRow>(GET_TOOL_LIST)
+            .bind(server.0)
+            .bind(owner.0)
+            .fetch_optional(c)
+            .await)?;
+        Ok(row.map(CachedToolList::from))
     }
 }
