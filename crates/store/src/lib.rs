@@ -14,6 +14,7 @@ mod json;
 mod migrate;
 mod open;
 
+pub mod admin_users;
 pub mod api_keys;
 pub mod approvals;
 pub mod attachments;
@@ -25,7 +26,6 @@ pub mod chat_settings;
 pub mod chats;
 pub mod credentials;
 pub mod deleted;
-pub mod directory;
 pub mod elicitations;
 pub mod factors;
 pub mod files;

@@ -67,7 +67,7 @@ pub struct User {
     pub app_metadata: Map<String, Value>,
     /// Id of the email identity.
     pub identity_id: Uuid,
-    /// Time at which an administrator emptied the account. Written only by [`Store::empty_user`].
+    /// Time at which an administrator emptied the account. Written only by [`Store::anonymize_user`].
     pub deleted_at: Option<Timestamp>,
     /// Time of creation.
     pub created_at: Timestamp,

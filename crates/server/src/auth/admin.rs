@@ -187,8 +187,8 @@ impl AccountService {
     }
 
     /// Takes from an account what says who its person is and what opens it. The row and its id stay.
-    pub async fn empty_user(&self, user: &User, handler: &dyn AccountDeletionHandler) -> Result<(), AuthError> {
-        self.store.empty_user(user.id, &no_address(user), self.clock.now()).await?;
+    pub async fn anonymize_user(&self, user: &User, handler: &dyn AccountDeletionHandler) -> Result<(), AuthError> {
+        self.store.anonymize_user(user.id, &no_address(user), self.clock.now()).await?;
         handler.stop_turns(user.id).await;
         self.events.publish(user.id, &UserEvent::Devices);
         self.events.disconnect(user.id);

@@ -206,7 +206,7 @@ pub async fn remove(
     OptionalJsonBody(removal): OptionalJsonBody<Removal>,
 ) -> Result<Json<Value>, AuthError> {
     if removal.is_some_and(|removal| removal.should_soft_delete == Some(true)) {
-        app.accounts.empty_user(&user, &app).await?;
+        app.accounts.anonymize_user(&user, &app).await?;
     } else {
         app.accounts.remove_account(user.id, &app).await?;
     }
