@@ -15,7 +15,7 @@ const RESTORE_MESSAGES: &str = "INSERT INTO ai_chat_messages
     FROM deleted_messages
     WHERE user_id = $1 AND session_id = $2 ORDER BY created_at, id";
 
-const FORGET: &str = "DELETE FROM deleted_sessions WHERE user_id = $1 AND id = $2";
+const DELETE_FROM_TRASH: &str = "DELETE FROM deleted_sessions WHERE user_id = $1 AND id = $2";
 
 /// Deletes what belongs to chats that are about to be deleted permanently, unless a chat with the same id exists again.
 macro_rules! purge_with {
@@ -38,7 +38,7 @@ macro_rules! purge_with {
 }
 
 // The chats themselves are last, because the other statements look for them.
-const PURGE: [&str; 3] =
+const PURGE_CHATS: [&str; 3] =
     [purge_with!("chat_marks"), purge_with!("chat_shares"), "DELETE FROM deleted_sessions WHERE deleted_at < $1"];
 
 impl Store {
@@ -60,7 +60,7 @@ impl Store {
                 return Err(Error::NotFound);
             }
             sqlx::query(RESTORE_MESSAGES).bind(owner.0).bind(chat.0).execute(&mut *tx).await?;
-            sqlx::query(FORGET).bind(owner.0).bind(chat.0).execute(&mut *tx).await?;
+            sqlx::query(DELETE_FROM_TRASH).bind(owner.0).bind(chat.0).execute(&mut *tx).await?;
             Ok(())
         })
     }
@@ -68,7 +68,7 @@ impl Store {
     /// Permanently deletes the chats that were deleted before `before`. Not limited to one owner; for background jobs.
     pub async fn purge_deleted_chats(&self, before: Timestamp) -> Result<(), Error> {
         transaction!(self, |tx| {
-            for statement in PURGE {
+            for statement in PURGE_CHATS {
                 sqlx::query(statement).bind(before.0).execute(&mut *tx).await?;
             }
             Ok(())
