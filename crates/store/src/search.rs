@@ -6,7 +6,7 @@
 //! snippets are cut from them.
 
 mod candidates;
-mod question;
+mod query;
 mod snippet;
 mod words;
 
@@ -18,21 +18,21 @@ use uuid::Uuid;
 
 use crate::db_macros::{postgres_transaction, read, sqlite_transaction};
 use crate::{Db, Error, JsonText, Store};
-use candidates::{Candidates, Place, Way};
-use question::{Condition, Question};
+use candidates::{Candidates, SearchPosition, Way};
+use query::{SearchQuery, TermCondition};
 
 pub use snippet::Marked;
 
 /// Maximum number of title hits.
-const TITLES: usize = 10;
+const MAX_TITLE_HITS: usize = 10;
 /// Maximum number of message hits per page.
-const MESSAGES: usize = 30;
+const MAX_MESSAGE_HITS: usize = 30;
 /// Maximum number of candidate batches per search. A candidate that is no hit costs a text comparison.
-const BATCHES: usize = 12;
+const MAX_BATCHES: usize = 12;
 /// Number of characters of a text that are indexed.
-const SEARCHED: i64 = 100_000;
+const MAX_INDEXED_CHARACTERS: i64 = 100_000;
 /// Maximum number of pending texts of a user that are indexed before a search. The rest is left to the background job.
-const FRESH: i64 = 400;
+const MAX_PENDING_BEFORE_SEARCH: i64 = 400;
 
 /// A chat whose title matches.
 #[derive(Debug, Clone)]
@@ -125,7 +125,7 @@ macro_rules! fetch_pending {
             pending!("$1 IS NULL", $lock)
         })
         .bind($owner.map(|owner: UserId| owner.0))
-        .bind(SEARCHED)
+        .bind(MAX_INDEXED_CHARACTERS)
         .bind($limit)
         .fetch_all(&mut *$tx)
         .await?
@@ -136,62 +136,62 @@ impl Store {
     /// Searches a user's titles and messages. Words match by prefix, phrases in quotation marks exactly. `before` is
     /// the end of the previous page, see [`Found::next`].
     pub async fn search(&self, owner: UserId, typed: &str, before: Option<i64>) -> Result<Found, Error> {
-        let Some(question) = Question::parse(typed) else { return Ok(Found::default()) };
+        let Some(query) = SearchQuery::parse(typed) else { return Ok(Found::default()) };
         let pending = read!(self, |c| sqlx::query_scalar::<_, i64>(ANY_PENDING).bind(owner.0).fetch_optional(c).await)?;
         // Texts that changed since the last run of the background job must be found as well.
         if pending.is_some() {
-            self.index_pending(Some(owner), FRESH).await?;
+            self.index_pending(Some(owner), MAX_PENDING_BEFORE_SEARCH).await?;
         }
-        let titles = if before.is_none() { self.search_titles(owner, &question).await? } else { Vec::new() };
-        let (messages, next) = self.search_messages(owner, &question, before.unwrap_or(i64::MAX)).await?;
+        let titles = if before.is_none() { self.search_titles(owner, &query).await? } else { Vec::new() };
+        let (messages, next) = self.search_messages(owner, &query, before.unwrap_or(i64::MAX)).await?;
         Ok(Found { titles, messages, next })
     }
 
-    async fn search_titles(&self, owner: UserId, question: &Question) -> Result<Vec<TitleHit>, Error> {
-        let wanted = self.wanted(owner, true, &question.conditions());
+    async fn search_titles(&self, owner: UserId, query: &SearchQuery) -> Result<Vec<TitleHit>, Error> {
+        let wanted = self.wanted(owner, true, &query.conditions());
         let mut hits = Vec::new();
         let mut before = i64::MAX;
-        for _ in 0..BATCHES {
-            let Candidates { rows, more } = self.title_candidates(Place { owner, before }, &wanted).await?;
+        for _ in 0..MAX_BATCHES {
+            let Candidates { rows, more } = self.title_candidates(SearchPosition { owner, before }, &wanted).await?;
             for row in rows {
                 before = row.number;
-                let Some(places) = question.find(&row.title) else { continue };
+                let Some(places) = query.find(&row.title) else { continue };
                 hits.push(TitleHit {
                     chat: ChatId(row.session_id),
                     title: snippet::whole(&row.title, &places),
                     updated_at: Timestamp(row.updated_at),
                 });
             }
-            if !more || hits.len() >= TITLES {
+            if !more || hits.len() >= MAX_TITLE_HITS {
                 break;
             }
         }
         // Candidates come in the order of entries, not of the last message in each chat.
         hits.sort_by_key(|hit| std::cmp::Reverse(hit.updated_at));
-        hits.truncate(TITLES);
+        hits.truncate(MAX_TITLE_HITS);
         Ok(hits)
     }
 
     async fn search_messages(
         &self,
         owner: UserId,
-        question: &Question,
+        query: &SearchQuery,
         mut before: i64,
     ) -> Result<(Vec<MessageHit>, Option<i64>), Error> {
         let mut hits = Vec::new();
-        let mut way = self.first_way(question);
-        for _ in 0..BATCHES {
-            let place = Place { owner, before };
+        let mut way = self.first_way(query);
+        for _ in 0..MAX_BATCHES {
+            let position = SearchPosition { owner, before };
             let Candidates { rows, more } = match &way {
-                Way::Newest => self.newest_messages(place).await?,
+                Way::Newest => self.newest_messages(position).await?,
                 Way::Words(conditions) => {
-                    self.message_candidates(place, &self.wanted(owner, false, conditions)).await?
+                    self.message_candidates(position, &self.wanted(owner, false, conditions)).await?
                 }
             };
             let found_before = hits.len();
             for row in &rows {
                 before = row.number;
-                let Some(places) = question.find(&row.content) else { continue };
+                let Some(places) = query.find(&row.content) else { continue };
                 hits.push(MessageHit {
                     chat: ChatId(row.session_id),
                     title: row.title.clone(),
@@ -200,7 +200,7 @@ impl Store {
                     created_at: Timestamp(row.created_at),
                     snippet: snippet::around(&row.content, &places),
                 });
-                if hits.len() == MESSAGES {
+                if hits.len() == MAX_MESSAGE_HITS {
                     return Ok((hits, Some(before)));
                 }
             }
@@ -208,7 +208,7 @@ impl Store {
                 return Ok((hits, None));
             }
             // The next batch depends on how many candidates of this one were hits.
-            way = way.next(question, &rows, hits.len() - found_before);
+            way = way.next(query, &rows, hits.len() - found_before);
         }
         Ok((hits, Some(before)))
     }
@@ -247,15 +247,15 @@ impl Store {
 
     /// Builds the full-text query in the syntax of the database. Terms consist of letters and digits only, so that none
     /// contains an operator.
-    fn wanted(&self, owner: UserId, is_title: bool, conditions: &[Condition]) -> String {
+    fn wanted(&self, owner: UserId, is_title: bool, conditions: &[TermCondition]) -> String {
         let key = key(owner, is_title);
         let mut wanted = String::new();
-        for Condition { text, open } in conditions {
+        for TermCondition { text, is_prefix } in conditions {
             if !wanted.is_empty() {
                 wanted.push_str(if matches!(self.db, Db::Sqlite { .. }) { " AND " } else { candidates::AND });
             }
             // Writing to a `String` cannot fail.
-            let _ = match (&self.db, open) {
+            let _ = match (&self.db, is_prefix) {
                 (Db::Sqlite { .. }, true) => write!(wanted, "\"{key}{text}\"*"),
                 (Db::Sqlite { .. }, false) => write!(wanted, "\"{key}{text}\""),
                 (Db::Postgres(_), true) => write!(wanted, "'{key}{text}':*"),

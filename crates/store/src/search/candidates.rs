@@ -7,22 +7,22 @@
 use domain::UserId;
 use uuid::Uuid;
 
-use super::SEARCHED;
-use super::question::{Condition, Question};
+use super::MAX_INDEXED_CHARACTERS;
+use super::query::{SearchQuery, TermCondition};
 use crate::db_macros::{on_connection, read};
 use crate::{Db, Error, Store};
 
 /// Number of candidates that are checked together.
-pub(super) const BATCH: i64 = 40;
+pub(super) const CANDIDATES_PER_BATCH: i64 = 40;
 /// PostgreSQL: number of a user's newest texts that are scanned before the index is used.
-const NEWEST: i64 = 1_000;
+const MAX_NEWEST_SCANNED: i64 = 1_000;
 /// Operator between two conditions on PostgreSQL. No term contains its characters.
 pub(super) const AND: &str = " & ";
 /// Number of matches among the newest texts below which the index is used: few matches mean that the word is rare.
-const SOME: usize = 5;
-/// SQLite: number of newest messages that are checked without the index, repeatedly while there are at least [`SOME`]
+const MIN_COMMON_MATCHES: usize = 5;
+/// SQLite: number of newest messages that are checked without the index, repeatedly while there are at least [`MIN_COMMON_MATCHES`]
 /// matches among them.
-const LOOKED_AT: i64 = 100;
+const NEWEST_CHECKED: i64 = 100;
 
 #[derive(sqlx::FromRow)]
 pub(super) struct TitleRow {
@@ -171,7 +171,7 @@ impl<Row> Candidates<Row> {
 
 /// The position of a search in the order of entries.
 #[derive(Clone, Copy)]
-pub(super) struct Place {
+pub(super) struct SearchPosition {
     pub owner: UserId,
     /// The search continues with entries of lower numbers.
     pub before: i64,
@@ -182,14 +182,16 @@ pub(super) enum Way {
     /// Checks the newest messages one after the other.
     Newest,
     /// Uses the index: messages with all of these words.
-    Words(Vec<Condition>),
+    Words(Vec<TermCondition>),
 }
 
 impl Way {
     /// Returns the method for the next batch, after `found` matches among `rows`.
-    pub(super) fn next(self, question: &Question, rows: &[MessageRow], found: usize) -> Self {
+    pub(super) fn next(self, query: &SearchQuery, rows: &[MessageRow], found: usize) -> Self {
         match self {
-            Self::Newest if found < SOME => Self::Words(question.telling(rows.iter().map(|row| row.content.as_str()))),
+            Self::Newest if found < MIN_COMMON_MATCHES => {
+                Self::Words(query.selective_conditions(rows.iter().map(|row| row.content.as_str())))
+            }
             way => way,
         }
     }
@@ -199,15 +201,20 @@ impl Way {
 /// should be used.
 fn wider(looked_at: i64, found: usize) -> Option<i64> {
     // Twice the number that would contain a batch on average.
-    (looked_at == NEWEST && found >= SOME).then(|| NEWEST * 2 * BATCH / found as i64)
+    (looked_at == MAX_NEWEST_SCANNED && found >= MIN_COMMON_MATCHES)
+        .then(|| MAX_NEWEST_SCANNED * 2 * CANDIDATES_PER_BATCH / found as i64)
 }
 
 impl Store {
-    pub(super) async fn title_candidates(&self, at: Place, wanted: &str) -> Result<Candidates<TitleRow>, Error> {
-        let Place { owner, before } = at;
+    pub(super) async fn title_candidates(
+        &self,
+        at: SearchPosition,
+        wanted: &str,
+    ) -> Result<Candidates<TitleRow>, Error> {
+        let SearchPosition { owner, before } = at;
         macro_rules! query {
             ($sql:expr) => {
-                sqlx::query_as::<_, TitleRow>($sql).bind(owner.0).bind(wanted).bind(before).bind(BATCH)
+                sqlx::query_as::<_, TitleRow>($sql).bind(owner.0).bind(wanted).bind(before).bind(CANDIDATES_PER_BATCH)
             };
         }
         let rows = match &self.db {
@@ -215,13 +222,13 @@ impl Store {
                 Box::pin(on_connection!(read, |c| query!(SQLITE_TITLES).fetch_all(c).await)).await?
             }
             Db::Postgres(connections) => {
-                let mut window = Some(NEWEST);
+                let mut window = Some(MAX_NEWEST_SCANNED);
                 while let Some(texts) = window {
                     // Scans a growing number of the newest texts, and uses the index only if that finds too few.
                     let newest = query!(POSTGRES_NEWEST_TITLES).bind(texts);
                     let newest =
                         self.availability.guard(on_connection!(connections, |c| newest.fetch_all(c).await)).await?;
-                    if newest.len() as i64 == BATCH {
+                    if newest.len() as i64 == CANDIDATES_PER_BATCH {
                         return Ok(Candidates { rows: newest, more: true });
                     }
                     window = wider(texts, newest.len());
@@ -231,33 +238,42 @@ impl Store {
                 self.availability.guard(on_connection!(connections, |c| all.fetch_all(c).await)).await?
             }
         };
-        Ok(Candidates::of(rows, BATCH))
+        Ok(Candidates::of(rows, CANDIDATES_PER_BATCH))
     }
 
     /// Returns the method for the first batch. PostgreSQL scans the newest texts within its statements.
-    pub(super) fn first_way(&self, question: &Question) -> Way {
+    pub(super) fn first_way(&self, query: &SearchQuery) -> Way {
         match &self.db {
             Db::Sqlite { .. } => Way::Newest,
-            Db::Postgres(_) => Way::Words(question.conditions()),
+            Db::Postgres(_) => Way::Words(query.conditions()),
         }
     }
 
     /// Returns a user's newest messages. SQLite only.
-    pub(super) async fn newest_messages(&self, at: Place) -> Result<Candidates<MessageRow>, Error> {
-        let Place { owner, before } = at;
+    pub(super) async fn newest_messages(&self, at: SearchPosition) -> Result<Candidates<MessageRow>, Error> {
+        let SearchPosition { owner, before } = at;
         let rows = read!(self, |c| {
             let newest = sqlx::query_as::<_, MessageRow>(SQLITE_NEWEST).bind(owner.0).bind(before);
             // The statement shares its parameters with those that search by words; the empty one is `$4`.
-            newest.bind(LOOKED_AT).bind("").bind(SEARCHED).fetch_all(c).await
+            newest.bind(NEWEST_CHECKED).bind("").bind(MAX_INDEXED_CHARACTERS).fetch_all(c).await
         })?;
-        Ok(Candidates::of(rows, LOOKED_AT))
+        Ok(Candidates::of(rows, NEWEST_CHECKED))
     }
 
-    pub(super) async fn message_candidates(&self, at: Place, wanted: &str) -> Result<Candidates<MessageRow>, Error> {
-        let Place { owner, before } = at;
+    pub(super) async fn message_candidates(
+        &self,
+        at: SearchPosition,
+        wanted: &str,
+    ) -> Result<Candidates<MessageRow>, Error> {
+        let SearchPosition { owner, before } = at;
         macro_rules! query {
             ($sql:expr) => {
-                sqlx::query_as::<_, MessageRow>($sql).bind(owner.0).bind(wanted).bind(before).bind(BATCH).bind(SEARCHED)
+                sqlx::query_as::<_, MessageRow>($sql)
+                    .bind(owner.0)
+                    .bind(wanted)
+                    .bind(before)
+                    .bind(CANDIDATES_PER_BATCH)
+                    .bind(MAX_INDEXED_CHARACTERS)
             };
         }
         let rows = match &self.db {
@@ -265,13 +281,13 @@ impl Store {
                 Box::pin(on_connection!(read, |c| query!(SQLITE_MESSAGES).fetch_all(c).await)).await?
             }
             Db::Postgres(connections) => {
-                let mut window = Some(NEWEST);
+                let mut window = Some(MAX_NEWEST_SCANNED);
                 while let Some(texts) = window {
                     // As for titles: the newest texts first, then the index.
                     let newest = query!(POSTGRES_NEWEST_MESSAGES).bind(texts);
                     let newest =
                         self.availability.guard(on_connection!(connections, |c| newest.fetch_all(c).await)).await?;
-                    if newest.len() as i64 == BATCH {
+                    if newest.len() as i64 == CANDIDATES_PER_BATCH {
                         return Ok(Candidates { rows: newest, more: true });
                     }
                     window = wider(texts, newest.len());
@@ -281,6 +297,6 @@ impl Store {
                 self.availability.guard(on_connection!(connections, |c| all.fetch_all(c).await)).await?
             }
         };
-        Ok(Candidates::of(rows, BATCH))
+        Ok(Candidates::of(rows, CANDIDATES_PER_BATCH))
     }
 }

@@ -5,13 +5,13 @@ use std::collections::BTreeSet;
 use super::words::{Word, cut, pair, terms, words};
 
 /// Maximum number of terms per query; the rest is ignored.
-const TERMS: usize = 12;
+const MAX_TERMS: usize = 12;
 /// A condition that more than one in this many texts meets counts as common.
-const COMMON: usize = 5;
+const COMMON_SHARE: usize = 5;
 
 /// A parsed search query with at least one term.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Question {
+pub(super) struct SearchQuery {
     terms: Vec<Term>,
 }
 
@@ -20,22 +20,22 @@ pub(super) struct Question {
 struct Term {
     words: Vec<Word>,
     /// Whether the last word matches by prefix.
-    open: bool,
+    is_prefix: bool,
 }
 
 /// A necessary condition for a match, which the full-text index can check.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Condition {
+pub(super) struct TermCondition {
     /// An indexed term, or its prefix.
     pub text: String,
     /// Whether `text` is a prefix.
-    pub open: bool,
+    pub is_prefix: bool,
 }
 
-impl Condition {
+impl TermCondition {
     /// Returns whether one of these terms meets the condition.
-    fn is_fulfilled(&self, terms: &BTreeSet<String>) -> bool {
-        if self.open {
+    fn is_met_by(&self, terms: &BTreeSet<String>) -> bool {
+        if self.is_prefix {
             terms.range(self.text.clone()..).next().is_some_and(|term| term.starts_with(&self.text))
         } else {
             terms.contains(&self.text)
@@ -45,11 +45,11 @@ impl Condition {
     /// Returns whether the condition is the prefix of a single Latin letter or digit. In other scripts, a single
     /// character can be a word.
     fn is_letter(&self) -> bool {
-        self.open && self.text.len() == 1
+        self.is_prefix && self.text.len() == 1
     }
 }
 
-impl Question {
+impl SearchQuery {
     /// Parses the typed text. Returns `None` if it contains no word.
     pub fn parse(typed: &str) -> Option<Self> {
         let quote = |character: char| matches!(character, '"' | '“' | '”' | '„' | '«' | '»');
@@ -58,29 +58,29 @@ impl Question {
         for (index, piece) in pieces.iter().enumerate() {
             if index % 2 == 1 {
                 // An unclosed phrase is still being typed, so that its last word matches by prefix.
-                terms.push(Term { words: words(piece), open: index + 1 == pieces.len() });
+                terms.push(Term { words: words(piece), is_prefix: index + 1 == pieces.len() });
             } else {
                 terms.extend(piece.split_whitespace().map(|typed| {
                     let words = words(typed);
                     // A word followed by punctuation is complete: "C++" searches for the word C, not for everything
                     // that begins with it.
-                    let open = words.last().is_some_and(|last| last.end == typed.len());
-                    Term { words, open }
+                    let is_prefix = words.last().is_some_and(|last| last.end == typed.len());
+                    Term { words, is_prefix }
                 }));
             }
         }
         terms.retain(|term| !term.words.is_empty());
-        terms.truncate(TERMS);
+        terms.truncate(MAX_TERMS);
         (!terms.is_empty()).then_some(Self { terms })
     }
 
     /// Returns the conditions that every match meets; not everything that meets them is a match. Single letters are
     /// left out if there are other conditions, because they narrow the search very little.
-    pub fn conditions(&self) -> Vec<Condition> {
-        let mut conditions: Vec<Condition> = self.terms.iter().flat_map(Term::conditions).collect();
+    pub fn conditions(&self) -> Vec<TermCondition> {
+        let mut conditions: Vec<TermCondition> = self.terms.iter().flat_map(Term::conditions).collect();
         conditions.sort();
         conditions.dedup();
-        if !conditions.iter().all(Condition::is_letter) {
+        if !conditions.iter().all(TermCondition::is_letter) {
             conditions.retain(|condition| !condition.is_letter());
         }
         conditions
@@ -88,10 +88,10 @@ impl Question {
 
     /// Returns the conditions that are rare in the given sample of texts, for which the index has few entries to
     /// collect, or all of them if none is rare. Texts found by them are checked completely anyway.
-    pub fn telling<'a>(&self, texts: impl Iterator<Item = &'a str>) -> Vec<Condition> {
+    pub fn selective_conditions<'a>(&self, texts: impl Iterator<Item = &'a str>) -> Vec<TermCondition> {
         let texts: Vec<_> = texts.map(terms).collect();
-        let is_rare = |condition: &Condition| {
-            texts.iter().filter(|terms| condition.is_fulfilled(terms)).count() * COMMON < texts.len()
+        let is_rare = |condition: &TermCondition| {
+            texts.iter().filter(|terms| condition.is_met_by(terms)).count() * COMMON_SHARE < texts.len()
         };
         let (rare, common): (Vec<_>, Vec<_>) = self.conditions().into_iter().partition(is_rare);
         if rare.is_empty() { common } else { rare }
@@ -127,15 +127,15 @@ fn span(words: &[Word]) -> (usize, usize) {
 }
 
 impl Term {
-    fn conditions(&self) -> Vec<Condition> {
+    fn conditions(&self) -> Vec<TermCondition> {
         let condition = |(index, word): (usize, &Word)| match self.words.get(index + 1) {
             // Two adjacent characters are indexed as one term, which is far more selective.
-            Some(next) if word.alone && next.alone => Condition { text: pair(word, next), open: false },
+            Some(next) if word.alone && next.alone => TermCondition { text: pair(word, next), is_prefix: false },
             next => {
                 let text = cut(&word.text);
                 // The last character of a run without spaces may be indexed together with the character after it.
-                let open = word.alone || (next.is_none() && self.open) || text.len() < word.text.len();
-                Condition { text: text.to_owned(), open }
+                let is_prefix = word.alone || (next.is_none() && self.is_prefix) || text.len() < word.text.len();
+                TermCondition { text: text.to_owned(), is_prefix }
             }
         };
         self.words.iter().enumerate().map(condition).collect()
@@ -144,7 +144,7 @@ impl Term {
     fn is(&self, some: &[Word]) -> bool {
         let last = self.words.len() - 1;
         self.words.iter().zip(some).enumerate().all(|(index, (word, other))| {
-            word.text == other.text || (index == last && self.open && other.text.starts_with(&word.text))
+            word.text == other.text || (index == last && self.is_prefix && other.text.starts_with(&word.text))
         })
     }
 }
@@ -153,15 +153,15 @@ impl Term {
 mod tests {
     use super::*;
 
-    fn hit(question: &str, text: &str) -> Option<Vec<String>> {
-        let places = Question::parse(question)?.find(text)?;
+    fn hit(query: &str, text: &str) -> Option<Vec<String>> {
+        let places = SearchQuery::parse(query)?.find(text)?;
         Some(places.into_iter().map(|(start, end)| text[start..end].to_owned()).collect())
     }
 
     #[test]
     fn words_begin_so_and_phrases_are_whole() {
         let text = "The trip to Lisbon: foo-bar, a week in Lisbon.";
-        for (question, want) in [
+        for (query, want) in [
             ("lis tri", Some(vec!["trip", "Lisbon", "Lisbon"])),
             ("\"to lisbon\"", Some(vec!["to Lisbon"])),
             ("\"lisbon to\"", None),
@@ -176,15 +176,15 @@ mod tests {
             ("* ( ) -- ' OR", None),
         ] {
             let want = want.map(|want| want.into_iter().map(str::to_owned).collect());
-            assert_eq!(hit(question, text), want, "{question}");
+            assert_eq!(hit(query, text), want, "{query}");
         }
-        assert_eq!(Question::parse(" \"\" *:& "), None);
+        assert_eq!(SearchQuery::parse(" \"\" *:& "), None);
     }
 
     #[test]
     fn scripts_without_spaces_are_found_by_any_part() {
         let text = "明日は東京都へ行きます🎉👍🏾";
-        for (question, want) in [
+        for (query, want) in [
             ("京", Some(vec!["京"])),
             ("東京", Some(vec!["東京"])),
             ("京都", Some(vec!["京都"])),
@@ -195,34 +195,34 @@ mod tests {
             ("👍🏽", Some(vec!["👍"])),
         ] {
             let want = want.map(|want| want.into_iter().map(str::to_owned).collect());
-            assert_eq!(hit(question, text), want, "{question}");
+            assert_eq!(hit(query, text), want, "{query}");
         }
     }
 
-    fn texts(conditions: Vec<Condition>) -> Vec<String> {
+    fn texts(conditions: Vec<TermCondition>) -> Vec<String> {
         conditions.into_iter().map(|condition| condition.text).collect()
     }
 
     #[test]
     fn a_letter_beside_words_is_no_condition() {
-        for (question, conditions) in [
+        for (query, conditions) in [
             ("a", vec!["a"]),
             ("li", vec!["li"]),
             ("lis a", vec!["lis"]),
             ("\"li\"", vec!["li"]),
             ("lis 京", vec!["lis", "京"]),
         ] {
-            assert_eq!(texts(Question::parse(question).unwrap().conditions()), conditions, "{question}");
+            assert_eq!(texts(SearchQuery::parse(query).unwrap().conditions()), conditions, "{query}");
         }
     }
 
     #[test]
     fn what_many_texts_have_tells_nothing_beside_what_few_have() {
-        let among = |question: &str| {
+        let among = |query: &str| {
             let said = (0..100).map(|n| if n % 50 == 0 { "the Lisbon trip" } else { "there is nothing" });
-            texts(Question::parse(question).unwrap().telling(said))
+            texts(SearchQuery::parse(query).unwrap().selective_conditions(said))
         };
-        for (question, conditions) in [
+        for (query, conditions) in [
             ("th lis", vec!["lis"]),
             ("\"the\" not", vec!["the"]),
             ("the not", vec!["not", "the"]),
@@ -230,13 +230,13 @@ mod tests {
             ("porto the", vec!["porto"]),
             ("is", vec!["is"]),
         ] {
-            assert_eq!(among(question), conditions, "{question}");
+            assert_eq!(among(query), conditions, "{query}");
         }
     }
 
     #[test]
     fn every_hit_fulfils_the_conditions() {
-        for (question, text) in [
+        for (query, text) in [
             ("lis t", "Lisbon, a trip"),
             ("a b", "before all"),
             ("lis", "Lisbon"),
@@ -246,11 +246,11 @@ mod tests {
             ("\"x 東京\"", "x東京都"),
             (&"a".repeat(60), &"a".repeat(70)),
         ] {
-            let question = Question::parse(question).unwrap();
-            assert!(question.find(text).is_some(), "{text}");
+            let query = SearchQuery::parse(query).unwrap();
+            assert!(query.find(text).is_some(), "{text}");
             let terms = terms(text);
-            for condition in question.conditions() {
-                assert!(condition.is_fulfilled(&terms), "{condition:?} in {terms:?}");
+            for condition in query.conditions() {
+                assert!(condition.is_met_by(&terms), "{condition:?} in {terms:?}");
             }
         }
     }
