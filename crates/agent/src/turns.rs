@@ -41,7 +41,7 @@ use domain::message::{MessageStatus, Part};
 use domain::model::ModelError;
 use domain::{ChatId, Clock, MessageId, NodeId, QueuedId, RunId, UserId};
 use store::Store;
-use store::branches::Place;
+use store::branches::TurnPosition;
 use store::chats::NewTurn;
 use store::runs::UnfinishedRun;
 use store::usage::OfAnswer;
@@ -365,7 +365,7 @@ impl TurnService {
             }
         };
         // Clients have to reload the chat: its messages are those of another branch now.
-        if matches!(turn.place, Place::Instead(_)) {
+        if matches!(turn.place, TurnPosition::Replace(_)) {
             self.events.publish(owner, &UserEvent::Branch { session_id: run.chat });
         }
         self.events.publish(owner, &UserEvent::Run { session_id: run.chat, run_id: run.id, state: RunState::Started });
@@ -376,7 +376,7 @@ impl TurnService {
             selection: question.tools,
             title: named.then_some(title),
             began: turn.now,
-            goes_on: matches!(turn.place, Place::GoesOn(_)),
+            goes_on: matches!(turn.place, TurnPosition::Continue(_)),
             is_waiting: false,
             resumed: None,
         };
@@ -480,7 +480,7 @@ pub struct Question {
     /// Id that the client chose for the message, so that a repeated request is recognized.
     pub message_id: Option<MessageId>,
     /// Position of the turn in the chat: at the end, in place of another message, or as continuation.
-    pub place: Place,
+    pub place: TurnPosition,
     /// Attachments of the message, and context that MCP apps add for the model.
     pub parts: Vec<Part>,
     /// Tools that the model may use.

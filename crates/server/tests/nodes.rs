@@ -13,7 +13,7 @@ use futures_util::future::join_all;
 use reqwest::Method;
 use serde_json::{Value, json};
 use store::Store;
-use store::branches::Place;
+use store::branches::TurnPosition;
 use store::chats::NewTurn;
 use tempfile::TempDir;
 use testkit::{Database, Person, ScriptedModel, Step, TestApp};
@@ -94,7 +94,7 @@ pub fn turn(owner: UserId, chat: ChatId, content: &str, now: Timestamp) -> NewTu
         user_message: MessageId::fresh(),
         answer: MessageId::fresh(),
         content: Some(content.to_owned()),
-        place: Place::End,
+        place: TurnPosition::End,
         queued: None,
         parts: Vec::new(),
         model: MODEL.to_owned(),

@@ -13,14 +13,15 @@ use uuid::Uuid;
 use crate::db_macros::{read, transaction};
 use crate::{Error, Store};
 
-pub(crate) const LIST: &str = "SELECT m.id, m.role, m.parent_id, m.aside_at FROM ai_chat_messages m
+pub(crate) const LIST_NODES: &str = "SELECT m.id, m.role, m.parent_id, m.aside_at FROM ai_chat_messages m
     JOIN ai_chat_sessions s ON s.id = m.session_id
     WHERE m.session_id = $1 AND s.user_id = $2 ORDER BY m.created_at, m.id";
 
-pub(crate) const PARTS: &str = "SELECT m.parts FROM ai_chat_messages m JOIN ai_chat_sessions s ON s.id = m.session_id
+pub(crate) const GET_PARTS: &str =
+    "SELECT m.parts FROM ai_chat_messages m JOIN ai_chat_sessions s ON s.id = m.session_id
     WHERE m.id = $1 AND s.user_id = $2";
 
-pub(crate) const MOVE: &str = "UPDATE ai_chat_messages SET parent_id = $2, aside_at = $3
+pub(crate) const MOVE_MESSAGE: &str = "UPDATE ai_chat_messages SET parent_id = $2, aside_at = $3
     WHERE id = $1 AND session_id IN (SELECT id FROM ai_chat_sessions WHERE id = $4 AND user_id = $5)";
 
 const IS_BRANCHED: &str = "SELECT COUNT(*) FROM ai_chat_messages m JOIN ai_chat_sessions s ON s.id = m.session_id
@@ -36,22 +37,22 @@ const LIST_ASIDE: &str =
 
 /// The position at which a turn begins in its chat.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Place {
+pub enum TurnPosition {
     /// After the last message.
     #[default]
     End,
     /// In place of a message, which becomes inactive together with all later ones. A user message is replaced by an
     /// edited one, an assistant message by a new response.
-    Instead(MessageId),
+    Replace(MessageId),
     /// After the last assistant message, which was interrupted, to continue it.
-    GoesOn(MessageId),
+    Continue(MessageId),
 }
 
-impl Place {
+impl TurnPosition {
     pub(crate) fn message(self) -> Option<MessageId> {
         match self {
             Self::End => None,
-            Self::Instead(id) | Self::GoesOn(id) => Some(id),
+            Self::Replace(id) | Self::Continue(id) => Some(id),
         }
     }
 }
@@ -85,7 +86,7 @@ macro_rules! make {
         let leave = moves.leave.into_iter().map(|(id, parent)| (id, parent, Some($now.0)));
         let come = moves.come.into_iter().map(|id| (id, None, None));
         for (id, parent, aside) in leave.chain(come) {
-            sqlx::query($crate::branches::MOVE)
+            sqlx::query($crate::branches::MOVE_MESSAGE)
                 .bind(id)
                 .bind(parent)
                 .bind(aside)
@@ -100,21 +101,23 @@ pub(crate) use make;
 
 /// Returns the changes of the active branch for a turn that begins at `place`, or `None` if it cannot begin there.
 /// `has_words` is set if the turn brings a new user message.
-pub(crate) fn begin(nodes: &[Node], place: Place, has_words: bool) -> Option<Moves> {
+pub(crate) fn begin(nodes: &[Node], place: TurnPosition, has_words: bool) -> Option<Moves> {
     let present: Vec<&Node> = nodes.iter().filter(|node| node.is_present()).collect();
     let is_user = |node: &Node| node.role == Role::User.as_str();
     let at = present.iter().position(|node| place.message().is_some_and(|id| node.id == id.0));
     let from = match (place, at) {
         // A user message can only be replaced by a new user message, and a response only without one.
-        (Place::End, _) => present.len(),
-        (Place::Instead(_), Some(at)) if is_user(present[at]) == has_words => {
+        (TurnPosition::End, _) => present.len(),
+        (TurnPosition::Replace(_), Some(at)) if is_user(present[at]) == has_words => {
             // A continued response consists of several messages that follow the same user message. All of them are
             // replaced.
             if has_words { at } else { present[..at].iter().rposition(|node| is_user(node))? + 1 }
         }
         // Only the last message can be continued.
-        (Place::GoesOn(_), Some(at)) if at + 1 == present.len() && !is_user(present[at]) && !has_words => present.len(),
-        (Place::Instead(_) | Place::GoesOn(_), _) => return None,
+        (TurnPosition::Continue(_), Some(at)) if at + 1 == present.len() && !is_user(present[at]) && !has_words => {
+            present.len()
+        }
+        (TurnPosition::Replace(_) | TurnPosition::Continue(_), _) => return None,
     };
     Some(Moves { leave: leaving(&present, |index, _| index >= from), come: Vec::new() })
 }
@@ -252,7 +255,7 @@ impl Store {
         now: Timestamp,
     ) -> Result<bool, Error> {
         transaction!(self, |tx| {
-            let nodes = sqlx::query_as::<_, Node>(LIST).bind(chat.0).bind(owner.0).fetch_all(&mut *tx).await?;
+            let nodes = sqlx::query_as::<_, Node>(LIST_NODES).bind(chat.0).bind(owner.0).fetch_all(&mut *tx).await?;
             let moves = switch(&nodes, to).ok_or(Error::NotFound)?;
             if moves == Moves::default() {
                 return Ok(false);
@@ -274,7 +277,8 @@ impl Store {
         if aside == 0 {
             return Ok(Vec::new());
         }
-        let nodes = read!(self, |c| sqlx::query_as::<_, Node>(LIST).bind(chat.0).bind(owner.0).fetch_all(c).await)?;
+        let nodes =
+            read!(self, |c| sqlx::query_as::<_, Node>(LIST_NODES).bind(chat.0).bind(owner.0).fetch_all(c).await)?;
         Ok(forks(&nodes))
     }
 
@@ -328,20 +332,20 @@ mod tests {
             begin(&nodes, place, words).map(|moves| moves.leave.iter().map(|(id, _)| id.as_u128()).collect::<Vec<_>>())
         };
         let message = |number| MessageId(id(number));
-        assert_eq!(leaves(Place::End, true), Some(vec![]));
-        assert_eq!(leaves(Place::Instead(message(3)), true), Some(vec![3, 4]));
-        assert_eq!(leaves(Place::Instead(message(2)), false), Some(vec![2, 3, 4]));
-        assert_eq!(leaves(Place::Instead(message(2)), true), None, "an answer is not written by its person");
-        assert_eq!(leaves(Place::Instead(message(3)), false), None, "words are not made anew");
-        assert_eq!(leaves(Place::GoesOn(message(4)), false), Some(vec![]));
-        assert_eq!(leaves(Place::GoesOn(message(2)), false), None, "it is not the last");
-        assert_eq!(leaves(Place::GoesOn(message(9)), false), None, "it is not there");
+        assert_eq!(leaves(TurnPosition::End, true), Some(vec![]));
+        assert_eq!(leaves(TurnPosition::Replace(message(3)), true), Some(vec![3, 4]));
+        assert_eq!(leaves(TurnPosition::Replace(message(2)), false), Some(vec![2, 3, 4]));
+        assert_eq!(leaves(TurnPosition::Replace(message(2)), true), None, "an answer is not written by its person");
+        assert_eq!(leaves(TurnPosition::Replace(message(3)), false), None, "words are not made anew");
+        assert_eq!(leaves(TurnPosition::Continue(message(4)), false), Some(vec![]));
+        assert_eq!(leaves(TurnPosition::Continue(message(2)), false), None, "it is not the last");
+        assert_eq!(leaves(TurnPosition::Continue(message(9)), false), None, "it is not there");
     }
 
     #[test]
     fn an_answer_that_was_gone_on_with_is_replaced_whole() {
         let nodes = [present(1), present(2), present(4)];
-        let moves = begin(&nodes, Place::Instead(MessageId(id(4))), false).unwrap();
+        let moves = begin(&nodes, TurnPosition::Replace(MessageId(id(4))), false).unwrap();
         assert_eq!(moves.leave, [(id(2), Some(id(1))), (id(4), Some(id(2)))]);
     }
 

@@ -5,7 +5,7 @@ use domain::text::without_nul;
 use domain::{ChatId, MessageId, QueuedId, Timestamp, UserId};
 use uuid::Uuid;
 
-use crate::branches::{self, Node, Place};
+use crate::branches::{self, Node, TurnPosition};
 use crate::db_macros::{read, transaction};
 use crate::runs::Chunk;
 use crate::usage::{self, Cost};
@@ -181,13 +181,13 @@ impl Store {
                 }
             }
             if let Some(at) = turn.place.message() {
-                let nodes = sqlx::query_as::<_, Node>(branches::LIST).bind(turn.chat.0).bind(turn.owner.0);
+                let nodes = sqlx::query_as::<_, Node>(branches::LIST_NODES).bind(turn.chat.0).bind(turn.owner.0);
                 let nodes = nodes.fetch_all(&mut *tx).await?;
                 let Some(moves) = branches::begin(&nodes, turn.place, content.is_some()) else { return Ok(None) };
                 branches::make!(tx, moves, turn.chat, turn.owner, turn.now);
                 // An edited message without attachments of its own keeps those of the message it replaces.
                 if content.is_some() && parts.is_none() {
-                    let older = sqlx::query_as::<_, (Option<JsonText<Vec<Part>>>,)>(branches::PARTS);
+                    let older = sqlx::query_as::<_, (Option<JsonText<Vec<Part>>>,)>(branches::GET_PARTS);
                     (parts,) = older.bind(at.0).bind(turn.owner.0).fetch_one(&mut *tx).await?;
                 }
             }
@@ -331,7 +331,7 @@ pub struct NewTurn {
     /// Text of the user message; `None` if a response is regenerated or continued.
     pub content: Option<String>,
     /// Position in the chat at which the turn begins.
-    pub place: Place,
+    pub place: TurnPosition,
     /// Queued message that is sent by this turn.
     pub queued: Option<QueuedId>,
     /// Attachments and files of the user message.

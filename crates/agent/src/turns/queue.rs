@@ -8,7 +8,7 @@ use domain::{ChatId, QueuedId, UserId};
 use store::queue::QueuedMessage;
 use store::runs::Order;
 
-use super::{BeginError, Place, Question, Run, TurnService};
+use super::{BeginError, Question, Run, TurnPosition, TurnService}; //, Run, TurnService};
 use crate::tool_selection::Selection;
 use platform::UserEvent;
 
@@ -113,7 +113,7 @@ impl TurnService {
             chat,
             message: Some(next.content),
             message_id: None,
-            place: Place::End,
+            place: TurnPosition::End,
             tools: Selection::restore(&next.tools, &servers),
             parts: next.parts,
             queued: Some(next.id),

@@ -175,7 +175,7 @@ async fn nulls_sort_as_if_they_were_larger_and_texts_by_their_bytes() {
             user_message: domain::MessageId::fresh(),
             answer: domain::MessageId::fresh(),
             content: Some("q".into()),
-            place: store::branches::Place::End,
+            place: store::branches::TurnPosition::End,
             queued: None,
             parts: Vec::new(),
             model: "m".into(),

@@ -14,7 +14,7 @@ use domain::tool::ToolDefinition;
 use domain::{AttachmentId, ChatId, FileId, MessageId};
 use serde::Deserialize;
 use serde_json::json;
-use store::branches::Place;
+use store::branches::TurnPosition;
 
 use super::error::ApiError;
 use super::extract::{JsonBody, SignedIn, address_of_request};
@@ -151,9 +151,9 @@ pub fn check_message(message: &str) -> Result<(), ApiError> {
 /// [`ApiError::Unprocessable`] for unknown tools or attachments.
 pub async fn check_question(app: &App, caller: &SignedIn, body: AiChat) -> Result<Question, ApiError> {
     let place = match (body.replaces, body.continues) {
-        (None, None) => Place::End,
-        (Some(id), None) => Place::Instead(id),
-        (None, Some(id)) => Place::GoesOn(id),
+        (None, None) => TurnPosition::End,
+        (Some(id), None) => TurnPosition::Replace(id),
+        (None, Some(id)) => TurnPosition::Continue(id),
         (Some(_), Some(_)) => return Err(ApiError::BadRequest("replaces and continues exclude each other".into())),
     };
     // Checked first: the attachments of a repeated request were consumed by the first one and would be reported as
@@ -164,7 +164,7 @@ pub async fn check_question(app: &App, caller: &SignedIn, body: AiChat) -> Resul
         return Err(message_exists());
     }
     // Regenerating and continuing an answer need no new text.
-    if body.message.is_some() || place == Place::End {
+    if body.message.is_some() || place == TurnPosition::End {
         check_message(body.message.as_deref().unwrap_or_default())?;
     }
     let weight: usize = body.contexts.iter().map(|context| context.to_model_text().len()).sum();

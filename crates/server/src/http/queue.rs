@@ -9,7 +9,7 @@ use domain::{ChatId, QueuedId};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use store::Store;
-use store::branches::Place;
+use store::branches::TurnPosition;
 use store::queue::QueuedMessage;
 
 use super::error::ApiError;
@@ -60,7 +60,7 @@ pub async fn add(
     let (chat, _) = own_home(&app, &caller, &chat).await?;
     let question = check_question(&app, &caller, body).await?;
     // A queued message is sent after the current turn, so it can only be appended.
-    if question.chat != chat || question.place != Place::End {
+    if question.chat != chat || question.place != TurnPosition::End {
         return Err(ApiError::BadRequest("what waits is sent at the end of this chat".into()));
     }
     let message = question.message.ok_or_else(|| ApiError::BadRequest("message is blank".into()))?;
