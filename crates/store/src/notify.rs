@@ -36,7 +36,7 @@ const PURGE_NODE_MESSAGES_SQL: &str = "DELETE FROM node_news WHERE told_at < $1"
 pub enum NodeMessage {
     /// These turns have new events, or have ended.
     Runs(Vec<RunId>),
-    /// A turn has a new [`Order`](crate::runs::Order).
+    /// A turn has a new [`RunCommand`](crate::runs::RunCommand).
     Commands,
     /// Any text of [`Store::notify_nodes`].
     Text(String),

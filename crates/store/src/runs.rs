@@ -26,13 +26,13 @@ pub(crate) const INSERT_CHUNK: &str = "INSERT INTO run_chunks (run_id, seq, payl
     ON CONFLICT (run_id, seq) DO NOTHING";
 
 /// Maximum number of rows per insert. A statement costs much more than a row.
-const ROWS: usize = 32;
+const CHUNKS_PER_INSERT: usize = 32;
 
-/// Inserts [`ROWS`] journal entries, always the same number, so that the statement is prepared once. Missing entries
+/// Inserts [`CHUNKS_PER_INSERT`] journal entries, always the same number, so that the statement is prepared once. Missing entries
 /// are bound as NULL and match no turn.
 static INSERT_CHUNKS: LazyLock<String> = LazyLock::new(|| {
     let row = |row: usize| format!("(${}, ${}, ${})", 3 * row + 2, 3 * row + 3, 3 * row + 4);
-    let rows: Vec<String> = (0..ROWS).map(row).collect();
+    let rows: Vec<String> = (0..CHUNKS_PER_INSERT).map(row).collect();
     format!(
         "INSERT INTO run_chunks (run_id, seq, payload)
         WITH new (run_id, seq, payload) AS (VALUES {})
@@ -43,7 +43,7 @@ static INSERT_CHUNKS: LazyLock<String> = LazyLock::new(|| {
     )
 });
 
-const PURGE_ORDERS: &str = "DELETE FROM run_orders
+const PURGE_COMMANDS: &str = "DELETE FROM run_orders
     WHERE run_id IN (SELECT r.id FROM runs r WHERE r.status <> 'running' AND r.ended_at < $1)";
 
 // Starts from the journals, which are few, not from all turns that ever ran.
@@ -65,15 +65,15 @@ const SET_WAITING: &str = "UPDATE runs SET is_waiting = $3
 const LIST_CHUNKS_AFTER: &str = "SELECT c.seq, c.payload FROM run_chunks c JOIN runs r ON r.id = c.run_id
     WHERE c.run_id = $1 AND r.user_id = $2 AND c.seq > $3 ORDER BY c.seq";
 
-const ORDER: &str = "INSERT INTO run_orders (run_id, what)
+const INSERT_COMMAND: &str = "INSERT INTO run_orders (run_id, what)
     SELECT id, $3 FROM runs WHERE session_id = $1 AND user_id = $2 AND status = 'running'
     ON CONFLICT (run_id, what) DO NOTHING";
 
-const ORDER_ALL: &str = "INSERT INTO run_orders (run_id, what)
+const INSERT_COMMAND_FOR_ALL: &str = "INSERT INTO run_orders (run_id, what)
     SELECT id, $2 FROM runs WHERE user_id = $1 AND status = 'running'
     ON CONFLICT (run_id, what) DO NOTHING";
 
-const LIST_ORDERS: &str = "SELECT o.run_id, o.what FROM run_orders o JOIN runs r ON r.id = o.run_id
+const LIST_COMMANDS: &str = "SELECT o.run_id, o.what FROM run_orders o JOIN runs r ON r.id = o.run_id
     WHERE r.node_id = $1 AND r.status = 'running'";
 
 const LIST_CHUNKS: &str = "SELECT c.payload FROM run_chunks c JOIN runs r ON r.id = c.run_id
@@ -151,33 +151,33 @@ pub struct Chunk {
 
 /// A command to a turn that may run on another node. It remains in effect until the turn ends.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Order {
+pub enum RunCommand {
     /// Stop the turn.
     Stop,
     /// Reload approvals and responses to elicitations.
-    Look,
+    Refresh,
     /// Cancel the tool call with this id.
     Cancel(String),
     /// End the turn so that the first queued message can be sent.
-    GiveWay,
+    Preempt,
 }
 
-impl Order {
+impl RunCommand {
     fn to_text(&self) -> String {
         match self {
             Self::Stop => "stop".to_owned(),
-            Self::Look => "look".to_owned(),
-            Self::GiveWay => "give-way".to_owned(),
+            Self::Refresh => "look".to_owned(),
+            Self::Preempt => "give-way".to_owned(),
             Self::Cancel(call) => without_nul(format!("cancel {call}")),
         }
     }
 
-    fn read(text: &str) -> Option<Self> {
+    fn parse(text: &str) -> Option<Self> {
         // A command of a newer version is ignored.
         match text {
             "stop" => Some(Self::Stop),
-            "look" => Some(Self::Look),
-            "give-way" => Some(Self::GiveWay),
+            "look" => Some(Self::Refresh),
+            "give-way" => Some(Self::Preempt),
             other => other.strip_prefix("cancel ").map(|call| Self::Cancel(call.to_owned())),
         }
     }
@@ -189,9 +189,9 @@ impl Store {
     pub async fn insert_chunks(&self, chunks: &[Chunk]) -> Result<(), Error> {
         transaction!(self, |tx| {
             // One transaction for all turns: each commit waits for the disk.
-            for some in chunks.chunks(ROWS) {
+            for some in chunks.chunks(CHUNKS_PER_INSERT) {
                 let mut insert = sqlx::query(INSERT_CHUNKS.as_str()).bind(self.node.0);
-                for row in 0..ROWS {
+                for row in 0..CHUNKS_PER_INSERT {
                     let chunk = some.get(row);
                     insert = insert
                         .bind(chunk.map(|chunk| chunk.run.0))
@@ -228,7 +228,7 @@ impl Store {
     /// Deletes the journals and commands of turns that ended before `before`. Not limited to one owner.
     pub async fn purge_ended(&self, before: Timestamp) -> Result<(), Error> {
         transaction!(self, |tx| {
-            for statement in [PURGE_CHUNKS, PURGE_ORDERS] {
+            for statement in [PURGE_CHUNKS, PURGE_COMMANDS] {
                 sqlx::query(statement).bind(before.0).execute(&mut *tx).await?;
             }
             Ok(())
@@ -283,11 +283,11 @@ impl Store {
     }
 
     /// Sends a command to the running turn of a chat. Returns whether there is one.
-    pub async fn order(&self, owner: UserId, chat: ChatId, what: &Order) -> Result<bool, Error> {
-        let what = what.to_text();
+    pub async fn command_run(&self, owner: UserId, chat: ChatId, command: &RunCommand) -> Result<bool, Error> {
+        let command = command.to_text();
         let found = transaction!(self, |tx| {
             let found = sqlx::query(FIND_RUNNING).bind(chat.0).bind(owner.0).fetch_optional(&mut *tx).await?.is_some();
-            sqlx::query(ORDER).bind(chat.0).bind(owner.0).bind(&what).execute(&mut *tx).await?;
+            sqlx::query(INSERT_COMMAND).bind(chat.0).bind(owner.0).bind(&command).execute(&mut *tx).await?;
             Ok(found)
         })?;
         // If the message is dropped, the other nodes still find the command when they poll.
@@ -296,11 +296,11 @@ impl Store {
     }
 
     /// Sends a command to all running turns of a user.
-    pub async fn order_all(&self, owner: UserId, what: &Order) -> Result<(), Error> {
-        let what = what.to_text();
-        write!(self, |c| sqlx::query(ORDER_ALL)
+    pub async fn command_all_runs(&self, owner: UserId, command: &RunCommand) -> Result<(), Error> {
+        let command = command.to_text();
+        write!(self, |c| sqlx::query(INSERT_COMMAND_FOR_ALL)
             .bind(owner.0)
-            .bind(&what)
+            .bind(&command)
             .execute(c)
             .await
             .map(|done| done.rows_affected()))?;
@@ -310,9 +310,9 @@ impl Store {
     }
 
     /// Returns the commands to the turns of this node. Not limited to one owner.
-    pub async fn list_orders(&self) -> Result<Vec<(RunId, Order)>, Error> {
+    pub async fn list_run_commands(&self) -> Result<Vec<(RunId, RunCommand)>, Error> {
         let rows =
-            read!(self, |c| sqlx::query_as::<_, (Uuid, String)>(LIST_ORDERS).bind(self.node.0).fetch_all(c).await)?;
-        Ok(rows.into_iter().filter_map(|(run, what)| Some((RunId(run), Order::read(&what)?))).collect())
+            read!(self, |c| sqlx::query_as::<_, (Uuid, String)>(LIST_COMMANDS).bind(self.node.0).fetch_all(c).await)?;
+        Ok(rows.into_iter().filter_map(|(run, command)| Some((RunId(run), RunCommand::parse(&command)?))).collect())
     }
 }

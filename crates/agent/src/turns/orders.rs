@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use domain::{ChatId, RunId, UserId};
-use store::runs::Order;
+use store::runs::RunCommand;
 
 use super::asker::stored_answer;
 use super::{Run, TurnService};
@@ -16,7 +16,7 @@ impl TurnService {
             run.stop.cancel();
             return Ok(true);
         }
-        Ok(self.store.is_shared() && self.store.order(owner, chat, &Order::Stop).await?)
+        Ok(self.store.is_shared() && self.store.command_run(owner, chat, &RunCommand::Stop).await?)
     }
 
     /// Stops the turn of a deleted chat on every node. A stored command would not reach it, because the turn's row is
@@ -39,13 +39,13 @@ impl TurnService {
         if let Some(run) = self.get(owner, chat) {
             return Ok(run.calls.cancel(call));
         }
-        Ok(self.store.is_shared() && self.store.order(owner, chat, &Order::Cancel(call.to_owned())).await?)
+        Ok(self.store.is_shared() && self.store.command_run(owner, chat, &RunCommand::Cancel(call.to_owned())).await?)
     }
 
     /// Stops all turns of a user on the other nodes. A failure is logged.
     pub(super) async fn stop_elsewhere(&self, owner: UserId) {
         if self.store.is_shared()
-            && let Err(error) = self.store.order_all(owner, &Order::Stop).await
+            && let Err(error) = self.store.command_all_runs(owner, &RunCommand::Stop).await
         {
             tracing::error!(%error, "the runs of a person could not be stopped on other nodes");
         }
@@ -53,19 +53,19 @@ impl TurnService {
 
     /// Notifies the other nodes of a user's new decision or answer. If that fails, the user has to answer again.
     pub(super) async fn let_look(&self, owner: UserId) -> Result<(), store::Error> {
-        if self.store.is_shared() { self.store.order_all(owner, &Order::Look).await } else { Ok(()) }
+        if self.store.is_shared() { self.store.command_all_runs(owner, &RunCommand::Refresh).await } else { Ok(()) }
     }
 
-    /// Executes the stored [commands](Order) to the turns of this node. Repeating it is harmless.
+    /// Executes the stored [commands](RunCommand) to the turns of this node. Repeating it is harmless.
     pub async fn follow_orders(&self) -> Result<(), store::Error> {
-        for (id, order) in self.store.list_orders().await? {
+        for (id, order) in self.store.list_run_commands().await? {
             // The turn may have ended meanwhile.
             let Some(run) = self.get_here(id) else { continue };
             match order {
-                Order::Stop => run.stop.cancel(),
-                Order::GiveWay => run.give_way(),
-                Order::Cancel(call) => drop(run.calls.cancel(&call)),
-                Order::Look => look(self, &run).await?,
+                RunCommand::Stop => run.stop.cancel(),
+                RunCommand::Preempt => run.give_way(),
+                RunCommand::Cancel(call) => drop(run.calls.cancel(&call)),
+                RunCommand::Refresh => look(self, &run).await?,
             }
         }
         Ok(())

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use domain::{ChatId, QueuedId, UserId};
 use store::queue::QueuedMessage;
-use store::runs::Order;
+use store::runs::RunCommand;
 
 use super::{BeginError, Question, Run, TurnPosition, TurnService}; //, Run, TurnService};
 use crate::tool_selection::Selection;
@@ -67,7 +67,7 @@ impl TurnService {
         match self.get(owner, chat) {
             Some(run) => run.give_way(),
             // The node that runs the turn begins the next one as well.
-            None if self.store.is_shared() && self.store.order(owner, chat, &Order::GiveWay).await? => {}
+            None if self.store.is_shared() && self.store.command_run(owner, chat, &RunCommand::Preempt).await? => {}
             None => self.send_next(owner, chat).await,
         }
         Ok(true)

@@ -4,7 +4,7 @@ use domain::message::{MessageStatus, Part};
 use domain::{ChatId, Timestamp, UserId};
 use futures_util::future::join;
 use store::chats::{Answer, NewTurn};
-use store::runs::{Chunk, Order};
+use store::runs::{Chunk, RunCommand};
 use store::{Error, Store};
 use testkit::{TestApp, databases};
 
@@ -97,11 +97,11 @@ async fn the_log_of_a_turn_is_there_a_while_after_its_end_and_then_goes() {
     let (store, now) = (&scene.here.app.store, scene.here.app.clock.now());
     let turn = turn(owner, chat, "one", now);
     store.insert_turn(&turn, "one").await.unwrap();
-    store.order(owner, chat, &Order::Look).await.unwrap();
+    store.command_run(owner, chat, &RunCommand::Refresh).await.unwrap();
     let chunk = Chunk { run: turn.run, seq: 1, payload: "1\t{}\n".to_owned() };
     store.insert_chunks(&[chunk]).await.unwrap();
     assert!(finish(store, &turn, "One.", now).await.unwrap());
-    assert!(store.list_orders().await.unwrap().is_empty());
+    assert!(store.list_run_commands().await.unwrap().is_empty());
     let left = async || store.list_chunks(owner, turn.run).await.unwrap().len();
     store.purge_ended(now).await.unwrap();
     assert_eq!(left().await, 1);
