@@ -39,8 +39,8 @@ pub(crate) fn copy_statements(
     messages.push(
         "INSERT INTO deleted_messages
            (user_id, session_id, id, role, content, tool_calls, parts, status, error, model, created_at, parent_id,
-            aside_at)
-         SELECT $1, session_id, id, role, content, tool_calls, parts, status, error, model, created_at, parent_id, aside_at
+            inactive_since)
+         SELECT $1, session_id, id, role, content, tool_calls, parts, status, error, model, created_at, parent_id, inactive_since
          FROM ai_chat_messages
          WHERE session_id IN (SELECT id FROM deleted_sessions WHERE user_id = $1 AND deleted_at = ",
     );

@@ -180,7 +180,7 @@ impl RestTable {
             Self::Sessions => "ai_chat_sessions.user_id = $1",
             Self::Messages => {
                 // Messages of inactive branches are not part of the API.
-                "ai_chat_messages.aside_at IS NULL AND EXISTS (SELECT 1 FROM ai_chat_sessions AS own
+                "ai_chat_messages.inactive_since IS NULL AND EXISTS (SELECT 1 FROM ai_chat_sessions AS own
                  WHERE own.id = ai_chat_messages.session_id AND own.user_id = $1)"
             }
         }

@@ -1,7 +1,7 @@
 //! Branches of a chat. The messages form a tree; one path from its root to a leaf is the active branch.
 //!
 //! The messages of the active branch are ordered by time, and each implicitly follows the one before it. Clients of the
-//! data API see only these. All other messages are inactive: they have `aside_at` set and name their predecessor in
+//! data API see only these. All other messages are inactive: they have `inactive_since` set and name their predecessor in
 //! `parent_id`.
 
 use std::collections::{HashMap, HashSet};
@@ -13,7 +13,7 @@ use uuid::Uuid;
 use crate::db_macros::{read, transaction};
 use crate::{Error, Store};
 
-pub(crate) const LIST_NODES: &str = "SELECT m.id, m.role, m.parent_id, m.aside_at FROM ai_chat_messages m
+pub(crate) const LIST_NODES: &str = "SELECT m.id, m.role, m.parent_id, m.inactive_since FROM ai_chat_messages m
     JOIN ai_chat_sessions s ON s.id = m.session_id
     WHERE m.session_id = $1 AND s.user_id = $2 ORDER BY m.created_at, m.id";
 
@@ -21,11 +21,11 @@ pub(crate) const GET_PARTS: &str =
     "SELECT m.parts FROM ai_chat_messages m JOIN ai_chat_sessions s ON s.id = m.session_id
     WHERE m.id = $1 AND s.user_id = $2";
 
-pub(crate) const MOVE_MESSAGE: &str = "UPDATE ai_chat_messages SET parent_id = $2, aside_at = $3
+pub(crate) const MOVE_MESSAGE: &str = "UPDATE ai_chat_messages SET parent_id = $2, inactive_since = $3
     WHERE id = $1 AND session_id IN (SELECT id FROM ai_chat_sessions WHERE id = $4 AND user_id = $5)";
 
 const IS_BRANCHED: &str = "SELECT COUNT(*) FROM ai_chat_messages m JOIN ai_chat_sessions s ON s.id = m.session_id
-    WHERE m.session_id = $1 AND s.user_id = $2 AND m.aside_at IS NOT NULL";
+    WHERE m.session_id = $1 AND s.user_id = $2 AND m.inactive_since IS NOT NULL";
 
 const IS_ANSWERED: &str = "SELECT COUNT(*) FROM runs WHERE session_id = $1 AND user_id = $2 AND status = 'running'";
 
@@ -33,7 +33,7 @@ const LIST_ASIDE: &str =
     "SELECT m.id, m.session_id, m.role, m.content, m.tool_calls, m.parts, m.status, m.error, m.model,
       m.created_at, m.parent_id
     FROM ai_chat_messages m JOIN ai_chat_sessions s ON s.id = m.session_id
-    WHERE m.session_id = $1 AND s.user_id = $2 AND m.aside_at IS NOT NULL ORDER BY m.created_at, m.id";
+    WHERE m.session_id = $1 AND s.user_id = $2 AND m.inactive_since IS NOT NULL ORDER BY m.created_at, m.id";
 
 /// The position at which a turn begins in its chat.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -63,12 +63,12 @@ pub(crate) struct Node {
     id: Uuid,
     role: String,
     parent_id: Option<Uuid>,
-    aside_at: Option<i64>,
+    inactive_since: Option<i64>,
 }
 
 impl Node {
     fn is_present(&self) -> bool {
-        self.aside_at.is_none()
+        self.inactive_since.is_none()
     }
 }
 
@@ -170,7 +170,7 @@ impl<'a> Tree<'a> {
         }
         let mut at = through;
         // The active child, or else the one that became inactive last.
-        let seen = |node: &&&Node| (node.is_present(), node.aside_at, node.id);
+        let seen = |node: &&&Node| (node.is_present(), node.inactive_since, node.id);
         while let Some(child) = self.children.get(&Some(at)).and_then(|children| children.iter().max_by_key(seen)) {
             if !path.insert(child.id) {
                 break;
@@ -303,20 +303,20 @@ mod tests {
 
     fn present(number: u128) -> Node {
         let role = if number % 2 == 1 { Role::User } else { Role::Assistant };
-        Node { id: id(number), role: role.as_str().to_owned(), parent_id: None, aside_at: None }
+        Node { id: id(number), role: role.as_str().to_owned(), parent_id: None, inactive_since: None }
     }
 
     fn aside(number: u128, parent: Option<u128>, at: i64) -> Node {
-        Node { parent_id: parent.map(id), aside_at: Some(at), ..present(number) }
+        Node { parent_id: parent.map(id), inactive_since: Some(at), ..present(number) }
     }
 
     fn apply(nodes: &mut [Node], moves: &Moves, now: i64) {
         for node in nodes {
             if let Some((_, parent)) = moves.leave.iter().find(|(id, _)| *id == node.id) {
-                (node.parent_id, node.aside_at) = (*parent, Some(now));
+                (node.parent_id, node.inactive_since) = (*parent, Some(now));
             }
             if moves.come.contains(&node.id) {
-                (node.parent_id, node.aside_at) = (None, None);
+                (node.parent_id, node.inactive_since) = (None, None);
             }
         }
     }

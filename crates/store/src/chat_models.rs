@@ -1,16 +1,16 @@
-//! Models that users selected for a chat (`chat_marks`), and their favorite models (`model_favourites`).
+//! Models that users selected for a chat (`chat_settings`), and their favorite models (`model_favourites`).
 
 use domain::{ChatId, Timestamp, UserId};
 
 use crate::db_macros::{read, write};
 use crate::{Error, Store};
 
-const GET: &str = "SELECT k.model FROM chat_marks k
+const GET: &str = "SELECT k.model FROM chat_settings k
     JOIN ai_chat_sessions s ON s.id = k.session_id AND s.user_id = k.user_id
     WHERE k.user_id = $1 AND k.session_id = $2";
 
 // The row also holds the chat's marks and settings, which stay unchanged.
-pub(crate) const SET: &str = "INSERT INTO chat_marks (user_id, session_id, model)
+pub(crate) const SET: &str = "INSERT INTO chat_settings (user_id, session_id, model)
     SELECT user_id, id, $3 FROM ai_chat_sessions WHERE user_id = $1 AND id = $2
     ON CONFLICT (user_id, session_id) DO UPDATE SET model = excluded.model";
 

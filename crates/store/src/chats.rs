@@ -63,7 +63,7 @@ const INSERT_ANSWER: &str = "INSERT INTO ai_chat_messages
 
 const LIST_MESSAGES: &str = "SELECT m.id, m.role, m.content, m.parts, m.created_at FROM ai_chat_messages m
     JOIN ai_chat_sessions s ON s.id = m.session_id
-    WHERE m.session_id = $1 AND s.user_id = $2 AND m.aside_at IS NULL ORDER BY m.created_at DESC, m.id DESC LIMIT $3";
+    WHERE m.session_id = $1 AND s.user_id = $2 AND m.inactive_since IS NULL ORDER BY m.created_at DESC, m.id DESC LIMIT $3";
 
 const HAS_MESSAGE: &str =
     "SELECT EXISTS (SELECT 1 FROM ai_chat_messages m JOIN ai_chat_sessions s ON s.id = m.session_id

@@ -10,13 +10,13 @@ use crate::db_macros::{read, write};
 use crate::unreadable::readable;
 use crate::{Error, Store};
 
-const INSERT: &str = "INSERT INTO elicitations (id, run_id, user_id, tool_call_id, about, created_at)
+const INSERT: &str = "INSERT INTO elicitations (id, run_id, user_id, tool_call_id, resume_state, created_at)
     SELECT $1, id, user_id, $4, $5, $6 FROM runs WHERE id = $2 AND user_id = $3 AND status = 'running'";
 
-const GET: &str = "SELECT e.id, e.run_id, e.tool_call_id, e.about, e.action, e.content
+const GET: &str = "SELECT e.id, e.run_id, e.tool_call_id, e.resume_state, e.action, e.content
     FROM elicitations e JOIN runs r ON r.id = e.run_id WHERE e.id = $1 AND e.user_id = $2 AND r.session_id = $3";
 
-const LIST: &str = "SELECT id, run_id, tool_call_id, about, action, content
+const LIST: &str = "SELECT id, run_id, tool_call_id, resume_state, action, content
     FROM elicitations WHERE run_id = $1 AND user_id = $2 ORDER BY id";
 
 /// Responds only once, and only while the turn is running.
@@ -26,7 +26,7 @@ const ANSWER: &str = "UPDATE elicitations SET action = $3, content = $4, answere
 
 /// Deletes questions and responses of a turn that has ended. They are not needed any more and may be sensitive.
 pub(crate) const FORGET: &str =
-    "UPDATE elicitations SET about = NULL, content = NULL WHERE run_id = $1 AND user_id = $2";
+    "UPDATE elicitations SET resume_state = NULL, content = NULL WHERE run_id = $1 AND user_id = $2";
 
 /// An elicitation, pending or answered.
 #[derive(Debug, Clone, PartialEq)]
@@ -38,7 +38,7 @@ pub struct Elicitation {
     /// Id of the tool call within the turn.
     pub tool_call: String,
     /// State for resuming the tool call, encrypted. It is deleted when the turn ends.
-    pub about: Option<Vec<u8>>,
+    pub resume_state: Option<Vec<u8>>,
     /// Response; `None` while it is pending.
     pub answered: Option<Answered>,
 }
@@ -57,7 +57,7 @@ struct Row {
     id: Uuid,
     run_id: Uuid,
     tool_call_id: String,
-    about: Option<Vec<u8>>,
+    resume_state: Option<Vec<u8>>,
     action: Option<String>,
     content: Option<Vec<u8>>,
 }
@@ -75,7 +75,7 @@ impl TryFrom<Row> for Elicitation {
             id: ElicitationId(row.id),
             run: RunId(row.run_id),
             tool_call: row.tool_call_id,
-            about: row.about,
+            resume_state: row.resume_state,
             answered: answered.transpose()?,
         })
     }
@@ -94,7 +94,7 @@ impl Store {
             .bind(asked.run.0)
             .bind(owner.0)
             .bind(&tool_call)
-            .bind(asked.about.as_deref())
+            .bind(asked.resume_state.as_deref())
             .bind(now.0)
             .execute(c)
             .await

@@ -53,7 +53,8 @@ impl From<FileRow> for StoredFile {
 const SUM: &str = "SELECT CAST(COALESCE(SUM(size), 0) AS BIGINT) FROM files WHERE user_id = $1";
 
 // `(1 = 0)` is false in the type that either database uses for booleans.
-pub(crate) const INSERT: &str = "INSERT INTO files (id, user_id, session_id, media_type, name, size, loose, created_at)
+pub(crate) const INSERT: &str =
+    "INSERT INTO files (id, user_id, session_id, media_type, name, size, maybe_orphaned, created_at)
     VALUES ($1, $2, NULL, $3, $4, $5, (1 = 0), $6) ON CONFLICT (id) DO NOTHING";
 
 pub(crate) const INSERT_BYTES: &str = "INSERT INTO file_bytes (file_id, bytes) VALUES ($1, $2)";
@@ -93,9 +94,9 @@ const GET_SHARED_BYTES: &str = "SELECT b.bytes FROM file_bytes b JOIN file_uses 
 /// Deletes files that were never sent.
 const PURGE_WAITING: &str = "DELETE FROM files WHERE session_id IS NULL AND created_at < $1";
 
-/// Deletes candidates (`loose`) that no holder refers to. A running turn may have stored files for a message that is
+/// Deletes candidates (`maybe_orphaned`) that no holder refers to. A running turn may have stored files for a message that is
 /// not written yet, so that its chat is skipped.
-const PURGE_LOOSE: &str = "DELETE FROM files WHERE loose
+const PURGE_ORPHANED: &str = "DELETE FROM files WHERE maybe_orphaned
     AND NOT EXISTS (SELECT 1 FROM file_uses u JOIN ai_chat_messages m ON m.id = u.holder_id WHERE u.file_id = files.id)
     AND NOT EXISTS (SELECT 1 FROM file_uses u JOIN deleted_messages m ON m.id = u.holder_id
                     WHERE u.file_id = files.id AND m.user_id = files.user_id)
@@ -104,7 +105,7 @@ const PURGE_LOOSE: &str = "DELETE FROM files WHERE loose
     AND NOT EXISTS (SELECT 1 FROM runs r WHERE r.session_id = files.session_id AND r.status = 'running')";
 
 /// Clears the mark of candidates that a holder refers to.
-const TIE: &str = "UPDATE files SET loose = (1 = 0) WHERE loose AND (
+const CLEAR_MAYBE_ORPHANED: &str = "UPDATE files SET maybe_orphaned = (1 = 0) WHERE maybe_orphaned AND (
       EXISTS (SELECT 1 FROM file_uses u JOIN ai_chat_messages m ON m.id = u.holder_id WHERE u.file_id = files.id)
       OR EXISTS (SELECT 1 FROM file_uses u JOIN queued_messages q ON q.id = u.holder_id WHERE u.file_id = files.id))";
 
@@ -263,7 +264,7 @@ impl Store {
         transaction!(self, |tx| {
             sqlx::query(PURGE_WAITING).bind(before.0).execute(&mut *tx).await?;
             // In this order: what is left of the candidates is in use, or its chat has a running turn.
-            for statement in [PURGE_LOOSE, TIE] {
+            for statement in [PURGE_ORPHANED, CLEAR_MAYBE_ORPHANED] {
                 sqlx::query(statement).execute(&mut *tx).await?;
             }
             Ok(())

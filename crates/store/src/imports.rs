@@ -81,7 +81,7 @@ const INSERT_CHAT: &str = "INSERT INTO ai_chat_sessions (id, user_id, title, cre
 const IS_OWN: &str = "SELECT COUNT(*) FROM ai_chat_sessions WHERE id = $1 AND user_id = $2";
 
 const INSERT_MESSAGE: &str = "INSERT INTO ai_chat_messages
-      (id, session_id, role, content, tool_calls, parts, status, error, model, created_at, parent_id, aside_at)
+      (id, session_id, role, content, tool_calls, parts, status, error, model, created_at, parent_id, inactive_since)
     SELECT $1, id, $3, $4, $5, $6, $7, $8, $9, $10, $12, $13 FROM ai_chat_sessions WHERE id = $2 AND user_id = $11
     ON CONFLICT (id) DO NOTHING";
 

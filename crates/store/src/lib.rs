@@ -58,7 +58,7 @@ pub use error::Error;
 pub use json::JsonText;
 pub use open::OpenError;
 
-const PING: &str = "UPDATE nodes SET beat = beat WHERE id = $1";
+const PING: &str = "UPDATE nodes SET heartbeat = heartbeat WHERE id = $1";
 
 /// The database. Cloning is cheap: all clones share the same connections.
 #[derive(Debug, Clone)]

@@ -7,13 +7,17 @@ use sqlx::{AssertSqlSafe, PgPool, SqlitePool};
 
 use crate::OpenError;
 
+/// Version of the initial migration. Databases at an earlier one come from before the first release and cannot be
+/// migrated.
+const INITIAL_VERSION: i64 = 100;
+
 static SQLITE: Migrator = sqlx::migrate!("migrations/sqlite");
 static POSTGRES: Migrator = sqlx::migrate!("migrations/postgres");
 
 pub(crate) async fn postgres(pool: &PgPool) -> Result<(), OpenError> {
     let mut connection = pool.acquire().await.map_err(|error| OpenError::Unreachable(error.to_string()))?;
     let applied = applied(&mut *connection).await?;
-    refuse_newer(&POSTGRES, &applied)?;
+    check_version(&POSTGRES, &applied)?;
     // Nodes that start together wait for each other: the migrator takes an advisory lock.
     POSTGRES.run(pool).await.map_err(|error| OpenError::Migration(error.to_string()))
 }
@@ -24,7 +28,7 @@ pub(crate) async fn sqlite(pool: &SqlitePool, path: &Path) -> Result<(), OpenErr
     let applied = applied(&mut *connection).await?;
     // The pool has a single connection, which the migrator needs next.
     drop(connection);
-    refuse_newer(&SQLITE, &applied)?;
+    check_version(&SQLITE, &applied)?;
     let newest = applied.iter().max().copied();
     if let Some(newest) = newest.filter(|newest| *newest < known(&SQLITE)) {
         snapshot(pool, path, newest).await?;
@@ -46,10 +50,12 @@ fn known(migrator: &Migrator) -> i64 {
     migrator.iter().map(|migration| migration.version).max().unwrap_or(0)
 }
 
-fn refuse_newer(migrator: &Migrator, applied: &[i64]) -> Result<(), OpenError> {
+/// Rejects a database whose schema this program cannot migrate. Changes nothing.
+fn check_version(migrator: &Migrator, applied: &[i64]) -> Result<(), OpenError> {
     let known = known(migrator);
     match applied.iter().max() {
         Some(&found) if found > known => Err(OpenError::Newer { found, known }),
+        Some(&found) if found < INITIAL_VERSION => Err(OpenError::Earlier { found }),
         _ => Ok(()),
     }
 }
@@ -68,4 +74,27 @@ async fn snapshot(pool: &SqlitePool, path: &Path, newest: i64) -> Result<(), Ope
         .await
         .map_err(|error| OpenError::Migration(format!("no snapshot could be written to {copy}: {error}")))?;
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use sqlx::sqlite::SqliteConnectOptions;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn copies_database_before_migration() {
+        let folder = tempfile::TempDir::new().unwrap();
+        let path = folder.path().join("it's chat.db");
+        let pool = SqlitePool::connect_with(SqliteConnectOptions::new().filename(&path).create_if_missing(true))
+            .await
+            .unwrap();
+        sqlx::query("CREATE TABLE precious (word TEXT)").execute(&pool).await.unwrap();
+        sqlx::query("INSERT INTO precious VALUES ('kept')").execute(&pool).await.unwrap();
+        snapshot(&pool, &path, 100).await.unwrap();
+        let copy = format!("{}.before-0101", path.display());
+        let copy = SqlitePool::connect_with(SqliteConnectOptions::new().filename(copy)).await.unwrap();
+        let (word,): (String,) = sqlx::query_as("SELECT word FROM precious").fetch_one(&copy).await.unwrap();
+        assert_eq!(word, "kept");
+    }
 }

@@ -1,4 +1,4 @@
-//! Settings for models: per chat (`chat_marks`), and the user's defaults for all other chats (`model_defaults`).
+//! Settings for models: per chat (`chat_settings`), and the user's defaults for all other chats (`model_defaults`).
 
 use domain::model::ModelSettings;
 use domain::text::without_nul;
@@ -16,7 +16,7 @@ pub struct ModelDefaults {
     pub settings: ModelSettings,
 }
 
-const GET: &str = "SELECT k.settings FROM chat_marks k
+const GET: &str = "SELECT k.settings FROM chat_settings k
     JOIN ai_chat_sessions s ON s.id = k.session_id AND s.user_id = k.user_id
     WHERE k.user_id = $1 AND k.session_id = $2";
 
@@ -25,12 +25,12 @@ const GET_CHOICES: &str =
     // Starts from the user, so that the defaults are found even without a choice for the chat.
     "SELECT k.model, k.settings, d.model AS default_model, d.settings AS default_settings FROM users u
     LEFT JOIN ai_chat_sessions s ON s.user_id = u.id AND s.id = $2
-    LEFT JOIN chat_marks k ON k.user_id = u.id AND k.session_id = s.id
+    LEFT JOIN chat_settings k ON k.user_id = u.id AND k.session_id = s.id
     LEFT JOIN model_defaults d ON d.user_id = u.id
     WHERE u.id = $1";
 
 // The row also holds the chat's marks and model, which stay unchanged.
-pub(crate) const SET: &str = "INSERT INTO chat_marks (user_id, session_id, settings)
+pub(crate) const SET: &str = "INSERT INTO chat_settings (user_id, session_id, settings)
     SELECT user_id, id, $3 FROM ai_chat_sessions WHERE user_id = $1 AND id = $2
     ON CONFLICT (user_id, session_id) DO UPDATE SET settings = excluded.settings";
 

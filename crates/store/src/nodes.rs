@@ -10,16 +10,16 @@ use crate::db_macros::{read, transaction, write};
 use crate::runs::{RunRow, UnfinishedRun};
 use crate::{Error, Store};
 
-const ENTER: &str = "INSERT INTO nodes (id, beat) VALUES ($1, 0) ON CONFLICT (id) DO NOTHING";
+const ENTER: &str = "INSERT INTO nodes (id, heartbeat) VALUES ($1, 0) ON CONFLICT (id) DO NOTHING";
 
-const BEAT: &str = "UPDATE nodes SET beat = beat + 1 WHERE id = $1";
+const BEAT: &str = "UPDATE nodes SET heartbeat = heartbeat + 1 WHERE id = $1";
 
-const LIST: &str = "SELECT id, beat FROM nodes WHERE id <> $1";
+const LIST: &str = "SELECT id, heartbeat FROM nodes WHERE id <> $1";
 
 const REMOVE: &str = "DELETE FROM nodes WHERE id = $1";
 
 /// Deletes a node only if its heartbeat is still `$2`: it may have been just slow.
-const REMOVE_STILL: &str = "DELETE FROM nodes WHERE id = $1 AND beat = $2";
+const REMOVE_STILL: &str = "DELETE FROM nodes WHERE id = $1 AND heartbeat = $2";
 
 const REMOVE_OTHERS: &str = "DELETE FROM nodes WHERE id <> $1";
 

@@ -22,14 +22,14 @@ pub(crate) const NOTIFY_ALL_SQL: &str =
 const MAX_RUNS_PER_MESSAGE: usize = 200;
 
 /// Maximum size of a message in bytes: PostgreSQL accepts less than 8000. A longer text is stored in a row of
-/// `node_news`, and the message names the row.
+/// `node_messages`, and the message names the row.
 const MAX_MESSAGE_BYTES: usize = 7_900;
 
-const INSERT_NODE_MESSAGE_SQL: &str = "INSERT INTO node_news (id, text, told_at) VALUES ($1, $2, $3)";
+const INSERT_NODE_MESSAGE_SQL: &str = "INSERT INTO node_messages (id, text, created_at) VALUES ($1, $2, $3)";
 
-const GET_NODE_MESSAGE_SQL: &str = "SELECT text FROM node_news WHERE id = $1";
+const GET_NODE_MESSAGE_SQL: &str = "SELECT text FROM node_messages WHERE id = $1";
 
-const PURGE_NODE_MESSAGES_SQL: &str = "DELETE FROM node_news WHERE told_at < $1";
+const PURGE_NODE_MESSAGES_SQL: &str = "DELETE FROM node_messages WHERE created_at < $1";
 
 /// A message from another node.
 #[derive(Debug, Clone, PartialEq, Eq)]

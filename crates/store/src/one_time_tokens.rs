@@ -105,10 +105,10 @@ impl TryFrom<TokenRow> for OneTimeToken {
 
 // A new code starts with all its attempts.
 pub(crate) const REPLACE: &str = "INSERT INTO one_time_tokens
-      (id, user_id, kind, email, link_hash, code_hash, tries, challenge, challenge_method, expires_at, from_sign_up)
+      (id, user_id, kind, email, link_hash, code_hash, attempts, challenge, challenge_method, expires_at, from_sign_up)
     VALUES ($1, $2, $3, $4, $5, $6, 0, $7, $8, $9, $10)
     ON CONFLICT (user_id, kind) DO UPDATE SET id = excluded.id, email = excluded.email, link_hash = excluded.link_hash,
-      code_hash = excluded.code_hash, tries = 0, challenge = excluded.challenge,
+      code_hash = excluded.code_hash, attempts = 0, challenge = excluded.challenge,
       challenge_method = excluded.challenge_method, expires_at = excluded.expires_at,
       from_sign_up = excluded.from_sign_up";
 
@@ -121,8 +121,8 @@ const GET_BY_LINK: &str =
     FROM one_time_tokens WHERE link_hash = $1";
 
 // Counts the attempt and reads the token in one statement, so that parallel requests cannot exceed the limit.
-const TRY: &str = "UPDATE one_time_tokens SET tries = tries + 1
-    WHERE email = $1 AND (kind = $2 OR kind = $3) AND tries < $4
+const TRY: &str = "UPDATE one_time_tokens SET attempts = attempts + 1
+    WHERE email = $1 AND (kind = $2 OR kind = $3) AND attempts < $4
     RETURNING id, user_id, kind, email, link_hash, code_hash, challenge, challenge_method, expires_at, from_sign_up";
 
 /// Stores a token in place of the previous one of its kind, within a transaction.

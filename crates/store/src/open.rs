@@ -70,6 +70,16 @@ pub enum OpenError {
         /// Newest migration of this binary.
         known: i64,
     },
+    /// The schema was created before the first release.
+    #[error(
+        "the database was written by a version from before the first release (its schema is at {found}) and cannot be \
+         opened; start that version, export the chats of each user there, and import them into this program with a new \
+         database"
+    )]
+    Earlier {
+        /// Newest migration in the database.
+        found: i64,
+    },
     /// A migration failed and was rolled back.
     #[error("the database could not be brought up to date: {0}")]
     Migration(String),

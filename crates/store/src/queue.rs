@@ -12,17 +12,17 @@ const COUNT: &str = "SELECT COUNT(*) FROM queued_messages WHERE session_id = $1 
 
 const COUNT_OWN: &str = "SELECT COUNT(*) FROM queued_messages WHERE user_id = $1";
 
-const INSERT: &str = "INSERT INTO queued_messages (id, session_id, user_id, content, parts, tools, place)
+const INSERT: &str = "INSERT INTO queued_messages (id, session_id, user_id, content, parts, tools, position)
     SELECT $1, id, user_id, $4, $5, $6, $7 FROM ai_chat_sessions WHERE id = $2 AND user_id = $3";
 
 const LIST: &str = "SELECT id, content, parts, tools FROM queued_messages
-    WHERE session_id = $1 AND user_id = $2 ORDER BY place, id";
+    WHERE session_id = $1 AND user_id = $2 ORDER BY position, id";
 
 const UPDATE: &str = "UPDATE queued_messages SET content = $4 WHERE id = $1 AND session_id = $2 AND user_id = $3";
 
 /// Moves a message before the first one. Positions are timestamps, so that smaller values are always free.
 const FIRST: &str = "UPDATE queued_messages
-    SET place = (SELECT MIN(q.place) - 1 FROM queued_messages q WHERE q.session_id = $2 AND q.user_id = $3)
+    SET position = (SELECT MIN(q.position) - 1 FROM queued_messages q WHERE q.session_id = $2 AND q.user_id = $3)
     WHERE id = $1 AND session_id = $2 AND user_id = $3";
 
 const DELETE: &str = "DELETE FROM queued_messages WHERE id = $1 AND session_id = $2 AND user_id = $3";

@@ -17,11 +17,11 @@ pub(crate) const INSERT: &str =
 pub(crate) const CLOSE: &str = "UPDATE runs SET status = $3, ended_at = $4
     WHERE id = $1 AND user_id = $2 AND status = 'running' AND node_id = $5";
 
-pub(crate) const DELETE_CHUNKS: &str = "DELETE FROM run_chunks WHERE run_id = $1";
+pub(crate) const DELETE_CHUNKS: &str = "DELETE FROM run_journal WHERE run_id = $1";
 
 /// Appends to the journal of a turn. The condition on the node keeps out a node that has lost the turn, and the
 /// conflict clause makes a retry harmless.
-pub(crate) const INSERT_CHUNK: &str = "INSERT INTO run_chunks (run_id, seq, payload)
+pub(crate) const INSERT_CHUNK: &str = "INSERT INTO run_journal (run_id, seq, payload)
     SELECT id, $2, $3 FROM runs WHERE id = $1 AND status = 'running' AND node_id = $4
     ON CONFLICT (run_id, seq) DO NOTHING";
 
@@ -34,7 +34,7 @@ static INSERT_CHUNKS: LazyLock<String> = LazyLock::new(|| {
     let row = |row: usize| format!("(${}, ${}, ${})", 3 * row + 2, 3 * row + 3, 3 * row + 4);
     let rows: Vec<String> = (0..CHUNKS_PER_INSERT).map(row).collect();
     format!(
-        "INSERT INTO run_chunks (run_id, seq, payload)
+        "INSERT INTO run_journal (run_id, seq, payload)
         WITH new (run_id, seq, payload) AS (VALUES {})
         SELECT n.run_id, n.seq, n.payload FROM new n JOIN runs r ON r.id = n.run_id
         WHERE r.status = 'running' AND r.node_id = $1
@@ -43,11 +43,11 @@ static INSERT_CHUNKS: LazyLock<String> = LazyLock::new(|| {
     )
 });
 
-const PURGE_COMMANDS: &str = "DELETE FROM run_orders
+const PURGE_COMMANDS: &str = "DELETE FROM run_commands
     WHERE run_id IN (SELECT r.id FROM runs r WHERE r.status <> 'running' AND r.ended_at < $1)";
 
 // Starts from the journals, which are few, not from all turns that ever ran.
-const PURGE_CHUNKS: &str = "DELETE FROM run_chunks WHERE run_id IN (SELECT DISTINCT c.run_id FROM run_chunks c
+const PURGE_CHUNKS: &str = "DELETE FROM run_journal WHERE run_id IN (SELECT DISTINCT c.run_id FROM run_journal c
     JOIN runs r ON r.id = c.run_id WHERE r.status <> 'running' AND r.ended_at < $1)";
 
 const IS_DRIVEN: &str =
@@ -62,21 +62,21 @@ const LIST_RUNNING: &str = "SELECT session_id, id, is_waiting FROM runs WHERE us
 const SET_WAITING: &str = "UPDATE runs SET is_waiting = $3
     WHERE id = $1 AND user_id = $2 AND status = 'running' AND node_id = $4";
 
-const LIST_CHUNKS_AFTER: &str = "SELECT c.seq, c.payload FROM run_chunks c JOIN runs r ON r.id = c.run_id
+const LIST_CHUNKS_AFTER: &str = "SELECT c.seq, c.payload FROM run_journal c JOIN runs r ON r.id = c.run_id
     WHERE c.run_id = $1 AND r.user_id = $2 AND c.seq > $3 ORDER BY c.seq";
 
-const INSERT_COMMAND: &str = "INSERT INTO run_orders (run_id, what)
+const INSERT_COMMAND: &str = "INSERT INTO run_commands (run_id, command)
     SELECT id, $3 FROM runs WHERE session_id = $1 AND user_id = $2 AND status = 'running'
-    ON CONFLICT (run_id, what) DO NOTHING";
+    ON CONFLICT (run_id, command) DO NOTHING";
 
-const INSERT_COMMAND_FOR_ALL: &str = "INSERT INTO run_orders (run_id, what)
+const INSERT_COMMAND_FOR_ALL: &str = "INSERT INTO run_commands (run_id, command)
     SELECT id, $2 FROM runs WHERE user_id = $1 AND status = 'running'
-    ON CONFLICT (run_id, what) DO NOTHING";
+    ON CONFLICT (run_id, command) DO NOTHING";
 
-const LIST_COMMANDS: &str = "SELECT o.run_id, o.what FROM run_orders o JOIN runs r ON r.id = o.run_id
+const LIST_COMMANDS: &str = "SELECT o.run_id, o.command FROM run_commands o JOIN runs r ON r.id = o.run_id
     WHERE r.node_id = $1 AND r.status = 'running'";
 
-const LIST_CHUNKS: &str = "SELECT c.payload FROM run_chunks c JOIN runs r ON r.id = c.run_id
+const LIST_CHUNKS: &str = "SELECT c.payload FROM run_journal c JOIN runs r ON r.id = c.run_id
     WHERE c.run_id = $1 AND r.user_id = $2 ORDER BY c.seq";
 
 /// A turn without an end in the database, see [`Store::claim_runs`].
@@ -166,8 +166,8 @@ impl RunCommand {
     fn to_text(&self) -> String {
         match self {
             Self::Stop => "stop".to_owned(),
-            Self::Refresh => "look".to_owned(),
-            Self::Preempt => "give-way".to_owned(),
+            Self::Refresh => "refresh".to_owned(),
+            Self::Preempt => "preempt".to_owned(),
             Self::Cancel(call) => without_nul(format!("cancel {call}")),
         }
     }
@@ -176,8 +176,8 @@ impl RunCommand {
         // A command of a newer version is ignored.
         match text {
             "stop" => Some(Self::Stop),
-            "look" => Some(Self::Refresh),
-            "give-way" => Some(Self::Preempt),
+            "refresh" => Some(Self::Refresh),
+            "preempt" => Some(Self::Preempt),
             other => other.strip_prefix("cancel ").map(|call| Self::Cancel(call.to_owned())),
         }
     }

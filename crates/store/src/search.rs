@@ -75,43 +75,42 @@ pub struct Found {
 
 // Sorted like the partial index on pending entries, so that neither database uses the larger index on all entries of a
 // user.
-const ANY_PENDING: &str =
-    "SELECT number FROM search_entries WHERE pending AND user_id = $1 ORDER BY number DESC LIMIT 1";
+const ANY_PENDING: &str = "SELECT seq FROM search_entries WHERE pending AND user_id = $1 ORDER BY seq DESC LIMIT 1";
 
 /// Selects pending texts of one user (`$1`) or of all users.
 macro_rules! pending {
     ($whose:literal, $lock:literal) => {
         concat!(
-            "SELECT e.number, e.is_title, e.user_id, substr(COALESCE(m.content, s.title), 1, CAST($2 AS INTEGER)) ||
+            "SELECT e.seq, e.is_title, e.user_id, substr(COALESCE(m.content, s.title), 1, CAST($2 AS INTEGER)) ||
                COALESCE((SELECT '\n' || string_agg(f.name, ' ') FROM file_uses u JOIN files f ON f.id = u.file_id
                 WHERE u.holder_id = m.id), '') AS text
              FROM search_entries e JOIN ai_chat_sessions s ON s.id = e.session_id
              LEFT JOIN ai_chat_messages m ON m.id = e.id AND e.is_title = (1 = 0)
              WHERE e.pending AND ",
             $whose,
-            " ORDER BY e.number DESC LIMIT $3 ",
+            " ORDER BY e.seq DESC LIMIT $3 ",
             $lock
         )
     };
 }
 
-/// Stores the words of texts on SQLite. `$1` is a JSON list of pairs: entry number and words.
+/// Stores the words of texts on SQLite. `$1` is a JSON list of pairs: `seq` of the entry and words.
 const READ_SQLITE: [&str; 3] = [
     // A full-text table of SQLite has no upsert.
     "DELETE FROM search_words WHERE rowid IN (SELECT value ->> 0 FROM json_each($1))",
     "INSERT INTO search_words (rowid, words) SELECT value ->> 0, value ->> 1 FROM json_each($1)",
     // In the transaction that read the texts, so that a later change marks them as pending again.
-    "UPDATE search_entries SET pending = 0 WHERE number IN (SELECT value ->> 0 FROM json_each($1))",
+    "UPDATE search_entries SET pending = 0 WHERE seq IN (SELECT value ->> 0 FROM json_each($1))",
 ];
 
-/// Stores the words of texts on PostgreSQL. `$1` is the list of entry numbers, `$2` the list of words.
+/// Stores the words of texts on PostgreSQL. `$1` is the list of `seq` of the entrys, `$2` the list of words.
 const READ_POSTGRES: &str = "UPDATE search_entries e
     SET pending = false, words = array_to_tsvector(array_remove(string_to_array(n.words, ' '), ''))
-    FROM unnest($1, $2) AS n (number, words) WHERE e.number = n.number";
+    FROM unnest($1, $2) AS n (seq, words) WHERE e.seq = n.seq";
 
 #[derive(sqlx::FromRow)]
 struct PendingRow {
-    number: i64,
+    seq: i64,
     is_title: bool,
     user_id: Uuid,
     text: String,
@@ -154,7 +153,7 @@ impl Store {
         for _ in 0..MAX_BATCHES {
             let Candidates { rows, more } = self.title_candidates(SearchPosition { owner, before }, &wanted).await?;
             for row in rows {
-                before = row.number;
+                before = row.seq;
                 let Some(places) = query.find(&row.title) else { continue };
                 hits.push(TitleHit {
                     chat: ChatId(row.session_id),
@@ -190,7 +189,7 @@ impl Store {
             };
             let found_before = hits.len();
             for row in &rows {
-                before = row.number;
+                before = row.seq;
                 let Some(places) = query.find(&row.content) else { continue };
                 hits.push(MessageHit {
                     chat: ChatId(row.session_id),
@@ -219,7 +218,7 @@ impl Store {
         match &self.db {
             Db::Sqlite { write, .. } => sqlite_transaction!(self, write, |tx| {
                 let rows = fetch_pending!(tx, owner, limit, "");
-                let words: Vec<(i64, String)> = rows.iter().map(|row| (row.number, spaced(row))).collect();
+                let words: Vec<(i64, String)> = rows.iter().map(|row| (row.seq, spaced(row))).collect();
                 let words = JsonText(words);
                 for statement in READ_SQLITE {
                     sqlx::query(statement).bind(&words).execute(&mut *tx).await?;
@@ -230,9 +229,9 @@ impl Store {
                 postgres_transaction!(self, connections, |tx| {
                     // `SKIP LOCKED`: another node may be indexing the same texts.
                     let rows = fetch_pending!(tx, owner, limit, "FOR UPDATE OF e SKIP LOCKED");
-                    let numbers: Vec<i64> = rows.iter().map(|row| row.number).collect();
+                    let seqs: Vec<i64> = rows.iter().map(|row| row.seq).collect();
                     let words: Vec<String> = rows.iter().map(spaced).collect();
-                    sqlx::query(READ_POSTGRES).bind(numbers).bind(words).execute(&mut *tx).await?;
+                    sqlx::query(READ_POSTGRES).bind(seqs).bind(words).execute(&mut *tx).await?;
                     Ok(rows.len())
                 })
             }

@@ -10,12 +10,12 @@ use crate::db_macros::{read, transaction, write};
 use crate::{Error, Store};
 
 const LIST: &str = "SELECT server_id, issuer, secret FROM server_credentials
-    WHERE user_id = $1 AND server_id = $2 ORDER BY number DESC";
+    WHERE user_id = $1 AND server_id = $2 ORDER BY seq DESC";
 
-// `number` orders the credentials of a connection by the time of storage, independently of clocks.
-const SET: &str = "INSERT INTO server_credentials (user_id, server_id, issuer, secret, number) VALUES ($1, $2, $3, $4,
-        (SELECT COALESCE(MAX(number), 0) + 1 FROM server_credentials WHERE user_id = $1 AND server_id = $2))
-    ON CONFLICT (user_id, server_id, issuer) DO UPDATE SET secret = excluded.secret, number = excluded.number";
+// `seq` orders the credentials of a connection by the time of storage, independently of clocks.
+const SET: &str = "INSERT INTO server_credentials (user_id, server_id, issuer, secret, seq) VALUES ($1, $2, $3, $4,
+        (SELECT COALESCE(MAX(seq), 0) + 1 FROM server_credentials WHERE user_id = $1 AND server_id = $2))
+    ON CONFLICT (user_id, server_id, issuer) DO UPDATE SET secret = excluded.secret, seq = excluded.seq";
 
 const DELETE: &str = "DELETE FROM server_credentials WHERE user_id = $1 AND server_id = $2";
 
@@ -37,11 +37,11 @@ const SET_CLIENT: &str = "INSERT INTO server_clients (user_id, server_id, secret
 const DELETE_CLIENT: &str = "DELETE FROM server_clients WHERE user_id = $1 AND server_id = $2";
 
 /// Takes the lock, also from a holder whose lease has expired.
-const LOCK: &str = "INSERT INTO server_locks (user_id, server_id, holder, expires_at) VALUES ($1, $2, $3, $4)
-    ON CONFLICT (user_id, server_id) DO UPDATE SET holder = excluded.holder, expires_at = excluded.expires_at
+const LOCK: &str = "INSERT INTO server_locks (user_id, server_id, owner, expires_at) VALUES ($1, $2, $3, $4)
+    ON CONFLICT (user_id, server_id) DO UPDATE SET owner = excluded.owner, expires_at = excluded.expires_at
     WHERE server_locks.expires_at <= $5";
 
-const UNLOCK: &str = "DELETE FROM server_locks WHERE user_id = $1 AND server_id = $2 AND holder = $3";
+const UNLOCK: &str = "DELETE FROM server_locks WHERE user_id = $1 AND server_id = $2 AND owner = $3";
 
 // Sign-ins to MCP servers share the table with other authorizations, see `provider`.
 const TAKE_SIGN_IN: &str = "DELETE FROM authorizations WHERE state = $1 AND provider LIKE 'mcp/%'

@@ -28,7 +28,7 @@ const SEAL_URL: &str = "UPDATE mcp_servers SET url = $3, url_query = $4
 /// it.
 const MASK_COPIES: [&str; 4] = [
     "UPDATE tool_permissions SET url = $3 WHERE server_id = $1 AND url = $2",
-    "UPDATE server_listings SET url = $3 WHERE server_id = $1 AND url = $2",
+    "UPDATE tool_lists SET url = $3 WHERE server_id = $1 AND url = $2",
     "UPDATE tool_tasks SET url = $3 WHERE server_id = $1 AND url = $2",
     "UPDATE tool_approvals SET url = $3 WHERE server_id = $1 AND url = $2",
 ];

@@ -1,4 +1,4 @@
-//! Cached tool lists of the MCP servers, as of their last successful listing (`server_listings`).
+//! Cached tool lists of the MCP servers, as of their last successful listing (`tool_lists`).
 
 use domain::{ServerId, Timestamp, UserId};
 use serde_json::Value;
@@ -7,14 +7,14 @@ use uuid::Uuid;
 use crate::db_macros::{read, write};
 use crate::{Error, JsonText, Store};
 
-const SET_TOOL_LIST: &str = "INSERT INTO server_listings (server_id, user_id, url, tools, about, listed_at)
+const SET_TOOL_LIST: &str = "INSERT INTO tool_lists (server_id, user_id, url, tools, server_info, listed_at)
     SELECT id, user_id, $3, $4, $5, $6 FROM mcp_servers WHERE id = $1 AND user_id = $2
-    ON CONFLICT (server_id) DO UPDATE SET url = excluded.url, tools = excluded.tools, about = excluded.about,
+    ON CONFLICT (server_id) DO UPDATE SET url = excluded.url, tools = excluded.tools, server_info = excluded.server_info,
       listed_at = excluded.listed_at";
 
-const LIST_TOOL_LISTS: &str = "SELECT server_id, url, tools, about, listed_at FROM server_listings WHERE user_id = $1";
+const LIST_TOOL_LISTS: &str = "SELECT server_id, url, tools, server_info, listed_at FROM tool_lists WHERE user_id = $1";
 
-const GET_TOOL_LIST: &str = "SELECT server_id, url, tools, about, listed_at FROM server_listings
+const GET_TOOL_LIST: &str = "SELECT server_id, url, tools, server_info, listed_at FROM tool_lists
     WHERE server_id = $1 AND user_id = $2";
 
 /// The last listing of an MCP server.
@@ -37,7 +37,7 @@ struct ToolListRow {
     server_id: Uuid,
     url: String,
     tools: JsonText<Value>,
-    about: Option<JsonText<Value>>,
+    server_info: Option<JsonText<Value>>,
     listed_at: i64,
 }
 
@@ -47,7 +47,7 @@ impl From<ToolListRow> for CachedToolList {
             server: ServerId(row.server_id),
             url: row.url,
             tools: row.tools.0,
-            server_info: row.about.map(|about| about.0),
+            server_info: row.server_info.map(|info| info.0),
             listed_at: Timestamp(row.listed_at),
         }
     }
@@ -56,13 +56,13 @@ impl From<ToolListRow> for CachedToolList {
 impl Store {
     /// Stores a listing in place of the previous one. Has no effect if the connection no longer exists.
     pub async fn set_tool_list(&self, owner: UserId, listing: &CachedToolList) -> Result<(), Error> {
-        let about = listing.server_info.as_ref().map(Value::to_string);
+        let server_info = listing.server_info.as_ref().map(Value::to_string);
         write!(self, |c| sqlx::query(SET_TOOL_LIST)
             .bind(listing.server.0)
             .bind(owner.0)
             .bind(&listing.url)
             .bind(listing.tools.to_string())
-            .bind(about)
+            .bind(server_info)
             .bind(listing.listed_at.0)
             .execute(c)
             .await

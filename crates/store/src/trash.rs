@@ -10,8 +10,8 @@ const RESTORE_CHAT: &str = "INSERT INTO ai_chat_sessions (id, user_id, title, cr
     WHERE user_id = $1 AND id = $2 AND deleted_at >= $3";
 
 const RESTORE_MESSAGES: &str = "INSERT INTO ai_chat_messages
-      (id, session_id, role, content, tool_calls, parts, status, error, model, created_at, parent_id, aside_at)
-    SELECT id, session_id, role, content, tool_calls, parts, status, error, model, created_at, parent_id, aside_at
+      (id, session_id, role, content, tool_calls, parts, status, error, model, created_at, parent_id, inactive_since)
+    SELECT id, session_id, role, content, tool_calls, parts, status, error, model, created_at, parent_id, inactive_since
     FROM deleted_messages
     WHERE user_id = $1 AND session_id = $2 ORDER BY created_at, id";
 
@@ -39,7 +39,7 @@ macro_rules! purge_with {
 
 // The chats themselves are last, because the other statements look for them.
 const PURGE_CHATS: [&str; 3] =
-    [purge_with!("chat_marks"), purge_with!("chat_shares"), "DELETE FROM deleted_sessions WHERE deleted_at < $1"];
+    [purge_with!("chat_settings"), purge_with!("chat_shares"), "DELETE FROM deleted_sessions WHERE deleted_at < $1"];
 
 impl Store {
     /// Restores a chat that was deleted at `since` or later, with its messages.

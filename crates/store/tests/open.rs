@@ -3,10 +3,12 @@
 
 use std::path::{Path, PathBuf};
 
+use domain::{ChatId, UserId};
 use sqlx::sqlite::SqliteConnectOptions;
 use sqlx::{ConnectOptions, Connection, SqliteConnection};
 use store::{OpenError, Store};
 use tempfile::TempDir;
+use uuid::Uuid;
 
 fn url(path: &Path) -> String {
     format!("sqlite://{}", path.display())
@@ -104,24 +106,78 @@ async fn a_newer_schema_is_refused_and_left_as_it_is() {
 }
 
 #[tokio::test]
-async fn before_a_migration_the_file_is_copied_aside() {
+async fn rejects_schema_from_before_first_release() {
+    let folder = TempDir::new().unwrap();
+    let path = made(&folder).await;
+    let mut earlier = plain(&path).await;
+    sqlx::query("UPDATE _sqlx_migrations SET version = 38").execute(&mut earlier).await.unwrap();
+    earlier.close().await.unwrap();
+    let before = std::fs::read(&path).unwrap();
+    let error = refusal(&url(&path)).await;
+    assert!(matches!(error, OpenError::Earlier { found: 38 }), "{error}");
+    let message = error.to_string();
+    assert!(message.contains("export") && message.contains("import"), "{message}");
+    assert_eq!(std::fs::read(&path).unwrap(), before);
+}
+
+/// Version of the initial migration.
+const INITIAL_VERSION: i64 = 100;
+
+#[tokio::test]
+async fn opens_sqlite_database_of_initial_migration_with_data() {
     let folder = TempDir::new().unwrap();
     let path = folder.path().join("chat.db");
-    // A database of an older version from which there is no migration.
-    let mut older = plain(&path).await;
-    for statement in [
-        "CREATE TABLE _sqlx_migrations (version BIGINT PRIMARY KEY, description TEXT NOT NULL,
-           installed_on TIMESTAMP NOT NULL DEFAULT CURRENT_TIMESTAMP, success BOOLEAN NOT NULL, checksum BLOB NOT NULL,
-           execution_time BIGINT NOT NULL)",
-        "INSERT INTO _sqlx_migrations VALUES (0, 'before the first', CURRENT_TIMESTAMP, 1, x'00', 0)",
-        "CREATE TABLE precious (word TEXT)",
-        "INSERT INTO precious VALUES ('kept')",
-    ] {
-        sqlx::query(statement).execute(&mut older).await.unwrap();
+    let options = SqliteConnectOptions::new().filename(&path).create_if_missing(true).foreign_keys(true);
+    let pool = sqlx::SqlitePool::connect_with(options).await.unwrap();
+    sqlx::migrate!("migrations/sqlite").run_to(INITIAL_VERSION, &pool).await.unwrap();
+    sqlx::raw_sql(include_str!("initial/sqlite.sql")).execute(&pool).await.unwrap();
+    let tables: Vec<String> = sqlx::query_scalar(
+        "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'search_words%' AND name NOT LIKE 'sqlite%'",
+    )
+    .fetch_all(&pool)
+    .await
+    .unwrap();
+    for table in &tables {
+        let count = sqlx::AssertSqlSafe(format!("SELECT COUNT(*) FROM {table}"));
+        let count: i64 = sqlx::query_scalar(count).fetch_one(&pool).await.unwrap();
+        assert!(count > 0, "{table} has no row");
     }
-    older.close().await.unwrap();
-    assert!(matches!(refusal(&url(&path)).await, OpenError::Migration(_)));
-    let mut copy = plain(&folder.path().join("chat.db.before-0001")).await;
-    let word: (String,) = sqlx::query_as("SELECT word FROM precious").fetch_one(&mut copy).await.unwrap();
-    assert_eq!(word.0, "kept");
+    pool.close().await;
+    check_fixture(&url(&path)).await;
+}
+
+#[tokio::test]
+async fn opens_postgres_database_of_initial_migration_with_data() {
+    let Some(server) = std::env::var_os("TEST_POSTGRES_URL") else { return };
+    let server = server.into_string().unwrap();
+    let name = format!("initial_{}", domain::ids::fresh().simple());
+    let admin = sqlx::PgPool::connect(&server).await.unwrap();
+    sqlx::query(sqlx::AssertSqlSafe(format!("CREATE DATABASE {name}"))).execute(&admin).await.unwrap();
+    let (base, _) = server.rsplit_once('/').unwrap();
+    let database = format!("{base}/{name}");
+    let pool = sqlx::PgPool::connect(&database).await.unwrap();
+    sqlx::migrate!("migrations/postgres").run_to(INITIAL_VERSION, &pool).await.unwrap();
+    sqlx::raw_sql(include_str!("initial/postgres.sql")).execute(&pool).await.unwrap();
+    let tables: Vec<String> = sqlx::query_scalar("SELECT tablename::text FROM pg_tables WHERE schemaname = 'public'")
+        .fetch_all(&pool)
+        .await
+        .unwrap();
+    for table in &tables {
+        let count = sqlx::AssertSqlSafe(format!("SELECT COUNT(*) FROM {table}"));
+        let count: i64 = sqlx::query_scalar(count).fetch_one(&pool).await.unwrap();
+        assert!(count > 0, "{table} has no row");
+    }
+    pool.close().await;
+    check_fixture(&database).await;
+    sqlx::query(sqlx::AssertSqlSafe(format!("DROP DATABASE {name}"))).execute(&admin).await.unwrap();
+}
+
+/// Opens a database with the rows of the fixture and reads some of them.
+async fn check_fixture(url: &str) {
+    let store = Store::open(url).await.unwrap();
+    let (user, chat) = (UserId(Uuid::from_u128(1)), ChatId(Uuid::from_u128(10)));
+    assert_eq!(store.get_chat(user, chat).await.unwrap().unwrap().title, "A chat");
+    let messages = store.list_messages(user, chat, 10).await.unwrap();
+    assert_eq!(messages.iter().map(|message| message.content.as_str()).collect::<Vec<_>>(), ["Hello"]);
+    store.close().await;
 }

@@ -107,7 +107,7 @@ impl About {
     /// Decrypts the state that is stored with an elicitation. Returns `None` if it cannot be read, for example after
     /// the key was changed.
     pub fn open(turns: &TurnService, asked: &Elicitation) -> Option<Self> {
-        let plain = turns.secrets.open(&sealed_at("about", asked.id), asked.about.as_deref()?).ok()?;
+        let plain = turns.secrets.open(&sealed_at("about", asked.id), asked.resume_state.as_deref()?).ok()?;
         serde_json::from_slice(&plain).ok()
     }
 }
@@ -277,7 +277,7 @@ impl CallAsker {
         let sealed = inner.turns.secrets.seal(&sealed_at("about", id), &serde_json::to_vec(&about).ok()?).ok()?;
         let run = self.run();
         let tool_call = inner.call.id.clone();
-        let row = Elicitation { id, run: run.id, tool_call, about: Some(sealed), answered: None };
+        let row = Elicitation { id, run: run.id, tool_call, resume_state: Some(sealed), answered: None };
         if let Err(error) = run.home.insert_elicitation(run.owner, &row, inner.turns.clock.now()).await {
             tracing::error!(%error, run = %run.id, "the person could not be asked");
             return None;

@@ -95,7 +95,7 @@ async fn holds_key(folder: &tempfile::TempDir, database_url: &str) -> bool {
         let mut held = files.filter(is_database).map(|path| fs::read(path).unwrap());
         return held.any(|bytes| bytes.windows(KEY.len()).any(|window| window == KEY.as_bytes()));
     }
-    let tables = ["mcp_servers", "tool_permissions", "tool_approvals", "tool_tasks", "server_listings"];
+    let tables = ["mcp_servers", "tool_permissions", "tool_approvals", "tool_tasks", "tool_lists"];
     let selects = tables.map(|table| format!("SELECT row_to_json(t)::text FROM {table} t")).join(" UNION ALL ");
     run(database_url, &selects).await.contains(KEY)
 }
@@ -207,7 +207,7 @@ async fn urls_stored_before_are_sealed_at_start() {
         let (folder, database_url) = world.app.stop().await;
         // The state that an earlier version left.
         let clear = format!("{}?{QUERY}", world.server.url);
-        let tables = ["mcp_servers", "tool_permissions", "server_listings"];
+        let tables = ["mcp_servers", "tool_permissions", "tool_lists"];
         let statements = tables.map(|table| format!("UPDATE {table} SET url = '{clear}';")).join(" ");
         run(&database_url, &format!("{statements} UPDATE mcp_servers SET url_query = NULL;")).await;
         assert!(holds_key(&folder, &database_url).await);

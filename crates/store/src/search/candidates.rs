@@ -26,7 +26,7 @@ const NEWEST_CHECKED: i64 = 100;
 
 #[derive(sqlx::FromRow)]
 pub(super) struct TitleRow {
-    pub number: i64,
+    pub seq: i64,
     pub session_id: Uuid,
     pub title: String,
     pub updated_at: i64,
@@ -34,7 +34,7 @@ pub(super) struct TitleRow {
 
 #[derive(sqlx::FromRow)]
 pub(super) struct MessageRow {
-    pub number: i64,
+    pub seq: i64,
     pub session_id: Uuid,
     pub title: String,
     pub id: Uuid,
@@ -48,7 +48,7 @@ macro_rules! title {
     ($with:expr, $entries:expr, $where:literal) => {
         concat!(
             $with,
-            "SELECT e.number, e.session_id, s.title, s.updated_at FROM ",
+            "SELECT e.seq, e.session_id, s.title, s.updated_at FROM ",
             $entries,
             " CROSS JOIN ai_chat_sessions s WHERE s.id = e.session_id AND s.user_id = $1 ",
             $where
@@ -60,7 +60,7 @@ macro_rules! message {
     ($with:expr, $entries:expr, $where:literal) => {
         concat!(
             $with,
-            "SELECT e.number, e.session_id, s.title, m.id, m.role,
+            "SELECT e.seq, e.session_id, s.title, m.id, m.role,
                substr(m.content, 1, CAST($5 AS INTEGER)) || COALESCE((SELECT '\n' || string_agg(f.name, ' ')
                  FROM file_uses u JOIN files f ON f.id = u.file_id WHERE u.holder_id = m.id), '') AS content, m.created_at
              FROM ",
@@ -76,20 +76,20 @@ macro_rules! message {
 const SQLITE_TITLES: &str = title!(
     "",
     "search_words w CROSS JOIN search_entries e",
-    "AND search_words MATCH $2 AND w.rowid < $3 AND e.number = w.rowid AND e.is_title = 1 ORDER BY w.rowid DESC LIMIT $4"
+    "AND search_words MATCH $2 AND w.rowid < $3 AND e.seq = w.rowid AND e.is_title = 1 ORDER BY w.rowid DESC LIMIT $4"
 );
 
 const SQLITE_MESSAGES: &str = message!(
     "",
     "search_words w CROSS JOIN search_entries e",
-    "AND search_words MATCH $2 AND w.rowid < $3 AND e.number = w.rowid AND e.is_title = 0 ORDER BY w.rowid DESC LIMIT $4"
+    "AND search_words MATCH $2 AND w.rowid < $3 AND e.seq = w.rowid AND e.is_title = 0 ORDER BY w.rowid DESC LIMIT $4"
 );
 
 /// Selects the newest messages, whatever their words.
 const SQLITE_NEWEST: &str = message!(
     "",
     "search_entries e",
-    "AND e.user_id = $1 AND e.is_title = 0 AND e.number < $2 ORDER BY e.number DESC LIMIT $3"
+    "AND e.user_id = $1 AND e.is_title = 0 AND e.seq < $2 ORDER BY e.seq DESC LIMIT $3"
 );
 
 /// Selects a user's newest texts of a kind. The comparison of rows makes PostgreSQL read them in the order of the index
@@ -97,12 +97,12 @@ const SQLITE_NEWEST: &str = message!(
 macro_rules! newest {
     ($is_title:literal, $window:literal) => {
         concat!(
-            "SELECT user_id, is_title, number, id, session_id, words FROM search_entries
-             WHERE (user_id, is_title, number) >= ($1, ",
+            "SELECT user_id, is_title, seq, id, session_id, words FROM search_entries
+             WHERE (user_id, is_title, seq) >= ($1, ",
             $is_title,
-            ", 0) AND (user_id, is_title, number) < ($1, ",
+            ", 0) AND (user_id, is_title, seq) < ($1, ",
             $is_title,
-            ", $3) ORDER BY user_id DESC, is_title DESC, number DESC LIMIT ",
+            ", $3) ORDER BY user_id DESC, is_title DESC, seq DESC LIMIT ",
             $window
         )
     };
@@ -112,9 +112,9 @@ macro_rules! newest {
 macro_rules! among_newest {
     ($is_title:literal, $window:literal) => {
         concat!(
-            "(SELECT number, id, session_id FROM (",
+            "(SELECT seq, id, session_id FROM (",
             newest!($is_title, $window),
-            ") newest WHERE words @@ $2::tsquery ORDER BY user_id DESC, is_title DESC, number DESC LIMIT $4) e"
+            ") newest WHERE words @@ $2::tsquery ORDER BY user_id DESC, is_title DESC, seq DESC LIMIT $4) e"
         )
     };
 }
@@ -132,7 +132,7 @@ macro_rules! by_words {
             "::text[]) term WHERE cardinality(",
             $terms,
             "::text[]) = 1 OR (SELECT COUNT(*) FROM newest WHERE words @@ term::tsquery) < 20),
-             found AS MATERIALIZED (SELECT user_id, is_title, number, id, session_id, words FROM search_entries
+             found AS MATERIALIZED (SELECT user_id, is_title, seq, id, session_id, words FROM search_entries
                WHERE words @@ COALESCE((SELECT * FROM rare), $2)::tsquery) "
         )
     };
@@ -141,20 +141,20 @@ macro_rules! by_words {
 macro_rules! found {
     ($is_title:literal) => {
         concat!(
-            "(SELECT number, id, session_id FROM found WHERE words @@ $2::tsquery AND user_id = $1 AND is_title = ",
+            "(SELECT seq, id, session_id FROM found WHERE words @@ $2::tsquery AND user_id = $1 AND is_title = ",
             $is_title,
-            " AND number < $3 ORDER BY number DESC LIMIT $4) e"
+            " AND seq < $3 ORDER BY seq DESC LIMIT $4) e"
         )
     };
 }
 
-const POSTGRES_TITLES: &str = title!(by_words!("true", "$5"), found!("true"), "ORDER BY e.number DESC");
+const POSTGRES_TITLES: &str = title!(by_words!("true", "$5"), found!("true"), "ORDER BY e.seq DESC");
 
-const POSTGRES_MESSAGES: &str = message!(by_words!("false", "$6"), found!("false"), "ORDER BY e.number DESC");
+const POSTGRES_MESSAGES: &str = message!(by_words!("false", "$6"), found!("false"), "ORDER BY e.seq DESC");
 
-const POSTGRES_NEWEST_TITLES: &str = title!("", among_newest!("true", "$5"), "ORDER BY e.number DESC");
+const POSTGRES_NEWEST_TITLES: &str = title!("", among_newest!("true", "$5"), "ORDER BY e.seq DESC");
 
-const POSTGRES_NEWEST_MESSAGES: &str = message!("", among_newest!("false", "$6"), "ORDER BY e.number DESC");
+const POSTGRES_NEWEST_MESSAGES: &str = message!("", among_newest!("false", "$6"), "ORDER BY e.seq DESC");
 
 /// A batch of candidates.
 pub(super) struct Candidates<Row> {
@@ -173,7 +173,7 @@ impl<Row> Candidates<Row> {
 #[derive(Clone, Copy)]
 pub(super) struct SearchPosition {
     pub owner: UserId,
-    /// The search continues with entries of lower numbers.
+    /// The search continues with entries of a lower `seq`.
     pub before: i64,
 }
 

@@ -1,2 +1,0 @@
--- Here is such an index (0024).
-SELECT 1;

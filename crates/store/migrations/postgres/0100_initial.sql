@@ -1,0 +1,587 @@
+-- The whole schema. Times are microseconds since 1970 (UTC). JSON is TEXT on both databases: PostgreSQL's own JSON types
+-- reject \u0000 and lose the order of keys.
+
+-- Accounts
+
+CREATE TABLE users (
+  id                       UUID PRIMARY KEY NOT NULL,
+  email                    TEXT UNIQUE,           -- lower case; NULL for an anonymous user
+  password_hash            TEXT,                  -- argon2id, PHC string
+  email_confirmed_at       BIGINT,
+  confirmation_sent_at     BIGINT,
+  recovery_sent_at         BIGINT,
+  new_email                TEXT,                  -- lower case; waits for its confirmation
+  email_change_sent_at     BIGINT,
+  email_change_confirmed   TEXT,                  -- the half that is confirmed: current or new
+  reauthentication_sent_at BIGINT,
+  invited_at               BIGINT,
+  banned_until             BIGINT,
+  last_sign_in_at          BIGINT,
+  is_anonymous             BOOLEAN NOT NULL,
+  user_metadata            TEXT NOT NULL,         -- JSON object, the user's own
+  app_metadata             TEXT NOT NULL,         -- JSON object, the server's
+  identity_id              UUID NOT NULL,         -- id of the email identity
+  created_at               BIGINT NOT NULL,
+  updated_at               BIGINT NOT NULL,
+  deleted_at               BIGINT                 -- when an administrator anonymized the account, whose row and id remain
+);
+CREATE INDEX users_by_age ON users (created_at, id);
+
+-- Sessions. A refresh token names the session and a counter; only the newest counter is valid.
+CREATE TABLE auth_sessions (
+  id              UUID PRIMARY KEY NOT NULL,
+  user_id         UUID NOT NULL REFERENCES users (id) ON DELETE CASCADE,
+  refresh_counter BIGINT NOT NULL,
+  refreshed_at    BIGINT NOT NULL,
+  confirmed_at    BIGINT NOT NULL DEFAULT 0,      -- first use of the newest tokens, after which older ones are rejected
+  used_at         BIGINT NOT NULL DEFAULT 0,      -- exact to five minutes
+  aal             TEXT NOT NULL,                  -- aal1 or aal2
+  amr             TEXT NOT NULL,                  -- JSON list of {method, timestamp}
+  factor_id       UUID,                           -- the factor that raised it to aal2
+  user_agent      TEXT,
+  created_at      BIGINT NOT NULL
+);
+CREATE INDEX auth_sessions_by_user ON auth_sessions (user_id);
+
+-- Keys that sign access tokens. The one with the highest number signs; all of them verify.
+CREATE TABLE signing_keys (
+  number      BIGINT PRIMARY KEY NOT NULL,
+  private_key BYTEA NOT NULL,                     -- a private JWK, encrypted with the master key
+  created_at  BIGINT NOT NULL
+);
+
+-- Links and codes that were mailed to prove an email address. One of each kind per user.
+CREATE TABLE one_time_tokens (
+  id               UUID PRIMARY KEY NOT NULL,
+  user_id          UUID NOT NULL REFERENCES users (id) ON DELETE CASCADE,
+  kind             TEXT NOT NULL,                 -- confirmation, recovery, reauthentication, email_change_current or _new
+  email            TEXT NOT NULL,                 -- recipient
+  link_hash        BYTEA UNIQUE,                  -- SHA-256
+  code_hash        BYTEA NOT NULL,                -- HMAC-SHA-256 with a key that is stored elsewhere
+  attempts         BIGINT NOT NULL,               -- number of codes that were tried
+  challenge        TEXT,                          -- PKCE
+  challenge_method TEXT,                          -- s256 or plain
+  -- Mailed for the latest sign-up of the account. Confirming an address with another token drops the password and the
+  -- metadata of that sign-up, which somebody else may have chosen.
+  from_sign_up     BOOLEAN NOT NULL DEFAULT FALSE,
+  expires_at       BIGINT NOT NULL,
+  CONSTRAINT one_time_tokens_user_id_kind_key UNIQUE (user_id, kind)
+);
+CREATE INDEX one_time_tokens_by_email ON one_time_tokens (email);
+
+-- Confirmed links whose sign-in waits for the client that began it to present its verifier (RFC 7636).
+CREATE TABLE auth_codes (
+  code_hash        BYTEA PRIMARY KEY NOT NULL,    -- SHA-256
+  user_id          UUID NOT NULL REFERENCES users (id) ON DELETE CASCADE,
+  method           TEXT NOT NULL,                 -- for the access token's amr
+  challenge        TEXT NOT NULL,
+  challenge_method TEXT NOT NULL,                 -- s256 or plain
+  expires_at       BIGINT NOT NULL
+);
+CREATE INDEX auth_codes_by_user ON auth_codes (user_id);
+
+-- Second factors: authenticator apps (TOTP, RFC 6238).
+CREATE TABLE mfa_factors (
+  id                 UUID PRIMARY KEY NOT NULL,
+  user_id            UUID NOT NULL REFERENCES users (id) ON DELETE CASCADE,
+  friendly_name      TEXT NOT NULL,
+  status             TEXT NOT NULL,               -- unverified or verified
+  secret             BYTEA NOT NULL,              -- encrypted
+  last_step          BIGINT NOT NULL,             -- newest time step whose code was used; earlier ones are rejected
+  last_challenged_at BIGINT,
+  created_at         BIGINT NOT NULL,
+  updated_at         BIGINT NOT NULL,
+  CONSTRAINT mfa_factors_user_id_friendly_name_key UNIQUE (user_id, friendly_name)
+);
+
+CREATE TABLE mfa_challenges (
+  id          UUID PRIMARY KEY NOT NULL,
+  factor_id   UUID NOT NULL REFERENCES mfa_factors (id) ON DELETE CASCADE,
+  address     TEXT NOT NULL,                      -- IP address of the caller
+  verified_at BIGINT,
+  created_at  BIGINT NOT NULL
+);
+CREATE INDEX mfa_challenges_by_factor ON mfa_challenges (factor_id);
+
+-- Keys of API clients.
+CREATE TABLE api_keys (
+  id           UUID PRIMARY KEY NOT NULL,
+  user_id      UUID NOT NULL REFERENCES users (id) ON DELETE CASCADE,
+  name         TEXT NOT NULL,                     -- given by the user
+  hint         TEXT NOT NULL,                     -- the last characters of the key
+  hash         BYTEA NOT NULL UNIQUE,             -- SHA-256: the key itself is random
+  scopes       TEXT NOT NULL,                     -- separated by spaces: chat, tools
+  created_at   BIGINT NOT NULL,
+  last_used_at BIGINT,                            -- exact to a minute
+  expires_at   BIGINT                             -- NULL: valid until it is revoked
+);
+CREATE INDEX api_keys_by_user ON api_keys (user_id);
+
+-- Connections
+
+CREATE TABLE mcp_servers (
+  id             UUID PRIMARY KEY NOT NULL,
+  user_id        UUID NOT NULL REFERENCES users (id) ON DELETE CASCADE,
+  name           TEXT NOT NULL,
+  url            TEXT NOT NULL,                   -- with *** for the values of its query
+  url_query      BYTEA,                           -- encrypted; NULL where the URL has no query
+  tools          TEXT NOT NULL,                   -- JSON list: found when the connection was made
+  disabled_tools TEXT NOT NULL DEFAULT '[]',      -- JSON list of names that the user switched off
+  status         TEXT NOT NULL,
+  headers        BYTEA,                           -- encrypted JSON object; never returned to a client
+  created_at     BIGINT NOT NULL,
+  updated_at     BIGINT NOT NULL,
+  CONSTRAINT mcp_servers_user_id_name_key UNIQUE (user_id, name)
+);
+
+-- The last tool list of each connection, for the time after a start and while the server is unavailable.
+CREATE TABLE tool_lists (
+  server_id   UUID PRIMARY KEY NOT NULL REFERENCES mcp_servers (id) ON DELETE CASCADE,
+  user_id     UUID NOT NULL REFERENCES users (id) ON DELETE CASCADE,
+  url         TEXT NOT NULL,                      -- of the server at that time
+  tools       TEXT NOT NULL,                      -- JSON list of definitions
+  server_info TEXT,                               -- JSON object
+  listed_at   BIGINT NOT NULL
+);
+CREATE INDEX tool_lists_by_user ON tool_lists (user_id);
+
+-- A user's rule for a tool. "always" holds for the definition and the URL that the user saw, and for no other.
+CREATE TABLE tool_permissions (
+  server_id       UUID NOT NULL REFERENCES mcp_servers (id) ON DELETE CASCADE,
+  tool            TEXT NOT NULL,
+  user_id         UUID NOT NULL REFERENCES users (id) ON DELETE CASCADE,
+  permission      TEXT NOT NULL,                  -- ask, always, never
+  url             TEXT NOT NULL,                  -- of the server at that time
+  definition_hash TEXT,                           -- SHA-256 of the definition, hexadecimal; of "always" only
+  definition      TEXT,                           -- canonical JSON; of "always" only
+  updated_at      BIGINT NOT NULL,
+  PRIMARY KEY (server_id, tool)
+);
+CREATE INDEX tool_permissions_by_user ON tool_permissions (user_id);
+
+-- The instructions of a server when one of its tools was allowed for good. Once they change, its tools ask again.
+CREATE TABLE server_instructions (
+  server_id    UUID PRIMARY KEY NOT NULL REFERENCES mcp_servers (id) ON DELETE CASCADE,
+  user_id      UUID NOT NULL REFERENCES users (id) ON DELETE CASCADE,
+  hash         TEXT NOT NULL,                     -- SHA-256 of the instructions, hexadecimal
+  instructions TEXT NOT NULL,                     -- empty if the server gave none
+  updated_at   BIGINT NOT NULL
+);
+
+-- Credentials of a connection from its authorization server. They outlive the connection until they are revoked, so that
+-- nothing here refers to mcp_servers.
+CREATE TABLE server_credentials (
+  user_id   UUID NOT NULL REFERENCES users (id) ON DELETE CASCADE,
+  server_id UUID NOT NULL,
+  issuer    TEXT NOT NULL,                        -- of the authorization server
+  secret    BYTEA NOT NULL,                       -- encrypted JSON
+  seq       BIGINT NOT NULL,                      -- the highest of a connection was stored last
+  PRIMARY KEY (user_id, server_id, issuer)
+);
+
+-- Clients that users registered at an authorization server themselves.
+CREATE TABLE server_clients (
+  user_id   UUID NOT NULL REFERENCES users (id) ON DELETE CASCADE,
+  server_id UUID NOT NULL,
+  secret    BYTEA NOT NULL,                       -- encrypted JSON
+  PRIMARY KEY (user_id, server_id)
+);
+
+-- Locks on the credentials of a connection.
+CREATE TABLE server_locks (
+  user_id    UUID NOT NULL REFERENCES users (id) ON DELETE CASCADE,
+  server_id  UUID NOT NULL,
+  owner      UUID NOT NULL,
+  expires_at BIGINT NOT NULL,                     -- void from then on
+  PRIMARY KEY (user_id, server_id)
+);
+
+-- A user's authorization at another service.
+CREATE TABLE credentials (
+  user_id    UUID NOT NULL REFERENCES users (id) ON DELETE CASCADE,
+  provider   TEXT NOT NULL,
+  secret     BYTEA NOT NULL,                      -- encrypted JSON
+  updated_at BIGINT NOT NULL,
+  PRIMARY KEY (user_id, provider)
+);
+
+-- Authorizations in progress: used once, by the user who began them, soon.
+CREATE TABLE authorizations (
+  state      TEXT PRIMARY KEY NOT NULL,
+  user_id    UUID NOT NULL REFERENCES users (id) ON DELETE CASCADE,
+  provider   TEXT NOT NULL,
+  secret     BYTEA NOT NULL,                      -- encrypted JSON
+  expires_at BIGINT NOT NULL
+);
+
+-- Chats
+
+CREATE TABLE ai_chat_sessions (
+  id         UUID PRIMARY KEY NOT NULL,
+  user_id    UUID NOT NULL REFERENCES users (id) ON DELETE CASCADE,
+  title      TEXT NOT NULL,
+  created_at BIGINT NOT NULL,
+  updated_at BIGINT NOT NULL
+);
+CREATE INDEX ai_chat_sessions_by_user ON ai_chat_sessions (user_id, updated_at);
+
+-- Messages of the active branch follow each other in time. Messages of inactive branches name their predecessor.
+CREATE TABLE ai_chat_messages (
+  id             UUID PRIMARY KEY NOT NULL,
+  session_id     UUID NOT NULL REFERENCES ai_chat_sessions (id) ON DELETE CASCADE,
+  role           TEXT NOT NULL CHECK (role IN ('user', 'assistant')),
+  content        TEXT NOT NULL,
+  tool_calls     TEXT NOT NULL,                   -- JSON list
+  parts          TEXT,                            -- JSON list
+  status         TEXT,                            -- done, stopped, failed, interrupted; of assistant messages only
+  error          TEXT,
+  model          TEXT,
+  created_at     BIGINT NOT NULL,
+  parent_id      UUID,                            -- NULL: the first message, or on the active branch
+  inactive_since BIGINT                           -- NULL: on the active branch
+);
+CREATE INDEX ai_chat_messages_by_session ON ai_chat_messages (session_id, created_at, id);
+
+-- Settings of chats. Nothing here refers to ai_chat_sessions: a restored chat has its settings again.
+CREATE TABLE chat_settings (
+  user_id     UUID NOT NULL REFERENCES users (id) ON DELETE CASCADE,
+  session_id  UUID NOT NULL,
+  pinned_at   BIGINT,
+  archived_at BIGINT,
+  model       TEXT,                               -- provider/name; NULL: the default
+  settings    TEXT,                               -- JSON for the model; NULL: the default
+  PRIMARY KEY (user_id, session_id)
+);
+
+-- Chats that were deleted recently and can be restored.
+CREATE TABLE deleted_sessions (
+  user_id    UUID NOT NULL REFERENCES users (id) ON DELETE CASCADE,
+  id         UUID NOT NULL,
+  title      TEXT NOT NULL,
+  created_at BIGINT NOT NULL,
+  updated_at BIGINT NOT NULL,
+  deleted_at BIGINT NOT NULL,
+  PRIMARY KEY (user_id, id)
+);
+CREATE INDEX deleted_sessions_by_time ON deleted_sessions (deleted_at);
+
+CREATE TABLE deleted_messages (
+  user_id        UUID NOT NULL,
+  session_id     UUID NOT NULL,
+  id             UUID NOT NULL,
+  role           TEXT NOT NULL,
+  content        TEXT NOT NULL,
+  tool_calls     TEXT NOT NULL,
+  parts          TEXT,
+  status         TEXT,
+  error          TEXT,
+  model          TEXT,
+  created_at     BIGINT NOT NULL,
+  parent_id      UUID,
+  inactive_since BIGINT,
+  PRIMARY KEY (user_id, session_id, id),
+  FOREIGN KEY (user_id, session_id) REFERENCES deleted_sessions (user_id, id) ON DELETE CASCADE
+);
+
+-- Messages that were sent during a turn. They are sent one after the other when it has ended.
+CREATE TABLE queued_messages (
+  id         UUID PRIMARY KEY NOT NULL,
+  session_id UUID NOT NULL REFERENCES ai_chat_sessions (id) ON DELETE CASCADE ON UPDATE CASCADE,
+  user_id    UUID NOT NULL REFERENCES users (id) ON DELETE CASCADE,
+  content    TEXT NOT NULL,
+  parts      TEXT NOT NULL,                       -- JSON list: attachments and files
+  tools      TEXT NOT NULL,                       -- JSON list of {name, serverName, serverId}
+  position   BIGINT NOT NULL                      -- the lowest is sent first
+);
+CREATE INDEX queued_messages_by_session ON queued_messages (session_id, position, id);
+
+-- Snapshots of shared chats. A share works while its chat exists.
+CREATE TABLE chat_shares (
+  id         UUID PRIMARY KEY NOT NULL,
+  token_hash BYTEA NOT NULL UNIQUE,               -- SHA-256
+  user_id    UUID NOT NULL REFERENCES users (id) ON DELETE CASCADE,
+  session_id UUID NOT NULL,
+  title      TEXT NOT NULL,
+  messages   TEXT NOT NULL,                       -- JSON list
+  count      BIGINT NOT NULL,                     -- of the messages
+  tools      BOOLEAN NOT NULL,                    -- whether it includes arguments and results of tool calls
+  created_at BIGINT NOT NULL
+);
+CREATE INDEX chat_shares_by_user ON chat_shares (user_id, id);
+
+-- Attachments of messages that are not sent yet. With the message they become parts of it.
+CREATE TABLE attachments (
+  id         UUID PRIMARY KEY NOT NULL,
+  user_id    UUID NOT NULL REFERENCES users (id) ON DELETE CASCADE,
+  attachment TEXT NOT NULL,                       -- JSON
+  created_at BIGINT NOT NULL
+);
+CREATE INDEX attachments_by_user ON attachments (user_id, created_at);
+
+-- Turns
+
+-- While a turn runs, its events are in run_journal. At its end they become the assistant message.
+CREATE TABLE runs (
+  id         UUID PRIMARY KEY NOT NULL,
+  session_id UUID NOT NULL REFERENCES ai_chat_sessions (id) ON DELETE CASCADE,
+  user_id    UUID NOT NULL REFERENCES users (id) ON DELETE CASCADE,
+  message_id UUID NOT NULL,                       -- of the assistant message
+  status     TEXT NOT NULL,                       -- running, done, stopped, failed, interrupted
+  model      TEXT NOT NULL,
+  tools      TEXT NOT NULL DEFAULT '[]',          -- JSON list of {name, serverName} that it may use
+  node_id    UUID,                                -- the node that runs it; NULL: none
+  is_waiting BOOLEAN NOT NULL DEFAULT FALSE,      -- waits for its user
+  created_at BIGINT NOT NULL,
+  ended_at   BIGINT
+);
+CREATE UNIQUE INDEX runs_one_at_a_time ON runs (session_id) WHERE status = 'running';
+CREATE INDEX runs_running ON runs (user_id) WHERE status = 'running';
+
+CREATE TABLE run_journal (
+  run_id  UUID NOT NULL REFERENCES runs (id) ON DELETE CASCADE,
+  seq     BIGINT NOT NULL,                        -- number of the last event in the batch
+  payload TEXT NOT NULL,                          -- events, one JSON object per line
+  PRIMARY KEY (run_id, seq)
+);
+
+-- Commands to turns that may run on another node. They remain until the turn ends.
+CREATE TABLE run_commands (
+  run_id  UUID NOT NULL REFERENCES runs (id) ON DELETE CASCADE,
+  command TEXT NOT NULL,                          -- stop, refresh, preempt, or cancel and the id of a call
+  PRIMARY KEY (run_id, command)
+);
+
+-- Tool calls that need their user's approval.
+CREATE TABLE tool_approvals (
+  id           UUID PRIMARY KEY NOT NULL,
+  run_id       UUID NOT NULL REFERENCES runs (id) ON DELETE CASCADE,
+  user_id      UUID NOT NULL REFERENCES users (id) ON DELETE CASCADE,
+  tool_call_id TEXT NOT NULL,
+  server_id    UUID NOT NULL,
+  tool         TEXT NOT NULL,
+  url          TEXT NOT NULL,
+  definition   TEXT NOT NULL,                     -- canonical JSON, as shown to the user
+  instructions TEXT NOT NULL DEFAULT '',          -- of the server at that time
+  decision     TEXT,                              -- once, always, deny; NULL: pending
+  arguments    TEXT,                              -- JSON object, if the user changed them
+  created_at   BIGINT NOT NULL,
+  decided_at   BIGINT
+);
+CREATE INDEX tool_approvals_by_run ON tool_approvals (run_id);
+
+-- Elicitations and sign-ins that a tool call waits for.
+CREATE TABLE elicitations (
+  id           UUID PRIMARY KEY NOT NULL,
+  run_id       UUID NOT NULL REFERENCES runs (id) ON DELETE CASCADE,
+  user_id      UUID NOT NULL REFERENCES users (id) ON DELETE CASCADE,
+  tool_call_id TEXT NOT NULL,
+  resume_state BYTEA,                             -- encrypted JSON: where the call resumes; until its turn has ended
+  action       TEXT,                              -- accept, decline, cancel; NULL: pending
+  content      BYTEA,                             -- encrypted JSON object: the response; until its turn has ended
+  created_at   BIGINT NOT NULL,
+  answered_at  BIGINT
+);
+CREATE INDEX elicitations_by_run ON elicitations (run_id);
+
+-- Tool calls that run as MCP tasks, with what is needed to resume them after a restart.
+CREATE TABLE tool_tasks (
+  run_id       UUID NOT NULL REFERENCES runs (id) ON DELETE CASCADE,
+  tool_call_id TEXT NOT NULL,
+  user_id      UUID NOT NULL REFERENCES users (id) ON DELETE CASCADE,
+  server_id    UUID NOT NULL,
+  url          TEXT NOT NULL,                     -- of the server at the beginning
+  allowed_by   TEXT NOT NULL,                     -- as in tool_audit
+  task         TEXT NOT NULL,                     -- the server's id of the task
+  form         TEXT NOT NULL,                     -- core, extension
+  ttl_ms       BIGINT,                            -- lifetime of the task at the server; NULL: unlimited
+  created_at   BIGINT NOT NULL,
+  PRIMARY KEY (run_id, tool_call_id)
+);
+
+-- All tool calls.
+CREATE TABLE tool_audit (
+  id          UUID PRIMARY KEY NOT NULL,
+  user_id     UUID NOT NULL REFERENCES users (id) ON DELETE CASCADE,
+  server_name TEXT NOT NULL,
+  tool        TEXT NOT NULL,
+  allowed_by  TEXT NOT NULL,                      -- default, rule, once, always, form; nobody
+  outcome     TEXT NOT NULL,
+  created_at  BIGINT NOT NULL
+);
+CREATE INDEX tool_audit_by_user ON tool_audit (user_id, id);
+
+-- Nodes: processes on this database. Each increments its heartbeat. A node whose heartbeat stops is removed by another one,
+-- which takes over its turns. Clocks of different nodes are never compared.
+CREATE TABLE nodes (
+  id        UUID PRIMARY KEY NOT NULL,
+  heartbeat BIGINT NOT NULL
+);
+
+-- Messages between nodes that are too long for a notification. They remain for a minute.
+CREATE TABLE node_messages (
+  id         UUID PRIMARY KEY NOT NULL,
+  text       TEXT NOT NULL,
+  created_at BIGINT NOT NULL
+);
+CREATE INDEX node_messages_by_age ON node_messages (created_at);
+
+-- Models
+
+-- Usage, a row per call of a model. It remains when its chat is deleted, without any text.
+CREATE TABLE model_usage (
+  id                  UUID PRIMARY KEY NOT NULL,
+  user_id             UUID NOT NULL REFERENCES users (id) ON DELETE CASCADE,
+  session_id          UUID,                       -- NULL: a call of an API client
+  message_id          UUID,                       -- the assistant message; NULL likewise
+  model               TEXT NOT NULL,              -- provider/name
+  input_tokens        BIGINT NOT NULL,
+  output_tokens       BIGINT NOT NULL,
+  cached_input_tokens BIGINT NOT NULL,            -- of the input tokens
+  is_estimate         BIGINT NOT NULL,            -- 1 if the provider did not report all of it
+  cost_nanos          BIGINT,                     -- billionths of a US dollar at the price of that day; NULL: unknown
+  created_at          BIGINT NOT NULL
+);
+CREATE INDEX model_usage_by_user ON model_usage (user_id, created_at);
+CREATE INDEX model_usage_by_session ON model_usage (session_id);
+
+-- Users' favorite models.
+CREATE TABLE model_favourites (
+  user_id    UUID NOT NULL REFERENCES users (id) ON DELETE CASCADE,
+  model      TEXT NOT NULL,                       -- provider/name
+  created_at BIGINT NOT NULL,
+  PRIMARY KEY (user_id, model)
+);
+
+-- Users' defaults for chats without settings of their own.
+CREATE TABLE model_defaults (
+  user_id  UUID PRIMARY KEY NOT NULL REFERENCES users (id) ON DELETE CASCADE,
+  model    TEXT,                                  -- provider/name; NULL: the default of the server
+  settings TEXT NOT NULL                          -- JSON
+);
+
+-- Users' own model providers.
+CREATE TABLE model_providers (
+  id         UUID PRIMARY KEY NOT NULL,
+  user_id    UUID NOT NULL REFERENCES users (id) ON DELETE CASCADE,
+  slug       TEXT NOT NULL,                       -- precedes the names of its models and never changes
+  name       TEXT NOT NULL,                       -- given by the user
+  kind       TEXT NOT NULL,                       -- openai, anthropic, gemini, ollama, compatible
+  base_url   TEXT NOT NULL,
+  secret     BYTEA,                               -- the encrypted key; NULL if the provider needs none
+  hint       TEXT,                                -- the last characters of the key
+  created_at BIGINT NOT NULL,
+  changed_at BIGINT NOT NULL,
+  UNIQUE (user_id, slug)
+);
+
+-- Files
+
+-- Files of users, tool calls and models, beside the chats.
+CREATE TABLE files (
+  id             UUID PRIMARY KEY NOT NULL,
+  user_id        UUID NOT NULL REFERENCES users (id) ON DELETE CASCADE,
+  session_id     UUID,                            -- NULL: waits for its message. No reference: a chat may be restored
+  media_type     TEXT NOT NULL,
+  name           TEXT,
+  size           BIGINT NOT NULL,                 -- bytes
+  maybe_orphaned BOOLEAN NOT NULL,                -- something that referred to it was deleted
+  created_at     BIGINT NOT NULL
+);
+CREATE INDEX files_by_user ON files (user_id, size);
+CREATE INDEX files_by_session ON files (session_id);
+CREATE INDEX files_waiting ON files (created_at) WHERE session_id IS NULL;
+CREATE INDEX files_maybe_orphaned ON files (id) WHERE maybe_orphaned;
+
+-- Apart from the row, which is read and changed often.
+CREATE TABLE file_bytes (
+  file_id UUID PRIMARY KEY NOT NULL REFERENCES files (id) ON DELETE CASCADE,
+  bytes   BYTEA NOT NULL
+);
+-- Most of them are compressed already.
+ALTER TABLE file_bytes ALTER COLUMN bytes SET STORAGE EXTERNAL;
+-- What refers to a file: a message, a queued message or a share. A deleted message may be restored.
+CREATE TABLE file_uses (
+  holder_id UUID NOT NULL,
+  file_id   UUID NOT NULL REFERENCES files (id) ON DELETE CASCADE,
+  PRIMARY KEY (holder_id, file_id)
+);
+CREATE INDEX file_uses_by_file ON file_uses (file_id);
+
+CREATE FUNCTION file_message_changed() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  IF TG_OP = 'DELETE' THEN
+    UPDATE files SET maybe_orphaned = true WHERE id IN (SELECT file_id FROM file_uses WHERE holder_id = OLD.id);
+  ELSIF OLD.id IS DISTINCT FROM NEW.id THEN
+    UPDATE file_uses SET holder_id = NEW.id WHERE holder_id = OLD.id;
+  END IF;
+  RETURN NULL;
+END $$;
+CREATE TRIGGER file_message_changed AFTER UPDATE OF id OR DELETE ON ai_chat_messages
+  FOR EACH ROW EXECUTE FUNCTION file_message_changed();
+
+CREATE FUNCTION file_holder_deleted() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  UPDATE files SET maybe_orphaned = true WHERE id IN (SELECT file_id FROM file_uses WHERE holder_id = OLD.id);
+  DELETE FROM file_uses WHERE holder_id = OLD.id;
+  RETURN NULL;
+END $$;
+CREATE TRIGGER file_queued_deleted AFTER DELETE ON queued_messages
+  FOR EACH ROW EXECUTE FUNCTION file_holder_deleted();
+CREATE TRIGGER file_share_deleted AFTER DELETE ON chat_shares
+  FOR EACH ROW EXECUTE FUNCTION file_holder_deleted();
+
+-- Files of a turn whose answer was never stored.
+CREATE FUNCTION file_session_deleted() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  UPDATE files SET maybe_orphaned = true WHERE session_id = OLD.id;
+  RETURN NULL;
+END $$;
+CREATE TRIGGER file_session_deleted AFTER DELETE ON ai_chat_sessions
+  FOR EACH ROW EXECUTE FUNCTION file_session_deleted();
+
+-- Search
+
+-- Texts that can be searched: titles and messages. Triggers mark changed ones as pending; the program indexes these.
+CREATE TABLE search_entries (
+  seq        BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY,  -- later entries have higher ones
+  id         UUID NOT NULL,                      -- of the message, or of the chat for its title
+  is_title   BOOLEAN NOT NULL,
+  session_id UUID NOT NULL REFERENCES ai_chat_sessions (id) ON DELETE CASCADE ON UPDATE CASCADE,
+  user_id    UUID NOT NULL,
+  pending    BOOLEAN NOT NULL,
+  words      TSVECTOR,                           -- without positions, each with a key of its owner
+  CONSTRAINT search_entries_id_key UNIQUE (id, is_title)
+);
+CREATE INDEX search_entries_by_user ON search_entries (user_id, is_title, seq);
+CREATE INDEX search_entries_by_session ON search_entries (session_id);
+CREATE INDEX search_entries_pending ON search_entries (user_id, seq) WHERE pending;
+CREATE INDEX search_entries_pending_of_all ON search_entries (seq) WHERE pending;
+-- Without a list of pending entries, which every search would read as a whole.
+CREATE INDEX search_entries_by_words ON search_entries USING gin (words) WITH (fastupdate = off);
+
+CREATE FUNCTION search_title_changed() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  IF TG_OP = 'INSERT' THEN
+    INSERT INTO search_entries (id, is_title, session_id, user_id, pending) VALUES (NEW.id, true, NEW.id, NEW.user_id, true);
+  ELSIF OLD.title IS DISTINCT FROM NEW.title OR OLD.id IS DISTINCT FROM NEW.id THEN
+    UPDATE search_entries SET id = NEW.id, pending = true WHERE id = OLD.id AND is_title;
+  END IF;
+  RETURN NULL;
+END $$;
+CREATE TRIGGER search_title_changed AFTER INSERT OR UPDATE OF id, title ON ai_chat_sessions
+  FOR EACH ROW EXECUTE FUNCTION search_title_changed();
+
+CREATE FUNCTION search_message_changed() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  IF TG_OP = 'INSERT' THEN
+    INSERT INTO search_entries (id, is_title, session_id, user_id, pending)
+      SELECT NEW.id, false, id, user_id, true FROM ai_chat_sessions WHERE id = NEW.session_id;
+  ELSIF TG_OP = 'UPDATE' THEN
+    UPDATE search_entries SET id = NEW.id, session_id = NEW.session_id, pending = true WHERE id = OLD.id AND NOT is_title;
+  ELSE
+    DELETE FROM search_entries WHERE id = OLD.id AND NOT is_title;
+  END IF;
+  RETURN NULL;
+END $$;
+CREATE TRIGGER search_message_changed AFTER INSERT OR UPDATE OF id, session_id, content OR DELETE ON ai_chat_messages
+  FOR EACH ROW EXECUTE FUNCTION search_message_changed();

@@ -1,2 +1,0 @@
--- Here a search reads the newest first by itself.
-SELECT 1;
