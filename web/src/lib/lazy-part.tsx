@@ -24,23 +24,32 @@ export function lazyPart<Props extends object>(
 export function lazyFirstPart<Props extends object>(
   load: () => Promise<ComponentType<Props>>,
 ): ComponentType<Props> {
-  const makePart = () =>
+  const makePart = (isWanted: boolean) =>
     lazy(async () => {
       try {
         return { default: await loadWithRetries(load) };
       } catch (cause) {
-        void checkPageVersion();
+        const isCurrent = checkPageVersion();
+        // Some browsers keep a module that failed for as long as the page lives. Then only a new page can load it; drafts
+        // are kept, and the URL says what is open.
+        if (isWanted && (await isCurrent)) await reloadPage();
         throw new PartLoadError("a part of the page could not be loaded", { cause });
       }
     });
-  let Part = makePart();
+  let Part = makePart(false);
   // Only after the failure has been shown: React renders a throwing component once more, which would load endlessly.
-  const forgetFailure = () => {
-    Part = makePart();
+  const forgetFailure = (isWanted: boolean) => {
+    Part = makePart(isWanted);
   };
   return function LazyPart(props: Props) {
     return <PartBoundary onRetry={forgetFailure}>{() => <Part {...props} />}</PartBoundary>;
   };
+}
+
+/** Reloads the page. Never resolves, so that what waits for the new page shows that it is loading. */
+function reloadPage(): Promise<never> {
+  location.reload();
+  return new Promise<never>(() => undefined);
 }
 
 /** Loads modules that use the later texts, and these texts. */
@@ -72,8 +81,8 @@ export async function loadWithRetries<Loaded>(load: () => Promise<Loaded>): Prom
 
 interface BoundaryProps {
   children: () => ReactNode;
-  /** Called before the part is loaded again. */
-  onRetry: () => void;
+  /** Called before the part is loaded again, with true if the user asked for it. */
+  onRetry: (isWanted: boolean) => void;
 }
 
 interface BoundaryState {
@@ -88,13 +97,13 @@ class PartBoundary extends Component<BoundaryProps, BoundaryState> {
   }
 
   override componentDidMount(): void {
-    addEventListener("online", this.#retry);
+    addEventListener("online", this.#retryOnline);
   }
 
   override componentWillUnmount(): void {
-    removeEventListener("online", this.#retry);
+    removeEventListener("online", this.#retryOnline);
     // Wherever the part is rendered next, it is loaded again.
-    if (this.state.error instanceof PartLoadError) this.props.onRetry();
+    if (this.state.error instanceof PartLoadError) this.props.onRetry(false);
   }
 
   override render(): ReactNode {
@@ -107,7 +116,7 @@ class PartBoundary extends Component<BoundaryProps, BoundaryState> {
         <p>{t("app.part.failed")}</p>
         <button
           type="button"
-          onClick={this.#retry}
+          onClick={() => this.#retry(true)}
           className="min-h-8 rounded-sm border border-line-strong bg-surface px-2.5 font-medium text-ink hover:bg-sunken touch:min-h-11"
         >
           {t("app.crash.retry")}
@@ -116,11 +125,13 @@ class PartBoundary extends Component<BoundaryProps, BoundaryState> {
     );
   }
 
-  readonly #retry = () => {
+  readonly #retryOnline = () => this.#retry(false);
+
+  #retry(isWanted: boolean): void {
     if (!(this.state.error instanceof PartLoadError)) return;
-    this.props.onRetry();
+    this.props.onRetry(isWanted);
     this.setState({ error: undefined });
-  };
+  }
 }
 
 /** Requests the part in each render: after a failure it is a new one. */

@@ -11,19 +11,23 @@ export function usePageIsOutdated(): boolean {
 /**
  * Checks whether the server still has this version of the page. The entry script is named by a hash of the whole page,
  * and the server has only the files of its own version: an older page cannot load its missing parts any more.
+ *
+ * Returns true if the server answers and has this version.
  */
-export async function checkPageVersion(): Promise<void> {
+export async function checkPageVersion(): Promise<boolean> {
   const entry = document.querySelector<HTMLScriptElement>("script[type=module][src]")?.getAttribute("src");
-  if (isOutdated || entry === null || entry === undefined) return;
+  if (isOutdated || entry === null || entry === undefined) return false;
   try {
     const response = await fetch("/", { cache: "no-store" });
-    if (!response.ok || (await response.text()).includes(entry)) return;
+    if (!response.ok) return false;
+    if ((await response.text()).includes(entry)) return true;
   } catch {
     // Without a response nothing is known.
-    return;
+    return false;
   }
   isOutdated = true;
   for (const listener of listeners) listener();
+  return false;
 }
 
 function subscribe(listener: () => void): () => void {
