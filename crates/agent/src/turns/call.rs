@@ -121,7 +121,7 @@ impl<'a> Caller<'a> {
         self.offer.get_or_init(make).await
     }
 
-    /// TurnService one tool call, emits its events, and returns the message for the model. A failed call is a result too.
+    /// Runs one tool call, emits its events, and returns the message for the model. A failed call is a result too.
     pub async fn make(&self, call: &ModelCall) -> ModelMessage {
         let toolset = self.toolset().await;
         let (name, server_name) = toolset.names(&call.name);
@@ -183,7 +183,7 @@ impl<'a> Caller<'a> {
         self.tell(record, Ended::unmade(end)).await;
     }
 
-    /// TurnService a call if the user's permission for the tool allows it, and asks for an approval if needed.
+    /// Runs a call if the user's permission for the tool allows it, and asks for an approval if needed.
     async fn through_permission(&self, record: &ToolCall, tool: &BoundTool, arguments: Map<String, Value>) -> Ended {
         let (turns, owner) = (self.turns, self.run.owner);
         // The permission applies to the tool as it is now. The server may have changed it since the turn began.
@@ -295,7 +295,7 @@ impl<'a> Caller<'a> {
         self.call_if_same(record, &bound, arguments, None).await
     }
 
-    /// TurnService a call that the user was asked about, if the tool still has the definition and the address that the user
+    /// Runs a call that the user was asked about, if the tool still has the definition and the address that the user
     /// saw.
     pub async fn call_if_same(
         &self,
@@ -330,7 +330,7 @@ impl<'a> Caller<'a> {
         Err("The server changed the tool after the person was asked. The call was not made.".to_owned())
     }
 
-    /// TurnService a call that is allowed. `resume` is the state of a suspended call to continue.
+    /// Runs a call that is allowed. `resume` is the state of a suspended call to continue.
     pub async fn call(
         &self,
         record: &ToolCall,

@@ -90,7 +90,7 @@ pub enum Break {
     Failed(String),
 }
 
-/// TurnService a turn to completion, and [finishes](finish::finish) it. Rare steps are boxed so that the future of a
+/// Runs a turn to completion, and [finishes](finish::finish) it. Rare steps are boxed so that the future of a
 /// streaming turn stays small.
 pub async fn drive(turns: TurnService, run: Arc<Run>, turn: Turn) {
     // However the turn ends, even by a panic, the usage so far is recorded.
@@ -183,7 +183,7 @@ fn begin(run: &Run, turn: &Turn, recorder: &Recorder) {
     }
 }
 
-/// TurnService the agent loop, at most [`ROUNDS`] steps.
+/// Runs the agent loop, at most [`ROUNDS`] steps.
 async fn answer(turns: &TurnService, run: &Run, turn: &Turn, recorder: &Recorder) -> Result<Done, Break> {
     let takes = Box::pin(InputModalities::of_model(&turns.models, run.owner, &turn.model)).await;
     let caller = Caller::new(turns, run, recorder, &turn.selection, takes);
