@@ -189,7 +189,7 @@ pub enum BeginError {
 #[derive(Debug, Clone)]
 pub struct TurnService(Arc<Inner>);
 
-/// What turns use of the layers below.
+/// Services of the layers below that turns use.
 #[derive(Debug)]
 pub struct TurnDependencies {
     /// Database.
@@ -219,7 +219,17 @@ pub struct TurnDependencies {
 /// State that all clones of a [`TurnService`] share.
 #[derive(Debug)]
 pub struct Inner {
-    uses: TurnDependencies,
+    store: Store,
+    clock: Arc<dyn Clock>,
+    tasks: BackgroundTasks,
+    secrets: Arc<SecretSealer>,
+    events: UserEventBus,
+    cluster: ClusterBus,
+    connections: ConnectionService,
+    models: Arc<ModelService>,
+    files: FileService,
+    temporary: TemporaryChats,
+    limits: Limits,
     /// Turns by user and chat. With the user in the key, a request for another user's chat cannot block its owner's
     /// turn before the store rejects it.
     active: Mutex<HashMap<(UserId, ChatId), Arc<Run>>>,
@@ -238,14 +248,6 @@ impl std::ops::Deref for TurnService {
     }
 }
 
-impl std::ops::Deref for Inner {
-    type Target = TurnDependencies;
-
-    fn deref(&self) -> &TurnDependencies {
-        &self.uses
-    }
-}
-
 impl TurnService {
     /// Recovers the turns that a previous process left unfinished, and starts the journal.
     ///
@@ -256,18 +258,49 @@ impl TurnService {
     /// # Errors
     ///
     /// Fails if the database is unreachable.
-    pub async fn start(uses: TurnDependencies, previous: Option<NodeId>) -> anyhow::Result<(Self, Vec<Suspended>)> {
-        let TurnDependencies { store, clock, tasks, .. } = &uses;
+    pub async fn start(
+        dependencies: TurnDependencies,
+        previous: Option<NodeId>,
+    ) -> anyhow::Result<(Self, Vec<Suspended>)> {
+        let TurnDependencies {
+            store,
+            clock,
+            tasks,
+            secrets,
+            events,
+            cluster,
+            connections,
+            models,
+            files,
+            temporary,
+            limits,
+        } = dependencies;
         // Registered before turns are claimed: a claim names this node as the new owner.
         store.register_node().await?;
         if let Some(previous) = previous {
             store.remove_node(previous).await?;
         }
-        let suspended = recovery::close_unfinished(store, &store.claim_runs().await?, clock.now()).await?;
+        let suspended = recovery::close_unfinished(&store, &store.claim_runs().await?, clock.now()).await?;
         let (journal, writer) = Journal::new(store.clone(), tasks.shutdown_token().clone());
         tasks.spawn("journal", writer);
-        let (active, held, replicas) = (Mutex::default(), Arc::default(), Replicas::default());
-        Ok((Self(Arc::new(Inner { uses, active, journal, held, replicas })), suspended))
+        let inner = Inner {
+            store,
+            clock,
+            tasks,
+            secrets,
+            events,
+            cluster,
+            connections,
+            models,
+            files,
+            temporary,
+            limits,
+            active: Mutex::default(),
+            journal,
+            held: Arc::default(),
+            replicas: Replicas::default(),
+        };
+        Ok((Self(Arc::new(inner)), suspended))
     }
 
     /// Resumes turns that waited for their user or for a task when the previous process stopped.
