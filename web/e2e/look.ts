@@ -46,6 +46,8 @@ export async function inspect(appPage: AppPage, screen: string, look: Look): Pro
 /** Checks what depends on the colours alone. A second visit in dark colours would take as long as the first. */
 async function inspectDark(appPage: AppPage, screen: string, look: Look): Promise<void> {
   await appPage.page.emulateMedia({ colorScheme: "dark" });
+  // The colours begin to change some frames later, so that there is no animation to wait for yet.
+  await appPage.page.waitForTimeout(schemeChangeMs);
   await settled(appPage);
   await takePicture(appPage, `${screen}-${look.viewport.width}-dark`);
   assert.deepEqual(await faults(appPage, { runOnly: ["color-contrast"] }), [], `${screen}, dark`);
@@ -70,14 +72,15 @@ export async function closeToasts({ page, toasts }: AppPage): Promise<void> {
   }
 }
 
+/** Milliseconds in which the colours of another scheme have begun to change, on a busy machine too. */
+const schemeChangeMs = 500;
+
 /** Milliseconds after which an animation that does not end is left alone. Those of hidden content never do. */
 const longestAnimation = 2_000;
 
 /** Waits until the animations that have an end are over. */
 async function settled({ page }: AppPage): Promise<void> {
   await page.evaluate(async (limit) => {
-    // Colours of another scheme begin to change with the next frame.
-    await new Promise((resolve) => setTimeout(resolve, 500));
     const ending = document
       .getAnimations()
       .filter((one) => one.effect?.getComputedTiming().iterations !== Infinity);
