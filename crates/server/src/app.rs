@@ -14,17 +14,16 @@ use tokio::sync::Semaphore;
 use url::Url;
 
 use crate::auth::{AccountDependencies, AccountService, AccountSettings};
-use crate::cluster_handler::AppClusterHandler;
 use crate::data_folder;
 use crate::mail::Mailer;
 use crate::threads;
-use crate::wiring::{self, DriveFallback};
+use crate::wiring::DriveFallback;
 use agent::chats::maintenance::ChatMaintenance;
 use agent::chats::temporary::TemporaryChats;
 use agent::files::FileService;
 use agent::models::ModelService;
 use agent::openai_api::CompletionService;
-use agent::turns::{TurnDependencies, TurnService};
+use agent::turns::{TurnDependencies, TurnService, readiness};
 use platform::config::Config;
 use platform::{
     BackgroundTasks, Cluster, ClusterBus, ConcurrencyLimiter, InstanceLock, Limit, SecretSealer, UserEventBus,
@@ -85,8 +84,6 @@ pub struct Parts {
     pub instance_lock: Option<InstanceLock>,
     /// Membership among the nodes on the same database.
     pub membership: Cluster,
-    /// Messages to the other nodes on the same database.
-    pub cluster: ClusterBus,
 }
 
 /// Files that are taken in at a time.
@@ -179,20 +176,20 @@ impl App {
         let instance_lock = InstanceLock::acquire(&config.data_dir, store.node());
         let previous = instance_lock.as_ref().and_then(|lock| lock.previous);
         let membership = Cluster::new(store.clone(), Arc::clone(&clock), tasks.clone(), events.clone());
-        let uses = TurnDependencies {
+        let dependencies = TurnDependencies {
             store: store.clone(),
             clock: Arc::clone(&clock),
             tasks: tasks.clone(),
             secrets: Arc::clone(&secrets),
             events: events.clone(),
-            cluster: cluster.clone(),
+            cluster,
             connections: connections.clone(),
             models: Arc::clone(&models),
             files: files.clone(),
             temporary: temporary.clone(),
             limits: config.limits,
         };
-        let (runs, suspended) = TurnService::start(uses, previous).await?;
+        let (runs, suspended) = TurnService::start(dependencies, previous).await?;
         let shutdown = tasks.shutdown_token().clone();
         let maintenance = Arc::new(ChatMaintenance::new(store.clone(), Arc::clone(&clock), runs.clone(), shutdown));
         let completions = CompletionService::new(
@@ -229,17 +226,16 @@ impl App {
             probes_by_address: ConcurrencyLimiter::new(PROBES_BY_ADDRESS),
             instance_lock,
             membership,
-            cluster,
         }));
         app.runs.resume(suspended);
         app.tasks.spawn("database", watch_database(app.clone()));
-        app.membership.start(outbox, Arc::new(AppClusterHandler(app.clone())));
+        app.membership.start(outbox, Arc::new(app.clone()));
         app.tasks.spawn("chat maintenance", Arc::clone(&app.maintenance).run());
         app.tasks.spawn("threads", threads::renew(app.tasks.clone()));
         let (models, shutdown) = (Arc::clone(&app.models), app.tasks.shutdown_token().clone());
         app.tasks.spawn("catalogue", async move { models.catalogue.reload_on_change(shutdown).await });
         app.connections.start_maintenance();
-        app.tasks.spawn("prewarm models", wiring::prewarm_models(app.clone(), ready));
+        app.tasks.spawn("prewarm models", readiness::prewarm_on_ready(app.runs.clone(), ready));
         app.models.prepare_once();
         tracing::info!(database = app.store.kind(), address = %address, "started");
         Ok(app)

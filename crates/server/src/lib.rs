@@ -3,10 +3,8 @@
 //! `http` has the route table. It calls `auth`, `runs` and the crates below, which call the store, the models and the MCP
 //! client; nothing imports `http`.
 
-mod account_deletion;
 pub mod app;
 pub mod auth;
-mod cluster_handler;
 mod data_folder;
 pub mod http;
 pub mod mail;

@@ -1,16 +1,27 @@
 //! Warm-up of the built-in model: it reads a user's list of tools before the first question.
 
+use connections::ConnectionReady;
 use domain::UserId;
 use domain::model::Request;
+use tokio::sync::mpsc;
 
 use super::TurnService;
 use super::engine::SYSTEM;
 use crate::tool_search::Offer;
 use crate::tool_selection::Toolset;
 
+/// Prewarms the built-in model for users whose connections become ready, until shutdown.
+pub async fn prewarm_on_ready(turns: TurnService, mut ready: mpsc::UnboundedReceiver<ConnectionReady>) {
+    let shutdown = turns.tasks.shutdown_token().clone();
+    while let Some(Some(ConnectionReady { user })) = shutdown.run_until_cancelled(ready.recv()).await {
+        let inner = turns.clone();
+        turns.tasks.spawn("prewarm model", async move { prepare(&inner, user).await });
+    }
+}
+
 /// Lets the built-in model read the user's tools while it is idle, if it is the user's default model. The first
 /// question about them is then answered as fast as any other.
-pub async fn prepare(turns: &TurnService, user: UserId) {
+async fn prepare(turns: &TurnService, user: UserId) {
     let Some(model) = turns.models.built_in_by_default() else { return };
     // A user with providers of their own uses those.
     if turns.models.default(user).await.ok().as_ref() != Some(&model) {
