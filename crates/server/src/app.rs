@@ -13,11 +13,11 @@ use store::Store;
 use tokio::sync::Semaphore;
 use url::Url;
 
-use crate::auth::{AccountDependencies, AccountService, AccountSettings};
 use crate::data_folder;
-use crate::mail::Mailer;
 use crate::threads;
-use crate::wiring::DriveFallback;
+use crate::wiring::{DriveFallback, McpTokenIssuer};
+use accounts::mailer::Mailer;
+use accounts::{AccountDependencies, AccountService, AccountSettings};
 use agent::chats::maintenance::ChatMaintenance;
 use agent::chats::temporary::TemporaryChats;
 use agent::files::FileService;
@@ -164,7 +164,7 @@ impl App {
             events: events.clone(),
             tasks: tasks.clone(),
             cluster: cluster.clone(),
-            token_issuer: Arc::new(accounts.clone()),
+            token_issuer: Arc::new(McpTokenIssuer(accounts.clone())),
             fallback: Some(fallback).filter(|_| config.fallback_tools),
         };
         let (connections, ready) = ConnectionService::new(&connection_settings, dependencies)?;

@@ -60,7 +60,7 @@ pub use serve::{listen, serve};
 const BODY_LIMIT: usize = 2 * 1024 * 1024;
 
 /// Returns every route of the server with its [`Access`](route::Access). Handlers extract, authorise, call a service
-/// and respond; the services are in [`crate::auth`], [`agent::turns`] and [`agent::tool_selection`].
+/// and respond; the services are in [`accounts`], [`agent::turns`] and [`agent::tool_selection`].
 fn table() -> Vec<Section> {
     vec![
         Section::new(

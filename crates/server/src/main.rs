@@ -66,7 +66,7 @@ fn want_huge_pages(wanted: bool) {
 /// Returns the default filter of the log: warnings of everything, and what the crates of this project report.
 fn default_log_filter() -> String {
     format!(
-        "warn,agent=info,builtin_servers=info,connections=info,server=info,ai_chat_mcp=info,platform=info,{}",
+        "warn,accounts=info,agent=info,builtin_servers=info,connections=info,server=info,ai_chat_mcp=info,platform=info,{}",
         mcp::LOG_DIRECTIVE
     )
 }

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use accounts::deletion::{AccountDeletionHandler, DeletionCleanup};
+use accounts::{AccountService, Audience};
 use builtin_servers::{GoogleDrive, google_drive};
 use connections::{FallbackTools, TokenIssuer};
 use domain::tool::{ToolDefinition, ToolResult};
@@ -13,12 +15,14 @@ use serde_json::{Map, Value};
 use store::runs::UnfinishedRun;
 
 use crate::app::App;
-use crate::auth::deletion::{AccountDeletionHandler, DeletionCleanup};
-use crate::auth::{AccountService, Audience};
 
-impl TokenIssuer for AccountService {
+/// Issues the tokens with which connections call the built-in MCP servers.
+#[derive(Debug)]
+pub struct McpTokenIssuer(pub AccountService);
+
+impl TokenIssuer for McpTokenIssuer {
     fn issue_token(&self, user: UserId, lifetime: Duration) -> Option<String> {
-        self.issue_internal(user, Audience::Mcp, lifetime).ok()
+        self.0.issue_internal(user, Audience::Mcp, lifetime).ok()
     }
 }
 

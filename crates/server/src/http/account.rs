@@ -11,11 +11,11 @@ use super::auth::Address;
 use super::error::ApiError;
 use super::extract::{JsonBody, Named, SignedIn};
 use crate::app::App;
-use crate::auth::AuthError;
-use crate::auth::deletion::DeletionError;
-use crate::auth::limits::Limit;
-use crate::auth::reauthentication::ShownProof;
-use crate::auth::refusal::{ACTION_NEEDS_REAUTHENTICATION, SESSION_NOT_FOUND, USER_NOT_FOUND};
+use accounts::AuthError;
+use accounts::deletion::DeletionError;
+use accounts::gotrue_error::{ACTION_NEEDS_REAUTHENTICATION, SESSION_NOT_FOUND, USER_NOT_FOUND};
+use accounts::rate_limits::Limit;
+use accounts::reauthentication::ShownProof;
 use platform::UserEvent;
 
 /// A session of the user, shown as a device.

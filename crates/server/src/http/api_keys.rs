@@ -13,8 +13,8 @@ use super::account::require_recent_proof;
 use super::error::ApiError;
 use super::extract::{JsonBody, Named, SignedIn};
 use crate::app::App;
-use crate::auth::AuthError;
-use crate::auth::api_keys::MOST;
+use accounts::AuthError;
+use accounts::api_keys::MOST;
 
 /// Maximum length of a key's name, in characters.
 const NAME: usize = 100;

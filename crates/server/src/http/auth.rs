@@ -2,7 +2,6 @@
 
 mod about;
 mod absent;
-mod accounts;
 mod admin;
 mod body;
 mod error;
@@ -10,6 +9,7 @@ mod extract;
 mod factors;
 mod letters;
 mod tokens;
+mod users;
 mod verify;
 
 use axum::middleware::from_fn;
@@ -29,10 +29,10 @@ const BODY_LIMIT: usize = 1024 * 1024;
 /// The routes below `/auth/v1`.
 pub fn section() -> Section {
     let routes = [
-        post("/signup", Anyone, accounts::sign_up),
+        post("/signup", Anyone, users::sign_up),
         post("/token", Anyone, tokens::grant),
-        get("/user", FirstFactor, accounts::show),
-        put("/user", FirstFactor, accounts::update),
+        get("/user", FirstFactor, users::show),
+        put("/user", FirstFactor, users::update),
         post("/logout", FirstFactor, tokens::sign_out),
         post("/recover", Anyone, letters::recover),
         post("/otp", Anyone, letters::otp),

@@ -9,10 +9,10 @@ use domain::{AuthSessionId, UserId};
 use serde::de::DeserializeOwned;
 
 use crate::app::App;
-use crate::auth::AuthError;
-use crate::auth::refusal::INSUFFICIENT_AAL;
 use crate::http::body::{self, BodyError};
 use crate::http::error::ApiError;
+use accounts::AuthError;
+use accounts::gotrue_error::INSUFFICIENT_AAL;
 use platform::client_address::{TrustedProxy, client_address};
 
 /// A signed-in user, extracted from the access token. The token is valid, its session exists, and the second factor

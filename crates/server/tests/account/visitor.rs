@@ -1,9 +1,9 @@
 //! Helpers for tests of accounts.
 
+use accounts::totp::Secret;
 use futures_util::StreamExt;
 use reqwest::{Method, Response};
 use serde_json::{Value, json};
-use server::auth::totp::Secret;
 use testkit::{Person, TestApp};
 
 /// Signs in again, as another device.

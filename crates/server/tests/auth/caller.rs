@@ -1,10 +1,10 @@
 //! Requests to the auth API, and access to their responses.
 
+use accounts::totp::Secret;
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use reqwest::{Method, RequestBuilder};
 use serde_json::{Value, json};
-use server::auth::totp::Secret;
 use testkit::TestApp;
 
 pub const PASSWORD: &str = "correct horse";

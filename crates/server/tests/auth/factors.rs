@@ -1,8 +1,8 @@
 //! Second factors: enrolling an authenticator app, verifying codes, removing it.
 
+use accounts::totp::Secret;
 use reqwest::Method;
 use serde_json::{Value, json};
-use server::auth::totp::Secret;
 use testkit::{Database, MockClock, Person, TestApp, databases};
 
 use super::caller::{Answer, another_device, get_user, post, put_user, refresh, refused, request, send, sign_in};

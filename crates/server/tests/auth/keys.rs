@@ -1,8 +1,8 @@
 //! The signing keys of tokens.
 
+use accounts::signing_keys::generate;
 use reqwest::Method;
 use serde_json::{Value, json};
-use server::auth::keys::generate;
 use testkit::{TestApp, databases};
 
 use super::caller::{get_user, refresh, refused, request, send};

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
+use accounts::emails::LinkType;
+use accounts::one_time_tokens::Issued;
 use reqwest::Method;
 use serde_json::json;
-use server::auth::letters::LinkType;
-use server::auth::one_time::Issued;
 use store::auth_codes::{Challenge, ChallengeMethod};
 use store::one_time_tokens::TokenKind;
 use store::users::{Along, Written};

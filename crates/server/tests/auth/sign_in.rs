@@ -75,7 +75,7 @@ async fn what_is_not_an_access_token_of_this_server_opens_nothing() {
         let (message, signature) = person.token.rsplit_once('.').unwrap();
         let internal = app.app.accounts.issue_internal(
             person.id.parse().unwrap(),
-            server::auth::Audience::Mcp,
+            accounts::Audience::Mcp,
             std::time::Duration::from_mins(1),
         );
         let tokens = [

@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
+use accounts::Audience;
+use accounts::signing_keys::{Keys, generate};
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use jsonwebtoken::{Algorithm, EncodingKey, Header, encode};
 use serde_json::{Value, json};
-use server::auth::Audience;
-use server::auth::keys::{Keys, generate};
 
 use super::world::{People, SERVICE_ROLE_KEY, World};
 

@@ -3,11 +3,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use accounts::signing_keys::{Keys, generate};
+use accounts::totp::Secret;
 use reqwest::Method;
 use reqwest::redirect::Policy;
 use serde_json::{Value, json};
-use server::auth::keys::{Keys, generate};
-use server::auth::totp::Secret;
 use tempfile::TempDir;
 use testkit::{Database, Person, ScriptedModel, Step, TestApp};
 

@@ -3,14 +3,16 @@
 use axum::http::Uri;
 use serde::Deserialize;
 
+use super::error::{AuthApiError, Unsupported};
 use super::extract::{Caller, query_value};
-use crate::auth::AuthError;
-use crate::auth::refusal::Refusal;
+use accounts::AuthError;
+use accounts::gotrue_error::Refusal;
 
 pub const NO_LINKING: Refusal = Refusal::absent(404, "manual_linking_disabled", "Manual linking is disabled");
-pub const NO_OAUTH_SERVER: Refusal = Refusal::absent(404, "feature_disabled", "OAuth server is disabled");
-pub const NO_PASSKEYS: Refusal = Refusal::absent(404, "passkey_disabled", "Passkeys are disabled");
-pub const NO_SAML: Refusal = Refusal::absent(404, "saml_provider_disabled", "SAML 2.0 is disabled");
+pub const NO_OAUTH_SERVER: Unsupported =
+    Unsupported(Refusal::absent(404, "feature_disabled", "OAuth server is disabled"));
+pub const NO_PASSKEYS: Unsupported = Unsupported(Refusal::absent(404, "passkey_disabled", "Passkeys are disabled"));
+pub const NO_SAML: Unsupported = Unsupported(Refusal::absent(404, "saml_provider_disabled", "SAML 2.0 is disabled"));
 
 const NO_RECOVERY_CODES: Refusal =
     Refusal::absent(422, "mfa_recovery_codes_enroll_not_enabled", "MFA enroll is disabled for recovery codes");
@@ -67,7 +69,7 @@ pub struct IdToken {
 }
 
 /// `GET /authorize`
-pub async fn authorize(uri: Uri) -> AuthError {
+pub async fn authorize(uri: Uri) -> AuthApiError {
     let provider = query_value(uri.query(), "provider").unwrap_or_default();
     let why = if provider.starts_with("custom:") {
         "custom OAuth providers are disabled".to_owned()
@@ -76,26 +78,26 @@ pub async fn authorize(uri: Uri) -> AuthError {
     } else {
         format!("Provider {} could not be found", provider.to_lowercase())
     };
-    invalid(format!("Unsupported provider: {why}"))
+    invalid(format!("Unsupported provider: {why}")).into()
 }
 
 /// `GET /user/identities/authorize`, `DELETE /user/identities/{id}`
-pub async fn link(_caller: Caller) -> AuthError {
+pub async fn link(_caller: Caller) -> AuthApiError {
     NO_LINKING.into()
 }
 
 /// `/user/oauth/grants`
-pub async fn grants(_caller: Caller) -> AuthError {
+pub async fn grants(_caller: Caller) -> AuthApiError {
     NO_OAUTH_SERVER.into()
 }
 
 /// `/factors/recovery-codes`
-pub async fn recovery_codes(_caller: Caller) -> AuthError {
+pub async fn recovery_codes(_caller: Caller) -> AuthApiError {
     NO_RECOVERY_CODES.into()
 }
 
 /// `POST /factors/recovery-codes/verify`
-pub async fn recovery_code(_caller: Caller) -> AuthError {
+pub async fn recovery_code(_caller: Caller) -> AuthApiError {
     NO_RECOVERY_CODE.into()
 }
 

@@ -15,16 +15,17 @@ use uuid::Uuid;
 
 use super::absent::NO_OAUTH_SERVER;
 use super::body::{FactorBody, UserBody};
+use super::error::AuthApiError;
 use super::extract::{JsonBody, OptionalJsonBody, query_value};
 use crate::app::App;
-use crate::auth::AuthError;
-use crate::auth::admin::Wish;
-use crate::auth::refusal::{
-    FACTOR_ID_MALFORMED, FACTOR_NOT_FOUND, NO_AUTHORIZATION, NO_SUCH_PASSKEY, NO_SUCH_USER, Refusal, USER_ID_MALFORMED,
-};
-use crate::auth::token::AUTHENTICATED;
 use crate::http::extract::bearer;
 use crate::http::route::{Access, Route, delete, get, post, put};
+use accounts::AuthError;
+use accounts::admin::Wish;
+use accounts::gotrue_error::{
+    FACTOR_ID_MALFORMED, FACTOR_NOT_FOUND, NO_AUTHORIZATION, NO_SUCH_PASSKEY, NO_SUCH_USER, Refusal, USER_ID_MALFORMED,
+};
+use accounts::tokens::AUTHENTICATED;
 use platform::UserEvent;
 
 /// The routes of the administrator.
@@ -67,11 +68,12 @@ const MOST_PER_PAGE: u64 = 1000;
 pub struct Admin;
 
 impl FromRequestParts<App> for Admin {
-    type Rejection = AuthError;
+    type Rejection = AuthApiError;
 
-    async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, AuthError> {
+    async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, AuthApiError> {
         let token = bearer(parts).ok_or(NO_AUTHORIZATION)?;
-        app.accounts.verify_admin(token).await.map(|()| Self)
+        app.accounts.verify_admin(token).await?;
+        Ok(Self)
     }
 }
 
@@ -79,9 +81,9 @@ impl FromRequestParts<App> for Admin {
 pub struct AdminOf(pub User);
 
 impl FromRequestParts<App> for AdminOf {
-    type Rejection = AuthError;
+    type Rejection = AuthApiError;
 
-    async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, AuthError> {
+    async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, AuthApiError> {
         let _admin = Admin::from_request_parts(parts, app).await?;
         let ids = Path::<Vec<(String, String)>>::from_request_parts(parts, app).await.ok();
         let id = ids.and_then(|Path(ids)| Uuid::parse_str(&ids.first()?.1).ok()).ok_or(USER_ID_MALFORMED)?;
@@ -133,7 +135,7 @@ pub struct UserList {
 }
 
 /// `GET /admin/users?page=…&per_page=…`
-pub async fn list(State(app): State<App>, _: Admin, uri: Uri) -> Result<impl IntoResponse, AuthError> {
+pub async fn list(State(app): State<App>, _: Admin, uri: Uri) -> Result<impl IntoResponse, AuthApiError> {
     for unserved in ["filter", "sort"] {
         if query_value(uri.query(), unserved).is_some_and(|value| !value.is_empty()) {
             return Err(Refusal::invalid("This server lists accounts from the youngest on, without a filter").into());
@@ -176,7 +178,7 @@ pub async fn create(
     State(app): State<App>,
     _: Admin,
     JsonBody(attributes): JsonBody<Attributes>,
-) -> Result<Json<UserBody>, AuthError> {
+) -> Result<Json<UserBody>, AuthApiError> {
     Ok(Json(app.accounts.create_user(attributes.into_wish()).await?.into()))
 }
 
@@ -190,7 +192,7 @@ pub async fn update(
     State(app): State<App>,
     AdminOf(user): AdminOf,
     JsonBody(attributes): JsonBody<Attributes>,
-) -> Result<Json<UserBody>, AuthError> {
+) -> Result<Json<UserBody>, AuthApiError> {
     Ok(Json(app.accounts.change_user(user.id, attributes.into_wish()).await?.into()))
 }
 
@@ -204,7 +206,7 @@ pub async fn remove(
     State(app): State<App>,
     AdminOf(user): AdminOf,
     OptionalJsonBody(removal): OptionalJsonBody<Removal>,
-) -> Result<Json<Value>, AuthError> {
+) -> Result<Json<Value>, AuthApiError> {
     if removal.is_some_and(|removal| removal.should_soft_delete == Some(true)) {
         app.accounts.anonymize_user(&user, &app).await?;
     } else {
@@ -223,7 +225,7 @@ pub async fn remove_factor(
     State(app): State<App>,
     AdminOf(user): AdminOf,
     Path((_, factor)): Path<(String, String)>,
-) -> Result<Json<FactorBody>, AuthError> {
+) -> Result<Json<FactorBody>, AuthApiError> {
     let id: FactorId = factor.parse().map_err(|_| FACTOR_ID_MALFORMED)?;
     let factor = user.factors.into_iter().find(|factor| factor.id == id).ok_or(FACTOR_NOT_FOUND)?;
     app.store.delete_factor(user.id, id).await?;
@@ -232,12 +234,12 @@ pub async fn remove_factor(
 }
 
 /// `/admin/oauth/clients`
-pub async fn oauth_clients(_: Admin) -> AuthError {
+pub async fn oauth_clients(_: Admin) -> AuthApiError {
     NO_OAUTH_SERVER.into()
 }
 
 /// `/admin/custom-providers`
-pub async fn custom_providers(_: Admin) -> AuthError {
+pub async fn custom_providers(_: Admin) -> AuthApiError {
     NO_CUSTOM_PROVIDERS.into()
 }
 
@@ -247,6 +249,6 @@ pub async fn passkeys(AdminOf(_): AdminOf) -> Json<[(); 0]> {
 }
 
 /// `DELETE /admin/users/{id}/passkeys/{passkey}`
-pub async fn no_such_passkey(AdminOf(_): AdminOf) -> AuthError {
+pub async fn no_such_passkey(AdminOf(_): AdminOf) -> AuthApiError {
     NO_SUCH_PASSKEY.into()
 }

@@ -7,9 +7,9 @@ use store::factors::Factor;
 use store::users::User;
 use uuid::Uuid;
 
-use crate::auth::password::Weakness;
-use crate::auth::sessions::SignIn;
-use crate::auth::token::AUTHENTICATED;
+use accounts::password::Weakness;
+use accounts::sessions::SignIn;
+use accounts::tokens::AUTHENTICATED;
 
 /// A sign-in with its tokens.
 #[derive(Serialize)]

@@ -10,9 +10,9 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use serde_json::{Value, json};
 
-use crate::auth::AuthError;
-use crate::auth::refusal::{METHOD_NOT_ALLOWED, NO_SUCH_ROUTE, Refusal};
 use crate::http::error::{OUTAGE_RETRY, is_outage};
+use accounts::AuthError;
+use accounts::gotrue_error::{METHOD_NOT_ALLOWED, NO_SUCH_ROUTE, Refusal};
 
 const API_VERSION: HeaderName = HeaderName::from_static("x-supabase-api-version");
 const ERROR_CODE: HeaderName = HeaderName::from_static("x-sb-error-code");
@@ -23,30 +23,61 @@ const WORDS: &str = "2024-01-01";
 #[derive(Clone)]
 struct Pending(Arc<AuthError>);
 
-/// A status without a body: [`speak_the_protocol`], around every route of the auth API, writes the body.
-impl IntoResponse for AuthError {
+/// Error response of the auth API. It has a status and no body: [`speak_the_protocol`], around every route of the auth API,
+/// writes the body.
+#[derive(Debug)]
+pub struct AuthApiError(AuthError);
+
+impl From<AuthError> for AuthApiError {
+    fn from(error: AuthError) -> Self {
+        Self(error)
+    }
+}
+
+impl From<Refusal> for AuthApiError {
+    fn from(refusal: Refusal) -> Self {
+        Self(refusal.into())
+    }
+}
+
+impl From<Unsupported> for AuthApiError {
+    fn from(Unsupported(refusal): Unsupported) -> Self {
+        Self(refusal.into())
+    }
+}
+
+impl From<store::Error> for AuthApiError {
+    fn from(error: store::Error) -> Self {
+        Self(error.into())
+    }
+}
+
+impl IntoResponse for AuthApiError {
     fn into_response(self) -> Response {
-        let status = StatusCode::from_u16(self.status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+        let status = StatusCode::from_u16(self.0.status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
         let mut response = status.into_response();
-        response.extensions_mut().insert(Pending(Arc::new(self)));
+        response.extensions_mut().insert(Pending(Arc::new(self.0)));
         response
     }
 }
 
-/// A part of the protocol that is not offered needs no handler but its refusal.
-impl IntoResponse for Refusal {
+/// A part of the protocol that this server does not offer. It is its own handler.
+#[derive(Debug, Clone, Copy)]
+pub struct Unsupported(pub Refusal);
+
+impl IntoResponse for Unsupported {
     fn into_response(self) -> Response {
-        AuthError::from(self).into_response()
+        AuthApiError::from(self).into_response()
     }
 }
 
 /// For paths that do not exist.
-pub async fn no_such_route() -> AuthError {
+pub async fn no_such_route() -> AuthApiError {
     NO_SUCH_ROUTE.into()
 }
 
 /// For methods that a path does not take.
-pub async fn method_not_allowed() -> AuthError {
+pub async fn method_not_allowed() -> AuthApiError {
     METHOD_NOT_ALLOWED.into()
 }
 

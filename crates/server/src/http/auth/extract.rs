@@ -9,22 +9,23 @@ use axum::http::{Uri, header};
 use serde::de::DeserializeOwned;
 
 use super::BODY_LIMIT;
+use super::error::AuthApiError;
 use crate::app::App;
-use crate::auth::letters::Landing;
-use crate::auth::refusal::{BODY_BROKEN, BODY_TOO_LARGE, NO_AUTHORIZATION, Refusal};
-use crate::auth::{AuthError, Claims, pkce};
 use crate::http::body::{self, BodyError};
 use crate::http::extract::{address_of_request, bearer};
+use accounts::emails::Landing;
+use accounts::gotrue_error::{BODY_BROKEN, BODY_TOO_LARGE, NO_AUTHORIZATION, Refusal};
+use accounts::{AuthError, Claims, pkce};
 
 /// What the access token of a request says. A person with a second factor may have it still to send.
 pub struct Caller(pub Claims);
 
 impl FromRequestParts<App> for Caller {
-    type Rejection = AuthError;
+    type Rejection = AuthApiError;
 
-    async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, AuthError> {
+    async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, AuthApiError> {
         let token = bearer(parts).ok_or(NO_AUTHORIZATION)?;
-        app.accounts.verify_first_factor(token).await.map(Self)
+        Ok(Self(app.accounts.verify_first_factor(token).await?))
     }
 }
 
@@ -32,12 +33,12 @@ impl FromRequestParts<App> for Caller {
 pub struct JsonBody<T>(pub T);
 
 impl<T: DeserializeOwned> FromRequest<App> for JsonBody<T> {
-    type Rejection = AuthError;
+    type Rejection = AuthApiError;
 
-    async fn from_request(request: Request, _app: &App) -> Result<Self, AuthError> {
+    async fn from_request(request: Request, _app: &App) -> Result<Self, AuthApiError> {
         let read: Option<T> = body::read(request.into_body(), BODY_LIMIT).await.map_err(refuse_body)?;
         let or_empty = read.map_or_else(|| serde_json::from_str("{}"), Ok);
-        or_empty.map(Self).map_err(|error| AuthError::BadJson(error.to_string()))
+        Ok(Self(or_empty.map_err(|error| AuthError::BadJson(error.to_string()))?))
     }
 }
 
@@ -45,9 +46,9 @@ impl<T: DeserializeOwned> FromRequest<App> for JsonBody<T> {
 pub struct OptionalJsonBody<T>(pub Option<T>);
 
 impl<T: DeserializeOwned> FromRequest<App> for OptionalJsonBody<T> {
-    type Rejection = AuthError;
+    type Rejection = AuthApiError;
 
-    async fn from_request(request: Request, _app: &App) -> Result<Self, AuthError> {
+    async fn from_request(request: Request, _app: &App) -> Result<Self, AuthApiError> {
         let read: Option<Option<T>> =
             body::read_optional(request.into_body(), BODY_LIMIT).await.map_err(refuse_body)?;
         Ok(Self(read.flatten()))

@@ -9,15 +9,16 @@ use store::users::User;
 use uuid::Uuid;
 
 use super::body::SessionBody;
+use super::error::AuthApiError;
 use super::extract::{Address, Caller, JsonBody};
 use crate::app::App;
-use crate::auth::factors::Answer;
-use crate::auth::limits::Limit;
-use crate::auth::refusal::{
+use accounts::Claims;
+use accounts::gotrue_error::{
     FACTOR_ID_MALFORMED, FACTOR_NOT_FOUND, NOT_FOR_ANONYMOUS, PHONE_FACTOR_DISABLED, UNKNOWN_FACTOR,
     WEBAUTHN_FACTOR_DISABLED,
 };
-use crate::auth::{AuthError, Claims};
+use accounts::mfa::Answer;
+use accounts::rate_limits::Limit;
 
 /// The only kind of factor there is here.
 const TOTP: &str = "totp";
@@ -29,9 +30,9 @@ pub struct Person {
 }
 
 impl FromRequestParts<App> for Person {
-    type Rejection = AuthError;
+    type Rejection = AuthApiError;
 
-    async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, AuthError> {
+    async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, AuthApiError> {
         let Caller(claims) = Caller::from_request_parts(parts, app).await?;
         let user = app.accounts.user(claims).await?;
         if user.is_anonymous { Err(NOT_FOR_ANONYMOUS.into()) } else { Ok(Self { claims, user }) }
@@ -46,9 +47,9 @@ pub struct Own {
 }
 
 impl FromRequestParts<App> for Own {
-    type Rejection = AuthError;
+    type Rejection = AuthApiError;
 
-    async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, AuthError> {
+    async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, AuthApiError> {
         let Person { claims, user } = Person::from_request_parts(parts, app).await?;
         let Path(id) = Path::<FactorId>::from_request_parts(parts, app).await.map_err(|_| FACTOR_ID_MALFORMED)?;
         if user.factors.iter().all(|factor| factor.id != id) {
@@ -103,7 +104,7 @@ pub async fn enroll(
     State(app): State<App>,
     person: Person,
     JsonBody(body): JsonBody<Enroll>,
-) -> Result<Json<EnrolledBody>, AuthError> {
+) -> Result<Json<EnrolledBody>, AuthApiError> {
     match body.factor_type.as_deref() {
         Some(TOTP) => {}
         Some("phone") => return Err(PHONE_FACTOR_DISABLED.into()),
@@ -122,7 +123,7 @@ pub async fn challenge(
     State(app): State<App>,
     own: Own,
     Address(address): Address,
-) -> Result<Json<ChallengeBody>, AuthError> {
+) -> Result<Json<ChallengeBody>, AuthApiError> {
     app.accounts.limits().check(Limit::FactorChallenge, address)?;
     let invited = app.accounts.challenge(own.claims.user, own.factor, address).await?;
     Ok(Json(ChallengeBody { id: invited.id, r#type: TOTP, expires_at: invited.expires_at }))
@@ -134,7 +135,7 @@ pub async fn verify(
     own: Own,
     Address(address): Address,
     request: Request,
-) -> Result<Json<SessionBody>, AuthError> {
+) -> Result<Json<SessionBody>, AuthApiError> {
     app.accounts.limits().check(Limit::FactorVerify, address)?;
     let JsonBody(body) = JsonBody::<Verify>::from_request(request, &app).await?;
     let challenge = body.challenge_id.unwrap_or(ChallengeId(Uuid::nil()));
@@ -143,7 +144,7 @@ pub async fn verify(
 }
 
 /// `DELETE /factors/{id}`
-pub async fn unenroll(State(app): State<App>, own: Own) -> Result<Json<UnenrolledBody>, AuthError> {
+pub async fn unenroll(State(app): State<App>, own: Own) -> Result<Json<UnenrolledBody>, AuthApiError> {
     app.accounts.unenroll(own.claims, &own.user, own.factor).await?;
     Ok(Json(UnenrolledBody { id: own.factor }))
 }

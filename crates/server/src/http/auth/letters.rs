@@ -7,13 +7,14 @@ use axum::http::Uri;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
+use super::error::AuthApiError;
 use super::extract::{Address, Caller, JsonBody, landing};
 use crate::app::App;
-use crate::auth::letters::Landing;
-use crate::auth::limits::Limit;
-use crate::auth::recovery::Visitor;
-use crate::auth::refusal::{CONFLICT, NO_MAGIC_LINK, NO_MAIL, NO_OTP, PHONE_CHANGE_DISABLED, Refusal};
-use crate::auth::{AuthError, email};
+use accounts::emails::Landing;
+use accounts::gotrue_error::{CONFLICT, NO_MAGIC_LINK, NO_MAIL, NO_OTP, PHONE_CHANGE_DISABLED, Refusal};
+use accounts::rate_limits::Limit;
+use accounts::recovery::Visitor;
+use accounts::{AuthError, email_address};
 
 /// The protocol takes null for a field that is left out.
 #[derive(Deserialize)]
@@ -50,7 +51,7 @@ fn check_can_send_email(app: &App, refusal: Refusal) -> Result<(), AuthError> {
 }
 
 /// Nothing to say.
-type Nothing = Result<Json<Value>, AuthError>;
+type Nothing = Result<Json<Value>, AuthApiError>;
 
 /// `POST /recover`
 pub async fn recover(State(app): State<App>, Address(from): Address, uri: Uri, request: Request) -> Nothing {
@@ -61,7 +62,7 @@ pub async fn recover(State(app): State<App>, Address(from): Address, uri: Uri, r
     if email.is_empty() {
         return Err(Refusal::invalid("Password recovery requires an email").into());
     }
-    let email = email::normalize(&email)?;
+    let email = email_address::normalize(&email)?;
     let landing = landing(&app, &uri, body.code_challenge, body.code_challenge_method)?;
     app.accounts.recover(email, landing).await?;
     Ok(Json(json!({})))
@@ -88,7 +89,7 @@ pub async fn otp(State(app): State<App>, Address(from): Address, uri: Uri, reque
         return Err(Refusal::invalid("One of email or phone must be set").into());
     }
     check_can_send_email(&app, NO_OTP)?;
-    let email = email::normalize(body.email.as_deref().unwrap_or_default());
+    let email = email_address::normalize(body.email.as_deref().unwrap_or_default());
     // What is no address has no account.
     let email = if keeps_out { email.map_err(|_| NO_OTP)? } else { email? };
     mail_sign_in(&app, email, landing, body).await
@@ -102,7 +103,7 @@ pub async fn magic_link(State(app): State<App>, Address(from): Address, uri: Uri
     if body.email.as_ref().is_none_or(String::is_empty) {
         return Err(Refusal::absent(422, "validation_failed", "Password recovery requires an email").into());
     }
-    let email = email::normalize(body.email.as_deref().unwrap_or_default())?;
+    let email = email_address::normalize(body.email.as_deref().unwrap_or_default())?;
     let landing = landing(&app, &uri, body.code_challenge.clone(), body.code_challenge_method.clone())?;
     mail_sign_in(&app, email, landing, Otp { create_user: None, ..body }).await
 }
@@ -136,7 +137,7 @@ pub async fn resend(State(app): State<App>, Address(from): Address, uri: Uri, re
         (_, false, true) => {}
     }
     check_can_send_email(&app, NO_MAIL)?;
-    let email = email::normalize(&email)?;
+    let email = email_address::normalize(&email)?;
     match kind.as_str() {
         "signup" => app.accounts.resend_confirmation(email, landing).await?,
         "email_change" => app.accounts.resend_email_change(email, landing).await?,

@@ -9,12 +9,13 @@ use serde::Deserialize;
 
 use super::absent;
 use super::body::SessionBody;
+use super::error::AuthApiError;
 use super::extract::{Address, Caller, JsonBody, UserAgent, query_value};
 use crate::app::App;
-use crate::auth::AuthError;
-use crate::auth::limits::Limit;
-use crate::auth::refusal::{PHONE_LOGIN_DISABLED, Refusal, UNSUPPORTED_GRANT};
-use crate::auth::sessions::Scope;
+use accounts::AuthError;
+use accounts::gotrue_error::{PHONE_LOGIN_DISABLED, Refusal, UNSUPPORTED_GRANT};
+use accounts::rate_limits::Limit;
+use accounts::sessions::Scope;
 
 const NO_WEB3: Refusal = Refusal::absent(422, "web3_provider_disabled", "Web3 provider is disabled");
 
@@ -45,7 +46,7 @@ pub async fn grant(
     UserAgent(user_agent): UserAgent,
     uri: Uri,
     request: Request,
-) -> Result<Json<SessionBody>, AuthError> {
+) -> Result<Json<SessionBody>, AuthApiError> {
     let grant = query_value(uri.query(), "grant_type").unwrap_or_default();
     if !["password", "refresh_token", "pkce", "id_token", "web3"].contains(&grant.as_str()) {
         return Err(UNSUPPORTED_GRANT.into());
@@ -54,7 +55,7 @@ pub async fn grant(
     let sign_in = match grant.as_str() {
         "password" => {
             let JsonBody(body) = JsonBody::from_request(request, &app).await?;
-            return by_password(&app, body, address, user_agent).await.map(Json);
+            return Ok(Json(by_password(&app, body, address, user_agent).await?));
         }
         "refresh_token" => {
             let JsonBody(body) = JsonBody::<RefreshGrant>::from_request(request, &app).await?;
@@ -69,7 +70,7 @@ pub async fn grant(
         }
         "id_token" => {
             let JsonBody(body) = JsonBody::from_request(request, &app).await?;
-            return Err(absent::id_token(body));
+            return Err(absent::id_token(body).into());
         }
         _ => return Err(NO_WEB3.into()),
     };
@@ -100,7 +101,7 @@ async fn by_password(
 }
 
 /// `POST /logout?scope=…`
-pub async fn sign_out(State(app): State<App>, Caller(claims): Caller, uri: Uri) -> Result<StatusCode, AuthError> {
+pub async fn sign_out(State(app): State<App>, Caller(claims): Caller, uri: Uri) -> Result<StatusCode, AuthApiError> {
     let scope = Scope::from_word(query_value(uri.query(), "scope").as_deref())?;
     app.accounts.sign_out(claims, scope).await?;
     Ok(StatusCode::NO_CONTENT)

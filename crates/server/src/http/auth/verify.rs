@@ -9,14 +9,15 @@ use serde_json::json;
 use url::{Url, form_urlencoded};
 
 use super::body::SessionBody;
+use super::error::AuthApiError;
 use super::extract::{Address, JsonBody, UserAgent, query_value};
 use crate::app::App;
-use crate::auth::letters::LinkType;
-use crate::auth::limits::Limit;
-use crate::auth::refusal::{OTP_EXPIRED, Refusal};
-use crate::auth::sessions::SignIn;
-use crate::auth::verification::{Shown, Verified};
-use crate::auth::{AuthError, email, one_time, phone};
+use accounts::emails::LinkType;
+use accounts::gotrue_error::{OTP_EXPIRED, Refusal};
+use accounts::rate_limits::Limit;
+use accounts::sessions::SignIn;
+use accounts::verification::{Shown, Verified};
+use accounts::{AuthError, email_address, one_time_tokens, phone};
 
 /// What a person is told after the first half of a change of address.
 const HALF: &str = "Confirmation link accepted. Please proceed to confirm link sent to the other email";
@@ -42,7 +43,7 @@ pub async fn show(
     Address(from): Address,
     UserAgent(user_agent): UserAgent,
     request: Request,
-) -> Result<Response, AuthError> {
+) -> Result<Response, AuthApiError> {
     app.accounts.limits().check(Limit::Verify, from)?;
     let JsonBody(body) = JsonBody::<Verify>::from_request(request, &app).await?;
     let kind = body.kind.as_deref().filter(|kind| !kind.is_empty()).ok_or(NO_TYPE)?.to_owned();
@@ -64,7 +65,7 @@ fn shown(body: Verify) -> Result<Shown, AuthError> {
     match (set(body.token), set(body.token_hash)) {
         (Some(code), None) => match (email, phone) {
             (Some(email), None) => {
-                let email = email::normalize(&email).map_err(|_| NO_ADDRESS)?;
+                let email = email_address::normalize(&email).map_err(|_| NO_ADDRESS)?;
                 Ok(Shown::Code { email, code })
             }
             // No number has ever been sent a code.
@@ -87,7 +88,7 @@ pub async fn follow(
     UserAgent(user_agent): UserAgent,
     method: Method,
     uri: Uri,
-) -> Result<Response, AuthError> {
+) -> Result<Response, AuthApiError> {
     app.accounts.limits().check(Limit::Verify, from)?;
     let value = |name| query_value(uri.query(), name).filter(|value| !value.is_empty());
     let kind = value("type").ok_or(NO_TYPE)?;
@@ -96,7 +97,7 @@ pub async fn follow(
     if method == Method::HEAD {
         return Ok(redirect(&target));
     }
-    let pkce = one_time::is_pkce(&token);
+    let pkce = one_time_tokens::is_pkce(&token);
     let verified = match LinkType::from_word(&kind) {
         Some(link) => app.accounts.follow_link(link, &token, user_agent).await,
         None => Err(UNKNOWN_TYPE.into()),
@@ -165,6 +166,6 @@ fn oauth_word(status: u16) -> &'static str {
 fn redirect(target: &Url) -> Response {
     match HeaderValue::from_str(target.as_str()) {
         Ok(target) => (StatusCode::SEE_OTHER, [(header::LOCATION, target)]).into_response(),
-        Err(error) => AuthError::internal(error).into_response(),
+        Err(error) => AuthApiError::from(AuthError::internal(error)).into_response(),
     }
 }

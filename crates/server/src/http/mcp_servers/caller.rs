@@ -5,8 +5,8 @@ use domain::UserId;
 
 use super::refusal::Refusal;
 use crate::app::App;
-use crate::auth::{Audience, AuthError};
 use crate::http::extract::bearer;
+use accounts::{Audience, AuthError};
 
 /// Returns the caller, who authenticates with their own access token or with an internal token that this server
 /// issued for one of their connections.

@@ -8,10 +8,10 @@ use uuid::Uuid;
 
 use super::refusal::Refusal;
 use crate::app::App;
-use crate::auth::AuthError;
-use crate::auth::api_keys::PREFIX;
 use crate::http::error::ApiError;
 use crate::http::extract::{SignedIn, bearer};
+use accounts::AuthError;
+use accounts::api_keys::PREFIX;
 
 /// An authenticated caller.
 #[derive(Debug)]

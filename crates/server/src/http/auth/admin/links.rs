@@ -8,10 +8,10 @@ use serde_json::{Map, Value};
 
 use super::Admin;
 use crate::app::App;
-use crate::auth::AuthError;
-use crate::auth::admin::{LinkWish, Made};
 use crate::http::auth::body::UserBody;
+use crate::http::auth::error::AuthApiError;
 use crate::http::auth::extract::{JsonBody, query_value};
+use accounts::admin::{LinkWish, Made};
 
 /// The protocol takes null for a field that is left out.
 #[derive(Deserialize)]
@@ -56,7 +56,7 @@ pub async fn generate(
     _: Admin,
     uri: Uri,
     JsonBody(body): JsonBody<Generate>,
-) -> Result<Json<LinkBody>, AuthError> {
+) -> Result<Json<LinkBody>, AuthApiError> {
     let wish = LinkWish {
         purpose: body.purpose.unwrap_or_default(),
         email: body.email.unwrap_or_default(),
@@ -80,7 +80,7 @@ pub async fn invite(
     _: Admin,
     uri: Uri,
     JsonBody(body): JsonBody<Invitation>,
-) -> Result<Json<UserBody>, AuthError> {
+) -> Result<Json<UserBody>, AuthApiError> {
     let redirect = query_value(uri.query(), "redirect_to");
     let (email, data) = (body.email.unwrap_or_default(), body.data.unwrap_or_default());
     Ok(Json(app.accounts.invite(&email, data, redirect.as_deref()).await?.into()))

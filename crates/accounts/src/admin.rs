@@ -1,0 +1,234 @@
+//! What the administrator does to accounts, with the service role key or a token of that role.
+
+mod ban_duration;
+mod key;
+mod links;
+
+use aws_lc_rs::digest::{SHA256, digest};
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use domain::{Timestamp, UserId};
+use serde_json::{Map, Value};
+use store::users::{Along, User};
+use uuid::Uuid;
+
+use super::account_updates::confirm;
+use super::deletion::AccountDeletionHandler;
+use super::gotrue_error::{
+    ADMIN_NEEDED, CONFLICT, EMAIL_EXISTS, NO_SUCH_USER, PASSWORD_HASH_UNSUPPORTED, PHONE_CHANGE_DISABLED, ROLE_FIXED,
+    Refusal, USER_ALREADY_EXISTS,
+};
+use super::tokens::AUTHENTICATED;
+use super::{AccountService, AuthError, email_address, password, phone, sign_up, tokens};
+use platform::UserEvent;
+
+pub use key::AdminKey;
+pub use links::{LinkWish, Made};
+
+/// What the administrator says of an account; what is `None` stays.
+#[derive(Debug, Default)]
+pub struct Wish {
+    /// The id of a new account.
+    pub id: Option<String>,
+    /// The address. It counts at once.
+    pub email: Option<String>,
+    /// A telephone number, which nobody here has.
+    pub phone: Option<String>,
+    /// The password.
+    pub password: Option<String>,
+    /// The hash of one, which this server does not take.
+    pub password_hash: Option<String>,
+    /// The role and the audience.
+    pub roles: Vec<String>,
+    /// The address is the person's.
+    pub email_confirm: bool,
+    /// Fields of `user_metadata` to set, or to remove where they are null.
+    pub user_metadata: Map<String, Value>,
+    /// The same of `app_metadata`.
+    pub app_metadata: Map<String, Value>,
+    /// For how long the person is kept out, such as `24h`; `none` lets them in.
+    pub ban_duration: Option<String>,
+}
+
+impl Wish {
+    /// What this server has no place for is refused, so that nobody takes it for done.
+    fn check_served(&self) -> Result<(), Refusal> {
+        if self.phone.is_some() {
+            return Err(PHONE_CHANGE_DISABLED);
+        }
+        if self.roles.iter().any(|role| role != AUTHENTICATED) {
+            return Err(ROLE_FIXED);
+        }
+        if self.password_hash.is_some() { Err(PASSWORD_HASH_UNSUPPORTED) } else { Ok(()) }
+    }
+}
+
+/// What becomes of a ban.
+#[derive(Debug, Clone, Copy)]
+enum Ban {
+    Stay,
+    Lift,
+    /// For so many microseconds from now.
+    For(i64),
+}
+
+impl Ban {
+    fn apply(self, user: &mut User, now: Timestamp) {
+        match self {
+            Self::Stay => {}
+            Self::Lift => user.banned_until = None,
+            Self::For(length) => user.banned_until = Some(Timestamp(now.0.saturating_add(length))),
+        }
+    }
+}
+
+impl AccountService {
+    /// Checks that a token is the administrator's. Where there is no service role key, none is.
+    pub async fn verify_admin(&self, token: &str) -> Result<(), AuthError> {
+        if self.admin_key.as_ref().is_some_and(|key| key.is(token)) {
+            return Ok(());
+        }
+        let claims = tokens::read_role(&self.keys, token, self.clock.now())?;
+        if claims.has_session {
+            self.verify_first_factor(token).await?;
+        }
+        if self.admin_key.is_some() && claims.is_admin { Ok(()) } else { Err(ADMIN_NEEDED.into()) }
+    }
+
+    /// Makes an account. Its address is only confirmed if the wish says so.
+    pub async fn create_user(&self, wish: Wish) -> Result<User, AuthError> {
+        if wish.email.is_none() && wish.phone.is_none() {
+            return Err(Refusal::invalid("Cannot create a user without either an email or phone").into());
+        }
+        let email = wish.email.as_deref().map(email_address::normalize).transpose()?;
+        if let Some(email) = &email
+            && self.store.get_user_by_email(email).await?.is_some()
+        {
+            return Err(EMAIL_EXISTS.into());
+        }
+        wish.phone.as_deref().map_or(Ok(()), phone::check)?;
+        if wish.password.is_some() && wish.password_hash.is_some() {
+            return Err(Refusal::invalid("Only a password or a password hash should be provided").into());
+        }
+        wish.check_served()?;
+        let email = email.ok_or(PHONE_CHANGE_DISABLED)?;
+        let password_hash = match wish.password.filter(|password| !password.is_empty()) {
+            Some(password) => {
+                password::check_length(&password)?;
+                Some(self.passwords.hash(password).await?)
+            }
+            None => None,
+        };
+        let id = wish.id.as_deref().map(read_new_id).transpose()?;
+        let ban = read_ban(wish.ban_duration.as_deref())?;
+        let mut user = self.blank_user(email);
+        let now = user.created_at;
+        user.id = id.unwrap_or(user.id);
+        user.password_hash = password_hash;
+        merge(&mut user.user_metadata, &wish.user_metadata);
+        merge(&mut user.app_metadata, &wish.app_metadata);
+        if wish.email_confirm {
+            confirm(&mut user, now);
+        }
+        ban.apply(&mut user, now);
+        sign_up::check_size(&user.user_metadata)?;
+        sign_up::check_size(&user.app_metadata)?;
+        self.store.insert_user(&user).await.map_err(|error| match error {
+            store::Error::Conflict(rule) if rule.contains("email") => EMAIL_EXISTS.into(),
+            store::Error::Conflict(_) => USER_ALREADY_EXISTS.into(),
+            other => AuthError::from(other),
+        })?;
+        Ok(user)
+    }
+
+    /// Changes an account. A new password ends every sign-in.
+    pub async fn change_user(&self, id: UserId, mut wish: Wish) -> Result<User, AuthError> {
+        let email = wish.email.take().map(|email| email_address::normalize(&email)).transpose()?;
+        wish.phone.as_deref().map_or(Ok(()), phone::check)?;
+        let ban = read_ban(wish.ban_duration.as_deref())?;
+        if let Some(password) = &wish.password {
+            self.password_rules().check_new(password, email.as_deref().as_slice())?;
+        }
+        wish.check_served()?;
+        let password_hash = match wish.password.take() {
+            Some(password) => Some(self.passwords.hash(password).await?),
+            None => None,
+        };
+        let new_password = password_hash.is_some();
+        let user = self.store.get_user(id).await?.ok_or(NO_SUCH_USER)?;
+        let user = self
+            .update_account(user, CONFLICT, |user| {
+                let now = self.clock.now();
+                if let Some(email) = &email {
+                    if user.is_anonymous && wish.email_confirm {
+                        user.is_anonymous = false;
+                        user.app_metadata.extend(sign_up::e_mail_provider());
+                    }
+                    user.email = Some(email.clone());
+                }
+                if wish.email_confirm {
+                    confirm(user, now);
+                }
+                if let Some(hash) = &password_hash {
+                    user.password_hash = Some(hash.clone());
+                }
+                merge(&mut user.user_metadata, &wish.user_metadata);
+                merge(&mut user.app_metadata, &wish.app_metadata);
+                sign_up::check_size(&user.user_metadata)?;
+                sign_up::check_size(&user.app_metadata)?;
+                ban.apply(user, now);
+                Ok(Along { sign_out: new_password, void: new_password || wish.email_confirm, ..Along::default() })
+            })
+            .await?;
+        if new_password {
+            self.events.publish(id, &UserEvent::Devices);
+        }
+        Ok(user)
+    }
+
+    /// Takes from an account what says who its person is and what opens it. The row and its id stay.
+    pub async fn anonymize_user(&self, user: &User, handler: &dyn AccountDeletionHandler) -> Result<(), AuthError> {
+        self.store.anonymize_user(user.id, &no_address(user), self.clock.now()).await?;
+        handler.stop_turns(user.id).await;
+        self.events.publish(user.id, &UserEvent::Devices);
+        self.events.disconnect(user.id);
+        Ok(())
+    }
+}
+
+/// What stands for the address of an emptied account: it tells nobody the address, and is none.
+fn no_address(user: &User) -> String {
+    let text = format!("{}{}", user.id, user.email.as_deref().unwrap_or_default());
+    URL_SAFE_NO_PAD.encode(digest(&SHA256, text.as_bytes()))
+}
+
+fn read_new_id(text: &str) -> Result<UserId, Refusal> {
+    let id = Uuid::parse_str(text).map_err(|_| Refusal::invalid("ID must conform to the uuid v4 format"))?;
+    if id.is_nil() { Err(Refusal::invalid("ID cannot be a nil uuid")) } else { Ok(UserId(id)) }
+}
+
+fn read_ban(text: Option<&str>) -> Result<Ban, AuthError> {
+    match text {
+        None => Ok(Ban::Stay),
+        Some("none") => Ok(Ban::Lift),
+        Some(text) => match ban_duration::parse(text) {
+            Some(0) => Ok(Ban::Lift),
+            Some(length) => Ok(Ban::For(length)),
+            None => Err(AuthError::Worded {
+                status: 400,
+                code: "validation_failed",
+                message: format!("invalid format for ban duration: time: invalid duration {text:?}"),
+            }),
+        },
+    }
+}
+
+fn merge(kept: &mut Map<String, Value>, change: &Map<String, Value>) {
+    for (name, value) in change {
+        if value.is_null() {
+            kept.remove(name);
+        } else {
+            kept.insert(name.clone(), value.clone());
+        }
+    }
+}

@@ -1,0 +1,228 @@
+//! Links that the administrator makes, to mail or hand over themselves, and invitations.
+
+use serde_json::{Map, Value};
+use store::one_time_tokens::TokenKind;
+use store::users::{Along, User};
+use url::Url;
+
+use super::merge;
+use crate::account_updates::taken;
+use crate::emails::{LinkType, note};
+use crate::gotrue_error::{CONFLICT, EMAIL_EXISTS, NO_USER_WITH_EMAIL, Refusal};
+use crate::mailer::Subject;
+use crate::one_time_tokens::Issued;
+use crate::{AccountService, AuthError, email_address, sign_up};
+
+/// Which link is wanted.
+#[derive(Debug, Default)]
+pub struct LinkWish {
+    /// The protocol's word for what it is for.
+    pub purpose: String,
+    /// The address of the account.
+    pub email: String,
+    /// The address that the account is to have.
+    pub new_email: Option<String>,
+    /// The password of a new account.
+    pub password: Option<String>,
+    /// Fields of a new account's `user_metadata`.
+    pub data: Map<String, Value>,
+    /// Where the follower may come out; the first that is allowed counts.
+    pub redirects: Vec<String>,
+}
+
+/// A link that was made.
+#[derive(Debug)]
+pub struct Made {
+    /// The account.
+    pub user: User,
+    /// The link itself.
+    pub link: Url,
+    /// The code that does the same.
+    pub code: String,
+    /// What the link carries, for programs that show it themselves.
+    pub token: String,
+    /// What it is for: a link to sign in makes an account where there is none, and is then one to sign up.
+    pub purpose: &'static str,
+    /// Where the follower comes out.
+    pub redirect: Url,
+}
+
+/// What a link is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Purpose {
+    Signup,
+    Invite,
+    MagicLink,
+    Recovery,
+    EmailChangeCurrent,
+    EmailChangeNew,
+}
+
+impl Purpose {
+    const ALL: [Self; 6] =
+        [Self::Signup, Self::Invite, Self::MagicLink, Self::Recovery, Self::EmailChangeCurrent, Self::EmailChangeNew];
+
+    fn word(self) -> &'static str {
+        match self {
+            Self::Signup => "signup",
+            Self::Invite => "invite",
+            Self::MagicLink => "magiclink",
+            Self::Recovery => "recovery",
+            Self::EmailChangeCurrent => "email_change_current",
+            Self::EmailChangeNew => "email_change_new",
+        }
+    }
+
+    fn from_word(word: &str) -> Result<Self, AuthError> {
+        Self::ALL.into_iter().find(|known| known.word() == word).ok_or_else(|| AuthError::Worded {
+            status: 400,
+            code: "validation_failed",
+            message: format!("Invalid email action link type requested: {word}"),
+        })
+    }
+
+    fn kind(self) -> TokenKind {
+        match self {
+            Self::Signup | Self::Invite => TokenKind::Confirmation,
+            Self::MagicLink | Self::Recovery => TokenKind::Recovery,
+            Self::EmailChangeCurrent => TokenKind::EmailChangeCurrent,
+            Self::EmailChangeNew => TokenKind::EmailChangeNew,
+        }
+    }
+
+    fn link(self) -> LinkType {
+        match self {
+            Self::Signup => LinkType::Signup,
+            Self::Invite => LinkType::Invite,
+            Self::MagicLink => LinkType::MagicLink,
+            Self::Recovery => LinkType::Recovery,
+            Self::EmailChangeCurrent | Self::EmailChangeNew => LinkType::EmailChange,
+        }
+    }
+
+    fn makes_accounts(self) -> bool {
+        matches!(self, Self::Signup | Self::Invite)
+    }
+}
+
+impl AccountService {
+    /// Makes a link as it would be mailed, and where it is one to sign up with, the account. Nothing is mailed.
+    pub async fn make_link(&self, wish: LinkWish) -> Result<Made, AuthError> {
+        let email = email_address::normalize(&wish.email)?;
+        let mut purpose = Purpose::from_word(&wish.purpose)?;
+        let redirect = self.redirect_target(wish.redirects.iter().map(String::as_str));
+        let found = self.store.get_user_by_email(&email).await?;
+        let is_new = found.is_none();
+        let user = match found {
+            Some(user) if purpose.makes_accounts() && user.email_confirmed_at.is_some() => {
+                return Err(EMAIL_EXISTS.into());
+            }
+            Some(user) => user,
+            None => {
+                let password = wish.password.filter(|_| purpose == Purpose::Signup);
+                match purpose {
+                    Purpose::MagicLink => purpose = Purpose::Signup,
+                    Purpose::Signup if password.as_deref().unwrap_or_default().is_empty() => {
+                        return Err(Refusal::invalid("Signup requires a valid password").into());
+                    }
+                    Purpose::Signup | Purpose::Invite => {}
+                    _ => return Err(NO_USER_WITH_EMAIL.into()),
+                }
+                let mut user = self.blank_user(email.clone());
+                if let Some(password) = password {
+                    self.password_rules().check_new(&password, &[&email])?;
+                    user.password_hash = Some(self.passwords.hash(password).await?);
+                }
+                user
+            }
+        };
+        let new_email = match purpose {
+            Purpose::EmailChangeCurrent | Purpose::EmailChangeNew => {
+                let new_email = email_address::normalize(&wish.new_email.unwrap_or_default())?;
+                if self.store.get_user_by_email(&new_email).await?.is_some_and(|other| other.id != user.id) {
+                    return Err(EMAIL_EXISTS.into());
+                }
+                Some(new_email)
+            }
+            _ => None,
+        };
+        let sent_to = if purpose == Purpose::EmailChangeNew { new_email.as_ref() } else { None }.unwrap_or(&email);
+        let mut issued = self.issue(user.id, purpose.kind(), sent_to, None)?;
+        issued.token.from_sign_up = purpose == Purpose::Signup;
+        let link = self.action_link(&issued, purpose.link(), &redirect)?;
+        let data =
+            if purpose.makes_accounts() && (is_new || purpose == Purpose::Signup) { wish.data } else { Map::new() };
+        let edit = |user: &mut User| {
+            merge(&mut user.user_metadata, &data);
+            if new_email.is_some() {
+                user.new_email.clone_from(&new_email);
+                user.email_change_confirmed = None;
+            }
+        };
+        let user = self.keep_link(user, is_new, purpose, &issued, &edit).await?;
+        let Issued { link_token, code, .. } = issued;
+        Ok(Made { user, link, code, token: link_token, purpose: purpose.word(), redirect })
+    }
+
+    /// Makes an account and mails its owner. The account is stored when the letter was taken.
+    pub async fn invite(
+        &self,
+
+        email: &str,
+        data: Map<String, Value>,
+        redirect: Option<&str>,
+    ) -> Result<User, AuthError> {
+        let email = email_address::normalize(email)?;
+        let found = self.store.get_user_by_email(&email).await?;
+        if found.as_ref().is_some_and(|user| user.email_confirmed_at.is_some()) {
+            return Err(EMAIL_EXISTS.into());
+        }
+        let is_new = found.is_none();
+        let user = found.unwrap_or_else(|| self.blank_user(email.clone()));
+        let issued = self.issue(user.id, TokenKind::Confirmation, &email, None)?;
+        let redirect = self.redirect_target(redirect);
+        self.send_link(Subject::Invite, &issued, LinkType::Invite, &redirect).await?;
+        let edit = |user: &mut User| {
+            // What an earlier sign-up of the address wrote is not the administrator's.
+            if !is_new && user.invited_at.is_none() {
+                user.user_metadata = Map::new();
+            }
+            if is_new || user.invited_at.is_none() {
+                merge(&mut user.user_metadata, &data);
+            }
+        };
+        self.keep_link(user, is_new, Purpose::Invite, &issued, &edit).await
+    }
+
+    /// Stores the token together with what it changes of the account, or with the account.
+    async fn keep_link(
+        &self,
+
+        mut user: User,
+        is_new: bool,
+        purpose: Purpose,
+        issued: &Issued,
+        edit: &(dyn Fn(&mut User) + Sync),
+    ) -> Result<User, AuthError> {
+        let now = self.clock.now();
+        let edit = |user: &mut User| {
+            edit(user);
+            note(user, purpose.kind(), now);
+            if purpose == Purpose::Invite {
+                user.invited_at = Some(now);
+            }
+            sign_up::check_size(&user.user_metadata)
+        };
+        let issue = std::slice::from_ref(&issued.token);
+        if is_new {
+            edit(&mut user)?;
+            let stored = self.store.insert_user_with(&user, issue).await;
+            return stored.map(|()| user).map_err(|error| taken(error, EMAIL_EXISTS));
+        }
+        self.update_account(user, CONFLICT, |user| {
+            edit(user)?;
+            Ok(Along { issue, ..Along::default() })
+        })
+        .await
+    }
+}

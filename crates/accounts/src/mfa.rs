@@ -1,0 +1,223 @@
+//! Second factors: codes of an authenticator app.
+//!
+//! A factor guards nothing before its person has sent a right code once. From then on each sign-in has to be raised to
+//! `aal2` with a code before it opens more than the account itself. A code is good for its own time step and the two beside
+//! it, once: the newest step that was used is kept with the factor.
+
+use std::net::IpAddr;
+
+use domain::text::without_nul;
+use domain::{ChallengeId, FactorId, Timestamp, UserId};
+use store::factors::{Factor, NewFactor};
+use store::users::User;
+use url::Url;
+
+use super::gotrue_error::{
+    CHALLENGE_ADDRESS, ENROLL_NEEDS_AAL2, FACTOR_NOT_FOUND, NO_CODE, NO_SUCH_CHALLENGE, Refusal, TOO_MANY_FACTORS,
+    UNENROLL_NEEDS_AAL2, USER_NOT_FOUND, WRONG_CODE,
+};
+use super::login_throttle::Proof;
+use super::sessions::SignIn;
+use super::totp::Secret;
+use super::{AccountService, AuthError, Claims, qr};
+use platform::UserEvent;
+
+/// How many factors a person may have: the protocol's.
+const MOST: u8 = 10;
+/// How long a factor that was begun waits for its first code, and a challenge for its answer, in seconds: the protocol's.
+const CHALLENGE_LIFETIME: i64 = 300;
+/// How long a challenge that is over can still be told from one that never was, in seconds.
+const REMEMBERED: i64 = 24 * 3600;
+/// Longest name of a factor or its issuer, in characters. Both stand in a QR code.
+const LONGEST_NAME: usize = 100;
+
+/// A factor that was begun.
+#[derive(Debug)]
+pub struct Enrolled {
+    /// Its id.
+    pub id: FactorId,
+    /// What the person calls it.
+    pub friendly_name: String,
+    /// A picture of `uri`, as SVG.
+    pub qr_code: String,
+    /// The secret in base32.
+    pub secret: String,
+    /// What an authenticator app reads.
+    pub uri: String,
+}
+
+/// An invitation to send a code.
+#[derive(Debug)]
+pub struct Invited {
+    /// Its id.
+    pub id: ChallengeId,
+    /// From when on it is void, in seconds since 1970.
+    pub expires_at: i64,
+}
+
+/// A code, and the invitation that it answers.
+#[derive(Debug)]
+pub struct Answer {
+    /// The invitation.
+    pub challenge: ChallengeId,
+    /// What the person typed.
+    pub code: String,
+}
+
+impl AccountService {
+    /// Begins an authenticator app as a factor of the person who asks. `issuer` is what the app shows; this server's name
+    /// when it is empty.
+    pub async fn enroll(
+        &self,
+
+        claims: Claims,
+        user: &User,
+        friendly_name: String,
+        issuer: &str,
+    ) -> Result<Enrolled, AuthError> {
+        if [&friendly_name, issuer].iter().any(|name| name.chars().count() > LONGEST_NAME) {
+            return Err(Refusal::invalid("friendly_name and issuer have at most 100 characters").into());
+        }
+        let friendly_name = without_nul(friendly_name);
+        let now = self.clock.now();
+        let abandoned = now.plus_seconds(-CHALLENGE_LIFETIME);
+        let kept: Vec<&Factor> = user.factors.iter().filter(|factor| !is_abandoned(factor, abandoned)).collect();
+        if kept.iter().any(|factor| factor.friendly_name == friendly_name) {
+            return Err(name_taken(&friendly_name));
+        }
+        if kept.len() >= usize::from(MOST) {
+            return Err(TOO_MANY_FACTORS.into());
+        }
+        if claims.lacks_factor {
+            return Err(ENROLL_NEEDS_AAL2.into());
+        }
+        self.require_recent_proof(user, claims).await?;
+        let secret = Secret::fresh().map_err(AuthError::internal)?;
+        let issuer = if issuer.is_empty() { host_of(&self.settings.site_url) } else { issuer.to_owned() };
+        let uri = secret.to_uri(&issuer, user.email.as_deref().unwrap_or_default());
+        let qr_code = qr::svg(&uri).ok_or_else(|| anyhow::anyhow!("a QR code could not be drawn"));
+        let id = FactorId::fresh();
+        let sealed = self.secrets.seal(&place(id), secret.as_bytes()).map_err(AuthError::internal)?;
+        let factor = NewFactor { id, friendly_name: friendly_name.clone(), secret: sealed };
+        match self.store.insert_factor(user.id, &factor, i64::from(MOST), abandoned, now).await {
+            Ok(true) => {}
+            Ok(false) => return Err(TOO_MANY_FACTORS.into()),
+            Err(store::Error::Conflict(_)) => return Err(name_taken(&friendly_name)),
+            Err(error) => return Err(error.into()),
+        }
+        let qr_code = qr_code.map_err(AuthError::internal)?;
+        Ok(Enrolled { id, friendly_name, qr_code, secret: secret.to_base32(), uri })
+    }
+
+    /// Invites to send a code. Only the same address may answer.
+    pub async fn challenge(&self, owner: UserId, factor: FactorId, address: IpAddr) -> Result<Invited, AuthError> {
+        let now = self.clock.now();
+        let id = ChallengeId::fresh();
+        let forgotten = now.plus_seconds(-REMEMBERED);
+        let address = address.to_canonical().to_string();
+        match self.store.insert_challenge(owner, factor, id, &address, forgotten, now).await {
+            Ok(()) => Ok(Invited { id, expires_at: now.plus_seconds(CHALLENGE_LIFETIME).as_seconds() }),
+            Err(store::Error::NotFound) => Err(FACTOR_NOT_FOUND.into()),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Takes a code: the factor counts from now on, and the sign-in that asks is raised to `aal2`. The person's other
+    /// sign-ins without a factor end.
+    pub async fn verify_factor(
+        &self,
+
+        claims: Claims,
+        user: &User,
+        factor: FactorId,
+        address: IpAddr,
+        answer: Answer,
+    ) -> Result<SignIn, AuthError> {
+        if answer.code.is_empty() {
+            return Err(NO_CODE.into());
+        }
+        let owner = claims.user;
+        // The code of a factor that counts already is itself the proof; a new one beside it needs another.
+        let is_verified = |known: &Factor| known.is_verified;
+        if user.factors.iter().any(is_verified)
+            && !user.factors.iter().any(|known| known.id == factor && is_verified(known))
+        {
+            self.require_recent_proof(user, claims).await?;
+        }
+        self.check_challenge(owner, factor, answer.challenge, address).await?;
+        let now = self.clock.now();
+        let attempt = self.limits.attempt(Proof::Factor, &owner.to_string(), address)?;
+        let sealed = self.store.get_factor_secret(owner, factor).await?.ok_or(FACTOR_NOT_FOUND)?;
+        let secret = Secret::from_bytes(self.secrets.open(&place(factor), &sealed).map_err(AuthError::internal)?);
+        let step = secret.step_of(&answer.code, now.as_seconds()).ok_or(WRONG_CODE)?;
+        let raised = self.store.verify_factor(owner, claims.session, factor, answer.challenge, step, now).await?;
+        let session = raised.ok_or(WRONG_CODE)?;
+        attempt.succeeded();
+        self.events.publish(owner, &UserEvent::Devices);
+        let user = self.store.get_user(owner).await?.ok_or(USER_NOT_FOUND)?;
+        self.tokens(user, &session, now)
+    }
+
+    /// Whether an invitation is there, open, and for this address.
+    async fn check_challenge(
+        &self,
+
+        owner: UserId,
+        factor: FactorId,
+        id: ChallengeId,
+        address: IpAddr,
+    ) -> Result<(), AuthError> {
+        let challenge = self.store.get_challenge(owner, factor, id).await?.ok_or(NO_SUCH_CHALLENGE)?;
+        if challenge.is_verified || challenge.address != address.to_canonical().to_string() {
+            return Err(CHALLENGE_ADDRESS.into());
+        }
+        if challenge.created_at.plus_seconds(CHALLENGE_LIFETIME) < self.clock.now() {
+            self.store.delete_challenge(owner, id).await?;
+            return Err(AuthError::Worded {
+                status: 422,
+                code: "mfa_challenge_expired",
+                message: format!(
+                    "MFA challenge {id} has expired, verify against another challenge or create a new challenge."
+                ),
+            });
+        }
+        Ok(())
+    }
+
+    /// Removes a factor. The sign-ins that were raised with it fall back.
+    pub async fn unenroll(&self, claims: Claims, user: &User, factor: FactorId) -> Result<(), AuthError> {
+        // What was begun and never counted guards nothing.
+        if user.factors.iter().any(|known| known.id == factor && known.is_verified) {
+            if claims.lacks_factor {
+                return Err(UNENROLL_NEEDS_AAL2.into());
+            }
+            self.require_recent_proof(user, claims).await?;
+        }
+        self.store.delete_factor(claims.user, factor).await?;
+        Ok(())
+    }
+}
+
+/// Nobody has begun to finish it since.
+fn is_abandoned(factor: &Factor, since: Timestamp) -> bool {
+    !factor.is_verified
+        && factor.created_at < since
+        && factor.last_challenged_at.is_none_or(|challenged| challenged < since)
+}
+
+fn name_taken(name: &str) -> AuthError {
+    AuthError::Worded {
+        status: 422,
+        code: "mfa_factor_name_conflict",
+        message: format!("A factor with the friendly name {name:?} for this user already exists"),
+    }
+}
+
+fn host_of(site: &Url) -> String {
+    let host = site.host_str().unwrap_or_default();
+    site.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"))
+}
+
+fn place(factor: FactorId) -> String {
+    format!("mfa_factors/secret/{factor}")
+}

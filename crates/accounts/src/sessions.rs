@@ -1,0 +1,214 @@
+//! Sign-ins: opening one, keeping it alive with refresh tokens, ending it.
+//!
+//! A refresh token carries the counter of its sign-in. The newest one rotates: the counter goes up, the answer carries the
+//! next token. The one before it is answered with the newest again until that answer is used, because a client that never
+//! got it has nothing else. Every older token is answered for ten seconds, because tabs that wake together all send what
+//! they remember. Any other is in two hands, and the sign-in ends.
+
+use domain::{AuthSessionId, Timestamp};
+use store::auth_sessions::{AuthMethod, AuthSession};
+use store::users::User;
+
+use super::gotrue_error::{
+    BANNED_REFRESH, REFRESH_CONFLICT, REFRESH_TOKEN_ALREADY_USED, REFRESH_TOKEN_NOT_FOUND, Refusal, USER_BANNED,
+    USER_NOT_FOUND,
+};
+use super::refresh_token::is_readable;
+use super::tokens::{AccessToken, LIFETIME};
+use super::{AccountService, AuthError, Claims};
+use platform::UserEvent;
+
+/// How long after a rotation any older token is answered with the newest, in seconds: what the hosted service has.
+const REUSE_INTERVAL: i64 = 10;
+/// A caller that loses the race to rotate once reads the winner's counter; more than one more try is never needed, unless
+/// the winner's answer is used at once as well.
+const ATTEMPTS: usize = 5;
+
+/// A person's sign-in with fresh tokens.
+#[derive(Debug)]
+pub struct SignIn {
+    /// The person.
+    pub user: User,
+    /// Proves the sign-in for an hour.
+    pub access_token: String,
+    /// Gets the next access token.
+    pub refresh_token: String,
+    /// How long the access token is good, in seconds.
+    pub expires_in: i64,
+    /// When it ends, in seconds since 1970.
+    pub expires_at: i64,
+}
+
+/// Which sign-ins to end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Scope {
+    /// All of the person.
+    Global,
+    /// The one that asks.
+    Local,
+    /// All but the one that asks.
+    Others,
+}
+
+impl Scope {
+    /// From the word of the protocol.
+    pub fn from_word(word: Option<&str>) -> Result<Self, AuthError> {
+        match word.unwrap_or_default() {
+            "" | "global" => Ok(Self::Global),
+            "local" => Ok(Self::Local),
+            "others" => Ok(Self::Others),
+            other => Err(AuthError::Worded {
+                status: 400,
+                code: "validation_failed",
+                message: format!("Unsupported logout scope {other:?}"),
+            }),
+        }
+    }
+}
+
+impl AccountService {
+    /// Opens a sign-in for a person who has just proved who they are, by `method`.
+    pub(super) async fn open(
+        &self,
+
+        mut user: User,
+        method: &str,
+        user_agent: Option<String>,
+    ) -> Result<SignIn, AuthError> {
+        let now = self.clock.now();
+        if user.is_banned(now) {
+            return Err(USER_BANNED.into());
+        }
+        let session = AuthSession {
+            id: AuthSessionId::fresh(),
+            user: user.id,
+            refresh_counter: 0,
+            refreshed_at: now,
+            confirmed_at: now,
+            aal: "aal1".to_owned(),
+            amr: vec![AuthMethod { method: method.to_owned(), timestamp: now.as_seconds() }],
+            user_agent,
+            created_at: now,
+        };
+        self.store.insert_auth_session(&session).await?;
+        user.last_sign_in_at = Some(now);
+        self.tokens(user, &session, now)
+    }
+
+    /// Answers a refresh token with fresh tokens, as this module's head says.
+    pub async fn refresh(&self, refresh_token: &str) -> Result<SignIn, AuthError> {
+        if !is_readable(refresh_token) {
+            return Err(Refusal::invalid("Refresh token is not valid").into());
+        }
+        let (id, counter) = self.refresh_tokens.read(refresh_token).ok_or(REFRESH_TOKEN_NOT_FOUND)?;
+        let now = self.clock.now();
+        for _ in 0..ATTEMPTS {
+            let mut session = self.store.get_auth_session(id).await?.ok_or(REFRESH_TOKEN_NOT_FOUND)?;
+            match judge(session.refresh_counter - counter, &session, now) {
+                Verdict::Rotate => {
+                    if !self.store.advance_auth_session(session.user, id, counter, now).await? {
+                        continue;
+                    }
+                    session.refresh_counter += 1;
+                }
+                Verdict::Repeat => {}
+                Verdict::Foreign => {
+                    return Err(Refusal::invalid("Invalid Refresh Token: Not Issued By This Server").into());
+                }
+                Verdict::Stolen => {
+                    tracing::warn!(session = %id, "a used refresh token came back: the sign-in was ended");
+                    self.store.delete_auth_session(session.user, id).await?;
+                    self.events.publish(session.user, &UserEvent::Devices);
+                    return Err(REFRESH_TOKEN_ALREADY_USED.into());
+                }
+            }
+            let user = self.store.get_user(session.user).await?.ok_or(REFRESH_TOKEN_NOT_FOUND)?;
+            if user.is_banned(now) {
+                return Err(BANNED_REFRESH.into());
+            }
+            return self.tokens(user, &session, now);
+        }
+        Err(REFRESH_CONFLICT.into())
+    }
+
+    /// Ends sign-ins of the person who asks.
+    pub async fn sign_out(&self, claims: Claims, scope: Scope) -> Result<(), AuthError> {
+        match scope {
+            Scope::Global => self.store.delete_auth_sessions(claims.user).await?,
+            Scope::Local => drop(self.store.delete_auth_session(claims.user, claims.session).await?),
+            Scope::Others => self.store.delete_other_auth_sessions(claims.user, claims.session).await?,
+        }
+        self.events.publish(claims.user, &UserEvent::Devices);
+        Ok(())
+    }
+
+    /// The account of the person who asks.
+    pub async fn user(&self, claims: Claims) -> Result<User, AuthError> {
+        Ok(self.store.get_user(claims.user).await?.ok_or(USER_NOT_FOUND)?)
+    }
+
+    pub(super) fn tokens(&self, user: User, session: &AuthSession, now: Timestamp) -> Result<SignIn, AuthError> {
+        let claims = AccessToken::new(self.issuer.as_str(), &user, session, now);
+        let expires_at = claims.expires_at();
+        let access_token = self.keys.sign(&claims).map_err(AuthError::internal)?;
+        let refresh_token = self.refresh_tokens.write(session.id, session.refresh_counter);
+        Ok(SignIn { user, access_token, refresh_token, expires_in: LIFETIME, expires_at })
+    }
+}
+
+#[derive(Debug, PartialEq, Eq)]
+enum Verdict {
+    /// It is the newest.
+    Rotate,
+    /// Answer with the newest again.
+    Repeat,
+    /// It is newer than the newest: made here, but not for this database.
+    Foreign,
+    /// It was used, and its successor too.
+    Stolen,
+}
+
+fn judge(behind: i64, session: &AuthSession, now: Timestamp) -> Verdict {
+    let just_now = (now.0 - session.refreshed_at.0).abs() < REUSE_INTERVAL * 1_000_000;
+    let has_arrived = session.confirmed_at >= session.refreshed_at;
+    match behind {
+        0 => Verdict::Rotate,
+        ..0 => Verdict::Foreign,
+        _ if just_now => Verdict::Repeat,
+        1 if !has_arrived => Verdict::Repeat,
+        _ => Verdict::Stolen,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_token_gets_its_verdict() {
+        let rotated = Timestamp(1_000_000_000);
+        let verdict = |behind, seconds, has_arrived| {
+            let session = AuthSession {
+                id: AuthSessionId::fresh(),
+                user: domain::UserId::fresh(),
+                refresh_counter: 0,
+                refreshed_at: rotated,
+                confirmed_at: if has_arrived { rotated } else { Timestamp(0) },
+                aal: String::new(),
+                amr: Vec::new(),
+                user_agent: None,
+                created_at: rotated,
+            };
+            judge(behind, &session, rotated.plus_seconds(seconds))
+        };
+        assert_eq!(verdict(0, 0, false), Verdict::Rotate);
+        assert_eq!(verdict(0, 100_000, true), Verdict::Rotate);
+        assert_eq!(verdict(1, 100_000, false), Verdict::Repeat, "a lost answer, however late");
+        assert_eq!(verdict(1, 9, true), Verdict::Repeat, "tabs that wake together");
+        assert_eq!(verdict(1, 10, true), Verdict::Stolen, "its successor was used");
+        assert_eq!(verdict(2, 9, true), Verdict::Repeat);
+        assert_eq!(verdict(2, 10, false), Verdict::Stolen);
+        assert_eq!(verdict(2, -11, false), Verdict::Stolen, "the clock went back");
+        assert_eq!(verdict(-1, 0, false), Verdict::Foreign);
+    }
+}

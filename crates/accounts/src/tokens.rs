@@ -1,0 +1,222 @@
+//! What stands in the tokens that the server signs.
+
+use domain::{AuthSessionId, Timestamp, UserId};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use store::auth_sessions::{AuthMethod, AuthSession};
+use store::users::User;
+use url::Url;
+
+use super::gotrue_error::{BAD_JWT, EXPIRED_JWT, Refusal};
+use super::signing_keys::{Keys, NotOurs};
+
+/// How long an access token is good, in seconds.
+pub const LIFETIME: i64 = 3600;
+
+/// Whom an access token speaks to; also the role it gives.
+pub const AUTHENTICATED: &str = "authenticated";
+
+/// An access token, as the protocol has it.
+#[derive(Debug, Serialize)]
+pub struct AccessToken<'a> {
+    iss: &'a str,
+    sub: UserId,
+    aud: &'static str,
+    exp: i64,
+    iat: i64,
+    email: &'a str,
+    phone: &'static str,
+    app_metadata: &'a Map<String, Value>,
+    user_metadata: &'a Map<String, Value>,
+    role: &'static str,
+    aal: &'a str,
+    amr: &'a [AuthMethod],
+    session_id: AuthSessionId,
+    is_anonymous: bool,
+}
+
+impl<'a> AccessToken<'a> {
+    /// For a person in one of their sign-ins.
+    pub fn new(issuer: &'a str, user: &'a User, session: &'a AuthSession, now: Timestamp) -> Self {
+        Self {
+            iss: issuer,
+            sub: user.id,
+            aud: AUTHENTICATED,
+            exp: now.as_seconds() + LIFETIME,
+            iat: now.as_seconds(),
+            email: user.email.as_deref().unwrap_or_default(),
+            phone: "",
+            app_metadata: &user.app_metadata,
+            user_metadata: &user.user_metadata,
+            role: AUTHENTICATED,
+            aal: &session.aal,
+            amr: &session.amr,
+            session_id: session.id,
+            is_anonymous: user.is_anonymous,
+        }
+    }
+
+    /// When it ends, in seconds since 1970.
+    pub fn expires_at(&self) -> i64 {
+        self.exp
+    }
+}
+
+/// What a valid access token says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Claims {
+    /// Whose it is.
+    pub user: UserId,
+    /// The sign-in.
+    pub session: AuthSessionId,
+    /// When it was made, in seconds since 1970.
+    pub issued_at: i64,
+    /// When it ends, in seconds since 1970.
+    pub expires_at: i64,
+    /// The person has a verified second factor, and this sign-in was made without it. Taken for true until the sign-in
+    /// was looked up.
+    pub lacks_factor: bool,
+}
+
+#[derive(Deserialize)]
+struct ReadAccess {
+    sub: UserId,
+    iss: String,
+    aud: String,
+    role: String,
+    exp: i64,
+    iat: i64,
+    nbf: Option<i64>,
+    session_id: AuthSessionId,
+}
+
+/// The server that signs access tokens.
+#[derive(Debug)]
+pub struct Issuer {
+    url: Url,
+    /// Without a configured site URL the port in the issuer is the one that the server listens on, which another start may
+    /// change.
+    any_port: bool,
+}
+
+impl Issuer {
+    /// Creates the issuer of a site. `is_configured` says whether the operator chose the site URL.
+    ///
+    /// # Errors
+    ///
+    /// The site URL cannot be a base.
+    pub fn new(site: &Url, is_configured: bool) -> Result<Self, url::ParseError> {
+        Ok(Self { url: site.join("/auth/v1")?, any_port: !is_configured })
+    }
+
+    /// Returns the text of `iss`.
+    pub fn as_str(&self) -> &str {
+        self.url.as_str()
+    }
+
+    fn is(&self, iss: &str) -> bool {
+        if !self.any_port {
+            return iss == self.url.as_str();
+        }
+        let own = (self.url.scheme(), self.url.host_str(), self.url.path());
+        Url::parse(iss).is_ok_and(|url| (url.scheme(), url.host_str(), url.path()) == own)
+    }
+}
+
+/// Reads an access token and checks its signature, issuer, audience, role and times.
+pub fn read_access(keys: &Keys, issuer: &Issuer, token: &str, now: Timestamp) -> Result<Claims, Refusal> {
+    let read: ReadAccess = keys.verify(token).map_err(|NotOurs| BAD_JWT)?;
+    let is_ours = issuer.is(&read.iss) && read.aud == AUTHENTICATED && read.role == AUTHENTICATED;
+    if !is_ours || read.nbf.is_some_and(|not_before| not_before > now.as_seconds()) {
+        return Err(BAD_JWT);
+    }
+    if read.exp <= now.as_seconds() {
+        return Err(EXPIRED_JWT);
+    }
+    Ok(Claims {
+        user: read.sub,
+        session: read.session_id,
+        issued_at: read.iat,
+        expires_at: read.exp,
+        lacks_factor: true,
+    })
+}
+
+/// What a token says about more than one person's sign-in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Role {
+    /// It is one of the administrator's roles.
+    pub is_admin: bool,
+    /// It names a sign-in.
+    pub has_session: bool,
+}
+
+#[derive(Deserialize)]
+struct ReadRole {
+    role: Option<String>,
+    exp: Option<i64>,
+    session_id: Option<String>,
+}
+
+/// The roles that the protocol gives an administrator.
+const ADMIN_ROLES: [&str; 2] = ["service_role", "supabase_admin"];
+
+/// Reads the role of any token that was signed with one of the keys. A token of the administrator need not end.
+pub fn read_role(keys: &Keys, token: &str, now: Timestamp) -> Result<Role, Refusal> {
+    let read: ReadRole = keys.verify(token).map_err(|NotOurs| BAD_JWT)?;
+    if read.exp.is_some_and(|exp| exp <= now.as_seconds()) {
+        return Err(EXPIRED_JWT);
+    }
+    Ok(Role {
+        is_admin: read.role.is_some_and(|role| ADMIN_ROLES.contains(&role.as_str())),
+        has_session: read.session_id.is_some_and(|id| !id.is_empty()),
+    })
+}
+
+/// A part of this server that speaks to another part of it on behalf of a person.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Audience {
+    /// The built-in MCP servers that work with a person's own authorisations.
+    Mcp,
+}
+
+impl Audience {
+    fn word(self) -> &'static str {
+        match self {
+            Self::Mcp => "mcp",
+        }
+    }
+}
+
+#[derive(Serialize, Deserialize)]
+struct Internal {
+    sub: UserId,
+    aud: String,
+    exp: i64,
+    iat: i64,
+}
+
+/// A token for one part of this server, good for `seconds`. It opens no other door: an access token needs another audience
+/// and a sign-in, which this one does not have.
+pub fn write_internal(
+    keys: &Keys,
+    user: UserId,
+    audience: Audience,
+    seconds: i64,
+    now: Timestamp,
+) -> Result<String, jsonwebtoken::errors::Error> {
+    let iat = now.as_seconds();
+    keys.sign(&Internal { sub: user, aud: audience.word().to_owned(), exp: iat + seconds, iat })
+}
+
+/// Whose a token is that [`write_internal`] made for the same part of the server.
+pub fn read_internal(keys: &Keys, token: &str, audience: Audience, now: Timestamp) -> Result<UserId, Refusal> {
+    let read: Internal = keys.verify(token).map_err(|NotOurs| BAD_JWT)?;
+    if read.aud != audience.word() {
+        return Err(BAD_JWT);
+    }
+    if read.exp <= now.as_seconds() { Err(EXPIRED_JWT) } else { Ok(read.sub) }
+}
+
+#[cfg(test)]
+mod tests;
