@@ -110,6 +110,11 @@ impl ScriptedModel {
         self.script.lock().unwrap().steps.push_back(step);
     }
 
+    /// Replaces the [`Step`]s of the requests to come.
+    pub fn replace_steps(&self, steps: impl IntoIterator<Item = Step>) {
+        self.script.lock().unwrap().steps = steps.into_iter().collect();
+    }
+
     /// Sets the [`Step`] for requests without one; otherwise they fail with 500.
     pub fn always(&self, step: Step) {
         self.answer_by(move |_| step.clone());
