@@ -132,24 +132,26 @@ pub fn test(workspace: &Workspace, arguments: &[String]) -> Outcome<ExitCode> {
     Ok(report.close())
 }
 
-/// Builds the server for the suites that run it.
-fn compile(workspace: &Workspace) -> Outcome {
-    step("compile", || run_shown(&mut workspace.cargo(&["build", "--release", "--package", "ai-chat-mcp"])))
+/// Builds the server for the suites that run it, and returns its path. The debug profile shares its dependencies with
+/// the Rust tests, and its assertions and overflow checks hold in the browser tests, too.
+fn compile(workspace: &Workspace) -> Outcome<PathBuf> {
+    step("compile", || run_shown(&mut workspace.cargo(&["build", "--package", "ai-chat-mcp"])))?;
+    Ok(workspace.debug_program("ai-chat-mcp"))
 }
 
 /// Returns the test of the OpenAPI document.
 fn api_check(workspace: &Workspace, python: &Path) -> Outcome<Command> {
-    compile(workspace)?;
+    let program = compile(workspace)?;
     let mut check = Command::new(python);
-    check.arg(workspace.root.join(API).join("run.py")).arg(workspace.release_binary());
+    check.arg(workspace.root.join(API).join("run.py")).arg(program);
     Ok(check)
 }
 
 /// Returns the browser tests.
 fn journeys(workspace: &Workspace) -> Outcome<Command> {
-    compile(workspace)?;
+    let program = compile(workspace)?;
     let mut journeys = node::script(&workspace.web(), "e2e")?;
-    journeys.env("CHAT_BINARY", workspace.release_binary());
+    journeys.env("CHAT_BINARY", program);
     Ok(journeys)
 }
 
