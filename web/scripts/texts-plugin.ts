@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import { basename } from "node:path";
+import { basename, resolve } from "node:path";
 import compile from "icu-minify/compile";
 import type { Plugin } from "vite";
 import { firstScreenModules, isLaterText, laterTextsModule } from "./text-parts.ts";
@@ -27,7 +27,8 @@ export function textsPlugin(): Plugin {
       filter: { id: new RegExp(`^${prefix}`, "u") },
       handler(id) {
         const [language = "", part] = basename(id.slice(prefix.length), ".js").split("-");
-        const file = `messages/${language}.json`;
+        // Absolute, because the development server resolves watched files like imports.
+        const file = resolve(`messages/${language}.json`);
         this.addWatchFile(file);
         return `export default ${JSON.stringify(compiledTexts(readFileSync(file, "utf8"), part === "later"))};`;
       },

@@ -86,7 +86,7 @@ pub fn test(workspace: &Workspace, arguments: &[String]) -> Outcome<ExitCode> {
             }
         }
         if only.wants(Only::Web) {
-            report.add(suite("UI units", || Ok(needs.tell(node::script(&workspace.web(), "test")?))));
+            report.add(suite("UI tests", || Ok(needs.tell(node::script(&workspace.web(), "test")?))));
         }
         // The tests of the model and the browser tests need the weights.
         report.unless_done("weights", || {

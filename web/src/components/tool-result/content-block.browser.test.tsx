@@ -1,0 +1,72 @@
+import { expect, test } from "vitest";
+import { page } from "vitest/browser";
+import { renderWithQueries } from "@/testing/render";
+import { ContentBlock } from "./content-block";
+
+const renderBlock = (block: Record<string, unknown>) => renderWithQueries(<ContentBlock block={block} />);
+
+test("shows markup of a tool as text", async () => {
+  const markup = "<img src=x onerror=alert(1)>";
+  await renderBlock({ type: "text", text: markup });
+  await expect.element(page.getByText(markup)).toBeVisible();
+  expect(page.getByRole("img").elements()).toEqual([]);
+});
+
+test.each(["image/svg+xml", "text/html", "image/png\n", "IMAGE/SVG+XML"])(
+  "does not draw %j as an image",
+  async (mimeType) => {
+    const { container } = await renderBlock({ type: "image", data: "PHN2Zy8+", mimeType });
+    expect(container.textContent).not.toBe("");
+    expect(container.querySelector("img")).toBeNull();
+    const resource = { uri: "demo://1", blob: "PHN2Zy8+", mimeType };
+    const shown = await renderBlock({ type: "resource", resource });
+    expect(shown.container.textContent).not.toBe("");
+    expect(shown.container.querySelector("img")).toBeNull();
+  },
+);
+
+test("draws images and plays audio from the result itself, up to a size", async () => {
+  const image = await renderBlock({ type: "image", data: "iVBORw0KGgo=", mimeType: "image/png" });
+  expect(image.container.querySelector("img")?.src).toMatch(/^data:image\/png;base64,/u);
+  const audio = async (data: string, mimeType: string) =>
+    (await renderBlock({ type: "audio", data, mimeType })).container.querySelector("audio");
+  expect((await audio("UklGRg==", "audio/wav"))?.controls).toBe(true);
+  expect(await audio("UklGRg==", "text/html")).toBeNull();
+  expect(await audio("A".repeat(14_000_001), "audio/wav")).toBeNull();
+});
+
+test("folds what is for the assistant only", async () => {
+  const isFolded = async (audience: string[]) => {
+    const block = { type: "text", text: "words", annotations: { audience } };
+    return (await renderBlock(block)).container.querySelector("details") !== null;
+  };
+  expect(await isFolded(["assistant"])).toBe(true);
+  expect(await isFolded(["user", "assistant"])).toBe(false);
+  expect(await isFolded([])).toBe(false);
+  await page.getByText("For the assistant").click();
+  await expect.element(page.getByText("words").first()).toBeVisible();
+});
+
+test("loads nothing of a resource link by itself", async () => {
+  const link = {
+    type: "resource_link",
+    uri: "https://a.example/x",
+    name: "x",
+    mimeType: "text/plain",
+    size: 2_400,
+  };
+  const { container } = await renderBlock(link);
+  expect(container.textContent).toContain("https://a.example/x");
+  expect(container.textContent).toContain("text/plain · 2 kB");
+  expect(container.querySelector("[href], [src]")).toBeNull();
+  const script = await renderBlock({ ...link, uri: "javascript:alert(1)" });
+  expect(script.container.textContent).not.toContain("Open link");
+});
+
+test("offers a file under a plain name", async () => {
+  const resource = { uri: "file:///../../.bashrc?x=1", blob: "AAAA" };
+  const file = await renderBlock({ type: "resource", resource });
+  await expect.element(file.getByRole("button", { name: "Save bashrc" })).toBeVisible();
+  const broken = await renderBlock({ type: "resource", resource: { uri: "x", blob: "%%%" } });
+  await expect.element(broken.getByText(/its data is invalid/u)).toBeVisible();
+});

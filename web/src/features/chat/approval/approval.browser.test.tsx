@@ -1,0 +1,82 @@
+import { expect, test } from "vitest";
+import { page, userEvent } from "vitest/browser";
+import { answerRequests, pathsOf, renderWithQueries } from "@/testing/render";
+import { ChatId } from "../chat-id";
+import type { ApprovalRequest, ToolPart } from "../stream/message";
+import { Approval } from "./approval";
+
+const part: ToolPart = {
+  type: "dynamic-tool",
+  toolCallId: "call-1",
+  toolName: "delete_file",
+  serverName: "disk",
+  state: "approval-requested",
+  inputText: "",
+  input: { path: "/tmp/a" },
+};
+
+const accept = () => answerRequests(() => new Response(null, { status: 204 }));
+
+const renderApproval = (approval: Partial<ApprovalRequest> = {}) =>
+  renderWithQueries(
+    <ChatId value="chat-1">
+      <Approval part={part} approval={{ id: "approval-1", definition: {}, ...approval }} />
+    </ChatId>,
+  );
+
+const button = (name: string) => page.getByRole("button", { name });
+
+test.each([
+  ["Allow once", "once"],
+  ["Always allow this tool", "always"],
+  ["Deny", "deny"],
+])("%s sends that decision", async (name, decision) => {
+  const requests = accept();
+  await renderApproval();
+  await button(name).click();
+  expect(pathsOf(requests)).toEqual(["/api/sessions/chat-1/approvals/approval-1"]);
+  expect(await requests[0]?.json()).toEqual({ decision });
+});
+
+test("takes no focus, and Enter decides nothing", async () => {
+  const requests = accept();
+  await renderApproval();
+  await userEvent.keyboard("{Enter}");
+  expect(document.activeElement).toBe(document.body);
+  expect(requests).toEqual([]);
+});
+
+test("sends edited arguments, and refuses what is no JSON object", async () => {
+  const requests = accept();
+  await renderApproval();
+  await button("Edit").click();
+  const editor = page.getByRole("textbox", { name: "Arguments" });
+  await editor.fill("[1]");
+  await button("Allow once").click();
+  await expect.element(editor).toHaveAccessibleDescription("The arguments must be a JSON object.");
+  expect(requests).toEqual([]);
+  await editor.fill('{"path": "/tmp/b"}');
+  await button("Allow once").click();
+  expect(await requests[0]?.json()).toEqual({ decision: "once", arguments: { path: "/tmp/b" } });
+});
+
+test("shows what the server claims, and what it has changed", async () => {
+  await renderApproval({
+    definition: { description: "Deletes a file", annotations: { destructiveHint: true } },
+    before: { description: "Reads a file", annotations: { destructiveHint: true } },
+  });
+  await expect
+    .element(page.getByText("According to disk, this tool may delete or overwrite data. Not verified."))
+    .toBeVisible();
+  await expect.element(page.getByText(/has changed since you chose/u)).toBeVisible();
+  await expect.element(page.getByText("Reads a file")).toBeVisible();
+});
+
+test("says why a decision was refused", async () => {
+  answerRequests(() =>
+    Response.json({ error: { code: "gone", message: "The turn has ended." } }, { status: 409 }),
+  );
+  await renderApproval();
+  await button("Allow once").click();
+  await expect.element(page.getByRole("alert")).toMatchTextContent("The turn has ended.");
+});

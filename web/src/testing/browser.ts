@@ -1,0 +1,6 @@
+import { afterEach, vi } from "vitest";
+import "@/styles/index.css";
+
+afterEach(() => {
+  vi.restoreAllMocks();
+});

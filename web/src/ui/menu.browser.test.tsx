@@ -1,0 +1,63 @@
+import { expect, test, vi } from "vitest";
+import { page, userEvent } from "vitest/browser";
+import { render } from "vitest-browser-react";
+import { ActionMenu } from "./menu";
+
+const item = (name: string) => page.getByRole("menuitem", { name });
+
+async function renderMenu(align?: "bottom") {
+  const onSelect = vi.fn<(name: string) => void>();
+  const action = (label: string) => ({ icon: null, label, onSelect: () => onSelect(label) });
+  await render(
+    <div style={align === "bottom" ? { position: "fixed", right: 0, bottom: 0 } : {}}>
+      <ActionMenu
+        label="More"
+        icon="…"
+        groups={[[action("Rename"), action("Archive")], [action("Delete")]]}
+      />
+    </div>,
+  );
+  return onSelect;
+}
+
+test("arrow keys, Home, End and first letters move through the actions", async () => {
+  await renderMenu();
+  await userEvent.tab();
+  await userEvent.keyboard("{ArrowDown}");
+  await expect.element(item("Rename")).toHaveFocus();
+  await userEvent.keyboard("{End}");
+  await expect.element(item("Delete")).toHaveFocus();
+  await userEvent.keyboard("{ArrowDown}");
+  await expect.element(item("Rename")).toHaveFocus();
+  await userEvent.keyboard("a");
+  await expect.element(item("Archive")).toHaveFocus();
+  await userEvent.keyboard("{Home}");
+  await expect.element(item("Rename")).toHaveFocus();
+});
+
+test("Enter runs the action once and returns the focus to the button", async () => {
+  const onSelect = await renderMenu();
+  await page.getByRole("button", { name: "More" }).click();
+  await userEvent.keyboard("{End}{Enter}");
+  expect(onSelect.mock.calls).toEqual([["Delete"]]);
+  await expect.element(page.getByRole("menu")).not.toBeInTheDocument();
+  await expect.element(page.getByRole("button", { name: "More" })).toHaveFocus();
+});
+
+test("Escape closes without an action", async () => {
+  const onSelect = await renderMenu();
+  await page.getByRole("button", { name: "More" }).click();
+  await expect.element(page.getByRole("menu", { name: "More" })).toBeVisible();
+  await userEvent.keyboard("{Escape}");
+  await expect.element(page.getByRole("menu")).not.toBeInTheDocument();
+  await expect.element(page.getByRole("button", { name: "More" })).toHaveFocus();
+  expect(onSelect).not.toHaveBeenCalled();
+});
+
+test("stays in the window at its edge", async () => {
+  await renderMenu("bottom");
+  await page.getByRole("button", { name: "More" }).click();
+  await expect.element(item("Delete")).toBeVisible();
+  const { right, bottom, left, top } = page.getByRole("menu").element().getBoundingClientRect();
+  expect(Math.min(left, top, innerWidth - right, innerHeight - bottom)).toBeGreaterThanOrEqual(0);
+});
