@@ -19,7 +19,7 @@ pub enum DeletionError {
 
 /// What the services above this one do when an account ends: they stop the user's turns, close connections and revoke
 /// the access that the user granted to this server elsewhere.
-pub trait AccountDeletionHandler: Send + Sync {
+pub trait AccountDeletionHandler: std::fmt::Debug + Send + Sync {
     /// Stops the user's turns.
     fn stop_turns(&self, user: UserId) -> BoxFuture<'_, ()>;
 

@@ -1,10 +1,7 @@
-//! The server: the services of the other crates behind one HTTP server.
-//!
-//! `http` has the route table and calls the services, which `app` builds; nothing imports `http`.
+//! The server: builds the services of the other crates and serves them through the [`api`].
 
 pub mod app;
 mod data_folder;
-pub mod http;
 #[cfg(feature = "local")]
 pub mod model_files;
 pub mod threads;

@@ -7,7 +7,7 @@ use platform::config::Config;
 use platform::logging;
 #[cfg(feature = "local")]
 use server::model_files as weights;
-use server::{app::App, http, threads};
+use server::{app::App, threads};
 
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
@@ -66,7 +66,7 @@ fn want_huge_pages(wanted: bool) {
 /// Returns the default filter of the log: warnings of everything, and what the crates of this project report.
 fn default_log_filter() -> String {
     format!(
-        "warn,accounts=info,agent=info,builtin_servers=info,connections=info,server=info,ai_chat_mcp=info,platform=info,{}",
+        "warn,accounts=info,agent=info,api=info,builtin_servers=info,connections=info,server=info,ai_chat_mcp=info,platform=info,{}",
         mcp::LOG_DIRECTIVE
     )
 }
@@ -77,10 +77,10 @@ fn run() -> anyhow::Result<()> {
     logging::start(&config.log.clone().unwrap_or_else(default_log_filter));
     let mut runtime = tokio::runtime::Builder::new_multi_thread();
     runtime.enable_all().thread_keep_alive(threads::KEPT).build()?.block_on(async {
-        let listener = http::listen(config.listen)?;
+        let listener = api::listen(config.listen)?;
         let app = App::start(config, listener.local_addr()?).await?;
         // 1. Serve until the system requests shutdown.  2. Open streams end and connections drain.
-        http::serve(app.clone(), listener, logging::shutdown_signal()).await;
+        api::serve(app.state.clone(), listener, logging::shutdown_signal()).await;
         // 3. Turns end and are written to the database.  4. The remaining turns are released to other nodes.  5. The
         // database closes.
         app.stop().await;

@@ -4,17 +4,16 @@ use std::time::Duration;
 
 use accounts::deletion::{AccountDeletionHandler, DeletionCleanup};
 use accounts::{AccountService, Audience};
-use builtin_servers::{GoogleDrive, google_drive};
-use connections::{FallbackTools, TokenIssuer};
+use agent::turns::TurnService;
+use builtin_servers::{BuiltinServers, GoogleDrive, google_drive};
+use connections::{ConnectionService, FallbackTools, TokenIssuer};
 use domain::tool::{ToolDefinition, ToolResult};
 use domain::{ChatId, RunId, ServerId, UserId};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
-use platform::ClusterHandler;
+use platform::{BackgroundTasks, ClusterHandler};
 use serde_json::{Map, Value};
 use store::runs::UnfinishedRun;
-
-use crate::app::App;
 
 /// Issues the tokens with which connections call the built-in MCP servers.
 #[derive(Debug)]
@@ -40,29 +39,36 @@ impl FallbackTools for DriveFallback {
     }
 }
 
-impl ClusterHandler for App {
+/// What the messages and losses of the cluster mean for turns and connections.
+#[derive(Debug)]
+pub struct ClusterEvents {
+    pub turns: TurnService,
+    pub connections: ConnectionService,
+}
+
+impl ClusterHandler for ClusterEvents {
     fn abandon_turns(&self) {
-        self.runs.lose_all();
+        self.turns.lose_all();
     }
 
     fn take_over<'a>(&'a self, turn: &'a UnfinishedRun) -> BoxFuture<'a, Result<(), store::Error>> {
-        Box::pin(self.runs.take_over(turn))
+        Box::pin(self.turns.take_over(turn))
     }
 
     fn follow_commands(&self) -> BoxFuture<'_, Result<(), store::Error>> {
-        Box::pin(self.runs.follow_orders())
+        Box::pin(self.turns.follow_orders())
     }
 
     fn wake_follower(&self, turn: RunId) {
-        self.runs.wake(turn);
+        self.turns.wake(turn);
     }
 
     fn wake_all_followers(&self) {
-        self.runs.wake_all();
+        self.turns.wake_all();
     }
 
     fn chat_deleted(&self, user: UserId, chat: ChatId) {
-        self.runs.end_here(user, chat);
+        self.turns.end_here(user, chat);
     }
 
     fn signed_in(&self, user: UserId, server: ServerId) {
@@ -70,22 +76,30 @@ impl ClusterHandler for App {
     }
 }
 
-/// What an account has beyond its own rows ends with it.
-impl AccountDeletionHandler for App {
+/// What ends with an account in the other services: turns, connections, and access that the user granted elsewhere.
+#[derive(Debug, Clone)]
+pub struct AccountCleanup {
+    pub turns: TurnService,
+    pub connections: ConnectionService,
+    pub builtin_servers: BuiltinServers,
+    pub tasks: BackgroundTasks,
+}
+
+impl AccountDeletionHandler for AccountCleanup {
     fn stop_turns(&self, user: UserId) -> BoxFuture<'_, ()> {
-        self.runs.stop_all(user).boxed()
+        self.turns.stop_all(user).boxed()
     }
 
     fn before_deletion(&self, user: UserId) -> BoxFuture<'_, Result<DeletionCleanup, store::Error>> {
         async move {
             let authorization = self.builtin_servers.google_drive().take_authorisation(user).await?;
             let sign_ins = self.connections.take_sign_ins(user).await?;
-            let app = self.clone();
+            let services = self.clone();
             let cleanup = async move {
-                app.runs.close_temporary_chats(user);
-                let inner = app.clone();
+                services.turns.close_temporary_chats(user);
+                let inner = services.clone();
                 // In the background, because servers of others are called and may take long to answer.
-                app.tasks.spawn("leave others", async move {
+                services.tasks.spawn("leave others", async move {
                     if let Err(error) = inner.connections.reconcile(user).await {
                         tracing::error!(%error, "connections of a deleted account could not be closed");
                     }

@@ -205,14 +205,14 @@ async fn nobody_has_many_and_those_that_are_left_behind_go() {
     let owner = person.id.parse().unwrap();
     let left_after = |minutes: i64| {
         clock.advance_seconds(minutes * 60);
-        app.app.runs.close_unused_temporary_chats();
-        app.app.temporary.stores(owner).len()
+        app.state.runs.close_unused_temporary_chats();
+        app.state.temporary.stores(owner).len()
     };
     assert_eq!(left_after(110), 3, "somebody may come back");
     assert_eq!(left_after(15), 0, "nobody did");
-    app.app.runs.open_temporary_chat(owner).await.unwrap();
-    app.app.accounts.remove_account(owner, &app.app).await.unwrap();
-    assert!(app.app.temporary.stores(owner).is_empty());
+    app.state.runs.open_temporary_chat(owner).await.unwrap();
+    app.state.accounts.remove_account(owner, &*app.state.account_deletion).await.unwrap();
+    assert!(app.state.temporary.stores(owner).is_empty());
     app.stop().await;
 }
 

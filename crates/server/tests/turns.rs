@@ -208,8 +208,8 @@ async fn a_process_that_dies_leaves_an_interrupted_answer_with_all_that_was_writ
         while !seen.contains("half") {
             seen.push_str(&String::from_utf8_lossy(&stream.chunk().await.unwrap().unwrap()));
         }
-        let run = app.app.runs.get(person.id.parse().unwrap(), chat.parse().unwrap()).unwrap();
-        assert!(app.app.runs.journal().flush(run.id).await);
+        let run = app.state.runs.get(person.id.parse().unwrap(), chat.parse().unwrap()).unwrap();
+        assert!(app.state.runs.journal().flush(run.id).await);
         // After a kill, the database has what it has now: a second server reads it.
         let copy = match database {
             Database::Sqlite => {
@@ -225,7 +225,7 @@ async fn a_process_that_dies_leaves_an_interrupted_answer_with_all_that_was_writ
         };
         if database == Database::Postgres {
             // The other nodes have declared this one dead.
-            app.app.store.remove_node(app.app.store.node()).await.unwrap();
+            app.state.store.remove_node(app.state.store.node()).await.unwrap();
         }
         let revived =
             TestApp::builder().on_data_of(&app.folder, &copy).set("OPENAI_BASE_URL", &model.base_url).start().await;
@@ -373,7 +373,7 @@ async fn a_turn_does_not_call_a_connection_that_was_removed_meanwhile() {
     let app = TestApp::start().await;
     let person = app.person().await;
     connect_toolbox(&person, &app).await;
-    let (inner, user) = (&app.app, person.id.parse().unwrap());
+    let (inner, user) = (&app.state, person.id.parse().unwrap());
     let wanted = [Wanted { name: "calculate".into(), server_name: Some("toolbox".into()) }];
     let servers = inner.store.list_servers(user).await.unwrap();
     let selection = Selection::resolve(&wanted, &servers, |_| Vec::new()).unwrap();

@@ -4,6 +4,8 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
+use agent::chats::maintenance::ChatMaintenance;
+use api::AppState;
 use domain::{Clock, SystemClock, Timestamp};
 use platform::config::{Config, Source};
 use server::app::App;
@@ -16,8 +18,10 @@ use crate::{Database, Person};
 pub struct TestApp {
     /// Origin of the server, without a trailing slash.
     pub url: String,
-    /// The application, for tests that look inside or call services directly.
-    pub app: App,
+    /// The services, for tests that look inside or call them directly.
+    pub state: AppState,
+    /// Maintenance of chats, files and the search index.
+    pub maintenance: Arc<ChatMaintenance>,
     /// The client that sends the requests.
     pub http: reqwest::Client,
     /// URL of the database, to start another server on the same data.
@@ -88,7 +92,7 @@ impl Builder {
         }
         let config = Config::from_source(source).unwrap();
         // Port 0: the system selects a free port, so that tests can run in parallel.
-        let listener = server::http::listen(SocketAddr::from(([127, 0, 0, 1], 0))).unwrap();
+        let listener = api::listen(SocketAddr::from(([127, 0, 0, 1], 0))).unwrap();
         // The system has selected a port by now.
         let address = listener.local_addr().unwrap();
         let clock: Arc<dyn Clock> = self.clock.map_or_else(|| Arc::new(SystemClock) as _, |clock| clock as _);
@@ -96,15 +100,16 @@ impl Builder {
         let told = if self.is_exposed { SocketAddr::from(([0, 0, 0, 0], address.port())) } else { address };
         let app = App::start_at(config, told, clock).await.unwrap();
         let (stop, stopped) = oneshot::channel();
-        let serving = app.clone();
+        let (state, maintenance) = (app.state.clone(), Arc::clone(&app.maintenance));
         #[expect(clippy::disallowed_methods, reason = "the handle is awaited in stop")]
         let served = tokio::spawn(async move {
-            server::http::serve(serving.clone(), listener, async { drop(stopped.await) }).await;
-            serving.stop().await;
+            api::serve(app.state.clone(), listener, async { drop(stopped.await) }).await;
+            app.stop().await;
         });
         TestApp {
             url: format!("http://{address}"),
-            app,
+            state,
+            maintenance,
             http: http_client(),
             database_url,
             folder,

@@ -45,7 +45,7 @@ async fn the_last_use_is_kept_to_five_minutes() {
         while used().await == first {
             tokio::task::yield_now().await;
         }
-        assert_eq!(used().await, app.app.clock.now().to_rfc3339());
+        assert_eq!(used().await, app.state.clock.now().to_rfc3339());
     }
 }
 

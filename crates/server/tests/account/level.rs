@@ -1,8 +1,8 @@
 //! Enforcement of the second factor.
 
+use api::route::Access;
 use reqwest::Method;
 use serde_json::json;
-use server::http::route::Access;
 use testkit::{TestApp, databases};
 
 use super::visitor::{Page, another_device, call, with_factor};
@@ -16,7 +16,7 @@ async fn without_the_factor_only_the_account_itself_opens() {
         let lower = another_device(&app, &person, "Browser/1").await;
         let chat = raised.new_chat().await;
 
-        let routes = server::http::entries();
+        let routes = api::entries();
         let guarded = routes.iter().filter(|entry| {
             entry.path.starts_with("/api/") && matches!(entry.access, Access::SignedIn | Access::Owner)
         });

@@ -38,7 +38,7 @@ pub async fn with_factor(app: &TestApp, person: &Person) -> Person {
     let secret = Secret::from_base32(enrolled["totp"]["secret"].as_str().unwrap()).unwrap();
     let path = format!("/auth/v1/factors/{}", enrolled["id"].as_str().unwrap());
     let (_, challenge) = call(person, Method::POST, &format!("{path}/challenge"), None).await;
-    let code = secret.code_at(app.app.clock.now().as_seconds());
+    let code = secret.code_at(app.state.clock.now().as_seconds());
     let body = json!({ "challenge_id": challenge["id"], "code": code });
     let (status, session) = call(person, Method::POST, &format!("{path}/verify"), Some(body)).await;
     assert_eq!(status, 200, "{session}");

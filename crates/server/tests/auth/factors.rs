@@ -35,7 +35,7 @@ async fn unenroll(app: &TestApp, token: &str, factor: &str) -> Answer {
 }
 
 fn code_of(secret: &Secret, app: &TestApp) -> String {
-    secret.code_at(app.app.clock.now().as_seconds())
+    secret.code_at(app.state.clock.now().as_seconds())
 }
 
 #[tokio::test]
@@ -116,7 +116,7 @@ async fn a_code_is_good_once() {
         let token = answers[0].text("/access_token");
         clock.advance_seconds(30);
         assert_eq!(show(&app, &token, &factor, &code).await.refusal(), refused(422, "mfa_verification_failed"));
-        let earlier = secret.code_at(app.app.clock.now().as_seconds() - 60);
+        let earlier = secret.code_at(app.state.clock.now().as_seconds() - 60);
         assert_eq!(show(&app, &token, &factor, &earlier).await.status, 422, "nor is one from before it");
         assert_eq!(show(&app, &token, &factor, &code_of(&secret, &app)).await.status, 200);
     }
@@ -129,7 +129,7 @@ async fn a_challenge_is_answered_once_in_time_for_its_own_factor() {
         let (phone, tablet) = (enroll(&app, &person.token, "phone").await, enroll(&app, &person.token, "tablet").await);
         let (factor, secret) = (phone.text("/id"), secret_of(&phone));
         let made = challenge(&app, &person.token, &factor).await;
-        let now = app.app.clock.now().as_seconds();
+        let now = app.state.clock.now().as_seconds();
         assert_eq!((made.text("/type"), &made.body["expires_at"]), ("totp".into(), &json!(now + 300)));
         let id = made.text("/id");
 

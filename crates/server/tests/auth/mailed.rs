@@ -22,7 +22,7 @@ fn with_mail(builder: Builder) -> Builder {
 
 /// Issues and stores a token for a user.
 async fn issue(app: &TestApp, person: &Person, kind: TokenKind, challenge: Option<Challenge>) -> Issued {
-    let app = &app.app;
+    let app = &app.state;
     let user = app.store.get_user_by_email(&person.email).await.unwrap().unwrap();
     let issued = app.accounts.issue(user.id, kind, &person.email, challenge).unwrap();
     let along = Along { issue: std::slice::from_ref(&issued.token), ..Along::default() };
@@ -36,8 +36,8 @@ async fn show_code(app: &TestApp, email: &str, code: &str) -> Answer {
 
 /// Returns where a link leads, without the site's origin.
 async fn follow(app: &TestApp, issued: &Issued, link: LinkType) -> String {
-    let site = app.app.site_url.clone();
-    let link = app.app.accounts.action_link(issued, link, &site).unwrap();
+    let site = app.state.site_url.clone();
+    let link = app.state.accounts.action_link(issued, link, &site).unwrap();
     let http = reqwest_without_redirects();
     let answer = http.get(format!("{}{}?{}", app.url, link.path(), link.query().unwrap())).send().await.unwrap();
     assert_eq!(answer.status(), 303);
@@ -138,7 +138,7 @@ async fn a_banned_person_follows_no_link_and_the_link_is_kept() {
         let app = start(&clock, database).await;
         let person = app.person().await;
         let issued = issue(&app, &person, TokenKind::Recovery, None).await;
-        let store = &app.app.store;
+        let store = &app.state.store;
         let mut user = store.get_user_by_email(&person.email).await.unwrap().unwrap();
         user.banned_until = Some(user.updated_at.plus_seconds(60));
         assert!(store.update_user(&user, user.updated_at, None).await.unwrap());

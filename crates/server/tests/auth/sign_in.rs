@@ -73,7 +73,7 @@ async fn what_is_not_an_access_token_of_this_server_opens_nothing() {
         let (app, other) = (TestApp::on(database).await, TestApp::on(database).await);
         let (person, stranger) = (app.person().await, other.person().await);
         let (message, signature) = person.token.rsplit_once('.').unwrap();
-        let internal = app.app.accounts.issue_internal(
+        let internal = app.state.accounts.issue_internal(
             person.id.parse().unwrap(),
             accounts::Audience::Mcp,
             std::time::Duration::from_mins(1),

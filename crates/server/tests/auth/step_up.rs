@@ -80,7 +80,7 @@ async fn password_makes_a_sign_in_recent_again() {
         assert_eq!(make_key(&person).await.0, StatusCode::CREATED);
         let token = refresh(&app, &person.refresh_token).await.text("/access_token");
         let claims = claims_of(&token);
-        assert_eq!(claims["amr"][0]["timestamp"].as_i64().unwrap(), app.app.clock.now().as_seconds());
+        assert_eq!(claims["amr"][0]["timestamp"].as_i64().unwrap(), app.state.clock.now().as_seconds());
 
         clock.advance_seconds(16 * MINUTE);
         let change = json!({ "password": "another horse", "current_password": "wrong horse" });
@@ -109,13 +109,13 @@ async fn code_of_a_factor_is_a_proof_and_guards_factors() {
         let person = app.person().await;
         let enrolled = enroll(&app, &person.token, "phone").await;
         let (factor, secret) = (enrolled.text("/id"), secret_of(&enrolled));
-        let code = |app: &TestApp| secret.code_at(app.app.clock.now().as_seconds());
+        let code = |app: &TestApp| secret.code_at(app.state.clock.now().as_seconds());
         let token = verify_code(&app, &person.token, &factor, &code(&app)).await.text("/access_token");
         let second = enroll(&app, &token, "tablet").await;
 
         clock.advance_seconds(16 * MINUTE);
         let needed = refused(400, "reauthentication_needed");
-        let other_code = secret_of(&second).code_at(app.app.clock.now().as_seconds());
+        let other_code = secret_of(&second).code_at(app.state.clock.now().as_seconds());
         let unenroll = |token: String| {
             let factor = factor.clone();
             send(request(&app, Method::DELETE, &format!("/factors/{factor}")).bearer_auth(token))
@@ -137,7 +137,7 @@ async fn mailed_code_is_a_proof_for_accounts_without_a_password() {
         let builder = TestApp::builder().database(database).clock(&clock);
         let app = builder.set("SMTP_URL", "smtp://127.0.0.1:9").set("CHAT_AUTOCONFIRM", "on").start().await;
         let person = app.person().await;
-        let (store, auth) = (&app.app.store, &app.app.accounts);
+        let (store, auth) = (&app.state.store, &app.state.accounts);
         let mut user = store.get_user_by_email(&person.email).await.unwrap().unwrap();
         let seen = user.updated_at;
         user.password_hash = None;

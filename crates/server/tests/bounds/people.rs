@@ -57,7 +57,7 @@ async fn a_person_has_some_streams_and_others_have_theirs() {
     assert!(open.iter().all(|answer| answer.status() == 200));
     assert_eq!(refused(follow(&other).await, 503).await.0, "overloaded");
     drop(open);
-    while app.app.streams.in_use() > 0 {
+    while app.state.streams.0.in_use() > 0 {
         tokio::task::yield_now().await;
     }
     assert_eq!(follow(&one).await.status(), 200);

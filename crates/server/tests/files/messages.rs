@@ -128,7 +128,7 @@ async fn a_file_goes_with_its_message_wherever_that_goes() {
             tokio::time::sleep(std::time::Duration::from_millis(10)).await;
         }
         assert_eq!(sees("Seventh"), 1);
-        scene.app.app.maintenance.run_once().await.unwrap();
+        scene.app.maintenance.run_once().await.unwrap();
         assert_eq!(bytes(&scene.person, &three).await.unwrap(), b"three");
         scene.app.stop().await;
     }

@@ -125,11 +125,11 @@ async fn what_nobody_sends_is_gone_after_a_day() {
     let id = taken["id"].as_str().unwrap();
     clock.advance_seconds(23 * 3600);
     person.sign_in_again().await;
-    app.app.maintenance.run_once().await.unwrap();
+    app.maintenance.run_once().await.unwrap();
     assert_eq!(bytes(&person, id).await, Ok(b"x".to_vec()));
     clock.advance_seconds(2 * 3600);
     person.sign_in_again().await;
-    app.app.maintenance.run_once().await.unwrap();
+    app.maintenance.run_once().await.unwrap();
     assert_eq!(bytes(&person, id).await, Err(404));
     app.stop().await;
 }

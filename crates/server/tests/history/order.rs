@@ -125,7 +125,7 @@ async fn after_ten_minutes_it_is_gone_for_good() {
         delete(&person, "ai_chat_sessions", &format!("id=eq.{one}")).await;
         clock.advance_seconds(601);
         assert_eq!(restore(&person, &one).await, 404);
-        app.app.maintenance.run_once().await.unwrap();
+        app.maintenance.run_once().await.unwrap();
         clock.advance_seconds(-601);
         assert_eq!(restore(&person, &one).await, 404, "it is not there any more, whatever the clock says");
     }

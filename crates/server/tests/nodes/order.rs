@@ -28,7 +28,7 @@ async fn clocks_of_nodes_may_differ() {
         let app = TestApp::builder().database(database).start().await;
         let person = app.person().await;
         let (owner, chat) = (person.id.parse().unwrap(), person.new_chat().await.parse().unwrap());
-        let (store, now) = (&app.app.store, app.app.clock.now());
+        let (store, now) = (&app.state.store, app.state.clock.now());
         // Each clock is a minute behind the previous one.
         let first = turn(owner, chat, "one", now);
         store.insert_turn(&first, "one").await.unwrap();
@@ -45,7 +45,7 @@ async fn clocks_of_nodes_may_differ() {
 async fn a_turn_that_begins_while_another_node_ends_the_one_before_stands_behind_it() {
     let Some(scene) = Scene::new([]).await else { return };
     let (owner, chat) = (scene.person.id.parse().unwrap(), scene.chat.parse().unwrap());
-    let (here, there, clock) = (&scene.here.app.store, &scene.there.app.store, &scene.here.app.clock);
+    let (here, there, clock) = (&scene.here.state.store, &scene.there.state.store, &scene.here.state.clock);
     let (mut expected, mut present) = (vec!["0".to_owned()], turn(owner, chat, "0", clock.now()));
     here.insert_turn(&present, "0").await.unwrap();
     for number in 1..=40 {
@@ -77,7 +77,7 @@ async fn an_end_that_was_written_already_leaves_the_chat_as_it_is() {
         let person = app.person().await;
         let id = person.new_chat().await;
         let (owner, chat) = (person.id.parse().unwrap(), id.parse().unwrap());
-        let (store, now) = (&app.app.store, app.app.clock.now());
+        let (store, now) = (&app.state.store, app.state.clock.now());
         let turn = turn(owner, chat, "one", now);
         store.insert_turn(&turn, "one").await.unwrap();
         assert!(finish(store, &turn, "One.", now.plus_seconds(60)).await.unwrap());
@@ -94,7 +94,7 @@ async fn an_end_that_was_written_already_leaves_the_chat_as_it_is() {
 async fn the_log_of_a_turn_is_there_a_while_after_its_end_and_then_goes() {
     let Some(scene) = Scene::new([]).await else { return };
     let (owner, chat) = (scene.person.id.parse().unwrap(), scene.chat.parse().unwrap());
-    let (store, now) = (&scene.here.app.store, scene.here.app.clock.now());
+    let (store, now) = (&scene.here.state.store, scene.here.state.clock.now());
     let turn = turn(owner, chat, "one", now);
     store.insert_turn(&turn, "one").await.unwrap();
     store.command_run(owner, chat, &RunCommand::Refresh).await.unwrap();

@@ -81,7 +81,7 @@ async fn a_turn_whose_node_died_before_it_wrote_a_word_is_told_from_its_start() 
     let third = Store::open(&scene.here.database_url).await.unwrap();
     third.register_node().await.unwrap();
     let (owner, chat) = (scene.person.id.parse().unwrap(), scene.chat.parse().unwrap());
-    let turn = turn(owner, chat, "Hello?", scene.here.app.clock.now());
+    let turn = turn(owner, chat, "Hello?", scene.here.state.clock.now());
     third.insert_turn(&turn, "Hello?").await.unwrap();
     let viewer = scene.elsewhere.request(Method::GET, &scene.stream()).send().await.unwrap();
     assert_eq!(viewer.status(), StatusCode::OK);

@@ -1,9 +1,9 @@
 //! Unknown paths, and requests without a database.
 
+use api::route::Access;
 use reqwest::header::{CONTENT_TYPE, RETRY_AFTER};
 use reqwest::{Method, StatusCode};
 use serde_json::Value;
-use server::http::route::Access;
 use testkit::{Database, TestApp, databases};
 
 use super::examples::examples;
@@ -47,8 +47,8 @@ async fn without_its_database_the_server_says_that_it_is_worth_another_try() {
 async fn go_without(database: Database) {
     let world = World::new(database).await;
     let people = People::new(&world).await;
-    world.app.app.store.close().await;
-    for entry in server::http::entries() {
+    world.app.state.store.close().await;
+    for entry in api::entries() {
         for example in examples(&entry, &people) {
             let token = if entry.access == Access::Admin { SERVICE_ROLE_KEY } else { &people.owner.token };
             let answer = example.request(&world, Some(token)).send().await.unwrap();

@@ -1,8 +1,8 @@
 //! Every route with every kind of caller.
 
+use api::route::{Access, Entry};
 use reqwest::Method;
 use reqwest::header::CONTENT_TYPE;
-use server::http::route::{Access, Entry};
 use testkit::{Database, databases};
 
 use super::caller::{Caller, Tokens};
@@ -66,7 +66,7 @@ async fn every_route_answers_those_who_may_call_it_and_nobody_else() {
 
 async fn check_all(database: Database) {
     let world = World::new(database).await;
-    for entry in server::http::entries() {
+    for entry in api::entries() {
         let people = People::new(&world).await;
         check(&world, &people, &entry).await;
     }

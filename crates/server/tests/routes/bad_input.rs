@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
+use api::route::{Access, Entry};
 use futures_util::future::BoxFuture;
 use reqwest::header::{CONTENT_TYPE, HeaderName, HeaderValue};
 use reqwest::{Method, RequestBuilder};
 use serde_json::Value;
-use server::http::route::{Access, Entry};
 use testkit::{Database, databases};
 
 use super::examples::{Example, examples};
@@ -73,7 +73,7 @@ async fn bad_headers_and_methods_are_the_callers_fault() {
 }
 
 async fn bad_headers_and_methods(call: &Call<'_>) {
-    let table = server::http::entries();
+    let table = api::entries();
     for (name, value) in headers() {
         let mut request = call.request(&call.example.path).build().unwrap();
         let name = HeaderName::from_static(name);
@@ -130,7 +130,7 @@ async fn on(database: Database, work: Work) -> (Database, Answers) {
     let world = World::new(database).await;
     let mut all = Answers::new();
     let mut people = People::new(&world).await;
-    for entry in server::http::entries() {
+    for entry in api::entries() {
         // The last route may have deleted what the next one needs.
         if !people.are_whole().await {
             people = People::new(&world).await;

@@ -77,7 +77,7 @@ impl Tokens {
         foreign["kid"] = json!(kid);
         let foreign = Keys::from_json(&foreign.to_string()).unwrap().sign(&claims).unwrap();
 
-        let app = &world.app.app;
+        let app = &world.app.state;
         let internal =
             app.accounts.issue_internal(people.owner.id.parse().unwrap(), Audience::Mcp, Duration::from_mins(1));
         let key = |text: &str| Some(text.to_owned());

@@ -16,14 +16,10 @@ async fn the_description_names_every_route_and_no_other() {
     for (path, calls) in document["paths"].as_object().unwrap() {
         described.extend(calls.as_object().unwrap().keys().map(|method| (path.clone(), method.to_uppercase())));
     }
-    let table: Calls =
-        server::http::entries().into_iter().map(|entry| (entry.path, entry.method.to_string())).collect();
+    let table: Calls = api::entries().into_iter().map(|entry| (entry.path, entry.method.to_string())).collect();
     assert_eq!(described, table);
-    let written: Calls = server::http::description::written()
-        .unwrap()
-        .into_iter()
-        .map(|(path, method)| (path, method.to_string()))
-        .collect();
+    let written: Calls =
+        api::description::written().unwrap().into_iter().map(|(path, method)| (path, method.to_string())).collect();
     assert_eq!(written, table, "a call is described that is no route");
 }
 

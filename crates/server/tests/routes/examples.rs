@@ -1,9 +1,9 @@
 //! A valid request for each route, made by the owner of the resource.
 
+use api::route::Entry;
 use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderValue};
 use reqwest::{Method, RequestBuilder};
 use serde_json::{Value, json};
-use server::http::route::Entry;
 
 use super::world::{PASSWORD, People, TABLES, World};
 

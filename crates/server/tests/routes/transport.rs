@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use server::http::route::{Access, Entry};
+use api::route::{Access, Entry};
 use testkit::Database;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
@@ -30,7 +30,7 @@ const BROKEN: [(&str, &str, bool); 9] = [
 async fn broken_requests_are_refused_or_cut_off() {
     let world = World::new(Database::of_environment()).await;
     let people = People::new(&world).await;
-    for entry in server::http::entries() {
+    for entry in api::entries() {
         let ways = BROKEN.iter().map(|(name, rest, closes)| send(&world, &entry, &people, name, rest, *closes));
         futures_util::future::join_all(ways).await;
     }
@@ -64,7 +64,7 @@ async fn callers_are_refused_before_their_bodies_are_read() {
     let people = People::new(&world).await;
     let writes =
         |entry: &Entry| entry.access != Access::Anyone && matches!(entry.method.as_str(), "POST" | "PUT" | "PATCH");
-    let entries = server::http::entries().into_iter().filter(writes);
+    let entries = api::entries().into_iter().filter(writes);
     let (world_of, people_of) = (&world, &people);
     let refused = entries.map(|entry| async move {
         let path = examples(&entry, people_of).swap_remove(0).path;

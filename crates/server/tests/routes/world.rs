@@ -76,7 +76,7 @@ async fn guarded(app: &TestApp) -> Person {
     let factors = format!("/auth/v1/factors/{}", factor["id"].as_str().unwrap());
     let (_, challenge) = person.post(&format!("{factors}/challenge"), &json!({})).await;
     let secret = Secret::from_base32(factor["totp"]["secret"].as_str().unwrap()).unwrap();
-    let code = secret.code_at(app.app.clock.now().as_seconds());
+    let code = secret.code_at(app.state.clock.now().as_seconds());
     let sent =
         person.post(&format!("{factors}/verify"), &json!({ "challenge_id": challenge["id"], "code": code })).await;
     assert_eq!(sent.0, 200, "{}", sent.1);

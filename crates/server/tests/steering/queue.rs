@@ -79,7 +79,7 @@ async fn what_was_reworded_is_never_sent_as_it_was() {
         let (app, _model) = app_with(database, []).await;
         let person = app.person().await;
         let (owner, chat) = (person.id.parse().unwrap(), person.new_chat().await.parse().unwrap());
-        let (store, now) = (&app.app.store, app.app.clock.now());
+        let (store, now) = (&app.state.store, app.state.clock.now());
         let id = QueuedId::fresh();
         let waits = QueuedMessage { id, content: "old".into(), parts: Vec::new(), tools: json!([]) };
         store.insert_queued(owner, chat, &waits, 50, now).await.unwrap();

@@ -1,0 +1,141 @@
+//! `/api/account`: the user's devices, reauthentication and account deletion.
+
+use axum::Json;
+use axum::extract::State;
+use axum::http::StatusCode;
+use domain::{AuthSessionId, Timestamp};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use super::auth::Address;
+use super::error::ApiError;
+use super::extract::{JsonBody, Named, SignedIn};
+use crate::AppState;
+use accounts::AuthError;
+use accounts::deletion::DeletionError;
+use accounts::gotrue_error::{ACTION_NEEDS_REAUTHENTICATION, SESSION_NOT_FOUND, USER_NOT_FOUND};
+use accounts::rate_limits::Limit;
+use accounts::reauthentication::ShownProof;
+use platform::UserEvent;
+
+/// A session of the user, shown as a device.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Device {
+    id: AuthSessionId,
+    current: bool,
+    user_agent: Option<String>,
+    created_at: Timestamp,
+    last_used_at: Timestamp,
+    /// Authenticator assurance level: `aal2` after a second factor, else `aal1`.
+    aal: String,
+}
+
+/// Request body of [`delete`]. The email must be the account's: a protection against mistakes, not a credential.
+#[derive(Debug, Deserialize)]
+pub struct Delete {
+    email: String,
+}
+
+/// Lists the user's sessions (`GET /api/account/devices`).
+pub async fn devices(State(app): State<AppState>, caller: SignedIn) -> Result<Json<Value>, ApiError> {
+    let devices = app.store.list_devices(caller.user).await?.into_iter().map(|device| Device {
+        current: device.id == caller.session,
+        id: device.id,
+        user_agent: device.user_agent,
+        created_at: device.created_at,
+        last_used_at: device.used_at,
+        aal: device.aal,
+    });
+    Ok(Json(json!({ "devices": devices.collect::<Vec<_>>() })))
+}
+
+/// Ends one session of the user (`DELETE /api/account/devices/{id}`).
+pub async fn end_device(
+    State(app): State<AppState>,
+    caller: SignedIn,
+    Named(id): Named,
+) -> Result<StatusCode, ApiError> {
+    let id: AuthSessionId = id.parse().map_err(|_| ApiError::NotFound("device"))?;
+    if !app.store.delete_auth_session(caller.user, id).await? {
+        return Err(ApiError::NotFound("device"));
+    }
+    // Event streams of the ended session listen to this event and close.
+    app.events.publish(caller.user, &UserEvent::Devices);
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// A proof of identity: either the password or the code from an email.
+#[derive(Debug, Deserialize)]
+pub struct ProofBody {
+    password: Option<String>,
+    nonce: Option<String>,
+}
+
+/// Lists the ways in which the user can reauthenticate, the easiest first (`GET /api/account/reauthentication`).
+pub async fn proof_methods(State(app): State<AppState>, caller: SignedIn) -> Result<Json<Value>, ApiError> {
+    let user = app.store.get_user(caller.user).await?.ok_or(ApiError::Unauthorized)?;
+    // Which ways exist depends on the account and on whether the server can send emails.
+    let methods = app.accounts.proof_methods(&user);
+    Ok(Json(json!({ "methods": methods, "hasPassword": user.password_hash.is_some() })))
+}
+
+/// Verifies a proof of identity (`POST /api/account/reauthentication`). The session then counts as recently
+/// authenticated.
+pub async fn prove_again(
+    State(app): State<AppState>,
+    caller: SignedIn,
+    Address(from): Address,
+    JsonBody(body): JsonBody<ProofBody>,
+) -> Result<StatusCode, ApiError> {
+    // Counted before the proof is read, so that guessing is limited whatever the body contains.
+    app.accounts.limits().check(Limit::Verify, from).map_err(refused)?;
+    let proof = match (body.password, body.nonce) {
+        (Some(password), None) => ShownProof::Password(password),
+        (None, Some(nonce)) => ShownProof::MailedCode(nonce),
+        _ => return Err(ApiError::BadRequest("the body must hold password or nonce, one of them".into())),
+    };
+    app.accounts.prove_again(caller.user, caller.session, proof, from).await.map_err(refused)?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// Rejects a session whose last proof of identity is too old for changing credentials or deleting the account.
+///
+/// # Errors
+///
+/// [`ApiError::NeedsReauthentication`]; [`ApiError::Unauthorized`] if the session has ended.
+pub(super) async fn require_recent_proof(app: &AppState, caller: &SignedIn) -> Result<(), ApiError> {
+    app.accounts.require_recent_proof_of(caller.user, caller.session).await.map_err(refused)
+}
+
+/// Maps an error of the auth API to this API's shape.
+fn refused(error: AuthError) -> ApiError {
+    let message = error.to_string();
+    match error {
+        AuthError::Internal(error) => error.into(),
+        AuthError::Refused(ACTION_NEEDS_REAUTHENTICATION) => ApiError::NeedsReauthentication,
+        // The token was verified, but the session ended since.
+        AuthError::Refused(SESSION_NOT_FOUND | USER_NOT_FOUND) => ApiError::Unauthorized,
+        AuthError::TooMany { retry_after } => ApiError::TooManyTries { retry_after },
+        other => ApiError::Unprocessable { code: other.code(), message },
+    }
+}
+
+/// Deletes the account and everything that belongs to it (`POST /api/account/delete`).
+pub async fn delete(
+    State(app): State<AppState>,
+    caller: SignedIn,
+    JsonBody(body): JsonBody<Delete>,
+) -> Result<StatusCode, ApiError> {
+    // A stolen session alone must not be enough to delete an account.
+    require_recent_proof(&app, &caller).await?;
+    app.accounts.delete_account(caller.user, &body.email, &*app.account_deletion).await.map_err(
+        |error| match error {
+            DeletionError::EmailMismatch => {
+                ApiError::Unprocessable { code: "email_mismatch", message: error.to_string() }
+            }
+            DeletionError::Store(error) => error.into(),
+        },
+    )?;
+    Ok(StatusCode::NO_CONTENT)
+}

@@ -1,0 +1,109 @@
+//! `/api/keys`: API keys, with which a user's programs call the OpenAI-compatible API.
+
+use axum::Json;
+use axum::extract::State;
+use axum::http::StatusCode;
+use domain::api_key::Scope;
+use domain::{ApiKeyId, Timestamp};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use store::api_keys::ApiKey;
+
+use super::account::require_recent_proof;
+use super::error::ApiError;
+use super::extract::{JsonBody, Named, SignedIn};
+use crate::AppState;
+use accounts::AuthError;
+use accounts::api_keys::MOST;
+
+/// Maximum length of a key's name, in characters.
+const NAME: usize = 100;
+/// Maximum lifetime of a key that expires, in days.
+const MAX_LIFETIME_DAYS: u32 = 3650;
+const SECONDS_PER_DAY: i64 = 24 * 3600;
+
+/// A key as its user sees it: everything but the secret.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct KeyView {
+    id: ApiKeyId,
+    /// The secret's last characters, by which a user recognises the key.
+    name: String,
+    hint: String,
+    scopes: Vec<Scope>,
+    created_at: Timestamp,
+    expires_at: Option<Timestamp>,
+    last_used_at: Option<Timestamp>,
+}
+
+impl From<ApiKey> for KeyView {
+    fn from(ApiKey { id, name, hint, scopes, created_at, expires_at, last_used_at }: ApiKey) -> Self {
+        Self { id, name, hint, scopes, created_at, expires_at, last_used_at }
+    }
+}
+
+/// Request body of [`create`].
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct NewKey {
+    name: String,
+    scopes: Vec<Scope>,
+    /// Days until the key expires; `None` for never.
+    #[serde(default)]
+    expires_in_days: Option<u32>,
+}
+
+/// Lists the user's keys (`GET /api/keys`).
+pub async fn list(State(app): State<AppState>, caller: SignedIn) -> Result<Json<Value>, ApiError> {
+    let keys = app.store.list_api_keys(caller.user).await?.into_iter().map(KeyView::from);
+    Ok(Json(json!({ "keys": keys.collect::<Vec<_>>() })))
+}
+
+/// Creates a key (`POST /api/keys`). Only this response contains the secret; the database stores its hash.
+pub async fn create(
+    State(app): State<AppState>,
+    caller: SignedIn,
+    JsonBody(body): JsonBody<NewKey>,
+) -> Result<(StatusCode, Json<Value>), ApiError> {
+    let name = body.name.trim().to_owned();
+    if name.is_empty() || name.chars().count() > NAME {
+        return Err(ApiError::BadRequest(format!("name must have 1 to {NAME} characters")));
+    }
+    let mut scopes = body.scopes;
+    scopes.dedup();
+    // Without this scope a key could do nothing.
+    if !scopes.contains(&Scope::Chat) {
+        return Err(ApiError::BadRequest("scopes must hold chat; tools may stand beside it".into()));
+    }
+    let days = body.expires_in_days;
+    if days.is_some_and(|days| !(1..=MAX_LIFETIME_DAYS).contains(&days)) {
+        return Err(ApiError::BadRequest(format!("expiresInDays must be 1 to {MAX_LIFETIME_DAYS}, or null for never")));
+    }
+    // A stolen session must not be able to create a credential that outlives it.
+    require_recent_proof(&app, &caller).await?;
+    let expires_at = days.map(|days| app.clock.now().plus_seconds(i64::from(days) * SECONDS_PER_DAY));
+    let made =
+        app.accounts.create_api_key(caller.user, name, scopes, expires_at).await.map_err(|error| match error {
+            AuthError::Internal(error) => error.into(),
+            other => ApiError::Internal(anyhow::anyhow!("{other}")),
+        })?;
+    let Some((key, secret)) = made else {
+        let message = format!("you have {MOST} keys; end one of them first");
+        return Err(ApiError::Conflict { code: "too_many_keys", message });
+    };
+    Ok((StatusCode::CREATED, Json(json!({ "key": KeyView::from(key), "secret": secret }))))
+}
+
+/// Deletes all keys of the user (`DELETE /api/keys`), for the case that the account was compromised.
+pub async fn end_all(State(app): State<AppState>, caller: SignedIn) -> Result<Json<Value>, ApiError> {
+    Ok(Json(json!({ "ended": app.store.delete_api_keys(caller.user).await? })))
+}
+
+/// Deletes one key (`DELETE /api/keys/{id}`).
+pub async fn end(State(app): State<AppState>, caller: SignedIn, Named(id): Named) -> Result<StatusCode, ApiError> {
+    let id: ApiKeyId = id.parse().map_err(|_| ApiError::NotFound("key"))?;
+    if !app.store.delete_api_key(caller.user, id).await? {
+        return Err(ApiError::NotFound("key"));
+    }
+    Ok(StatusCode::NO_CONTENT)
+}

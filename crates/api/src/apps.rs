@@ -1,0 +1,149 @@
+//! `/api/apps` and `/sandbox`: pages of MCP Apps, their requests to their own server, and the sandbox frame around
+//! them.
+
+use axum::Json;
+use axum::extract::State;
+use axum::http::{HeaderName, HeaderValue, header};
+use axum::response::{IntoResponse, Response};
+use connections::apps::{AppCallOutcome, AppConsent, AppError, BrowserFeature, SandboxPolicy};
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+use store::servers::Server;
+
+use super::error::ApiError;
+use super::extract::{JsonBody, Named, SignedIn};
+use crate::AppState;
+
+/// HTML of the sandbox frame. It relays messages between the web app and the app's inner frame, and does nothing
+/// else.
+const SANDBOX: &str = include_str!("apps/sandbox.html");
+/// Maximum length of a resource URI, in characters.
+const ADDRESS: usize = 2_048;
+
+/// Request body of [`open`].
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Wanted {
+    server_name: String,
+    tool: String,
+}
+
+/// Returns the page of a tool, the URL of its sandbox frame, and the policies of the frame.
+pub async fn open(
+    State(app): State<AppState>,
+    caller: SignedIn,
+    JsonBody(body): JsonBody<Wanted>,
+) -> Result<Json<Value>, ApiError> {
+    let server = connection(&app, &caller, &body.server_name).await?;
+    let page = app.connections.read_app_page(caller.user, &server, &body.tool).await?;
+    let SandboxPolicy { features, .. } = &page.policy;
+    let permissions: Map<String, Value> =
+        features.iter().copied().map(BrowserFeature::as_str).map(|name| (name.to_owned(), json!({}))).collect();
+    // The policies are sealed into the URL, so the sandbox route needs neither a token nor a lookup.
+    let address = format!("/sandbox/{}", page.policy.seal(&app.secrets)?);
+    let mut csp = serde_json::to_value(&page.policy).unwrap_or_default();
+    // The features are in `permissions` already, in the form that MCP Apps defines.
+    if let Some(csp) = csp.as_object_mut() {
+        csp.remove("features");
+    }
+    Ok(Json(json!({
+        "tool": page.tool,
+        "html": page.html,
+        "frame": address,
+        "csp": csp,
+        "permissions": permissions,
+    })))
+}
+
+/// Request body of [`call`]. `consent` is the user's decision, after a first call returned `ask`.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Call {
+    server_name: String,
+    name: String,
+    #[serde(default)]
+    arguments: Map<String, Value>,
+    #[serde(default)]
+    consent: Option<AppConsent>,
+}
+
+/// Calls a tool on behalf of an app of the same server, or returns the approval that the user must give first.
+pub async fn call(
+    State(app): State<AppState>,
+    caller: SignedIn,
+    JsonBody(body): JsonBody<Call>,
+) -> Result<Json<Value>, ApiError> {
+    let server = connection(&app, &caller, &body.server_name).await?;
+    let wanted = (body.name.as_str(), body.arguments);
+    match app.connections.call_for_app(caller.user, &server, wanted, body.consent).await? {
+        AppCallOutcome::Result { result, duration_ms } => {
+            Ok(Json(json!({ "result": result, "durationMs": duration_ms })))
+        }
+        AppCallOutcome::Ask(ask) => Ok(Json(json!({ "ask": ask }))),
+        AppCallOutcome::Denied => {
+            let message = "you do not allow this tool".to_owned();
+            Err(ApiError::Unprocessable { code: "tool_not_allowed", message })
+        }
+        AppCallOutcome::Failed(message) => Err(ApiError::Upstream { code: "tool_failed", message }),
+    }
+}
+
+/// Request body of [`read`].
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Read {
+    server_name: String,
+    uri: String,
+}
+
+/// Reads a resource on behalf of an app of the same server.
+pub async fn read(
+    State(app): State<AppState>,
+    caller: SignedIn,
+    JsonBody(body): JsonBody<Read>,
+) -> Result<Json<Value>, ApiError> {
+    if body.uri.chars().count() > ADDRESS {
+        return Err(ApiError::BadRequest(format!("uri is longer than {ADDRESS} characters")));
+    }
+    let server = connection(&app, &caller, &body.server_name).await?;
+    let contents = app.connections.read_resource_for_app(caller.user, &server, &body.uri).await?;
+    Ok(Json(json!({ "contents": contents })))
+}
+
+/// Serves the sandbox frame with the policies that are sealed in its URL.
+pub async fn sandbox(State(app): State<AppState>, Named(policy): Named) -> Result<Response, ApiError> {
+    let policy = SandboxPolicy::open(&app.secrets, &policy).ok_or(ApiError::NotFound("app"))?;
+    let csp = policy.content_security_policy("'self'", "allow-scripts allow-forms");
+    let value = |text: String| HeaderValue::try_from(text).map_err(|error| ApiError::Internal(error.into()));
+    let headers = [
+        (header::CONTENT_TYPE, HeaderValue::from_static("text/html; charset=utf-8")),
+        (header::CONTENT_SECURITY_POLICY, value(csp)?),
+        (HeaderName::from_static("permissions-policy"), value(policy.permissions_policy())?),
+        // Only this page may be framed, and by our own origin alone.
+        (header::X_FRAME_OPTIONS, HeaderValue::from_static("SAMEORIGIN")),
+        (header::X_DNS_PREFETCH_CONTROL, HeaderValue::from_static("off")),
+        (header::CACHE_CONTROL, HeaderValue::from_static("private, max-age=3600")),
+    ];
+    Ok((headers, SANDBOX).into_response())
+}
+
+/// Returns the caller's connection of this name.
+async fn connection(app: &AppState, caller: &SignedIn, name: &str) -> Result<Server, ApiError> {
+    let servers = app.store.list_servers(caller.user).await?;
+    servers.into_iter().find(|server| server.name == name).ok_or(ApiError::NotFound("connection"))
+}
+
+impl From<AppError> for ApiError {
+    fn from(error: AppError) -> Self {
+        let code = match error {
+            AppError::NoTool(_) => "unknown_tool",
+            AppError::NoApp => "no_app",
+            AppError::NoResource(_) => "no_resource",
+            AppError::NotForApps(_) => "tool_not_for_apps",
+            AppError::Unusable(_) | AppError::Server(_) => {
+                return Self::Upstream { code: "app_failed", message: error.to_string() };
+            }
+        };
+        Self::Unprocessable { code, message: error.to_string() }
+    }
+}

@@ -1,0 +1,43 @@
+//! What anybody may know: the public keys, what is offered, that the server is there.
+
+use axum::Json;
+use axum::extract::State;
+use axum::http::header;
+use axum::response::IntoResponse;
+use serde_json::{Map, Value, json};
+
+use super::absent::PROVIDERS;
+use crate::AppState;
+
+/// `GET /.well-known/jwks.json`: the keys that verify access tokens. Clients keep them for ten minutes.
+pub async fn jwks(State(app): State<AppState>) -> impl IntoResponse {
+    ([(header::CACHE_CONTROL, "public, max-age=600")], Json(app.accounts.published_keys().clone()))
+}
+
+/// `GET /settings`
+pub async fn settings(State(app): State<AppState>) -> Json<Value> {
+    let mut external: Map<String, Value> =
+        PROVIDERS.into_iter().map(|provider| (provider.to_owned(), json!(false))).collect();
+    external.insert("anonymous_users".to_owned(), json!(app.config.anonymous_sign_in));
+    external.insert("email".to_owned(), json!(true));
+    external.insert("phone".to_owned(), json!(false));
+    Json(json!({
+        "external": external,
+        "disable_signup": !app.accounts.allows_sign_up(),
+        "mailer_autoconfirm": app.config.autoconfirm,
+        "phone_autoconfirm": false,
+        "sms_provider": "",
+        "saml_enabled": false,
+        "saml_private_key_next_configured": false,
+        "passkeys_enabled": false,
+    }))
+}
+
+/// `GET /health`
+pub async fn health() -> Json<Value> {
+    Json(json!({
+        "version": env!("CARGO_PKG_VERSION"),
+        "name": "AI Chat MCP",
+        "description": "Accounts and sign-ins, over the API of GoTrue",
+    }))
+}

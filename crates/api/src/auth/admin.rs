@@ -1,0 +1,254 @@
+//! `/admin/users`: accounts, for the administrator.
+
+mod links;
+
+use axum::Json;
+use axum::extract::{FromRequestParts, Path, State};
+use axum::http::request::Parts;
+use axum::http::{HeaderName, HeaderValue, Uri, header};
+use axum::response::IntoResponse;
+use domain::{FactorId, UserId};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+use store::users::User;
+use uuid::Uuid;
+
+use super::absent::NO_OAUTH_SERVER;
+use super::body::{FactorBody, UserBody};
+use super::error::AuthApiError;
+use super::extract::{JsonBody, OptionalJsonBody, query_value};
+use crate::AppState;
+use crate::extract::bearer;
+use crate::route::{Access, Route, delete, get, post, put};
+use accounts::AuthError;
+use accounts::admin::Wish;
+use accounts::gotrue_error::{
+    FACTOR_ID_MALFORMED, FACTOR_NOT_FOUND, NO_AUTHORIZATION, NO_SUCH_PASSKEY, NO_SUCH_USER, Refusal, USER_ID_MALFORMED,
+};
+use accounts::tokens::AUTHENTICATED;
+use platform::UserEvent;
+
+/// The routes of the administrator.
+pub fn routes() -> Vec<Route> {
+    vec![
+        get("/admin/users", Access::Admin, list),
+        post("/admin/users", Access::Admin, create),
+        get("/admin/users/{id}", Access::Admin, show),
+        put("/admin/users/{id}", Access::Admin, update),
+        delete("/admin/users/{id}", Access::Admin, remove),
+        get("/admin/users/{id}/factors", Access::Admin, factors),
+        delete("/admin/users/{id}/factors/{factor}", Access::Admin, remove_factor),
+        get("/admin/users/{id}/passkeys", Access::Admin, passkeys),
+        delete("/admin/users/{id}/passkeys/{passkey}", Access::Admin, no_such_passkey),
+        post("/admin/generate_link", Access::Admin, links::generate),
+        post("/invite", Access::Admin, links::invite),
+        get("/admin/oauth/clients", Access::Admin, oauth_clients),
+        post("/admin/oauth/clients", Access::Admin, oauth_clients),
+        get("/admin/oauth/clients/{id}", Access::Admin, oauth_clients),
+        put("/admin/oauth/clients/{id}", Access::Admin, oauth_clients),
+        delete("/admin/oauth/clients/{id}", Access::Admin, oauth_clients),
+        post("/admin/oauth/clients/{id}/regenerate_secret", Access::Admin, oauth_clients),
+        get("/admin/custom-providers", Access::Admin, custom_providers),
+        post("/admin/custom-providers", Access::Admin, custom_providers),
+        get("/admin/custom-providers/{id}", Access::Admin, custom_providers),
+        put("/admin/custom-providers/{id}", Access::Admin, custom_providers),
+        delete("/admin/custom-providers/{id}", Access::Admin, custom_providers),
+    ]
+}
+
+const NO_CUSTOM_PROVIDERS: Refusal = Refusal::absent(404, "feature_disabled", "Custom OAuth providers are disabled");
+
+const TOTAL_COUNT: HeaderName = HeaderName::from_static("x-total-count");
+/// Accounts on a page, unless the caller says how many.
+const PER_PAGE: u64 = 50;
+/// The most on a page.
+const MOST_PER_PAGE: u64 = 1000;
+
+/// The administrator: the service role key, or a token of that role that this server's keys signed.
+pub struct Admin;
+
+impl FromRequestParts<AppState> for Admin {
+    type Rejection = AuthApiError;
+
+    async fn from_request_parts(parts: &mut Parts, app: &AppState) -> Result<Self, AuthApiError> {
+        let token = bearer(parts).ok_or(NO_AUTHORIZATION)?;
+        app.accounts.verify_admin(token).await?;
+        Ok(Self)
+    }
+}
+
+/// The administrator, and the account whose id stands first in the path.
+pub struct AdminOf(pub User);
+
+impl FromRequestParts<AppState> for AdminOf {
+    type Rejection = AuthApiError;
+
+    async fn from_request_parts(parts: &mut Parts, app: &AppState) -> Result<Self, AuthApiError> {
+        let _admin = Admin::from_request_parts(parts, app).await?;
+        let ids = Path::<Vec<(String, String)>>::from_request_parts(parts, app).await.ok();
+        let id = ids.and_then(|Path(ids)| Uuid::parse_str(&ids.first()?.1).ok()).ok_or(USER_ID_MALFORMED)?;
+        Ok(Self(app.store.get_user(UserId(id)).await?.ok_or(NO_SUCH_USER)?))
+    }
+}
+
+/// The protocol takes null for a field that is left out, and an empty text too.
+#[derive(Deserialize)]
+pub struct Attributes {
+    id: Option<String>,
+    aud: Option<String>,
+    role: Option<String>,
+    email: Option<String>,
+    phone: Option<String>,
+    password: Option<String>,
+    password_hash: Option<String>,
+    email_confirm: Option<bool>,
+    #[serde(rename = "phone_confirm")]
+    _phone_confirm: Option<bool>,
+    user_metadata: Option<Map<String, Value>>,
+    app_metadata: Option<Map<String, Value>>,
+    ban_duration: Option<String>,
+}
+
+impl Attributes {
+    fn into_wish(self) -> Wish {
+        let present = |text: Option<String>| text.filter(|text| !text.is_empty());
+        Wish {
+            id: present(self.id),
+            email: present(self.email),
+            phone: present(self.phone),
+            password: self.password,
+            password_hash: present(self.password_hash),
+            roles: [present(self.role), present(self.aud)].into_iter().flatten().collect(),
+            email_confirm: self.email_confirm.unwrap_or_default(),
+            user_metadata: self.user_metadata.unwrap_or_default(),
+            app_metadata: self.app_metadata.unwrap_or_default(),
+            ban_duration: present(self.ban_duration),
+        }
+    }
+}
+
+/// Accounts, and to whom they speak.
+#[derive(Serialize)]
+pub struct UserList {
+    users: Vec<UserBody>,
+    aud: &'static str,
+}
+
+/// `GET /admin/users?page=…&per_page=…`
+pub async fn list(State(app): State<AppState>, _: Admin, uri: Uri) -> Result<impl IntoResponse, AuthApiError> {
+    for unserved in ["filter", "sort"] {
+        if query_value(uri.query(), unserved).is_some_and(|value| !value.is_empty()) {
+            return Err(Refusal::invalid("This server lists accounts from the youngest on, without a filter").into());
+        }
+    }
+    let page = number(&uri, "page")?.unwrap_or(1).max(1);
+    let per_page = match number(&uri, "per_page")? {
+        None | Some(0) => PER_PAGE,
+        Some(wanted) => wanted.min(MOST_PER_PAGE),
+    };
+    let signed = |n: u64| i64::try_from(n).unwrap_or(i64::MAX);
+    let total = u64::try_from(app.store.count_users().await?).unwrap_or_default();
+    let users = app.store.list_users(signed(per_page), signed((page - 1).saturating_mul(per_page))).await?;
+    let list = UserList { users: users.into_iter().map(UserBody::from).collect(), aud: AUTHENTICATED };
+    Ok(([(TOTAL_COUNT, HeaderValue::from(total)), (header::LINK, links(page, per_page, total)?)], Json(list)))
+}
+
+/// A number of the query; empty is none.
+fn number(uri: &Uri, name: &str) -> Result<Option<u64>, AuthError> {
+    let Some(text) = query_value(uri.query(), name).filter(|text| !text.is_empty()) else { return Ok(None) };
+    let refused = |_| AuthError::Worded {
+        status: 400,
+        code: "validation_failed",
+        message: format!("Bad Pagination Parameters: {name} is not a number from 0 on"),
+    };
+    text.parse().map(Some).map_err(refused)
+}
+
+/// Where the next page is, if there is one, and the last (RFC 8288). `page` stands first: clients look there.
+fn links(page: u64, per_page: u64, total: u64) -> Result<HeaderValue, AuthError> {
+    let last = total.div_ceil(per_page);
+    let link = |page: u64, rel: &str| format!("</auth/v1/admin/users?page={page}&per_page={per_page}>; rel=\"{rel}\"");
+    let text =
+        if page < last { format!("{}, {}", link(page + 1, "next"), link(last, "last")) } else { link(last, "last") };
+    HeaderValue::try_from(text).map_err(AuthError::internal)
+}
+
+/// `POST /admin/users`
+pub async fn create(
+    State(app): State<AppState>,
+    _: Admin,
+    JsonBody(attributes): JsonBody<Attributes>,
+) -> Result<Json<UserBody>, AuthApiError> {
+    Ok(Json(app.accounts.create_user(attributes.into_wish()).await?.into()))
+}
+
+/// `GET /admin/users/{id}`
+pub async fn show(AdminOf(user): AdminOf) -> Json<UserBody> {
+    Json(user.into())
+}
+
+/// `PUT /admin/users/{id}`
+pub async fn update(
+    State(app): State<AppState>,
+    AdminOf(user): AdminOf,
+    JsonBody(attributes): JsonBody<Attributes>,
+) -> Result<Json<UserBody>, AuthApiError> {
+    Ok(Json(app.accounts.change_user(user.id, attributes.into_wish()).await?.into()))
+}
+
+#[derive(Deserialize)]
+pub struct Removal {
+    should_soft_delete: Option<bool>,
+}
+
+/// `DELETE /admin/users/{id}`; the body may be left out.
+pub async fn remove(
+    State(app): State<AppState>,
+    AdminOf(user): AdminOf,
+    OptionalJsonBody(removal): OptionalJsonBody<Removal>,
+) -> Result<Json<Value>, AuthApiError> {
+    if removal.is_some_and(|removal| removal.should_soft_delete == Some(true)) {
+        app.accounts.anonymize_user(&user, &*app.account_deletion).await?;
+    } else {
+        app.accounts.remove_account(user.id, &*app.account_deletion).await?;
+    }
+    Ok(Json(json!({})))
+}
+
+/// `GET /admin/users/{id}/factors`
+pub async fn factors(AdminOf(user): AdminOf) -> Json<Vec<FactorBody>> {
+    Json(user.factors.into_iter().map(FactorBody::from).collect())
+}
+
+/// `DELETE /admin/users/{id}/factors/{factor}`
+pub async fn remove_factor(
+    State(app): State<AppState>,
+    AdminOf(user): AdminOf,
+    Path((_, factor)): Path<(String, String)>,
+) -> Result<Json<FactorBody>, AuthApiError> {
+    let id: FactorId = factor.parse().map_err(|_| FACTOR_ID_MALFORMED)?;
+    let factor = user.factors.into_iter().find(|factor| factor.id == id).ok_or(FACTOR_NOT_FOUND)?;
+    app.store.delete_factor(user.id, id).await?;
+    app.events.publish(user.id, &UserEvent::Devices);
+    Ok(Json(factor.into()))
+}
+
+/// `/admin/oauth/clients`
+pub async fn oauth_clients(_: Admin) -> AuthApiError {
+    NO_OAUTH_SERVER.into()
+}
+
+/// `/admin/custom-providers`
+pub async fn custom_providers(_: Admin) -> AuthApiError {
+    NO_CUSTOM_PROVIDERS.into()
+}
+
+/// `GET /admin/users/{id}/passkeys`: nobody has any.
+pub async fn passkeys(AdminOf(_): AdminOf) -> Json<[(); 0]> {
+    Json([])
+}
+
+/// `DELETE /admin/users/{id}/passkeys/{passkey}`
+pub async fn no_such_passkey(AdminOf(_): AdminOf) -> AuthApiError {
+    NO_SUCH_PASSKEY.into()
+}

@@ -1,0 +1,87 @@
+//! `/admin/generate_link` and `/invite`.
+
+use axum::Json;
+use axum::extract::State;
+use axum::http::Uri;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use super::Admin;
+use crate::AppState;
+use crate::auth::body::UserBody;
+use crate::auth::error::AuthApiError;
+use crate::auth::extract::{JsonBody, query_value};
+use accounts::admin::{LinkWish, Made};
+
+/// The protocol takes null for a field that is left out.
+#[derive(Deserialize)]
+pub struct Generate {
+    #[serde(rename = "type")]
+    purpose: Option<String>,
+    email: Option<String>,
+    new_email: Option<String>,
+    password: Option<String>,
+    data: Option<Map<String, Value>>,
+    redirect_to: Option<String>,
+}
+
+/// A link, beside the fields of its account.
+#[derive(Serialize)]
+pub struct LinkBody {
+    #[serde(flatten)]
+    user: UserBody,
+    action_link: String,
+    email_otp: String,
+    hashed_token: String,
+    verification_type: &'static str,
+    redirect_to: String,
+}
+
+impl From<Made> for LinkBody {
+    fn from(made: Made) -> Self {
+        Self {
+            user: made.user.into(),
+            action_link: made.link.into(),
+            email_otp: made.code,
+            hashed_token: made.token,
+            verification_type: made.purpose,
+            redirect_to: made.redirect.into(),
+        }
+    }
+}
+
+/// `POST /admin/generate_link`
+pub async fn generate(
+    State(app): State<AppState>,
+    _: Admin,
+    uri: Uri,
+    JsonBody(body): JsonBody<Generate>,
+) -> Result<Json<LinkBody>, AuthApiError> {
+    let wish = LinkWish {
+        purpose: body.purpose.unwrap_or_default(),
+        email: body.email.unwrap_or_default(),
+        new_email: body.new_email,
+        password: body.password,
+        data: body.data.unwrap_or_default(),
+        redirects: [body.redirect_to, query_value(uri.query(), "redirect_to")].into_iter().flatten().collect(),
+    };
+    Ok(Json(app.accounts.make_link(wish).await?.into()))
+}
+
+#[derive(Deserialize)]
+pub struct Invitation {
+    email: Option<String>,
+    data: Option<Map<String, Value>>,
+}
+
+/// `POST /invite?redirect_to=…`
+pub async fn invite(
+    State(app): State<AppState>,
+    _: Admin,
+    uri: Uri,
+    JsonBody(body): JsonBody<Invitation>,
+) -> Result<Json<UserBody>, AuthApiError> {
+    let redirect = query_value(uri.query(), "redirect_to");
+    let (email, data) = (body.email.unwrap_or_default(), body.data.unwrap_or_default());
+    Ok(Json(app.accounts.invite(&email, data, redirect.as_deref()).await?.into()))
+}

@@ -1,0 +1,146 @@
+//! Errors of the auth API. The protocol has two shapes, chosen by the version that the client names; every body here can be
+//! read as either.
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::Request;
+use axum::http::{HeaderName, HeaderValue, StatusCode, header};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+use serde_json::{Value, json};
+
+use crate::error::{OUTAGE_RETRY, is_outage};
+use accounts::AuthError;
+use accounts::gotrue_error::{METHOD_NOT_ALLOWED, NO_SUCH_ROUTE, Refusal};
+
+const API_VERSION: HeaderName = HeaderName::from_static("x-supabase-api-version");
+const ERROR_CODE: HeaderName = HeaderName::from_static("x-sb-error-code");
+/// The version in which `code` became a word.
+const WORDS: &str = "2024-01-01";
+
+/// An error on its way out; [`speak_the_protocol`] gives it the shape that the request asks for.
+#[derive(Clone)]
+struct Pending(Arc<AuthError>);
+
+/// Error response of the auth API. It has a status and no body: [`speak_the_protocol`], around every route of the auth API,
+/// writes the body.
+#[derive(Debug)]
+pub struct AuthApiError(AuthError);
+
+impl From<AuthError> for AuthApiError {
+    fn from(error: AuthError) -> Self {
+        Self(error)
+    }
+}
+
+impl From<Refusal> for AuthApiError {
+    fn from(refusal: Refusal) -> Self {
+        Self(refusal.into())
+    }
+}
+
+impl From<Unsupported> for AuthApiError {
+    fn from(Unsupported(refusal): Unsupported) -> Self {
+        Self(refusal.into())
+    }
+}
+
+impl From<store::Error> for AuthApiError {
+    fn from(error: store::Error) -> Self {
+        Self(error.into())
+    }
+}
+
+impl IntoResponse for AuthApiError {
+    fn into_response(self) -> Response {
+        let status = StatusCode::from_u16(self.0.status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+        let mut response = status.into_response();
+        response.extensions_mut().insert(Pending(Arc::new(self.0)));
+        response
+    }
+}
+
+/// A part of the protocol that this server does not offer. It is its own handler.
+#[derive(Debug, Clone, Copy)]
+pub struct Unsupported(pub Refusal);
+
+impl IntoResponse for Unsupported {
+    fn into_response(self) -> Response {
+        AuthApiError::from(self).into_response()
+    }
+}
+
+/// For paths that do not exist.
+pub async fn no_such_route() -> AuthApiError {
+    NO_SUCH_ROUTE.into()
+}
+
+/// For methods that a path does not take.
+pub async fn method_not_allowed() -> AuthApiError {
+    METHOD_NOT_ALLOWED.into()
+}
+
+/// Writes errors in the client's version of the protocol, and keeps tokens out of caches.
+pub async fn speak_the_protocol(request: Request, next: Next) -> Response {
+    let words = asks_for_words(&request);
+    let mut response = next.run(request).await;
+    if let Some(Pending(error)) = response.extensions_mut().remove::<Pending>() {
+        let allow = response.headers_mut().remove(header::ALLOW);
+        response = write(&error, words);
+        if let Some(allow) = allow {
+            response.headers_mut().insert(header::ALLOW, allow);
+        }
+    }
+    let headers = response.headers_mut();
+    if words {
+        headers.insert(API_VERSION, HeaderValue::from_static(WORDS));
+    }
+    headers.entry(header::CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
+    response
+}
+
+/// Dates compare as text. What is no date asks for nothing.
+fn asks_for_words(request: &Request) -> bool {
+    let version = request.headers().get(API_VERSION).and_then(|value| value.to_str().ok());
+    version.is_some_and(|version| is_date(version) && version >= WORDS)
+}
+
+fn is_date(text: &str) -> bool {
+    let parts: Vec<&str> = text.split('-').collect();
+    let [year, month, day] = parts[..] else { return false };
+    let within = |part: &str, length: usize, most: u16| {
+        let digits = part.len() == length && part.bytes().all(|byte| byte.is_ascii_digit());
+        digits && part.parse::<u16>().is_ok_and(|number| (1..=most).contains(&number))
+    };
+    within(year, 4, 9999) && within(month, 2, 12) && within(day, 2, 31)
+}
+
+fn write(error: &AuthError, words: bool) -> Response {
+    if error.status() >= 500 {
+        tracing::error!(error = error.detail(), "an auth call failed");
+    }
+    let is_outage = matches!(error, AuthError::Internal(source) if is_outage(source));
+    // Clients of the protocol take a 503 for a passing fault and keep their sign-in.
+    let status = if is_outage { 503 } else { error.status() };
+    let (code, message) = (error.code(), error.to_string());
+    let mut body = json!({
+        "code": if words { Value::from(code) } else { Value::from(status) },
+        "error_code": code,
+        "message": message,
+        "msg": message,
+    });
+    if let AuthError::WeakPassword(weakness) = error {
+        body["weak_password"] = json!({ "reasons": weakness.reasons });
+    }
+    let status = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    let mut response = (status, Json(body)).into_response();
+    response.headers_mut().insert(ERROR_CODE, HeaderValue::from_static(code));
+    if let Some(retry_after) = error.retry_after() {
+        response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(retry_after));
+    }
+    if is_outage {
+        response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(OUTAGE_RETRY));
+    }
+    response
+}

@@ -1,0 +1,150 @@
+//! `/factors`: authenticator apps as second factors.
+
+use axum::Json;
+use axum::extract::{FromRequest, FromRequestParts, Path, Request, State};
+use axum::http::request::Parts;
+use domain::{ChallengeId, FactorId};
+use serde::{Deserialize, Serialize};
+use store::users::User;
+use uuid::Uuid;
+
+use super::body::SessionBody;
+use super::error::AuthApiError;
+use super::extract::{Address, Caller, JsonBody};
+use crate::AppState;
+use accounts::Claims;
+use accounts::gotrue_error::{
+    FACTOR_ID_MALFORMED, FACTOR_NOT_FOUND, NOT_FOR_ANONYMOUS, PHONE_FACTOR_DISABLED, UNKNOWN_FACTOR,
+    WEBAUTHN_FACTOR_DISABLED,
+};
+use accounts::mfa::Answer;
+use accounts::rate_limits::Limit;
+
+/// The only kind of factor there is here.
+const TOTP: &str = "totp";
+
+/// A caller who has said who they are.
+pub struct Person {
+    claims: Claims,
+    user: User,
+}
+
+impl FromRequestParts<AppState> for Person {
+    type Rejection = AuthApiError;
+
+    async fn from_request_parts(parts: &mut Parts, app: &AppState) -> Result<Self, AuthApiError> {
+        let Caller(claims) = Caller::from_request_parts(parts, app).await?;
+        let user = app.accounts.user(claims).await?;
+        if user.is_anonymous { Err(NOT_FOR_ANONYMOUS.into()) } else { Ok(Self { claims, user }) }
+    }
+}
+
+/// The factor that the path names, and its person, who asks.
+pub struct Own {
+    claims: Claims,
+    user: User,
+    factor: FactorId,
+}
+
+impl FromRequestParts<AppState> for Own {
+    type Rejection = AuthApiError;
+
+    async fn from_request_parts(parts: &mut Parts, app: &AppState) -> Result<Self, AuthApiError> {
+        let Person { claims, user } = Person::from_request_parts(parts, app).await?;
+        let Path(id) = Path::<FactorId>::from_request_parts(parts, app).await.map_err(|_| FACTOR_ID_MALFORMED)?;
+        if user.factors.iter().all(|factor| factor.id != id) {
+            return Err(FACTOR_NOT_FOUND.into());
+        }
+        Ok(Self { claims, user, factor: id })
+    }
+}
+
+#[derive(Deserialize)]
+pub struct Enroll {
+    friendly_name: Option<String>,
+    factor_type: Option<String>,
+    issuer: Option<String>,
+}
+
+#[derive(Serialize)]
+pub struct EnrolledBody {
+    id: FactorId,
+    r#type: &'static str,
+    friendly_name: String,
+    totp: TotpBody,
+}
+
+#[derive(Serialize)]
+struct TotpBody {
+    qr_code: String,
+    secret: String,
+    uri: String,
+}
+
+#[derive(Serialize)]
+pub struct ChallengeBody {
+    id: ChallengeId,
+    r#type: &'static str,
+    expires_at: i64,
+}
+
+#[derive(Deserialize)]
+pub struct Verify {
+    challenge_id: Option<ChallengeId>,
+    code: Option<String>,
+}
+
+#[derive(Serialize)]
+pub struct UnenrolledBody {
+    id: FactorId,
+}
+
+/// `POST /factors`
+pub async fn enroll(
+    State(app): State<AppState>,
+    person: Person,
+    JsonBody(body): JsonBody<Enroll>,
+) -> Result<Json<EnrolledBody>, AuthApiError> {
+    match body.factor_type.as_deref() {
+        Some(TOTP) => {}
+        Some("phone") => return Err(PHONE_FACTOR_DISABLED.into()),
+        Some("webauthn") => return Err(WEBAUTHN_FACTOR_DISABLED.into()),
+        _ => return Err(UNKNOWN_FACTOR.into()),
+    }
+    let name = body.friendly_name.unwrap_or_default();
+    let issuer = body.issuer.unwrap_or_default();
+    let enrolled = app.accounts.enroll(person.claims, &person.user, name, &issuer).await?;
+    let totp = TotpBody { qr_code: enrolled.qr_code, secret: enrolled.secret, uri: enrolled.uri };
+    Ok(Json(EnrolledBody { id: enrolled.id, r#type: TOTP, friendly_name: enrolled.friendly_name, totp }))
+}
+
+/// `POST /factors/{id}/challenge`
+pub async fn challenge(
+    State(app): State<AppState>,
+    own: Own,
+    Address(address): Address,
+) -> Result<Json<ChallengeBody>, AuthApiError> {
+    app.accounts.limits().check(Limit::FactorChallenge, address)?;
+    let invited = app.accounts.challenge(own.claims.user, own.factor, address).await?;
+    Ok(Json(ChallengeBody { id: invited.id, r#type: TOTP, expires_at: invited.expires_at }))
+}
+
+/// `POST /factors/{id}/verify`
+pub async fn verify(
+    State(app): State<AppState>,
+    own: Own,
+    Address(address): Address,
+    request: Request,
+) -> Result<Json<SessionBody>, AuthApiError> {
+    app.accounts.limits().check(Limit::FactorVerify, address)?;
+    let JsonBody(body) = JsonBody::<Verify>::from_request(request, &app).await?;
+    let challenge = body.challenge_id.unwrap_or(ChallengeId(Uuid::nil()));
+    let answer = Answer { challenge, code: body.code.unwrap_or_default() };
+    Ok(Json(app.accounts.verify_factor(own.claims, &own.user, own.factor, address, answer).await?.into()))
+}
+
+/// `DELETE /factors/{id}`
+pub async fn unenroll(State(app): State<AppState>, own: Own) -> Result<Json<UnenrolledBody>, AuthApiError> {
+    app.accounts.unenroll(own.claims, &own.user, own.factor).await?;
+    Ok(Json(UnenrolledBody { id: own.factor }))
+}

@@ -1,0 +1,159 @@
+//! What asks for a mail: `/recover`, `/otp`, `/magiclink`, `/resend` and `/reauthenticate`. The answers are empty, and the
+//! same for every address.
+
+use axum::Json;
+use axum::extract::{FromRequest, Request, State};
+use axum::http::Uri;
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+
+use super::error::AuthApiError;
+use super::extract::{Address, Caller, JsonBody, landing};
+use crate::AppState;
+use accounts::emails::Landing;
+use accounts::gotrue_error::{CONFLICT, NO_MAGIC_LINK, NO_MAIL, NO_OTP, PHONE_CHANGE_DISABLED, Refusal};
+use accounts::rate_limits::Limit;
+use accounts::recovery::Visitor;
+use accounts::{AuthError, email_address};
+
+/// The protocol takes null for a field that is left out.
+#[derive(Deserialize)]
+struct Recover {
+    email: Option<String>,
+    code_challenge: Option<String>,
+    code_challenge_method: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Otp {
+    email: Option<String>,
+    phone: Option<String>,
+    channel: Option<String>,
+    create_user: Option<bool>,
+    data: Option<Map<String, Value>>,
+    code_challenge: Option<String>,
+    code_challenge_method: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Resend {
+    #[serde(rename = "type")]
+    kind: Option<String>,
+    email: Option<String>,
+    phone: Option<String>,
+    code_challenge: Option<String>,
+    code_challenge_method: Option<String>,
+}
+
+/// Rejects a request for an email if the server cannot send any.
+fn check_can_send_email(app: &AppState, refusal: Refusal) -> Result<(), AuthError> {
+    if app.accounts.can_send_email() { Ok(()) } else { Err(refusal.into()) }
+}
+
+/// Nothing to say.
+type Nothing = Result<Json<Value>, AuthApiError>;
+
+/// `POST /recover`
+pub async fn recover(State(app): State<AppState>, Address(from): Address, uri: Uri, request: Request) -> Nothing {
+    app.accounts.limits().check(Limit::Recover, from)?;
+    check_can_send_email(&app, NO_MAIL)?;
+    let JsonBody(body) = JsonBody::<Recover>::from_request(request, &app).await?;
+    let email = body.email.unwrap_or_default();
+    if email.is_empty() {
+        return Err(Refusal::invalid("Password recovery requires an email").into());
+    }
+    let email = email_address::normalize(&email)?;
+    let landing = landing(&app, &uri, body.code_challenge, body.code_challenge_method)?;
+    app.accounts.recover(email, landing).await?;
+    Ok(Json(json!({})))
+}
+
+/// `POST /otp`
+pub async fn otp(State(app): State<AppState>, Address(from): Address, uri: Uri, request: Request) -> Nothing {
+    app.accounts.limits().check(Limit::Otp, from)?;
+    let JsonBody(body) = JsonBody::<Otp>::from_request(request, &app).await?;
+    let is_set = |text: &Option<String>| text.as_ref().is_some_and(|text| !text.is_empty());
+    if is_set(&body.email) && is_set(&body.phone) {
+        return Err(Refusal::invalid("Only an email address or phone number should be provided").into());
+    }
+    if is_set(&body.email) && is_set(&body.channel) {
+        return Err(Refusal::invalid("Channel should only be specified with Phone OTP").into());
+    }
+    let landing = landing(&app, &uri, body.code_challenge.clone(), body.code_challenge_method.clone())?;
+    let keeps_out = body.create_user == Some(false);
+    if is_set(&body.phone) {
+        // Nobody has a number.
+        return Err(if keeps_out { NO_OTP } else { PHONE_CHANGE_DISABLED }.into());
+    }
+    if !is_set(&body.email) {
+        return Err(Refusal::invalid("One of email or phone must be set").into());
+    }
+    check_can_send_email(&app, NO_OTP)?;
+    let email = email_address::normalize(body.email.as_deref().unwrap_or_default());
+    // What is no address has no account.
+    let email = if keeps_out { email.map_err(|_| NO_OTP)? } else { email? };
+    mail_sign_in(&app, email, landing, body).await
+}
+
+/// `POST /magiclink`: `/otp` of older clients.
+pub async fn magic_link(State(app): State<AppState>, Address(from): Address, uri: Uri, request: Request) -> Nothing {
+    app.accounts.limits().check(Limit::Otp, from)?;
+    check_can_send_email(&app, NO_MAGIC_LINK)?;
+    let JsonBody(body) = JsonBody::<Otp>::from_request(request, &app).await?;
+    if body.email.as_ref().is_none_or(String::is_empty) {
+        return Err(Refusal::absent(422, "validation_failed", "Password recovery requires an email").into());
+    }
+    let email = email_address::normalize(body.email.as_deref().unwrap_or_default())?;
+    let landing = landing(&app, &uri, body.code_challenge.clone(), body.code_challenge_method.clone())?;
+    mail_sign_in(&app, email, landing, Otp { create_user: None, ..body }).await
+}
+
+async fn mail_sign_in(app: &AppState, email: String, landing: Landing, body: Otp) -> Nothing {
+    let visitor =
+        Visitor { email, create: body.create_user.unwrap_or(true), data: body.data.unwrap_or_default(), landing };
+    app.accounts.mail_sign_in(visitor).await?;
+    Ok(Json(json!({})))
+}
+
+/// `POST /resend`
+pub async fn resend(State(app): State<AppState>, Address(from): Address, uri: Uri, request: Request) -> Nothing {
+    app.accounts.limits().check(Limit::Resend, from)?;
+    let JsonBody(body) = JsonBody::<Resend>::from_request(request, &app).await?;
+    let kind = body.kind.unwrap_or_default();
+    let (email, phone) = (body.email.unwrap_or_default(), body.phone.unwrap_or_default());
+    let invalid = |words| Err(Refusal::invalid(words).into());
+    if !["signup", "email_change", "sms", "phone_change"].contains(&kind.as_str()) {
+        return invalid("Missing one of these types: signup, email_change, sms, phone_change");
+    }
+    let by_mail = ["signup", "email_change"].contains(&kind.as_str());
+    let (challenge, method) = if by_mail { (body.code_challenge, body.code_challenge_method) } else { (None, None) };
+    let landing = landing(&app, &uri, challenge, method)?;
+    match (kind.as_str(), email.is_empty(), phone.is_empty()) {
+        ("signup", true, _) => return invalid("Type provided requires an email address"),
+        ("sms", _, true) => return invalid("Type provided requires a phone number"),
+        (_, false, false) => return invalid("Only an email address or phone number should be provided."),
+        (_, true, true) => return invalid("Missing email address or phone number"),
+        (_, true, false) => return Err(NO_PHONE.into()),
+        (_, false, true) => {}
+    }
+    check_can_send_email(&app, NO_MAIL)?;
+    let email = email_address::normalize(&email)?;
+    match kind.as_str() {
+        "signup" => app.accounts.resend_confirmation(email, landing).await?,
+        "email_change" => app.accounts.resend_email_change(email, landing).await?,
+        // No account here waits for a telephone number.
+        _ => {}
+    }
+    Ok(Json(json!({})))
+}
+
+const NO_PHONE: Refusal = Refusal::absent(400, "phone_provider_disabled", "Phone logins are disabled");
+
+/// `GET /reauthenticate`
+pub async fn reauthenticate(State(app): State<AppState>, Caller(claims): Caller) -> Nothing {
+    let worker = app.clone();
+    let work = async move { worker.accounts.reauthenticate(claims).await };
+    // The code that is on its way is good also when the caller has gone away meanwhile.
+    app.tasks.spawn_and_wait("code for a new password", work).await.unwrap_or(Err(CONFLICT.into()))?;
+    Ok(Json(json!({})))
+}

@@ -1,0 +1,112 @@
+//! `/token` and `/logout`.
+
+use std::net::IpAddr;
+
+use axum::Json;
+use axum::extract::{FromRequest, Request, State};
+use axum::http::{StatusCode, Uri};
+use serde::Deserialize;
+
+use super::absent;
+use super::body::SessionBody;
+use super::error::AuthApiError;
+use super::extract::{Address, Caller, JsonBody, UserAgent, query_value};
+use crate::AppState;
+use accounts::AuthError;
+use accounts::gotrue_error::{PHONE_LOGIN_DISABLED, Refusal, UNSUPPORTED_GRANT};
+use accounts::rate_limits::Limit;
+use accounts::sessions::Scope;
+
+const NO_WEB3: Refusal = Refusal::absent(422, "web3_provider_disabled", "Web3 provider is disabled");
+
+const NO_CODE: Refusal = Refusal::invalid("invalid request: both auth code and code verifier should be non-empty");
+
+#[derive(Deserialize)]
+struct PasswordGrant {
+    email: Option<String>,
+    phone: Option<String>,
+    password: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct RefreshGrant {
+    refresh_token: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct PkceGrant {
+    auth_code: Option<String>,
+    code_verifier: Option<String>,
+}
+
+/// `POST /token?grant_type=…`
+pub async fn grant(
+    State(app): State<AppState>,
+    Address(address): Address,
+    UserAgent(user_agent): UserAgent,
+    uri: Uri,
+    request: Request,
+) -> Result<Json<SessionBody>, AuthApiError> {
+    let grant = query_value(uri.query(), "grant_type").unwrap_or_default();
+    if !["password", "refresh_token", "pkce", "id_token", "web3"].contains(&grant.as_str()) {
+        return Err(UNSUPPORTED_GRANT.into());
+    }
+    app.accounts.limits().check(Limit::Token, address)?;
+    let sign_in = match grant.as_str() {
+        "password" => {
+            let JsonBody(body) = JsonBody::from_request(request, &app).await?;
+            return Ok(Json(by_password(&app, body, address, user_agent).await?));
+        }
+        "refresh_token" => {
+            let JsonBody(body) = JsonBody::<RefreshGrant>::from_request(request, &app).await?;
+            let token = body.refresh_token.filter(|token| !token.is_empty());
+            app.accounts.refresh(&token.ok_or(Refusal::invalid("Refresh token is not valid"))?).await?
+        }
+        "pkce" => {
+            let JsonBody(body) = JsonBody::<PkceGrant>::from_request(request, &app).await?;
+            let code = body.auth_code.filter(|code| !code.is_empty()).ok_or(NO_CODE)?;
+            let verifier = body.code_verifier.filter(|verifier| !verifier.is_empty()).ok_or(NO_CODE)?;
+            app.accounts.exchange(&code, &verifier, user_agent).await?
+        }
+        "id_token" => {
+            let JsonBody(body) = JsonBody::from_request(request, &app).await?;
+            return Err(absent::id_token(body).into());
+        }
+        _ => return Err(NO_WEB3.into()),
+    };
+    Ok(Json(sign_in.into()))
+}
+
+async fn by_password(
+    app: &AppState,
+    body: PasswordGrant,
+    from: IpAddr,
+    user_agent: Option<String>,
+) -> Result<SessionBody, AuthError> {
+    let email = body.email.unwrap_or_default();
+    let phone = body.phone.unwrap_or_default();
+    match (email.is_empty(), phone.is_empty()) {
+        (false, false) => {
+            Err(Refusal::invalid("Only an email address or phone number should be provided on login.").into())
+        }
+        (true, false) => Err(PHONE_LOGIN_DISABLED.into()),
+        (true, true) => Err(Refusal::invalid("missing email or phone").into()),
+        (false, true) => {
+            let password = body.password.unwrap_or_default();
+            let weakness = app.accounts.password_rules().weakness(&password, &[&email]);
+            let sign_in = app.accounts.sign_in(&email, password, from, user_agent).await?;
+            Ok(SessionBody::from(sign_in).with(weakness))
+        }
+    }
+}
+
+/// `POST /logout?scope=…`
+pub async fn sign_out(
+    State(app): State<AppState>,
+    Caller(claims): Caller,
+    uri: Uri,
+) -> Result<StatusCode, AuthApiError> {
+    let scope = Scope::from_word(query_value(uri.query(), "scope").as_deref())?;
+    app.accounts.sign_out(claims, scope).await?;
+    Ok(StatusCode::NO_CONTENT)
+}

@@ -1,0 +1,131 @@
+//! `/signup` and `/user`.
+
+use axum::Json;
+use axum::extract::{FromRequest, Request, State};
+use axum::http::Uri;
+use axum::response::{IntoResponse, Response};
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+use super::body::{SessionBody, UserBody};
+use super::error::AuthApiError;
+use super::extract::{Address, Caller, JsonBody, UserAgent, landing, query_value};
+use crate::AppState;
+use accounts::gotrue_error::{ANONYMOUS_DISABLED, CONFLICT, PHONE_SIGNUP_DISABLED, Refusal, SIGNUP_DISABLED};
+use accounts::rate_limits::Limit;
+use accounts::sign_up::{Change, NewAccount, SignedUp};
+use accounts::{AuthError, phone};
+
+/// The protocol takes null for a field that is left out.
+#[derive(Deserialize)]
+pub struct SignUp {
+    email: Option<String>,
+    phone: Option<String>,
+    password: Option<String>,
+    channel: Option<String>,
+    data: Option<Map<String, Value>>,
+    code_challenge: Option<String>,
+    code_challenge_method: Option<String>,
+}
+
+#[derive(Deserialize)]
+pub struct Update {
+    email: Option<String>,
+    phone: Option<String>,
+    password: Option<String>,
+    current_password: Option<String>,
+    nonce: Option<String>,
+    data: Option<Map<String, Value>>,
+    app_metadata: Option<Map<String, Value>>,
+    channel: Option<String>,
+    code_challenge: Option<String>,
+    code_challenge_method: Option<String>,
+}
+
+/// `POST /signup`
+pub async fn sign_up(
+    State(app): State<AppState>,
+    Address(address): Address,
+    UserAgent(user_agent): UserAgent,
+    uri: Uri,
+    JsonBody(body): JsonBody<SignUp>,
+) -> Result<Response, AuthApiError> {
+    let is_missing = |text: &Option<String>| text.as_ref().is_none_or(String::is_empty);
+    if is_missing(&body.email) && is_missing(&body.phone) {
+        if !app.config.anonymous_sign_in {
+            return Err(ANONYMOUS_DISABLED.into());
+        }
+        app.accounts.limits().check(Limit::Anonymous, address)?;
+        let sign_in = app.accounts.sign_in_anonymously(body.data.unwrap_or_default(), user_agent).await?;
+        return Ok(Json(SessionBody::from(sign_in)).into_response());
+    }
+    app.accounts.limits().check(Limit::SignUp, address)?;
+    let account = read_new_account(&app, &uri, body)?;
+    Ok(match app.accounts.sign_up(account, user_agent).await? {
+        SignedUp::In(sign_in) => Json(SessionBody::from(sign_in)).into_response(),
+        SignedUp::Waiting(user) => Json(UserBody::from(user)).into_response(),
+    })
+}
+
+/// In the order in which the protocol looks at a request.
+fn read_new_account(app: &AppState, uri: &Uri, body: SignUp) -> Result<NewAccount, AuthError> {
+    if !app.accounts.allows_sign_up() {
+        return Err(SIGNUP_DISABLED.into());
+    }
+    let (email, phone) = (body.email.unwrap_or_default(), body.phone.unwrap_or_default());
+    let password = body.password.unwrap_or_default();
+    if password.is_empty() {
+        return Err(Refusal::invalid("Signup requires a valid password").into());
+    }
+    app.accounts.password_rules().check_new(&password, &[&email])?;
+    if !email.is_empty() && !phone.is_empty() {
+        return Err(Refusal::invalid("Only an email address or phone number should be provided on signup.").into());
+    }
+    if !phone.is_empty() {
+        phone::check_channel(&body.channel.unwrap_or_default())?;
+        if body.code_challenge.as_ref().is_some_and(|challenge| !challenge.is_empty()) {
+            return Err(Refusal::invalid("PKCE not supported for phone signups").into());
+        }
+    }
+    let landing = landing(app, uri, body.code_challenge, body.code_challenge_method)?;
+    if email.is_empty() {
+        return Err(PHONE_SIGNUP_DISABLED.into());
+    }
+    Ok(NewAccount { email, password, data: body.data.unwrap_or_default(), landing })
+}
+
+/// `GET /user`
+pub async fn show(State(app): State<AppState>, Caller(claims): Caller) -> Result<Json<UserBody>, AuthApiError> {
+    Ok(Json(app.accounts.user(claims).await?.into()))
+}
+
+/// `PUT /user`
+pub async fn update(
+    State(app): State<AppState>,
+    Caller(claims): Caller,
+    Address(address): Address,
+    uri: Uri,
+    request: Request,
+) -> Result<Json<UserBody>, AuthApiError> {
+    app.accounts.limits().check(Limit::UpdateUser, address)?;
+    let JsonBody(body) = JsonBody::<Update>::from_request(request, &app).await?;
+    let filled = |text: Option<String>| text.filter(|text| !text.is_empty());
+    let change = Change {
+        email: filled(body.email),
+        phone: filled(body.phone),
+        channel: body.channel.unwrap_or_default(),
+        password: body.password,
+        current_password: filled(body.current_password),
+        nonce: filled(body.nonce),
+        data: body.data,
+        sets_app_metadata: body.app_metadata.is_some(),
+        redirect: app.accounts.redirect_target(query_value(uri.query(), "redirect_to").as_deref()),
+        challenge: (body.code_challenge, body.code_challenge_method),
+        from: address,
+    };
+    let worker = app.clone();
+    let work = async move { worker.accounts.update_user(claims, change).await };
+    // A letter that is on its way promises what is stored after it, also when the caller has gone away meanwhile.
+    let user = app.tasks.spawn_and_wait("change of an account", work).await.unwrap_or(Err(CONFLICT.into()))?;
+    Ok(Json(user.into()))
+}

@@ -1,0 +1,171 @@
+//! `/verify`: a program shows a code or what a link carries, a browser follows the link.
+
+use axum::Json;
+use axum::extract::{FromRequest, Request, State};
+use axum::http::{HeaderValue, Method, StatusCode, Uri, header};
+use axum::response::{IntoResponse, Response};
+use serde::Deserialize;
+use serde_json::json;
+use url::{Url, form_urlencoded};
+
+use super::body::SessionBody;
+use super::error::AuthApiError;
+use super::extract::{Address, JsonBody, UserAgent, query_value};
+use crate::AppState;
+use accounts::emails::LinkType;
+use accounts::gotrue_error::{OTP_EXPIRED, Refusal};
+use accounts::rate_limits::Limit;
+use accounts::sessions::SignIn;
+use accounts::verification::{Shown, Verified};
+use accounts::{AuthError, email_address, one_time_tokens, phone};
+
+/// What a person is told after the first half of a change of address.
+const HALF: &str = "Confirmation link accepted. Please proceed to confirm link sent to the other email";
+const NO_TYPE: Refusal = Refusal::invalid("Verify requires a verification type");
+const UNKNOWN_TYPE: Refusal = Refusal::invalid("Invalid email verification type");
+const NO_ADDRESS: Refusal = Refusal::absent(422, "validation_failed", "Invalid email format");
+
+/// The protocol takes null for a field that is left out.
+#[derive(Deserialize)]
+pub struct Verify {
+    #[serde(rename = "type")]
+    kind: Option<String>,
+    token: Option<String>,
+    token_hash: Option<String>,
+    email: Option<String>,
+    phone: Option<String>,
+    redirect_to: Option<String>,
+}
+
+/// `POST /verify`
+pub async fn show(
+    State(app): State<AppState>,
+    Address(from): Address,
+    UserAgent(user_agent): UserAgent,
+    request: Request,
+) -> Result<Response, AuthApiError> {
+    app.accounts.limits().check(Limit::Verify, from)?;
+    let JsonBody(body) = JsonBody::<Verify>::from_request(request, &app).await?;
+    let kind = body.kind.as_deref().filter(|kind| !kind.is_empty()).ok_or(NO_TYPE)?.to_owned();
+    let link = LinkType::from_word(&kind);
+    let shown = shown(body)?;
+    // A code of a kind that there is not is a wrong code.
+    let unknown = if matches!(shown, Shown::Link(_)) { UNKNOWN_TYPE } else { OTP_EXPIRED };
+    let verified = app.accounts.verify_shown(link.ok_or(unknown)?, shown, from, user_agent).await?;
+    Ok(match verified {
+        Verified::SignedIn(sign_in) => Json(SessionBody::from(*sign_in)).into_response(),
+        // What a program shows itself never ends with a code.
+        Verified::Half | Verified::AuthCode(_) => Json(json!({ "msg": HALF, "code": "200" })).into_response(),
+    })
+}
+
+fn shown(body: Verify) -> Result<Shown, AuthError> {
+    let set = |text: Option<String>| text.filter(|text| !text.is_empty());
+    let (email, phone) = (set(body.email), set(body.phone));
+    match (set(body.token), set(body.token_hash)) {
+        (Some(code), None) => match (email, phone) {
+            (Some(email), None) => {
+                let email = email_address::normalize(&email).map_err(|_| NO_ADDRESS)?;
+                Ok(Shown::Code { email, code })
+            }
+            // No number has ever been sent a code.
+            (None, Some(number)) => phone::check(&number).and(Err(OTP_EXPIRED.into())),
+            _ => Err(Refusal::invalid("Only an email address or phone number should be provided on verify").into()),
+        },
+        (None, Some(_)) if email.is_some() || phone.is_some() || set(body.redirect_to).is_some() => {
+            Err(Refusal::invalid("Only the token_hash and type should be provided").into())
+        }
+        (None, Some(token)) => Ok(Shown::Link(token)),
+        _ => Err(Refusal::invalid("Verify requires either a token or a token hash").into()),
+    }
+}
+
+/// `GET /verify`: leads the browser to where the link was to lead, with the sign-in or what went wrong. Mail programs that
+/// look at links beforehand ask with `HEAD`, which uses nothing up.
+pub async fn follow(
+    State(app): State<AppState>,
+    Address(from): Address,
+    UserAgent(user_agent): UserAgent,
+    method: Method,
+    uri: Uri,
+) -> Result<Response, AuthApiError> {
+    app.accounts.limits().check(Limit::Verify, from)?;
+    let value = |name| query_value(uri.query(), name).filter(|value| !value.is_empty());
+    let kind = value("type").ok_or(NO_TYPE)?;
+    let token = value("token").ok_or(Refusal::invalid("Verify requires a token or a token hash"))?;
+    let target = app.accounts.redirect_target(value("redirect_to").as_deref());
+    if method == Method::HEAD {
+        return Ok(redirect(&target));
+    }
+    let pkce = one_time_tokens::is_pkce(&token);
+    let verified = match LinkType::from_word(&kind) {
+        Some(link) => app.accounts.follow_link(link, &token, user_agent).await,
+        None => Err(UNKNOWN_TYPE.into()),
+    };
+    Ok(redirect(&match verified {
+        Ok(Verified::SignedIn(sign_in)) => signed_in(target, &sign_in, &kind),
+        Ok(Verified::AuthCode(code)) => with_query(target, &[("code", &code)]),
+        Ok(Verified::Half) => tell(target, &[("message", HALF)], pkce),
+        Err(error) => {
+            if error.status() >= 500 {
+                tracing::error!(error = error.detail(), "a link was not followed");
+            }
+            let words = error.to_string();
+            let told = [("error", oauth_word(error.status())), ("error_code", error.code())];
+            tell(target, &[told[0], told[1], ("error_description", &words)], pkce)
+        }
+    }))
+}
+
+/// The sign-in stands behind the `#`, which a browser does not send on.
+fn signed_in(mut target: Url, sign_in: &SignIn, kind: &str) -> Url {
+    let fragment = form(&[
+        ("access_token", &sign_in.access_token),
+        ("expires_at", &sign_in.expires_at.to_string()),
+        ("expires_in", &sign_in.expires_in.to_string()),
+        ("refresh_token", &sign_in.refresh_token),
+        ("sb", ""),
+        ("token_type", "bearer"),
+        ("type", kind),
+    ]);
+    target.set_fragment(Some(&fragment));
+    target
+}
+
+/// Words for the page; for a program that uses PKCE in the query too.
+fn tell(target: Url, pairs: &[(&str, &str)], pkce: bool) -> Url {
+    let mut target = if pkce { with_query(target, pairs) } else { target };
+    target.set_fragment(Some(&form(&[pairs, &[("sb", "")]].concat())));
+    target
+}
+
+fn with_query(mut target: Url, pairs: &[(&str, &str)]) -> Url {
+    let kept: Vec<(String, String)> = target
+        .query_pairs()
+        .filter(|(name, _)| pairs.iter().all(|(new, _)| new != name))
+        .map(|(name, value)| (name.into_owned(), value.into_owned()))
+        .collect();
+    target.query_pairs_mut().clear().extend_pairs(kept).extend_pairs(pairs);
+    target
+}
+
+fn form(pairs: &[(&str, &str)]) -> String {
+    form_urlencoded::Serializer::new(String::new()).extend_pairs(pairs).finish()
+}
+
+/// OAuth's word for a status (RFC 6749 section 4.1.2.1), as the protocol has it.
+fn oauth_word(status: u16) -> &'static str {
+    match status {
+        401 => "unauthorized_client",
+        403 => "access_denied",
+        500.. => "server_error",
+        _ => "invalid_request",
+    }
+}
+
+fn redirect(target: &Url) -> Response {
+    match HeaderValue::from_str(target.as_str()) {
+        Ok(target) => (StatusCode::SEE_OTHER, [(header::LOCATION, target)]).into_response(),
+        Err(error) => AuthApiError::from(AuthError::internal(error)).into_response(),
+    }
+}

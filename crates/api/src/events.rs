@@ -1,0 +1,47 @@
+//! `GET /api/events`: the user's event stream, which every open web app follows.
+
+use std::iter;
+
+use axum::extract::State;
+use axum::response::Response;
+use bytes::Bytes;
+use futures_util::stream::{self, StreamExt};
+
+use super::error::ApiError;
+use super::extract::SignedIn;
+use super::sse;
+use crate::AppState;
+use platform::UserEvent;
+
+/// Streams the user's events while the session is valid. The first events report the state of each running turn. A
+/// subscriber that falls too far behind is disconnected; it reconnects and reloads.
+pub async fn follow(State(app): State<AppState>, caller: SignedIn) -> Result<Response, ApiError> {
+    let permit = sse::permit(&app, caller.user)?;
+    let receiver = app.events.subscribe(caller.user);
+    // Read after subscribing: a turn that changes in between is reported by an event.
+    let turns = app.runs.list_running(caller.user).await?;
+    let stopping = app.tasks.shutdown_token().clone();
+    // A first comment, so that the client sees the connection as open at once.
+    let hello = iter::once(Bytes::from_static(b": hello\n\n"));
+    let hello = hello.chain(turns.iter().filter_map(UserEvent::to_json).map(|turn| frame_of(&turn)));
+    let hello = stream::iter(hello.collect::<Vec<_>>());
+    let events = stream::unfold(Some((receiver, app, caller)), |state| async {
+        let (mut receiver, app, caller) = state?;
+        let event = receiver.recv().await.ok()?;
+        let frame = frame_of(&event);
+        // A revoked session is announced by this event, so only then is the database asked.
+        let goes_on = *event != *UserEvent::DEVICES || is_open(&app, &caller).await;
+        Some((frame, goes_on.then_some((receiver, app, caller))))
+    });
+    Ok(sse::response_until(hello.chain(events), stopping, permit))
+}
+
+fn frame_of(event: &str) -> Bytes {
+    Bytes::from(format!("data: {event}\n\n"))
+}
+
+/// Returns whether the caller's session may still receive events. A failed check counts as no.
+async fn is_open(app: &AppState, caller: &SignedIn) -> bool {
+    let standing = app.store.get_standing(caller.user, caller.session).await;
+    matches!(standing, Ok(Some(standing)) if !standing.lacks_factor)
+}

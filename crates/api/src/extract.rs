@@ -1,0 +1,126 @@
+//! Extractors that all routes share: the caller, the body, the path and the query.
+
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+
+use axum::extract::{ConnectInfo, FromRequest, FromRequestParts, Path, Request};
+use axum::http::request::Parts;
+use axum::http::{Extensions, HeaderMap, HeaderName, header};
+use domain::{AuthSessionId, UserId};
+use serde::de::DeserializeOwned;
+
+use crate::AppState;
+use crate::body::{self, BodyError};
+use crate::error::ApiError;
+use accounts::AuthError;
+use accounts::gotrue_error::INSUFFICIENT_AAL;
+use platform::client_address::{TrustedProxy, client_address};
+
+/// A signed-in user, extracted from the access token. The token is valid, its session exists, and the second factor
+/// is verified if the user has one.
+#[derive(Debug, Clone)]
+pub struct SignedIn {
+    /// The user.
+    pub user: UserId,
+    /// The session (sign-in) that the token belongs to.
+    pub session: AuthSessionId,
+}
+
+impl FromRequestParts<AppState> for SignedIn {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, app: &AppState) -> Result<Self, ApiError> {
+        let token = bearer(parts).ok_or(ApiError::Unauthorized)?;
+        let claims = app.accounts.verify(token).await.map_err(unverified)?;
+        Ok(Self { user: claims.user, session: claims.session })
+    }
+}
+
+/// Maps a failed token check to a response. The cause is not disclosed, except for a missing second factor, which the
+/// web app asks for.
+fn unverified(error: AuthError) -> ApiError {
+    match error {
+        AuthError::Internal(error) => error.into(),
+        AuthError::Refused(refusal) if refusal == INSUFFICIENT_AAL => ApiError::NeedsFactor,
+        _ => ApiError::Unauthorized,
+    }
+}
+
+/// Returns the token of an `Authorization: Bearer …` header.
+pub fn bearer(parts: &Parts) -> Option<&str> {
+    let value = parts.headers.get(header::AUTHORIZATION)?.to_str().ok()?;
+    let (scheme, token) = value.split_once(' ')?;
+    scheme.eq_ignore_ascii_case("bearer").then(|| token.trim()).filter(|token| !token.is_empty())
+}
+
+const FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
+
+/// Returns the client's network address; see [`client_address`] for the rules about proxies.
+pub fn address_of_request(extensions: &Extensions, headers: &HeaderMap, trusted: &[TrustedProxy]) -> IpAddr {
+    let peer = extensions.get::<ConnectInfo<SocketAddr>>();
+    // The server always sets `ConnectInfo`; only handlers called directly in tests lack it.
+    let peer = peer.map_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED), |peer| peer.0.ip());
+    // A header that is not text becomes an invalid address, and `client_address` must see that it exists.
+    let forwarded = headers.get_all(FORWARDED_FOR).iter().map(|value| value.to_str().unwrap_or_default());
+    client_address(peer, forwarded, trusted)
+}
+
+/// A JSON body of at most 2 MiB. A bad body is rejected with an [`ApiError`].
+#[derive(Debug)]
+pub struct JsonBody<T>(pub T);
+
+impl<T: DeserializeOwned> FromRequest<AppState> for JsonBody<T> {
+    type Rejection = ApiError;
+
+    async fn from_request(request: Request, _app: &AppState) -> Result<Self, ApiError> {
+        body::read(request.into_body(), super::BODY_LIMIT).await.map(Self).map_err(|error| match error {
+            BodyError::TooLarge => ApiError::TooLarge,
+            BodyError::BrokeOff => ApiError::BadRequest("the body broke off".into()),
+            BodyError::NotJson(error) => ApiError::BadRequest(format!("the body is not what this call takes: {error}")),
+        })
+    }
+}
+
+/// The only path parameter. A value that is not UTF-8 responds 404.
+#[derive(Debug)]
+pub struct Named(pub String);
+
+impl FromRequestParts<AppState> for Named {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, app: &AppState) -> Result<Self, ApiError> {
+        match Path::from_request_parts(parts, app).await {
+            Ok(Path(name)) => Ok(Self(name)),
+            Err(_) => Err(ApiError::NotFound("route")),
+        }
+    }
+}
+
+/// The two path parameters, in their order in the path.
+#[derive(Debug)]
+pub struct NamedTwo(pub String, pub String);
+
+impl FromRequestParts<AppState> for NamedTwo {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, app: &AppState) -> Result<Self, ApiError> {
+        match Path::from_request_parts(parts, app).await {
+            Ok(Path((first, second))) => Ok(Self(first, second)),
+            Err(_) => Err(ApiError::NotFound("route")),
+        }
+    }
+}
+
+/// The parsed query string. A bad query is rejected with an [`ApiError`].
+#[derive(Debug)]
+pub struct Query<T>(pub T);
+
+impl<T: DeserializeOwned> FromRequestParts<AppState> for Query<T> {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, app: &AppState) -> Result<Self, ApiError> {
+        match axum::extract::Query::from_request_parts(parts, app).await {
+            Ok(axum::extract::Query(query)) => Ok(Self(query)),
+            Err(refused) => Err(ApiError::BadRequest(format!("the query is not what this call takes: {refused}"))),
+        }
+    }
+}

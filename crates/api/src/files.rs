@@ -1,0 +1,189 @@
+//! `/v1/files`: files attached to messages, files that tools returned, and images that models generated.
+
+use std::convert::Infallible;
+use std::fmt::Write as _;
+
+use axum::Json;
+use axum::body::Body;
+use axum::extract::State;
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use bytes::Bytes;
+use domain::file::FileRef;
+use domain::{ChatId, FileId, UserId};
+use futures_util::stream;
+use serde::{Deserialize, Serialize};
+
+use super::body::{BodyError, read_bytes};
+use super::error::ApiError;
+use super::extract::{Named, Query, SignedIn};
+use super::route::Access;
+use super::route::{Section, delete, get, post};
+use crate::AppState;
+use agent::files::{FileError, MAX_UPLOAD_BYTES};
+use platform::{LimitReached, Permit};
+
+/// Content security policy of every file: a browser may display or save it, but not run it or frame anything in it.
+const POLICY: &str = "default-src 'none'; sandbox";
+/// Media types that are served inline. All others are downloaded.
+const DRAWN: [&str; 4] = ["image/png", "image/jpeg", "image/gif", "image/webp"];
+
+/// Size of the chunks of a response body, in bytes.
+const PIECE: usize = 64 * 1024;
+
+/// Returns the routes below `/v1/files`, whose errors are [`ApiError`]s.
+pub fn section() -> Section {
+    let routes = [
+        post("/", Access::SignedIn, create),
+        get("/{id}", Access::Owner, show),
+        delete("/{id}", Access::Owner, remove),
+    ];
+    Section::new("/v1/files", routes, |routes| {
+        routes.fallback(super::error::no_such_route).method_not_allowed_fallback(super::error::method_not_allowed)
+    })
+}
+
+impl From<FileError> for ApiError {
+    fn from(error: FileError) -> Self {
+        match error {
+            FileError::Empty => Self::BadRequest(error.to_string()),
+            FileError::Kind => Self::UnsupportedKind(error.to_string()),
+            FileError::Full(_) => Self::TooLargeFor { code: "storage_full", message: error.to_string() },
+            FileError::Store(error) => error.into(),
+        }
+    }
+}
+
+/// Query parameters of an upload.
+#[derive(Debug, Deserialize)]
+pub struct About {
+    /// Name of the file.
+    #[serde(default)]
+    name: Option<String>,
+    /// The temporary chat that the file is for. Its files are held in memory and never stored.
+    #[serde(default, rename = "sessionId")]
+    session_id: Option<ChatId>,
+}
+
+/// Response to an upload.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Taken {
+    id: FileId,
+    name: Option<String>,
+    media_type: String,
+    size: u64,
+}
+
+/// Stores an uploaded file (`POST /v1/files?name=`).
+async fn create(
+    State(app): State<AppState>,
+    caller: SignedIn,
+    Query(about): Query<About>,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<(StatusCode, Json<Taken>), ApiError> {
+    // A whole upload is held in memory, so the number of simultaneous ones is limited.
+    let _permit = app.uploads.0.acquire(caller.user).map_err(|full| match full {
+        LimitReached::User => {
+            let message = "as many of your files are being taken in as may be at once; try again soon".to_owned();
+            ApiError::TooMany { code: "too_many_uploads", message }
+        }
+        LimitReached::Global => ApiError::Overloaded,
+    })?;
+    let bytes = read_bytes(body, MAX_UPLOAD_BYTES).await.map_err(|error| match error {
+        BodyError::TooLarge => {
+            let message = format!("a file has at most {} MiB", MAX_UPLOAD_BYTES / (1024 * 1024));
+            ApiError::TooLargeFor { code: "file_too_large", message }
+        }
+        _ => ApiError::BadRequest("the body broke off".into()),
+    })?;
+    // The declared type is a hint only: the type is determined from the content.
+    let said = headers.get(header::CONTENT_TYPE).and_then(|said| said.to_str().ok());
+    let kept = app.files.store_upload(caller.user, about.session_id, (about.name.as_deref(), said), &bytes).await?;
+    let FileRef { id, filename: name, media_type, size } = kept;
+    Ok((StatusCode::CREATED, Json(Taken { id, name, media_type, size })))
+}
+
+/// Returns a file's content (`GET /v1/files/{id}`).
+async fn show(State(app): State<AppState>, caller: SignedIn, Named(id): Named) -> Result<Response, ApiError> {
+    let not_found = || ApiError::NotFound("file");
+    let id: FileId = id.parse().map_err(|_| not_found())?;
+    let (home, known) = app.files.find(caller.user, id).await?.ok_or_else(not_found)?;
+    // Acquired before the content is read into memory.
+    let permit = permit(&app, caller.user)?;
+    let bytes = home.get_file_bytes(caller.user, id).await?.ok_or_else(not_found)?;
+    Ok(served(&known.file, bytes, permit))
+}
+
+/// Acquires the permit for one more download. A file is held in memory until it is sent.
+///
+/// # Errors
+///
+/// [`ApiError::TooMany`] at the user's limit, [`ApiError::Overloaded`] at the server's.
+pub fn permit(app: &AppState, user: UserId) -> Result<Permit, ApiError> {
+    app.downloads.0.acquire(user).map_err(|full| match full {
+        LimitReached::User => {
+            let message = "as many of your files are being sent as may be at once; try again soon".to_owned();
+            ApiError::TooMany { code: "too_many_downloads", message }
+        }
+        LimitReached::Global => ApiError::Overloaded,
+    })
+}
+
+/// Builds the response for a file, never as a type that a browser would run. The permit (a [`Permit`]) is released
+/// when the last chunk was handed to the connection.
+pub fn served(file: &FileRef, bytes: Vec<u8>, permit: Permit) -> Response {
+    let is_drawn = DRAWN.contains(&file.media_type.as_str());
+    let kind = match file.media_type.as_str() {
+        kind if is_drawn || kind == "application/pdf" || kind.starts_with("audio/") => kind.to_owned(),
+        // HTML and SVG were stored as `text/plain`, so that a browser never renders them.
+        _ if file.is_text() => format!("{}; charset=utf-8", file.media_type),
+        // Everything else is served as bytes, so that the browser does not guess a type.
+        _ => "application/octet-stream".to_owned(),
+    };
+    let kind = HeaderValue::from_str(&kind).unwrap_or(HeaderValue::from_static("application/octet-stream"));
+    let name = encoded(file.title());
+    let disposition = format!("{}; filename*=UTF-8''{name}", if is_drawn { "inline" } else { "attachment" });
+    let disposition = HeaderValue::from_str(&disposition).unwrap_or(HeaderValue::from_static("attachment"));
+    let headers = [
+        (header::CONTENT_LENGTH, HeaderValue::from(bytes.len())),
+        (header::CONTENT_TYPE, kind),
+        (header::CONTENT_DISPOSITION, disposition),
+        (header::CACHE_CONTROL, HeaderValue::from_static("private, max-age=3600")),
+        (header::CONTENT_SECURITY_POLICY, HeaderValue::from_static(POLICY)),
+    ];
+    // In chunks, so that the permit is held until the client has taken most of the file.
+    let pieces = stream::unfold((Bytes::from(bytes), permit), |(mut rest, permit)| async move {
+        let piece = rest.split_to(rest.len().min(PIECE));
+        (!piece.is_empty()).then_some((Ok::<_, Infallible>(piece), (rest, permit)))
+    });
+    (headers, Body::from_stream(pieces)).into_response()
+}
+
+/// Percent-encodes a file name for a header (RFC 5987).
+fn encoded(name: &str) -> String {
+    let mut text = String::with_capacity(name.len());
+    for byte in name.bytes() {
+        if byte.is_ascii_alphanumeric() || b"-._".contains(&byte) {
+            text.push(char::from(byte));
+        } else {
+            // Writing to a string cannot fail.
+            let _ = write!(text, "%{byte:02X}");
+        }
+    }
+    text
+}
+
+/// Deletes an uploaded file that was not sent with a message (`DELETE /v1/files/{id}`). A sent file is deleted with
+/// its message.
+async fn remove(State(app): State<AppState>, caller: SignedIn, Named(id): Named) -> Result<StatusCode, ApiError> {
+    let not_found = || ApiError::NotFound("file");
+    let id: FileId = id.parse().map_err(|_| not_found())?;
+    let (home, _) = app.files.find(caller.user, id).await?.ok_or_else(not_found)?;
+    if !home.delete_waiting_file(caller.user, id).await? {
+        let message = "the file was sent with a message, and goes with it".to_owned();
+        return Err(ApiError::Conflict { code: "file_sent", message });
+    }
+    Ok(StatusCode::NO_CONTENT)
+}

@@ -1,0 +1,27 @@
+//! Health probes for supervisors and load balancers.
+
+use axum::extract::State;
+use axum::http::{StatusCode, header};
+use axum::response::{IntoResponse, Response};
+
+use super::error::OUTAGE_RETRY;
+use crate::AppState;
+
+/// Reports that the process is alive. It checks nothing else: a restart would not repair an unreachable database.
+pub async fn live() -> &'static str {
+    "ok"
+}
+
+/// Reports whether the process can serve: the database responds, and the event journal of turns is being written.
+/// Responds 503 otherwise.
+pub async fn ready(State(app): State<AppState>) -> Response {
+    let reason = match app.store.ping().await {
+        Ok(()) if app.runs.journal().is_stalled() => "what is said cannot be written down",
+        Ok(()) => return "ok".into_response(),
+        Err(error) => {
+            tracing::warn!(%error, "not ready");
+            "the database does not answer"
+        }
+    };
+    (StatusCode::SERVICE_UNAVAILABLE, [(header::RETRY_AFTER, OUTAGE_RETRY)], reason).into_response()
+}

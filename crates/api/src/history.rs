@@ -1,0 +1,165 @@
+//! `/api/search` and `/api/sessions`: searching chats, pinning and archiving them, and restoring deleted ones.
+
+use axum::Json;
+use axum::extract::State;
+use axum::http::StatusCode;
+use domain::message::Role;
+use domain::{ChatId, MessageId, Timestamp};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use store::chat_settings::{ChatMarks, ChatMarksChange};
+use store::search::Marked;
+
+use super::error::ApiError;
+use super::extract::{JsonBody, Named, Query, SignedIn};
+use super::sessions::own_chat;
+use crate::AppState;
+use agent::chats::maintenance::UNDO_TTL_SECONDS;
+use platform::UserEvent;
+
+/// Maximum length of a search query, in characters.
+const QUESTION: usize = 200;
+
+/// Query parameters of [`search`]: the text, and the cursor of the next page.
+#[derive(Debug, Deserialize)]
+pub struct Search {
+    q: String,
+    #[serde(default)]
+    before: Option<String>,
+}
+
+/// A text with highlighted ranges, in UTF-16 code units as JavaScript counts them.
+#[derive(Debug, Serialize)]
+struct Excerpt {
+    text: String,
+    marks: Vec<(usize, usize)>,
+}
+
+impl From<Marked> for Excerpt {
+    fn from(marked: Marked) -> Self {
+        Self { text: marked.text, marks: marked.marks }
+    }
+}
+
+/// A chat whose title matches.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct ChatHit {
+    session_id: ChatId,
+    title: Excerpt,
+    updated_at: Timestamp,
+}
+
+/// A message that matches.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct MessageHit {
+    session_id: ChatId,
+    title: String,
+    message_id: MessageId,
+    role: Role,
+    created_at: Timestamp,
+    excerpt: Excerpt,
+}
+
+/// Searches the user's chats and messages (`GET /api/search?q=`).
+pub async fn search(
+    State(app): State<AppState>,
+    caller: SignedIn,
+    Query(search): Query<Search>,
+) -> Result<Json<Value>, ApiError> {
+    if search.q.chars().count() > QUESTION {
+        return Err(ApiError::BadRequest(format!("q has at most {QUESTION} characters")));
+    }
+    let before = match search.before.as_deref() {
+        None => None,
+        Some(text) => Some(text.parse().map_err(|_| ApiError::BadRequest("before is not what next was".into()))?),
+    };
+    let found = app.store.search(caller.user, &search.q, before).await?;
+    let chats: Vec<ChatHit> = found
+        .titles
+        .into_iter()
+        .map(|hit| ChatHit { session_id: hit.chat, title: hit.title.into(), updated_at: hit.updated_at })
+        .collect();
+    let messages: Vec<MessageHit> = found
+        .messages
+        .into_iter()
+        .map(|hit| MessageHit {
+            session_id: hit.chat,
+            title: hit.title,
+            message_id: hit.message,
+            role: hit.role,
+            created_at: hit.created_at,
+            excerpt: hit.snippet.into(),
+        })
+        .collect();
+    let next = found.next.map(|next| next.to_string());
+    Ok(Json(json!({ "chats": chats, "messages": messages, "next": next })))
+}
+
+/// Lists the pinned and the archived chats (`GET /api/sessions/marks`).
+pub async fn marks(State(app): State<AppState>, caller: SignedIn) -> Result<Json<Value>, ApiError> {
+    let marked = app.store.list_marks(caller.user).await?;
+    let with = |is: fn(&ChatMarks) -> bool| -> Vec<ChatId> {
+        marked.iter().filter(|(_, marks)| is(marks)).map(|(chat, _)| *chat).collect()
+    };
+    Ok(Json(json!({ "pinned": with(|marks| marks.pinned), "archived": with(|marks| marks.archived) })))
+}
+
+/// Request body of [`mark`]. Fields that are left out do not change.
+#[derive(Debug, Deserialize)]
+pub struct Change {
+    #[serde(default)]
+    pinned: Option<bool>,
+    #[serde(default)]
+    archived: Option<bool>,
+}
+
+/// Pins or archives a chat, or undoes it (`PUT /api/sessions/{id}/marks`).
+pub async fn mark(
+    State(app): State<AppState>,
+    caller: SignedIn,
+    Named(chat): Named,
+    JsonBody(change): JsonBody<Change>,
+) -> Result<Json<ChatMarks>, ApiError> {
+    let chat = own_chat(&app, &caller, &chat).await?;
+    let change = ChatMarksChange { pinned: change.pinned, archived: change.archived };
+    let marks = app.store.set_marks(caller.user, chat, change, app.clock.now()).await.map_err(gone)?;
+    app.events.publish(caller.user, &UserEvent::Session { session_id: Some(chat), marks: Some(marks) });
+    Ok(Json(marks))
+}
+
+/// Restores a chat that was deleted within the last [`UNDO_TTL_SECONDS`] seconds (`POST /api/sessions/{id}/restore`).
+pub async fn restore(
+    State(app): State<AppState>,
+    caller: SignedIn,
+    Named(chat): Named,
+) -> Result<StatusCode, ApiError> {
+    let id: ChatId = chat.parse().map_err(|_| ApiError::NotFound("session"))?;
+    // A repeated request finds the chat restored already.
+    if app.store.get_chat(caller.user, id).await?.is_some() {
+        return Ok(StatusCode::NO_CONTENT);
+    }
+    // Chats deleted earlier may be purged at any moment, so they are not restored half.
+    let since = app.clock.now().plus_seconds(-UNDO_TTL_SECONDS);
+    app.store.restore_chat(caller.user, id, since).await.map_err(|error| match error {
+        store::Error::Conflict(_) => ApiError::Conflict {
+            code: "id_taken",
+            message: "an id of this chat or of its messages has been used again".to_owned(),
+        },
+        other => gone(other),
+    })?;
+    // The event carries the flags, because lists of chats need them. A failure to read them must not hide the
+    // restored chat.
+    let marks = app.store.get_marks(caller.user, id).await.ok();
+    app.events.publish(caller.user, &UserEvent::Session { session_id: Some(id), marks });
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// Maps a chat that no longer exists to 404.
+fn gone(error: store::Error) -> ApiError {
+    match error {
+        store::Error::NotFound => ApiError::NotFound("session"),
+        other => other.into(),
+    }
+}

@@ -1,0 +1,74 @@
+//! `/mcp`: the built-in MCP servers over streamable HTTP.
+//!
+//! The servers are stateless: each request gets one response. Therefore both protocol families are served by the same
+//! code: modern clients send all context with each request, and the `initialize` of older ones can be answered
+//! without a session.
+
+mod caller;
+mod message;
+mod methods;
+mod origin;
+mod refusal;
+mod revision;
+
+use axum::body::Body;
+use axum::extract::{Request, State};
+use axum::http::request::Parts;
+use axum::http::{StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use builtin_servers::BuiltinServer;
+
+use crate::AppState;
+use crate::error;
+use crate::route::Access::{Anyone, OwnToken};
+use crate::route::{Section, post};
+
+use message::Message;
+use refusal::Refusal;
+
+/// Maximum size of a message, in bytes. The toolbox needs no sign-in, so its anonymous callers must not occupy much
+/// memory.
+const MAX_MESSAGE_BYTES: usize = 64 * 1024;
+
+/// Returns the routes of the servers. Other methods than POST respond 405, since there are no streams and no
+/// sessions.
+pub fn section() -> Section {
+    let routes = BuiltinServer::ALL.map(|server| {
+        let access = if server.needs_sign_in() { OwnToken } else { Anyone };
+        post(server.path(), access, move |State(app): State<AppState>, request: Request| answer(server, app, request))
+    });
+    Section::new("/mcp", routes, |routes| {
+        routes.fallback(error::no_such_route).method_not_allowed_fallback(error::method_not_allowed)
+    })
+}
+
+/// Handles a request and converts errors to responses.
+async fn answer(server: BuiltinServer, app: AppState, request: Request) -> Response {
+    let (parts, body) = request.into_parts();
+    respond(server, &app, &parts, body).await.unwrap_or_else(IntoResponse::into_response)
+}
+
+/// Checks origin, caller and content type before the body is read, and then runs the method.
+async fn respond(server: BuiltinServer, app: &AppState, parts: &Parts, body: Body) -> Result<Response, Refusal> {
+    // In this order: each check is cheaper than the next, and none reads the body.
+    origin::check(app, parts)?;
+    let caller = if server.needs_sign_in() { Some(caller::identify(app, parts).await?) } else { None };
+    if !is_json(parts) {
+        return Err(Refusal::unsupported_media_type());
+    }
+    let body = axum::body::to_bytes(body, MAX_MESSAGE_BYTES).await.map_err(|_| Refusal::too_large())?;
+    match Message::read(&body)? {
+        Message::Notification => Ok(StatusCode::ACCEPTED.into_response()),
+        Message::Request(request) => {
+            let id = request.id.clone();
+            methods::run(server, app, caller, parts, request).await.map_err(|refusal| refusal.about(id))
+        }
+    }
+}
+
+/// Returns whether the body is JSON. Other types are rejected because a browser sends them across origins without a
+/// preflight.
+fn is_json(parts: &Parts) -> bool {
+    let value = parts.headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    value.split(';').next().unwrap_or_default().trim().eq_ignore_ascii_case("application/json")
+}

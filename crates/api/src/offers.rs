@@ -1,0 +1,195 @@
+//! `/api/connections/{id}/…`: prompts, resources, argument completion, attachments and icons of a connection.
+
+use std::collections::BTreeMap;
+
+use axum::Json;
+use axum::extract::State;
+use axum::http::{StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use connections::{AttachRequest, ContextError};
+use domain::attachment::Attachment;
+use domain::{AttachmentId, ChatId};
+use mcp::{CompletionTarget, Completions, IconError};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::connections::own_server;
+use super::error::ApiError;
+use super::extract::{JsonBody, Named, Query, SignedIn};
+use crate::AppState;
+
+/// Content security policy of icons: a browser may display one, but not run or frame anything in it.
+const PICTURE_POLICY: &str = "default-src 'none'; sandbox";
+
+impl From<ContextError> for ApiError {
+    fn from(error: ContextError) -> Self {
+        match error {
+            ContextError::Server(message) => Self::Upstream { code: "server_failed", message },
+            ContextError::NotOffered(message) => Self::Unprocessable { code: "not_offered", message },
+            ContextError::TooLarge(message) => Self::Unprocessable { code: "too_large", message },
+            ContextError::Store(error) => error.into(),
+        }
+    }
+}
+
+/// Lists a connection's prompts.
+pub async fn prompts(State(app): State<AppState>, caller: SignedIn, Named(id): Named) -> Result<Json<Value>, ApiError> {
+    let server = own_server(&app, &caller, &id).await?;
+    let prompts = app.connections.list_prompts(caller.user, &server).await?;
+    Ok(Json(json!({ "prompts": prompts.items, "isCut": prompts.is_cut })))
+}
+
+/// Lists a connection's resources and resource templates.
+pub async fn resources(
+    State(app): State<AppState>,
+    caller: SignedIn,
+    Named(id): Named,
+) -> Result<Json<Value>, ApiError> {
+    let server = own_server(&app, &caller, &id).await?;
+    let (resources, templates) = app.connections.list_resources(caller.user, &server).await?;
+    // Long lists are truncated; the web app then says so.
+    let is_cut = resources.is_cut || templates.is_cut;
+    Ok(Json(json!({ "resources": resources.items, "templates": templates.items, "isCut": is_cut })))
+}
+
+/// A request about one resource.
+#[derive(Debug, Deserialize)]
+pub struct Address {
+    uri: String,
+}
+
+/// Reads a resource of the connection.
+pub async fn read(
+    State(app): State<AppState>,
+    caller: SignedIn,
+    Named(id): Named,
+    JsonBody(body): JsonBody<Address>,
+) -> Result<Json<Value>, ApiError> {
+    let server = own_server(&app, &caller, &id).await?;
+    let contents = app.connections.read_resource(caller.user, &server, &body.uri).await?;
+    Ok(Json(json!({ "contents": contents })))
+}
+
+/// Subscribes to a resource for a limited time. Changes are reported on the user's event stream.
+pub async fn watch(
+    State(app): State<AppState>,
+    caller: SignedIn,
+    Named(id): Named,
+    JsonBody(body): JsonBody<Address>,
+) -> Result<Json<Value>, ApiError> {
+    let server = own_server(&app, &caller, &id).await?;
+    let watching = app.connections.subscribe_resource(caller.user, &server, &body.uri).await?;
+    Ok(Json(json!({ "watching": watching })))
+}
+
+/// Ends the subscription to a resource.
+pub async fn unwatch(
+    State(app): State<AppState>,
+    caller: SignedIn,
+    Named(id): Named,
+    Query(query): Query<Address>,
+) -> Result<StatusCode, ApiError> {
+    let server = own_server(&app, &caller, &id).await?;
+    app.connections.unsubscribe_resource(caller.user, server.id, &query.uri);
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// Request body of [`complete`].
+#[derive(Debug, Deserialize)]
+pub struct Incomplete {
+    #[serde(rename = "for")]
+    blank: CompletionTarget,
+    name: String,
+    #[serde(default)]
+    value: String,
+    /// Values of the other arguments, which the server may consider.
+    #[serde(default)]
+    filled: BTreeMap<String, String>,
+}
+
+/// Returns the server's completions for an argument of a prompt or a variable of a resource template.
+pub async fn complete(
+    State(app): State<AppState>,
+    caller: SignedIn,
+    Named(id): Named,
+    JsonBody(body): JsonBody<Incomplete>,
+) -> Result<Json<Completions>, ApiError> {
+    let server = own_server(&app, &caller, &id).await?;
+    let argument = (body.name.as_str(), body.value.as_str());
+    let (target, filled) = (&body.blank, &body.filled);
+    Ok(Json(app.connections.complete_argument(caller.user, &server, target, argument, filled).await?))
+}
+
+/// Request body of [`attach`]: either a resource or a prompt.
+#[derive(Debug, Deserialize)]
+pub struct Wished {
+    /// The temporary chat that the attachment is for. It is held in memory and never stored.
+    #[serde(default, rename = "sessionId")]
+    session_id: Option<ChatId>,
+    #[serde(default)]
+    resource: Option<AttachRequest>,
+    #[serde(default)]
+    prompt: Option<AttachRequest>,
+}
+
+/// Reads a resource or renders a prompt, and stores it as an [`Attachment`] until a message refers to it.
+pub async fn attach(
+    State(app): State<AppState>,
+    caller: SignedIn,
+    Named(id): Named,
+    JsonBody(body): JsonBody<Wished>,
+) -> Result<Json<Attachment>, ApiError> {
+    let server = own_server(&app, &caller, &id).await?;
+    let wish = match (body.resource, body.prompt) {
+        (Some(wish), None) if wish.uri.is_some() => wish,
+        (None, Some(wish)) if !wish.name.is_empty() => AttachRequest { uri: None, ..wish },
+        (Some(_), None) => return Err(ApiError::BadRequest("resource.uri is missing".into())),
+        (None, Some(_)) => return Err(ApiError::BadRequest("prompt.name is missing".into())),
+        _ => return Err(ApiError::BadRequest("either resource or prompt is wanted".into())),
+    };
+    let home = body.session_id.map_or_else(|| app.store.clone(), |chat| app.temporary.store_for(caller.user, chat));
+    Ok(Json(app.connections.attach(&home, caller.user, &server, wish).await?))
+}
+
+/// Returns an attachment that no message refers to yet.
+pub async fn attachment(
+    State(app): State<AppState>,
+    caller: SignedIn,
+    Named(id): Named,
+) -> Result<Json<Attachment>, ApiError> {
+    let not_found = || ApiError::NotFound("attachment");
+    // The id does not say where an attachment is stored, so both stores are asked, the one in memory first.
+    let id: AttachmentId = id.parse().map_err(|_| not_found())?;
+    let found = match app.temporary.attachment(caller.user, id).await? {
+        Some(found) => Some(found),
+        None => app.store.get_attachment(caller.user, id).await?,
+    };
+    found.map(Json).ok_or_else(not_found)
+}
+
+/// Query parameters of [`icon`].
+#[derive(Debug, Deserialize)]
+pub struct Source {
+    src: String,
+}
+
+/// Returns an icon that the connection's server declared. This server fetches it, so that the user's browser does not
+/// contact foreign servers.
+pub async fn icon(
+    State(app): State<AppState>,
+    caller: SignedIn,
+    Named(id): Named,
+    Query(query): Query<Source>,
+) -> Result<Response, ApiError> {
+    let server = own_server(&app, &caller, &id).await?;
+    let picture = app.connections.fetch_icon(&server, &query.src).await.map_err(|error| match error {
+        IconError::Server(_) => ApiError::Upstream { code: "server_failed", message: error.to_string() },
+        _ => ApiError::Unprocessable { code: "icon_refused", message: error.to_string() },
+    })?;
+    let headers = [
+        (header::CONTENT_TYPE, picture.mime_type),
+        (header::CACHE_CONTROL, "private, max-age=86400"),
+        (header::CONTENT_SECURITY_POLICY, PICTURE_POLICY),
+    ];
+    Ok((headers, picture.bytes).into_response())
+}

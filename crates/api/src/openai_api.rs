@@ -1,0 +1,165 @@
+//! `/v1`: the OpenAI-compatible API, for API clients with an API key.
+
+mod answer;
+mod body;
+mod caller;
+mod chat;
+mod files;
+mod functions;
+mod parameters;
+mod refusal;
+mod responses;
+
+use axum::Json;
+use axum::extract::State;
+use axum::response::Response;
+use domain::UserId;
+use domain::api_key::Scope;
+use domain::model::{ModelError, Request};
+use futures_util::Stream;
+use serde_json::{Value, json};
+
+use super::error::ApiError;
+use super::extract::Named;
+use super::route::Access::SignedIn;
+use super::route::{Section, get, post};
+use super::sse;
+use crate::AppState;
+use agent::files::model_attachments::InputModalities;
+use agent::models::{ModelId, ModelView};
+use agent::openai_api::{CompletionError, CompletionRequest, StreamItem};
+use body::Body;
+use caller::Caller;
+use chat::ChatBody;
+use refusal::Refusal;
+use responses::ResponsesBody;
+
+/// Suffix of a model's name that gives the model the tools of the user's connections.
+const WITH_TOOLS: &str = ":tools";
+/// Name of the model that is the default in the web app.
+const DEFAULT: &str = "default";
+
+/// Returns the routes below `/v1`, with errors in OpenAI's shape.
+pub fn section() -> Section {
+    let routes = [
+        get("/models", SignedIn, models),
+        get("/models/{id}", SignedIn, model),
+        post("/chat/completions", SignedIn, complete),
+        post("/responses", SignedIn, respond),
+    ];
+    Section::new("/v1", routes, |routes| {
+        routes
+            .fallback(async || Refusal::from(ApiError::NotFound("route")))
+            .method_not_allowed_fallback(async || Refusal::from(ApiError::MethodNotAllowed))
+    })
+}
+
+/// Lists the models that are available now (`GET /v1/models`).
+async fn models(State(app): State<AppState>, caller: Caller) -> Result<Json<Value>, Refusal> {
+    Ok(Json(json!({ "object": "list", "data": listed(&app, &caller).await? })))
+}
+
+/// Returns one model (`GET /v1/models/{id}`). The slash in its name is encoded as `%2F` in the path.
+async fn model(State(app): State<AppState>, caller: Caller, Named(id): Named) -> Result<Json<Value>, Refusal> {
+    let named = listed(&app, &caller).await?.into_iter().find(|model| model["id"] == id.as_str());
+    named.map(Json).ok_or_else(|| Refusal::unknown_model(&id))
+}
+
+/// Returns the available models as OpenAI's objects. If the key's scope allows tools, each model is listed a second
+/// time with the suffix [`WITH_TOOLS`].
+async fn listed(app: &AppState, caller: &Caller) -> Result<Vec<Value>, Refusal> {
+    let (_, models) = app.models.list(caller.user).await.map_err(ApiError::from)?;
+    let endings = if caller.may(Scope::Tools) { &["", WITH_TOOLS][..] } else { &[""] };
+    let available = models.iter().filter(|model| model.available);
+    let view = |model: &ModelView, ending: &str| {
+        let id = format!("{}{ending}", model.id);
+        json!({ "id": id, "object": "model", "created": 0, "owned_by": model.provider })
+    };
+    Ok(available.flat_map(|model| endings.iter().map(move |ending| view(model, ending))).collect())
+}
+
+/// Creates a chat completion (`POST /v1/chat/completions`).
+async fn complete(
+    State(app): State<AppState>,
+    caller: Caller,
+    Body(body): Body<ChatBody>,
+) -> Result<Response, Refusal> {
+    let asked = Asked::new(&app, &caller, &body.model).await?;
+    let (mut request, given, form) = body.read(asked.with_tools)?;
+    let modalities = InputModalities::of_model(&app.models, caller.user, &asked.model).await;
+    given.into_messages(&app, &mut request.messages, "messages", modalities).await?;
+    let shape = answer::Shape::new(asked.told(), app.clock.now());
+    // The permit for the stream comes first: a model call whose output could not be sent would still cost money.
+    let permit = if form.streams { Some(sse::permit(&app, caller.user)?) } else { None };
+    let said = asked.put(&app, &caller, request)?;
+    match permit {
+        Some(permit) => answer::stream(said, shape, form.tells_usage, app.tasks.shutdown_token().clone(), permit).await,
+        None => answer::whole(said, shape).await,
+    }
+}
+
+/// Creates a response (`POST /v1/responses`).
+async fn respond(
+    State(app): State<AppState>,
+    caller: Caller,
+    Body(body): Body<ResponsesBody>,
+) -> Result<Response, Refusal> {
+    let asked = Asked::new(&app, &caller, &body.model).await?;
+    let streams = body.stream.unwrap_or(false);
+    let (mut request, given) = body.read(asked.with_tools)?;
+    let modalities = InputModalities::of_model(&app.models, caller.user, &asked.model).await;
+    given.into_messages(&app, &mut request.messages, "input", modalities).await?;
+    let shape = responses::answer::Answer::new(asked.told(), app.clock.now(), &request.response_format);
+    let permit = if streams { Some(sse::permit(&app, caller.user)?) } else { None };
+    let said = asked.put(&app, &caller, request)?;
+    match permit {
+        Some(permit) => responses::answer::stream(said, shape, app.tasks.shutdown_token().clone(), permit).await,
+        None => responses::answer::whole(said, shape).await,
+    }
+}
+
+/// The requested model, and whether it gets the user's tools.
+struct Asked {
+    model: ModelId,
+    with_tools: bool,
+}
+
+impl Asked {
+    /// Resolves a model's name, and checks the key's scope and the user's quota.
+    async fn new(app: &AppState, caller: &Caller, name: &str) -> Result<Self, Refusal> {
+        let (name, with_tools) = name.strip_suffix(WITH_TOOLS).map_or((name, false), |name| (name, true));
+        if with_tools && !caller.may(Scope::Tools) {
+            return Err(Refusal::forbidden("this key may not use tools; make one in the settings that may"));
+        }
+        let model = model_named(app, caller.user, name).await?;
+        let spent = app.models.quota.check(caller.user, &model).await;
+        spent.map_err(|spent| CompletionError::from(ModelError::from(spent)))?;
+        Ok(Self { model, with_tools })
+    }
+
+    /// Returns the name of the model in the response.
+    fn told(&self) -> String {
+        format!("{}{}", self.model, if self.with_tools { WITH_TOOLS } else { "" })
+    }
+
+    /// Starts the completion, if the rate limits of the key and the user allow it.
+    fn put(
+        self,
+        app: &AppState,
+        caller: &Caller,
+        request: Request,
+    ) -> Result<impl Stream<Item = StreamItem> + Send + 'static + use<>, Refusal> {
+        let permit = app.completions.permit(caller.key, caller.user)?;
+        let Self { model, with_tools } = self;
+        let request = CompletionRequest { user: caller.user, key: caller.own_key, model, request, with_tools };
+        Ok(app.completions.answer(request, permit))
+    }
+}
+
+/// Returns the model of a name, or the error that it is unknown.
+async fn model_named(app: &AppState, user: UserId, name: &str) -> Result<ModelId, Refusal> {
+    if name == DEFAULT {
+        return app.models.default(user).await.map_err(|error| Refusal::from(CompletionError::from(error)));
+    }
+    app.models.find(user, name).await.map_err(ApiError::from)?.ok_or_else(|| Refusal::unknown_model(name))
+}

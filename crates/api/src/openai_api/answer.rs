@@ -1,0 +1,181 @@
+//! Responses of chat completions, complete or streamed.
+
+use axum::Json;
+use axum::response::{IntoResponse, Response};
+use bytes::Bytes;
+use domain::Timestamp;
+use domain::model::{FinishReason, Usage};
+use futures_util::stream::{self, Stream, StreamExt};
+use serde_json::{Value, json};
+use tokio_util::sync::CancellationToken;
+
+use super::refusal::Refusal;
+use crate::sse;
+use agent::openai_api::StreamItem;
+use platform::Permit;
+
+/// Fields that all chunks of a completion share.
+#[derive(Debug, Clone)]
+pub struct Shape {
+    id: String,
+    model: String,
+    created: i64,
+}
+
+impl Shape {
+    /// Creates the fields for a completion by `model` that starts at `now`.
+    pub fn new(model: String, now: Timestamp) -> Self {
+        Self { id: format!("chatcmpl-{}", domain::ids::fresh().simple()), model, created: now.as_seconds() }
+    }
+
+    /// Builds an object of type `kind`.
+    fn object(&self, kind: &str, choices: Value) -> Value {
+        let Self { id, model, created } = self;
+        json!({ "id": id, "object": kind, "created": created, "model": model, "choices": choices })
+    }
+
+    /// Builds a chunk with a delta and, at the end, the finish reason.
+    fn chunk(&self, delta: &Value, finish: Option<&str>) -> Value {
+        self.object("chat.completion.chunk", json!([{ "index": 0, "delta": delta, "finish_reason": finish }]))
+    }
+}
+
+/// Collects the stream and responds with a complete chat completion.
+///
+/// # Errors
+///
+/// The failure in the stream, or a stream that ends early.
+pub async fn whole(said: impl Stream<Item = StreamItem>, shape: Shape) -> Result<Response, Refusal> {
+    let mut said = Box::pin(said);
+    let (mut text, mut thought, mut calls) = (String::new(), String::new(), Vec::<(String, String, String)>::new());
+    let (reason, usage) = loop {
+        match said.next().await {
+            Some(StreamItem::Text(more)) => text.push_str(&more),
+            Some(StreamItem::Thought(more)) => thought.push_str(&more),
+            Some(StreamItem::Call { id, name, .. }) => calls.push((id, name, String::new())),
+            Some(StreamItem::Arguments { index, text }) => {
+                if let Some((.., arguments)) = usize::try_from(index).ok().and_then(|index| calls.get_mut(index)) {
+                    arguments.push_str(&text);
+                }
+            }
+            // A stream without its end is incomplete, and clients must not take it for a whole answer.
+            Some(StreamItem::End(FinishReason::Truncated, _)) | None => return Err(broken_off()),
+            Some(StreamItem::End(reason, usage)) => break (reason, usage),
+            Some(StreamItem::Failed(failure)) => return Err(failure.into()),
+        }
+    };
+    // OpenAI's clients expect `null` for an answer that consists of tool calls alone.
+    let mut message = json!({ "role": "assistant", "content": text, "refusal": null });
+    if text.is_empty() && !calls.is_empty() {
+        message["content"] = Value::Null;
+    }
+    // Not part of OpenAI's API; DeepSeek's field, which many clients read.
+    if !thought.is_empty() {
+        message["reasoning_content"] = thought.into();
+    }
+    let calls: Vec<Value> = calls
+        .into_iter()
+        .map(|(id, name, arguments)| {
+            json!({ "id": id, "type": "function", "function": { "name": name, "arguments": arguments } })
+        })
+        .collect();
+    if !calls.is_empty() {
+        message["tool_calls"] = calls.into();
+    }
+    let choice = json!({ "index": 0, "message": message, "finish_reason": finish_word(&reason), "logprobs": null });
+    let mut answer = shape.object("chat.completion", json!([choice]));
+    answer["usage"] = usage_of(usage);
+    Ok(Json(answer).into_response())
+}
+
+/// Responds with the completion as a stream of chunks.
+///
+/// # Errors
+///
+/// A failure before the first output becomes an HTTP error; a later one is an event of the stream.
+pub async fn stream(
+    said: impl Stream<Item = StreamItem> + Send + 'static,
+    shape: Shape,
+    tells_usage: bool,
+    stopping: CancellationToken,
+    permit: Permit,
+) -> Result<Response, Refusal> {
+    let said = begun(said).await?;
+    // As in OpenAI's API, the first chunk has the role and no text.
+    let opening = frame(&shape.chunk(&json!({ "role": "assistant", "content": "" }), None));
+    let rest = said.flat_map(move |said| stream::iter(frames(said, &shape, tells_usage)));
+    Ok(sse::response_until(stream::iter([opening]).chain(rest), stopping, permit))
+}
+
+/// Waits for the first output of a completion, and returns the failure if that comes instead.
+pub async fn begun(
+    said: impl Stream<Item = StreamItem> + Send + 'static,
+) -> Result<impl Stream<Item = StreamItem> + Send + 'static, Refusal> {
+    let mut said = Box::pin(said);
+    match said.next().await {
+        Some(StreamItem::Failed(failure)) => Err(failure.into()),
+        None => Err(broken_off()),
+        Some(first) => Ok(stream::iter([first]).chain(said)),
+    }
+}
+
+/// Returns the chunks of an item. `tells_usage` adds a last chunk with the usage.
+fn frames(said: StreamItem, shape: &Shape, tells_usage: bool) -> Vec<Bytes> {
+    let delta = |delta: &Value| vec![frame(&shape.chunk(delta, None))];
+    match said {
+        StreamItem::Text(text) => delta(&json!({ "content": text })),
+        StreamItem::Thought(text) => delta(&json!({ "reasoning_content": text })),
+        StreamItem::Call { index, id, name } => {
+            let function = json!({ "name": name, "arguments": "" });
+            delta(&json!({ "tool_calls": [{ "index": index, "id": id, "type": "function", "function": function }] }))
+        }
+        StreamItem::Arguments { index, text } => {
+            delta(&json!({ "tool_calls": [{ "index": index, "function": { "arguments": text } }] }))
+        }
+        // The API has no finish reason for a truncated stream, and a client must not take it for a regular end.
+        StreamItem::End(FinishReason::Truncated, _) => vec![frame(&broken_off().body())],
+        StreamItem::Failed(failure) => vec![frame(&Refusal::from(failure).body())],
+        StreamItem::End(reason, usage) => {
+            let mut frames = vec![frame(&shape.chunk(&json!({}), Some(finish_word(&reason))))];
+            if tells_usage {
+                let mut last = shape.object("chat.completion.chunk", json!([]));
+                last["usage"] = usage_of(usage);
+                frames.push(frame(&last));
+            }
+            frames.push(Bytes::from_static(b"data: [DONE]\n\n"));
+            frames
+        }
+    }
+}
+
+/// Formats an event of the stream.
+fn frame(data: &Value) -> Bytes {
+    format!("data: {data}\n\n").into()
+}
+
+/// Returns the error for a completion that ended early.
+pub fn broken_off() -> Refusal {
+    agent::openai_api::CompletionError::Model(domain::model::ModelError::Provider("its answer broke off".to_owned()))
+        .into()
+}
+
+/// Returns OpenAI's name of a finish reason.
+fn finish_word(reason: &FinishReason) -> &'static str {
+    match reason {
+        FinishReason::ToolCalls => "tool_calls",
+        FinishReason::Length => "length",
+        FinishReason::ContentFilter => "content_filter",
+        FinishReason::Stop | FinishReason::Truncated | FinishReason::Other(_) => "stop",
+    }
+}
+
+/// Formats token counts as OpenAI does.
+fn usage_of(usage: Usage) -> Value {
+    let Usage { input_tokens, output_tokens, cached_input_tokens } = usage;
+    json!({
+        "prompt_tokens": input_tokens,
+        "completion_tokens": output_tokens,
+        "total_tokens": input_tokens.saturating_add(output_tokens),
+        "prompt_tokens_details": { "cached_tokens": cached_input_tokens },
+    })
+}

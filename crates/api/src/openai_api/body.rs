@@ -1,0 +1,135 @@
+//! Request bodies: extraction, and the content of messages that both endpoints share.
+
+use axum::extract::{FromRequest, Request};
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+
+use super::files::Given;
+use super::refusal::Refusal;
+use crate::AppState;
+use crate::body::{self, BodyError};
+use crate::error::ApiError;
+
+/// Maximum size of a body, in bytes. Conversations contain their images in base64.
+const LIMIT: usize = 20 * 1024 * 1024;
+
+/// A JSON body; a bad one is rejected with a [`Refusal`].
+#[derive(Debug)]
+pub struct Body<T>(pub T);
+
+impl<T: DeserializeOwned> FromRequest<AppState> for Body<T> {
+    type Rejection = Refusal;
+
+    async fn from_request(request: Request, _app: &AppState) -> Result<Self, Refusal> {
+        let read = body::read(request.into_body(), LIMIT).await;
+        Ok(read.map(Self).map_err(|error| match error {
+            BodyError::TooLarge => {
+                let message = format!("the body is larger than {} MiB", LIMIT / (1024 * 1024));
+                ApiError::TooLargeFor { code: "body_too_large", message }
+            }
+            BodyError::BrokeOff => ApiError::BadRequest("the body broke off".into()),
+            BodyError::NotJson(error) => ApiError::BadRequest(format!("the body is not what this call takes: {error}")),
+        })?)
+    }
+}
+
+/// Content of a message: a text or a list of parts.
+#[derive(Debug, Deserialize)]
+#[serde(untagged)]
+pub enum Content {
+    /// A single text.
+    Text(String),
+    /// A list of parts.
+    Pieces(Vec<Piece>),
+}
+
+/// A part of a message's content.
+#[derive(Debug, Deserialize)]
+pub struct Piece {
+    r#type: String,
+    text: Option<String>,
+    image_url: Option<ImageUrl>,
+    file: Option<FileOfPiece>,
+    /// Fields of a file in the responses API, where they are not in an object of their own.
+    #[serde(flatten)]
+    own: FileOfPiece,
+    /// Refusal text of an earlier answer, in the responses API.
+    pub refusal: Option<String>,
+}
+
+/// Location of an image: a URL or `data:`.
+#[derive(Debug, Deserialize)]
+#[serde(untagged)]
+enum ImageUrl {
+    /// As in the responses API.
+    Plain(String),
+    /// As in chat completions.
+    Wrapped { url: String },
+}
+
+/// A file as data or by its URL.
+#[derive(Debug, Default, Deserialize)]
+struct FileOfPiece {
+    filename: Option<String>,
+    file_data: Option<String>,
+    file_url: Option<String>,
+}
+
+impl Piece {
+    /// Takes the image or document out of the part; `None` for other parts.
+    fn given(&mut self) -> Option<Given> {
+        match self.r#type.as_str() {
+            "image_url" | "input_image" => {
+                let url = match self.image_url.take()? {
+                    ImageUrl::Plain(url) | ImageUrl::Wrapped { url } => url,
+                };
+                Some(Given { name: None, url })
+            }
+            "file" | "input_file" => {
+                let FileOfPiece { filename, file_data, file_url } =
+                    self.file.take().unwrap_or_else(|| std::mem::take(&mut self.own));
+                Some(Given { name: filename, url: file_data.or(file_url)? })
+            }
+            _ => None,
+        }
+    }
+
+    /// Returns the text of a text part; `None` for other parts.
+    pub fn text(self) -> Option<String> {
+        self.text.filter(|_| matches!(self.r#type.as_str(), "text" | "input_text" | "output_text"))
+    }
+
+    /// Returns whether the part is a refusal of the model.
+    pub fn is_refusal(&self) -> bool {
+        self.r#type == "refusal"
+    }
+}
+
+/// Splits content into its text and its files. `of` reads the text of a part, and `field` names the field in errors.
+///
+/// # Errors
+///
+/// A part that is neither a file nor text for `of`.
+pub fn words(
+    content: Option<Content>,
+    field: &'static str,
+    mut of: impl FnMut(Piece) -> Option<String>,
+) -> Result<(String, Vec<Given>), Refusal> {
+    let pieces = match content {
+        None => return Ok((String::new(), Vec::new())),
+        Some(Content::Text(text)) => return Ok((text, Vec::new())),
+        Some(Content::Pieces(pieces)) => pieces,
+    };
+    let (mut texts, mut given) = (Vec::new(), Vec::new());
+    for mut piece in pieces {
+        match piece.given() {
+            Some(file) => given.push(file),
+            None => texts.push(of(piece).ok_or_else(|| Refusal::bad(field, NOT_ASKED))?),
+        }
+    }
+    Ok((texts.join("\n"), given))
+}
+
+/// Message for unsupported parts.
+const NOT_ASKED: &str = "a piece is text, a picture (image_url, input_image) or a document (file, input_file) with its \
+    data or an address";

@@ -1,0 +1,57 @@
+//! The caller of the API: an API client with an API key, or the web app with an access token.
+
+use axum::extract::FromRequestParts;
+use axum::http::request::Parts;
+use domain::api_key::Scope;
+use domain::{ApiKeyId, UserId};
+use uuid::Uuid;
+
+use super::refusal::Refusal;
+use crate::AppState;
+use crate::error::ApiError;
+use crate::extract::{SignedIn, bearer};
+use accounts::AuthError;
+use accounts::api_keys::PREFIX;
+
+/// An authenticated caller.
+#[derive(Debug)]
+pub struct Caller {
+    /// The user on whose behalf the call is made.
+    pub user: UserId,
+    /// Id by which requests are counted: that of the key, or of the user.
+    pub key: Uuid,
+    /// The API key; `None` for an access token.
+    pub own_key: Option<ApiKeyId>,
+    scopes: Vec<Scope>,
+}
+
+impl Caller {
+    /// Returns whether the caller's key includes `scope`.
+    pub fn may(&self, scope: Scope) -> bool {
+        self.scopes.contains(&scope)
+    }
+}
+
+impl FromRequestParts<AppState> for Caller {
+    type Rejection = Refusal;
+
+    async fn from_request_parts(parts: &mut Parts, app: &AppState) -> Result<Self, Refusal> {
+        // The prefix tells API keys from access tokens, so only one of them is looked up.
+        if let Some(secret) = bearer(parts).filter(|secret| secret.starts_with(PREFIX)) {
+            let known = app.accounts.find_api_key(secret).await.map_err(|error| match error {
+                AuthError::Internal(error) => ApiError::from(error),
+                _ => ApiError::Unauthorized,
+            })?;
+            let known = known.ok_or(ApiError::Unauthorized)?;
+            return Ok(Self {
+                user: known.user,
+                key: known.key.id.0,
+                own_key: Some(known.key.id),
+                scopes: known.key.scopes,
+            });
+        }
+        let SignedIn { user, .. } = SignedIn::from_request_parts(parts, app).await?;
+        // The web app has all rights of its user.
+        Ok(Self { user, key: user.0, own_key: None, scopes: vec![Scope::Chat, Scope::Tools] })
+    }
+}

@@ -1,0 +1,213 @@
+//! The HTTP server: accepts connections, sends small frames without delay, bounds slow requests, and drains at
+//! shutdown.
+//!
+//! HTTP/1.1 only: browsers use HTTP/2 over TLS alone, and a proxy that terminates TLS speaks HTTP/1.1 to this server.
+
+mod patience;
+
+use std::future::Future;
+use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::Context;
+use axum::extract::ConnectInfo;
+use http::Request;
+use hyper::body::Incoming;
+use hyper::server::conn::http1;
+use hyper::service::{Service, service_fn};
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::server::graceful::GracefulShutdown;
+use hyper_util::service::TowerToHyperService;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpSocket, TcpStream};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio_util::sync::CancellationToken;
+
+use crate::AppState;
+use patience::Patient;
+use platform::Limit;
+use platform::client_address::subscriber_network;
+use platform::{ConcurrencyLimiter, Permit};
+
+/// Maximum time for a client to send the headers of a request, counted from the connection or from the last response.
+const HEADER_TIMEOUT: Duration = Duration::from_secs(15);
+/// Maximum time for open requests to finish at shutdown. Together with the time for background tasks it stays below
+/// the ten seconds after which process supervisors usually kill.
+const DRAIN: Duration = Duration::from_secs(4);
+/// Pause after a failed accept. The usual cause is too many open files, where an immediate retry would spin.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
+
+/// Length of the listen queue. The usual 128 is too short when hundreds of pages reconnect at the same moment: a
+/// client that does not fit retries after one second, then two. Linux caps the value at `net.core.somaxconn` (4,096).
+const WAITING: u32 = 4096;
+
+/// Maximum time for a client to read what was sent, or for its system to acknowledge it. A client that returns
+/// resumes its stream where it stopped.
+const READ_TIMEOUT: Duration = Duration::from_mins(1);
+/// Size of the read buffer and of the write buffer of one connection, in bytes, and so of the headers of a request.
+const BUFFER: usize = 64 * 1024;
+/// Maximum number of excess connections that receive the 503 response at the same time. Further ones are closed
+/// without a response.
+const TURNED_AWAY: usize = 64;
+/// Maximum time for sending the 503 response to one excess connection.
+const FAREWELL: Duration = Duration::from_secs(1);
+/// HTTP response to an excess connection, which never reaches the routes.
+const NO_PLACE: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\nRetry-After: 5\r\nConnection: close\r\n\
+Content-Type: application/json\r\nContent-Length: 101\r\n\r\n\
+{\"error\":{\"code\":\"overloaded\",\"message\":\"the server has as many visitors as it can; try again soon\"}}";
+
+/// Binds `address` and starts to listen.
+///
+/// # Errors
+///
+/// The address is not available; the message names the setting that changes it.
+pub fn listen(address: SocketAddr) -> anyhow::Result<TcpListener> {
+    let take = || {
+        let socket = if address.is_ipv4() { TcpSocket::new_v4()? } else { TcpSocket::new_v6()? };
+        // Without it a restarted server could not bind while old connections are in TIME_WAIT. On Windows the option
+        // would let a second process take the port.
+        socket.set_reuseaddr(cfg!(unix))?;
+        socket.bind(address)?;
+        socket.listen(WAITING)
+    };
+    take().with_context(|| {
+        format!("cannot listen on {address}; set CHAT_LISTEN to another address, or stop what uses it")
+    })
+}
+
+/// Serves connections until `stop` completes. Then streams are asked to end, and open requests have four seconds to
+/// finish before their connections are closed.
+pub async fn serve(app: AppState, listener: TcpListener, stop: impl Future<Output = ()>) {
+    let routes = TowerToHyperService::new(super::routes(&app));
+    let mut builder = http1::Builder::new();
+    builder.timer(TokioTimer::new()).header_read_timeout(HEADER_TIMEOUT).max_buf_size(BUFFER);
+    let sockets = Sockets::new(within_open_files(app.config.limits.sockets));
+    // A rejection needs a socket and a task as well, so their number is limited, too.
+    let farewells = Arc::new(Semaphore::new(TURNED_AWAY));
+    let graceful = GracefulShutdown::new();
+    let hang_up = CancellationToken::new();
+    let mut stop = std::pin::pin!(stop);
+    loop {
+        let (stream, peer) = tokio::select! {
+            accepted = listener.accept() => match accepted {
+                Ok(connection) => connection,
+                Err(error) => {
+                    tracing::warn!(%error, "a connection could not be accepted");
+                    tokio::time::sleep(ACCEPT_PAUSE).await;
+                    continue;
+                }
+            },
+            () = &mut stop => break,
+        };
+        let is_proxy = app.config.trusted_proxies.iter().any(|proxy| proxy.covers(peer.ip()));
+        // Rejected rather than left in the listen queue, where a client would wait without any response.
+        let Some(permit) = sockets.take(peer.ip(), is_proxy) else {
+            if let Ok(farewell) = Arc::clone(&farewells).try_acquire_owned() {
+                app.tasks.spawn("farewell", turn_away(stream, farewell));
+            }
+            continue;
+        };
+        // Nagle's algorithm would delay small events.
+        if let Err(error) = stream.set_nodelay(true).and_then(|()| patience::bound_silence(&stream, READ_TIMEOUT)) {
+            tracing::debug!(%error, "an option of a connection was refused");
+        }
+        let routes = routes.clone();
+        // Not a layer: applying one for each connection would clone the whole router.
+        let answer = service_fn(move |mut request: Request<Incoming>| {
+            request.extensions_mut().insert(ConnectInfo(peer));
+            routes.call(request)
+        });
+        let connection = builder.serve_connection(TokioIo::new(Patient::new(stream, READ_TIMEOUT)), answer);
+        let connection = graceful.watch(connection);
+        // Cancelled after the drain, to drop the connections that are still open.
+        let hung_up = hang_up.clone();
+        app.tasks.spawn("connection", async move {
+            let _permit = permit;
+            tokio::select! {
+                ended = connection => if let Err(error) = ended {
+                    tracing::trace!(%error, "a connection broke");
+                // Normal on the internet (the client went away), and one line for each would fill the log.
+                },
+                () = hung_up.cancelled() => {}
+            }
+        });
+    }
+    // The port is free from here on: a successor can already start while this process drains.
+    drop(listener);
+    app.tasks.shutdown_token().cancel();
+    // Streams end by the shutdown token; only then can the graceful shutdown complete.
+    if tokio::time::timeout(DRAIN, graceful.shutdown()).await.is_err() {
+        tracing::warn!("some connections did not end in time");
+    }
+    hang_up.cancel();
+}
+
+/// Reduces the connection limit to three quarters of the process's limit on open files; the rest serves the database,
+/// models and MCP servers. The limit per address shrinks in proportion. Without `/proc` the limit is unchanged.
+fn within_open_files(wanted: Limit) -> Limit {
+    let limits = std::fs::read_to_string("/proc/self/limits").unwrap_or_default();
+    let files = limits.lines().find_map(|line| line.strip_prefix("Max open files")?.split_whitespace().next());
+    let most = files.and_then(|files| files.parse::<usize>().ok()).map_or(wanted.total, |files| files / 4 * 3);
+    if most >= wanted.total {
+        return wanted;
+    }
+    tracing::info!(
+        most,
+        wanted = wanted.total,
+        "the system's limit on open files (ulimit -n) bounds the connections of clients"
+    );
+    Limit { per_user: (wanted.per_user.saturating_mul(most) / wanted.total).max(1), total: most }
+}
+
+/// Limiter of client connections: in total, and per network address.
+struct Sockets {
+    all: Arc<Semaphore>,
+    by_address: ConcurrencyLimiter<IpAddr>,
+}
+
+impl Sockets {
+    // The total has a semaphore of its own, since connections of trusted proxies count in it but have no address
+    // limit.
+    fn new(limit: Limit) -> Self {
+        let by_address = ConcurrencyLimiter::new(Limit { per_user: limit.per_user, total: usize::MAX });
+        Self { all: Arc::new(Semaphore::new(limit.total)), by_address }
+    }
+
+    /// Acquires the permits of one connection, or returns `None` if a limit is reached. A trusted proxy carries the
+    /// connections of many addresses, so only the total limit applies to it.
+    fn take(&self, peer: IpAddr, is_proxy: bool) -> Option<(OwnedSemaphorePermit, Option<Permit<IpAddr>>)> {
+        // The address limit comes first: an address at its limit must not consume the total.
+        let own = if is_proxy { None } else { Some(self.by_address.acquire(subscriber_network(peer)).ok()?) };
+        Some((Arc::clone(&self.all).try_acquire_owned().ok()?, own))
+    }
+}
+
+/// Responds 503 to a connection that exceeds the limit. The request is read first: closing a socket with unread data
+/// resets the connection, and the client could lose the response.
+async fn turn_away(mut stream: TcpStream, farewell: OwnedSemaphorePermit) {
+    let told = async {
+        let mut request = [0; 4096];
+        drop(stream.read(&mut request).await);
+        drop(stream.write_all(NO_PLACE).await);
+        drop(stream.shutdown().await);
+        // Waits until the client has closed or sent more, for the same reason.
+        drop(stream.read(&mut request).await);
+    };
+    drop(tokio::time::timeout(FAREWELL, told).await);
+    drop(farewell);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn hundreds_may_come_before_the_first_is_let_in() {
+        let listener = listen(([127, 0, 0, 1], 0).into()).unwrap();
+        let address = listener.local_addr().unwrap();
+        let all = futures_util::future::try_join_all((0..300).map(|_| TcpStream::connect(address)));
+        let connected = tokio::time::timeout(Duration::from_secs(30), all).await;
+        assert_eq!(connected.expect("none waits for a place").unwrap().len(), 300);
+    }
+}

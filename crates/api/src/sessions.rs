@@ -1,0 +1,212 @@
+//! `/api/sessions/{id}`: following and controlling the turn of a chat, its interactions and branches.
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::State;
+use axum::http::{HeaderMap, StatusCode};
+use axum::response::{IntoResponse, Response};
+use domain::elicitation::Action;
+use domain::permission::Decision;
+use domain::{ApprovalId, ChatId, ElicitationId, MessageId, RunId};
+use futures_util::stream;
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+use store::Store;
+use store::approvals::Decided;
+
+use super::error::ApiError;
+use super::extract::{JsonBody, Named, NamedTwo, Query, SignedIn};
+use super::sse;
+use crate::AppState;
+use agent::turns::{self, AnswerError, BeginError, DecideError, RunLog};
+use platform::Permit;
+use platform::UserEvent;
+
+/// Query parameters of [`stream()`].
+#[derive(Debug, Deserialize)]
+pub struct After {
+    /// Id of the last event that the client received. The header `Last-Event-ID` takes precedence.
+    after: Option<String>,
+    /// The turn that the event belongs to. The chat may have another turn by now.
+    run: Option<RunId>,
+}
+
+/// Streams the running turn of a chat, from its start or after the last event that the client received. Responds 204
+/// if no turn runs, or another one than requested.
+pub async fn stream(
+    State(app): State<AppState>,
+    caller: SignedIn,
+    Named(chat): Named,
+    Query(After { after, run: wanted }): Query<After>,
+    headers: HeaderMap,
+) -> Result<Response, ApiError> {
+    // An `EventSource` sends the header by itself when it reconnects; the query is for other clients.
+    let seen = headers.get("last-event-id").and_then(|value| value.to_str().ok()).map(str::to_owned).or(after);
+    let seen = match seen.as_deref().filter(|seen| !seen.is_empty()) {
+        None => 0,
+        Some(seen) => seen.parse().map_err(|_| ApiError::BadRequest("the last event id is not a number".into()))?,
+    };
+    // An empty id is what an EventSource sends before its first event, so it counts as none.
+    let (chat, _) = own_home(&app, &caller, &chat).await?;
+    let permit = sse::permit(&app, caller.user)?;
+    // A turn of this node: its event log is in memory.
+    if let Some(run) = app.runs.get(caller.user, chat) {
+        // A client that resumes another turn would misread the event ids of this one.
+        let is_other = wanted.is_some_and(|wanted| wanted != run.id);
+        return Ok(if is_other { StatusCode::NO_CONTENT.into_response() } else { stream_of(run, seen, permit) });
+    }
+    // No turn of this chat runs on this node; another node may run it and share its events through the database.
+    match app.runs.replica((caller.user, chat), wanted).await? {
+        Some(replica) => Ok(stream_of(replica, seen, permit)),
+        None => Ok(StatusCode::NO_CONTENT.into_response()),
+    }
+}
+
+/// Lists the messages at which a chat has alternative branches.
+pub async fn branches(
+    State(app): State<AppState>,
+    caller: SignedIn,
+    Named(chat): Named,
+) -> Result<Json<Value>, ApiError> {
+    let (chat, home) = own_home(&app, &caller, &chat).await?;
+    let forks = home.list_forks(caller.user, chat).await?;
+    let forks: Vec<Value> =
+        forks.iter().map(|fork| json!({ "messageId": fork.message, "branches": fork.branches })).collect();
+    Ok(Json(json!({ "forks": forks })))
+}
+
+/// Request body of [`switch_branch`].
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Through {
+    message_id: MessageId,
+}
+
+/// Switches a chat to the branch that contains a message. Idempotent.
+pub async fn switch_branch(
+    State(app): State<AppState>,
+    caller: SignedIn,
+    Named(chat): Named,
+    JsonBody(to): JsonBody<Through>,
+) -> Result<Json<Value>, ApiError> {
+    let (chat, home) = own_home(&app, &caller, &chat).await?;
+    // Stored per chat, so every device of the user shows the same branch.
+    let switched = home.switch_branch(caller.user, chat, to.message_id, app.clock.now()).await;
+    let switched = switched.map_err(|error| match error {
+        store::Error::NotFound => ApiError::NotFound("message"),
+        // The turn is writing to the current branch.
+        store::Error::Conflict(_) => ApiError::Conflict { code: "run_active", message: BeginError::Busy.to_string() },
+        other => other.into(),
+    })?;
+    if switched {
+        app.events.publish(caller.user, &UserEvent::Branch { session_id: chat });
+    }
+    Ok(Json(json!({ "switched": switched })))
+}
+
+/// Stops the running turn of a chat. What was generated so far is stored. Idempotent.
+pub async fn stop(State(app): State<AppState>, caller: SignedIn, Named(chat): Named) -> Result<Json<Value>, ApiError> {
+    let (chat, _) = own_home(&app, &caller, &chat).await?;
+    Ok(Json(json!({ "stopped": app.runs.stop_run(caller.user, chat).await? })))
+}
+
+/// Cancels one tool call of the running turn; the turn continues without its result. Idempotent.
+pub async fn cancel_call(
+    State(app): State<AppState>,
+    caller: SignedIn,
+    NamedTwo(chat, call): NamedTwo,
+) -> Result<Json<Value>, ApiError> {
+    let (chat, _) = own_home(&app, &caller, &chat).await?;
+    Ok(Json(json!({ "cancelled": app.runs.cancel_call(caller.user, chat, &call).await? })))
+}
+
+/// Request body of [`decide`].
+#[derive(Debug, Deserialize)]
+pub struct Answer {
+    decision: Decision,
+    /// Arguments edited by the user, which replace the model's.
+    #[serde(default)]
+    arguments: Option<Map<String, Value>>,
+}
+
+/// Decides a pending approval. The first decision is final; later requests receive it in the response.
+pub async fn decide(
+    State(app): State<AppState>,
+    caller: SignedIn,
+    NamedTwo(chat, approval): NamedTwo,
+    JsonBody(body): JsonBody<Answer>,
+) -> Result<Json<turns::Decision>, ApiError> {
+    let (chat, _) = own_home(&app, &caller, &chat).await?;
+    let approval: ApprovalId = approval.parse().map_err(|_| ApiError::NotFound("approval"))?;
+    let decided = Decided { decision: body.decision, arguments: body.arguments };
+    let made = app.runs.decide((caller.user, chat), approval, decided).await;
+    made.map(Json).map_err(|error| match error {
+        DecideError::NotFound => ApiError::NotFound("approval"),
+        DecideError::BadArguments(message) => ApiError::Unprocessable { code: "bad_arguments", message },
+        DecideError::Ended => ApiError::Conflict { code: "run_ended", message: error.to_string() },
+        DecideError::Store(error) => error.into(),
+    })
+}
+
+/// Response of a user to an elicitation of a turn or of a manual tool call.
+#[derive(Debug, Deserialize)]
+pub struct Said {
+    /// The action: accept, decline or cancel.
+    pub action: Action,
+    /// Values of the form, for `accept`.
+    #[serde(default)]
+    pub content: Option<Map<String, Value>>,
+}
+
+/// Responds to a pending elicitation. The first response is final; later requests receive it.
+pub async fn answer(
+    State(app): State<AppState>,
+    caller: SignedIn,
+    NamedTwo(chat, id): NamedTwo,
+    JsonBody(said): JsonBody<Said>,
+) -> Result<Json<turns::Reply>, ApiError> {
+    let (chat, _) = own_home(&app, &caller, &chat).await?;
+    let id: ElicitationId = id.parse().map_err(|_| ApiError::NotFound("elicitation"))?;
+    let made = app.runs.answer((caller.user, chat), id, said.action, said.content.unwrap_or_default()).await;
+    made.map(Json).map_err(|error| match error {
+        AnswerError::NotFound => ApiError::NotFound("elicitation"),
+        AnswerError::BadContent(message) => ApiError::Unprocessable { code: "bad_content", message },
+        AnswerError::Closed => ApiError::Conflict { code: "elicitation_closed", message: error.to_string() },
+        AnswerError::Seal(error) => ApiError::Internal(error.into()),
+        AnswerError::Store(error) => error.into(),
+    })
+}
+
+/// Returns the caller's chat and the store that it is in: a temporary chat has a store of its own in memory.
+///
+/// # Errors
+///
+/// 404 if the chat does not exist or belongs to another user.
+pub(super) async fn own_home(app: &AppState, caller: &SignedIn, chat: &str) -> Result<(ChatId, Store), ApiError> {
+    let id: ChatId = chat.parse().map_err(|_| ApiError::NotFound("session"))?;
+    match app.temporary.find(caller.user, id) {
+        Some(home) => Ok((id, home)),
+        None => Ok((own_chat(app, caller, chat).await?, app.store.clone())),
+    }
+}
+
+/// Returns the caller's chat if it exists in the database; temporary chats are not found.
+pub(super) async fn own_chat(app: &AppState, caller: &SignedIn, chat: &str) -> Result<ChatId, ApiError> {
+    let chat: ChatId = chat.parse().map_err(|_| ApiError::NotFound("session"))?;
+    let found = app.store.get_chat(caller.user, chat).await?;
+    found.map(|chat| chat.id()).ok_or(ApiError::NotFound("session"))
+}
+
+/// Responds with a turn's events as an AI SDK UI message stream, version 1, beginning after the event `after`.
+pub fn stream_of<R: AsRef<RunLog> + Send + Sync + 'static>(run: Arc<R>, after: u64, permit: Permit) -> Response {
+    let cursor = run.as_ref().as_ref().follow(after);
+    let frames = stream::unfold((run, cursor), |(run, mut cursor)| async move {
+        let piece = run.as_ref().as_ref().next(&mut cursor).await?;
+        Some((piece, (run, cursor)))
+    });
+    // At shutdown the turn ends first and emits its last events, so the stream must not be cut before.
+    let mut response = sse::response(frames, permit);
+    response.headers_mut().insert("x-vercel-ai-ui-message-stream", axum::http::HeaderValue::from_static("v1"));
+    response
+}

@@ -1,0 +1,169 @@
+//! `/api/shares` and `/api/shared`: read-only snapshots of chats for anyone who has the link.
+
+use axum::Json;
+use axum::extract::State;
+use axum::http::{HeaderName, HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use domain::{ChatId, FileId, ShareId, Timestamp, UserId};
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+use serde_json::{Value, json};
+use store::shares::NewShare;
+use uuid::Uuid;
+
+use super::error::ApiError;
+use super::extract::{JsonBody, Named, NamedTwo, SignedIn};
+use super::files::{permit, served};
+use super::sessions::own_chat;
+use crate::AppState;
+use agent::chats::link;
+use agent::chats::snapshot::{self, With};
+
+/// Maximum number of shares per user.
+const SHARES: i64 = 200;
+/// Maximum size of a snapshot, in bytes.
+const SIZE: usize = 16 * 1024 * 1024;
+/// Maximum number of messages of a snapshot.
+const MESSAGES: i64 = 20_000;
+
+/// Request body of [`create`]: optional content of the snapshot.
+#[derive(Debug, Deserialize)]
+pub struct Wish {
+    /// Whether arguments and results of tools are included.
+    #[serde(default)]
+    tools: bool,
+    /// Whether the files that the user attached are included.
+    #[serde(default)]
+    files: bool,
+}
+
+/// A share as its owner sees it.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct ShareView {
+    id: ShareId,
+    session_id: ChatId,
+    title: String,
+    messages: i64,
+    tools: bool,
+    created_at: Timestamp,
+}
+
+/// Creates a snapshot of a chat and returns its link (`POST /api/sessions/{id}/shares`). Only the hash of the token
+/// is stored, so the link cannot be shown again.
+pub async fn create(
+    State(app): State<AppState>,
+    caller: SignedIn,
+    Named(chat): Named,
+    JsonBody(wish): JsonBody<Wish>,
+) -> Result<Json<Value>, ApiError> {
+    let chat = own_chat(&app, &caller, &chat).await?;
+    let messages = app.store.list_messages(caller.user, chat, MESSAGES).await?;
+    let (shared, files) = snapshot::shared(messages, With { tools: wish.tools, files: wish.files });
+    if shared.is_empty() {
+        let message = "there is nothing in this chat yet".to_owned();
+        return Err(ApiError::Unprocessable { code: "nothing_to_share", message });
+    }
+    let json = serde_json::to_string(&shared).map_err(|error| ApiError::Internal(error.into()))?;
+    // The limit applies to the encoded form, which is what the database stores.
+    if json.len() > SIZE {
+        let message = format!("a chat that is shared has at most {} MiB", SIZE / (1024 * 1024));
+        return Err(ApiError::Unprocessable { code: "too_large", message });
+    }
+    let token = link::fresh()?;
+    let share = NewShare {
+        id: ShareId::fresh(),
+        token_hash: link::hash(&token),
+        chat,
+        messages: json,
+        files,
+        count: i64::try_from(shared.len()).unwrap_or(i64::MAX),
+        tools: wish.tools,
+        now: app.clock.now(),
+    };
+    let has_room = app.store.insert_share(caller.user, &share, SHARES).await.map_err(|error| match error {
+        store::Error::NotFound => ApiError::NotFound("session"),
+        other => other.into(),
+    })?;
+    if !has_room {
+        let message = format!("{SHARES} chats are shared already; stop sharing one of them first");
+        return Err(ApiError::Conflict { code: "too_many_shares", message });
+    }
+    // The link opens the web app, which loads the snapshot.
+    let mut url = app.site_url.clone();
+    url.set_path("/");
+    url.query_pairs_mut().clear().append_pair("share", &token);
+    Ok(Json(json!({ "id": share.id, "url": url, "messages": share.count })))
+}
+
+/// Lists the user's shares (`GET /api/shares`).
+pub async fn list(State(app): State<AppState>, caller: SignedIn) -> Result<Json<Value>, ApiError> {
+    let shares = app.store.list_shares(caller.user).await?.into_iter().map(|share| ShareView {
+        id: share.id,
+        session_id: share.chat,
+        title: share.title,
+        messages: share.count,
+        tools: share.tools,
+        created_at: share.created_at,
+    });
+    Ok(Json(json!({ "shares": shares.collect::<Vec<_>>() })))
+}
+
+/// Deletes all shares of the user (`DELETE /api/shares`).
+pub async fn end_all(State(app): State<AppState>, caller: SignedIn) -> Result<Json<Value>, ApiError> {
+    Ok(Json(json!({ "ended": app.store.delete_shares(caller.user).await? })))
+}
+
+/// Deletes a share (`DELETE /api/shares/{id}`).
+pub async fn end(State(app): State<AppState>, caller: SignedIn, Named(id): Named) -> Result<StatusCode, ApiError> {
+    let id: ShareId = id.parse().map_err(|_| ApiError::NotFound("share"))?;
+    if !app.store.delete_share(caller.user, id).await? {
+        return Err(ApiError::NotFound("share"));
+    }
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// `X-Robots-Tag` of every response that a share link leads to.
+pub const NO_ROBOTS: (HeaderName, HeaderValue) =
+    (HeaderName::from_static("x-robots-tag"), HeaderValue::from_static("noindex, nofollow, noarchive"));
+
+/// A snapshot as viewers of the link see it.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Shown {
+    title: String,
+    shared_at: Timestamp,
+    messages: Box<RawValue>,
+}
+
+/// Returns a snapshot (`GET /api/shared/{token}`).
+pub async fn show(State(app): State<AppState>, Named(token): Named) -> Response {
+    let shown = async {
+        let snapshot = app.store.get_snapshot(&link::hash(&token)).await?.ok_or(ApiError::NotFound("share"))?;
+        let messages = RawValue::from_string(snapshot.messages).map_err(|error| ApiError::Internal(error.into()))?;
+        Ok(Json(Shown { title: snapshot.title, shared_at: snapshot.created_at, messages }))
+    };
+    let shown: Result<_, ApiError> = shown.await;
+    // Not cached, so that the content is gone when the share is deleted.
+    ([NO_ROBOTS, (header::CACHE_CONTROL, HeaderValue::from_static("no-store"))], shown).into_response()
+}
+
+/// Returns a file of a snapshot (`GET /api/shared/{token}/files/{file}`).
+pub async fn show_file(State(app): State<AppState>, NamedTwo(token, id): NamedTwo) -> Response {
+    let shown = async {
+        let not_found = || ApiError::NotFound("file");
+        let id: FileId = id.parse().map_err(|_| not_found())?;
+        // Viewers of links have no account, so all of them together count as one user, the nil id, in the download
+        // limit.
+        let permit = permit(&app, UserId(Uuid::nil()))?;
+        let found = app.store.get_shared_file(&link::hash(&token), id).await?;
+        found.map(|(file, bytes)| served(&file, bytes, permit)).ok_or_else(not_found)
+    };
+    let shown: Result<Response, ApiError> = shown.await;
+    let mut shown = shown.into_response();
+    shown.headers_mut().extend(
+        [NO_ROBOTS, (header::CACHE_CONTROL, HeaderValue::from_static("no-store"))]
+            .map(|(name, value)| (Some(name), value)),
+    );
+    shown
+}

@@ -1,0 +1,72 @@
+//! The state of the router: the services and values that extractors and handlers take.
+
+use std::sync::Arc;
+
+use accounts::AccountService;
+use accounts::deletion::AccountDeletionHandler;
+use agent::chats::temporary::TemporaryChats;
+use agent::files::FileService;
+use agent::models::ModelService;
+use agent::openai_api::CompletionService;
+use agent::turns::TurnService;
+use axum::extract::FromRef;
+use builtin_servers::BuiltinServers;
+use connections::ConnectionService;
+use domain::Clock;
+use platform::config::Config;
+use platform::{BackgroundTasks, SecretSealer, UserEventBus};
+use store::Store;
+use url::Url;
+
+use crate::limiters::{
+    DownloadLimiter, ImportLimiter, ProbeAddressLimiter, ProbeLimiter, StreamLimiter, UploadLimiter,
+};
+
+/// The services and values of the router. Each has a type of its own, by which handlers take it. Cheap to clone.
+#[derive(Debug, Clone, FromRef)]
+pub struct AppState {
+    /// Settings.
+    pub config: Arc<Config>,
+    /// Public origin.
+    pub site_url: Url,
+    /// Clock.
+    pub clock: Arc<dyn Clock>,
+    /// Database.
+    pub store: Store,
+    /// Encryption of stored secrets.
+    pub secrets: Arc<SecretSealer>,
+    /// Background tasks.
+    pub tasks: BackgroundTasks,
+    /// Accounts, sessions and tokens.
+    pub accounts: AccountService,
+    /// What ends with an account outside of [`accounts`].
+    pub account_deletion: Arc<dyn AccountDeletionHandler>,
+    /// Models and their providers.
+    pub models: Arc<ModelService>,
+    /// Users' connections to MCP servers.
+    pub connections: ConnectionService,
+    /// Built-in MCP servers.
+    pub builtin_servers: BuiltinServers,
+    /// Events for users' clients.
+    pub events: UserEventBus,
+    /// Turns.
+    pub runs: TurnService,
+    /// Temporary chats.
+    pub temporary: TemporaryChats,
+    /// Files of users and answers.
+    pub files: FileService,
+    /// The OpenAI-compatible API.
+    pub completions: CompletionService,
+    /// Limiter of open event streams.
+    pub streams: StreamLimiter,
+    /// Limiter of imports.
+    pub imports: ImportLimiter,
+    /// Limiter of file uploads.
+    pub uploads: UploadLimiter,
+    /// Limiter of file downloads.
+    pub downloads: DownloadLimiter,
+    /// Limiter of `mcp-proxy` calls, per user.
+    pub probes: ProbeLimiter,
+    /// Limiter of `mcp-proxy` calls, per network address.
+    pub probes_by_address: ProbeAddressLimiter,
+}

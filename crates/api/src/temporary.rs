@@ -1,0 +1,39 @@
+//! `/api/temporary-chats`: chats that exist in memory only.
+
+use axum::Json;
+use axum::extract::State;
+use axum::http::StatusCode;
+use domain::ChatId;
+use serde_json::{Value, json};
+
+use super::error::ApiError;
+use super::extract::{Named, SignedIn};
+use crate::AppState;
+use agent::chats::temporary::TemporaryError;
+
+/// Opens a temporary chat (`POST /api/temporary-chats`).
+pub async fn open(State(app): State<AppState>, caller: SignedIn) -> Result<(StatusCode, Json<Value>), ApiError> {
+    let opened = app.runs.open_temporary_chat(caller.user).await;
+    let id = opened.map_err(|error| match error {
+        TemporaryError::SeveralNodes => ApiError::Conflict { code: "several_nodes", message: error.to_string() },
+        TemporaryError::TooMany => ApiError::TooMany { code: "too_many_chats", message: error.to_string() },
+        TemporaryError::Open(error) => ApiError::Internal(error.into()),
+        TemporaryError::Store(error) => error.into(),
+    })?;
+    Ok((StatusCode::CREATED, Json(json!({ "id": id }))))
+}
+
+/// Responds 204 if a temporary chat still exists, else 404 (`GET /api/temporary-chats/{id}`).
+pub async fn look(State(app): State<AppState>, caller: SignedIn, Named(chat): Named) -> Result<StatusCode, ApiError> {
+    let chat: ChatId = chat.parse().map_err(|_| ApiError::NotFound("session"))?;
+    let home = app.temporary.find(caller.user, chat);
+    home.map(|_| StatusCode::NO_CONTENT).ok_or(ApiError::NotFound("session"))
+}
+
+/// Deletes a temporary chat with all of its messages (`DELETE /api/temporary-chats/{id}`).
+pub async fn close(State(app): State<AppState>, caller: SignedIn, Named(chat): Named) -> Result<StatusCode, ApiError> {
+    let chat: ChatId = chat.parse().map_err(|_| ApiError::NotFound("session"))?;
+    // Closing also stops a running turn and releases the chat's memory.
+    let there = app.runs.close_temporary_chat(caller.user, chat);
+    if there { Ok(StatusCode::NO_CONTENT) } else { Err(ApiError::NotFound("session")) }
+}

@@ -1,0 +1,125 @@
+//! `/api/usage`: tokens, costs and storage of a user.
+
+use axum::Json;
+use axum::extract::State;
+use domain::{MessageId, Timestamp};
+use serde::{Deserialize, Serialize};
+use store::usage::{DayTotal, OfAnswer, Total};
+
+use super::error::ApiError;
+use super::extract::{NamedTwo, Query, SignedIn};
+use super::sessions::own_home;
+use crate::AppState;
+use agent::models::quota;
+
+/// Usage of one answer and of its whole chat.
+#[derive(Debug, Serialize)]
+pub struct AnswerUsage {
+    answer: Total,
+    chat: Total,
+}
+
+/// Returns the usage of an answer (`GET /api/sessions/{id}/messages/{message}/usage`). Messages from before usage was
+/// recorded have none.
+pub async fn of_answer(
+    State(app): State<AppState>,
+    caller: SignedIn,
+    NamedTwo(chat, message): NamedTwo,
+) -> Result<Json<AnswerUsage>, ApiError> {
+    let (chat, _) = own_home(&app, &caller, &chat).await?;
+    let message: MessageId = message.parse().map_err(|_| ApiError::NotFound("message"))?;
+    let answer = app.store.cost_of_answer(caller.user, OfAnswer { chat, message }).await?;
+    Ok(Json(AnswerUsage { answer, chat: app.store.cost_of_chat(caller.user, chat).await? }))
+}
+
+/// Maximum number of days in one response: a leap year.
+const MOST_DAYS: i64 = 366;
+/// Default number of days.
+const DAYS: i64 = 30;
+/// Seconds per day.
+const DAY: i64 = 86_400;
+
+/// Query parameters of [`by_day`].
+#[derive(Debug, Deserialize)]
+pub struct Range {
+    days: Option<i64>,
+}
+
+/// Response of [`by_day`]: a user's usage.
+#[derive(Debug, Serialize)]
+pub struct UsageView {
+    /// First and last day of the range, in UTC. The last is today.
+    from: String,
+    to: String,
+    /// One row per model and day with calls, oldest first.
+    days: Vec<DayView>,
+    /// The daily token quota, if there is one.
+    limit: Option<LimitView>,
+    /// Storage used by files.
+    files: FilesView,
+}
+
+/// Storage used by a user's files, and their quota.
+#[derive(Debug, Serialize)]
+struct FilesView {
+    /// Total size of the user's files, in bytes.
+    bytes: u64,
+    /// Storage quota, in bytes.
+    most: u64,
+}
+
+/// Usage of a model on one day.
+#[derive(Debug, Serialize)]
+pub(super) struct DayView {
+    day: String,
+    model: String,
+    #[serde(flatten)]
+    total: Total,
+}
+
+impl From<DayTotal> for DayView {
+    fn from(DayTotal { day, model, total }: DayTotal) -> Self {
+        Self { day: date(Timestamp(0).plus_seconds(day * DAY)), model, total }
+    }
+}
+
+/// The daily token quota and today's usage.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct LimitView {
+    tokens_per_day: u64,
+    used: u64,
+}
+
+/// Returns usage by day and model, storage and quotas (`GET /api/usage?days=30`).
+pub async fn by_day(
+    State(app): State<AppState>,
+    caller: SignedIn,
+    Query(range): Query<Range>,
+) -> Result<Json<UsageView>, ApiError> {
+    let days = range.days.unwrap_or(DAYS);
+    if !(1..=MOST_DAYS).contains(&days) {
+        return Err(ApiError::BadRequest(format!("days must be 1 to {MOST_DAYS}")));
+    }
+    let today = quota::start_of_day(app.clock.now());
+    // The range includes today, hence one day less.
+    let from = today.plus_seconds(-(days - 1) * DAY);
+    let rows = app.store.costs_by_day(caller.user, from, today.plus_seconds(DAY)).await?;
+    // Counted by its own rules: calls with the user's own keys are not limited.
+    let limit = app.models.quota.usage_today(caller.user).await?;
+    Ok(Json(UsageView {
+        from: date(from),
+        to: date(today),
+        days: rows.into_iter().map(DayView::from).collect(),
+        files: FilesView {
+            bytes: app.store.count_file_bytes(caller.user).await?,
+            most: app.config.limits.files_bytes as u64,
+        },
+        limit: limit.map(|(used, tokens_per_day)| LimitView { tokens_per_day, used }),
+    }))
+}
+
+/// Formats a date as `YYYY-MM-DD` in UTC.
+fn date(time: Timestamp) -> String {
+    time.to_rfc3339().chars().take("2026-11-21".len()).collect()
+}
