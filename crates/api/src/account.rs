@@ -1,22 +1,24 @@
 //! `/api/account`: the user's devices, reauthentication and account deletion.
 
+use std::sync::Arc;
+
+use accounts::deletion::{AccountDeletionHandler, DeletionError};
+use accounts::gotrue_error::{ACTION_NEEDS_REAUTHENTICATION, SESSION_NOT_FOUND, USER_NOT_FOUND};
+use accounts::rate_limits::Limit;
+use accounts::reauthentication::ShownProof;
+use accounts::{AccountService, AuthError};
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
 use domain::{AuthSessionId, Timestamp};
+use platform::{UserEvent, UserEventBus};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
+use store::Store;
 
 use super::auth::Address;
 use super::error::ApiError;
 use super::extract::{JsonBody, Named, SignedIn};
-use crate::AppState;
-use accounts::AuthError;
-use accounts::deletion::DeletionError;
-use accounts::gotrue_error::{ACTION_NEEDS_REAUTHENTICATION, SESSION_NOT_FOUND, USER_NOT_FOUND};
-use accounts::rate_limits::Limit;
-use accounts::reauthentication::ShownProof;
-use platform::UserEvent;
 
 /// A session of the user, shown as a device.
 #[derive(Debug, Serialize)]
@@ -38,8 +40,8 @@ pub struct Delete {
 }
 
 /// Lists the user's sessions (`GET /api/account/devices`).
-pub async fn devices(State(app): State<AppState>, caller: SignedIn) -> Result<Json<Value>, ApiError> {
-    let devices = app.store.list_devices(caller.user).await?.into_iter().map(|device| Device {
+pub async fn devices(State(store): State<Store>, caller: SignedIn) -> Result<Json<Value>, ApiError> {
+    let devices = store.list_devices(caller.user).await?.into_iter().map(|device| Device {
         current: device.id == caller.session,
         id: device.id,
         user_agent: device.user_agent,
@@ -52,16 +54,17 @@ pub async fn devices(State(app): State<AppState>, caller: SignedIn) -> Result<Js
 
 /// Ends one session of the user (`DELETE /api/account/devices/{id}`).
 pub async fn end_device(
-    State(app): State<AppState>,
+    State(store): State<Store>,
+    State(events): State<UserEventBus>,
     caller: SignedIn,
     Named(id): Named,
 ) -> Result<StatusCode, ApiError> {
     let id: AuthSessionId = id.parse().map_err(|_| ApiError::NotFound("device"))?;
-    if !app.store.delete_auth_session(caller.user, id).await? {
+    if !store.delete_auth_session(caller.user, id).await? {
         return Err(ApiError::NotFound("device"));
     }
     // Event streams of the ended session listen to this event and close.
-    app.events.publish(caller.user, &UserEvent::Devices);
+    events.publish(caller.user, &UserEvent::Devices);
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -73,29 +76,33 @@ pub struct ProofBody {
 }
 
 /// Lists the ways in which the user can reauthenticate, the easiest first (`GET /api/account/reauthentication`).
-pub async fn proof_methods(State(app): State<AppState>, caller: SignedIn) -> Result<Json<Value>, ApiError> {
-    let user = app.store.get_user(caller.user).await?.ok_or(ApiError::Unauthorized)?;
+pub async fn proof_methods(
+    State(store): State<Store>,
+    State(accounts): State<AccountService>,
+    caller: SignedIn,
+) -> Result<Json<Value>, ApiError> {
+    let user = store.get_user(caller.user).await?.ok_or(ApiError::Unauthorized)?;
     // Which ways exist depends on the account and on whether the server can send emails.
-    let methods = app.accounts.proof_methods(&user);
+    let methods = accounts.proof_methods(&user);
     Ok(Json(json!({ "methods": methods, "hasPassword": user.password_hash.is_some() })))
 }
 
 /// Verifies a proof of identity (`POST /api/account/reauthentication`). The session then counts as recently
 /// authenticated.
 pub async fn prove_again(
-    State(app): State<AppState>,
+    State(accounts): State<AccountService>,
     caller: SignedIn,
     Address(from): Address,
     JsonBody(body): JsonBody<ProofBody>,
 ) -> Result<StatusCode, ApiError> {
     // Counted before the proof is read, so that guessing is limited whatever the body contains.
-    app.accounts.limits().check(Limit::Verify, from).map_err(refused)?;
+    accounts.limits().check(Limit::Verify, from).map_err(refused)?;
     let proof = match (body.password, body.nonce) {
         (Some(password), None) => ShownProof::Password(password),
         (None, Some(nonce)) => ShownProof::MailedCode(nonce),
         _ => return Err(ApiError::BadRequest("the body must hold password or nonce, one of them".into())),
     };
-    app.accounts.prove_again(caller.user, caller.session, proof, from).await.map_err(refused)?;
+    accounts.prove_again(caller.user, caller.session, proof, from).await.map_err(refused)?;
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -104,8 +111,8 @@ pub async fn prove_again(
 /// # Errors
 ///
 /// [`ApiError::NeedsReauthentication`]; [`ApiError::Unauthorized`] if the session has ended.
-pub(super) async fn require_recent_proof(app: &AppState, caller: &SignedIn) -> Result<(), ApiError> {
-    app.accounts.require_recent_proof_of(caller.user, caller.session).await.map_err(refused)
+pub(super) async fn require_recent_proof(accounts: &AccountService, caller: &SignedIn) -> Result<(), ApiError> {
+    accounts.require_recent_proof_of(caller.user, caller.session).await.map_err(refused)
 }
 
 /// Maps an error of the auth API to this API's shape.
@@ -123,19 +130,16 @@ fn refused(error: AuthError) -> ApiError {
 
 /// Deletes the account and everything that belongs to it (`POST /api/account/delete`).
 pub async fn delete(
-    State(app): State<AppState>,
+    State(accounts): State<AccountService>,
+    State(account_deletion): State<Arc<dyn AccountDeletionHandler>>,
     caller: SignedIn,
     JsonBody(body): JsonBody<Delete>,
 ) -> Result<StatusCode, ApiError> {
     // A stolen session alone must not be enough to delete an account.
-    require_recent_proof(&app, &caller).await?;
-    app.accounts.delete_account(caller.user, &body.email, &*app.account_deletion).await.map_err(
-        |error| match error {
-            DeletionError::EmailMismatch => {
-                ApiError::Unprocessable { code: "email_mismatch", message: error.to_string() }
-            }
-            DeletionError::Store(error) => error.into(),
-        },
-    )?;
+    require_recent_proof(&accounts, &caller).await?;
+    accounts.delete_account(caller.user, &body.email, &*account_deletion).await.map_err(|error| match error {
+        DeletionError::EmailMismatch => ApiError::Unprocessable { code: "email_mismatch", message: error.to_string() },
+        DeletionError::Store(error) => error.into(),
+    })?;
     Ok(StatusCode::NO_CONTENT)
 }

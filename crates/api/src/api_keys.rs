@@ -1,20 +1,22 @@
 //! `/api/keys`: API keys, with which a user's programs call the OpenAI-compatible API.
 
+use std::sync::Arc;
+
+use accounts::api_keys::MOST;
+use accounts::{AccountService, AuthError};
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
 use domain::api_key::Scope;
-use domain::{ApiKeyId, Timestamp};
+use domain::{ApiKeyId, Clock, Timestamp};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
+use store::Store;
 use store::api_keys::ApiKey;
 
 use super::account::require_recent_proof;
 use super::error::ApiError;
 use super::extract::{JsonBody, Named, SignedIn};
-use crate::AppState;
-use accounts::AuthError;
-use accounts::api_keys::MOST;
 
 /// Maximum length of a key's name, in characters.
 const NAME: usize = 100;
@@ -54,14 +56,15 @@ pub struct NewKey {
 }
 
 /// Lists the user's keys (`GET /api/keys`).
-pub async fn list(State(app): State<AppState>, caller: SignedIn) -> Result<Json<Value>, ApiError> {
-    let keys = app.store.list_api_keys(caller.user).await?.into_iter().map(KeyView::from);
+pub async fn list(State(store): State<Store>, caller: SignedIn) -> Result<Json<Value>, ApiError> {
+    let keys = store.list_api_keys(caller.user).await?.into_iter().map(KeyView::from);
     Ok(Json(json!({ "keys": keys.collect::<Vec<_>>() })))
 }
 
 /// Creates a key (`POST /api/keys`). Only this response contains the secret; the database stores its hash.
 pub async fn create(
-    State(app): State<AppState>,
+    State(accounts): State<AccountService>,
+    State(clock): State<Arc<dyn Clock>>,
     caller: SignedIn,
     JsonBody(body): JsonBody<NewKey>,
 ) -> Result<(StatusCode, Json<Value>), ApiError> {
@@ -80,13 +83,12 @@ pub async fn create(
         return Err(ApiError::BadRequest(format!("expiresInDays must be 1 to {MAX_LIFETIME_DAYS}, or null for never")));
     }
     // A stolen session must not be able to create a credential that outlives it.
-    require_recent_proof(&app, &caller).await?;
-    let expires_at = days.map(|days| app.clock.now().plus_seconds(i64::from(days) * SECONDS_PER_DAY));
-    let made =
-        app.accounts.create_api_key(caller.user, name, scopes, expires_at).await.map_err(|error| match error {
-            AuthError::Internal(error) => error.into(),
-            other => ApiError::Internal(anyhow::anyhow!("{other}")),
-        })?;
+    require_recent_proof(&accounts, &caller).await?;
+    let expires_at = days.map(|days| clock.now().plus_seconds(i64::from(days) * SECONDS_PER_DAY));
+    let made = accounts.create_api_key(caller.user, name, scopes, expires_at).await.map_err(|error| match error {
+        AuthError::Internal(error) => error.into(),
+        other => ApiError::Internal(anyhow::anyhow!("{other}")),
+    })?;
     let Some((key, secret)) = made else {
         let message = format!("you have {MOST} keys; end one of them first");
         return Err(ApiError::Conflict { code: "too_many_keys", message });
@@ -95,14 +97,14 @@ pub async fn create(
 }
 
 /// Deletes all keys of the user (`DELETE /api/keys`), for the case that the account was compromised.
-pub async fn end_all(State(app): State<AppState>, caller: SignedIn) -> Result<Json<Value>, ApiError> {
-    Ok(Json(json!({ "ended": app.store.delete_api_keys(caller.user).await? })))
+pub async fn end_all(State(store): State<Store>, caller: SignedIn) -> Result<Json<Value>, ApiError> {
+    Ok(Json(json!({ "ended": store.delete_api_keys(caller.user).await? })))
 }
 
 /// Deletes one key (`DELETE /api/keys/{id}`).
-pub async fn end(State(app): State<AppState>, caller: SignedIn, Named(id): Named) -> Result<StatusCode, ApiError> {
+pub async fn end(State(store): State<Store>, caller: SignedIn, Named(id): Named) -> Result<StatusCode, ApiError> {
     let id: ApiKeyId = id.parse().map_err(|_| ApiError::NotFound("key"))?;
-    if !app.store.delete_api_key(caller.user, id).await? {
+    if !store.delete_api_key(caller.user, id).await? {
         return Err(ApiError::NotFound("key"));
     }
     Ok(StatusCode::NO_CONTENT)

@@ -1,18 +1,22 @@
 //! `/api/apps` and `/sandbox`: pages of MCP Apps, their requests to their own server, and the sandbox frame around
 //! them.
 
+use std::sync::Arc;
+
 use axum::Json;
 use axum::extract::State;
 use axum::http::{HeaderName, HeaderValue, header};
 use axum::response::{IntoResponse, Response};
+use connections::ConnectionService;
 use connections::apps::{AppCallOutcome, AppConsent, AppError, BrowserFeature, SandboxPolicy};
+use platform::SecretSealer;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
+use store::Store;
 use store::servers::Server;
 
 use super::error::ApiError;
 use super::extract::{JsonBody, Named, SignedIn};
-use crate::AppState;
 
 /// HTML of the sandbox frame. It relays messages between the web app and the app's inner frame, and does nothing
 /// else.
@@ -30,17 +34,19 @@ pub struct Wanted {
 
 /// Returns the page of a tool, the URL of its sandbox frame, and the policies of the frame.
 pub async fn open(
-    State(app): State<AppState>,
+    State(store): State<Store>,
+    State(connections): State<ConnectionService>,
+    State(secrets): State<Arc<SecretSealer>>,
     caller: SignedIn,
     JsonBody(body): JsonBody<Wanted>,
 ) -> Result<Json<Value>, ApiError> {
-    let server = connection(&app, &caller, &body.server_name).await?;
-    let page = app.connections.read_app_page(caller.user, &server, &body.tool).await?;
+    let server = connection(&store, &caller, &body.server_name).await?;
+    let page = connections.read_app_page(caller.user, &server, &body.tool).await?;
     let SandboxPolicy { features, .. } = &page.policy;
     let permissions: Map<String, Value> =
         features.iter().copied().map(BrowserFeature::as_str).map(|name| (name.to_owned(), json!({}))).collect();
     // The policies are sealed into the URL, so the sandbox route needs neither a token nor a lookup.
-    let address = format!("/sandbox/{}", page.policy.seal(&app.secrets)?);
+    let address = format!("/sandbox/{}", page.policy.seal(&secrets)?);
     let mut csp = serde_json::to_value(&page.policy).unwrap_or_default();
     // The features are in `permissions` already, in the form that MCP Apps defines.
     if let Some(csp) = csp.as_object_mut() {
@@ -69,13 +75,14 @@ pub struct Call {
 
 /// Calls a tool on behalf of an app of the same server, or returns the approval that the user must give first.
 pub async fn call(
-    State(app): State<AppState>,
+    State(store): State<Store>,
+    State(connections): State<ConnectionService>,
     caller: SignedIn,
     JsonBody(body): JsonBody<Call>,
 ) -> Result<Json<Value>, ApiError> {
-    let server = connection(&app, &caller, &body.server_name).await?;
+    let server = connection(&store, &caller, &body.server_name).await?;
     let wanted = (body.name.as_str(), body.arguments);
-    match app.connections.call_for_app(caller.user, &server, wanted, body.consent).await? {
+    match connections.call_for_app(caller.user, &server, wanted, body.consent).await? {
         AppCallOutcome::Result { result, duration_ms } => {
             Ok(Json(json!({ "result": result, "durationMs": duration_ms })))
         }
@@ -98,21 +105,22 @@ pub struct Read {
 
 /// Reads a resource on behalf of an app of the same server.
 pub async fn read(
-    State(app): State<AppState>,
+    State(store): State<Store>,
+    State(connections): State<ConnectionService>,
     caller: SignedIn,
     JsonBody(body): JsonBody<Read>,
 ) -> Result<Json<Value>, ApiError> {
     if body.uri.chars().count() > ADDRESS {
         return Err(ApiError::BadRequest(format!("uri is longer than {ADDRESS} characters")));
     }
-    let server = connection(&app, &caller, &body.server_name).await?;
-    let contents = app.connections.read_resource_for_app(caller.user, &server, &body.uri).await?;
+    let server = connection(&store, &caller, &body.server_name).await?;
+    let contents = connections.read_resource_for_app(caller.user, &server, &body.uri).await?;
     Ok(Json(json!({ "contents": contents })))
 }
 
 /// Serves the sandbox frame with the policies that are sealed in its URL.
-pub async fn sandbox(State(app): State<AppState>, Named(policy): Named) -> Result<Response, ApiError> {
-    let policy = SandboxPolicy::open(&app.secrets, &policy).ok_or(ApiError::NotFound("app"))?;
+pub async fn sandbox(State(secrets): State<Arc<SecretSealer>>, Named(policy): Named) -> Result<Response, ApiError> {
+    let policy = SandboxPolicy::open(&secrets, &policy).ok_or(ApiError::NotFound("app"))?;
     let csp = policy.content_security_policy("'self'", "allow-scripts allow-forms");
     let value = |text: String| HeaderValue::try_from(text).map_err(|error| ApiError::Internal(error.into()));
     let headers = [
@@ -128,8 +136,8 @@ pub async fn sandbox(State(app): State<AppState>, Named(policy): Named) -> Resul
 }
 
 /// Returns the caller's connection of this name.
-async fn connection(app: &AppState, caller: &SignedIn, name: &str) -> Result<Server, ApiError> {
-    let servers = app.store.list_servers(caller.user).await?;
+async fn connection(store: &Store, caller: &SignedIn, name: &str) -> Result<Server, ApiError> {
+    let servers = store.list_servers(caller.user).await?;
     servers.into_iter().find(|server| server.name == name).ok_or(ApiError::NotFound("connection"))
 }
 

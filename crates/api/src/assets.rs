@@ -1,5 +1,6 @@
 //! The web app's files, embedded in the binary and already compressed by the web build.
 
+use accounts::AccountService;
 use axum::body::Body;
 use axum::extract::State;
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, Uri, header};
@@ -11,7 +12,7 @@ use serde_json::json;
 
 use super::error::ApiError;
 use super::shares::NO_ROBOTS;
-use crate::AppState;
+use crate::state::PublicSettings;
 
 /// The output of the web build. Missing files are allowed so that the server compiles without Node.
 #[derive(RustEmbed)]
@@ -31,7 +32,13 @@ const CALLS: [&str; 7] = ["v1/", "auth/v1/", "rest/v1/", "functions/", "api/", "
 const BOOT_SLOT: &str = r#"<script type="application/json" id="boot">"#;
 
 /// Serves a file of the web app, and its `index.html` for every other path; the page shows its own 404 screen.
-pub async fn serve(State(app): State<AppState>, method: Method, uri: Uri, headers: HeaderMap) -> Response {
+pub async fn serve(
+    State(settings): State<PublicSettings>,
+    State(accounts): State<AccountService>,
+    method: Method,
+    uri: Uri,
+    headers: HeaderMap,
+) -> Response {
     let path = uri.path().trim_start_matches('/');
     let reads = method == Method::GET || method == Method::HEAD;
     if !reads && !is_call(path) {
@@ -49,7 +56,7 @@ pub async fn serve(State(app): State<AppState>, method: Method, uri: Uri, header
     if is_call(path) || path.starts_with("assets/") {
         return ApiError::NotFound("file").into_response();
     }
-    let mut response = page(&app);
+    let mut response = page(settings, &accounts);
     // A page opened by a share link must not appear in search engines.
     if uri.query().is_some_and(|query| query.split('&').any(|pair| pair.starts_with("share="))) {
         let (name, value) = NO_ROBOTS;
@@ -63,7 +70,7 @@ fn is_call(path: &str) -> bool {
 }
 
 /// Returns `index.html` with the server's settings in its [`BOOT_SLOT`].
-fn page(app: &AppState) -> Response {
+fn page(settings: PublicSettings, accounts: &AccountService) -> Response {
     let Some(index) = Dist::get("index.html") else {
         let hint = "The page is not built into this binary. Run `cargo xtask run`.";
         return (StatusCode::NOT_FOUND, hint).into_response();
@@ -71,10 +78,10 @@ fn page(app: &AppState) -> Response {
     let html = String::from_utf8_lossy(&index.data);
     let boot = json!({
         "version": env!("CARGO_PKG_VERSION"),
-        "fallbackTools": if app.config.fallback_tools { "google-drive" } else { "off" },
-        "autoconfirm": app.config.autoconfirm,
-        "mail": app.accounts.can_send_email(),
-        "googleDrive": app.config.google.is_some(),
+        "fallbackTools": if settings.fallback_tools { "google-drive" } else { "off" },
+        "autoconfirm": settings.autoconfirm,
+        "mail": accounts.can_send_email(),
+        "googleDrive": settings.google_drive,
     });
     let html = match html.split_once(BOOT_SLOT) {
         Some((before, after)) => {

@@ -16,7 +16,6 @@ use axum::middleware::from_fn;
 
 use super::route::Access::{Anyone, FirstFactor, Owner, SignedIn};
 use super::route::{Section, delete, get, patch, post, put};
-
 use absent::{NO_OAUTH_SERVER, NO_PASSKEYS, NO_SAML};
 
 pub use about::jwks;

@@ -3,7 +3,7 @@
 
 use axum::http::{HeaderMap, header};
 
-use crate::AppState;
+use crate::state::SiteUrl;
 
 /// A cookie of one redirect flow.
 pub struct BrowserCookie {
@@ -15,10 +15,10 @@ pub struct BrowserCookie {
 
 impl BrowserCookie {
     /// Returns a `Set-Cookie` header value that lasts for `seconds`; zero deletes the cookie.
-    pub fn set(&self, app: &AppState, value: &str, seconds: i64) -> String {
+    pub fn set(&self, site_url: &SiteUrl, value: &str, seconds: i64) -> String {
         let Self { name, path } = self;
         // Over plain HTTP browsers would not store a `Secure` cookie.
-        let secure = if app.site_url.scheme() == "https" { "; Secure" } else { "" };
+        let secure = if site_url.is_https() { "; Secure" } else { "" };
         // `Lax`, not `Strict`: the flow ends with a navigation that comes from another site.
         format!("{name}={value}; Path={path}; Max-Age={seconds}; HttpOnly; SameSite=Lax{secure}")
     }

@@ -2,42 +2,43 @@
 
 use axum::Json;
 use axum::extract::State;
-use connections::{ConnectionDetails, ConnectionDto, ConnectionUpdate, UpdateError};
+use connections::{ConnectionDetails, ConnectionDto, ConnectionService, ConnectionUpdate, UpdateError};
 use domain::ServerId;
 use serde_json::{Value, json};
+use store::Store;
 use store::servers::Server;
 
 use super::error::ApiError;
 use super::extract::{JsonBody, Named, SignedIn};
-use crate::AppState;
 
 /// Lists the user's connections. Those that were never connected are connected in the background, and `/api/events`
 /// reports the result.
-pub async fn list(State(app): State<AppState>, caller: SignedIn) -> Result<Json<Value>, ApiError> {
-    app.connections.connect_all(caller.user).await?;
-    let connections = app.connections.list_connections(caller.user).await?;
+pub async fn list(State(connections): State<ConnectionService>, caller: SignedIn) -> Result<Json<Value>, ApiError> {
+    connections.connect_all(caller.user).await?;
+    let connections = connections.list_connections(caller.user).await?;
     Ok(Json(json!({ "connections": connections })))
 }
 
 /// Returns one connection with its server's instructions and the names of its headers.
 pub async fn show(
-    State(app): State<AppState>,
+    State(store): State<Store>,
+    State(connections): State<ConnectionService>,
     caller: SignedIn,
     Named(id): Named,
 ) -> Result<Json<ConnectionDetails>, ApiError> {
-    let server = own_server(&app, &caller, &id).await?;
-    Ok(Json(app.connections.get_details(caller.user, &server).await?))
+    let server = own_server(&store, &caller, &id).await?;
+    Ok(Json(connections.get_details(caller.user, &server).await?))
 }
 
 /// Changes a connection's name, headers or enabled tools.
 pub async fn change(
-    State(app): State<AppState>,
+    State(connections): State<ConnectionService>,
     caller: SignedIn,
     Named(id): Named,
     JsonBody(update): JsonBody<ConnectionUpdate>,
 ) -> Result<Json<ConnectionDto>, ApiError> {
     let id: ServerId = id.parse().map_err(|_| not_found())?;
-    let changed = app.connections.update_connection(caller.user, id, &update).await;
+    let changed = connections.update_connection(caller.user, id, &update).await;
     changed.map(Json).map_err(|error| match error {
         UpdateError::NotFound => not_found(),
         UpdateError::NameTaken(_) => ApiError::Conflict { code: "name_taken", message: error.to_string() },
@@ -48,22 +49,24 @@ pub async fn change(
 
 /// Reconnects to the server and waits for the result.
 pub async fn refresh(
-    State(app): State<AppState>,
+    State(store): State<Store>,
+    State(connections): State<ConnectionService>,
     caller: SignedIn,
     Named(id): Named,
 ) -> Result<Json<ConnectionDto>, ApiError> {
-    let server = own_server(&app, &caller, &id).await?;
-    Ok(Json(app.connections.reconnect(caller.user, &server).await))
+    let server = own_server(&store, &caller, &id).await?;
+    Ok(Json(connections.reconnect(caller.user, &server).await))
 }
 
 /// Lists the server's tools again and waits for the result.
 pub async fn list_again(
-    State(app): State<AppState>,
+    State(store): State<Store>,
+    State(connections): State<ConnectionService>,
     caller: SignedIn,
     Named(id): Named,
 ) -> Result<Json<ConnectionDto>, ApiError> {
-    let server = own_server(&app, &caller, &id).await?;
-    Ok(Json(app.connections.relist_tools(caller.user, &server).await))
+    let server = own_server(&store, &caller, &id).await?;
+    Ok(Json(connections.relist_tools(caller.user, &server).await))
 }
 
 /// Returns the caller's connection of this id, as a stored [`Server`].
@@ -71,9 +74,9 @@ pub async fn list_again(
 /// # Errors
 ///
 /// 404 if the id is invalid or the connection belongs to another user.
-pub(super) async fn own_server(app: &AppState, caller: &SignedIn, id: &str) -> Result<Server, ApiError> {
+pub(super) async fn own_server(store: &Store, caller: &SignedIn, id: &str) -> Result<Server, ApiError> {
     let id: ServerId = id.parse().map_err(|_| not_found())?;
-    app.store.get_server(caller.user, id).await?.ok_or_else(not_found)
+    store.get_server(caller.user, id).await?.ok_or_else(not_found)
 }
 
 fn not_found() -> ApiError {

@@ -2,36 +2,45 @@
 
 use std::iter;
 
+use agent::turns::TurnService;
 use axum::extract::State;
 use axum::response::Response;
 use bytes::Bytes;
 use futures_util::stream::{self, StreamExt};
+use platform::{BackgroundTasks, UserEvent, UserEventBus};
+use store::Store;
 
 use super::error::ApiError;
 use super::extract::SignedIn;
 use super::sse;
-use crate::AppState;
-use platform::UserEvent;
+use crate::limiters::StreamLimiter;
 
 /// Streams the user's events while the session is valid. The first events report the state of each running turn. A
 /// subscriber that falls too far behind is disconnected; it reconnects and reloads.
-pub async fn follow(State(app): State<AppState>, caller: SignedIn) -> Result<Response, ApiError> {
-    let permit = sse::permit(&app, caller.user)?;
-    let receiver = app.events.subscribe(caller.user);
+pub async fn follow(
+    State(streams): State<StreamLimiter>,
+    State(events): State<UserEventBus>,
+    State(turns): State<TurnService>,
+    State(tasks): State<BackgroundTasks>,
+    State(store): State<Store>,
+    caller: SignedIn,
+) -> Result<Response, ApiError> {
+    let permit = streams.acquire(caller.user)?;
+    let receiver = events.subscribe(caller.user);
     // Read after subscribing: a turn that changes in between is reported by an event.
-    let turns = app.runs.list_running(caller.user).await?;
-    let stopping = app.tasks.shutdown_token().clone();
+    let turns = turns.list_running(caller.user).await?;
+    let stopping = tasks.shutdown_token().clone();
     // A first comment, so that the client sees the connection as open at once.
     let hello = iter::once(Bytes::from_static(b": hello\n\n"));
     let hello = hello.chain(turns.iter().filter_map(UserEvent::to_json).map(|turn| frame_of(&turn)));
     let hello = stream::iter(hello.collect::<Vec<_>>());
-    let events = stream::unfold(Some((receiver, app, caller)), |state| async {
-        let (mut receiver, app, caller) = state?;
+    let events = stream::unfold(Some((receiver, store, caller)), |state| async {
+        let (mut receiver, store, caller) = state?;
         let event = receiver.recv().await.ok()?;
         let frame = frame_of(&event);
         // A revoked session is announced by this event, so only then is the database asked.
-        let goes_on = *event != *UserEvent::DEVICES || is_open(&app, &caller).await;
-        Some((frame, goes_on.then_some((receiver, app, caller))))
+        let goes_on = *event != *UserEvent::DEVICES || is_open(&store, &caller).await;
+        Some((frame, goes_on.then_some((receiver, store, caller))))
     });
     Ok(sse::response_until(hello.chain(events), stopping, permit))
 }
@@ -41,7 +50,7 @@ fn frame_of(event: &str) -> Bytes {
 }
 
 /// Returns whether the caller's session may still receive events. A failed check counts as no.
-async fn is_open(app: &AppState, caller: &SignedIn) -> bool {
-    let standing = app.store.get_standing(caller.user, caller.session).await;
+async fn is_open(store: &Store, caller: &SignedIn) -> bool {
+    let standing = store.get_standing(caller.user, caller.session).await;
     matches!(standing, Ok(Some(standing)) if !standing.lacks_factor)
 }

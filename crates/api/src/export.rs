@@ -2,7 +2,10 @@
 //! are in memory at a time, however large it is.
 
 use std::collections::{HashMap, VecDeque};
+use std::sync::Arc;
 
+use agent::chats::file::{FileOfFile, VERSION};
+use agent::chats::markdown;
 use anyhow::Context;
 use axum::body::Body;
 use axum::extract::State;
@@ -13,13 +16,14 @@ use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
 use domain::file::FileRef;
 use domain::model::ModelSettings;
-use domain::{ChatId, MessageId, Timestamp, UserId};
+use domain::{ChatId, Clock, MessageId, Timestamp, UserId};
 use futures_util::stream::{self, StreamExt};
 use postgrest::RestTable;
 use postgrest::ast::{ColumnCondition, ComparisonOperator, OrderTerm, RowFilter, RowQuery};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use serde_json::value::RawValue;
+use store::Store;
 use store::branches::AsideMessage;
 use store::chat_settings::ChatMarks;
 use store::model_providers::ModelProvider;
@@ -27,11 +31,8 @@ use store::model_providers::ModelProvider;
 use super::auth::UserBody;
 use super::error::ApiError;
 use super::extract::{Named, Query as Asked, SignedIn};
-use super::sessions::own_chat;
 use super::usage::DayView;
-use crate::AppState;
-use agent::chats::file::{FileOfFile, VERSION};
-use agent::chats::markdown;
+use crate::chat_lookup::ChatLookup;
 
 /// Number of rows per query. A message can be large, so few are held at a time.
 const ROWS: u64 = 20;
@@ -40,22 +41,26 @@ const ROWS: u64 = 20;
 const MESSAGES: i64 = 100_000;
 
 /// Streams all data of the user as JSON (`GET /api/account/export`).
-pub async fn everything(State(app): State<AppState>, caller: SignedIn) -> Result<Response, ApiError> {
-    let user = app.store.get_user(caller.user).await?.ok_or(ApiError::Unauthorized)?;
+pub async fn everything(
+    State(store): State<Store>,
+    State(clock): State<Arc<dyn Clock>>,
+    caller: SignedIn,
+) -> Result<Response, ApiError> {
+    let user = store.get_user(caller.user).await?.ok_or(ApiError::Unauthorized)?;
     let profile = serde_json::to_string(&UserBody::from(user)).map_err(|error| ApiError::Internal(error.into()))?;
-    let providers = app.store.list_model_providers(caller.user).await?;
+    let providers = store.list_model_providers(caller.user).await?;
     let providers: Vec<String> = providers.iter().map(provider_row).collect();
     // One row per model and day: few enough to be read at once.
-    let usage = app.store.costs_by_day(caller.user, Timestamp(0), Timestamp(i64::MAX)).await?.into_iter();
+    let usage = store.costs_by_day(caller.user, Timestamp(0), Timestamp(i64::MAX)).await?.into_iter();
     let usage = usage.map(|day| serde_json::to_string(&DayView::from(day))).collect::<serde_json::Result<Vec<_>>>();
     let usage = usage.map_err(|error| ApiError::Internal(error.into()))?;
     let head = format!(
         "{},\n\"profile\": {profile},\n\"providers\": [{}],\n\"usage\": [{}],\n\"connections\": [",
-        about(&app),
+        about(clock.now()),
         listed(&providers, true),
         listed(&usage, true)
     );
-    stream_of(app, caller.user, head, Step::Connections(Cursor::default())).await
+    stream_of(store, clock.now(), caller.user, head, Step::Connections(Cursor::default())).await
 }
 
 /// Returns a [`ModelProvider`] as JSON. The key is left out.
@@ -75,21 +80,23 @@ pub struct Form {
 
 /// Streams one chat as JSON or returns it as Markdown (`GET /api/sessions/{id}/export?format=`).
 pub async fn chat(
-    State(app): State<AppState>,
+    State(chats): State<ChatLookup>,
+    State(store): State<Store>,
+    State(clock): State<Arc<dyn Clock>>,
     caller: SignedIn,
     Named(chat): Named,
     Asked(form): Asked<Form>,
 ) -> Result<Response, ApiError> {
-    let chat = own_chat(&app, &caller, &chat).await?;
+    let chat = chats.find_stored(caller.user, &chat).await?;
     match form.format.as_deref() {
         None | Some("json") => {
-            let head = format!("{},\n\"chats\": [", about(&app));
-            stream_of(app, caller.user, head, Step::OneChat(chat)).await
+            let head = format!("{},\n\"chats\": [", about(clock.now()));
+            stream_of(store, clock.now(), caller.user, head, Step::OneChat(chat)).await
         }
         Some("markdown") => {
-            let found = app.store.get_chat(caller.user, chat).await?.ok_or(ApiError::NotFound("session"))?;
-            let messages = app.store.list_messages(caller.user, chat, MESSAGES).await?;
-            let headers = file_headers("text/markdown; charset=utf-8", "chat", "md", app.clock.now());
+            let found = store.get_chat(caller.user, chat).await?.ok_or(ApiError::NotFound("session"))?;
+            let messages = store.list_messages(caller.user, chat, MESSAGES).await?;
+            let headers = file_headers("text/markdown; charset=utf-8", "chat", "md", clock.now());
             Ok((headers, markdown::document(&found.title, &messages)).into_response())
         }
         Some(_) => Err(ApiError::BadRequest("format is json or markdown".into())),
@@ -97,8 +104,8 @@ pub async fn chat(
 }
 
 /// Returns the beginning of the JSON document: format, version and date, without the closing brace.
-fn about(app: &AppState) -> String {
-    let about = json!({ "format": "ai-chat-mcp-export", "version": VERSION, "exportedAt": app.clock.now() });
+fn about(now: Timestamp) -> String {
+    let about = json!({ "format": "ai-chat-mcp-export", "version": VERSION, "exportedAt": now });
     about.to_string().trim_end_matches('}').to_owned()
 }
 
@@ -112,12 +119,18 @@ fn file_headers(kind: &str, name: &str, ending: &str, now: Timestamp) -> [(heade
 }
 
 /// Streams `head`, and then the document from the [`Step`] `first` on.
-async fn stream_of(app: AppState, owner: UserId, head: String, first: Step) -> Result<Response, ApiError> {
-    let marks = app.store.list_marks(owner).await?.into_iter().map(|(chat, marks)| (chat.to_string(), marks));
+async fn stream_of(
+    store: Store,
+    now: Timestamp,
+    owner: UserId,
+    head: String,
+    first: Step,
+) -> Result<Response, ApiError> {
+    let marks = store.list_marks(owner).await?.into_iter().map(|(chat, marks)| (chat.to_string(), marks));
     let marks: HashMap<String, ChatMarks> = marks.collect();
     let name = if matches!(first, Step::OneChat(_)) { "chat" } else { "export" };
-    let headers = file_headers("application/json", name, "json", app.clock.now());
-    let writer = Writer { app, owner, marks, next: VecDeque::from([first]) };
+    let headers = file_headers("application/json", name, "json", now);
+    let writer = Writer { store, owner, marks, next: VecDeque::from([first]) };
     // The status has been sent by the time an error occurs. Ending the body with an error breaks the connection, so
     // that the client does not take the document for complete.
     let pieces = stream::unfold(Some(writer), |writer| async {
@@ -184,7 +197,7 @@ enum Step {
 /// Generator of the document's chunks. A stack of [`Step`]s stands for the nesting, so that only a few rows are in
 /// memory however large the document is.
 struct Writer {
-    app: AppState,
+    store: Store,
     owner: UserId,
     /// Pinned and archived flags, by chat id.
     marks: HashMap<String, ChatMarks>,
@@ -226,7 +239,7 @@ impl Writer {
                     ColumnCondition::Compare(ComparisonOperator::Equal, chat.to_string()),
                 );
                 let query = RowQuery { filters: vec![by_id], ..RowQuery::default() };
-                let page = postgrest::read_rows(&self.app.store, Some(self.owner), RestTable::Sessions, &query).await?;
+                let page = postgrest::read_rows(&self.store, Some(self.owner), RestTable::Sessions, &query).await?;
                 self.next.extend(page.rows.into_iter().map(|row| Step::Chat { row, first: true }));
                 self.next.push_back(Step::Text("]}\n"));
                 String::new()
@@ -239,11 +252,11 @@ impl Writer {
                 let marks = self.marks.get(&chat).copied().unwrap_or_default();
                 let pinned = if marks.pinned { ",\"pinned\":true" } else { "" };
                 let archived = if marks.archived { ",\"archived\":true" } else { "" };
-                let model = match self.app.store.get_chat_model(self.owner, chat.parse()?).await? {
+                let model = match self.store.get_chat_model(self.owner, chat.parse()?).await? {
                     Some(model) => format!(",\"model\":{}", serde_json::to_string(&model)?),
                     None => String::new(),
                 };
-                let settings = self.app.store.get_chat_settings(self.owner, chat.parse()?).await?;
+                let settings = self.store.get_chat_settings(self.owner, chat.parse()?).await?;
                 let settings = if settings == ModelSettings::default() {
                     String::new()
                 } else {
@@ -262,13 +275,13 @@ impl Writer {
                 listed(&rows, first)
             }
             Step::Branches { chat } => {
-                let aside = self.app.store.list_aside(self.owner, chat.parse()?).await?;
+                let aside = self.store.list_aside(self.owner, chat.parse()?).await?;
                 self.next.push_front(Step::Files { chat });
                 let rows = aside.iter().map(branch_row).collect::<serde_json::Result<Vec<_>>>()?;
                 if rows.is_empty() { "]".to_owned() } else { format!("],\"branches\":[{}]", listed(&rows, true)) }
             }
             Step::Files { chat } => {
-                let files = self.app.store.list_files(self.owner, chat.parse()?).await?;
+                let files = self.store.list_files(self.owner, chat.parse()?).await?;
                 if files.is_empty() {
                     return Ok(Some(Bytes::from_static(b"}")));
                 }
@@ -280,7 +293,7 @@ impl Writer {
             }
             Step::File { file, first } => {
                 // A file that was deleted since the listing is exported as an empty one.
-                let bytes = self.app.store.get_file_bytes(self.owner, file.id).await?.unwrap_or_default();
+                let bytes = self.store.get_file_bytes(self.owner, file.id).await?.unwrap_or_default();
                 let row = serde_json::to_string(&FileOfFile { file, bytes: STANDARD.encode(bytes) })?;
                 format!("{}{row}", separator(first))
             }
@@ -310,7 +323,7 @@ impl Writer {
             nulls_first: None,
         });
         let query = RowQuery { filters, order: order.to_vec(), limit: Some(ROWS), ..RowQuery::default() };
-        let page = postgrest::read_rows(&self.app.store, Some(self.owner), table, &query).await?;
+        let page = postgrest::read_rows(&self.store, Some(self.owner), table, &query).await?;
         Ok(page.rows)
     }
 }

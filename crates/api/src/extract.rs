@@ -2,18 +2,17 @@
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
-use axum::extract::{ConnectInfo, FromRequest, FromRequestParts, Path, Request};
+use accounts::gotrue_error::INSUFFICIENT_AAL;
+use accounts::{AccountService, AuthError};
+use axum::extract::{ConnectInfo, FromRef, FromRequest, FromRequestParts, Path, Request};
 use axum::http::request::Parts;
 use axum::http::{Extensions, HeaderMap, HeaderName, header};
 use domain::{AuthSessionId, UserId};
+use platform::client_address::{TrustedProxy, client_address};
 use serde::de::DeserializeOwned;
 
-use crate::AppState;
 use crate::body::{self, BodyError};
 use crate::error::ApiError;
-use accounts::AuthError;
-use accounts::gotrue_error::INSUFFICIENT_AAL;
-use platform::client_address::{TrustedProxy, client_address};
 
 /// A signed-in user, extracted from the access token. The token is valid, its session exists, and the second factor
 /// is verified if the user has one.
@@ -25,12 +24,17 @@ pub struct SignedIn {
     pub session: AuthSessionId,
 }
 
-impl FromRequestParts<AppState> for SignedIn {
+impl<S> FromRequestParts<S> for SignedIn
+where
+    AccountService: FromRef<S>,
+    S: Send + Sync,
+{
     type Rejection = ApiError;
 
-    async fn from_request_parts(parts: &mut Parts, app: &AppState) -> Result<Self, ApiError> {
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
         let token = bearer(parts).ok_or(ApiError::Unauthorized)?;
-        let claims = app.accounts.verify(token).await.map_err(unverified)?;
+        let accounts = AccountService::from_ref(state);
+        let claims = accounts.verify(token).await.map_err(unverified)?;
         Ok(Self { user: claims.user, session: claims.session })
     }
 }
@@ -68,10 +72,10 @@ pub fn address_of_request(extensions: &Extensions, headers: &HeaderMap, trusted:
 #[derive(Debug)]
 pub struct JsonBody<T>(pub T);
 
-impl<T: DeserializeOwned> FromRequest<AppState> for JsonBody<T> {
+impl<T: DeserializeOwned, S: Sync> FromRequest<S> for JsonBody<T> {
     type Rejection = ApiError;
 
-    async fn from_request(request: Request, _app: &AppState) -> Result<Self, ApiError> {
+    async fn from_request(request: Request, _state: &S) -> Result<Self, ApiError> {
         body::read(request.into_body(), super::BODY_LIMIT).await.map(Self).map_err(|error| match error {
             BodyError::TooLarge => ApiError::TooLarge,
             BodyError::BrokeOff => ApiError::BadRequest("the body broke off".into()),
@@ -84,11 +88,11 @@ impl<T: DeserializeOwned> FromRequest<AppState> for JsonBody<T> {
 #[derive(Debug)]
 pub struct Named(pub String);
 
-impl FromRequestParts<AppState> for Named {
+impl<S: Send + Sync> FromRequestParts<S> for Named {
     type Rejection = ApiError;
 
-    async fn from_request_parts(parts: &mut Parts, app: &AppState) -> Result<Self, ApiError> {
-        match Path::from_request_parts(parts, app).await {
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
+        match Path::from_request_parts(parts, state).await {
             Ok(Path(name)) => Ok(Self(name)),
             Err(_) => Err(ApiError::NotFound("route")),
         }
@@ -99,11 +103,11 @@ impl FromRequestParts<AppState> for Named {
 #[derive(Debug)]
 pub struct NamedTwo(pub String, pub String);
 
-impl FromRequestParts<AppState> for NamedTwo {
+impl<S: Send + Sync> FromRequestParts<S> for NamedTwo {
     type Rejection = ApiError;
 
-    async fn from_request_parts(parts: &mut Parts, app: &AppState) -> Result<Self, ApiError> {
-        match Path::from_request_parts(parts, app).await {
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
+        match Path::from_request_parts(parts, state).await {
             Ok(Path((first, second))) => Ok(Self(first, second)),
             Err(_) => Err(ApiError::NotFound("route")),
         }
@@ -114,11 +118,11 @@ impl FromRequestParts<AppState> for NamedTwo {
 #[derive(Debug)]
 pub struct Query<T>(pub T);
 
-impl<T: DeserializeOwned> FromRequestParts<AppState> for Query<T> {
+impl<T: DeserializeOwned, S: Send + Sync> FromRequestParts<S> for Query<T> {
     type Rejection = ApiError;
 
-    async fn from_request_parts(parts: &mut Parts, app: &AppState) -> Result<Self, ApiError> {
-        match axum::extract::Query::from_request_parts(parts, app).await {
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
+        match axum::extract::Query::from_request_parts(parts, state).await {
             Ok(axum::extract::Query(query)) => Ok(Self(query)),
             Err(refused) => Err(ApiError::BadRequest(format!("the query is not what this call takes: {refused}"))),
         }

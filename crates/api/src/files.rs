@@ -3,6 +3,7 @@
 use std::convert::Infallible;
 use std::fmt::Write as _;
 
+use agent::files::{FileError, FileService, MAX_UPLOAD_BYTES};
 use axum::Json;
 use axum::body::Body;
 use axum::extract::State;
@@ -10,18 +11,16 @@ use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
 use domain::file::FileRef;
-use domain::{ChatId, FileId, UserId};
+use domain::{ChatId, FileId};
 use futures_util::stream;
+use platform::Permit;
 use serde::{Deserialize, Serialize};
 
 use super::body::{BodyError, read_bytes};
 use super::error::ApiError;
 use super::extract::{Named, Query, SignedIn};
-use super::route::Access;
-use super::route::{Section, delete, get, post};
-use crate::AppState;
-use agent::files::{FileError, MAX_UPLOAD_BYTES};
-use platform::{LimitReached, Permit};
+use super::route::{Access, Section, delete, get, post};
+use crate::limiters::{DownloadLimiter, UploadLimiter};
 
 /// Content security policy of every file: a browser may display or save it, but not run it or frame anything in it.
 const POLICY: &str = "default-src 'none'; sandbox";
@@ -77,20 +76,15 @@ pub struct Taken {
 
 /// Stores an uploaded file (`POST /v1/files?name=`).
 async fn create(
-    State(app): State<AppState>,
+    State(uploads): State<UploadLimiter>,
+    State(files): State<FileService>,
     caller: SignedIn,
     Query(about): Query<About>,
     headers: HeaderMap,
     body: Body,
 ) -> Result<(StatusCode, Json<Taken>), ApiError> {
     // A whole upload is held in memory, so the number of simultaneous ones is limited.
-    let _permit = app.uploads.0.acquire(caller.user).map_err(|full| match full {
-        LimitReached::User => {
-            let message = "as many of your files are being taken in as may be at once; try again soon".to_owned();
-            ApiError::TooMany { code: "too_many_uploads", message }
-        }
-        LimitReached::Global => ApiError::Overloaded,
-    })?;
+    let _permit = uploads.acquire(caller.user)?;
     let bytes = read_bytes(body, MAX_UPLOAD_BYTES).await.map_err(|error| match error {
         BodyError::TooLarge => {
             let message = format!("a file has at most {} MiB", MAX_UPLOAD_BYTES / (1024 * 1024));
@@ -100,35 +94,25 @@ async fn create(
     })?;
     // The declared type is a hint only: the type is determined from the content.
     let said = headers.get(header::CONTENT_TYPE).and_then(|said| said.to_str().ok());
-    let kept = app.files.store_upload(caller.user, about.session_id, (about.name.as_deref(), said), &bytes).await?;
+    let kept = files.store_upload(caller.user, about.session_id, (about.name.as_deref(), said), &bytes).await?;
     let FileRef { id, filename: name, media_type, size } = kept;
     Ok((StatusCode::CREATED, Json(Taken { id, name, media_type, size })))
 }
 
 /// Returns a file's content (`GET /v1/files/{id}`).
-async fn show(State(app): State<AppState>, caller: SignedIn, Named(id): Named) -> Result<Response, ApiError> {
+async fn show(
+    State(downloads): State<DownloadLimiter>,
+    State(files): State<FileService>,
+    caller: SignedIn,
+    Named(id): Named,
+) -> Result<Response, ApiError> {
     let not_found = || ApiError::NotFound("file");
     let id: FileId = id.parse().map_err(|_| not_found())?;
-    let (home, known) = app.files.find(caller.user, id).await?.ok_or_else(not_found)?;
+    let (home, known) = files.find(caller.user, id).await?.ok_or_else(not_found)?;
     // Acquired before the content is read into memory.
-    let permit = permit(&app, caller.user)?;
+    let permit = downloads.acquire(caller.user)?;
     let bytes = home.get_file_bytes(caller.user, id).await?.ok_or_else(not_found)?;
     Ok(served(&known.file, bytes, permit))
-}
-
-/// Acquires the permit for one more download. A file is held in memory until it is sent.
-///
-/// # Errors
-///
-/// [`ApiError::TooMany`] at the user's limit, [`ApiError::Overloaded`] at the server's.
-pub fn permit(app: &AppState, user: UserId) -> Result<Permit, ApiError> {
-    app.downloads.0.acquire(user).map_err(|full| match full {
-        LimitReached::User => {
-            let message = "as many of your files are being sent as may be at once; try again soon".to_owned();
-            ApiError::TooMany { code: "too_many_downloads", message }
-        }
-        LimitReached::Global => ApiError::Overloaded,
-    })
 }
 
 /// Builds the response for a file, never as a type that a browser would run. The permit (a [`Permit`]) is released
@@ -177,10 +161,10 @@ fn encoded(name: &str) -> String {
 
 /// Deletes an uploaded file that was not sent with a message (`DELETE /v1/files/{id}`). A sent file is deleted with
 /// its message.
-async fn remove(State(app): State<AppState>, caller: SignedIn, Named(id): Named) -> Result<StatusCode, ApiError> {
+async fn remove(State(files): State<FileService>, caller: SignedIn, Named(id): Named) -> Result<StatusCode, ApiError> {
     let not_found = || ApiError::NotFound("file");
     let id: FileId = id.parse().map_err(|_| not_found())?;
-    let (home, _) = app.files.find(caller.user, id).await?.ok_or_else(not_found)?;
+    let (home, _) = files.find(caller.user, id).await?.ok_or_else(not_found)?;
     if !home.delete_waiting_file(caller.user, id).await? {
         let message = "the file was sent with a message, and goes with it".to_owned();
         return Err(ApiError::Conflict { code: "file_sent", message });

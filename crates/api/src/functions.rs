@@ -3,32 +3,33 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use agent::chats::temporary::TemporaryChats;
+use agent::files;
+use agent::models::with_advice;
+use agent::tool_selection::{Selection, SelectionError, Wanted};
+use agent::turns::{AllWaiting, BeginError, Question, Run, TurnService};
 use axum::Json;
-use axum::extract::{FromRequest, Request, State};
+use axum::extract::{FromRef, FromRequest, Request, State};
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use connections::ProbeError;
+use connections::{ConnectionService, ProbeError};
 use domain::message::{AppContext, MessageStatus, Part, text_of, tool_calls_of};
 use domain::model::ModelError;
 use domain::tool::ToolDefinition;
 use domain::{AttachmentId, ChatId, FileId, MessageId};
+use platform::client_address::subscriber_network;
 use serde::Deserialize;
 use serde_json::json;
 use store::branches::TurnPosition;
 
+use super::auth::Address;
 use super::error::ApiError;
-use super::extract::{JsonBody, SignedIn, address_of_request};
+use super::extract::{JsonBody, SignedIn};
 use super::route::Access::{self, Owner};
 use super::route::{Section, post};
 use super::sessions::stream_of;
-use super::sse;
 use crate::AppState;
-use agent::files;
-use agent::models::with_advice;
-use agent::tool_selection::{Selection, SelectionError, Wanted};
-use agent::turns::{AllWaiting, BeginError, Question, Run};
-use platform::LimitReached;
-use platform::client_address::subscriber_network;
+use crate::limiters::{ProbeAddressLimiter, ProbeLimiter, StreamLimiter};
 
 /// Returns the routes below `/functions/v1`.
 pub fn section() -> Section {
@@ -80,13 +81,18 @@ pub struct AiChat {
 
 /// Stores the message and starts the turn. Responds with the turn's event stream, or with JSON once the turn has
 /// ended or waits for an interaction.
-pub async fn ai_chat(State(app): State<AppState>, caller: Result<SignedIn, ApiError>, request: Request) -> Response {
+pub async fn ai_chat(
+    State(requests): State<TurnRequests>,
+    State(streams): State<StreamLimiter>,
+    caller: Result<SignedIn, ApiError>,
+    request: Request,
+) -> Response {
     let begun = async {
         let caller = caller?;
         // The permit comes first: a turn whose stream could not be followed is not started.
-        let permit = if wants_stream(request.headers()) { Some(sse::permit(&app, caller.user)?) } else { None };
-        let JsonBody(body) = JsonBody::from_request(request, &app).await?;
-        Ok((begin(&app, &caller, body).await?, permit))
+        let permit = if wants_stream(request.headers()) { Some(streams.acquire(caller.user)?) } else { None };
+        let JsonBody(body) = JsonBody::from_request(request, &()).await?;
+        Ok((requests.begin(&caller, body).await?, permit))
     };
     let run = match begun.await {
         Ok((run, Some(permit))) => return stream_of(run, 0, permit),
@@ -107,24 +113,133 @@ pub fn wants_stream(headers: &HeaderMap) -> bool {
     accepted.into_iter().any(|value| value.to_ascii_lowercase().contains("text/event-stream"))
 }
 
-/// Validates the request and starts the turn, which a [`Run`] represents.
-async fn begin(app: &AppState, caller: &SignedIn, body: AiChat) -> Result<Arc<Run>, ApiError> {
-    let question = check_question(app, caller, body).await?;
-    app.runs.begin(caller.user, question).await.map_err(|error| match error {
-        BeginError::NoChat => ApiError::NotFound("session"),
-        BeginError::NoMessage => ApiError::NotFound("message"),
-        BeginError::MessageExists => message_exists(),
-        BeginError::Busy => ApiError::Conflict { code: "run_active", message: error.to_string() },
-        BeginError::TooMany(_) => ApiError::TooMany { code: "too_many_runs", message: error.to_string() },
-        BeginError::Overloaded => ApiError::Overloaded,
-        BeginError::Model(error) => match error {
-            ModelError::SpentForToday { retry_after, .. } => {
-                ApiError::Spent { message: with_advice(&error), retry_after: retry_after.as_secs().max(1) }
+/// Reads requests for turns, and starts the turns.
+#[derive(Debug, Clone)]
+pub struct TurnRequests {
+    turns: TurnService,
+    connections: ConnectionService,
+    temporary: TemporaryChats,
+}
+
+impl FromRef<AppState> for TurnRequests {
+    fn from_ref(state: &AppState) -> Self {
+        Self { turns: state.runs.clone(), connections: state.connections.clone(), temporary: state.temporary.clone() }
+    }
+}
+
+impl TurnRequests {
+    /// Validates the request and starts the turn, which a [`Run`] represents.
+    async fn begin(&self, caller: &SignedIn, body: AiChat) -> Result<Arc<Run>, ApiError> {
+        let question = self.read(caller, body).await?;
+        self.turns.begin(caller.user, question).await.map_err(|error| match error {
+            BeginError::NoChat => ApiError::NotFound("session"),
+            BeginError::NoMessage => ApiError::NotFound("message"),
+            BeginError::MessageExists => message_exists(),
+            BeginError::Busy => ApiError::Conflict { code: "run_active", message: error.to_string() },
+            BeginError::TooMany(_) => ApiError::TooMany { code: "too_many_runs", message: error.to_string() },
+            BeginError::Overloaded => ApiError::Overloaded,
+            BeginError::Model(error) => match error {
+                ModelError::SpentForToday { retry_after, .. } => {
+                    ApiError::Spent { message: with_advice(&error), retry_after: retry_after.as_secs().max(1) }
+                }
+                error => ApiError::Upstream { code: "model_unavailable", message: with_advice(&error) },
+            },
+            BeginError::Store(error) => error.into(),
+        })
+    }
+
+    /// Validates a request body and resolves its tools and attachments to a [`Question`].
+    ///
+    /// # Errors
+    ///
+    /// [`ApiError::BadRequest`] for bad values; [`ApiError::Conflict`] if the message is already stored;
+    /// [`ApiError::Unprocessable`] for unknown tools or attachments.
+    pub async fn read(&self, caller: &SignedIn, body: AiChat) -> Result<Question, ApiError> {
+        let place = match (body.replaces, body.continues) {
+            (None, None) => TurnPosition::End,
+            (Some(id), None) => TurnPosition::Replace(id),
+            (None, Some(id)) => TurnPosition::Continue(id),
+            (Some(_), Some(_)) => return Err(ApiError::BadRequest("replaces and continues exclude each other".into())),
+        };
+        // Checked first: the attachments of a repeated request were consumed by the first one and would be reported as
+        // unknown.
+        if let Some(id) = body.message_id
+            && self
+                .temporary
+                .store_for(caller.user, body.session_id)
+                .has_message(caller.user, body.session_id, id)
+                .await?
+        {
+            return Err(message_exists());
+        }
+        // Regenerating and continuing an answer need no new text.
+        if body.message.is_some() || place == TurnPosition::End {
+            check_message(body.message.as_deref().unwrap_or_default())?;
+        }
+        let weight: usize = body.contexts.iter().map(|context| context.to_model_text().len()).sum();
+        if body.contexts.len() > CONTEXTS || weight > CONTEXT_BYTES {
+            let message = format!("contexts are more than {CONTEXTS}, or longer than {CONTEXT_BYTES} bytes");
+            return Err(ApiError::BadRequest(message));
+        }
+        let wanted = body.tools.unwrap_or_default();
+        let tools = if wanted.is_empty() {
+            Selection::default()
+        } else {
+            let servers = self.connections.list_servers(caller.user).await?;
+            Selection::resolve(&wanted, &servers, |server| self.connections.enabled_tool_names(server)).map_err(
+                |error| {
+                    let code = match error {
+                        SelectionError::Ambiguous(_) => "ambiguous_tool",
+                        SelectionError::Unknown(_) => "unknown_tool",
+                    };
+                    ApiError::Unprocessable { code, message: error.to_string() }
+                },
+            )?
+        };
+        let mut parts = self.attached(caller, body.session_id, &body.attachments.unwrap_or_default()).await?;
+        parts.extend(body.contexts.into_iter().map(|context| Part::AppContext { context }));
+        let (message, message_id) = (body.message, body.message_id);
+        Ok(Question { chat: body.session_id, message, message_id, place, parts, tools, queued: None })
+    }
+
+    /// Resolves attachment ids to message parts: uploaded files, pending attachments, and attachments of an earlier
+    /// message that is sent again.
+    async fn attached(&self, caller: &SignedIn, chat: ChatId, ids: &[AttachmentId]) -> Result<Vec<Part>, ApiError> {
+        if ids.len() > ATTACHMENTS {
+            return Err(ApiError::BadRequest(format!("attachments has more than {ATTACHMENTS} entries")));
+        }
+        let home = self.temporary.store_for(caller.user, chat);
+        // The attachments of earlier messages are loaded at most once, and only if an id is found nowhere else.
+        let mut earlier = None;
+        let mut parts = Vec::with_capacity(ids.len());
+        let mut bytes = 0;
+        for id in ids {
+            if let Some(file) = files::for_message(&home, caller.user, chat, FileId(id.0)).await? {
+                parts.push(Part::File(file));
+                continue;
             }
-            error => ApiError::Upstream { code: "model_unavailable", message: with_advice(&error) },
-        },
-        BeginError::Store(error) => error.into(),
-    })
+            let found = if let Some(waiting) = home.get_attachment(caller.user, *id).await? {
+                Some(waiting)
+            } else {
+                let earlier = match &mut earlier {
+                    Some(earlier) => earlier,
+                    none => none.insert(self.turns.attachments(caller.user, chat).await?),
+                };
+                earlier.iter().find(|attachment| attachment.id == *id).cloned()
+            };
+            let found = found.ok_or_else(|| ApiError::Unprocessable {
+                code: "unknown_attachment",
+                message: "what was attached is not kept any more; attach it again".to_owned(),
+            })?;
+            bytes += found.content.size();
+            if bytes > ATTACHED {
+                let message = format!("what is attached is more than {} MiB together", ATTACHED / (1024 * 1024));
+                return Err(ApiError::Unprocessable { code: "too_large", message });
+            }
+            parts.push(Part::Attachment { attachment: Box::new(found) });
+        }
+        Ok(parts)
+    }
 }
 
 /// Returns the error for a message id that is already stored.
@@ -141,98 +256,6 @@ pub fn check_message(message: &str) -> Result<(), ApiError> {
         return Err(ApiError::BadRequest(format!("message is longer than {MESSAGE} characters")));
     }
     Ok(())
-}
-
-/// Validates a request body and resolves its tools and attachments to a [`Question`].
-///
-/// # Errors
-///
-/// [`ApiError::BadRequest`] for bad values; [`ApiError::Conflict`] if the message is already stored;
-/// [`ApiError::Unprocessable`] for unknown tools or attachments.
-pub async fn check_question(app: &AppState, caller: &SignedIn, body: AiChat) -> Result<Question, ApiError> {
-    let place = match (body.replaces, body.continues) {
-        (None, None) => TurnPosition::End,
-        (Some(id), None) => TurnPosition::Replace(id),
-        (None, Some(id)) => TurnPosition::Continue(id),
-        (Some(_), Some(_)) => return Err(ApiError::BadRequest("replaces and continues exclude each other".into())),
-    };
-    // Checked first: the attachments of a repeated request were consumed by the first one and would be reported as
-    // unknown.
-    if let Some(id) = body.message_id
-        && app.temporary.store_for(caller.user, body.session_id).has_message(caller.user, body.session_id, id).await?
-    {
-        return Err(message_exists());
-    }
-    // Regenerating and continuing an answer need no new text.
-    if body.message.is_some() || place == TurnPosition::End {
-        check_message(body.message.as_deref().unwrap_or_default())?;
-    }
-    let weight: usize = body.contexts.iter().map(|context| context.to_model_text().len()).sum();
-    if body.contexts.len() > CONTEXTS || weight > CONTEXT_BYTES {
-        let message = format!("contexts are more than {CONTEXTS}, or longer than {CONTEXT_BYTES} bytes");
-        return Err(ApiError::BadRequest(message));
-    }
-    let wanted = body.tools.unwrap_or_default();
-    let tools = if wanted.is_empty() {
-        Selection::default()
-    } else {
-        let servers = app.connections.list_servers(caller.user).await?;
-        Selection::resolve(&wanted, &servers, |server| app.connections.enabled_tool_names(server)).map_err(|error| {
-            let code = match error {
-                SelectionError::Ambiguous(_) => "ambiguous_tool",
-                SelectionError::Unknown(_) => "unknown_tool",
-            };
-            ApiError::Unprocessable { code, message: error.to_string() }
-        })?
-    };
-    let mut parts = attached(app, caller, body.session_id, &body.attachments.unwrap_or_default()).await?;
-    parts.extend(body.contexts.into_iter().map(|context| Part::AppContext { context }));
-    let (message, message_id) = (body.message, body.message_id);
-    Ok(Question { chat: body.session_id, message, message_id, place, parts, tools, queued: None })
-}
-
-/// Resolves attachment ids to message parts: uploaded files, pending attachments, and attachments of an earlier
-/// message that is sent again.
-async fn attached(
-    app: &AppState,
-    caller: &SignedIn,
-    chat: ChatId,
-    ids: &[AttachmentId],
-) -> Result<Vec<Part>, ApiError> {
-    if ids.len() > ATTACHMENTS {
-        return Err(ApiError::BadRequest(format!("attachments has more than {ATTACHMENTS} entries")));
-    }
-    let home = app.temporary.store_for(caller.user, chat);
-    // The attachments of earlier messages are loaded at most once, and only if an id is found nowhere else.
-    let mut earlier = None;
-    let mut parts = Vec::with_capacity(ids.len());
-    let mut bytes = 0;
-    for id in ids {
-        if let Some(file) = files::for_message(&home, caller.user, chat, FileId(id.0)).await? {
-            parts.push(Part::File(file));
-            continue;
-        }
-        let found = if let Some(waiting) = home.get_attachment(caller.user, *id).await? {
-            Some(waiting)
-        } else {
-            let earlier = match &mut earlier {
-                Some(earlier) => earlier,
-                none => none.insert(app.runs.attachments(caller.user, chat).await?),
-            };
-            earlier.iter().find(|attachment| attachment.id == *id).cloned()
-        };
-        let found = found.ok_or_else(|| ApiError::Unprocessable {
-            code: "unknown_attachment",
-            message: "what was attached is not kept any more; attach it again".to_owned(),
-        })?;
-        bytes += found.content.size();
-        if bytes > ATTACHED {
-            let message = format!("what is attached is more than {} MiB together", ATTACHED / (1024 * 1024));
-            return Err(ApiError::Unprocessable { code: "too_large", message });
-        }
-        parts.push(Part::Attachment { attachment: Box::new(found) });
-    }
-    Ok(parts)
 }
 
 /// Responds with a turn that waits for an interaction, as JSON.
@@ -286,14 +309,20 @@ pub struct McpProxy {
 
 /// Connects to an MCP server and lists its tools. A server without tools is not an HTTP error: `success` is false,
 /// `error` has the reason, and `data` has the fallback tools.
-pub async fn mcp_proxy(State(app): State<AppState>, caller: Result<SignedIn, ApiError>, request: Request) -> Response {
-    // Also limited per network address, since anyone with an account could make this server connect to others.
-    let address = address_of_request(request.extensions(), request.headers(), &app.config.trusted_proxies);
+pub async fn mcp_proxy(
+    State(connections): State<ConnectionService>,
+    State(probes): State<ProbeLimiter>,
+    State(probes_by_address): State<ProbeAddressLimiter>,
+    Address(address): Address,
+    caller: Result<SignedIn, ApiError>,
+    request: Request,
+) -> Response {
     let read = async {
         let caller = caller?;
-        let JsonBody(body) = JsonBody::<McpProxy>::from_request(request, &app).await?;
-        let own = app.probes.0.acquire(caller.user).map_err(too_many_probes)?;
-        let of_address = app.probes_by_address.0.acquire(subscriber_network(address)).map_err(too_many_probes)?;
+        let JsonBody(body) = JsonBody::<McpProxy>::from_request(request, &()).await?;
+        let own = probes.acquire(caller.user)?;
+        // Also limited per network address, since anyone with an account could make this server connect to others.
+        let of_address = probes_by_address.acquire(subscriber_network(address))?;
         Ok((caller, body, (own, of_address)))
     };
     let (caller, body, _permits) = match read.await {
@@ -301,24 +330,12 @@ pub async fn mcp_proxy(State(app): State<AppState>, caller: Result<SignedIn, Api
         Err(error) => return no_tools(&error),
     };
     let headers: Vec<(String, String)> = body.headers.into_iter().collect();
-    match app.connections.probe(caller.user, &body.url, &headers).await {
+    match connections.probe(caller.user, &body.url, &headers).await {
         Ok(tools) => answer(StatusCode::OK, true, tools, None, false),
         Err(error) => {
             let needs_sign_in = matches!(error, ProbeError::NeedsSignIn);
-            answer(StatusCode::OK, false, app.connections.fallback_tools(), Some(error.to_string()), needs_sign_in)
+            answer(StatusCode::OK, false, connections.fallback_tools(), Some(error.to_string()), needs_sign_in)
         }
-    }
-}
-
-/// Maps a reached limit of simultaneous probes to an error.
-fn too_many_probes(full: LimitReached) -> ApiError {
-    match full {
-        LimitReached::User => {
-            let message =
-                "you are already asking as many servers as you may at once; wait until one has answered".to_owned();
-            ApiError::TooMany { code: "too_many_probes", message }
-        }
-        LimitReached::Global => ApiError::Overloaded,
     }
 }
 

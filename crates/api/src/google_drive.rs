@@ -4,13 +4,14 @@ use axum::Json;
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{AppendHeaders, IntoResponse, Redirect, Response};
+use builtin_servers::BuiltinServers;
 use builtin_servers::google_drive::{DriveError, LINK_LIFETIME_SECONDS, LinkError};
 use serde::{Deserialize, Serialize};
 
-use crate::AppState;
 use crate::browser_cookie::BrowserCookie;
 use crate::error::ApiError;
 use crate::extract::{Query, SignedIn};
+use crate::state::SiteUrl;
 
 /// Cookie that binds the authorisation to the browser that began it.
 const COOKIE: BrowserCookie = BrowserCookie { name: "google-drive-link", path: "/api/google-drive" };
@@ -37,24 +38,33 @@ pub struct Returned {
 }
 
 /// Reports whether Google Drive can be linked, and whether it is.
-pub async fn status(State(app): State<AppState>, who: SignedIn) -> Result<Json<Status>, ApiError> {
-    let drive = app.builtin_servers.google_drive();
+pub async fn status(State(builtin_servers): State<BuiltinServers>, who: SignedIn) -> Result<Json<Status>, ApiError> {
+    let drive = builtin_servers.google_drive();
     Ok(Json(Status { configured: drive.is_configured(), linked: drive.is_linked(who.user).await? }))
 }
 
 /// Starts linking and returns the URL of Google's authorisation page.
-pub async fn link(State(app): State<AppState>, who: SignedIn) -> Result<Response, ApiError> {
-    let link = app.builtin_servers.google_drive().start_link(who.user).await?;
-    let cookie = [(header::SET_COOKIE, COOKIE.set(&app, &link.browser_secret, LINK_LIFETIME_SECONDS))];
+pub async fn link(
+    State(builtin_servers): State<BuiltinServers>,
+    State(site_url): State<SiteUrl>,
+    who: SignedIn,
+) -> Result<Response, ApiError> {
+    let link = builtin_servers.google_drive().start_link(who.user).await?;
+    let cookie = [(header::SET_COOKIE, COOKIE.set(&site_url, &link.browser_secret, LINK_LIFETIME_SECONDS))];
     Ok((AppendHeaders(cookie), Json(Link { url: link.url.into() })).into_response())
 }
 
 /// Completes linking when Google redirects the browser back, and redirects to the web app, which shows the result.
-pub async fn callback(State(app): State<AppState>, headers: HeaderMap, Query(returned): Query<Returned>) -> Response {
+pub async fn callback(
+    State(builtin_servers): State<BuiltinServers>,
+    State(site_url): State<SiteUrl>,
+    headers: HeaderMap,
+    Query(returned): Query<Returned>,
+) -> Response {
     let browser = COOKIE.read(&headers).unwrap_or_default();
     let state = returned.state.as_deref().unwrap_or_default();
     // The cookie must be that of the browser that began, whatever `state` says.
-    let drive = app.builtin_servers.google_drive();
+    let drive = builtin_servers.google_drive();
     let outcome = match drive.complete_link(state, returned.code.as_deref(), browser).await {
         Ok(()) => "linked",
         // Also fails in `complete_link`, since no code came; the user's own refusal deserves its own message.
@@ -66,13 +76,13 @@ pub async fn callback(State(app): State<AppState>, headers: HeaderMap, Query(ret
         }
     };
     // The cookie is valid for one attempt.
-    let cookie = [(header::SET_COOKIE, COOKIE.set(&app, "", 0))];
+    let cookie = [(header::SET_COOKIE, COOKIE.set(&site_url, "", 0))];
     (AppendHeaders(cookie), Redirect::to(&format!("/?tab=servers&google-drive={outcome}"))).into_response()
 }
 
 /// Revokes the authorisation at Google and deletes it.
-pub async fn unlink(State(app): State<AppState>, who: SignedIn) -> Result<StatusCode, ApiError> {
-    app.builtin_servers.google_drive().unlink(who.user).await?;
+pub async fn unlink(State(builtin_servers): State<BuiltinServers>, who: SignedIn) -> Result<StatusCode, ApiError> {
+    builtin_servers.google_drive().unlink(who.user).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 

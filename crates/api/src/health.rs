@@ -1,11 +1,12 @@
 //! Health probes for supervisors and load balancers.
 
+use agent::turns::TurnService;
 use axum::extract::State;
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
+use store::Store;
 
 use super::error::OUTAGE_RETRY;
-use crate::AppState;
 
 /// Reports that the process is alive. It checks nothing else: a restart would not repair an unreachable database.
 pub async fn live() -> &'static str {
@@ -14,9 +15,9 @@ pub async fn live() -> &'static str {
 
 /// Reports whether the process can serve: the database responds, and the event journal of turns is being written.
 /// Responds 503 otherwise.
-pub async fn ready(State(app): State<AppState>) -> Response {
-    let reason = match app.store.ping().await {
-        Ok(()) if app.runs.journal().is_stalled() => "what is said cannot be written down",
+pub async fn ready(State(store): State<Store>, State(turns): State<TurnService>) -> Response {
+    let reason = match store.ping().await {
+        Ok(()) if turns.journal().is_stalled() => "what is said cannot be written down",
         Ok(()) => return "ok".into_response(),
         Err(error) => {
             tracing::warn!(%error, "not ready");

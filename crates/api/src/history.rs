@@ -1,21 +1,23 @@
 //! `/api/search` and `/api/sessions`: searching chats, pinning and archiving them, and restoring deleted ones.
 
+use std::sync::Arc;
+
+use agent::chats::maintenance::UNDO_TTL_SECONDS;
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
 use domain::message::Role;
-use domain::{ChatId, MessageId, Timestamp};
+use domain::{ChatId, Clock, MessageId, Timestamp};
+use platform::{UserEvent, UserEventBus};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
+use store::Store;
 use store::chat_settings::{ChatMarks, ChatMarksChange};
 use store::search::Marked;
 
 use super::error::ApiError;
 use super::extract::{JsonBody, Named, Query, SignedIn};
-use super::sessions::own_chat;
-use crate::AppState;
-use agent::chats::maintenance::UNDO_TTL_SECONDS;
-use platform::UserEvent;
+use crate::chat_lookup::ChatLookup;
 
 /// Maximum length of a search query, in characters.
 const QUESTION: usize = 200;
@@ -64,7 +66,7 @@ struct MessageHit {
 
 /// Searches the user's chats and messages (`GET /api/search?q=`).
 pub async fn search(
-    State(app): State<AppState>,
+    State(store): State<Store>,
     caller: SignedIn,
     Query(search): Query<Search>,
 ) -> Result<Json<Value>, ApiError> {
@@ -75,7 +77,7 @@ pub async fn search(
         None => None,
         Some(text) => Some(text.parse().map_err(|_| ApiError::BadRequest("before is not what next was".into()))?),
     };
-    let found = app.store.search(caller.user, &search.q, before).await?;
+    let found = store.search(caller.user, &search.q, before).await?;
     let chats: Vec<ChatHit> = found
         .titles
         .into_iter()
@@ -98,8 +100,8 @@ pub async fn search(
 }
 
 /// Lists the pinned and the archived chats (`GET /api/sessions/marks`).
-pub async fn marks(State(app): State<AppState>, caller: SignedIn) -> Result<Json<Value>, ApiError> {
-    let marked = app.store.list_marks(caller.user).await?;
+pub async fn marks(State(store): State<Store>, caller: SignedIn) -> Result<Json<Value>, ApiError> {
+    let marked = store.list_marks(caller.user).await?;
     let with = |is: fn(&ChatMarks) -> bool| -> Vec<ChatId> {
         marked.iter().filter(|(_, marks)| is(marks)).map(|(chat, _)| *chat).collect()
     };
@@ -117,32 +119,37 @@ pub struct Change {
 
 /// Pins or archives a chat, or undoes it (`PUT /api/sessions/{id}/marks`).
 pub async fn mark(
-    State(app): State<AppState>,
+    State(chats): State<ChatLookup>,
+    State(store): State<Store>,
+    State(clock): State<Arc<dyn Clock>>,
+    State(events): State<UserEventBus>,
     caller: SignedIn,
     Named(chat): Named,
     JsonBody(change): JsonBody<Change>,
 ) -> Result<Json<ChatMarks>, ApiError> {
-    let chat = own_chat(&app, &caller, &chat).await?;
+    let chat = chats.find_stored(caller.user, &chat).await?;
     let change = ChatMarksChange { pinned: change.pinned, archived: change.archived };
-    let marks = app.store.set_marks(caller.user, chat, change, app.clock.now()).await.map_err(gone)?;
-    app.events.publish(caller.user, &UserEvent::Session { session_id: Some(chat), marks: Some(marks) });
+    let marks = store.set_marks(caller.user, chat, change, clock.now()).await.map_err(gone)?;
+    events.publish(caller.user, &UserEvent::Session { session_id: Some(chat), marks: Some(marks) });
     Ok(Json(marks))
 }
 
 /// Restores a chat that was deleted within the last [`UNDO_TTL_SECONDS`] seconds (`POST /api/sessions/{id}/restore`).
 pub async fn restore(
-    State(app): State<AppState>,
+    State(store): State<Store>,
+    State(clock): State<Arc<dyn Clock>>,
+    State(events): State<UserEventBus>,
     caller: SignedIn,
     Named(chat): Named,
 ) -> Result<StatusCode, ApiError> {
     let id: ChatId = chat.parse().map_err(|_| ApiError::NotFound("session"))?;
     // A repeated request finds the chat restored already.
-    if app.store.get_chat(caller.user, id).await?.is_some() {
+    if store.get_chat(caller.user, id).await?.is_some() {
         return Ok(StatusCode::NO_CONTENT);
     }
     // Chats deleted earlier may be purged at any moment, so they are not restored half.
-    let since = app.clock.now().plus_seconds(-UNDO_TTL_SECONDS);
-    app.store.restore_chat(caller.user, id, since).await.map_err(|error| match error {
+    let since = clock.now().plus_seconds(-UNDO_TTL_SECONDS);
+    store.restore_chat(caller.user, id, since).await.map_err(|error| match error {
         store::Error::Conflict(_) => ApiError::Conflict {
             code: "id_taken",
             message: "an id of this chat or of its messages has been used again".to_owned(),
@@ -151,8 +158,8 @@ pub async fn restore(
     })?;
     // The event carries the flags, because lists of chats need them. A failure to read them must not hide the
     // restored chat.
-    let marks = app.store.get_marks(caller.user, id).await.ok();
-    app.events.publish(caller.user, &UserEvent::Session { session_id: Some(id), marks });
+    let marks = store.get_marks(caller.user, id).await.ok();
+    events.publish(caller.user, &UserEvent::Session { session_id: Some(id), marks });
     Ok(StatusCode::NO_CONTENT)
 }
 

@@ -12,10 +12,10 @@ use axum::http::header;
 use axum::http::uri::Authority;
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
+use platform::config::HostName;
 use url::{Host, Url};
 
 use super::error::ApiError;
-use platform::config::HostName;
 
 /// Paths of health probes, which use any name that their network has for this server and disclose nothing.
 const UNCHECKED_PREFIX: &str = "/health/";

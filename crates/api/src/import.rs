@@ -1,29 +1,40 @@
 //! `/api/account/import`: imports chats from an exported file.
 
+use std::sync::Arc;
+
+use agent::chats::file::FileFrame;
+use agent::files::{FileError, MEBIBYTE};
 use axum::Json;
 use axum::body::Body;
 use axum::extract::State;
+use domain::Clock;
+use platform::{UserEvent, UserEventBus};
 use serde_json::{Value, json};
+use store::Store;
 use store::imports::ImportedChat;
 
 use super::body::{self, BodyError};
 use super::error::ApiError;
 use super::extract::SignedIn;
-use crate::AppState;
-use agent::chats::file::FileFrame;
-use agent::files::{FileError, MEBIBYTE};
-use platform::UserEvent;
+use crate::limiters::ImportLimiter;
+use crate::state::FileQuota;
 
 /// Maximum size of the file, in bytes.
 const LIMIT: usize = 64 * 1024 * 1024;
 
 /// Imports the chats of an exported file (`POST /api/account/import`). Chats that exist already are skipped, so an
 /// import can be repeated.
-pub async fn import(State(app): State<AppState>, caller: SignedIn, body: Body) -> Result<Json<Value>, ApiError> {
+pub async fn import(
+    State(imports): State<ImportLimiter>,
+    State(quota): State<FileQuota>,
+    State(store): State<Store>,
+    State(clock): State<Arc<dyn Clock>>,
+    State(events): State<UserEventBus>,
+    caller: SignedIn,
+    body: Body,
+) -> Result<Json<Value>, ApiError> {
     // Files are parsed in memory, so few imports run at the same time on the whole server.
-    let Ok(_turn) = app.imports.0.try_acquire() else {
-        return Err(ApiError::Overloaded);
-    };
+    let _permit = imports.acquire()?;
     let bytes = body::read_bytes(body, LIMIT).await.map_err(refuse)?;
     let text = body::text(&bytes).map_err(refuse)?;
     let frame: FileFrame = body::read_value(text).map_err(refuse)?;
@@ -31,8 +42,8 @@ pub async fn import(State(app): State<AppState>, caller: SignedIn, body: Body) -
     // The whole file is valid by now, so an import stops only at the quota or at a fault of the server.
     let (mut imported, mut skipped, mut messages) = (0, 0, 0);
     for chat in chats {
-        check_room(&app, &caller, &chat, imported).await?;
-        if app.store.insert_imported_chat(caller.user, &chat, app.clock.now()).await? {
+        check_room(&store, quota, &caller, &chat, imported).await?;
+        if store.insert_imported_chat(caller.user, &chat, clock.now()).await? {
             imported += 1;
             messages += chat.messages.len();
         } else {
@@ -41,7 +52,7 @@ pub async fn import(State(app): State<AppState>, caller: SignedIn, body: Body) -
     }
     // One event for all: the web app reloads its list of chats.
     if imported > 0 {
-        app.events.publish(caller.user, &UserEvent::Session { session_id: None, marks: None });
+        events.publish(caller.user, &UserEvent::Session { session_id: None, marks: None });
     }
     Ok(Json(json!({ "imported": imported, "skipped": skipped, "messages": messages })))
 }
@@ -60,14 +71,19 @@ fn refuse(error: BodyError) -> ApiError {
 
 /// Rejects a chat whose files exceed the user's storage quota. The `before` chats already imported remain, and are
 /// skipped when the import is repeated.
-async fn check_room(app: &AppState, caller: &SignedIn, chat: &ImportedChat, before: usize) -> Result<(), ApiError> {
+async fn check_room(
+    store: &Store,
+    FileQuota(most): FileQuota,
+    caller: &SignedIn,
+    chat: &ImportedChat,
+    before: usize,
+) -> Result<(), ApiError> {
     let size: u64 = chat.files.iter().map(|file| file.bytes.len() as u64).sum();
     // An existing chat is skipped and needs no space.
-    if size == 0 || app.store.get_chat(caller.user, chat.id).await?.is_some() {
+    if size == 0 || store.get_chat(caller.user, chat.id).await?.is_some() {
         return Ok(());
     }
-    let most = app.config.limits.files_bytes as u64;
-    if app.store.count_file_bytes(caller.user).await?.saturating_add(size) <= most {
+    if store.count_file_bytes(caller.user).await?.saturating_add(size) <= most {
         return Ok(());
     }
     let full = FileError::Full(most / MEBIBYTE);

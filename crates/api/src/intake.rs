@@ -12,13 +12,13 @@ use axum::extract::{Request, State};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use hyper::body::Frame;
+use platform::client_address::subscriber_network;
+use platform::{ConcurrencyLimiter, Limit, LimitReached, Permit};
 use tokio::time::{Instant, Sleep, sleep_until};
 
 use super::error::ApiError;
 use super::extract::address_of_request;
-use platform::Limit;
-use platform::client_address::{TrustedProxy, subscriber_network};
-use platform::{ConcurrencyLimiter, LimitReached, Permit};
+use crate::TrustedProxies;
 
 /// Period in which [`MIN_WINDOW_BYTES`] or the end of the body must arrive.
 const WINDOW: Duration = Duration::from_secs(15);
@@ -29,13 +29,13 @@ const MIN_WINDOW_BYTES: usize = 15 * 1_024;
 #[derive(Debug, Clone)]
 pub struct Intake {
     held: ConcurrencyLimiter<IpAddr>,
-    trusted_proxies: Arc<[TrustedProxy]>,
+    trusted_proxies: TrustedProxies,
 }
 
 impl Intake {
     /// Creates the limiter. `limit` is in bytes.
-    pub fn new(limit: Limit, trusted_proxies: &[TrustedProxy]) -> Self {
-        Self { held: ConcurrencyLimiter::new(limit), trusted_proxies: trusted_proxies.into() }
+    pub fn new(limit: Limit, trusted_proxies: TrustedProxies) -> Self {
+        Self { held: ConcurrencyLimiter::new(limit), trusted_proxies }
     }
 }
 
@@ -46,7 +46,7 @@ pub async fn bound(State(intake): State<Intake>, request: Request, next: Next) -
     if request.body().is_end_stream() {
         return next.run(request).await;
     }
-    let address = address_of_request(request.extensions(), request.headers(), &intake.trusted_proxies);
+    let address = address_of_request(request.extensions(), request.headers(), &intake.trusted_proxies.0);
     let refused = Arc::new(OnceLock::new());
     let (head, body) = request.into_parts();
     // The permit is empty at first and grows with the received bytes.

@@ -7,6 +7,7 @@ pub mod assets;
 pub mod auth;
 pub mod body;
 mod browser_cookie;
+mod chat_lookup;
 pub mod connections;
 mod cors;
 pub mod description;
@@ -38,7 +39,7 @@ pub mod sessions;
 pub mod shares;
 pub mod sign_in;
 pub mod sse;
-mod state;
+pub mod state;
 pub mod temporary;
 pub mod tool_permissions;
 pub mod tool_runs;
@@ -54,7 +55,7 @@ use route::Access::{Anyone, Owner, SignedIn};
 use route::{Entry, Section, delete, get, patch, post, put};
 
 pub use serve::{listen, serve};
-pub use state::AppState;
+pub use state::{AppState, TrustedProxies};
 
 /// Maximum size of a request body, in bytes. A message has at most 200,000 characters, and tool arguments are
 /// smaller. Each extractor checks the limit itself, because each protocol reports a body that is too large in its own
@@ -195,12 +196,12 @@ pub fn routes(app: &AppState) -> Router {
     let routes = routes
         .fallback(assets::serve)
         .layer(from_fn_with_state(
-            Intake::new(app.config.limits.bodies_bytes, &app.config.trusted_proxies),
+            Intake::new(app.config.limits.bodies_bytes, app.trusted_proxies.clone()),
             intake::bound,
         ))
         .layer(CatchPanicLayer::custom(error::after_panic))
         .with_state(app.clone());
     let routes = cors::allow(routes, &app.config.cors_origins);
-    let hosts = AllowedHosts::new(&app.site_url, &app.config.allowed_hosts);
-    headers::security(host_check::check(routes, hosts), app.site_url.scheme() == "https")
+    let hosts = AllowedHosts::new(&app.site_url.0, &app.config.allowed_hosts);
+    headers::security(host_check::check(routes, hosts), app.site_url.is_https())
 }

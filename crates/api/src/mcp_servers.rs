@@ -11,18 +11,18 @@ mod origin;
 mod refusal;
 mod revision;
 
+use accounts::AccountService;
 use axum::body::Body;
-use axum::extract::{Request, State};
+use axum::extract::{FromRef, Request, State};
 use axum::http::request::Parts;
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use builtin_servers::BuiltinServer;
+use builtin_servers::{BuiltinServer, BuiltinServers};
 
-use crate::AppState;
-use crate::error;
 use crate::route::Access::{Anyone, OwnToken};
 use crate::route::{Section, post};
-
+use crate::state::SiteUrl;
+use crate::{AppState, error};
 use message::Message;
 use refusal::Refusal;
 
@@ -35,33 +35,50 @@ const MAX_MESSAGE_BYTES: usize = 64 * 1024;
 pub fn section() -> Section {
     let routes = BuiltinServer::ALL.map(|server| {
         let access = if server.needs_sign_in() { OwnToken } else { Anyone };
-        post(server.path(), access, move |State(app): State<AppState>, request: Request| answer(server, app, request))
+        post(server.path(), access, move |State(endpoint): State<McpEndpoint>, request: Request| async move {
+            let (parts, body) = request.into_parts();
+            endpoint.respond(server, &parts, body).await.unwrap_or_else(IntoResponse::into_response)
+        })
     });
     Section::new("/mcp", routes, |routes| {
         routes.fallback(error::no_such_route).method_not_allowed_fallback(error::method_not_allowed)
     })
 }
 
-/// Handles a request and converts errors to responses.
-async fn answer(server: BuiltinServer, app: AppState, request: Request) -> Response {
-    let (parts, body) = request.into_parts();
-    respond(server, &app, &parts, body).await.unwrap_or_else(IntoResponse::into_response)
+/// The HTTP endpoint of all built-in servers.
+#[derive(Debug, Clone)]
+struct McpEndpoint {
+    accounts: AccountService,
+    servers: BuiltinServers,
+    site_url: SiteUrl,
 }
 
-/// Checks origin, caller and content type before the body is read, and then runs the method.
-async fn respond(server: BuiltinServer, app: &AppState, parts: &Parts, body: Body) -> Result<Response, Refusal> {
-    // In this order: each check is cheaper than the next, and none reads the body.
-    origin::check(app, parts)?;
-    let caller = if server.needs_sign_in() { Some(caller::identify(app, parts).await?) } else { None };
-    if !is_json(parts) {
-        return Err(Refusal::unsupported_media_type());
+impl FromRef<AppState> for McpEndpoint {
+    fn from_ref(state: &AppState) -> Self {
+        Self {
+            accounts: state.accounts.clone(),
+            servers: state.builtin_servers.clone(),
+            site_url: state.site_url.clone(),
+        }
     }
-    let body = axum::body::to_bytes(body, MAX_MESSAGE_BYTES).await.map_err(|_| Refusal::too_large())?;
-    match Message::read(&body)? {
-        Message::Notification => Ok(StatusCode::ACCEPTED.into_response()),
-        Message::Request(request) => {
-            let id = request.id.clone();
-            methods::run(server, app, caller, parts, request).await.map_err(|refusal| refusal.about(id))
+}
+
+impl McpEndpoint {
+    /// Checks origin, caller and content type before the body is read, and then runs the method.
+    async fn respond(&self, server: BuiltinServer, parts: &Parts, body: Body) -> Result<Response, Refusal> {
+        // In this order: each check is cheaper than the next, and none reads the body.
+        origin::check(&self.site_url, parts)?;
+        let caller = if server.needs_sign_in() { Some(caller::identify(&self.accounts, parts).await?) } else { None };
+        if !is_json(parts) {
+            return Err(Refusal::unsupported_media_type());
+        }
+        let body = axum::body::to_bytes(body, MAX_MESSAGE_BYTES).await.map_err(|_| Refusal::too_large())?;
+        match Message::read(&body)? {
+            Message::Notification => Ok(StatusCode::ACCEPTED.into_response()),
+            Message::Request(request) => {
+                let id = request.id.clone();
+                methods::run(server, &self.servers, caller, parts, request).await.map_err(|refusal| refusal.about(id))
+            }
         }
     }
 }

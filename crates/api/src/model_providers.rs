@@ -1,19 +1,21 @@
 //! `/api/model-providers`: the user's own model providers. API keys are write-only.
 
+use std::sync::Arc;
+
+use agent::models::user_providers::{ProviderKind, slug_of};
+use agent::models::{ModelService, advise};
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
-use domain::{ModelProviderId, Timestamp};
+use domain::{Clock, ModelProviderId, Timestamp};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
+use store::Store;
 use store::model_providers::ModelProvider;
 use url::Url;
 
 use super::error::ApiError;
 use super::extract::{JsonBody, Named, SignedIn};
-use crate::AppState;
-use agent::models::advise;
-use agent::models::user_providers::{ProviderKind, slug_of};
 
 /// Maximum number of providers per user.
 const MOST: i64 = 20;
@@ -69,14 +71,16 @@ pub struct Changes {
 }
 
 /// Lists the user's providers (`GET /api/model-providers`).
-pub async fn list(State(app): State<AppState>, caller: SignedIn) -> Result<Json<Value>, ApiError> {
-    let providers = app.store.list_model_providers(caller.user).await?.into_iter().map(View::from);
+pub async fn list(State(store): State<Store>, caller: SignedIn) -> Result<Json<Value>, ApiError> {
+    let providers = store.list_model_providers(caller.user).await?.into_iter().map(View::from);
     Ok(Json(json!({ "providers": providers.collect::<Vec<_>>() })))
 }
 
 /// Adds a provider (`POST /api/model-providers`).
 pub async fn create(
-    State(app): State<AppState>,
+    State(models): State<Arc<ModelService>>,
+    State(store): State<Store>,
+    State(clock): State<Arc<dyn Clock>>,
     caller: SignedIn,
     JsonBody(body): JsonBody<NewProvider>,
 ) -> Result<(StatusCode, Json<Value>), ApiError> {
@@ -85,10 +89,10 @@ pub async fn create(
     // The provider's public address, for kinds that have one.
     let entered = entered.or_else(|| body.kind.usual_address().map(str::to_owned));
     let entered = entered.ok_or_else(|| ApiError::BadRequest("baseUrl is needed for this kind".into()))?;
-    let base_url = address(&app, body.kind, &entered, key.is_some())?;
-    let taken = app.store.list_model_providers(caller.user).await?;
+    let base_url = address(&models, body.kind, &entered, key.is_some())?;
+    let taken = store.list_model_providers(caller.user).await?;
     let taken: Vec<&str> = taken.iter().map(|provider| provider.slug.as_str()).collect();
-    let (id, now) = (ModelProviderId::fresh(), app.clock.now());
+    let (id, now) = (ModelProviderId::fresh(), clock.now());
     let provider = ModelProvider {
         id,
         slug: slug_of(&name, &taken),
@@ -96,11 +100,11 @@ pub async fn create(
         kind: body.kind.word().to_owned(),
         base_url: base_url.to_string(),
         hint: key.as_deref().and_then(hint),
-        secret: sealed(&app, &caller, id, key.as_deref())?,
+        secret: sealed(&models, &caller, id, key.as_deref())?,
         created_at: now,
         changed_at: now,
     };
-    let added = app.store.insert_model_provider(caller.user, &provider, MOST).await.map_err(changed_meanwhile)?;
+    let added = store.insert_model_provider(caller.user, &provider, MOST).await.map_err(changed_meanwhile)?;
     if !added {
         let message = format!("you have {MOST} providers; remove one of them first");
         return Err(ApiError::Conflict { code: "too_many_providers", message });
@@ -111,12 +115,14 @@ pub async fn create(
 /// Changes a provider (`PATCH /api/model-providers/{id}`). If the origin of the base URL changes, the key must be
 /// entered again, so that it is never sent to a server it was not entered for.
 pub async fn change(
-    State(app): State<AppState>,
+    State(store): State<Store>,
+    State(models): State<Arc<ModelService>>,
+    State(clock): State<Arc<dyn Clock>>,
     caller: SignedIn,
     Named(id): Named,
     JsonBody(body): JsonBody<Changes>,
 ) -> Result<Json<Value>, ApiError> {
-    let mut provider = own(&app, &caller, &id).await?;
+    let mut provider = own(&store, &caller, &id).await?;
     // Compared when the change is stored, so that a concurrent change is not overwritten.
     let as_of = provider.changed_at;
     if let Some(new) = body.name {
@@ -126,7 +132,7 @@ pub async fn change(
     let has_key = entered.as_ref().map_or(provider.secret.is_some(), Option::is_some);
     if let Some(new) = body.base_url {
         let kind = ProviderKind::from_word(&provider.kind).unwrap_or(ProviderKind::Compatible);
-        let new = address(&app, kind, &new, has_key)?;
+        let new = address(&models, kind, &new, has_key)?;
         // Only the origin counts, since another path belongs to the same server.
         let moves = provider.base_url.parse::<Url>().map_or(true, |old| old.origin() != new.origin());
         if moves && entered.is_none() && provider.secret.is_some() {
@@ -136,44 +142,54 @@ pub async fn change(
         provider.base_url = new.to_string();
     // The address stays, but whether it is permitted depends on whether a key is sent to it.
     } else if let Ok(url) = provider.base_url.parse() {
-        permitted(&app, &url, has_key)?;
+        permitted(&models, &url, has_key)?;
     }
     if let Some(key) = entered {
         provider.hint = key.as_deref().and_then(hint);
-        provider.secret = sealed(&app, &caller, provider.id, key.as_deref())?;
+        provider.secret = sealed(&models, &caller, provider.id, key.as_deref())?;
     }
     // Strictly increasing, since cached clients compare it to detect changes.
-    provider.changed_at = app.clock.now().max(Timestamp(as_of.0 + 1));
-    if !app.store.update_model_provider(caller.user, &provider, as_of).await? {
+    provider.changed_at = clock.now().max(Timestamp(as_of.0 + 1));
+    if !store.update_model_provider(caller.user, &provider, as_of).await? {
         return Err(changed_meanwhile(store::Error::Conflict(String::new())));
     }
     Ok(Json(json!({ "provider": View::from(provider) })))
 }
 
 /// Deletes a provider (`DELETE /api/model-providers/{id}`).
-pub async fn remove(State(app): State<AppState>, caller: SignedIn, Named(id): Named) -> Result<StatusCode, ApiError> {
+pub async fn remove(
+    State(store): State<Store>,
+    State(models): State<Arc<ModelService>>,
+    caller: SignedIn,
+    Named(id): Named,
+) -> Result<StatusCode, ApiError> {
     let id = read_id(&id)?;
-    if !app.store.delete_model_provider(caller.user, id).await? {
+    if !store.delete_model_provider(caller.user, id).await? {
         return Err(ApiError::NotFound("provider"));
     }
     // Drops the cached client, which still has the key.
-    app.models.user_providers.forget(id);
+    models.user_providers.forget(id);
     Ok(StatusCode::NO_CONTENT)
 }
 
 /// Tests a provider by listing its models (`POST /api/model-providers/{id}/test`). A provider that rejects the
 /// request is a result, not an error.
-pub async fn test(State(app): State<AppState>, caller: SignedIn, Named(id): Named) -> Result<Json<Value>, ApiError> {
-    let provider = own(&app, &caller, &id).await?;
-    Ok(Json(match app.models.user_providers.test(caller.user, &provider).await {
+pub async fn test(
+    State(store): State<Store>,
+    State(models): State<Arc<ModelService>>,
+    caller: SignedIn,
+    Named(id): Named,
+) -> Result<Json<Value>, ApiError> {
+    let provider = own(&store, &caller, &id).await?;
+    Ok(Json(match models.user_providers.test(caller.user, &provider).await {
         Ok(models) => json!({ "ok": true, "models": models }),
         Err(error) => json!({ "ok": false, "reason": advise(&error, &provider.slug) }),
     }))
 }
 
 /// Returns the caller's [`ModelProvider`] of this id, or 404.
-async fn own(app: &AppState, caller: &SignedIn, id: &str) -> Result<ModelProvider, ApiError> {
-    let found = app.store.get_model_provider(caller.user, read_id(id)?).await?;
+async fn own(store: &Store, caller: &SignedIn, id: &str) -> Result<ModelProvider, ApiError> {
+    let found = store.get_model_provider(caller.user, read_id(id)?).await?;
     found.ok_or(ApiError::NotFound("provider"))
 }
 
@@ -206,17 +222,17 @@ fn hint(key: &str) -> Option<String> {
 }
 
 /// Parses, normalises and checks a base URL.
-fn address(app: &AppState, kind: ProviderKind, text: &str, has_key: bool) -> Result<Url, ApiError> {
+fn address(models: &ModelService, kind: ProviderKind, text: &str, has_key: bool) -> Result<Url, ApiError> {
     let url = Url::parse(text.trim()).ok().filter(|_| text.len() <= LONG);
     let url = url.ok_or_else(|| ApiError::BadRequest("baseUrl must be an address such as https://host/v1".into()))?;
     let url = kind.base_url(url);
-    permitted(app, &url, has_key)?;
+    permitted(models, &url, has_key)?;
     Ok(url)
 }
 
 /// Rejects a URL that the network policy does not allow, or that would receive the key unencrypted.
-fn permitted(app: &AppState, url: &Url, has_key: bool) -> Result<(), ApiError> {
-    app.models.user_providers.check(url, has_key).map_err(|reason| ApiError::Unprocessable {
+fn permitted(models: &ModelService, url: &Url, has_key: bool) -> Result<(), ApiError> {
+    models.user_providers.check(url, has_key).map_err(|reason| ApiError::Unprocessable {
         code: "address_not_allowed",
         message: format!("The server {reason}."),
     })
@@ -224,12 +240,12 @@ fn permitted(app: &AppState, url: &Url, has_key: bool) -> Result<(), ApiError> {
 
 /// Encrypts a key. User and provider id are bound to the ciphertext.
 fn sealed(
-    app: &AppState,
+    models: &ModelService,
     caller: &SignedIn,
     id: ModelProviderId,
     key: Option<&str>,
 ) -> Result<Option<Vec<u8>>, ApiError> {
-    let sealed = key.map(|key| app.models.user_providers.seal(caller.user, id, key)).transpose();
+    let sealed = key.map(|key| models.user_providers.seal(caller.user, id, key)).transpose();
     sealed.map_err(|error| ApiError::Internal(error.into()))
 }
 

@@ -1,44 +1,49 @@
 //! Model settings of a chat, and the defaults of a user.
 
+use std::sync::Arc;
+
+use agent::models::ModelService;
+use agent::models::settings::check;
 use axum::Json;
 use axum::extract::State;
 use domain::model::ModelSettings;
+use platform::{UserEvent, UserEventBus};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
+use store::Store;
 use store::model_settings::ModelDefaults;
 
 use super::error::ApiError;
 use super::extract::{JsonBody, Named, SignedIn};
 use super::models::known;
-use super::sessions::own_home;
-use crate::AppState;
-use agent::models::settings::check;
-use platform::UserEvent;
+use crate::chat_lookup::ChatLookup;
 
 /// Returns a chat's settings, and the defaults for those that are not set (`GET /api/sessions/{id}/settings`).
 pub async fn of_chat(
-    State(app): State<AppState>,
+    State(chats): State<ChatLookup>,
+    State(store): State<Store>,
     caller: SignedIn,
     Named(chat): Named,
 ) -> Result<Json<Value>, ApiError> {
-    let (chat, home) = own_home(&app, &caller, &chat).await?;
+    let (chat, home) = chats.find(caller.user, &chat).await?;
     let settings = home.get_chat_settings(caller.user, chat).await?;
-    let defaults = app.store.get_model_defaults(caller.user).await?.settings;
+    let defaults = store.get_model_defaults(caller.user).await?.settings;
     Ok(Json(json!({ "settings": settings, "defaults": defaults })))
 }
 
 /// Stores a chat's settings, which apply from the next turn on (`PUT /api/sessions/{id}/settings`). For settings that
 /// are left out, the user's defaults apply.
 pub async fn set(
-    State(app): State<AppState>,
+    State(chats): State<ChatLookup>,
+    State(events): State<UserEventBus>,
     caller: SignedIn,
     Named(chat): Named,
     JsonBody(settings): JsonBody<ModelSettings>,
 ) -> Result<Json<Value>, ApiError> {
-    let (chat, home) = own_home(&app, &caller, &chat).await?;
+    let (chat, home) = chats.find(caller.user, &chat).await?;
     check(&settings).map_err(ApiError::BadRequest)?;
     home.set_chat_settings(caller.user, chat, &settings).await?;
-    app.events.publish(caller.user, &UserEvent::of_chat(chat));
+    events.publish(caller.user, &UserEvent::of_chat(chat));
     Ok(Json(json!({ "settings": settings })))
 }
 
@@ -51,23 +56,24 @@ pub struct Defaults {
 }
 
 /// Returns the user's defaults (`GET /api/model-defaults`).
-pub async fn defaults(State(app): State<AppState>, caller: SignedIn) -> Result<Json<Defaults>, ApiError> {
-    let ModelDefaults { model, settings } = app.store.get_model_defaults(caller.user).await?;
+pub async fn defaults(State(store): State<Store>, caller: SignedIn) -> Result<Json<Defaults>, ApiError> {
+    let ModelDefaults { model, settings } = store.get_model_defaults(caller.user).await?;
     Ok(Json(Defaults { model, settings }))
 }
 
 /// Stores the user's defaults (`PUT /api/model-defaults`).
 pub async fn set_defaults(
-    State(app): State<AppState>,
+    State(models): State<Arc<ModelService>>,
+    State(store): State<Store>,
     caller: SignedIn,
     JsonBody(Defaults { model, settings }): JsonBody<Defaults>,
 ) -> Result<Json<Defaults>, ApiError> {
     check(&settings).map_err(ApiError::BadRequest)?;
     let model = match model {
-        Some(model) => Some(known(&app, &caller, &model).await?.to_string()),
+        Some(model) => Some(known(&models, &caller, &model).await?.to_string()),
         None => None,
     };
     let set = ModelDefaults { model: model.clone(), settings: settings.clone() };
-    app.store.set_model_defaults(caller.user, &set).await?;
+    store.set_model_defaults(caller.user, &set).await?;
     Ok(Json(Defaults { model, settings }))
 }

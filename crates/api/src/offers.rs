@@ -2,21 +2,22 @@
 
 use std::collections::BTreeMap;
 
+use agent::chats::temporary::TemporaryChats;
 use axum::Json;
 use axum::extract::State;
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use connections::{AttachRequest, ContextError};
+use connections::{AttachRequest, ConnectionService, ContextError};
 use domain::attachment::Attachment;
 use domain::{AttachmentId, ChatId};
 use mcp::{CompletionTarget, Completions, IconError};
 use serde::Deserialize;
 use serde_json::{Value, json};
+use store::Store;
 
 use super::connections::own_server;
 use super::error::ApiError;
 use super::extract::{JsonBody, Named, Query, SignedIn};
-use crate::AppState;
 
 /// Content security policy of icons: a browser may display one, but not run or frame anything in it.
 const PICTURE_POLICY: &str = "default-src 'none'; sandbox";
@@ -33,20 +34,26 @@ impl From<ContextError> for ApiError {
 }
 
 /// Lists a connection's prompts.
-pub async fn prompts(State(app): State<AppState>, caller: SignedIn, Named(id): Named) -> Result<Json<Value>, ApiError> {
-    let server = own_server(&app, &caller, &id).await?;
-    let prompts = app.connections.list_prompts(caller.user, &server).await?;
+pub async fn prompts(
+    State(store): State<Store>,
+    State(connections): State<ConnectionService>,
+    caller: SignedIn,
+    Named(id): Named,
+) -> Result<Json<Value>, ApiError> {
+    let server = own_server(&store, &caller, &id).await?;
+    let prompts = connections.list_prompts(caller.user, &server).await?;
     Ok(Json(json!({ "prompts": prompts.items, "isCut": prompts.is_cut })))
 }
 
 /// Lists a connection's resources and resource templates.
 pub async fn resources(
-    State(app): State<AppState>,
+    State(store): State<Store>,
+    State(connections): State<ConnectionService>,
     caller: SignedIn,
     Named(id): Named,
 ) -> Result<Json<Value>, ApiError> {
-    let server = own_server(&app, &caller, &id).await?;
-    let (resources, templates) = app.connections.list_resources(caller.user, &server).await?;
+    let server = own_server(&store, &caller, &id).await?;
+    let (resources, templates) = connections.list_resources(caller.user, &server).await?;
     // Long lists are truncated; the web app then says so.
     let is_cut = resources.is_cut || templates.is_cut;
     Ok(Json(json!({ "resources": resources.items, "templates": templates.items, "isCut": is_cut })))
@@ -60,37 +67,40 @@ pub struct Address {
 
 /// Reads a resource of the connection.
 pub async fn read(
-    State(app): State<AppState>,
+    State(store): State<Store>,
+    State(connections): State<ConnectionService>,
     caller: SignedIn,
     Named(id): Named,
     JsonBody(body): JsonBody<Address>,
 ) -> Result<Json<Value>, ApiError> {
-    let server = own_server(&app, &caller, &id).await?;
-    let contents = app.connections.read_resource(caller.user, &server, &body.uri).await?;
+    let server = own_server(&store, &caller, &id).await?;
+    let contents = connections.read_resource(caller.user, &server, &body.uri).await?;
     Ok(Json(json!({ "contents": contents })))
 }
 
 /// Subscribes to a resource for a limited time. Changes are reported on the user's event stream.
 pub async fn watch(
-    State(app): State<AppState>,
+    State(store): State<Store>,
+    State(connections): State<ConnectionService>,
     caller: SignedIn,
     Named(id): Named,
     JsonBody(body): JsonBody<Address>,
 ) -> Result<Json<Value>, ApiError> {
-    let server = own_server(&app, &caller, &id).await?;
-    let watching = app.connections.subscribe_resource(caller.user, &server, &body.uri).await?;
+    let server = own_server(&store, &caller, &id).await?;
+    let watching = connections.subscribe_resource(caller.user, &server, &body.uri).await?;
     Ok(Json(json!({ "watching": watching })))
 }
 
 /// Ends the subscription to a resource.
 pub async fn unwatch(
-    State(app): State<AppState>,
+    State(store): State<Store>,
+    State(connections): State<ConnectionService>,
     caller: SignedIn,
     Named(id): Named,
     Query(query): Query<Address>,
 ) -> Result<StatusCode, ApiError> {
-    let server = own_server(&app, &caller, &id).await?;
-    app.connections.unsubscribe_resource(caller.user, server.id, &query.uri);
+    let server = own_server(&store, &caller, &id).await?;
+    connections.unsubscribe_resource(caller.user, server.id, &query.uri);
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -109,15 +119,16 @@ pub struct Incomplete {
 
 /// Returns the server's completions for an argument of a prompt or a variable of a resource template.
 pub async fn complete(
-    State(app): State<AppState>,
+    State(store): State<Store>,
+    State(connections): State<ConnectionService>,
     caller: SignedIn,
     Named(id): Named,
     JsonBody(body): JsonBody<Incomplete>,
 ) -> Result<Json<Completions>, ApiError> {
-    let server = own_server(&app, &caller, &id).await?;
+    let server = own_server(&store, &caller, &id).await?;
     let argument = (body.name.as_str(), body.value.as_str());
     let (target, filled) = (&body.blank, &body.filled);
-    Ok(Json(app.connections.complete_argument(caller.user, &server, target, argument, filled).await?))
+    Ok(Json(connections.complete_argument(caller.user, &server, target, argument, filled).await?))
 }
 
 /// Request body of [`attach`]: either a resource or a prompt.
@@ -134,12 +145,14 @@ pub struct Wished {
 
 /// Reads a resource or renders a prompt, and stores it as an [`Attachment`] until a message refers to it.
 pub async fn attach(
-    State(app): State<AppState>,
+    State(store): State<Store>,
+    State(temporary): State<TemporaryChats>,
+    State(connections): State<ConnectionService>,
     caller: SignedIn,
     Named(id): Named,
     JsonBody(body): JsonBody<Wished>,
 ) -> Result<Json<Attachment>, ApiError> {
-    let server = own_server(&app, &caller, &id).await?;
+    let server = own_server(&store, &caller, &id).await?;
     let wish = match (body.resource, body.prompt) {
         (Some(wish), None) if wish.uri.is_some() => wish,
         (None, Some(wish)) if !wish.name.is_empty() => AttachRequest { uri: None, ..wish },
@@ -147,22 +160,23 @@ pub async fn attach(
         (None, Some(_)) => return Err(ApiError::BadRequest("prompt.name is missing".into())),
         _ => return Err(ApiError::BadRequest("either resource or prompt is wanted".into())),
     };
-    let home = body.session_id.map_or_else(|| app.store.clone(), |chat| app.temporary.store_for(caller.user, chat));
-    Ok(Json(app.connections.attach(&home, caller.user, &server, wish).await?))
+    let home = body.session_id.map_or_else(|| store.clone(), |chat| temporary.store_for(caller.user, chat));
+    Ok(Json(connections.attach(&home, caller.user, &server, wish).await?))
 }
 
 /// Returns an attachment that no message refers to yet.
 pub async fn attachment(
-    State(app): State<AppState>,
+    State(temporary): State<TemporaryChats>,
+    State(store): State<Store>,
     caller: SignedIn,
     Named(id): Named,
 ) -> Result<Json<Attachment>, ApiError> {
     let not_found = || ApiError::NotFound("attachment");
     // The id does not say where an attachment is stored, so both stores are asked, the one in memory first.
     let id: AttachmentId = id.parse().map_err(|_| not_found())?;
-    let found = match app.temporary.attachment(caller.user, id).await? {
+    let found = match temporary.attachment(caller.user, id).await? {
         Some(found) => Some(found),
-        None => app.store.get_attachment(caller.user, id).await?,
+        None => store.get_attachment(caller.user, id).await?,
     };
     found.map(Json).ok_or_else(not_found)
 }
@@ -176,13 +190,14 @@ pub struct Source {
 /// Returns an icon that the connection's server declared. This server fetches it, so that the user's browser does not
 /// contact foreign servers.
 pub async fn icon(
-    State(app): State<AppState>,
+    State(store): State<Store>,
+    State(connections): State<ConnectionService>,
     caller: SignedIn,
     Named(id): Named,
     Query(query): Query<Source>,
 ) -> Result<Response, ApiError> {
-    let server = own_server(&app, &caller, &id).await?;
-    let picture = app.connections.fetch_icon(&server, &query.src).await.map_err(|error| match error {
+    let server = own_server(&store, &caller, &id).await?;
+    let picture = connections.fetch_icon(&server, &query.src).await.map_err(|error| match error {
         IconError::Server(_) => ApiError::Upstream { code: "server_failed", message: error.to_string() },
         _ => ApiError::Unprocessable { code: "icon_refused", message: error.to_string() },
     })?;

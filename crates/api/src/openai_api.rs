@@ -10,27 +10,32 @@ mod parameters;
 mod refusal;
 mod responses;
 
+use std::sync::Arc;
+
+use agent::files::model_attachments::InputModalities;
+use agent::models::{ModelId, ModelService, ModelView};
+use agent::openai_api::{CompletionError, CompletionRequest, CompletionService, StreamItem};
 use axum::Json;
-use axum::extract::State;
+use axum::extract::{FromRef, State};
 use axum::response::Response;
-use domain::UserId;
+use connections::ConnectionService;
 use domain::api_key::Scope;
 use domain::model::{ModelError, Request};
+use domain::{Clock, UserId};
 use futures_util::Stream;
+use platform::BackgroundTasks;
 use serde_json::{Value, json};
 
 use super::error::ApiError;
 use super::extract::Named;
 use super::route::Access::SignedIn;
 use super::route::{Section, get, post};
-use super::sse;
 use crate::AppState;
-use agent::files::model_attachments::InputModalities;
-use agent::models::{ModelId, ModelView};
-use agent::openai_api::{CompletionError, CompletionRequest, StreamItem};
+use crate::limiters::StreamLimiter;
 use body::Body;
 use caller::Caller;
 use chat::ChatBody;
+use files::AllGiven;
 use refusal::Refusal;
 use responses::ResponsesBody;
 
@@ -55,20 +60,24 @@ pub fn section() -> Section {
 }
 
 /// Lists the models that are available now (`GET /v1/models`).
-async fn models(State(app): State<AppState>, caller: Caller) -> Result<Json<Value>, Refusal> {
-    Ok(Json(json!({ "object": "list", "data": listed(&app, &caller).await? })))
+async fn models(State(models): State<Arc<ModelService>>, caller: Caller) -> Result<Json<Value>, Refusal> {
+    Ok(Json(json!({ "object": "list", "data": listed(&models, &caller).await? })))
 }
 
 /// Returns one model (`GET /v1/models/{id}`). The slash in its name is encoded as `%2F` in the path.
-async fn model(State(app): State<AppState>, caller: Caller, Named(id): Named) -> Result<Json<Value>, Refusal> {
-    let named = listed(&app, &caller).await?.into_iter().find(|model| model["id"] == id.as_str());
+async fn model(
+    State(models): State<Arc<ModelService>>,
+    caller: Caller,
+    Named(id): Named,
+) -> Result<Json<Value>, Refusal> {
+    let named = listed(&models, &caller).await?.into_iter().find(|model| model["id"] == id.as_str());
     named.map(Json).ok_or_else(|| Refusal::unknown_model(&id))
 }
 
 /// Returns the available models as OpenAI's objects. If the key's scope allows tools, each model is listed a second
 /// time with the suffix [`WITH_TOOLS`].
-async fn listed(app: &AppState, caller: &Caller) -> Result<Vec<Value>, Refusal> {
-    let (_, models) = app.models.list(caller.user).await.map_err(ApiError::from)?;
+async fn listed(models: &ModelService, caller: &Caller) -> Result<Vec<Value>, Refusal> {
+    let (_, models) = models.list(caller.user).await.map_err(ApiError::from)?;
     let endings = if caller.may(Scope::Tools) { &["", WITH_TOOLS][..] } else { &[""] };
     let available = models.iter().filter(|model| model.available);
     let view = |model: &ModelView, ending: &str| {
@@ -80,86 +89,123 @@ async fn listed(app: &AppState, caller: &Caller) -> Result<Vec<Value>, Refusal> 
 
 /// Creates a chat completion (`POST /v1/chat/completions`).
 async fn complete(
-    State(app): State<AppState>,
+    State(api): State<CompletionApi>,
+    State(streams): State<StreamLimiter>,
+    State(clock): State<Arc<dyn Clock>>,
+    State(tasks): State<BackgroundTasks>,
     caller: Caller,
     Body(body): Body<ChatBody>,
 ) -> Result<Response, Refusal> {
-    let asked = Asked::new(&app, &caller, &body.model).await?;
-    let (mut request, given, form) = body.read(asked.with_tools)?;
-    let modalities = InputModalities::of_model(&app.models, caller.user, &asked.model).await;
-    given.into_messages(&app, &mut request.messages, "messages", modalities).await?;
-    let shape = answer::Shape::new(asked.told(), app.clock.now());
+    let requested = api.resolve_model(&caller, &body.model).await?;
+    let (mut request, given, form) = body.read(requested.with_tools)?;
+    api.add_files(&caller, &requested.model, given, &mut request, "messages").await?;
+    let shape = answer::Shape::new(requested.name(), clock.now());
     // The permit for the stream comes first: a model call whose output could not be sent would still cost money.
-    let permit = if form.streams { Some(sse::permit(&app, caller.user)?) } else { None };
-    let said = asked.put(&app, &caller, request)?;
+    let permit = if form.streams { Some(streams.acquire(caller.user)?) } else { None };
+    let said = api.start(&caller, requested, request)?;
     match permit {
-        Some(permit) => answer::stream(said, shape, form.tells_usage, app.tasks.shutdown_token().clone(), permit).await,
+        Some(permit) => answer::stream(said, shape, form.tells_usage, tasks.shutdown_token().clone(), permit).await,
         None => answer::whole(said, shape).await,
     }
 }
 
 /// Creates a response (`POST /v1/responses`).
 async fn respond(
-    State(app): State<AppState>,
+    State(api): State<CompletionApi>,
+    State(streams): State<StreamLimiter>,
+    State(clock): State<Arc<dyn Clock>>,
+    State(tasks): State<BackgroundTasks>,
     caller: Caller,
     Body(body): Body<ResponsesBody>,
 ) -> Result<Response, Refusal> {
-    let asked = Asked::new(&app, &caller, &body.model).await?;
-    let streams = body.stream.unwrap_or(false);
-    let (mut request, given) = body.read(asked.with_tools)?;
-    let modalities = InputModalities::of_model(&app.models, caller.user, &asked.model).await;
-    given.into_messages(&app, &mut request.messages, "input", modalities).await?;
-    let shape = responses::answer::Answer::new(asked.told(), app.clock.now(), &request.response_format);
-    let permit = if streams { Some(sse::permit(&app, caller.user)?) } else { None };
-    let said = asked.put(&app, &caller, request)?;
+    let requested = api.resolve_model(&caller, &body.model).await?;
+    let is_stream = body.stream.unwrap_or(false);
+    let (mut request, given) = body.read(requested.with_tools)?;
+    api.add_files(&caller, &requested.model, given, &mut request, "input").await?;
+    let shape = responses::answer::Answer::new(requested.name(), clock.now(), &request.response_format);
+    let permit = if is_stream { Some(streams.acquire(caller.user)?) } else { None };
+    let said = api.start(&caller, requested, request)?;
     match permit {
-        Some(permit) => responses::answer::stream(said, shape, app.tasks.shutdown_token().clone(), permit).await,
+        Some(permit) => responses::answer::stream(said, shape, tasks.shutdown_token().clone(), permit).await,
         None => responses::answer::whole(said, shape).await,
     }
 }
 
 /// The requested model, and whether it gets the user's tools.
-struct Asked {
+struct RequestedModel {
     model: ModelId,
     with_tools: bool,
 }
 
-impl Asked {
+impl RequestedModel {
+    /// Returns the name of the model in the response.
+    fn name(&self) -> String {
+        format!("{}{}", self.model, if self.with_tools { WITH_TOOLS } else { "" })
+    }
+}
+
+/// What both endpoints share: the models, the user's tools, and the completions.
+#[derive(Debug, Clone)]
+struct CompletionApi {
+    models: Arc<ModelService>,
+    connections: ConnectionService,
+    completions: CompletionService,
+}
+
+impl FromRef<AppState> for CompletionApi {
+    fn from_ref(state: &AppState) -> Self {
+        Self {
+            models: Arc::clone(&state.models),
+            connections: state.connections.clone(),
+            completions: state.completions.clone(),
+        }
+    }
+}
+
+impl CompletionApi {
     /// Resolves a model's name, and checks the key's scope and the user's quota.
-    async fn new(app: &AppState, caller: &Caller, name: &str) -> Result<Self, Refusal> {
+    async fn resolve_model(&self, caller: &Caller, name: &str) -> Result<RequestedModel, Refusal> {
         let (name, with_tools) = name.strip_suffix(WITH_TOOLS).map_or((name, false), |name| (name, true));
         if with_tools && !caller.may(Scope::Tools) {
             return Err(Refusal::forbidden("this key may not use tools; make one in the settings that may"));
         }
-        let model = model_named(app, caller.user, name).await?;
-        let spent = app.models.quota.check(caller.user, &model).await;
+        let model = model_named(&self.models, caller.user, name).await?;
+        let spent = self.models.quota.check(caller.user, &model).await;
         spent.map_err(|spent| CompletionError::from(ModelError::from(spent)))?;
-        Ok(Self { model, with_tools })
+        Ok(RequestedModel { model, with_tools })
     }
 
-    /// Returns the name of the model in the response.
-    fn told(&self) -> String {
-        format!("{}{}", self.model, if self.with_tools { WITH_TOOLS } else { "" })
+    /// Decodes or fetches the files of a request and attaches them to its messages.
+    async fn add_files(
+        &self,
+        caller: &Caller,
+        model: &ModelId,
+        files: AllGiven,
+        request: &mut Request,
+        field: &'static str,
+    ) -> Result<(), Refusal> {
+        let modalities = InputModalities::of_model(&self.models, caller.user, model).await;
+        files.into_messages(self.connections.guarded_http(), &mut request.messages, field, modalities).await
     }
 
     /// Starts the completion, if the rate limits of the key and the user allow it.
-    fn put(
-        self,
-        app: &AppState,
+    fn start(
+        &self,
         caller: &Caller,
+        requested: RequestedModel,
         request: Request,
     ) -> Result<impl Stream<Item = StreamItem> + Send + 'static + use<>, Refusal> {
-        let permit = app.completions.permit(caller.key, caller.user)?;
-        let Self { model, with_tools } = self;
+        let permit = self.completions.permit(caller.key, caller.user)?;
+        let RequestedModel { model, with_tools } = requested;
         let request = CompletionRequest { user: caller.user, key: caller.own_key, model, request, with_tools };
-        Ok(app.completions.answer(request, permit))
+        Ok(self.completions.answer(request, permit))
     }
 }
 
 /// Returns the model of a name, or the error that it is unknown.
-async fn model_named(app: &AppState, user: UserId, name: &str) -> Result<ModelId, Refusal> {
+async fn model_named(models: &ModelService, user: UserId, name: &str) -> Result<ModelId, Refusal> {
     if name == DEFAULT {
-        return app.models.default(user).await.map_err(|error| Refusal::from(CompletionError::from(error)));
+        return models.default(user).await.map_err(|error| Refusal::from(CompletionError::from(error)));
     }
-    app.models.find(user, name).await.map_err(ApiError::from)?.ok_or_else(|| Refusal::unknown_model(name))
+    models.find(user, name).await.map_err(ApiError::from)?.ok_or_else(|| Refusal::unknown_model(name))
 }

@@ -1,11 +1,14 @@
 //! `/api/sessions/{id}/queue`: messages that are sent when the current turn has ended.
 
+use agent::models::with_advice;
+use agent::turns::{QueueError, TurnService, choice};
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
 use domain::attachment::Attached;
 use domain::message::Part;
 use domain::{ChatId, QueuedId};
+use platform::{UserEvent, UserEventBus};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use store::Store;
@@ -14,20 +17,21 @@ use store::queue::QueuedMessage;
 
 use super::error::ApiError;
 use super::extract::{JsonBody, Named, NamedTwo, SignedIn};
-use super::functions::{AiChat, check_message, check_question};
-use super::sessions::own_home;
-use crate::AppState;
-use agent::models::with_advice;
-use agent::turns::{QueueError, choice};
-use platform::UserEvent;
+use super::functions::{AiChat, TurnRequests, check_message};
+use crate::chat_lookup::ChatLookup;
 
 /// Lists the queued messages, and why they are not being sent, if so (`GET /api/sessions/{id}/queue`).
-pub async fn list(State(app): State<AppState>, caller: SignedIn, Named(chat): Named) -> Result<Json<Value>, ApiError> {
-    let (chat, home) = own_home(&app, &caller, &chat).await?;
+pub async fn list(
+    State(chats): State<ChatLookup>,
+    State(turns): State<TurnService>,
+    caller: SignedIn,
+    Named(chat): Named,
+) -> Result<Json<Value>, ApiError> {
+    let (chat, home) = chats.find(caller.user, &chat).await?;
     let waiting = home.list_queued(caller.user, chat).await?;
     // The reason needs further queries, and matters only if a message is queued.
     let hindrance =
-        if waiting.is_empty() { None } else { choice::hindrance_of(&app.runs, &home, caller.user, chat).await? };
+        if waiting.is_empty() { None } else { choice::hindrance_of(&turns, &home, caller.user, chat).await? };
     let messages: Vec<Value> = waiting
         .iter()
         .map(|message| {
@@ -52,13 +56,15 @@ fn name_of(part: &Part) -> Option<String> {
 
 /// Queues a message (`POST /api/sessions/{id}/queue`). The body is that of [`ai_chat`](super::functions::ai_chat).
 pub async fn add(
-    State(app): State<AppState>,
+    State(chats): State<ChatLookup>,
+    State(requests): State<TurnRequests>,
+    State(turns): State<TurnService>,
     caller: SignedIn,
     Named(chat): Named,
     JsonBody(body): JsonBody<AiChat>,
 ) -> Result<(StatusCode, Json<Value>), ApiError> {
-    let (chat, _) = own_home(&app, &caller, &chat).await?;
-    let question = check_question(&app, &caller, body).await?;
+    let (chat, _) = chats.find(caller.user, &chat).await?;
+    let question = requests.read(&caller, body).await?;
     // A queued message is sent after the current turn, so it can only be appended.
     if question.chat != chat || question.place != TurnPosition::End {
         return Err(ApiError::BadRequest("what waits is sent at the end of this chat".into()));
@@ -66,7 +72,7 @@ pub async fn add(
     let message = question.message.ok_or_else(|| ApiError::BadRequest("message is blank".into()))?;
     let id = QueuedId::fresh();
     let queued = QueuedMessage { id, content: message, parts: question.parts, tools: question.tools.stored() };
-    app.runs.queue(caller.user, chat, queued).await.map_err(|error| match error {
+    turns.queue(caller.user, chat, queued).await.map_err(|error| match error {
         QueueError::NoChat => ApiError::NotFound("session"),
         QueueError::Full => ApiError::TooMany { code: "queue_full", message: error.to_string() },
         QueueError::Store(error) => error.into(),
@@ -82,49 +88,58 @@ pub struct Words {
 
 /// Changes the text of a queued message (`PATCH /api/sessions/{id}/queue/{message}`).
 pub async fn change(
-    State(app): State<AppState>,
+    State(chats): State<ChatLookup>,
+    State(events): State<UserEventBus>,
     caller: SignedIn,
     NamedTwo(chat, id): NamedTwo,
     JsonBody(words): JsonBody<Words>,
 ) -> Result<StatusCode, ApiError> {
-    let (chat, home, id) = named(&app, &caller, &chat, &id).await?;
+    let (chat, home, id) = named(&chats, &caller, &chat, &id).await?;
     check_message(&words.message)?;
-    still(&app, &caller, chat, home.update_queued(caller.user, chat, id, &words.message).await?)
+    still(&events, &caller, chat, home.update_queued(caller.user, chat, id, &words.message).await?)
 }
 
 /// Removes a queued message (`DELETE /api/sessions/{id}/queue/{message}`).
 pub async fn remove(
-    State(app): State<AppState>,
+    State(chats): State<ChatLookup>,
+    State(events): State<UserEventBus>,
     caller: SignedIn,
     NamedTwo(chat, id): NamedTwo,
 ) -> Result<StatusCode, ApiError> {
-    let (chat, home, id) = named(&app, &caller, &chat, &id).await?;
-    still(&app, &caller, chat, home.delete_queued(caller.user, chat, id).await?)
+    let (chat, home, id) = named(&chats, &caller, &chat, &id).await?;
+    still(&events, &caller, chat, home.delete_queued(caller.user, chat, id).await?)
 }
 
 /// Interrupts the turn and sends a queued message now (`POST /api/sessions/{id}/queue/{message}/send`).
 pub async fn send_now(
-    State(app): State<AppState>,
+    State(chats): State<ChatLookup>,
+    State(events): State<UserEventBus>,
+    State(turns): State<TurnService>,
     caller: SignedIn,
     NamedTwo(chat, id): NamedTwo,
 ) -> Result<StatusCode, ApiError> {
-    let (chat, _, id) = named(&app, &caller, &chat, &id).await?;
-    still(&app, &caller, chat, app.runs.send_now(caller.user, chat, id).await?)
+    let (chat, _, id) = named(&chats, &caller, &chat, &id).await?;
+    still(&events, &caller, chat, turns.send_now(caller.user, chat, id).await?)
 }
 
 /// Resolves chat and queued message of a path.
-async fn named(app: &AppState, caller: &SignedIn, chat: &str, id: &str) -> Result<(ChatId, Store, QueuedId), ApiError> {
-    let (chat, home) = own_home(app, caller, chat).await?;
+async fn named(
+    chats: &ChatLookup,
+    caller: &SignedIn,
+    chat: &str,
+    id: &str,
+) -> Result<(ChatId, Store, QueuedId), ApiError> {
+    let (chat, home) = chats.find(caller.user, chat).await?;
     Ok((chat, home, id.parse().map_err(|_| ApiError::NotFound("queued message"))?))
 }
 
 /// Responds to a change of a queued message and notifies the user's pages. The message may have been sent in the
 /// meantime, which is reported as 404.
-fn still(app: &AppState, caller: &SignedIn, chat: ChatId, waited: bool) -> Result<StatusCode, ApiError> {
+fn still(events: &UserEventBus, caller: &SignedIn, chat: ChatId, waited: bool) -> Result<StatusCode, ApiError> {
     if !waited {
         return Err(ApiError::NotFound("queued message"));
     }
     // Other tabs and devices show the queue, too.
-    app.events.publish(caller.user, &UserEvent::Queue { session_id: chat });
+    events.publish(caller.user, &UserEvent::Queue { session_id: chat });
     Ok(StatusCode::NO_CONTENT)
 }

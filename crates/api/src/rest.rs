@@ -8,14 +8,20 @@ mod error;
 mod reply;
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
+use accounts::gotrue_error::{EXPIRED_JWT, INSUFFICIENT_AAL};
+use accounts::{AccountService, AuthError};
+use agent::chats::temporary::TemporaryChats;
+use agent::turns::TurnService;
 use axum::extract::rejection::PathRejection;
-use axum::extract::{Path, RawQuery, Request, State};
+use axum::extract::{FromRef, Path, RawQuery, Request, State};
 use axum::response::{IntoResponse, Response};
-use connections::{headers, url_query};
-use domain::{ChatId, UserId};
+use connections::{ConnectionService, headers, url_query};
+use domain::{ChatId, Clock, UserId};
 use http::request::Parts;
 use http::{Method, StatusCode, Uri, header};
+use platform::{BackgroundTasks, SecretSealer, UserEvent, UserEventBus};
 use postgrest::ast::{ColumnCondition, ComparisonOperator, OnConflict, RowFilter, RowQuery, WriteBody, WriteOptions};
 use postgrest::request::{
     self, ConflictResolution, QueryParameters, RequestPreferences, ResponseFormat, ReturnPreference,
@@ -28,11 +34,7 @@ use super::extract::bearer;
 use super::route::Access::{Anyone, OwnRows};
 use super::route::{Section, delete as remove, get, options, patch, post};
 use crate::AppState;
-use accounts::AuthError;
-use accounts::gotrue_error::{EXPIRED_JWT, INSUFFICIENT_AAL};
 use error::RestError;
-use platform::SecretSealer;
-use platform::UserEvent;
 use reply::Reply;
 
 /// Maximum length of path and query, in bytes.
@@ -105,7 +107,7 @@ struct RestRequest {
 
 /// Handles every request for a table.
 async fn table(
-    State(app): State<AppState>,
+    State(api): State<RestApi>,
     name: Result<Path<String>, PathRejection>,
     RawQuery(query): RawQuery,
     request: Request,
@@ -113,31 +115,16 @@ async fn table(
     let Ok(Path(name)) = name else { return invalid_path().into_response() };
     let (parts, body) = request.into_parts();
     let result = async {
-        let caller = caller(&app, &parts).await?;
+        let caller = api.identify(&parts).await?;
         let asked = read(&parts, &name, query.as_deref().unwrap_or_default(), caller);
         let answered = match asked {
-            Ok(asked) => answer(&app, asked, &parts, body).await,
+            Ok(asked) => api.respond(asked, &parts, body).await,
             Err(refusal) => Err(refusal),
         };
         // The same error has another status for callers without a session, so it is adjusted at the end.
         answered.map_err(|refusal| refusal.seen_by(caller))
     };
     result.await.unwrap_or_else(IntoResponse::into_response)
-}
-
-/// Identifies the caller, or returns `None` for an anonymous one. The official client sends its public key as the
-/// bearer token while no user is signed in; any other token must be a valid JWT.
-async fn caller(app: &AppState, parts: &Parts) -> Result<Option<UserId>, RestError> {
-    let Some(token) = bearer(parts) else { return Ok(None) };
-    let count = token.split('.').count();
-    // A JWT has three parts, so a key of another form cannot be taken for one.
-    if token.starts_with("sb_publishable_") || (count != 3 && public_key(parts) == Some(token)) {
-        return Ok(None);
-    }
-    if count != 3 {
-        return Err(PgError::new("PGRST301", format!("Expected 3 parts in JWT; got {count}")).into());
-    }
-    app.accounts.verify(token).await.map(|claims| Some(claims.user)).map_err(unverified)
 }
 
 /// Returns the `apikey` header, which identifies the client application rather than a user.
@@ -180,140 +167,211 @@ fn read(parts: &Parts, name: &str, query: &str, caller: Option<UserId>) -> Resul
     Ok(RestRequest { method, table, parameters, preferences, form, caller })
 }
 
-/// Runs a request for a table. The caller is checked before the body is read.
-async fn answer(
-    app: &AppState,
-    asked: RestRequest,
-    parts: &Parts,
-    body: axum::body::Body,
-) -> Result<Response, RestError> {
-    match asked.method {
-        Method::GET | Method::HEAD => page(app, asked).await,
-        Method::POST => {
-            asked.writer()?;
-            let records = body::read(parts, body, asked.table).await?;
-            insert(app, asked, records).await
-        }
-        Method::PATCH => {
-            asked.writer()?;
-            let records = body::read(parts, body, asked.table).await?;
-            update(app, asked, records).await
-        }
-        Method::DELETE => delete(app, asked).await,
-        Method::OPTIONS => Ok(reply::options()),
-        method => Err(unsupported(&method).into()),
-    }
+/// The services that requests for rows need.
+#[derive(Debug, Clone)]
+struct RestApi {
+    accounts: AccountService,
+    store: Store,
+    temporary: TemporaryChats,
+    secrets: Arc<SecretSealer>,
+    clock: Arc<dyn Clock>,
+    turns: TurnService,
+    connections: ConnectionService,
+    events: UserEventBus,
+    tasks: BackgroundTasks,
 }
 
-/// Reads rows (`GET` and `HEAD`).
-async fn page(app: &AppState, asked: RestRequest) -> Result<Response, RestError> {
-    let RestRequest { parameters, .. } = asked;
-    refuse("columns", parameters.columns.is_some())?;
-    refuse("on_conflict", parameters.on_conflict.is_some())?;
-    let query = RowQuery {
-        select: parameters.select.unwrap_or_default(),
-        filters: parameters.filters,
-        order: parameters.order.unwrap_or_default(),
-        limit: parameters.limit,
-        // PostgREST ignores the offset when no rows are requested.
-        offset: parameters.offset.filter(|_| parameters.limit != Some(0)).unwrap_or(0),
-        count: asked.preferences.count.is_some(),
-    };
-    let home = home_of(app, asked.caller, asked.table, &query.filters);
-    let page = postgrest::read_rows(&home, asked.caller, asked.table, &query).await?;
-    // A single object requires exactly one row.
-    if asked.form == ResponseFormat::Object && page.rows.len() != 1 {
-        return Err(PgError::not_single_row(page.rows.len()).into());
-    }
-    let status = reply::page_status(query.offset, page.rows.len(), page.total)
-        .map_err(|error| RestError::from(error).with_range(page.total))?;
-    let range = reply::range(query.offset, page.rows.len(), page.total);
-    let applied = asked.preferences.applied(&asked.method);
-    Ok(Reply { status, range, applied, location: None, rows: Some(page.rows), form: asked.form }.into_response())
-}
-
-/// Returns the store of the rows. Messages of a temporary chat are in memory, and a filter by the chat's id is how
-/// clients read them.
-fn home_of(app: &AppState, caller: Option<UserId>, table: RestTable, filters: &[RowFilter]) -> Store {
-    let chat = filters.iter().filter(|_| table == RestTable::Messages).find_map(|filter| match filter {
-        RowFilter::Column(column, ColumnCondition::Compare(ComparisonOperator::Equal, id))
-            if column == "session_id" =>
-        {
-            id.parse().ok()
-        }
-        _ => None,
-    });
-    caller.zip(chat).map_or_else(|| app.store.clone(), |(caller, chat)| app.temporary.store_for(caller, chat))
-}
-
-/// Inserts or upserts rows.
-async fn insert(app: &AppState, asked: RestRequest, records: body::Records) -> Result<Response, RestError> {
-    let writer = asked.writer()?;
-    let QueryParameters { columns, on_conflict, filters, .. } = &asked.parameters;
-    refuse("a filter", !filters.is_empty())?;
-    let names = on_conflict.clone().unwrap_or_default();
-    let conflict = match asked.preferences.resolution {
-        Some(ConflictResolution::Merge) => OnConflict::Merge(names),
-        Some(ConflictResolution::Ignore) => OnConflict::Ignore(names),
-        None if on_conflict.is_some() => return Err(no_resolution().into()),
-        None => OnConflict::Fail,
-    };
-    let body = asked.body(records, columns.as_ref());
-    let outcome = asked.outcome();
-    let sealer = OwnerSealer { secrets: &app.secrets, owner: writer };
-    let by = WriteContext { owner: writer, now: app.clock.now(), sealer: &sealer };
-    let written = postgrest::insert_rows(&app.store, by, asked.table, &body, &conflict, &outcome).await?;
-    changed(app, writer, asked.table, &written.ids);
-
-    // PostgREST responds 200 to an upsert that only updated.
-    let none_new = matches!(conflict, OnConflict::Merge(_)) && written.inserted == 0;
-    let status = if none_new { StatusCode::OK } else { StatusCode::CREATED };
-    let location = match (asked.preferences.returning, written.ids.as_slice()) {
-        (Some(ReturnPreference::HeadersOnly), [id]) => Some(format!("/rest/v1/{}?id=eq.{id}", asked.table.name())),
-        _ => None,
-    };
-    let range = asked.total(written.ids.len());
-    Ok(asked.reply(status, range, location, written.rows).into_response())
-}
-
-/// Updates the rows that match the filters.
-async fn update(app: &AppState, asked: RestRequest, records: body::Records) -> Result<Response, RestError> {
-    let writer = asked.writer()?;
-    asked.refuse_unfiltered("UPDATE")?;
-    refuse("on_conflict", asked.parameters.on_conflict.is_some())?;
-    if records.records.len() > 1 {
-        return Err(PgError::new("PGRST102", "One object is expected in the body of an update").into());
-    }
-    let body = asked.body(records, asked.parameters.columns.as_ref());
-    let sealer = OwnerSealer { secrets: &app.secrets, owner: writer };
-    let by = WriteContext { owner: writer, now: app.clock.now(), sealer: &sealer };
-    let (filters, outcome) = (&asked.parameters.filters, asked.outcome());
-    let written = postgrest::update_rows(&app.store, by, asked.table, &body, filters, &outcome).await?;
-    changed(app, writer, asked.table, &written.ids);
-
-    let total = asked.preferences.count.map(|_| written.ids.len() as u64);
-    let range = reply::range(0, written.ids.len(), total);
-    Ok(asked.reply(asked.done(), range, None, written.rows).into_response())
-}
-
-/// Deletes rows. Running turns of deleted chats are stopped.
-async fn delete(app: &AppState, asked: RestRequest) -> Result<Response, RestError> {
-    let writer = asked.writer()?;
-    asked.refuse_unfiltered("DELETE")?;
-    refuse("columns", asked.parameters.columns.is_some())?;
-    refuse("on_conflict", asked.parameters.on_conflict.is_some())?;
-    let (filters, outcome) = (&asked.parameters.filters, asked.outcome());
-    let written = postgrest::delete_rows(&app.store, writer, app.clock.now(), asked.table, filters, &outcome).await?;
-    if asked.table == RestTable::Sessions {
-        for id in &written.ids {
-            // Their turns would write to a chat that no longer exists.
-            app.runs.end_deleted(writer, ChatId(*id));
+impl FromRef<AppState> for RestApi {
+    fn from_ref(state: &AppState) -> Self {
+        Self {
+            accounts: state.accounts.clone(),
+            store: state.store.clone(),
+            temporary: state.temporary.clone(),
+            secrets: Arc::clone(&state.secrets),
+            clock: Arc::clone(&state.clock),
+            turns: state.runs.clone(),
+            connections: state.connections.clone(),
+            events: state.events.clone(),
+            tasks: state.tasks.clone(),
         }
     }
-    changed(app, writer, asked.table, &written.ids);
+}
 
-    let range = asked.total(written.ids.len());
-    Ok(asked.reply(asked.done(), range, None, written.rows).into_response())
+impl RestApi {
+    /// Identifies the caller, or returns `None` for an anonymous one. The official client sends its public key as the
+    /// bearer token while no user is signed in; any other token must be a valid JWT.
+    async fn identify(&self, parts: &Parts) -> Result<Option<UserId>, RestError> {
+        let Some(token) = bearer(parts) else { return Ok(None) };
+        let count = token.split('.').count();
+        // A JWT has three parts, so a key of another form cannot be taken for one.
+        if token.starts_with("sb_publishable_") || (count != 3 && public_key(parts) == Some(token)) {
+            return Ok(None);
+        }
+        if count != 3 {
+            return Err(PgError::new("PGRST301", format!("Expected 3 parts in JWT; got {count}")).into());
+        }
+        self.accounts.verify(token).await.map(|claims| Some(claims.user)).map_err(unverified)
+    }
+
+    /// Runs a request for a table. The caller is checked before the body is read.
+    async fn respond(&self, asked: RestRequest, parts: &Parts, body: axum::body::Body) -> Result<Response, RestError> {
+        match asked.method {
+            Method::GET | Method::HEAD => self.read_rows(asked).await,
+            Method::POST => {
+                asked.writer()?;
+                let records = body::read(parts, body, asked.table).await?;
+                self.insert_rows(asked, records).await
+            }
+            Method::PATCH => {
+                asked.writer()?;
+                let records = body::read(parts, body, asked.table).await?;
+                self.update_rows(asked, records).await
+            }
+            Method::DELETE => self.delete_rows(asked).await,
+            Method::OPTIONS => Ok(reply::options()),
+            method => Err(unsupported(&method).into()),
+        }
+    }
+
+    /// Reads rows (`GET` and `HEAD`).
+    async fn read_rows(&self, asked: RestRequest) -> Result<Response, RestError> {
+        let RestRequest { parameters, .. } = asked;
+        refuse("columns", parameters.columns.is_some())?;
+        refuse("on_conflict", parameters.on_conflict.is_some())?;
+        let query = RowQuery {
+            select: parameters.select.unwrap_or_default(),
+            filters: parameters.filters,
+            order: parameters.order.unwrap_or_default(),
+            limit: parameters.limit,
+            // PostgREST ignores the offset when no rows are requested.
+            offset: parameters.offset.filter(|_| parameters.limit != Some(0)).unwrap_or(0),
+            count: asked.preferences.count.is_some(),
+        };
+        let home = self.store_for(asked.caller, asked.table, &query.filters);
+        let page = postgrest::read_rows(&home, asked.caller, asked.table, &query).await?;
+        // A single object requires exactly one row.
+        if asked.form == ResponseFormat::Object && page.rows.len() != 1 {
+            return Err(PgError::not_single_row(page.rows.len()).into());
+        }
+        let status = reply::page_status(query.offset, page.rows.len(), page.total)
+            .map_err(|error| RestError::from(error).with_range(page.total))?;
+        let range = reply::range(query.offset, page.rows.len(), page.total);
+        let applied = asked.preferences.applied(&asked.method);
+        Ok(Reply { status, range, applied, location: None, rows: Some(page.rows), form: asked.form }.into_response())
+    }
+
+    /// Returns the store of the rows. Messages of a temporary chat are in memory, and a filter by the chat's id is how
+    /// clients read them.
+    fn store_for(&self, caller: Option<UserId>, table: RestTable, filters: &[RowFilter]) -> Store {
+        let chat = filters.iter().filter(|_| table == RestTable::Messages).find_map(|filter| match filter {
+            RowFilter::Column(column, ColumnCondition::Compare(ComparisonOperator::Equal, id))
+                if column == "session_id" =>
+            {
+                id.parse().ok()
+            }
+            _ => None,
+        });
+        caller.zip(chat).map_or_else(|| self.store.clone(), |(caller, chat)| self.temporary.store_for(caller, chat))
+    }
+
+    /// Inserts or upserts rows.
+    async fn insert_rows(&self, asked: RestRequest, records: body::Records) -> Result<Response, RestError> {
+        let writer = asked.writer()?;
+        let QueryParameters { columns, on_conflict, filters, .. } = &asked.parameters;
+        refuse("a filter", !filters.is_empty())?;
+        let names = on_conflict.clone().unwrap_or_default();
+        let conflict = match asked.preferences.resolution {
+            Some(ConflictResolution::Merge) => OnConflict::Merge(names),
+            Some(ConflictResolution::Ignore) => OnConflict::Ignore(names),
+            None if on_conflict.is_some() => return Err(no_resolution().into()),
+            None => OnConflict::Fail,
+        };
+        let body = asked.body(records, columns.as_ref());
+        let outcome = asked.outcome();
+        let sealer = OwnerSealer { secrets: &self.secrets, owner: writer };
+        let by = WriteContext { owner: writer, now: self.clock.now(), sealer: &sealer };
+        let written = postgrest::insert_rows(&self.store, by, asked.table, &body, &conflict, &outcome).await?;
+        self.notify_changed(writer, asked.table, &written.ids);
+
+        // PostgREST responds 200 to an upsert that only updated.
+        let none_new = matches!(conflict, OnConflict::Merge(_)) && written.inserted == 0;
+        let status = if none_new { StatusCode::OK } else { StatusCode::CREATED };
+        let location = match (asked.preferences.returning, written.ids.as_slice()) {
+            (Some(ReturnPreference::HeadersOnly), [id]) => Some(format!("/rest/v1/{}?id=eq.{id}", asked.table.name())),
+            _ => None,
+        };
+        let range = asked.total(written.ids.len());
+        Ok(asked.reply(status, range, location, written.rows).into_response())
+    }
+
+    /// Updates the rows that match the filters.
+    async fn update_rows(&self, asked: RestRequest, records: body::Records) -> Result<Response, RestError> {
+        let writer = asked.writer()?;
+        asked.refuse_unfiltered("UPDATE")?;
+        refuse("on_conflict", asked.parameters.on_conflict.is_some())?;
+        if records.records.len() > 1 {
+            return Err(PgError::new("PGRST102", "One object is expected in the body of an update").into());
+        }
+        let body = asked.body(records, asked.parameters.columns.as_ref());
+        let sealer = OwnerSealer { secrets: &self.secrets, owner: writer };
+        let by = WriteContext { owner: writer, now: self.clock.now(), sealer: &sealer };
+        let (filters, outcome) = (&asked.parameters.filters, asked.outcome());
+        let written = postgrest::update_rows(&self.store, by, asked.table, &body, filters, &outcome).await?;
+        self.notify_changed(writer, asked.table, &written.ids);
+
+        let total = asked.preferences.count.map(|_| written.ids.len() as u64);
+        let range = reply::range(0, written.ids.len(), total);
+        Ok(asked.reply(asked.done(), range, None, written.rows).into_response())
+    }
+
+    /// Deletes rows. Running turns of deleted chats are stopped.
+    async fn delete_rows(&self, asked: RestRequest) -> Result<Response, RestError> {
+        let writer = asked.writer()?;
+        asked.refuse_unfiltered("DELETE")?;
+        refuse("columns", asked.parameters.columns.is_some())?;
+        refuse("on_conflict", asked.parameters.on_conflict.is_some())?;
+        let (filters, outcome) = (&asked.parameters.filters, asked.outcome());
+        let written =
+            postgrest::delete_rows(&self.store, writer, self.clock.now(), asked.table, filters, &outcome).await?;
+        if asked.table == RestTable::Sessions {
+            for id in &written.ids {
+                // Their turns would write to a chat that no longer exists.
+                self.turns.end_deleted(writer, ChatId(*id));
+            }
+        }
+        self.notify_changed(writer, asked.table, &written.ids);
+
+        let range = asked.total(written.ids.len());
+        Ok(asked.reply(asked.done(), range, None, written.rows).into_response())
+    }
+
+    /// Notifies other services and the user's web apps of written rows.
+    fn notify_changed(&self, user: UserId, table: RestTable, ids: &[Uuid]) {
+        if ids.is_empty() {
+            return;
+        }
+        match table {
+            RestTable::McpServers => {
+                // In the background, since a changed connection may have to be closed and the client need not wait for
+                // that.
+                let connections = self.connections.clone();
+                self.tasks.spawn("reconcile", async move {
+                    if let Err(error) = connections.reconcile(user).await {
+                        tracing::error!(%error, "connections could not be brought up to date");
+                    }
+                });
+            }
+            RestTable::Sessions => {
+                // One event for several chats: clients then reload the list.
+                let session_id = match ids {
+                    [id] => Some(ChatId(*id)),
+                    _ => None,
+                };
+                self.events.publish(user, &UserEvent::Session { session_id, marks: None });
+            }
+            RestTable::Messages => {}
+        }
+    }
 }
 
 impl RestRequest {
@@ -388,32 +446,4 @@ fn refuse(what: &str, given: bool) -> Result<(), PgError> {
 fn no_resolution() -> PgError {
     PgError::new("PGRST100", "on_conflict needs the preference resolution")
         .with_hint("Prefer: resolution=merge-duplicates or resolution=ignore-duplicates")
-}
-
-/// Notifies other services and the user's web apps of written rows.
-fn changed(app: &AppState, user: UserId, table: RestTable, ids: &[Uuid]) {
-    if ids.is_empty() {
-        return;
-    }
-    match table {
-        RestTable::McpServers => {
-            // In the background, since a changed connection may have to be closed and the client need not wait for
-            // that.
-            let inner = app.clone();
-            app.tasks.spawn("reconcile", async move {
-                if let Err(error) = inner.connections.reconcile(user).await {
-                    tracing::error!(%error, "connections could not be brought up to date");
-                }
-            });
-        }
-        RestTable::Sessions => {
-            // One event for several chats: clients then reload the list.
-            let session_id = match ids {
-                [id] => Some(ChatId(*id)),
-                _ => None,
-            };
-            app.events.publish(user, &UserEvent::Session { session_id, marks: None });
-        }
-        RestTable::Messages => {}
-    }
 }

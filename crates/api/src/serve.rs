@@ -19,6 +19,8 @@ use hyper::service::{Service, service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::GracefulShutdown;
 use hyper_util::service::TowerToHyperService;
+use platform::client_address::subscriber_network;
+use platform::{ConcurrencyLimiter, Limit, Permit};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
@@ -26,9 +28,6 @@ use tokio_util::sync::CancellationToken;
 
 use crate::AppState;
 use patience::Patient;
-use platform::Limit;
-use platform::client_address::subscriber_network;
-use platform::{ConcurrencyLimiter, Permit};
 
 /// Maximum time for a client to send the headers of a request, counted from the connection or from the last response.
 const HEADER_TIMEOUT: Duration = Duration::from_secs(15);

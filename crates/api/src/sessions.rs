@@ -2,26 +2,25 @@
 
 use std::sync::Arc;
 
+use agent::turns::{self, AnswerError, BeginError, DecideError, RunLog, TurnService};
 use axum::Json;
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use domain::elicitation::Action;
 use domain::permission::Decision;
-use domain::{ApprovalId, ChatId, ElicitationId, MessageId, RunId};
+use domain::{ApprovalId, Clock, ElicitationId, MessageId, RunId};
 use futures_util::stream;
+use platform::{Permit, UserEvent, UserEventBus};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
-use store::Store;
 use store::approvals::Decided;
 
 use super::error::ApiError;
 use super::extract::{JsonBody, Named, NamedTwo, Query, SignedIn};
 use super::sse;
-use crate::AppState;
-use agent::turns::{self, AnswerError, BeginError, DecideError, RunLog};
-use platform::Permit;
-use platform::UserEvent;
+use crate::chat_lookup::ChatLookup;
+use crate::limiters::StreamLimiter;
 
 /// Query parameters of [`stream()`].
 #[derive(Debug, Deserialize)]
@@ -35,7 +34,9 @@ pub struct After {
 /// Streams the running turn of a chat, from its start or after the last event that the client received. Responds 204
 /// if no turn runs, or another one than requested.
 pub async fn stream(
-    State(app): State<AppState>,
+    State(chats): State<ChatLookup>,
+    State(streams): State<StreamLimiter>,
+    State(turns): State<TurnService>,
     caller: SignedIn,
     Named(chat): Named,
     Query(After { after, run: wanted }): Query<After>,
@@ -48,16 +49,16 @@ pub async fn stream(
         Some(seen) => seen.parse().map_err(|_| ApiError::BadRequest("the last event id is not a number".into()))?,
     };
     // An empty id is what an EventSource sends before its first event, so it counts as none.
-    let (chat, _) = own_home(&app, &caller, &chat).await?;
-    let permit = sse::permit(&app, caller.user)?;
+    let (chat, _) = chats.find(caller.user, &chat).await?;
+    let permit = streams.acquire(caller.user)?;
     // A turn of this node: its event log is in memory.
-    if let Some(run) = app.runs.get(caller.user, chat) {
+    if let Some(run) = turns.get(caller.user, chat) {
         // A client that resumes another turn would misread the event ids of this one.
         let is_other = wanted.is_some_and(|wanted| wanted != run.id);
         return Ok(if is_other { StatusCode::NO_CONTENT.into_response() } else { stream_of(run, seen, permit) });
     }
     // No turn of this chat runs on this node; another node may run it and share its events through the database.
-    match app.runs.replica((caller.user, chat), wanted).await? {
+    match turns.replica((caller.user, chat), wanted).await? {
         Some(replica) => Ok(stream_of(replica, seen, permit)),
         None => Ok(StatusCode::NO_CONTENT.into_response()),
     }
@@ -65,11 +66,11 @@ pub async fn stream(
 
 /// Lists the messages at which a chat has alternative branches.
 pub async fn branches(
-    State(app): State<AppState>,
+    State(chats): State<ChatLookup>,
     caller: SignedIn,
     Named(chat): Named,
 ) -> Result<Json<Value>, ApiError> {
-    let (chat, home) = own_home(&app, &caller, &chat).await?;
+    let (chat, home) = chats.find(caller.user, &chat).await?;
     let forks = home.list_forks(caller.user, chat).await?;
     let forks: Vec<Value> =
         forks.iter().map(|fork| json!({ "messageId": fork.message, "branches": fork.branches })).collect();
@@ -85,14 +86,16 @@ pub struct Through {
 
 /// Switches a chat to the branch that contains a message. Idempotent.
 pub async fn switch_branch(
-    State(app): State<AppState>,
+    State(chats): State<ChatLookup>,
+    State(clock): State<Arc<dyn Clock>>,
+    State(events): State<UserEventBus>,
     caller: SignedIn,
     Named(chat): Named,
     JsonBody(to): JsonBody<Through>,
 ) -> Result<Json<Value>, ApiError> {
-    let (chat, home) = own_home(&app, &caller, &chat).await?;
+    let (chat, home) = chats.find(caller.user, &chat).await?;
     // Stored per chat, so every device of the user shows the same branch.
-    let switched = home.switch_branch(caller.user, chat, to.message_id, app.clock.now()).await;
+    let switched = home.switch_branch(caller.user, chat, to.message_id, clock.now()).await;
     let switched = switched.map_err(|error| match error {
         store::Error::NotFound => ApiError::NotFound("message"),
         // The turn is writing to the current branch.
@@ -100,25 +103,31 @@ pub async fn switch_branch(
         other => other.into(),
     })?;
     if switched {
-        app.events.publish(caller.user, &UserEvent::Branch { session_id: chat });
+        events.publish(caller.user, &UserEvent::Branch { session_id: chat });
     }
     Ok(Json(json!({ "switched": switched })))
 }
 
 /// Stops the running turn of a chat. What was generated so far is stored. Idempotent.
-pub async fn stop(State(app): State<AppState>, caller: SignedIn, Named(chat): Named) -> Result<Json<Value>, ApiError> {
-    let (chat, _) = own_home(&app, &caller, &chat).await?;
-    Ok(Json(json!({ "stopped": app.runs.stop_run(caller.user, chat).await? })))
+pub async fn stop(
+    State(chats): State<ChatLookup>,
+    State(turns): State<TurnService>,
+    caller: SignedIn,
+    Named(chat): Named,
+) -> Result<Json<Value>, ApiError> {
+    let (chat, _) = chats.find(caller.user, &chat).await?;
+    Ok(Json(json!({ "stopped": turns.stop_run(caller.user, chat).await? })))
 }
 
 /// Cancels one tool call of the running turn; the turn continues without its result. Idempotent.
 pub async fn cancel_call(
-    State(app): State<AppState>,
+    State(chats): State<ChatLookup>,
+    State(turns): State<TurnService>,
     caller: SignedIn,
     NamedTwo(chat, call): NamedTwo,
 ) -> Result<Json<Value>, ApiError> {
-    let (chat, _) = own_home(&app, &caller, &chat).await?;
-    Ok(Json(json!({ "cancelled": app.runs.cancel_call(caller.user, chat, &call).await? })))
+    let (chat, _) = chats.find(caller.user, &chat).await?;
+    Ok(Json(json!({ "cancelled": turns.cancel_call(caller.user, chat, &call).await? })))
 }
 
 /// Request body of [`decide`].
@@ -132,15 +141,16 @@ pub struct Answer {
 
 /// Decides a pending approval. The first decision is final; later requests receive it in the response.
 pub async fn decide(
-    State(app): State<AppState>,
+    State(chats): State<ChatLookup>,
+    State(turns): State<TurnService>,
     caller: SignedIn,
     NamedTwo(chat, approval): NamedTwo,
     JsonBody(body): JsonBody<Answer>,
 ) -> Result<Json<turns::Decision>, ApiError> {
-    let (chat, _) = own_home(&app, &caller, &chat).await?;
+    let (chat, _) = chats.find(caller.user, &chat).await?;
     let approval: ApprovalId = approval.parse().map_err(|_| ApiError::NotFound("approval"))?;
     let decided = Decided { decision: body.decision, arguments: body.arguments };
-    let made = app.runs.decide((caller.user, chat), approval, decided).await;
+    let made = turns.decide((caller.user, chat), approval, decided).await;
     made.map(Json).map_err(|error| match error {
         DecideError::NotFound => ApiError::NotFound("approval"),
         DecideError::BadArguments(message) => ApiError::Unprocessable { code: "bad_arguments", message },
@@ -161,14 +171,15 @@ pub struct Said {
 
 /// Responds to a pending elicitation. The first response is final; later requests receive it.
 pub async fn answer(
-    State(app): State<AppState>,
+    State(chats): State<ChatLookup>,
+    State(turns): State<TurnService>,
     caller: SignedIn,
     NamedTwo(chat, id): NamedTwo,
     JsonBody(said): JsonBody<Said>,
 ) -> Result<Json<turns::Reply>, ApiError> {
-    let (chat, _) = own_home(&app, &caller, &chat).await?;
+    let (chat, _) = chats.find(caller.user, &chat).await?;
     let id: ElicitationId = id.parse().map_err(|_| ApiError::NotFound("elicitation"))?;
-    let made = app.runs.answer((caller.user, chat), id, said.action, said.content.unwrap_or_default()).await;
+    let made = turns.answer((caller.user, chat), id, said.action, said.content.unwrap_or_default()).await;
     made.map(Json).map_err(|error| match error {
         AnswerError::NotFound => ApiError::NotFound("elicitation"),
         AnswerError::BadContent(message) => ApiError::Unprocessable { code: "bad_content", message },
@@ -176,26 +187,6 @@ pub async fn answer(
         AnswerError::Seal(error) => ApiError::Internal(error.into()),
         AnswerError::Store(error) => error.into(),
     })
-}
-
-/// Returns the caller's chat and the store that it is in: a temporary chat has a store of its own in memory.
-///
-/// # Errors
-///
-/// 404 if the chat does not exist or belongs to another user.
-pub(super) async fn own_home(app: &AppState, caller: &SignedIn, chat: &str) -> Result<(ChatId, Store), ApiError> {
-    let id: ChatId = chat.parse().map_err(|_| ApiError::NotFound("session"))?;
-    match app.temporary.find(caller.user, id) {
-        Some(home) => Ok((id, home)),
-        None => Ok((own_chat(app, caller, chat).await?, app.store.clone())),
-    }
-}
-
-/// Returns the caller's chat if it exists in the database; temporary chats are not found.
-pub(super) async fn own_chat(app: &AppState, caller: &SignedIn, chat: &str) -> Result<ChatId, ApiError> {
-    let chat: ChatId = chat.parse().map_err(|_| ApiError::NotFound("session"))?;
-    let found = app.store.get_chat(caller.user, chat).await?;
-    found.map(|chat| chat.id()).ok_or(ApiError::NotFound("session"))
 }
 
 /// Responds with a turn's events as an AI SDK UI message stream, version 1, beginning after the event `after`.

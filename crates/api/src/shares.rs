@@ -1,23 +1,27 @@
 //! `/api/shares` and `/api/shared`: read-only snapshots of chats for anyone who has the link.
 
+use std::sync::Arc;
+
+use agent::chats::link;
+use agent::chats::snapshot::{self, With};
 use axum::Json;
 use axum::extract::State;
 use axum::http::{HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use domain::{ChatId, FileId, ShareId, Timestamp, UserId};
+use domain::{ChatId, Clock, FileId, ShareId, Timestamp, UserId};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
+use store::Store;
 use store::shares::NewShare;
 use uuid::Uuid;
 
 use super::error::ApiError;
 use super::extract::{JsonBody, Named, NamedTwo, SignedIn};
-use super::files::{permit, served};
-use super::sessions::own_chat;
-use crate::AppState;
-use agent::chats::link;
-use agent::chats::snapshot::{self, With};
+use super::files::served;
+use crate::chat_lookup::ChatLookup;
+use crate::limiters::DownloadLimiter;
+use crate::state::SiteUrl;
 
 /// Maximum number of shares per user.
 const SHARES: i64 = 200;
@@ -52,13 +56,16 @@ struct ShareView {
 /// Creates a snapshot of a chat and returns its link (`POST /api/sessions/{id}/shares`). Only the hash of the token
 /// is stored, so the link cannot be shown again.
 pub async fn create(
-    State(app): State<AppState>,
+    State(chats): State<ChatLookup>,
+    State(store): State<Store>,
+    State(clock): State<Arc<dyn Clock>>,
+    State(site_url): State<SiteUrl>,
     caller: SignedIn,
     Named(chat): Named,
     JsonBody(wish): JsonBody<Wish>,
 ) -> Result<Json<Value>, ApiError> {
-    let chat = own_chat(&app, &caller, &chat).await?;
-    let messages = app.store.list_messages(caller.user, chat, MESSAGES).await?;
+    let chat = chats.find_stored(caller.user, &chat).await?;
+    let messages = store.list_messages(caller.user, chat, MESSAGES).await?;
     let (shared, files) = snapshot::shared(messages, With { tools: wish.tools, files: wish.files });
     if shared.is_empty() {
         let message = "there is nothing in this chat yet".to_owned();
@@ -79,9 +86,9 @@ pub async fn create(
         files,
         count: i64::try_from(shared.len()).unwrap_or(i64::MAX),
         tools: wish.tools,
-        now: app.clock.now(),
+        now: clock.now(),
     };
-    let has_room = app.store.insert_share(caller.user, &share, SHARES).await.map_err(|error| match error {
+    let has_room = store.insert_share(caller.user, &share, SHARES).await.map_err(|error| match error {
         store::Error::NotFound => ApiError::NotFound("session"),
         other => other.into(),
     })?;
@@ -90,15 +97,15 @@ pub async fn create(
         return Err(ApiError::Conflict { code: "too_many_shares", message });
     }
     // The link opens the web app, which loads the snapshot.
-    let mut url = app.site_url.clone();
+    let mut url = site_url.0;
     url.set_path("/");
     url.query_pairs_mut().clear().append_pair("share", &token);
     Ok(Json(json!({ "id": share.id, "url": url, "messages": share.count })))
 }
 
 /// Lists the user's shares (`GET /api/shares`).
-pub async fn list(State(app): State<AppState>, caller: SignedIn) -> Result<Json<Value>, ApiError> {
-    let shares = app.store.list_shares(caller.user).await?.into_iter().map(|share| ShareView {
+pub async fn list(State(store): State<Store>, caller: SignedIn) -> Result<Json<Value>, ApiError> {
+    let shares = store.list_shares(caller.user).await?.into_iter().map(|share| ShareView {
         id: share.id,
         session_id: share.chat,
         title: share.title,
@@ -110,14 +117,14 @@ pub async fn list(State(app): State<AppState>, caller: SignedIn) -> Result<Json<
 }
 
 /// Deletes all shares of the user (`DELETE /api/shares`).
-pub async fn end_all(State(app): State<AppState>, caller: SignedIn) -> Result<Json<Value>, ApiError> {
-    Ok(Json(json!({ "ended": app.store.delete_shares(caller.user).await? })))
+pub async fn end_all(State(store): State<Store>, caller: SignedIn) -> Result<Json<Value>, ApiError> {
+    Ok(Json(json!({ "ended": store.delete_shares(caller.user).await? })))
 }
 
 /// Deletes a share (`DELETE /api/shares/{id}`).
-pub async fn end(State(app): State<AppState>, caller: SignedIn, Named(id): Named) -> Result<StatusCode, ApiError> {
+pub async fn end(State(store): State<Store>, caller: SignedIn, Named(id): Named) -> Result<StatusCode, ApiError> {
     let id: ShareId = id.parse().map_err(|_| ApiError::NotFound("share"))?;
-    if !app.store.delete_share(caller.user, id).await? {
+    if !store.delete_share(caller.user, id).await? {
         return Err(ApiError::NotFound("share"));
     }
     Ok(StatusCode::NO_CONTENT)
@@ -137,9 +144,9 @@ struct Shown {
 }
 
 /// Returns a snapshot (`GET /api/shared/{token}`).
-pub async fn show(State(app): State<AppState>, Named(token): Named) -> Response {
+pub async fn show(State(store): State<Store>, Named(token): Named) -> Response {
     let shown = async {
-        let snapshot = app.store.get_snapshot(&link::hash(&token)).await?.ok_or(ApiError::NotFound("share"))?;
+        let snapshot = store.get_snapshot(&link::hash(&token)).await?.ok_or(ApiError::NotFound("share"))?;
         let messages = RawValue::from_string(snapshot.messages).map_err(|error| ApiError::Internal(error.into()))?;
         Ok(Json(Shown { title: snapshot.title, shared_at: snapshot.created_at, messages }))
     };
@@ -149,14 +156,18 @@ pub async fn show(State(app): State<AppState>, Named(token): Named) -> Response 
 }
 
 /// Returns a file of a snapshot (`GET /api/shared/{token}/files/{file}`).
-pub async fn show_file(State(app): State<AppState>, NamedTwo(token, id): NamedTwo) -> Response {
+pub async fn show_file(
+    State(downloads): State<DownloadLimiter>,
+    State(store): State<Store>,
+    NamedTwo(token, id): NamedTwo,
+) -> Response {
     let shown = async {
         let not_found = || ApiError::NotFound("file");
         let id: FileId = id.parse().map_err(|_| not_found())?;
         // Viewers of links have no account, so all of them together count as one user, the nil id, in the download
         // limit.
-        let permit = permit(&app, UserId(Uuid::nil()))?;
-        let found = app.store.get_shared_file(&link::hash(&token), id).await?;
+        let permit = downloads.acquire(UserId(Uuid::nil()))?;
+        let found = store.get_shared_file(&link::hash(&token), id).await?;
         found.map(|(file, bytes)| served(&file, bytes, permit)).ok_or_else(not_found)
     };
     let shown: Result<Response, ApiError> = shown.await;

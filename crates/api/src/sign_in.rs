@@ -4,17 +4,19 @@ use axum::Json;
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{AppendHeaders, IntoResponse, Redirect, Response};
+use connections::ConnectionService;
 use connections::sign_in::{SIGN_IN_LIFETIME_SECONDS, ServerSignInError};
 use mcp::oauth::{SignInCallback, SignInError};
 use serde::Deserialize;
 use serde_json::{Value, json};
+use store::Store;
 use store::servers::Server;
 
 use super::browser_cookie::BrowserCookie;
 use super::connections::own_server;
 use super::error::ApiError;
 use super::extract::{JsonBody, Named, Query, SignedIn};
-use crate::AppState;
+use crate::state::SiteUrl;
 
 /// Cookie that binds a sign-in to the browser that began it.
 const COOKIE: BrowserCookie = BrowserCookie { name: "server-sign-in", path: "/api/connections" };
@@ -32,31 +34,33 @@ pub struct Client {
 
 /// Begins a sign-in and returns the URL of the authorization server.
 pub async fn begin(
-    State(app): State<AppState>,
+    State(store): State<Store>,
+    State(connections): State<ConnectionService>,
+    State(site_url): State<SiteUrl>,
     caller: SignedIn,
     Named(id): Named,
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
-    let server = own_server(&app, &caller, &id).await?;
+    let server = own_server(&store, &caller, &id).await?;
     // The present cookie is reused, so that sign-ins to several servers can run in one browser at the same time.
-    let started = app.connections.start_sign_in(caller.user, &server, COOKIE.read(&headers)).await;
+    let started = connections.start_sign_in(caller.user, &server, COOKIE.read(&headers)).await;
     let started = started.map_err(|error| match error {
-        ServerSignInError::SignIn(SignInError::NeedsClient) => client_needed(&app, &server),
+        ServerSignInError::SignIn(SignInError::NeedsClient) => client_needed(&connections, &server),
         other => other.into(),
     })?;
-    let cookie = [(header::SET_COOKIE, COOKIE.set(&app, &started.browser_secret, SIGN_IN_LIFETIME_SECONDS))];
+    let cookie = [(header::SET_COOKIE, COOKIE.set(&site_url, &started.browser_secret, SIGN_IN_LIFETIME_SECONDS))];
     Ok((AppendHeaders(cookie), Json(json!({ "url": started.url }))).into_response())
 }
 
 /// Completes a sign-in when the authorization server redirects the browser back, and redirects to the web app, which
 /// shows the result.
 pub async fn callback(
-    State(app): State<AppState>,
+    State(connections): State<ConnectionService>,
     headers: HeaderMap,
     Query(answer): Query<SignInCallback>,
 ) -> Response {
     let browser = COOKIE.read(&headers).unwrap_or_default();
-    let outcome = match app.connections.complete_sign_in(browser, answer).await {
+    let outcome = match connections.complete_sign_in(browser, answer).await {
         Ok(()) => "connected",
         Err(ServerSignInError::SignIn(SignInError::Denied(_))) => "denied",
         Err(ServerSignInError::NotStartedHere | ServerSignInError::SignIn(SignInError::Expired)) => "expired",
@@ -71,12 +75,13 @@ pub async fn callback(
 
 /// Stores an OAuth client that the user registered manually. It is never returned by the API.
 pub async fn enter_client(
-    State(app): State<AppState>,
+    State(store): State<Store>,
+    State(connections): State<ConnectionService>,
     caller: SignedIn,
     Named(id): Named,
     JsonBody(client): JsonBody<Client>,
 ) -> Result<StatusCode, ApiError> {
-    let server = own_server(&app, &caller, &id).await?;
+    let server = own_server(&store, &caller, &id).await?;
     let client_id = client.client_id.trim();
     // An empty field of the form means a public client.
     let secret = client.client_secret.filter(|secret| !secret.is_empty());
@@ -86,29 +91,34 @@ pub async fn enter_client(
     if client_id.len().max(secret.as_ref().map_or(0, String::len)) > LONGEST {
         return Err(ApiError::BadRequest(format!("clientId or clientSecret is longer than {LONGEST} characters")));
     }
-    app.connections.set_client(caller.user, &server, client_id.to_owned(), secret).await?;
+    connections.set_client(caller.user, &server, client_id.to_owned(), secret).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
 /// Revokes the tokens of a connection and deletes them.
-pub async fn end(State(app): State<AppState>, caller: SignedIn, Named(id): Named) -> Result<StatusCode, ApiError> {
-    let server = own_server(&app, &caller, &id).await?;
-    app.connections.sign_out_of_server(caller.user, &server).await?;
+pub async fn end(
+    State(store): State<Store>,
+    State(connections): State<ConnectionService>,
+    caller: SignedIn,
+    Named(id): Named,
+) -> Result<StatusCode, ApiError> {
+    let server = own_server(&store, &caller, &id).await?;
+    connections.sign_out_of_server(caller.user, &server).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
 /// Returns the OAuth client metadata of this server, which authorization servers fetch. Responds 404 if the site is
 /// not publicly reachable over HTTPS.
-pub async fn metadata(State(app): State<AppState>) -> Result<Json<Value>, ApiError> {
-    app.connections.client_metadata().map(Json).ok_or(ApiError::NotFound("document"))
+pub async fn metadata(State(connections): State<ConnectionService>) -> Result<Json<Value>, ApiError> {
+    connections.client_metadata().map(Json).ok_or(ApiError::NotFound("document"))
 }
 
 /// Returns the error that asks the user to register an OAuth client, with the redirect URL to enter.
-fn client_needed(app: &AppState, server: &Server) -> ApiError {
+fn client_needed(connections: &ConnectionService, server: &Server) -> ApiError {
     let message = format!(
         "Register this app with {}'s authorization server using the redirect URI {}, then enter the client ID and secret.",
         server.name,
-        app.connections.redirect_uri()
+        connections.redirect_uri()
     );
     ApiError::Conflict { code: "client_needed", message }
 }

@@ -8,34 +8,14 @@ use axum::body::Body;
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
-use domain::UserId;
 use futures_util::stream::{self, Stream, StreamExt};
 use tokio::time::{Instant, sleep};
 use tokio_util::sync::CancellationToken;
-
-use super::error::ApiError;
-use crate::AppState;
-use platform::{LimitReached, Permit};
 
 /// Interval after which a comment is sent if no event was.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
 
 const STILL_HERE: &[u8] = b": still here\n\n";
-
-/// Acquires the permit for one more event stream of `user`.
-///
-/// # Errors
-///
-/// [`ApiError::TooMany`] at the user's limit, [`ApiError::Overloaded`] at the server's.
-pub fn permit(app: &AppState, user: UserId) -> Result<Permit, ApiError> {
-    app.streams.0.acquire(user).map_err(|full| match full {
-        LimitReached::User => {
-            let message = "too many windows and devices follow your chats at once; close some of them".to_owned();
-            ApiError::TooMany { code: "too_many_streams", message }
-        }
-        LimitReached::Global => ApiError::Overloaded,
-    })
-}
 
 /// Builds an event stream response. It ends when `frames` ends; `permit` is held until then.
 pub fn response(frames: impl Stream<Item = Bytes> + Send + 'static, permit: impl Send + 'static) -> Response {

@@ -13,6 +13,7 @@ use axum::extract::FromRef;
 use builtin_servers::BuiltinServers;
 use connections::ConnectionService;
 use domain::Clock;
+use platform::client_address::TrustedProxy;
 use platform::config::Config;
 use platform::{BackgroundTasks, SecretSealer, UserEventBus};
 use store::Store;
@@ -25,10 +26,17 @@ use crate::limiters::{
 /// The services and values of the router. Each has a type of its own, by which handlers take it. Cheap to clone.
 #[derive(Debug, Clone, FromRef)]
 pub struct AppState {
-    /// Settings.
+    /// Settings of the router and of the connections of clients. Handlers take the values below.
+    #[from_ref(skip)]
     pub config: Arc<Config>,
     /// Public origin.
-    pub site_url: Url,
+    pub site_url: SiteUrl,
+    /// Proxies whose `X-Forwarded-For` is believed.
+    pub trusted_proxies: TrustedProxies,
+    /// Settings that clients may know.
+    pub public_settings: PublicSettings,
+    /// Storage quota of each user's files.
+    pub file_quota: FileQuota,
     /// Clock.
     pub clock: Arc<dyn Clock>,
     /// Database.
@@ -70,3 +78,46 @@ pub struct AppState {
     /// Limiter of `mcp-proxy` calls, per network address.
     pub probes_by_address: ProbeAddressLimiter,
 }
+
+/// Public origin of the server.
+#[derive(Debug, Clone)]
+pub struct SiteUrl(pub Url);
+
+impl SiteUrl {
+    /// Returns whether browsers reach the server over TLS.
+    pub fn is_https(&self) -> bool {
+        self.0.scheme() == "https"
+    }
+}
+
+/// Proxies whose `X-Forwarded-For` is believed.
+#[derive(Debug, Clone)]
+pub struct TrustedProxies(pub Arc<[TrustedProxy]>);
+
+/// Settings that clients may know.
+#[derive(Debug, Clone, Copy)]
+pub struct PublicSettings {
+    /// Whether a new account needs no confirmation by email.
+    pub autoconfirm: bool,
+    /// Whether users may sign in without an account.
+    pub anonymous_sign_in: bool,
+    /// Whether servers without tools get the built-in Google Drive tools.
+    pub fallback_tools: bool,
+    /// Whether the server has a client at Google.
+    pub google_drive: bool,
+}
+
+impl From<&Config> for PublicSettings {
+    fn from(config: &Config) -> Self {
+        Self {
+            autoconfirm: config.autoconfirm,
+            anonymous_sign_in: config.anonymous_sign_in,
+            fallback_tools: config.fallback_tools,
+            google_drive: config.google.is_some(),
+        }
+    }
+}
+
+/// Storage quota of each user's files, in bytes.
+#[derive(Debug, Clone, Copy)]
+pub struct FileQuota(pub u64);

@@ -1,5 +1,7 @@
 //! `/api/temporary-chats`: chats that exist in memory only.
 
+use agent::chats::temporary::{TemporaryChats, TemporaryError};
+use agent::turns::TurnService;
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
@@ -8,12 +10,10 @@ use serde_json::{Value, json};
 
 use super::error::ApiError;
 use super::extract::{Named, SignedIn};
-use crate::AppState;
-use agent::chats::temporary::TemporaryError;
 
 /// Opens a temporary chat (`POST /api/temporary-chats`).
-pub async fn open(State(app): State<AppState>, caller: SignedIn) -> Result<(StatusCode, Json<Value>), ApiError> {
-    let opened = app.runs.open_temporary_chat(caller.user).await;
+pub async fn open(State(turns): State<TurnService>, caller: SignedIn) -> Result<(StatusCode, Json<Value>), ApiError> {
+    let opened = turns.open_temporary_chat(caller.user).await;
     let id = opened.map_err(|error| match error {
         TemporaryError::SeveralNodes => ApiError::Conflict { code: "several_nodes", message: error.to_string() },
         TemporaryError::TooMany => ApiError::TooMany { code: "too_many_chats", message: error.to_string() },
@@ -24,16 +24,24 @@ pub async fn open(State(app): State<AppState>, caller: SignedIn) -> Result<(Stat
 }
 
 /// Responds 204 if a temporary chat still exists, else 404 (`GET /api/temporary-chats/{id}`).
-pub async fn look(State(app): State<AppState>, caller: SignedIn, Named(chat): Named) -> Result<StatusCode, ApiError> {
+pub async fn look(
+    State(temporary): State<TemporaryChats>,
+    caller: SignedIn,
+    Named(chat): Named,
+) -> Result<StatusCode, ApiError> {
     let chat: ChatId = chat.parse().map_err(|_| ApiError::NotFound("session"))?;
-    let home = app.temporary.find(caller.user, chat);
+    let home = temporary.find(caller.user, chat);
     home.map(|_| StatusCode::NO_CONTENT).ok_or(ApiError::NotFound("session"))
 }
 
 /// Deletes a temporary chat with all of its messages (`DELETE /api/temporary-chats/{id}`).
-pub async fn close(State(app): State<AppState>, caller: SignedIn, Named(chat): Named) -> Result<StatusCode, ApiError> {
+pub async fn close(
+    State(turns): State<TurnService>,
+    caller: SignedIn,
+    Named(chat): Named,
+) -> Result<StatusCode, ApiError> {
     let chat: ChatId = chat.parse().map_err(|_| ApiError::NotFound("session"))?;
     // Closing also stops a running turn and releases the chat's memory.
-    let there = app.runs.close_temporary_chat(caller.user, chat);
+    let there = turns.close_temporary_chat(caller.user, chat);
     if there { Ok(StatusCode::NO_CONTENT) } else { Err(ApiError::NotFound("session")) }
 }

@@ -2,16 +2,17 @@
 
 use axum::Json;
 use axum::extract::State;
+use connections::ConnectionService;
 use connections::permissions::ToolPermission;
 use domain::ServerId;
 use domain::permission::Permission;
 use serde::Deserialize;
 use serde_json::{Value, json};
+use store::Store;
 use uuid::Uuid;
 
 use super::error::ApiError;
 use super::extract::{JsonBody, Query, SignedIn};
-use crate::AppState;
 
 /// Default number of calls on a page of the log.
 const PAGE: i64 = 50;
@@ -19,8 +20,8 @@ const PAGE: i64 = 50;
 const LONGEST_PAGE: i64 = 200;
 
 /// Lists the permission of each known tool.
-pub async fn list(State(app): State<AppState>, caller: SignedIn) -> Result<Json<Value>, ApiError> {
-    Ok(Json(json!({ "permissions": app.connections.list_permissions(caller.user).await? })))
+pub async fn list(State(connections): State<ConnectionService>, caller: SignedIn) -> Result<Json<Value>, ApiError> {
+    Ok(Json(json!({ "permissions": connections.list_permissions(caller.user).await? })))
 }
 
 /// Request body of [`change`].
@@ -34,13 +35,14 @@ pub struct Change {
 
 /// Sets the caller's permission for one tool.
 pub async fn change(
-    State(app): State<AppState>,
+    State(store): State<Store>,
+    State(connections): State<ConnectionService>,
     caller: SignedIn,
     JsonBody(body): JsonBody<Change>,
 ) -> Result<Json<ToolPermission>, ApiError> {
-    let server = app.store.get_server(caller.user, body.connection_id).await?;
+    let server = store.get_server(caller.user, body.connection_id).await?;
     let server = server.ok_or(ApiError::NotFound("connection"))?;
-    let made = app.connections.set_permission(caller.user, &server, &body.tool, body.permission).await?;
+    let made = connections.set_permission(caller.user, &server, &body.tool, body.permission).await?;
     made.map(Json).ok_or_else(|| ApiError::Unprocessable {
         code: "unknown_tool",
         message: format!("{} offers no such tool", server.name),
@@ -56,7 +58,7 @@ pub struct Page {
 
 /// Returns a page of the caller's tool calls, newest first.
 pub async fn audit(
-    State(app): State<AppState>,
+    State(store): State<Store>,
     caller: SignedIn,
     Query(page): Query<Page>,
 ) -> Result<Json<Value>, ApiError> {
@@ -64,7 +66,7 @@ pub async fn audit(
     let before = before.transpose().map_err(|_| ApiError::BadRequest("before is not an id of a call".into()))?;
     let limit = page.limit.unwrap_or(PAGE).clamp(1, LONGEST_PAGE);
     // One more than a page, to know whether there is a next one.
-    let mut entries = app.store.list_audit(caller.user, before, limit + 1).await?;
+    let mut entries = store.list_audit(caller.user, before, limit + 1).await?;
     let more = entries.len() as i64 > limit;
     if more {
         entries.pop();

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use agent::tool_selection::{Selection, Toolset, Wanted};
 use axum::Json;
 use axum::extract::State;
 use axum::http::HeaderMap;
@@ -9,12 +10,14 @@ use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
 use connections::permissions::PermissionCheck;
 use connections::{
-    AuditedCall, BoundTool, CallContext, CallOutcome, InteractionHandler, InteractionUpdate, NonInteractive,
+    AuditedCall, BoundTool, CallContext, CallOutcome, ConnectionService, InteractionHandler, InteractionUpdate,
+    NonInteractive,
 };
 use domain::permission::AllowedBy;
 use domain::tool::Outcome;
-use domain::{ElicitationId, UserId};
+use domain::{Clock, ElicitationId, UserId};
 use futures_util::{StreamExt, stream};
+use platform::BackgroundTasks;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use tokio_util::sync::CancellationToken;
@@ -24,8 +27,7 @@ use super::extract::{JsonBody, Named, SignedIn};
 use super::functions::wants_stream;
 use super::sessions::Said;
 use super::sse;
-use crate::AppState;
-use agent::tool_selection::{Selection, Toolset, Wanted};
+use crate::limiters::StreamLimiter;
 
 /// Request body of [`run`].
 #[derive(Debug, Deserialize)]
@@ -39,31 +41,33 @@ pub struct ToolRun {
 
 /// Calls the tool and returns its result. As an event stream, the response also contains the tool's elicitations.
 pub async fn run(
-    State(app): State<AppState>,
+    State(connections): State<ConnectionService>,
+    State(streams): State<StreamLimiter>,
+    State(tasks): State<BackgroundTasks>,
+    State(clock): State<Arc<dyn Clock>>,
     caller: SignedIn,
     headers: HeaderMap,
     JsonBody(body): JsonBody<ToolRun>,
 ) -> Result<Response, ApiError> {
-    let tool = allowed_tool(&app, caller.user, &body).await?;
+    let tool = allowed_tool(&connections, caller.user, &body).await?;
     // If the client disconnects, axum drops this future, and the tool call is cancelled with it.
     if !wants_stream(&headers) {
         // A JSON client has no way to respond to an elicitation, so the call ends at the first one.
         let interactions = Arc::new(NonInteractive::default());
-        let ran = call(&app, caller.user, &tool, body, interactions.clone()).await;
+        let ran = call(&connections, &*clock, caller.user, &tool, body, interactions.clone()).await;
         if interactions.was_asked() {
             let message = "the tool asks something in the middle of the call; ask for text/event-stream to answer it";
             return Err(ApiError::Unprocessable { code: "tool_needs_input", message: message.to_owned() });
         }
         return ran.map(|ran| Json(ran).into_response());
     }
-    let permit = sse::permit(&app, caller.user)?;
-    let (handler, updates) = app.connections.manual_runs().handler(caller.user);
+    let permit = streams.acquire(caller.user)?;
+    let (handler, updates) = connections.manual_runs().handler(caller.user);
     let updates =
         stream::unfold(updates, |mut updates| async move { Some((interaction_event(updates.recv().await?), updates)) });
-    let inner = app.clone();
     let called = stream::once(async move {
         // The status has been sent already, so an error becomes an event.
-        match call(&inner, caller.user, &tool, body, Arc::new(handler)).await {
+        match call(&connections, &*clock, caller.user, &tool, body, Arc::new(handler)).await {
             Ok(mut ran) => {
                 ran["type"] = "result".into();
                 ran
@@ -75,19 +79,19 @@ pub async fn run(
         }
     });
     let frames = stream::select(updates, called).map(|event| Bytes::from(format!("data: {event}\n\n")));
-    Ok(sse::response_until(frames, app.tasks.shutdown_token().clone(), permit))
+    Ok(sse::response_until(frames, tasks.shutdown_token().clone(), permit))
 }
 
 /// Responds to an elicitation of a manual tool call.
 pub async fn answer(
-    State(app): State<AppState>,
+    State(connections): State<ConnectionService>,
     caller: SignedIn,
     Named(id): Named,
     JsonBody(said): JsonBody<Said>,
 ) -> Result<Json<Value>, ApiError> {
     let not_found = || ApiError::NotFound("elicitation");
     let id: ElicitationId = id.parse().map_err(|_| not_found())?;
-    let runs = app.connections.manual_runs();
+    let runs = connections.manual_runs();
     let replied = runs.answer(caller.user, id, said.action, said.content.unwrap_or_default());
     replied.ok_or_else(not_found)?.map_err(|message| ApiError::Unprocessable { code: "bad_content", message })?;
     Ok(Json(json!({ "action": said.action, "first": true })))
@@ -104,12 +108,12 @@ fn interaction_event(update: InteractionUpdate) -> Value {
 }
 
 /// Resolves the requested [`BoundTool`], and rejects one that the user has denied.
-async fn allowed_tool(app: &AppState, user: UserId, body: &ToolRun) -> Result<BoundTool, ApiError> {
-    let servers = app.connections.list_servers(user).await?;
+async fn allowed_tool(connections: &ConnectionService, user: UserId, body: &ToolRun) -> Result<BoundTool, ApiError> {
+    let servers = connections.list_servers(user).await?;
     let wanted = [Wanted { name: body.name.clone(), server_name: Some(body.server_name.clone()) }];
-    let selection = Selection::resolve(&wanted, &servers, |server| app.connections.enabled_tool_names(server))
+    let selection = Selection::resolve(&wanted, &servers, |server| connections.enabled_tool_names(server))
         .map_err(|_| ApiError::NotFound("connection"))?;
-    let toolset = Toolset::open_manually(&app.connections, user, &selection).await;
+    let toolset = Toolset::open_manually(connections, user, &selection).await;
     let Some(tool) = toolset.find(&body.server_name, &body.name) else {
         return Err(match toolset.away {
             Some(message) => ApiError::Upstream { code: "tool_failed", message },
@@ -117,8 +121,8 @@ async fn allowed_tool(app: &AppState, user: UserId, body: &ToolRun) -> Result<Bo
         });
     };
     // Pressing Run approves this call, whatever the permission for the assistant is; only `never` takes precedence.
-    if app.connections.check_permission(user, tool).await? == PermissionCheck::Denied {
-        let audited = AuditedCall::new(&app.connections, user, &body.server_name, &body.name, AllowedBy::Nobody);
+    if connections.check_permission(user, tool).await? == PermissionCheck::Denied {
+        let audited = AuditedCall::new(connections, user, &body.server_name, &body.name, AllowedBy::Nobody);
         audited.finish(Outcome::Denied);
         let message = "you do not allow this tool; change its permission first".to_owned();
         return Err(ApiError::Unprocessable { code: "tool_not_allowed", message });
@@ -128,21 +132,22 @@ async fn allowed_tool(app: &AppState, user: UserId, body: &ToolRun) -> Result<Bo
 
 /// Calls the tool and records the call in the audit log.
 async fn call(
-    app: &AppState,
+    connections: &ConnectionService,
+    clock: &dyn Clock,
     user: UserId,
     tool: &BoundTool,
     body: ToolRun,
     interactions: Arc<dyn InteractionHandler>,
 ) -> Result<Value, ApiError> {
-    let audited = AuditedCall::new(&app.connections, user, &body.server_name, &body.name, AllowedBy::Form);
-    let began = app.clock.now();
+    let audited = AuditedCall::new(connections, user, &body.server_name, &body.name, AllowedBy::Form);
+    let began = clock.now();
     // Nothing cancels a manual call except dropping its future.
     let context = CallContext { interactions: Some(interactions), ..CallContext::new(CancellationToken::new()) };
-    let outcome = app.connections.call_tool(user, tool, body.arguments, context).await;
+    let outcome = connections.call_tool(user, tool, body.arguments, context).await;
     audited.finish(outcome.outcome());
     match outcome {
         CallOutcome::Result(result) => {
-            let duration = app.clock.now().millis_since(began);
+            let duration = clock.now().millis_since(began);
             Ok(json!({ "result": result, "durationMs": duration }))
         }
         CallOutcome::Failed { reason, .. } => Err(ApiError::Upstream { code: "tool_failed", message: reason }),

@@ -1,16 +1,19 @@
 //! `/api/usage`: tokens, costs and storage of a user.
 
+use std::sync::Arc;
+
+use agent::models::{ModelService, quota};
 use axum::Json;
 use axum::extract::State;
-use domain::{MessageId, Timestamp};
+use domain::{Clock, MessageId, Timestamp};
 use serde::{Deserialize, Serialize};
+use store::Store;
 use store::usage::{DayTotal, OfAnswer, Total};
 
 use super::error::ApiError;
 use super::extract::{NamedTwo, Query, SignedIn};
-use super::sessions::own_home;
-use crate::AppState;
-use agent::models::quota;
+use crate::chat_lookup::ChatLookup;
+use crate::state::FileQuota;
 
 /// Usage of one answer and of its whole chat.
 #[derive(Debug, Serialize)]
@@ -22,14 +25,15 @@ pub struct AnswerUsage {
 /// Returns the usage of an answer (`GET /api/sessions/{id}/messages/{message}/usage`). Messages from before usage was
 /// recorded have none.
 pub async fn of_answer(
-    State(app): State<AppState>,
+    State(chats): State<ChatLookup>,
+    State(store): State<Store>,
     caller: SignedIn,
     NamedTwo(chat, message): NamedTwo,
 ) -> Result<Json<AnswerUsage>, ApiError> {
-    let (chat, _) = own_home(&app, &caller, &chat).await?;
+    let (chat, _) = chats.find(caller.user, &chat).await?;
     let message: MessageId = message.parse().map_err(|_| ApiError::NotFound("message"))?;
-    let answer = app.store.cost_of_answer(caller.user, OfAnswer { chat, message }).await?;
-    Ok(Json(AnswerUsage { answer, chat: app.store.cost_of_chat(caller.user, chat).await? }))
+    let answer = store.cost_of_answer(caller.user, OfAnswer { chat, message }).await?;
+    Ok(Json(AnswerUsage { answer, chat: store.cost_of_chat(caller.user, chat).await? }))
 }
 
 /// Maximum number of days in one response: a leap year.
@@ -93,7 +97,10 @@ struct LimitView {
 
 /// Returns usage by day and model, storage and quotas (`GET /api/usage?days=30`).
 pub async fn by_day(
-    State(app): State<AppState>,
+    State(clock): State<Arc<dyn Clock>>,
+    State(store): State<Store>,
+    State(models): State<Arc<ModelService>>,
+    State(quota): State<FileQuota>,
     caller: SignedIn,
     Query(range): Query<Range>,
 ) -> Result<Json<UsageView>, ApiError> {
@@ -101,20 +108,17 @@ pub async fn by_day(
     if !(1..=MOST_DAYS).contains(&days) {
         return Err(ApiError::BadRequest(format!("days must be 1 to {MOST_DAYS}")));
     }
-    let today = quota::start_of_day(app.clock.now());
+    let today = quota::start_of_day(clock.now());
     // The range includes today, hence one day less.
     let from = today.plus_seconds(-(days - 1) * DAY);
-    let rows = app.store.costs_by_day(caller.user, from, today.plus_seconds(DAY)).await?;
+    let rows = store.costs_by_day(caller.user, from, today.plus_seconds(DAY)).await?;
     // Counted by its own rules: calls with the user's own keys are not limited.
-    let limit = app.models.quota.usage_today(caller.user).await?;
+    let limit = models.quota.usage_today(caller.user).await?;
     Ok(Json(UsageView {
         from: date(from),
         to: date(today),
         days: rows.into_iter().map(DayView::from).collect(),
-        files: FilesView {
-            bytes: app.store.count_file_bytes(caller.user).await?,
-            most: app.config.limits.files_bytes as u64,
-        },
+        files: FilesView { bytes: store.count_file_bytes(caller.user).await?, most: quota.0 },
         limit: limit.map(|(used, tokens_per_day)| LimitView { tokens_per_day, used }),
     }))
 }

@@ -12,8 +12,9 @@ use agent::models::ModelService;
 use agent::openai_api::CompletionService;
 use agent::turns::{TurnDependencies, TurnService, readiness};
 use anyhow::Context;
-use api::AppState;
 use api::limiters::{DownloadLimiter, ImportLimiter, ProbeAddressLimiter, ProbeLimiter, StreamLimiter, UploadLimiter};
+use api::state::{FileQuota, PublicSettings, SiteUrl};
+use api::{AppState, TrustedProxies};
 use builtin_servers::google_drive::GoogleDriveSettings;
 use builtin_servers::{BuiltinServers, GoogleDrive};
 use connections::{
@@ -80,10 +81,16 @@ impl App {
         let maintenance = base.maintenance(&runs);
         let membership = base.membership();
         let streams = StreamLimiter::new(base.config.limits.streams);
+        let public_settings = PublicSettings::from(&*base.config);
+        let file_quota = FileQuota(base.config.limits.files_bytes as u64);
+        let trusted_proxies = TrustedProxies(base.config.trusted_proxies.as_slice().into());
         let Foundation { config, site_url, clock, store, secrets, tasks, events, .. } = base;
         let state = AppState {
             config,
-            site_url,
+            site_url: SiteUrl(site_url),
+            trusted_proxies,
+            public_settings,
+            file_quota,
             clock,
             store,
             secrets,

@@ -1,5 +1,6 @@
 //! What anybody may know: the public keys, what is offered, that the server is there.
 
+use accounts::AccountService;
 use axum::Json;
 use axum::extract::State;
 use axum::http::header;
@@ -7,24 +8,24 @@ use axum::response::IntoResponse;
 use serde_json::{Map, Value, json};
 
 use super::absent::PROVIDERS;
-use crate::AppState;
+use crate::state::PublicSettings;
 
 /// `GET /.well-known/jwks.json`: the keys that verify access tokens. Clients keep them for ten minutes.
-pub async fn jwks(State(app): State<AppState>) -> impl IntoResponse {
-    ([(header::CACHE_CONTROL, "public, max-age=600")], Json(app.accounts.published_keys().clone()))
+pub async fn jwks(State(accounts): State<AccountService>) -> impl IntoResponse {
+    ([(header::CACHE_CONTROL, "public, max-age=600")], Json(accounts.published_keys().clone()))
 }
 
 /// `GET /settings`
-pub async fn settings(State(app): State<AppState>) -> Json<Value> {
+pub async fn settings(State(settings): State<PublicSettings>, State(accounts): State<AccountService>) -> Json<Value> {
     let mut external: Map<String, Value> =
         PROVIDERS.into_iter().map(|provider| (provider.to_owned(), json!(false))).collect();
-    external.insert("anonymous_users".to_owned(), json!(app.config.anonymous_sign_in));
+    external.insert("anonymous_users".to_owned(), json!(settings.anonymous_sign_in));
     external.insert("email".to_owned(), json!(true));
     external.insert("phone".to_owned(), json!(false));
     Json(json!({
         "external": external,
-        "disable_signup": !app.accounts.allows_sign_up(),
-        "mailer_autoconfirm": app.config.autoconfirm,
+        "disable_signup": !accounts.allows_sign_up(),
+        "mailer_autoconfirm": settings.autoconfirm,
         "phone_autoconfirm": false,
         "sms_provider": "",
         "saml_enabled": false,

@@ -1,12 +1,12 @@
 //! What the protocol has and this server does not offer, refused as the protocol does where it is switched off.
 
+use accounts::AuthError;
+use accounts::gotrue_error::Refusal;
 use axum::http::Uri;
 use serde::Deserialize;
 
 use super::error::{AuthApiError, Unsupported};
 use super::extract::{Caller, query_value};
-use accounts::AuthError;
-use accounts::gotrue_error::Refusal;
 
 pub const NO_LINKING: Refusal = Refusal::absent(404, "manual_linking_disabled", "Manual linking is disabled");
 pub const NO_OAUTH_SERVER: Unsupported =

@@ -2,14 +2,25 @@
 
 mod links;
 
+use std::sync::Arc;
+
+use accounts::admin::Wish;
+use accounts::deletion::AccountDeletionHandler;
+use accounts::gotrue_error::{
+    FACTOR_ID_MALFORMED, FACTOR_NOT_FOUND, NO_AUTHORIZATION, NO_SUCH_PASSKEY, NO_SUCH_USER, Refusal, USER_ID_MALFORMED,
+};
+use accounts::tokens::AUTHENTICATED;
+use accounts::{AccountService, AuthError};
 use axum::Json;
-use axum::extract::{FromRequestParts, Path, State};
+use axum::extract::{FromRef, FromRequestParts, Path, State};
 use axum::http::request::Parts;
 use axum::http::{HeaderName, HeaderValue, Uri, header};
 use axum::response::IntoResponse;
 use domain::{FactorId, UserId};
+use platform::{UserEvent, UserEventBus};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
+use store::Store;
 use store::users::User;
 use uuid::Uuid;
 
@@ -17,16 +28,8 @@ use super::absent::NO_OAUTH_SERVER;
 use super::body::{FactorBody, UserBody};
 use super::error::AuthApiError;
 use super::extract::{JsonBody, OptionalJsonBody, query_value};
-use crate::AppState;
 use crate::extract::bearer;
 use crate::route::{Access, Route, delete, get, post, put};
-use accounts::AuthError;
-use accounts::admin::Wish;
-use accounts::gotrue_error::{
-    FACTOR_ID_MALFORMED, FACTOR_NOT_FOUND, NO_AUTHORIZATION, NO_SUCH_PASSKEY, NO_SUCH_USER, Refusal, USER_ID_MALFORMED,
-};
-use accounts::tokens::AUTHENTICATED;
-use platform::UserEvent;
 
 /// The routes of the administrator.
 pub fn routes() -> Vec<Route> {
@@ -67,12 +70,16 @@ const MOST_PER_PAGE: u64 = 1000;
 /// The administrator: the service role key, or a token of that role that this server's keys signed.
 pub struct Admin;
 
-impl FromRequestParts<AppState> for Admin {
+impl<S> FromRequestParts<S> for Admin
+where
+    AccountService: FromRef<S>,
+    S: Send + Sync,
+{
     type Rejection = AuthApiError;
 
-    async fn from_request_parts(parts: &mut Parts, app: &AppState) -> Result<Self, AuthApiError> {
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, AuthApiError> {
         let token = bearer(parts).ok_or(NO_AUTHORIZATION)?;
-        app.accounts.verify_admin(token).await?;
+        AccountService::from_ref(state).verify_admin(token).await?;
         Ok(Self)
     }
 }
@@ -80,14 +87,19 @@ impl FromRequestParts<AppState> for Admin {
 /// The administrator, and the account whose id stands first in the path.
 pub struct AdminOf(pub User);
 
-impl FromRequestParts<AppState> for AdminOf {
+impl<S> FromRequestParts<S> for AdminOf
+where
+    AccountService: FromRef<S>,
+    Store: FromRef<S>,
+    S: Send + Sync,
+{
     type Rejection = AuthApiError;
 
-    async fn from_request_parts(parts: &mut Parts, app: &AppState) -> Result<Self, AuthApiError> {
-        let _admin = Admin::from_request_parts(parts, app).await?;
-        let ids = Path::<Vec<(String, String)>>::from_request_parts(parts, app).await.ok();
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, AuthApiError> {
+        let _admin = Admin::from_request_parts(parts, state).await?;
+        let ids = Path::<Vec<(String, String)>>::from_request_parts(parts, state).await.ok();
         let id = ids.and_then(|Path(ids)| Uuid::parse_str(&ids.first()?.1).ok()).ok_or(USER_ID_MALFORMED)?;
-        Ok(Self(app.store.get_user(UserId(id)).await?.ok_or(NO_SUCH_USER)?))
+        Ok(Self(Store::from_ref(state).get_user(UserId(id)).await?.ok_or(NO_SUCH_USER)?))
     }
 }
 
@@ -135,7 +147,7 @@ pub struct UserList {
 }
 
 /// `GET /admin/users?page=…&per_page=…`
-pub async fn list(State(app): State<AppState>, _: Admin, uri: Uri) -> Result<impl IntoResponse, AuthApiError> {
+pub async fn list(State(store): State<Store>, _: Admin, uri: Uri) -> Result<impl IntoResponse, AuthApiError> {
     for unserved in ["filter", "sort"] {
         if query_value(uri.query(), unserved).is_some_and(|value| !value.is_empty()) {
             return Err(Refusal::invalid("This server lists accounts from the youngest on, without a filter").into());
@@ -147,8 +159,8 @@ pub async fn list(State(app): State<AppState>, _: Admin, uri: Uri) -> Result<imp
         Some(wanted) => wanted.min(MOST_PER_PAGE),
     };
     let signed = |n: u64| i64::try_from(n).unwrap_or(i64::MAX);
-    let total = u64::try_from(app.store.count_users().await?).unwrap_or_default();
-    let users = app.store.list_users(signed(per_page), signed((page - 1).saturating_mul(per_page))).await?;
+    let total = u64::try_from(store.count_users().await?).unwrap_or_default();
+    let users = store.list_users(signed(per_page), signed((page - 1).saturating_mul(per_page))).await?;
     let list = UserList { users: users.into_iter().map(UserBody::from).collect(), aud: AUTHENTICATED };
     Ok(([(TOTAL_COUNT, HeaderValue::from(total)), (header::LINK, links(page, per_page, total)?)], Json(list)))
 }
@@ -175,11 +187,11 @@ fn links(page: u64, per_page: u64, total: u64) -> Result<HeaderValue, AuthError>
 
 /// `POST /admin/users`
 pub async fn create(
-    State(app): State<AppState>,
+    State(accounts): State<AccountService>,
     _: Admin,
     JsonBody(attributes): JsonBody<Attributes>,
 ) -> Result<Json<UserBody>, AuthApiError> {
-    Ok(Json(app.accounts.create_user(attributes.into_wish()).await?.into()))
+    Ok(Json(accounts.create_user(attributes.into_wish()).await?.into()))
 }
 
 /// `GET /admin/users/{id}`
@@ -189,11 +201,11 @@ pub async fn show(AdminOf(user): AdminOf) -> Json<UserBody> {
 
 /// `PUT /admin/users/{id}`
 pub async fn update(
-    State(app): State<AppState>,
+    State(accounts): State<AccountService>,
     AdminOf(user): AdminOf,
     JsonBody(attributes): JsonBody<Attributes>,
 ) -> Result<Json<UserBody>, AuthApiError> {
-    Ok(Json(app.accounts.change_user(user.id, attributes.into_wish()).await?.into()))
+    Ok(Json(accounts.change_user(user.id, attributes.into_wish()).await?.into()))
 }
 
 #[derive(Deserialize)]
@@ -203,14 +215,15 @@ pub struct Removal {
 
 /// `DELETE /admin/users/{id}`; the body may be left out.
 pub async fn remove(
-    State(app): State<AppState>,
+    State(accounts): State<AccountService>,
+    State(account_deletion): State<Arc<dyn AccountDeletionHandler>>,
     AdminOf(user): AdminOf,
     OptionalJsonBody(removal): OptionalJsonBody<Removal>,
 ) -> Result<Json<Value>, AuthApiError> {
     if removal.is_some_and(|removal| removal.should_soft_delete == Some(true)) {
-        app.accounts.anonymize_user(&user, &*app.account_deletion).await?;
+        accounts.anonymize_user(&user, &*account_deletion).await?;
     } else {
-        app.accounts.remove_account(user.id, &*app.account_deletion).await?;
+        accounts.remove_account(user.id, &*account_deletion).await?;
     }
     Ok(Json(json!({})))
 }
@@ -222,14 +235,15 @@ pub async fn factors(AdminOf(user): AdminOf) -> Json<Vec<FactorBody>> {
 
 /// `DELETE /admin/users/{id}/factors/{factor}`
 pub async fn remove_factor(
-    State(app): State<AppState>,
+    State(store): State<Store>,
+    State(events): State<UserEventBus>,
     AdminOf(user): AdminOf,
     Path((_, factor)): Path<(String, String)>,
 ) -> Result<Json<FactorBody>, AuthApiError> {
     let id: FactorId = factor.parse().map_err(|_| FACTOR_ID_MALFORMED)?;
     let factor = user.factors.into_iter().find(|factor| factor.id == id).ok_or(FACTOR_NOT_FOUND)?;
-    app.store.delete_factor(user.id, id).await?;
-    app.events.publish(user.id, &UserEvent::Devices);
+    store.delete_factor(user.id, id).await?;
+    events.publish(user.id, &UserEvent::Devices);
     Ok(Json(factor.into()))
 }
 

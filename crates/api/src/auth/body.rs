@@ -1,15 +1,14 @@
 //! The shapes of a person and of a sign-in on the wire.
 
+use accounts::password::Weakness;
+use accounts::sessions::SignIn;
+use accounts::tokens::AUTHENTICATED;
 use domain::{FactorId, Timestamp, UserId};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 use store::factors::Factor;
 use store::users::User;
 use uuid::Uuid;
-
-use accounts::password::Weakness;
-use accounts::sessions::SignIn;
-use accounts::tokens::AUTHENTICATED;
 
 /// A sign-in with its tokens.
 #[derive(Serialize)]

@@ -3,6 +3,8 @@
 
 use std::sync::Arc;
 
+use accounts::AuthError;
+use accounts::gotrue_error::{METHOD_NOT_ALLOWED, NO_SUCH_ROUTE, Refusal};
 use axum::Json;
 use axum::extract::Request;
 use axum::http::{HeaderName, HeaderValue, StatusCode, header};
@@ -11,8 +13,6 @@ use axum::response::{IntoResponse, Response};
 use serde_json::{Value, json};
 
 use crate::error::{OUTAGE_RETRY, is_outage};
-use accounts::AuthError;
-use accounts::gotrue_error::{METHOD_NOT_ALLOWED, NO_SUCH_ROUTE, Refusal};
 
 const API_VERSION: HeaderName = HeaderName::from_static("x-supabase-api-version");
 const ERROR_CODE: HeaderName = HeaderName::from_static("x-sb-error-code");

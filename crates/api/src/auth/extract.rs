@@ -3,39 +3,43 @@
 use std::convert::Infallible;
 use std::net::IpAddr;
 
-use axum::extract::{FromRequest, FromRequestParts, Request};
+use accounts::emails::Landing;
+use accounts::gotrue_error::{BODY_BROKEN, BODY_TOO_LARGE, NO_AUTHORIZATION, Refusal};
+use accounts::{AccountService, AuthError, Claims, pkce};
+use axum::extract::{FromRef, FromRequest, FromRequestParts, Request};
 use axum::http::request::Parts;
 use axum::http::{Uri, header};
 use serde::de::DeserializeOwned;
 
 use super::BODY_LIMIT;
 use super::error::AuthApiError;
-use crate::AppState;
+use crate::TrustedProxies;
 use crate::body::{self, BodyError};
 use crate::extract::{address_of_request, bearer};
-use accounts::emails::Landing;
-use accounts::gotrue_error::{BODY_BROKEN, BODY_TOO_LARGE, NO_AUTHORIZATION, Refusal};
-use accounts::{AuthError, Claims, pkce};
 
 /// What the access token of a request says. A person with a second factor may have it still to send.
 pub struct Caller(pub Claims);
 
-impl FromRequestParts<AppState> for Caller {
+impl<S> FromRequestParts<S> for Caller
+where
+    AccountService: FromRef<S>,
+    S: Send + Sync,
+{
     type Rejection = AuthApiError;
 
-    async fn from_request_parts(parts: &mut Parts, app: &AppState) -> Result<Self, AuthApiError> {
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, AuthApiError> {
         let token = bearer(parts).ok_or(NO_AUTHORIZATION)?;
-        Ok(Self(app.accounts.verify_first_factor(token).await?))
+        Ok(Self(AccountService::from_ref(state).verify_first_factor(token).await?))
     }
 }
 
 /// A JSON body, whatever its content type says: the protocol never looks at it. It takes `null` for an object without fields.
 pub struct JsonBody<T>(pub T);
 
-impl<T: DeserializeOwned> FromRequest<AppState> for JsonBody<T> {
+impl<T: DeserializeOwned, S: Sync> FromRequest<S> for JsonBody<T> {
     type Rejection = AuthApiError;
 
-    async fn from_request(request: Request, _app: &AppState) -> Result<Self, AuthApiError> {
+    async fn from_request(request: Request, _state: &S) -> Result<Self, AuthApiError> {
         let read: Option<T> = body::read(request.into_body(), BODY_LIMIT).await.map_err(refuse_body)?;
         let or_empty = read.map_or_else(|| serde_json::from_str("{}"), Ok);
         Ok(Self(or_empty.map_err(|error| AuthError::BadJson(error.to_string()))?))
@@ -45,10 +49,10 @@ impl<T: DeserializeOwned> FromRequest<AppState> for JsonBody<T> {
 /// The same, where nothing need be sent.
 pub struct OptionalJsonBody<T>(pub Option<T>);
 
-impl<T: DeserializeOwned> FromRequest<AppState> for OptionalJsonBody<T> {
+impl<T: DeserializeOwned, S: Sync> FromRequest<S> for OptionalJsonBody<T> {
     type Rejection = AuthApiError;
 
-    async fn from_request(request: Request, _app: &AppState) -> Result<Self, AuthApiError> {
+    async fn from_request(request: Request, _state: &S) -> Result<Self, AuthApiError> {
         let read: Option<Option<T>> =
             body::read_optional(request.into_body(), BODY_LIMIT).await.map_err(refuse_body)?;
         Ok(Self(read.flatten()))
@@ -66,11 +70,16 @@ fn refuse_body(error: BodyError) -> AuthError {
 /// The address that a request came from: see [`address_of_request`].
 pub struct Address(pub IpAddr);
 
-impl FromRequestParts<AppState> for Address {
+impl<S> FromRequestParts<S> for Address
+where
+    TrustedProxies: FromRef<S>,
+    S: Send + Sync,
+{
     type Rejection = Infallible;
 
-    async fn from_request_parts(parts: &mut Parts, app: &AppState) -> Result<Self, Infallible> {
-        Ok(Self(address_of_request(&parts.extensions, &parts.headers, &app.config.trusted_proxies)))
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Infallible> {
+        let TrustedProxies(proxies) = TrustedProxies::from_ref(state);
+        Ok(Self(address_of_request(&parts.extensions, &parts.headers, &proxies)))
     }
 }
 
@@ -80,10 +89,10 @@ pub struct UserAgent(pub Option<String>);
 /// The most of a user agent that is kept, in bytes.
 const USER_AGENT_LIMIT: usize = 512;
 
-impl FromRequestParts<AppState> for UserAgent {
+impl<S: Sync> FromRequestParts<S> for UserAgent {
     type Rejection = Infallible;
 
-    async fn from_request_parts(parts: &mut Parts, _app: &AppState) -> Result<Self, Infallible> {
+    async fn from_request_parts(parts: &mut Parts, _state: &S) -> Result<Self, Infallible> {
         let text = parts.headers.get(header::USER_AGENT).and_then(|value| value.to_str().ok());
         Ok(Self(text.map(|text| domain::text::cut_to(text, USER_AGENT_LIMIT).to_owned())))
     }
@@ -91,16 +100,13 @@ impl FromRequestParts<AppState> for UserAgent {
 
 /// Where the link of a mail leads that a request asks for.
 pub fn landing(
-    app: &AppState,
+    accounts: &AccountService,
     uri: &Uri,
     challenge: Option<String>,
     challenge_method: Option<String>,
 ) -> Result<Landing, Refusal> {
     let challenge = pkce::challenge(challenge, challenge_method)?;
-    Ok(Landing {
-        redirect: app.accounts.redirect_target(query_value(uri.query(), "redirect_to").as_deref()),
-        challenge,
-    })
+    Ok(Landing { redirect: accounts.redirect_target(query_value(uri.query(), "redirect_to").as_deref()), challenge })
 }
 
 /// The value of a parameter of the query; the first of several.

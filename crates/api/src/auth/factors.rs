@@ -1,7 +1,14 @@
 //! `/factors`: authenticator apps as second factors.
 
+use accounts::gotrue_error::{
+    FACTOR_ID_MALFORMED, FACTOR_NOT_FOUND, NOT_FOR_ANONYMOUS, PHONE_FACTOR_DISABLED, UNKNOWN_FACTOR,
+    WEBAUTHN_FACTOR_DISABLED,
+};
+use accounts::mfa::Answer;
+use accounts::rate_limits::Limit;
+use accounts::{AccountService, Claims};
 use axum::Json;
-use axum::extract::{FromRequest, FromRequestParts, Path, Request, State};
+use axum::extract::{FromRef, FromRequest, FromRequestParts, Path, Request, State};
 use axum::http::request::Parts;
 use domain::{ChallengeId, FactorId};
 use serde::{Deserialize, Serialize};
@@ -11,14 +18,6 @@ use uuid::Uuid;
 use super::body::SessionBody;
 use super::error::AuthApiError;
 use super::extract::{Address, Caller, JsonBody};
-use crate::AppState;
-use accounts::Claims;
-use accounts::gotrue_error::{
-    FACTOR_ID_MALFORMED, FACTOR_NOT_FOUND, NOT_FOR_ANONYMOUS, PHONE_FACTOR_DISABLED, UNKNOWN_FACTOR,
-    WEBAUTHN_FACTOR_DISABLED,
-};
-use accounts::mfa::Answer;
-use accounts::rate_limits::Limit;
 
 /// The only kind of factor there is here.
 const TOTP: &str = "totp";
@@ -29,12 +28,16 @@ pub struct Person {
     user: User,
 }
 
-impl FromRequestParts<AppState> for Person {
+impl<S> FromRequestParts<S> for Person
+where
+    AccountService: FromRef<S>,
+    S: Send + Sync,
+{
     type Rejection = AuthApiError;
 
-    async fn from_request_parts(parts: &mut Parts, app: &AppState) -> Result<Self, AuthApiError> {
-        let Caller(claims) = Caller::from_request_parts(parts, app).await?;
-        let user = app.accounts.user(claims).await?;
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, AuthApiError> {
+        let Caller(claims) = Caller::from_request_parts(parts, state).await?;
+        let user = AccountService::from_ref(state).user(claims).await?;
         if user.is_anonymous { Err(NOT_FOR_ANONYMOUS.into()) } else { Ok(Self { claims, user }) }
     }
 }
@@ -46,12 +49,16 @@ pub struct Own {
     factor: FactorId,
 }
 
-impl FromRequestParts<AppState> for Own {
+impl<S> FromRequestParts<S> for Own
+where
+    AccountService: FromRef<S>,
+    S: Send + Sync,
+{
     type Rejection = AuthApiError;
 
-    async fn from_request_parts(parts: &mut Parts, app: &AppState) -> Result<Self, AuthApiError> {
-        let Person { claims, user } = Person::from_request_parts(parts, app).await?;
-        let Path(id) = Path::<FactorId>::from_request_parts(parts, app).await.map_err(|_| FACTOR_ID_MALFORMED)?;
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, AuthApiError> {
+        let Person { claims, user } = Person::from_request_parts(parts, state).await?;
+        let Path(id) = Path::<FactorId>::from_request_parts(parts, state).await.map_err(|_| FACTOR_ID_MALFORMED)?;
         if user.factors.iter().all(|factor| factor.id != id) {
             return Err(FACTOR_NOT_FOUND.into());
         }
@@ -101,7 +108,7 @@ pub struct UnenrolledBody {
 
 /// `POST /factors`
 pub async fn enroll(
-    State(app): State<AppState>,
+    State(accounts): State<AccountService>,
     person: Person,
     JsonBody(body): JsonBody<Enroll>,
 ) -> Result<Json<EnrolledBody>, AuthApiError> {
@@ -113,38 +120,38 @@ pub async fn enroll(
     }
     let name = body.friendly_name.unwrap_or_default();
     let issuer = body.issuer.unwrap_or_default();
-    let enrolled = app.accounts.enroll(person.claims, &person.user, name, &issuer).await?;
+    let enrolled = accounts.enroll(person.claims, &person.user, name, &issuer).await?;
     let totp = TotpBody { qr_code: enrolled.qr_code, secret: enrolled.secret, uri: enrolled.uri };
     Ok(Json(EnrolledBody { id: enrolled.id, r#type: TOTP, friendly_name: enrolled.friendly_name, totp }))
 }
 
 /// `POST /factors/{id}/challenge`
 pub async fn challenge(
-    State(app): State<AppState>,
+    State(accounts): State<AccountService>,
     own: Own,
     Address(address): Address,
 ) -> Result<Json<ChallengeBody>, AuthApiError> {
-    app.accounts.limits().check(Limit::FactorChallenge, address)?;
-    let invited = app.accounts.challenge(own.claims.user, own.factor, address).await?;
+    accounts.limits().check(Limit::FactorChallenge, address)?;
+    let invited = accounts.challenge(own.claims.user, own.factor, address).await?;
     Ok(Json(ChallengeBody { id: invited.id, r#type: TOTP, expires_at: invited.expires_at }))
 }
 
 /// `POST /factors/{id}/verify`
 pub async fn verify(
-    State(app): State<AppState>,
+    State(accounts): State<AccountService>,
     own: Own,
     Address(address): Address,
     request: Request,
 ) -> Result<Json<SessionBody>, AuthApiError> {
-    app.accounts.limits().check(Limit::FactorVerify, address)?;
-    let JsonBody(body) = JsonBody::<Verify>::from_request(request, &app).await?;
+    accounts.limits().check(Limit::FactorVerify, address)?;
+    let JsonBody(body) = JsonBody::<Verify>::from_request(request, &()).await?;
     let challenge = body.challenge_id.unwrap_or(ChallengeId(Uuid::nil()));
     let answer = Answer { challenge, code: body.code.unwrap_or_default() };
-    Ok(Json(app.accounts.verify_factor(own.claims, &own.user, own.factor, address, answer).await?.into()))
+    Ok(Json(accounts.verify_factor(own.claims, &own.user, own.factor, address, answer).await?.into()))
 }
 
 /// `DELETE /factors/{id}`
-pub async fn unenroll(State(app): State<AppState>, own: Own) -> Result<Json<UnenrolledBody>, AuthApiError> {
-    app.accounts.unenroll(own.claims, &own.user, own.factor).await?;
+pub async fn unenroll(State(accounts): State<AccountService>, own: Own) -> Result<Json<UnenrolledBody>, AuthApiError> {
+    accounts.unenroll(own.claims, &own.user, own.factor).await?;
     Ok(Json(UnenrolledBody { id: own.factor }))
 }

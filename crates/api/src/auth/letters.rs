@@ -1,20 +1,20 @@
 //! What asks for a mail: `/recover`, `/otp`, `/magiclink`, `/resend` and `/reauthenticate`. The answers are empty, and the
 //! same for every address.
 
+use accounts::emails::Landing;
+use accounts::gotrue_error::{CONFLICT, NO_MAGIC_LINK, NO_MAIL, NO_OTP, PHONE_CHANGE_DISABLED, Refusal};
+use accounts::rate_limits::Limit;
+use accounts::recovery::Visitor;
+use accounts::{AccountService, AuthError, email_address};
 use axum::Json;
 use axum::extract::{FromRequest, Request, State};
 use axum::http::Uri;
+use platform::BackgroundTasks;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use super::error::AuthApiError;
 use super::extract::{Address, Caller, JsonBody, landing};
-use crate::AppState;
-use accounts::emails::Landing;
-use accounts::gotrue_error::{CONFLICT, NO_MAGIC_LINK, NO_MAIL, NO_OTP, PHONE_CHANGE_DISABLED, Refusal};
-use accounts::rate_limits::Limit;
-use accounts::recovery::Visitor;
-use accounts::{AuthError, email_address};
 
 /// The protocol takes null for a field that is left out.
 #[derive(Deserialize)]
@@ -46,32 +46,42 @@ struct Resend {
 }
 
 /// Rejects a request for an email if the server cannot send any.
-fn check_can_send_email(app: &AppState, refusal: Refusal) -> Result<(), AuthError> {
-    if app.accounts.can_send_email() { Ok(()) } else { Err(refusal.into()) }
+fn check_can_send_email(accounts: &AccountService, refusal: Refusal) -> Result<(), AuthError> {
+    if accounts.can_send_email() { Ok(()) } else { Err(refusal.into()) }
 }
 
 /// Nothing to say.
 type Nothing = Result<Json<Value>, AuthApiError>;
 
 /// `POST /recover`
-pub async fn recover(State(app): State<AppState>, Address(from): Address, uri: Uri, request: Request) -> Nothing {
-    app.accounts.limits().check(Limit::Recover, from)?;
-    check_can_send_email(&app, NO_MAIL)?;
-    let JsonBody(body) = JsonBody::<Recover>::from_request(request, &app).await?;
+pub async fn recover(
+    State(accounts): State<AccountService>,
+    Address(from): Address,
+    uri: Uri,
+    request: Request,
+) -> Nothing {
+    accounts.limits().check(Limit::Recover, from)?;
+    check_can_send_email(&accounts, NO_MAIL)?;
+    let JsonBody(body) = JsonBody::<Recover>::from_request(request, &()).await?;
     let email = body.email.unwrap_or_default();
     if email.is_empty() {
         return Err(Refusal::invalid("Password recovery requires an email").into());
     }
     let email = email_address::normalize(&email)?;
-    let landing = landing(&app, &uri, body.code_challenge, body.code_challenge_method)?;
-    app.accounts.recover(email, landing).await?;
+    let landing = landing(&accounts, &uri, body.code_challenge, body.code_challenge_method)?;
+    accounts.recover(email, landing).await?;
     Ok(Json(json!({})))
 }
 
 /// `POST /otp`
-pub async fn otp(State(app): State<AppState>, Address(from): Address, uri: Uri, request: Request) -> Nothing {
-    app.accounts.limits().check(Limit::Otp, from)?;
-    let JsonBody(body) = JsonBody::<Otp>::from_request(request, &app).await?;
+pub async fn otp(
+    State(accounts): State<AccountService>,
+    Address(from): Address,
+    uri: Uri,
+    request: Request,
+) -> Nothing {
+    accounts.limits().check(Limit::Otp, from)?;
+    let JsonBody(body) = JsonBody::<Otp>::from_request(request, &()).await?;
     let is_set = |text: &Option<String>| text.as_ref().is_some_and(|text| !text.is_empty());
     if is_set(&body.email) && is_set(&body.phone) {
         return Err(Refusal::invalid("Only an email address or phone number should be provided").into());
@@ -79,7 +89,7 @@ pub async fn otp(State(app): State<AppState>, Address(from): Address, uri: Uri, 
     if is_set(&body.email) && is_set(&body.channel) {
         return Err(Refusal::invalid("Channel should only be specified with Phone OTP").into());
     }
-    let landing = landing(&app, &uri, body.code_challenge.clone(), body.code_challenge_method.clone())?;
+    let landing = landing(&accounts, &uri, body.code_challenge.clone(), body.code_challenge_method.clone())?;
     let keeps_out = body.create_user == Some(false);
     if is_set(&body.phone) {
         // Nobody has a number.
@@ -88,37 +98,47 @@ pub async fn otp(State(app): State<AppState>, Address(from): Address, uri: Uri, 
     if !is_set(&body.email) {
         return Err(Refusal::invalid("One of email or phone must be set").into());
     }
-    check_can_send_email(&app, NO_OTP)?;
+    check_can_send_email(&accounts, NO_OTP)?;
     let email = email_address::normalize(body.email.as_deref().unwrap_or_default());
     // What is no address has no account.
     let email = if keeps_out { email.map_err(|_| NO_OTP)? } else { email? };
-    mail_sign_in(&app, email, landing, body).await
+    mail_sign_in(&accounts, email, landing, body).await
 }
 
 /// `POST /magiclink`: `/otp` of older clients.
-pub async fn magic_link(State(app): State<AppState>, Address(from): Address, uri: Uri, request: Request) -> Nothing {
-    app.accounts.limits().check(Limit::Otp, from)?;
-    check_can_send_email(&app, NO_MAGIC_LINK)?;
-    let JsonBody(body) = JsonBody::<Otp>::from_request(request, &app).await?;
+pub async fn magic_link(
+    State(accounts): State<AccountService>,
+    Address(from): Address,
+    uri: Uri,
+    request: Request,
+) -> Nothing {
+    accounts.limits().check(Limit::Otp, from)?;
+    check_can_send_email(&accounts, NO_MAGIC_LINK)?;
+    let JsonBody(body) = JsonBody::<Otp>::from_request(request, &()).await?;
     if body.email.as_ref().is_none_or(String::is_empty) {
         return Err(Refusal::absent(422, "validation_failed", "Password recovery requires an email").into());
     }
     let email = email_address::normalize(body.email.as_deref().unwrap_or_default())?;
-    let landing = landing(&app, &uri, body.code_challenge.clone(), body.code_challenge_method.clone())?;
-    mail_sign_in(&app, email, landing, Otp { create_user: None, ..body }).await
+    let landing = landing(&accounts, &uri, body.code_challenge.clone(), body.code_challenge_method.clone())?;
+    mail_sign_in(&accounts, email, landing, Otp { create_user: None, ..body }).await
 }
 
-async fn mail_sign_in(app: &AppState, email: String, landing: Landing, body: Otp) -> Nothing {
+async fn mail_sign_in(accounts: &AccountService, email: String, landing: Landing, body: Otp) -> Nothing {
     let visitor =
         Visitor { email, create: body.create_user.unwrap_or(true), data: body.data.unwrap_or_default(), landing };
-    app.accounts.mail_sign_in(visitor).await?;
+    accounts.mail_sign_in(visitor).await?;
     Ok(Json(json!({})))
 }
 
 /// `POST /resend`
-pub async fn resend(State(app): State<AppState>, Address(from): Address, uri: Uri, request: Request) -> Nothing {
-    app.accounts.limits().check(Limit::Resend, from)?;
-    let JsonBody(body) = JsonBody::<Resend>::from_request(request, &app).await?;
+pub async fn resend(
+    State(accounts): State<AccountService>,
+    Address(from): Address,
+    uri: Uri,
+    request: Request,
+) -> Nothing {
+    accounts.limits().check(Limit::Resend, from)?;
+    let JsonBody(body) = JsonBody::<Resend>::from_request(request, &()).await?;
     let kind = body.kind.unwrap_or_default();
     let (email, phone) = (body.email.unwrap_or_default(), body.phone.unwrap_or_default());
     let invalid = |words| Err(Refusal::invalid(words).into());
@@ -127,7 +147,7 @@ pub async fn resend(State(app): State<AppState>, Address(from): Address, uri: Ur
     }
     let by_mail = ["signup", "email_change"].contains(&kind.as_str());
     let (challenge, method) = if by_mail { (body.code_challenge, body.code_challenge_method) } else { (None, None) };
-    let landing = landing(&app, &uri, challenge, method)?;
+    let landing = landing(&accounts, &uri, challenge, method)?;
     match (kind.as_str(), email.is_empty(), phone.is_empty()) {
         ("signup", true, _) => return invalid("Type provided requires an email address"),
         ("sms", _, true) => return invalid("Type provided requires a phone number"),
@@ -136,11 +156,11 @@ pub async fn resend(State(app): State<AppState>, Address(from): Address, uri: Ur
         (_, true, false) => return Err(NO_PHONE.into()),
         (_, false, true) => {}
     }
-    check_can_send_email(&app, NO_MAIL)?;
+    check_can_send_email(&accounts, NO_MAIL)?;
     let email = email_address::normalize(&email)?;
     match kind.as_str() {
-        "signup" => app.accounts.resend_confirmation(email, landing).await?,
-        "email_change" => app.accounts.resend_email_change(email, landing).await?,
+        "signup" => accounts.resend_confirmation(email, landing).await?,
+        "email_change" => accounts.resend_email_change(email, landing).await?,
         // No account here waits for a telephone number.
         _ => {}
     }
@@ -150,10 +170,13 @@ pub async fn resend(State(app): State<AppState>, Address(from): Address, uri: Ur
 const NO_PHONE: Refusal = Refusal::absent(400, "phone_provider_disabled", "Phone logins are disabled");
 
 /// `GET /reauthenticate`
-pub async fn reauthenticate(State(app): State<AppState>, Caller(claims): Caller) -> Nothing {
-    let worker = app.clone();
-    let work = async move { worker.accounts.reauthenticate(claims).await };
+pub async fn reauthenticate(
+    State(accounts): State<AccountService>,
+    State(tasks): State<BackgroundTasks>,
+    Caller(claims): Caller,
+) -> Nothing {
+    let work = async move { accounts.reauthenticate(claims).await };
     // The code that is on its way is good also when the caller has gone away meanwhile.
-    app.tasks.spawn_and_wait("code for a new password", work).await.unwrap_or(Err(CONFLICT.into()))?;
+    tasks.spawn_and_wait("code for a new password", work).await.unwrap_or(Err(CONFLICT.into()))?;
     Ok(Json(json!({})))
 }

@@ -2,6 +2,10 @@
 
 use std::net::IpAddr;
 
+use accounts::gotrue_error::{PHONE_LOGIN_DISABLED, Refusal, UNSUPPORTED_GRANT};
+use accounts::rate_limits::Limit;
+use accounts::sessions::Scope;
+use accounts::{AccountService, AuthError};
 use axum::Json;
 use axum::extract::{FromRequest, Request, State};
 use axum::http::{StatusCode, Uri};
@@ -11,11 +15,6 @@ use super::absent;
 use super::body::SessionBody;
 use super::error::AuthApiError;
 use super::extract::{Address, Caller, JsonBody, UserAgent, query_value};
-use crate::AppState;
-use accounts::AuthError;
-use accounts::gotrue_error::{PHONE_LOGIN_DISABLED, Refusal, UNSUPPORTED_GRANT};
-use accounts::rate_limits::Limit;
-use accounts::sessions::Scope;
 
 const NO_WEB3: Refusal = Refusal::absent(422, "web3_provider_disabled", "Web3 provider is disabled");
 
@@ -41,7 +40,7 @@ struct PkceGrant {
 
 /// `POST /token?grant_type=…`
 pub async fn grant(
-    State(app): State<AppState>,
+    State(accounts): State<AccountService>,
     Address(address): Address,
     UserAgent(user_agent): UserAgent,
     uri: Uri,
@@ -51,25 +50,25 @@ pub async fn grant(
     if !["password", "refresh_token", "pkce", "id_token", "web3"].contains(&grant.as_str()) {
         return Err(UNSUPPORTED_GRANT.into());
     }
-    app.accounts.limits().check(Limit::Token, address)?;
+    accounts.limits().check(Limit::Token, address)?;
     let sign_in = match grant.as_str() {
         "password" => {
-            let JsonBody(body) = JsonBody::from_request(request, &app).await?;
-            return Ok(Json(by_password(&app, body, address, user_agent).await?));
+            let JsonBody(body) = JsonBody::from_request(request, &()).await?;
+            return Ok(Json(by_password(&accounts, body, address, user_agent).await?));
         }
         "refresh_token" => {
-            let JsonBody(body) = JsonBody::<RefreshGrant>::from_request(request, &app).await?;
+            let JsonBody(body) = JsonBody::<RefreshGrant>::from_request(request, &()).await?;
             let token = body.refresh_token.filter(|token| !token.is_empty());
-            app.accounts.refresh(&token.ok_or(Refusal::invalid("Refresh token is not valid"))?).await?
+            accounts.refresh(&token.ok_or(Refusal::invalid("Refresh token is not valid"))?).await?
         }
         "pkce" => {
-            let JsonBody(body) = JsonBody::<PkceGrant>::from_request(request, &app).await?;
+            let JsonBody(body) = JsonBody::<PkceGrant>::from_request(request, &()).await?;
             let code = body.auth_code.filter(|code| !code.is_empty()).ok_or(NO_CODE)?;
             let verifier = body.code_verifier.filter(|verifier| !verifier.is_empty()).ok_or(NO_CODE)?;
-            app.accounts.exchange(&code, &verifier, user_agent).await?
+            accounts.exchange(&code, &verifier, user_agent).await?
         }
         "id_token" => {
-            let JsonBody(body) = JsonBody::from_request(request, &app).await?;
+            let JsonBody(body) = JsonBody::from_request(request, &()).await?;
             return Err(absent::id_token(body).into());
         }
         _ => return Err(NO_WEB3.into()),
@@ -78,7 +77,7 @@ pub async fn grant(
 }
 
 async fn by_password(
-    app: &AppState,
+    accounts: &AccountService,
     body: PasswordGrant,
     from: IpAddr,
     user_agent: Option<String>,
@@ -93,8 +92,8 @@ async fn by_password(
         (true, true) => Err(Refusal::invalid("missing email or phone").into()),
         (false, true) => {
             let password = body.password.unwrap_or_default();
-            let weakness = app.accounts.password_rules().weakness(&password, &[&email]);
-            let sign_in = app.accounts.sign_in(&email, password, from, user_agent).await?;
+            let weakness = accounts.password_rules().weakness(&password, &[&email]);
+            let sign_in = accounts.sign_in(&email, password, from, user_agent).await?;
             Ok(SessionBody::from(sign_in).with(weakness))
         }
     }
@@ -102,11 +101,11 @@ async fn by_password(
 
 /// `POST /logout?scope=…`
 pub async fn sign_out(
-    State(app): State<AppState>,
+    State(accounts): State<AccountService>,
     Caller(claims): Caller,
     uri: Uri,
 ) -> Result<StatusCode, AuthApiError> {
     let scope = Scope::from_word(query_value(uri.query(), "scope").as_deref())?;
-    app.accounts.sign_out(claims, scope).await?;
+    accounts.sign_out(claims, scope).await?;
     Ok(StatusCode::NO_CONTENT)
 }

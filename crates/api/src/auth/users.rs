@@ -1,20 +1,21 @@
 //! `/signup` and `/user`.
 
+use accounts::gotrue_error::{ANONYMOUS_DISABLED, CONFLICT, PHONE_SIGNUP_DISABLED, Refusal, SIGNUP_DISABLED};
+use accounts::rate_limits::Limit;
+use accounts::sign_up::{Change, NewAccount, SignedUp};
+use accounts::{AccountService, AuthError, phone};
 use axum::Json;
 use axum::extract::{FromRequest, Request, State};
 use axum::http::Uri;
 use axum::response::{IntoResponse, Response};
+use platform::BackgroundTasks;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::body::{SessionBody, UserBody};
 use super::error::AuthApiError;
 use super::extract::{Address, Caller, JsonBody, UserAgent, landing, query_value};
-use crate::AppState;
-use accounts::gotrue_error::{ANONYMOUS_DISABLED, CONFLICT, PHONE_SIGNUP_DISABLED, Refusal, SIGNUP_DISABLED};
-use accounts::rate_limits::Limit;
-use accounts::sign_up::{Change, NewAccount, SignedUp};
-use accounts::{AuthError, phone};
+use crate::state::PublicSettings;
 
 /// The protocol takes null for a field that is left out.
 #[derive(Deserialize)]
@@ -44,7 +45,8 @@ pub struct Update {
 
 /// `POST /signup`
 pub async fn sign_up(
-    State(app): State<AppState>,
+    State(settings): State<PublicSettings>,
+    State(accounts): State<AccountService>,
     Address(address): Address,
     UserAgent(user_agent): UserAgent,
     uri: Uri,
@@ -52,24 +54,24 @@ pub async fn sign_up(
 ) -> Result<Response, AuthApiError> {
     let is_missing = |text: &Option<String>| text.as_ref().is_none_or(String::is_empty);
     if is_missing(&body.email) && is_missing(&body.phone) {
-        if !app.config.anonymous_sign_in {
+        if !settings.anonymous_sign_in {
             return Err(ANONYMOUS_DISABLED.into());
         }
-        app.accounts.limits().check(Limit::Anonymous, address)?;
-        let sign_in = app.accounts.sign_in_anonymously(body.data.unwrap_or_default(), user_agent).await?;
+        accounts.limits().check(Limit::Anonymous, address)?;
+        let sign_in = accounts.sign_in_anonymously(body.data.unwrap_or_default(), user_agent).await?;
         return Ok(Json(SessionBody::from(sign_in)).into_response());
     }
-    app.accounts.limits().check(Limit::SignUp, address)?;
-    let account = read_new_account(&app, &uri, body)?;
-    Ok(match app.accounts.sign_up(account, user_agent).await? {
+    accounts.limits().check(Limit::SignUp, address)?;
+    let account = read_new_account(&accounts, &uri, body)?;
+    Ok(match accounts.sign_up(account, user_agent).await? {
         SignedUp::In(sign_in) => Json(SessionBody::from(sign_in)).into_response(),
         SignedUp::Waiting(user) => Json(UserBody::from(user)).into_response(),
     })
 }
 
 /// In the order in which the protocol looks at a request.
-fn read_new_account(app: &AppState, uri: &Uri, body: SignUp) -> Result<NewAccount, AuthError> {
-    if !app.accounts.allows_sign_up() {
+fn read_new_account(accounts: &AccountService, uri: &Uri, body: SignUp) -> Result<NewAccount, AuthError> {
+    if !accounts.allows_sign_up() {
         return Err(SIGNUP_DISABLED.into());
     }
     let (email, phone) = (body.email.unwrap_or_default(), body.phone.unwrap_or_default());
@@ -77,7 +79,7 @@ fn read_new_account(app: &AppState, uri: &Uri, body: SignUp) -> Result<NewAccoun
     if password.is_empty() {
         return Err(Refusal::invalid("Signup requires a valid password").into());
     }
-    app.accounts.password_rules().check_new(&password, &[&email])?;
+    accounts.password_rules().check_new(&password, &[&email])?;
     if !email.is_empty() && !phone.is_empty() {
         return Err(Refusal::invalid("Only an email address or phone number should be provided on signup.").into());
     }
@@ -87,7 +89,7 @@ fn read_new_account(app: &AppState, uri: &Uri, body: SignUp) -> Result<NewAccoun
             return Err(Refusal::invalid("PKCE not supported for phone signups").into());
         }
     }
-    let landing = landing(app, uri, body.code_challenge, body.code_challenge_method)?;
+    let landing = landing(accounts, uri, body.code_challenge, body.code_challenge_method)?;
     if email.is_empty() {
         return Err(PHONE_SIGNUP_DISABLED.into());
     }
@@ -95,20 +97,24 @@ fn read_new_account(app: &AppState, uri: &Uri, body: SignUp) -> Result<NewAccoun
 }
 
 /// `GET /user`
-pub async fn show(State(app): State<AppState>, Caller(claims): Caller) -> Result<Json<UserBody>, AuthApiError> {
-    Ok(Json(app.accounts.user(claims).await?.into()))
+pub async fn show(
+    State(accounts): State<AccountService>,
+    Caller(claims): Caller,
+) -> Result<Json<UserBody>, AuthApiError> {
+    Ok(Json(accounts.user(claims).await?.into()))
 }
 
 /// `PUT /user`
 pub async fn update(
-    State(app): State<AppState>,
+    State(accounts): State<AccountService>,
+    State(tasks): State<BackgroundTasks>,
     Caller(claims): Caller,
     Address(address): Address,
     uri: Uri,
     request: Request,
 ) -> Result<Json<UserBody>, AuthApiError> {
-    app.accounts.limits().check(Limit::UpdateUser, address)?;
-    let JsonBody(body) = JsonBody::<Update>::from_request(request, &app).await?;
+    accounts.limits().check(Limit::UpdateUser, address)?;
+    let JsonBody(body) = JsonBody::<Update>::from_request(request, &()).await?;
     let filled = |text: Option<String>| text.filter(|text| !text.is_empty());
     let change = Change {
         email: filled(body.email),
@@ -119,13 +125,12 @@ pub async fn update(
         nonce: filled(body.nonce),
         data: body.data,
         sets_app_metadata: body.app_metadata.is_some(),
-        redirect: app.accounts.redirect_target(query_value(uri.query(), "redirect_to").as_deref()),
+        redirect: accounts.redirect_target(query_value(uri.query(), "redirect_to").as_deref()),
         challenge: (body.code_challenge, body.code_challenge_method),
         from: address,
     };
-    let worker = app.clone();
-    let work = async move { worker.accounts.update_user(claims, change).await };
+    let work = async move { accounts.update_user(claims, change).await };
     // A letter that is on its way promises what is stored after it, also when the caller has gone away meanwhile.
-    let user = app.tasks.spawn_and_wait("change of an account", work).await.unwrap_or(Err(CONFLICT.into()))?;
+    let user = tasks.spawn_and_wait("change of an account", work).await.unwrap_or(Err(CONFLICT.into()))?;
     Ok(Json(user.into()))
 }

@@ -1,5 +1,11 @@
 //! `/verify`: a program shows a code or what a link carries, a browser follows the link.
 
+use accounts::emails::LinkType;
+use accounts::gotrue_error::{OTP_EXPIRED, Refusal};
+use accounts::rate_limits::Limit;
+use accounts::sessions::SignIn;
+use accounts::verification::{Shown, Verified};
+use accounts::{AccountService, AuthError, email_address, one_time_tokens, phone};
 use axum::Json;
 use axum::extract::{FromRequest, Request, State};
 use axum::http::{HeaderValue, Method, StatusCode, Uri, header};
@@ -11,13 +17,6 @@ use url::{Url, form_urlencoded};
 use super::body::SessionBody;
 use super::error::AuthApiError;
 use super::extract::{Address, JsonBody, UserAgent, query_value};
-use crate::AppState;
-use accounts::emails::LinkType;
-use accounts::gotrue_error::{OTP_EXPIRED, Refusal};
-use accounts::rate_limits::Limit;
-use accounts::sessions::SignIn;
-use accounts::verification::{Shown, Verified};
-use accounts::{AuthError, email_address, one_time_tokens, phone};
 
 /// What a person is told after the first half of a change of address.
 const HALF: &str = "Confirmation link accepted. Please proceed to confirm link sent to the other email";
@@ -39,19 +38,19 @@ pub struct Verify {
 
 /// `POST /verify`
 pub async fn show(
-    State(app): State<AppState>,
+    State(accounts): State<AccountService>,
     Address(from): Address,
     UserAgent(user_agent): UserAgent,
     request: Request,
 ) -> Result<Response, AuthApiError> {
-    app.accounts.limits().check(Limit::Verify, from)?;
-    let JsonBody(body) = JsonBody::<Verify>::from_request(request, &app).await?;
+    accounts.limits().check(Limit::Verify, from)?;
+    let JsonBody(body) = JsonBody::<Verify>::from_request(request, &()).await?;
     let kind = body.kind.as_deref().filter(|kind| !kind.is_empty()).ok_or(NO_TYPE)?.to_owned();
     let link = LinkType::from_word(&kind);
     let shown = shown(body)?;
     // A code of a kind that there is not is a wrong code.
     let unknown = if matches!(shown, Shown::Link(_)) { UNKNOWN_TYPE } else { OTP_EXPIRED };
-    let verified = app.accounts.verify_shown(link.ok_or(unknown)?, shown, from, user_agent).await?;
+    let verified = accounts.verify_shown(link.ok_or(unknown)?, shown, from, user_agent).await?;
     Ok(match verified {
         Verified::SignedIn(sign_in) => Json(SessionBody::from(*sign_in)).into_response(),
         // What a program shows itself never ends with a code.
@@ -83,23 +82,23 @@ fn shown(body: Verify) -> Result<Shown, AuthError> {
 /// `GET /verify`: leads the browser to where the link was to lead, with the sign-in or what went wrong. Mail programs that
 /// look at links beforehand ask with `HEAD`, which uses nothing up.
 pub async fn follow(
-    State(app): State<AppState>,
+    State(accounts): State<AccountService>,
     Address(from): Address,
     UserAgent(user_agent): UserAgent,
     method: Method,
     uri: Uri,
 ) -> Result<Response, AuthApiError> {
-    app.accounts.limits().check(Limit::Verify, from)?;
+    accounts.limits().check(Limit::Verify, from)?;
     let value = |name| query_value(uri.query(), name).filter(|value| !value.is_empty());
     let kind = value("type").ok_or(NO_TYPE)?;
     let token = value("token").ok_or(Refusal::invalid("Verify requires a token or a token hash"))?;
-    let target = app.accounts.redirect_target(value("redirect_to").as_deref());
+    let target = accounts.redirect_target(value("redirect_to").as_deref());
     if method == Method::HEAD {
         return Ok(redirect(&target));
     }
     let pkce = one_time_tokens::is_pkce(&token);
     let verified = match LinkType::from_word(&kind) {
-        Some(link) => app.accounts.follow_link(link, &token, user_agent).await,
+        Some(link) => accounts.follow_link(link, &token, user_agent).await,
         None => Err(UNKNOWN_TYPE.into()),
     };
     Ok(redirect(&match verified {

@@ -1,22 +1,21 @@
 //! Authentication of callers of servers that act on a user's data.
 
+use accounts::{AccountService, Audience, AuthError};
 use axum::http::request::Parts;
 use domain::UserId;
 
 use super::refusal::Refusal;
-use crate::AppState;
 use crate::extract::bearer;
-use accounts::{Audience, AuthError};
 
 /// Returns the caller, who authenticates with their own access token or with an internal token that this server
 /// issued for one of their connections.
-pub async fn identify(app: &AppState, parts: &Parts) -> Result<UserId, Refusal> {
+pub async fn identify(accounts: &AccountService, parts: &Parts) -> Result<UserId, Refusal> {
     let token = bearer(parts).ok_or_else(Refusal::unauthorized)?;
     // The internal token is checked first, because it needs no database.
-    if let Ok(user) = app.accounts.verify_internal(token, Audience::Mcp) {
+    if let Ok(user) = accounts.verify_internal(token, Audience::Mcp) {
         return Ok(user);
     }
-    match app.accounts.verify(token).await {
+    match accounts.verify(token).await {
         Ok(claims) => Ok(claims.user),
         Err(AuthError::Internal(error)) => Err(Refusal::internal(&error)),
         Err(_) => Err(Refusal::unauthorized()),

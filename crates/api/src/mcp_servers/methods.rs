@@ -3,14 +3,13 @@
 use axum::Json;
 use axum::http::request::Parts;
 use axum::response::{IntoResponse, Response};
-use builtin_servers::BuiltinServer;
+use builtin_servers::{BuiltinServer, BuiltinServers};
 use domain::UserId;
 use serde_json::{Map, Value, json};
 
 use super::message::Request;
 use super::refusal::Refusal;
 use super::revision::{Era, LEGACY, SUPPORTED, era};
-use crate::AppState;
 
 /// Time for which a client may cache a result, in milliseconds. The tools change only with the version of the server.
 const TIME_TO_LIVE: u64 = 3_600_000;
@@ -18,7 +17,7 @@ const TIME_TO_LIVE: u64 = 3_600_000;
 /// Runs the method of a [`Request`] and returns its result as a JSON-RPC response.
 pub async fn run(
     server: BuiltinServer,
-    app: &AppState,
+    servers: &BuiltinServers,
     caller: Option<UserId>,
     parts: &Parts,
     request: Request,
@@ -30,7 +29,7 @@ pub async fn run(
         (Era::Legacy, "initialize") => initialize(server, params)?,
         (Era::Legacy, "ping") => json!({}),
         (_, "tools/list") => list(server, era, params)?,
-        (_, "tools/call") => call(server, app, caller, params).await?,
+        (_, "tools/call") => call(server, servers, caller, params).await?,
         _ => return Err(Refusal::method_not_found(era, method)),
     };
     // Only the modern family has a result type and metadata in results.
@@ -74,7 +73,7 @@ fn list(server: BuiltinServer, era: Era, params: &Map<String, Value>) -> Result<
 /// Calls a tool. An error of the tool is part of the result, as the protocol demands.
 async fn call(
     server: BuiltinServer,
-    app: &AppState,
+    servers: &BuiltinServers,
     caller: Option<UserId>,
     params: &Map<String, Value>,
 ) -> Result<Value, Refusal> {
@@ -86,7 +85,7 @@ async fn call(
         Some(Value::Object(arguments)) => arguments.clone(),
         Some(_) => return Err(Refusal::invalid_params("arguments must be an object")),
     };
-    let result = app.builtin_servers.call_tool(server, caller, name, arguments).await;
+    let result = servers.call_tool(server, caller, name, arguments).await;
     let result = result.ok_or_else(|| Refusal::invalid_params(format!("Unknown tool: {name}")))?;
     Ok(json!(result))
 }

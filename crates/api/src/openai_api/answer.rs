@@ -1,18 +1,18 @@
 //! Responses of chat completions, complete or streamed.
 
+use agent::openai_api::StreamItem;
 use axum::Json;
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
 use domain::Timestamp;
 use domain::model::{FinishReason, Usage};
 use futures_util::stream::{self, Stream, StreamExt};
+use platform::Permit;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
 use super::refusal::Refusal;
 use crate::sse;
-use agent::openai_api::StreamItem;
-use platform::Permit;
 
 /// Fields that all chunks of a completion share.
 #[derive(Debug, Clone)]

@@ -6,7 +6,6 @@ use serde::de::DeserializeOwned;
 
 use super::files::Given;
 use super::refusal::Refusal;
-use crate::AppState;
 use crate::body::{self, BodyError};
 use crate::error::ApiError;
 
@@ -17,10 +16,10 @@ const LIMIT: usize = 20 * 1024 * 1024;
 #[derive(Debug)]
 pub struct Body<T>(pub T);
 
-impl<T: DeserializeOwned> FromRequest<AppState> for Body<T> {
+impl<T: DeserializeOwned, S: Sync> FromRequest<S> for Body<T> {
     type Rejection = Refusal;
 
-    async fn from_request(request: Request, _app: &AppState) -> Result<Self, Refusal> {
+    async fn from_request(request: Request, _state: &S) -> Result<Self, Refusal> {
         let read = body::read(request.into_body(), LIMIT).await;
         Ok(read.map(Self).map_err(|error| match error {
             BodyError::TooLarge => {

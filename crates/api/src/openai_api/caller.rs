@@ -1,17 +1,16 @@
 //! The caller of the API: an API client with an API key, or the web app with an access token.
 
-use axum::extract::FromRequestParts;
+use accounts::api_keys::PREFIX;
+use accounts::{AccountService, AuthError};
+use axum::extract::{FromRef, FromRequestParts};
 use axum::http::request::Parts;
 use domain::api_key::Scope;
 use domain::{ApiKeyId, UserId};
 use uuid::Uuid;
 
 use super::refusal::Refusal;
-use crate::AppState;
 use crate::error::ApiError;
 use crate::extract::{SignedIn, bearer};
-use accounts::AuthError;
-use accounts::api_keys::PREFIX;
 
 /// An authenticated caller.
 #[derive(Debug)]
@@ -32,13 +31,17 @@ impl Caller {
     }
 }
 
-impl FromRequestParts<AppState> for Caller {
+impl<S> FromRequestParts<S> for Caller
+where
+    AccountService: FromRef<S>,
+    S: Send + Sync,
+{
     type Rejection = Refusal;
 
-    async fn from_request_parts(parts: &mut Parts, app: &AppState) -> Result<Self, Refusal> {
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Refusal> {
         // The prefix tells API keys from access tokens, so only one of them is looked up.
         if let Some(secret) = bearer(parts).filter(|secret| secret.starts_with(PREFIX)) {
-            let known = app.accounts.find_api_key(secret).await.map_err(|error| match error {
+            let known = AccountService::from_ref(state).find_api_key(secret).await.map_err(|error| match error {
                 AuthError::Internal(error) => ApiError::from(error),
                 _ => ApiError::Unauthorized,
             })?;
@@ -50,7 +53,7 @@ impl FromRequestParts<AppState> for Caller {
                 scopes: known.key.scopes,
             });
         }
-        let SignedIn { user, .. } = SignedIn::from_request_parts(parts, app).await?;
+        let SignedIn { user, .. } = SignedIn::from_request_parts(parts, state).await?;
         // The web app has all rights of its user.
         Ok(Self { user, key: user.0, own_key: None, scopes: vec![Scope::Chat, Scope::Tools] })
     }

@@ -2,15 +2,15 @@
 
 use std::time::Duration;
 
+use agent::files::file_type::FileType;
+use agent::files::model_attachments::InputModalities;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use domain::model::{ModelFile, ModelMessage};
+use mcp::net::GuardedHttp;
 use url::Url;
 
 use super::refusal::Refusal;
-use crate::AppState;
-use agent::files::file_type::FileType;
-use agent::files::model_attachments::InputModalities;
 
 /// Maximum number of files in a request.
 const MOST: usize = 20;
@@ -53,7 +53,7 @@ impl AllGiven {
     /// A file that cannot be read, is too large, or has a type that the model does not support ([`InputModalities`]).
     pub async fn into_messages(
         self,
-        app: &AppState,
+        http: &GuardedHttp,
         messages: &mut [ModelMessage],
         field: &'static str,
         modalities: InputModalities,
@@ -69,7 +69,7 @@ impl AllGiven {
         for (place, Given { name, url }) in self.0 {
             let bytes = match url.split_once("base64,").filter(|_| url.starts_with("data:")) {
                 Some((_, data)) => STANDARD.decode(data).map_err(|_| Refusal::bad(field, "data is not base64"))?,
-                None => fetch(app, &url, room).await.map_err(|why| Refusal::bad(field, why))?,
+                None => fetch(http, &url, room).await.map_err(|why| Refusal::bad(field, why))?,
             };
             room = room.checked_sub(bytes.len()).ok_or_else(|| Refusal::bad(field, too_much()))?;
             // The declared type is not used, since clients often state a wrong one.
@@ -107,10 +107,10 @@ fn too_much() -> String {
 }
 
 /// Fetches a file with the guarded client, which cannot reach private networks. Redirects are not followed.
-async fn fetch(app: &AppState, url: &str, room: usize) -> Result<Vec<u8>, String> {
+async fn fetch(http: &GuardedHttp, url: &str, room: usize) -> Result<Vec<u8>, String> {
     let wrong = || "a file comes as data: in base64, or from an address that begins with https://".to_owned();
     let url = Url::parse(url).ok().filter(|url| matches!(url.scheme(), "https" | "http")).ok_or_else(wrong)?;
-    let http = app.connections.guarded_http().client_for(&url).map_err(|error| format!("the file's server {error}"))?;
+    let http = http.client_for(&url).map_err(|error| format!("the file's server {error}"))?;
     let work = async {
         let failed = "the file could not be fetched".to_owned();
         let mut answer = http.get(url).send().await.map_err(|_| failed.clone())?;

@@ -1,11 +1,11 @@
 //! Parameters of a model call, in the forms of both endpoints.
 
+use agent::models::settings;
 use domain::model::{Effort, OutputSchema, Parameters, ResponseFormat};
 use serde::Deserialize;
 use serde_json::Value;
 
 use super::refusal::Refusal;
-use agent::models::settings;
 
 /// Maximum number of stop sequences, as in OpenAI's API.
 const MAX_STOP_SEQUENCES: usize = 4;

@@ -1,5 +1,7 @@
 //! Errors of the OpenAI-compatible API: `{error: {message, type, param, code}}`.
 
+use agent::models::with_advice;
+use agent::openai_api::{CompletionError, RequestLimitError};
 use axum::Json;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
@@ -7,8 +9,6 @@ use domain::model::ModelError;
 use serde_json::{Value, json};
 
 use crate::error::ApiError;
-use agent::models::with_advice;
-use agent::openai_api::{CompletionError, RequestLimitError};
 
 /// An error response.
 #[derive(Debug)]

@@ -4,7 +4,6 @@ use axum::body::Body;
 use axum::response::{IntoResponse, Response};
 use http::{HeaderName, HeaderValue, StatusCode, header};
 use postgrest::PgError;
-
 use postgrest::request::ResponseFormat;
 
 // PostgREST's media types, which the official client compares.

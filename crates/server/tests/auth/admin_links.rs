@@ -156,7 +156,7 @@ async fn a_link_that_cannot_be_is_refused() {
         }
         let strange = json!({ "type": "magiclink", "email": person.email, "redirect_to": "https://evil.example" });
         assert!(!make(&app, &strange).await.text("/action_link").contains("evil"), "it leads to the site");
-        let own = app.state.site_url.join("/auth").unwrap();
+        let own = app.state.site_url.0.join("/auth").unwrap();
         let path = format!("/admin/generate_link?redirect_to={own}");
         let made = admin(&app, Method::POST, &path, &strange).await;
         assert_eq!(made.text("/redirect_to"), own.as_str(), "the next one that is allowed counts");

@@ -36,7 +36,7 @@ async fn show_code(app: &TestApp, email: &str, code: &str) -> Answer {
 
 /// Returns where a link leads, without the site's origin.
 async fn follow(app: &TestApp, issued: &Issued, link: LinkType) -> String {
-    let site = app.state.site_url.clone();
+    let site = app.state.site_url.0.clone();
     let link = app.state.accounts.action_link(issued, link, &site).unwrap();
     let http = reqwest_without_redirects();
     let answer = http.get(format!("{}{}?{}", app.url, link.path(), link.query().unwrap())).send().await.unwrap();

@@ -57,7 +57,7 @@ async fn a_person_has_some_streams_and_others_have_theirs() {
     assert!(open.iter().all(|answer| answer.status() == 200));
     assert_eq!(refused(follow(&other).await, 503).await.0, "overloaded");
     drop(open);
-    while app.state.streams.0.in_use() > 0 {
+    while app.state.streams.in_use() > 0 {
         tokio::task::yield_now().await;
     }
     assert_eq!(follow(&one).await.status(), 200);
@@ -146,7 +146,7 @@ async fn a_person_asks_some_servers_at_a_time_for_their_tools() {
     assert_eq!((answer.status().as_u16(), answer.headers()["retry-after"].to_str().unwrap()), (429, "5"));
     let answer: Value = answer.json().await.unwrap();
     assert_eq!((&answer["success"], &answer["data"]), (&json!(false), &json!([])));
-    assert!(answer["error"].as_str().unwrap().starts_with("you are already asking as many servers"), "{answer}");
+    assert!(answer["error"].as_str().unwrap().starts_with("You are already connecting to as many servers"), "{answer}");
     server.trouble(None);
     assert_eq!(ask(&other).await.status(), 200);
     app.stop().await;

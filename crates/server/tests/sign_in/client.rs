@@ -15,7 +15,7 @@ async fn a_client_is_entered_where_none_can_be_registered() {
         assert!(refused["error"]["message"].as_str().unwrap().contains("enter the client ID"), "{refused}");
         assert!(refused["error"]["message"].as_str().unwrap().contains("/api/connections/callback"), "{refused}");
 
-        let callback = world.app.state.site_url.join("/api/connections/callback").unwrap();
+        let callback = world.app.state.site_url.0.join("/api/connections/callback").unwrap();
         let registered = json!({ "client_id": "by-hand", "client_secret": "s3cret", "redirect_uris": [callback],
             "client_name": "AI Chat MCP" });
         world.control(json!({ "client": registered })).await;

@@ -1,5 +1,7 @@
 //! `/admin/generate_link` and `/invite`.
 
+use accounts::AccountService;
+use accounts::admin::{LinkWish, Made};
 use axum::Json;
 use axum::extract::State;
 use axum::http::Uri;
@@ -7,11 +9,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::Admin;
-use crate::AppState;
 use crate::auth::body::UserBody;
 use crate::auth::error::AuthApiError;
 use crate::auth::extract::{JsonBody, query_value};
-use accounts::admin::{LinkWish, Made};
 
 /// The protocol takes null for a field that is left out.
 #[derive(Deserialize)]
@@ -52,7 +52,7 @@ impl From<Made> for LinkBody {
 
 /// `POST /admin/generate_link`
 pub async fn generate(
-    State(app): State<AppState>,
+    State(accounts): State<AccountService>,
     _: Admin,
     uri: Uri,
     JsonBody(body): JsonBody<Generate>,
@@ -65,7 +65,7 @@ pub async fn generate(
         data: body.data.unwrap_or_default(),
         redirects: [body.redirect_to, query_value(uri.query(), "redirect_to")].into_iter().flatten().collect(),
     };
-    Ok(Json(app.accounts.make_link(wish).await?.into()))
+    Ok(Json(accounts.make_link(wish).await?.into()))
 }
 
 #[derive(Deserialize)]
@@ -76,12 +76,12 @@ pub struct Invitation {
 
 /// `POST /invite?redirect_to=…`
 pub async fn invite(
-    State(app): State<AppState>,
+    State(accounts): State<AccountService>,
     _: Admin,
     uri: Uri,
     JsonBody(body): JsonBody<Invitation>,
 ) -> Result<Json<UserBody>, AuthApiError> {
     let redirect = query_value(uri.query(), "redirect_to");
     let (email, data) = (body.email.unwrap_or_default(), body.data.unwrap_or_default());
-    Ok(Json(app.accounts.invite(&email, data, redirect.as_deref()).await?.into()))
+    Ok(Json(accounts.invite(&email, data, redirect.as_deref()).await?.into()))
 }

@@ -1,19 +1,19 @@
 //! Responses of the responses API: items are added, grow and complete, and every event has a sequence number.
 
+use agent::openai_api::StreamItem;
 use axum::Json;
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
 use domain::Timestamp;
 use domain::model::{FinishReason, OutputSchema, ResponseFormat, Usage};
 use futures_util::stream::{self, Stream, StreamExt};
+use platform::Permit;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
 use crate::openai_api::answer::{begun, broken_off};
 use crate::openai_api::refusal::Refusal;
 use crate::sse;
-use agent::openai_api::StreamItem;
-use platform::Permit;
 
 /// A response as it is generated.
 #[derive(Debug)]

@@ -1,0 +1,48 @@
+//! Look-up of the caller's chats by the ids in paths.
+
+use agent::chats::temporary::TemporaryChats;
+use axum::extract::FromRef;
+use domain::{ChatId, UserId};
+use store::Store;
+
+use crate::AppState;
+use crate::error::ApiError;
+
+/// The chats of all users, in the database and in memory.
+#[derive(Debug, Clone)]
+pub struct ChatLookup {
+    store: Store,
+    temporary: TemporaryChats,
+}
+
+impl FromRef<AppState> for ChatLookup {
+    fn from_ref(state: &AppState) -> Self {
+        Self { store: state.store.clone(), temporary: state.temporary.clone() }
+    }
+}
+
+impl ChatLookup {
+    /// Returns the user's chat and the store that it is in: a temporary chat has a store of its own in memory.
+    ///
+    /// # Errors
+    ///
+    /// 404 if the chat does not exist or belongs to another user.
+    pub async fn find(&self, user: UserId, chat: &str) -> Result<(ChatId, Store), ApiError> {
+        let id: ChatId = chat.parse().map_err(|_| ApiError::NotFound("session"))?;
+        match self.temporary.find(user, id) {
+            Some(store) => Ok((id, store)),
+            None => Ok((self.find_stored(user, chat).await?, self.store.clone())),
+        }
+    }
+
+    /// Returns the user's chat if it exists in the database; temporary chats are not found.
+    ///
+    /// # Errors
+    ///
+    /// As [`find`](Self::find).
+    pub async fn find_stored(&self, user: UserId, chat: &str) -> Result<ChatId, ApiError> {
+        let chat: ChatId = chat.parse().map_err(|_| ApiError::NotFound("session"))?;
+        let found = self.store.get_chat(user, chat).await?;
+        found.map(|chat| chat.id()).ok_or(ApiError::NotFound("session"))
+    }
+}
