@@ -33,14 +33,14 @@ struct Device {
     aal: String,
 }
 
-/// Request body of [`delete`]. The email must be the account's: a protection against mistakes, not a credential.
+/// Request body of [`delete_account`]. The email must be the account's: a protection against mistakes, not a credential.
 #[derive(Debug, Deserialize)]
-pub struct Delete {
+pub struct DeleteAccount {
     email: String,
 }
 
 /// Lists the user's sessions (`GET /api/account/devices`).
-pub async fn devices(State(store): State<Store>, caller: SignedIn) -> Result<Json<Value>, ApiError> {
+pub async fn list_devices(State(store): State<Store>, caller: SignedIn) -> Result<Json<Value>, ApiError> {
     let devices = store.list_devices(caller.user).await?.into_iter().map(|device| Device {
         current: device.id == caller.session,
         id: device.id,
@@ -53,7 +53,7 @@ pub async fn devices(State(store): State<Store>, caller: SignedIn) -> Result<Jso
 }
 
 /// Ends one session of the user (`DELETE /api/account/devices/{id}`).
-pub async fn end_device(
+pub async fn sign_out_device(
     State(store): State<Store>,
     State(events): State<UserEventBus>,
     caller: SignedIn,
@@ -76,7 +76,7 @@ pub struct ProofBody {
 }
 
 /// Lists the ways in which the user can reauthenticate, the easiest first (`GET /api/account/reauthentication`).
-pub async fn proof_methods(
+pub async fn list_proof_methods(
     State(store): State<Store>,
     State(accounts): State<AccountService>,
     caller: SignedIn,
@@ -89,20 +89,20 @@ pub async fn proof_methods(
 
 /// Verifies a proof of identity (`POST /api/account/reauthentication`). The session then counts as recently
 /// authenticated.
-pub async fn prove_again(
+pub async fn reauthenticate(
     State(accounts): State<AccountService>,
     caller: SignedIn,
     Address(from): Address,
     JsonBody(body): JsonBody<ProofBody>,
 ) -> Result<StatusCode, ApiError> {
     // Counted before the proof is read, so that guessing is limited whatever the body contains.
-    accounts.limits().check(Limit::Verify, from).map_err(refused)?;
+    accounts.limits().check(Limit::Verify, from).map_err(auth_error)?;
     let proof = match (body.password, body.nonce) {
         (Some(password), None) => ShownProof::Password(password),
         (None, Some(nonce)) => ShownProof::MailedCode(nonce),
         _ => return Err(ApiError::BadRequest("the body must hold password or nonce, one of them".into())),
     };
-    accounts.prove_again(caller.user, caller.session, proof, from).await.map_err(refused)?;
+    accounts.prove_again(caller.user, caller.session, proof, from).await.map_err(auth_error)?;
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -112,11 +112,11 @@ pub async fn prove_again(
 ///
 /// [`ApiError::NeedsReauthentication`]; [`ApiError::Unauthorized`] if the session has ended.
 pub(super) async fn require_recent_proof(accounts: &AccountService, caller: &SignedIn) -> Result<(), ApiError> {
-    accounts.require_recent_proof_of(caller.user, caller.session).await.map_err(refused)
+    accounts.require_recent_proof_of(caller.user, caller.session).await.map_err(auth_error)
 }
 
 /// Maps an error of the auth API to this API's shape.
-fn refused(error: AuthError) -> ApiError {
+fn auth_error(error: AuthError) -> ApiError {
     let message = error.to_string();
     match error {
         AuthError::Internal(error) => error.into(),
@@ -129,11 +129,11 @@ fn refused(error: AuthError) -> ApiError {
 }
 
 /// Deletes the account and everything that belongs to it (`POST /api/account/delete`).
-pub async fn delete(
+pub async fn delete_account(
     State(accounts): State<AccountService>,
     State(account_deletion): State<Arc<dyn AccountDeletionHandler>>,
     caller: SignedIn,
-    JsonBody(body): JsonBody<Delete>,
+    JsonBody(body): JsonBody<DeleteAccount>,
 ) -> Result<StatusCode, ApiError> {
     // A stolen session alone must not be enough to delete an account.
     require_recent_proof(&accounts, &caller).await?;

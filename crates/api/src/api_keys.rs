@@ -27,7 +27,7 @@ const SECONDS_PER_DAY: i64 = 24 * 3600;
 /// A key as its user sees it: everything but the secret.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-struct KeyView {
+struct ApiKeyDto {
     id: ApiKeyId,
     /// The secret's last characters, by which a user recognises the key.
     name: String,
@@ -38,16 +38,16 @@ struct KeyView {
     last_used_at: Option<Timestamp>,
 }
 
-impl From<ApiKey> for KeyView {
+impl From<ApiKey> for ApiKeyDto {
     fn from(ApiKey { id, name, hint, scopes, created_at, expires_at, last_used_at }: ApiKey) -> Self {
         Self { id, name, hint, scopes, created_at, expires_at, last_used_at }
     }
 }
 
-/// Request body of [`create`].
+/// Request body of [`create_key`].
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct NewKey {
+pub struct NewApiKey {
     name: String,
     scopes: Vec<Scope>,
     /// Days until the key expires; `None` for never.
@@ -56,17 +56,17 @@ pub struct NewKey {
 }
 
 /// Lists the user's keys (`GET /api/keys`).
-pub async fn list(State(store): State<Store>, caller: SignedIn) -> Result<Json<Value>, ApiError> {
-    let keys = store.list_api_keys(caller.user).await?.into_iter().map(KeyView::from);
+pub async fn list_keys(State(store): State<Store>, caller: SignedIn) -> Result<Json<Value>, ApiError> {
+    let keys = store.list_api_keys(caller.user).await?.into_iter().map(ApiKeyDto::from);
     Ok(Json(json!({ "keys": keys.collect::<Vec<_>>() })))
 }
 
 /// Creates a key (`POST /api/keys`). Only this response contains the secret; the database stores its hash.
-pub async fn create(
+pub async fn create_key(
     State(accounts): State<AccountService>,
     State(clock): State<Arc<dyn Clock>>,
     caller: SignedIn,
-    JsonBody(body): JsonBody<NewKey>,
+    JsonBody(body): JsonBody<NewApiKey>,
 ) -> Result<(StatusCode, Json<Value>), ApiError> {
     let name = body.name.trim().to_owned();
     if name.is_empty() || name.chars().count() > NAME {
@@ -93,16 +93,20 @@ pub async fn create(
         let message = format!("you have {MOST} keys; end one of them first");
         return Err(ApiError::Conflict { code: "too_many_keys", message });
     };
-    Ok((StatusCode::CREATED, Json(json!({ "key": KeyView::from(key), "secret": secret }))))
+    Ok((StatusCode::CREATED, Json(json!({ "key": ApiKeyDto::from(key), "secret": secret }))))
 }
 
 /// Deletes all keys of the user (`DELETE /api/keys`), for the case that the account was compromised.
-pub async fn end_all(State(store): State<Store>, caller: SignedIn) -> Result<Json<Value>, ApiError> {
+pub async fn delete_all_keys(State(store): State<Store>, caller: SignedIn) -> Result<Json<Value>, ApiError> {
     Ok(Json(json!({ "ended": store.delete_api_keys(caller.user).await? })))
 }
 
 /// Deletes one key (`DELETE /api/keys/{id}`).
-pub async fn end(State(store): State<Store>, caller: SignedIn, Named(id): Named) -> Result<StatusCode, ApiError> {
+pub async fn delete_key(
+    State(store): State<Store>,
+    caller: SignedIn,
+    Named(id): Named,
+) -> Result<StatusCode, ApiError> {
     let id: ApiKeyId = id.parse().map_err(|_| ApiError::NotFound("key"))?;
     if !store.delete_api_key(caller.user, id).await? {
         return Err(ApiError::NotFound("key"));

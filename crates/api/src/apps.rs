@@ -24,23 +24,23 @@ const SANDBOX: &str = include_str!("apps/sandbox.html");
 /// Maximum length of a resource URI, in characters.
 const ADDRESS: usize = 2_048;
 
-/// Request body of [`open`].
+/// Request body of [`open_app`].
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Wanted {
+pub struct OpenApp {
     server_name: String,
     tool: String,
 }
 
 /// Returns the page of a tool, the URL of its sandbox frame, and the policies of the frame.
-pub async fn open(
+pub async fn open_app(
     State(store): State<Store>,
     State(connections): State<ConnectionService>,
     State(secrets): State<Arc<SecretSealer>>,
     caller: SignedIn,
-    JsonBody(body): JsonBody<Wanted>,
+    JsonBody(body): JsonBody<OpenApp>,
 ) -> Result<Json<Value>, ApiError> {
-    let server = connection(&store, &caller, &body.server_name).await?;
+    let server = find_connection(&store, &caller, &body.server_name).await?;
     let page = connections.read_app_page(caller.user, &server, &body.tool).await?;
     let SandboxPolicy { features, .. } = &page.policy;
     let permissions: Map<String, Value> =
@@ -61,10 +61,10 @@ pub async fn open(
     })))
 }
 
-/// Request body of [`call`]. `consent` is the user's decision, after a first call returned `ask`.
+/// Request body of [`call_tool`]. `consent` is the user's decision, after a first call returned `ask`.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Call {
+pub struct AppToolCall {
     server_name: String,
     name: String,
     #[serde(default)]
@@ -74,13 +74,13 @@ pub struct Call {
 }
 
 /// Calls a tool on behalf of an app of the same server, or returns the approval that the user must give first.
-pub async fn call(
+pub async fn call_tool(
     State(store): State<Store>,
     State(connections): State<ConnectionService>,
     caller: SignedIn,
-    JsonBody(body): JsonBody<Call>,
+    JsonBody(body): JsonBody<AppToolCall>,
 ) -> Result<Json<Value>, ApiError> {
-    let server = connection(&store, &caller, &body.server_name).await?;
+    let server = find_connection(&store, &caller, &body.server_name).await?;
     let wanted = (body.name.as_str(), body.arguments);
     match connections.call_for_app(caller.user, &server, wanted, body.consent).await? {
         AppCallOutcome::Result { result, duration_ms } => {
@@ -95,31 +95,34 @@ pub async fn call(
     }
 }
 
-/// Request body of [`read`].
+/// Request body of [`read_resource`].
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Read {
+pub struct AppResourceRequest {
     server_name: String,
     uri: String,
 }
 
 /// Reads a resource on behalf of an app of the same server.
-pub async fn read(
+pub async fn read_resource(
     State(store): State<Store>,
     State(connections): State<ConnectionService>,
     caller: SignedIn,
-    JsonBody(body): JsonBody<Read>,
+    JsonBody(body): JsonBody<AppResourceRequest>,
 ) -> Result<Json<Value>, ApiError> {
     if body.uri.chars().count() > ADDRESS {
         return Err(ApiError::BadRequest(format!("uri is longer than {ADDRESS} characters")));
     }
-    let server = connection(&store, &caller, &body.server_name).await?;
+    let server = find_connection(&store, &caller, &body.server_name).await?;
     let contents = connections.read_resource_for_app(caller.user, &server, &body.uri).await?;
     Ok(Json(json!({ "contents": contents })))
 }
 
 /// Serves the sandbox frame with the policies that are sealed in its URL.
-pub async fn sandbox(State(secrets): State<Arc<SecretSealer>>, Named(policy): Named) -> Result<Response, ApiError> {
+pub async fn serve_sandbox(
+    State(secrets): State<Arc<SecretSealer>>,
+    Named(policy): Named,
+) -> Result<Response, ApiError> {
     let policy = SandboxPolicy::open(&secrets, &policy).ok_or(ApiError::NotFound("app"))?;
     let csp = policy.content_security_policy("'self'", "allow-scripts allow-forms");
     let value = |text: String| HeaderValue::try_from(text).map_err(|error| ApiError::Internal(error.into()));
@@ -136,7 +139,7 @@ pub async fn sandbox(State(secrets): State<Arc<SecretSealer>>, Named(policy): Na
 }
 
 /// Returns the caller's connection of this name.
-async fn connection(store: &Store, caller: &SignedIn, name: &str) -> Result<Server, ApiError> {
+async fn find_connection(store: &Store, caller: &SignedIn, name: &str) -> Result<Server, ApiError> {
     let servers = store.list_servers(caller.user).await?;
     servers.into_iter().find(|server| server.name == name).ok_or(ApiError::NotFound("connection"))
 }

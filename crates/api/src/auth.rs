@@ -1,14 +1,14 @@
 //! `/auth/v1`: GoTrue's API, so far as this server offers it. What it does not offer is refused in the protocol's own words.
 
-mod about;
-mod absent;
 mod admin;
-mod body;
+mod dto;
+mod email_routes;
 mod error;
 mod extract;
-mod factors;
-mod letters;
+mod metadata;
+mod mfa;
 mod tokens;
+mod unsupported;
 mod users;
 mod verify;
 
@@ -16,11 +16,11 @@ use axum::middleware::from_fn;
 
 use super::route::Access::{Anyone, FirstFactor, Owner, SignedIn};
 use super::route::{Section, delete, get, patch, post, put};
-use absent::{NO_OAUTH_SERVER, NO_PASSKEYS, NO_SAML};
+use unsupported::{NO_OAUTH_SERVER, NO_PASSKEYS, NO_SAML};
 
-pub use about::jwks;
-pub use body::UserBody;
+pub use dto::UserBody;
 pub use extract::Address;
+pub use metadata::get_jwks;
 
 /// The largest request body, in bytes: the protocol's.
 const BODY_LIMIT: usize = 1024 * 1024;
@@ -29,39 +29,39 @@ const BODY_LIMIT: usize = 1024 * 1024;
 pub fn section() -> Section {
     let routes = [
         post("/signup", Anyone, users::sign_up),
-        post("/token", Anyone, tokens::grant),
-        get("/user", FirstFactor, users::show),
-        put("/user", FirstFactor, users::update),
+        post("/token", Anyone, tokens::issue_token),
+        get("/user", FirstFactor, users::get_user),
+        put("/user", FirstFactor, users::update_user),
         post("/logout", FirstFactor, tokens::sign_out),
-        post("/recover", Anyone, letters::recover),
-        post("/otp", Anyone, letters::otp),
-        post("/magiclink", Anyone, letters::magic_link),
-        post("/resend", Anyone, letters::resend),
-        get("/reauthenticate", FirstFactor, letters::reauthenticate),
-        post("/verify", Anyone, verify::show),
-        get("/verify", Anyone, verify::follow),
-        get("/.well-known/jwks.json", Anyone, jwks),
-        post("/factors", SignedIn, factors::enroll),
-        delete("/factors/{id}", Owner, factors::unenroll),
-        post("/factors/{id}/challenge", Owner, factors::challenge),
-        post("/factors/{id}/verify", Owner, factors::verify),
-        get("/settings", Anyone, about::settings),
-        get("/health", Anyone, about::health),
+        post("/recover", Anyone, email_routes::send_recovery_email),
+        post("/otp", Anyone, email_routes::send_sign_in_email),
+        post("/magiclink", Anyone, email_routes::send_magic_link),
+        post("/resend", Anyone, email_routes::resend_email),
+        get("/reauthenticate", FirstFactor, email_routes::send_reauthentication_code),
+        post("/verify", Anyone, verify::verify_token),
+        get("/verify", Anyone, verify::follow_link),
+        get("/.well-known/jwks.json", Anyone, get_jwks),
+        post("/factors", SignedIn, mfa::enroll_factor),
+        delete("/factors/{id}", Owner, mfa::unenroll_factor),
+        post("/factors/{id}/challenge", Owner, mfa::create_challenge),
+        post("/factors/{id}/verify", Owner, mfa::verify_factor),
+        get("/settings", Anyone, metadata::get_settings),
+        get("/health", Anyone, metadata::get_health),
     ];
     let absent = [
-        get("/authorize", Anyone, absent::authorize),
+        get("/authorize", Anyone, unsupported::reject_authorize),
         post("/sso", Anyone, NO_SAML),
         get("/sso/saml/metadata", Anyone, NO_SAML),
         post("/sso/saml/acs", Anyone, NO_SAML),
-        get("/user/identities/authorize", FirstFactor, absent::link),
-        delete("/user/identities/{id}", FirstFactor, absent::link),
-        get("/user/oauth/grants", FirstFactor, absent::grants),
-        delete("/user/oauth/grants", FirstFactor, absent::grants),
-        get("/factors/recovery-codes", FirstFactor, absent::recovery_codes),
-        post("/factors/recovery-codes", FirstFactor, absent::recovery_codes),
-        delete("/factors/recovery-codes", FirstFactor, absent::recovery_codes),
-        post("/factors/recovery-codes/regenerate", FirstFactor, absent::recovery_codes),
-        post("/factors/recovery-codes/verify", FirstFactor, absent::recovery_code),
+        get("/user/identities/authorize", FirstFactor, unsupported::reject_linking),
+        delete("/user/identities/{id}", FirstFactor, unsupported::reject_linking),
+        get("/user/oauth/grants", FirstFactor, unsupported::reject_grants),
+        delete("/user/oauth/grants", FirstFactor, unsupported::reject_grants),
+        get("/factors/recovery-codes", FirstFactor, unsupported::reject_recovery_codes),
+        post("/factors/recovery-codes", FirstFactor, unsupported::reject_recovery_codes),
+        delete("/factors/recovery-codes", FirstFactor, unsupported::reject_recovery_codes),
+        post("/factors/recovery-codes/regenerate", FirstFactor, unsupported::reject_recovery_codes),
+        post("/factors/recovery-codes/verify", FirstFactor, unsupported::reject_recovery_code),
         post("/oauth/clients/register", Anyone, NO_OAUTH_SERVER),
         post("/oauth/token", Anyone, NO_OAUTH_SERVER),
         get("/oauth/userinfo", Anyone, NO_OAUTH_SERVER),

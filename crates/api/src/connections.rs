@@ -13,25 +13,28 @@ use super::extract::{JsonBody, Named, SignedIn};
 
 /// Lists the user's connections. Those that were never connected are connected in the background, and `/api/events`
 /// reports the result.
-pub async fn list(State(connections): State<ConnectionService>, caller: SignedIn) -> Result<Json<Value>, ApiError> {
+pub async fn list_connections(
+    State(connections): State<ConnectionService>,
+    caller: SignedIn,
+) -> Result<Json<Value>, ApiError> {
     connections.connect_all(caller.user).await?;
     let connections = connections.list_connections(caller.user).await?;
     Ok(Json(json!({ "connections": connections })))
 }
 
 /// Returns one connection with its server's instructions and the names of its headers.
-pub async fn show(
+pub async fn get_connection(
     State(store): State<Store>,
     State(connections): State<ConnectionService>,
     caller: SignedIn,
     Named(id): Named,
 ) -> Result<Json<ConnectionDetails>, ApiError> {
-    let server = own_server(&store, &caller, &id).await?;
+    let server = find_own_server(&store, &caller, &id).await?;
     Ok(Json(connections.get_details(caller.user, &server).await?))
 }
 
 /// Changes a connection's name, headers or enabled tools.
-pub async fn change(
+pub async fn update_connection(
     State(connections): State<ConnectionService>,
     caller: SignedIn,
     Named(id): Named,
@@ -48,24 +51,24 @@ pub async fn change(
 }
 
 /// Reconnects to the server and waits for the result.
-pub async fn refresh(
+pub async fn reconnect(
     State(store): State<Store>,
     State(connections): State<ConnectionService>,
     caller: SignedIn,
     Named(id): Named,
 ) -> Result<Json<ConnectionDto>, ApiError> {
-    let server = own_server(&store, &caller, &id).await?;
+    let server = find_own_server(&store, &caller, &id).await?;
     Ok(Json(connections.reconnect(caller.user, &server).await))
 }
 
 /// Lists the server's tools again and waits for the result.
-pub async fn list_again(
+pub async fn relist_tools(
     State(store): State<Store>,
     State(connections): State<ConnectionService>,
     caller: SignedIn,
     Named(id): Named,
 ) -> Result<Json<ConnectionDto>, ApiError> {
-    let server = own_server(&store, &caller, &id).await?;
+    let server = find_own_server(&store, &caller, &id).await?;
     Ok(Json(connections.relist_tools(caller.user, &server).await))
 }
 
@@ -74,7 +77,7 @@ pub async fn list_again(
 /// # Errors
 ///
 /// 404 if the id is invalid or the connection belongs to another user.
-pub(super) async fn own_server(store: &Store, caller: &SignedIn, id: &str) -> Result<Server, ApiError> {
+pub(super) async fn find_own_server(store: &Store, caller: &SignedIn, id: &str) -> Result<Server, ApiError> {
     let id: ServerId = id.parse().map_err(|_| not_found())?;
     store.get_server(caller.user, id).await?.ok_or_else(not_found)
 }

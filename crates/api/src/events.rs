@@ -17,7 +17,7 @@ use crate::limiters::StreamLimiter;
 
 /// Streams the user's events while the session is valid. The first events report the state of each running turn. A
 /// subscriber that falls too far behind is disconnected; it reconnects and reloads.
-pub async fn follow(
+pub async fn stream_events(
     State(streams): State<StreamLimiter>,
     State(events): State<UserEventBus>,
     State(turns): State<TurnService>,
@@ -32,25 +32,25 @@ pub async fn follow(
     let stopping = tasks.shutdown_token().clone();
     // A first comment, so that the client sees the connection as open at once.
     let hello = iter::once(Bytes::from_static(b": hello\n\n"));
-    let hello = hello.chain(turns.iter().filter_map(UserEvent::to_json).map(|turn| frame_of(&turn)));
+    let hello = hello.chain(turns.iter().filter_map(UserEvent::to_json).map(|turn| format_frame(&turn)));
     let hello = stream::iter(hello.collect::<Vec<_>>());
     let events = stream::unfold(Some((receiver, store, caller)), |state| async {
         let (mut receiver, store, caller) = state?;
         let event = receiver.recv().await.ok()?;
-        let frame = frame_of(&event);
+        let frame = format_frame(&event);
         // A revoked session is announced by this event, so only then is the database asked.
-        let goes_on = *event != *UserEvent::DEVICES || is_open(&store, &caller).await;
+        let goes_on = *event != *UserEvent::DEVICES || is_session_valid(&store, &caller).await;
         Some((frame, goes_on.then_some((receiver, store, caller))))
     });
     Ok(sse::response_until(hello.chain(events), stopping, permit))
 }
 
-fn frame_of(event: &str) -> Bytes {
+fn format_frame(event: &str) -> Bytes {
     Bytes::from(format!("data: {event}\n\n"))
 }
 
 /// Returns whether the caller's session may still receive events. A failed check counts as no.
-async fn is_open(store: &Store, caller: &SignedIn) -> bool {
+async fn is_session_valid(store: &Store, caller: &SignedIn) -> bool {
     let standing = store.get_standing(caller.user, caller.session).await;
     matches!(standing, Ok(Some(standing)) if !standing.lacks_factor)
 }

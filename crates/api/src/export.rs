@@ -31,7 +31,7 @@ use store::model_providers::ModelProvider;
 use super::auth::UserBody;
 use super::error::ApiError;
 use super::extract::{Named, Query as Asked, SignedIn};
-use super::usage::DayView;
+use super::usage::DayUsageDto;
 use crate::chat_lookup::ChatLookup;
 
 /// Number of rows per query. A message can be large, so few are held at a time.
@@ -41,7 +41,7 @@ const ROWS: u64 = 20;
 const MESSAGES: i64 = 100_000;
 
 /// Streams all data of the user as JSON (`GET /api/account/export`).
-pub async fn everything(
+pub async fn export_account(
     State(store): State<Store>,
     State(clock): State<Arc<dyn Clock>>,
     caller: SignedIn,
@@ -52,15 +52,15 @@ pub async fn everything(
     let providers: Vec<String> = providers.iter().map(provider_row).collect();
     // One row per model and day: few enough to be read at once.
     let usage = store.costs_by_day(caller.user, Timestamp(0), Timestamp(i64::MAX)).await?.into_iter();
-    let usage = usage.map(|day| serde_json::to_string(&DayView::from(day))).collect::<serde_json::Result<Vec<_>>>();
+    let usage = usage.map(|day| serde_json::to_string(&DayUsageDto::from(day))).collect::<serde_json::Result<Vec<_>>>();
     let usage = usage.map_err(|error| ApiError::Internal(error.into()))?;
     let head = format!(
         "{},\n\"profile\": {profile},\n\"providers\": [{}],\n\"usage\": [{}],\n\"connections\": [",
-        about(clock.now()),
-        listed(&providers, true),
-        listed(&usage, true)
+        document_head(clock.now()),
+        join_rows(&providers, true),
+        join_rows(&usage, true)
     );
-    stream_of(store, clock.now(), caller.user, head, Step::Connections(Cursor::default())).await
+    stream_document(store, clock.now(), caller.user, head, Step::Connections(Cursor::default())).await
 }
 
 /// Returns a [`ModelProvider`] as JSON. The key is left out.
@@ -71,27 +71,27 @@ fn provider_row(provider: &ModelProvider) -> String {
         .to_string()
 }
 
-/// Query of [`chat`]: `json` (the default) or `markdown`.
+/// Query of [`export_chat`]: `json` (the default) or `markdown`.
 #[derive(Debug, Deserialize)]
-pub struct Form {
+pub struct ExportQuery {
     #[serde(default)]
     format: Option<String>,
 }
 
 /// Streams one chat as JSON or returns it as Markdown (`GET /api/sessions/{id}/export?format=`).
-pub async fn chat(
+pub async fn export_chat(
     State(chats): State<ChatLookup>,
     State(store): State<Store>,
     State(clock): State<Arc<dyn Clock>>,
     caller: SignedIn,
     Named(chat): Named,
-    Asked(form): Asked<Form>,
+    Asked(form): Asked<ExportQuery>,
 ) -> Result<Response, ApiError> {
     let chat = chats.find_stored(caller.user, &chat).await?;
     match form.format.as_deref() {
         None | Some("json") => {
-            let head = format!("{},\n\"chats\": [", about(clock.now()));
-            stream_of(store, clock.now(), caller.user, head, Step::OneChat(chat)).await
+            let head = format!("{},\n\"chats\": [", document_head(clock.now()));
+            stream_document(store, clock.now(), caller.user, head, Step::OneChat(chat)).await
         }
         Some("markdown") => {
             let found = store.get_chat(caller.user, chat).await?.ok_or(ApiError::NotFound("session"))?;
@@ -104,7 +104,7 @@ pub async fn chat(
 }
 
 /// Returns the beginning of the JSON document: format, version and date, without the closing brace.
-fn about(now: Timestamp) -> String {
+fn document_head(now: Timestamp) -> String {
     let about = json!({ "format": "ai-chat-mcp-export", "version": VERSION, "exportedAt": now });
     about.to_string().trim_end_matches('}').to_owned()
 }
@@ -119,7 +119,7 @@ fn file_headers(kind: &str, name: &str, ending: &str, now: Timestamp) -> [(heade
 }
 
 /// Streams `head`, and then the document from the [`Step`] `first` on.
-async fn stream_of(
+async fn stream_document(
     store: Store,
     now: Timestamp,
     owner: UserId,
@@ -130,12 +130,12 @@ async fn stream_of(
     let marks: HashMap<String, ChatMarks> = marks.collect();
     let name = if matches!(first, Step::OneChat(_)) { "chat" } else { "export" };
     let headers = file_headers("application/json", name, "json", now);
-    let writer = Writer { store, owner, marks, next: VecDeque::from([first]) };
+    let writer = ExportWriter { store, owner, marks, next: VecDeque::from([first]) };
     // The status has been sent by the time an error occurs. Ending the body with an error breaks the connection, so
     // that the client does not take the document for complete.
     let pieces = stream::unfold(Some(writer), |writer| async {
         let mut writer = writer?;
-        match writer.piece().await {
+        match writer.next_chunk().await {
             Ok(Some(piece)) => Some((Ok(piece), Some(writer))),
             Ok(None) => None,
             Err(error) => {
@@ -153,12 +153,12 @@ async fn stream_of(
 #[derive(Debug, Default)]
 struct Cursor {
     /// The row that was written last.
-    last: Option<Row>,
+    last: Option<RowPosition>,
 }
 
 /// The columns by which rows are ordered.
 #[derive(Debug, Clone, Deserialize)]
-struct Row {
+struct RowPosition {
     id: String,
     created_at: String,
 }
@@ -196,7 +196,7 @@ enum Step {
 
 /// Generator of the document's chunks. A stack of [`Step`]s stands for the nesting, so that only a few rows are in
 /// memory however large the document is.
-struct Writer {
+struct ExportWriter {
     store: Store,
     owner: UserId,
     /// Pinned and archived flags, by chat id.
@@ -204,25 +204,25 @@ struct Writer {
     next: VecDeque<Step>,
 }
 
-impl Writer {
+impl ExportWriter {
     /// Returns the next chunk of the document; `None` after the end. An empty chunk is possible.
-    async fn piece(&mut self) -> anyhow::Result<Option<Bytes>> {
+    async fn next_chunk(&mut self) -> anyhow::Result<Option<Bytes>> {
         let Some(step) = self.next.pop_front() else { return Ok(None) };
         let text = match step {
             Step::Text(text) => text.to_owned(),
             Step::Connections(cursor) => {
                 let first = cursor.last.is_none();
-                let rows = self.rows(RestTable::McpServers, None, &cursor).await?;
-                self.next.push_front(match last_of(&rows)? {
+                let rows = self.read_rows(RestTable::McpServers, None, &cursor).await?;
+                self.next.push_front(match last_position(&rows)? {
                     Some(last) => Step::Connections(Cursor { last: Some(last) }),
                     None => Step::Chats(Cursor::default()),
                 });
-                if rows.is_empty() { "],\n\"chats\": [".to_owned() } else { listed(&rows, first) }
+                if rows.is_empty() { "],\n\"chats\": [".to_owned() } else { join_rows(&rows, first) }
             }
             Step::Chats(cursor) => {
                 let first = cursor.last.is_none();
-                let rows = self.rows(RestTable::Sessions, None, &cursor).await?;
-                let Some(last) = last_of(&rows)? else {
+                let rows = self.read_rows(RestTable::Sessions, None, &cursor).await?;
+                let Some(last) = last_position(&rows)? else {
                     return Ok(Some(Bytes::from_static(b"]}\n")));
                 };
                 self.next.push_front(Step::Chats(Cursor { last: Some(last) }));
@@ -245,7 +245,7 @@ impl Writer {
                 String::new()
             }
             Step::Chat { row, first } => {
-                let chat = serde_json::from_str::<Row>(&row)?.id;
+                let chat = serde_json::from_str::<RowPosition>(&row)?.id;
                 // The row of the database is the object to which the other fields are added, so its closing brace
                 // goes.
                 let open = row.strip_suffix('}').context("a row is an object")?;
@@ -267,18 +267,18 @@ impl Writer {
             }
             Step::Messages { chat, cursor } => {
                 let first = cursor.last.is_none();
-                let rows = self.rows(RestTable::Messages, Some(&chat), &cursor).await?;
-                self.next.push_front(match last_of(&rows)? {
+                let rows = self.read_rows(RestTable::Messages, Some(&chat), &cursor).await?;
+                self.next.push_front(match last_position(&rows)? {
                     Some(last) => Step::Messages { chat, cursor: Cursor { last: Some(last) } },
                     None => Step::Branches { chat },
                 });
-                listed(&rows, first)
+                join_rows(&rows, first)
             }
             Step::Branches { chat } => {
                 let aside = self.store.list_aside(self.owner, chat.parse()?).await?;
                 self.next.push_front(Step::Files { chat });
                 let rows = aside.iter().map(branch_row).collect::<serde_json::Result<Vec<_>>>()?;
-                if rows.is_empty() { "]".to_owned() } else { format!("],\"branches\":[{}]", listed(&rows, true)) }
+                if rows.is_empty() { "]".to_owned() } else { format!("],\"branches\":[{}]", join_rows(&rows, true)) }
             }
             Step::Files { chat } => {
                 let files = self.store.list_files(self.owner, chat.parse()?).await?;
@@ -302,14 +302,14 @@ impl Writer {
     }
 
     /// Returns the owner's next rows after `cursor`, oldest first.
-    async fn rows(&self, table: RestTable, chat: Option<&str>, cursor: &Cursor) -> anyhow::Result<Vec<String>> {
+    async fn read_rows(&self, table: RestTable, chat: Option<&str>, cursor: &Cursor) -> anyhow::Result<Vec<String>> {
         let test = |column: &str, comparison, value: &str| {
             RowFilter::Column(column.to_owned(), ColumnCondition::Compare(comparison, value.to_owned()))
         };
         let mut filters: Vec<RowFilter> =
             chat.into_iter().map(|chat| test("session_id", ComparisonOperator::Equal, chat)).collect();
         // Keyset pagination: creation times are not unique, so the id breaks ties, and no row is skipped or repeated.
-        if let Some(Row { id, created_at }) = &cursor.last {
+        if let Some(RowPosition { id, created_at }) = &cursor.last {
             let same_time = vec![
                 test("created_at", ComparisonOperator::Equal, created_at),
                 test("id", ComparisonOperator::Greater, id),
@@ -359,13 +359,13 @@ fn branch_row(row: &AsideMessage) -> serde_json::Result<String> {
     })
 }
 
-/// Returns the position ([`Row`]) of the last row.
-fn last_of(rows: &[String]) -> serde_json::Result<Option<Row>> {
+/// Returns the position ([`RowPosition`]) of the last row.
+fn last_position(rows: &[String]) -> serde_json::Result<Option<RowPosition>> {
     rows.last().map(|row| serde_json::from_str(row)).transpose()
 }
 
 /// Joins rows by commas. `first` says that the list is still empty.
-fn listed(rows: &[String], first: bool) -> String {
+fn join_rows(rows: &[String], first: bool) -> String {
     let mut text = String::new();
     for (index, row) in rows.iter().enumerate() {
         text.push_str(separator(first && index == 0));

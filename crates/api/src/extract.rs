@@ -34,14 +34,14 @@ where
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
         let token = bearer(parts).ok_or(ApiError::Unauthorized)?;
         let accounts = AccountService::from_ref(state);
-        let claims = accounts.verify(token).await.map_err(unverified)?;
+        let claims = accounts.verify(token).await.map_err(token_error)?;
         Ok(Self { user: claims.user, session: claims.session })
     }
 }
 
 /// Maps a failed token check to a response. The cause is not disclosed, except for a missing second factor, which the
 /// web app asks for.
-fn unverified(error: AuthError) -> ApiError {
+fn token_error(error: AuthError) -> ApiError {
     match error {
         AuthError::Internal(error) => error.into(),
         AuthError::Refused(refusal) if refusal == INSUFFICIENT_AAL => ApiError::NeedsFactor,

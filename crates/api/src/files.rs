@@ -33,9 +33,9 @@ const PIECE: usize = 64 * 1024;
 /// Returns the routes below `/v1/files`, whose errors are [`ApiError`]s.
 pub fn section() -> Section {
     let routes = [
-        post("/", Access::SignedIn, create),
-        get("/{id}", Access::Owner, show),
-        delete("/{id}", Access::Owner, remove),
+        post("/", Access::SignedIn, upload_file),
+        get("/{id}", Access::Owner, download_file),
+        delete("/{id}", Access::Owner, delete_file),
     ];
     Section::new("/v1/files", routes, |routes| {
         routes.fallback(super::error::no_such_route).method_not_allowed_fallback(super::error::method_not_allowed)
@@ -55,7 +55,7 @@ impl From<FileError> for ApiError {
 
 /// Query parameters of an upload.
 #[derive(Debug, Deserialize)]
-pub struct About {
+pub struct UploadQuery {
     /// Name of the file.
     #[serde(default)]
     name: Option<String>,
@@ -67,7 +67,7 @@ pub struct About {
 /// Response to an upload.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Taken {
+pub struct UploadedFile {
     id: FileId,
     name: Option<String>,
     media_type: String,
@@ -75,14 +75,14 @@ pub struct Taken {
 }
 
 /// Stores an uploaded file (`POST /v1/files?name=`).
-async fn create(
+async fn upload_file(
     State(uploads): State<UploadLimiter>,
     State(files): State<FileService>,
     caller: SignedIn,
-    Query(about): Query<About>,
+    Query(about): Query<UploadQuery>,
     headers: HeaderMap,
     body: Body,
-) -> Result<(StatusCode, Json<Taken>), ApiError> {
+) -> Result<(StatusCode, Json<UploadedFile>), ApiError> {
     // A whole upload is held in memory, so the number of simultaneous ones is limited.
     let _permit = uploads.acquire(caller.user)?;
     let bytes = read_bytes(body, MAX_UPLOAD_BYTES).await.map_err(|error| match error {
@@ -96,11 +96,11 @@ async fn create(
     let said = headers.get(header::CONTENT_TYPE).and_then(|said| said.to_str().ok());
     let kept = files.store_upload(caller.user, about.session_id, (about.name.as_deref(), said), &bytes).await?;
     let FileRef { id, filename: name, media_type, size } = kept;
-    Ok((StatusCode::CREATED, Json(Taken { id, name, media_type, size })))
+    Ok((StatusCode::CREATED, Json(UploadedFile { id, name, media_type, size })))
 }
 
 /// Returns a file's content (`GET /v1/files/{id}`).
-async fn show(
+async fn download_file(
     State(downloads): State<DownloadLimiter>,
     State(files): State<FileService>,
     caller: SignedIn,
@@ -112,12 +112,12 @@ async fn show(
     // Acquired before the content is read into memory.
     let permit = downloads.acquire(caller.user)?;
     let bytes = home.get_file_bytes(caller.user, id).await?.ok_or_else(not_found)?;
-    Ok(served(&known.file, bytes, permit))
+    Ok(file_response(&known.file, bytes, permit))
 }
 
 /// Builds the response for a file, never as a type that a browser would run. The permit (a [`Permit`]) is released
 /// when the last chunk was handed to the connection.
-pub fn served(file: &FileRef, bytes: Vec<u8>, permit: Permit) -> Response {
+pub fn file_response(file: &FileRef, bytes: Vec<u8>, permit: Permit) -> Response {
     let is_drawn = DRAWN.contains(&file.media_type.as_str());
     let kind = match file.media_type.as_str() {
         kind if is_drawn || kind == "application/pdf" || kind.starts_with("audio/") => kind.to_owned(),
@@ -127,7 +127,7 @@ pub fn served(file: &FileRef, bytes: Vec<u8>, permit: Permit) -> Response {
         _ => "application/octet-stream".to_owned(),
     };
     let kind = HeaderValue::from_str(&kind).unwrap_or(HeaderValue::from_static("application/octet-stream"));
-    let name = encoded(file.title());
+    let name = percent_encode(file.title());
     let disposition = format!("{}; filename*=UTF-8''{name}", if is_drawn { "inline" } else { "attachment" });
     let disposition = HeaderValue::from_str(&disposition).unwrap_or(HeaderValue::from_static("attachment"));
     let headers = [
@@ -146,7 +146,7 @@ pub fn served(file: &FileRef, bytes: Vec<u8>, permit: Permit) -> Response {
 }
 
 /// Percent-encodes a file name for a header (RFC 5987).
-fn encoded(name: &str) -> String {
+fn percent_encode(name: &str) -> String {
     let mut text = String::with_capacity(name.len());
     for byte in name.bytes() {
         if byte.is_ascii_alphanumeric() || b"-._".contains(&byte) {
@@ -161,7 +161,11 @@ fn encoded(name: &str) -> String {
 
 /// Deletes an uploaded file that was not sent with a message (`DELETE /v1/files/{id}`). A sent file is deleted with
 /// its message.
-async fn remove(State(files): State<FileService>, caller: SignedIn, Named(id): Named) -> Result<StatusCode, ApiError> {
+async fn delete_file(
+    State(files): State<FileService>,
+    caller: SignedIn,
+    Named(id): Named,
+) -> Result<StatusCode, ApiError> {
     let not_found = || ApiError::NotFound("file");
     let id: FileId = id.parse().map_err(|_| not_found())?;
     let (home, _) = files.find(caller.user, id).await?.ok_or_else(not_found)?;

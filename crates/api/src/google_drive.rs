@@ -16,50 +16,53 @@ use crate::state::SiteUrl;
 /// Cookie that binds the authorisation to the browser that began it.
 const COOKIE: BrowserCookie = BrowserCookie { name: "google-drive-link", path: "/api/google-drive" };
 
-/// Response of [`status`]: whether the server has a Google client, and whether the user's Drive is linked.
+/// Response of [`get_status`]: whether the server has a Google client, and whether the user's Drive is linked.
 #[derive(Debug, Serialize)]
-pub struct Status {
+pub struct DriveStatus {
     configured: bool,
     linked: bool,
 }
 
-/// Response of [`link`]: Google's authorisation page.
+/// Response of [`start_link`]: Google's authorisation page.
 #[derive(Debug, Serialize)]
-pub struct Link {
+pub struct DriveLink {
     url: String,
 }
 
 /// Query parameters of Google's redirect.
 #[derive(Debug, Deserialize)]
-pub struct Returned {
+pub struct RedirectQuery {
     state: Option<String>,
     code: Option<String>,
     error: Option<String>,
 }
 
 /// Reports whether Google Drive can be linked, and whether it is.
-pub async fn status(State(builtin_servers): State<BuiltinServers>, who: SignedIn) -> Result<Json<Status>, ApiError> {
+pub async fn get_status(
+    State(builtin_servers): State<BuiltinServers>,
+    who: SignedIn,
+) -> Result<Json<DriveStatus>, ApiError> {
     let drive = builtin_servers.google_drive();
-    Ok(Json(Status { configured: drive.is_configured(), linked: drive.is_linked(who.user).await? }))
+    Ok(Json(DriveStatus { configured: drive.is_configured(), linked: drive.is_linked(who.user).await? }))
 }
 
 /// Starts linking and returns the URL of Google's authorisation page.
-pub async fn link(
+pub async fn start_link(
     State(builtin_servers): State<BuiltinServers>,
     State(site_url): State<SiteUrl>,
     who: SignedIn,
 ) -> Result<Response, ApiError> {
     let link = builtin_servers.google_drive().start_link(who.user).await?;
     let cookie = [(header::SET_COOKIE, COOKIE.set(&site_url, &link.browser_secret, LINK_LIFETIME_SECONDS))];
-    Ok((AppendHeaders(cookie), Json(Link { url: link.url.into() })).into_response())
+    Ok((AppendHeaders(cookie), Json(DriveLink { url: link.url.into() })).into_response())
 }
 
 /// Completes linking when Google redirects the browser back, and redirects to the web app, which shows the result.
-pub async fn callback(
+pub async fn complete_link(
     State(builtin_servers): State<BuiltinServers>,
     State(site_url): State<SiteUrl>,
     headers: HeaderMap,
-    Query(returned): Query<Returned>,
+    Query(returned): Query<RedirectQuery>,
 ) -> Response {
     let browser = COOKIE.read(&headers).unwrap_or_default();
     let state = returned.state.as_deref().unwrap_or_default();
@@ -81,7 +84,10 @@ pub async fn callback(
 }
 
 /// Revokes the authorisation at Google and deletes it.
-pub async fn unlink(State(builtin_servers): State<BuiltinServers>, who: SignedIn) -> Result<StatusCode, ApiError> {
+pub async fn unlink_drive(
+    State(builtin_servers): State<BuiltinServers>,
+    who: SignedIn,
+) -> Result<StatusCode, ApiError> {
     builtin_servers.google_drive().unlink(who.user).await?;
     Ok(StatusCode::NO_CONTENT)
 }

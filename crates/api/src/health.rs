@@ -9,13 +9,13 @@ use store::Store;
 use super::error::OUTAGE_RETRY;
 
 /// Reports that the process is alive. It checks nothing else: a restart would not repair an unreachable database.
-pub async fn live() -> &'static str {
+pub async fn check_liveness() -> &'static str {
     "ok"
 }
 
 /// Reports whether the process can serve: the database responds, and the event journal of turns is being written.
 /// Responds 503 otherwise.
-pub async fn ready(State(store): State<Store>, State(turns): State<TurnService>) -> Response {
+pub async fn check_readiness(State(store): State<Store>, State(turns): State<TurnService>) -> Response {
     let reason = match store.ping().await {
         Ok(()) if turns.journal().is_stalled() => "what is said cannot be written down",
         Ok(()) => return "ok".into_response(),

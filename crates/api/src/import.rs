@@ -24,7 +24,7 @@ const LIMIT: usize = 64 * 1024 * 1024;
 
 /// Imports the chats of an exported file (`POST /api/account/import`). Chats that exist already are skipped, so an
 /// import can be repeated.
-pub async fn import(
+pub async fn import_chats(
     State(imports): State<ImportLimiter>,
     State(quota): State<FileQuota>,
     State(store): State<Store>,
@@ -35,14 +35,14 @@ pub async fn import(
 ) -> Result<Json<Value>, ApiError> {
     // Files are parsed in memory, so few imports run at the same time on the whole server.
     let _permit = imports.acquire()?;
-    let bytes = body::read_bytes(body, LIMIT).await.map_err(refuse)?;
-    let text = body::text(&bytes).map_err(refuse)?;
-    let frame: FileFrame = body::read_value(text).map_err(refuse)?;
+    let bytes = body::read_bytes(body, LIMIT).await.map_err(body_error)?;
+    let text = body::text(&bytes).map_err(body_error)?;
+    let frame: FileFrame = body::read_value(text).map_err(body_error)?;
     let chats = frame.check(text).map_err(|error| ApiError::BadRequest(error.to_string()))?;
     // The whole file is valid by now, so an import stops only at the quota or at a fault of the server.
     let (mut imported, mut skipped, mut messages) = (0, 0, 0);
     for chat in chats {
-        check_room(&store, quota, &caller, &chat, imported).await?;
+        check_quota(&store, quota, &caller, &chat, imported).await?;
         if store.insert_imported_chat(caller.user, &chat, clock.now()).await? {
             imported += 1;
             messages += chat.messages.len();
@@ -58,7 +58,7 @@ pub async fn import(
 }
 
 /// Maps a rejected body to an error.
-fn refuse(error: BodyError) -> ApiError {
+fn body_error(error: BodyError) -> ApiError {
     match error {
         BodyError::TooLarge => ApiError::Unprocessable {
             code: "file_too_large",
@@ -71,7 +71,7 @@ fn refuse(error: BodyError) -> ApiError {
 
 /// Rejects a chat whose files exceed the user's storage quota. The `before` chats already imported remain, and are
 /// skipped when the import is repeated.
-async fn check_room(
+async fn check_quota(
     store: &Store,
     FileQuota(most): FileQuota,
     caller: &SignedIn,

@@ -24,7 +24,7 @@ use crate::route::{Section, post};
 use crate::state::SiteUrl;
 use crate::{AppState, error};
 use message::Message;
-use refusal::Refusal;
+use refusal::RpcError;
 
 /// Maximum size of a message, in bytes. The toolbox needs no sign-in, so its anonymous callers must not occupy much
 /// memory.
@@ -65,14 +65,14 @@ impl FromRef<AppState> for McpEndpoint {
 
 impl McpEndpoint {
     /// Checks origin, caller and content type before the body is read, and then runs the method.
-    async fn respond(&self, server: BuiltinServer, parts: &Parts, body: Body) -> Result<Response, Refusal> {
+    async fn respond(&self, server: BuiltinServer, parts: &Parts, body: Body) -> Result<Response, RpcError> {
         // In this order: each check is cheaper than the next, and none reads the body.
         origin::check(&self.site_url, parts)?;
         let caller = if server.needs_sign_in() { Some(caller::identify(&self.accounts, parts).await?) } else { None };
         if !is_json(parts) {
-            return Err(Refusal::unsupported_media_type());
+            return Err(RpcError::unsupported_media_type());
         }
-        let body = axum::body::to_bytes(body, MAX_MESSAGE_BYTES).await.map_err(|_| Refusal::too_large())?;
+        let body = axum::body::to_bytes(body, MAX_MESSAGE_BYTES).await.map_err(|_| RpcError::too_large())?;
         match Message::read(&body)? {
             Message::Notification => Ok(StatusCode::ACCEPTED.into_response()),
             Message::Request(request) => {

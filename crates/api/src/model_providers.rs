@@ -31,7 +31,7 @@ const HINTED: usize = 12;
 /// A provider as its user sees it.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-struct View {
+struct ProviderDto {
     id: ModelProviderId,
     /// Prefix of the names of its models.
     prefix: String,
@@ -43,14 +43,14 @@ struct View {
     created_at: Timestamp,
 }
 
-impl From<ModelProvider> for View {
+impl From<ModelProvider> for ProviderDto {
     fn from(row: ModelProvider) -> Self {
         let ModelProvider { id, slug, name, kind, base_url, secret, hint, created_at, .. } = row;
         Self { id, prefix: slug, name, kind, base_url, has_key: secret.is_some(), hint, created_at }
     }
 }
 
-/// Request body of [`create`].
+/// Request body of [`create_provider`].
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct NewProvider {
@@ -60,10 +60,10 @@ pub struct NewProvider {
     key: Option<String>,
 }
 
-/// Request body of [`change`]. Fields that are left out do not change.
+/// Request body of [`update_provider`]. Fields that are left out do not change.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Changes {
+pub struct ProviderUpdate {
     name: Option<String>,
     base_url: Option<String>,
     /// The new API key; an empty string deletes the key.
@@ -71,25 +71,25 @@ pub struct Changes {
 }
 
 /// Lists the user's providers (`GET /api/model-providers`).
-pub async fn list(State(store): State<Store>, caller: SignedIn) -> Result<Json<Value>, ApiError> {
-    let providers = store.list_model_providers(caller.user).await?.into_iter().map(View::from);
+pub async fn list_providers(State(store): State<Store>, caller: SignedIn) -> Result<Json<Value>, ApiError> {
+    let providers = store.list_model_providers(caller.user).await?.into_iter().map(ProviderDto::from);
     Ok(Json(json!({ "providers": providers.collect::<Vec<_>>() })))
 }
 
 /// Adds a provider (`POST /api/model-providers`).
-pub async fn create(
+pub async fn create_provider(
     State(models): State<Arc<ModelService>>,
     State(store): State<Store>,
     State(clock): State<Arc<dyn Clock>>,
     caller: SignedIn,
     JsonBody(body): JsonBody<NewProvider>,
 ) -> Result<(StatusCode, Json<Value>), ApiError> {
-    let (name, key) = (name(body.name)?, body.key.map(key).transpose()?.flatten());
+    let (name, key) = (check_name(body.name)?, body.key.map(check_key).transpose()?.flatten());
     let entered = body.base_url.filter(|text| !text.trim().is_empty());
     // The provider's public address, for kinds that have one.
     let entered = entered.or_else(|| body.kind.usual_address().map(str::to_owned));
     let entered = entered.ok_or_else(|| ApiError::BadRequest("baseUrl is needed for this kind".into()))?;
-    let base_url = address(&models, body.kind, &entered, key.is_some())?;
+    let base_url = parse_base_url(&models, body.kind, &entered, key.is_some())?;
     let taken = store.list_model_providers(caller.user).await?;
     let taken: Vec<&str> = taken.iter().map(|provider| provider.slug.as_str()).collect();
     let (id, now) = (ModelProviderId::fresh(), clock.now());
@@ -99,40 +99,40 @@ pub async fn create(
         name,
         kind: body.kind.word().to_owned(),
         base_url: base_url.to_string(),
-        hint: key.as_deref().and_then(hint),
-        secret: sealed(&models, &caller, id, key.as_deref())?,
+        hint: key.as_deref().and_then(key_hint),
+        secret: seal_key(&models, &caller, id, key.as_deref())?,
         created_at: now,
         changed_at: now,
     };
-    let added = store.insert_model_provider(caller.user, &provider, MOST).await.map_err(changed_meanwhile)?;
+    let added = store.insert_model_provider(caller.user, &provider, MOST).await.map_err(conflict_error)?;
     if !added {
         let message = format!("you have {MOST} providers; remove one of them first");
         return Err(ApiError::Conflict { code: "too_many_providers", message });
     }
-    Ok((StatusCode::CREATED, Json(json!({ "provider": View::from(provider) }))))
+    Ok((StatusCode::CREATED, Json(json!({ "provider": ProviderDto::from(provider) }))))
 }
 
 /// Changes a provider (`PATCH /api/model-providers/{id}`). If the origin of the base URL changes, the key must be
 /// entered again, so that it is never sent to a server it was not entered for.
-pub async fn change(
+pub async fn update_provider(
     State(store): State<Store>,
     State(models): State<Arc<ModelService>>,
     State(clock): State<Arc<dyn Clock>>,
     caller: SignedIn,
     Named(id): Named,
-    JsonBody(body): JsonBody<Changes>,
+    JsonBody(body): JsonBody<ProviderUpdate>,
 ) -> Result<Json<Value>, ApiError> {
-    let mut provider = own(&store, &caller, &id).await?;
+    let mut provider = find_own(&store, &caller, &id).await?;
     // Compared when the change is stored, so that a concurrent change is not overwritten.
     let as_of = provider.changed_at;
     if let Some(new) = body.name {
-        provider.name = name(new)?;
+        provider.name = check_name(new)?;
     }
-    let entered = body.key.map(key).transpose()?;
+    let entered = body.key.map(check_key).transpose()?;
     let has_key = entered.as_ref().map_or(provider.secret.is_some(), Option::is_some);
     if let Some(new) = body.base_url {
         let kind = ProviderKind::from_word(&provider.kind).unwrap_or(ProviderKind::Compatible);
-        let new = address(&models, kind, &new, has_key)?;
+        let new = parse_base_url(&models, kind, &new, has_key)?;
         // Only the origin counts, since another path belongs to the same server.
         let moves = provider.base_url.parse::<Url>().map_or(true, |old| old.origin() != new.origin());
         if moves && entered.is_none() && provider.secret.is_some() {
@@ -142,28 +142,28 @@ pub async fn change(
         provider.base_url = new.to_string();
     // The address stays, but whether it is permitted depends on whether a key is sent to it.
     } else if let Ok(url) = provider.base_url.parse() {
-        permitted(&models, &url, has_key)?;
+        check_permitted(&models, &url, has_key)?;
     }
     if let Some(key) = entered {
-        provider.hint = key.as_deref().and_then(hint);
-        provider.secret = sealed(&models, &caller, provider.id, key.as_deref())?;
+        provider.hint = key.as_deref().and_then(key_hint);
+        provider.secret = seal_key(&models, &caller, provider.id, key.as_deref())?;
     }
     // Strictly increasing, since cached clients compare it to detect changes.
     provider.changed_at = clock.now().max(Timestamp(as_of.0 + 1));
     if !store.update_model_provider(caller.user, &provider, as_of).await? {
-        return Err(changed_meanwhile(store::Error::Conflict(String::new())));
+        return Err(conflict_error(store::Error::Conflict(String::new())));
     }
-    Ok(Json(json!({ "provider": View::from(provider) })))
+    Ok(Json(json!({ "provider": ProviderDto::from(provider) })))
 }
 
 /// Deletes a provider (`DELETE /api/model-providers/{id}`).
-pub async fn remove(
+pub async fn delete_provider(
     State(store): State<Store>,
     State(models): State<Arc<ModelService>>,
     caller: SignedIn,
     Named(id): Named,
 ) -> Result<StatusCode, ApiError> {
-    let id = read_id(&id)?;
+    let id = parse_id(&id)?;
     if !store.delete_model_provider(caller.user, id).await? {
         return Err(ApiError::NotFound("provider"));
     }
@@ -174,13 +174,13 @@ pub async fn remove(
 
 /// Tests a provider by listing its models (`POST /api/model-providers/{id}/test`). A provider that rejects the
 /// request is a result, not an error.
-pub async fn test(
+pub async fn test_provider(
     State(store): State<Store>,
     State(models): State<Arc<ModelService>>,
     caller: SignedIn,
     Named(id): Named,
 ) -> Result<Json<Value>, ApiError> {
-    let provider = own(&store, &caller, &id).await?;
+    let provider = find_own(&store, &caller, &id).await?;
     Ok(Json(match models.user_providers.test(caller.user, &provider).await {
         Ok(models) => json!({ "ok": true, "models": models }),
         Err(error) => json!({ "ok": false, "reason": advise(&error, &provider.slug) }),
@@ -188,18 +188,18 @@ pub async fn test(
 }
 
 /// Returns the caller's [`ModelProvider`] of this id, or 404.
-async fn own(store: &Store, caller: &SignedIn, id: &str) -> Result<ModelProvider, ApiError> {
-    let found = store.get_model_provider(caller.user, read_id(id)?).await?;
+async fn find_own(store: &Store, caller: &SignedIn, id: &str) -> Result<ModelProvider, ApiError> {
+    let found = store.get_model_provider(caller.user, parse_id(id)?).await?;
     found.ok_or(ApiError::NotFound("provider"))
 }
 
 /// Parses an id; an invalid one is not found.
-fn read_id(id: &str) -> Result<ModelProviderId, ApiError> {
+fn parse_id(id: &str) -> Result<ModelProviderId, ApiError> {
     id.parse().map_err(|_| ApiError::NotFound("provider"))
 }
 
 /// Validates a provider's name.
-fn name(text: String) -> Result<String, ApiError> {
+fn check_name(text: String) -> Result<String, ApiError> {
     let name = text.trim().to_owned();
     if name.is_empty() || name.chars().count() > NAME || name.chars().any(char::is_control) {
         return Err(ApiError::BadRequest(format!("name must have 1 to {NAME} characters")));
@@ -208,7 +208,7 @@ fn name(text: String) -> Result<String, ApiError> {
 }
 
 /// Validates an API key. Returns `None` for an empty one.
-fn key(text: String) -> Result<Option<String>, ApiError> {
+fn check_key(text: String) -> Result<Option<String>, ApiError> {
     let key = text.trim().to_owned();
     if key.len() > LONG || !key.chars().all(|letter| letter.is_ascii_graphic()) {
         return Err(ApiError::BadRequest(format!("key must have at most {LONG} plain characters")));
@@ -217,21 +217,21 @@ fn key(text: String) -> Result<Option<String>, ApiError> {
 }
 
 /// Returns the end of a key, for its user to recognise it; `None` for a short key.
-fn hint(key: &str) -> Option<String> {
+fn key_hint(key: &str) -> Option<String> {
     (key.len() >= HINTED).then(|| key[key.len() - HINT..].to_owned())
 }
 
 /// Parses, normalises and checks a base URL.
-fn address(models: &ModelService, kind: ProviderKind, text: &str, has_key: bool) -> Result<Url, ApiError> {
+fn parse_base_url(models: &ModelService, kind: ProviderKind, text: &str, has_key: bool) -> Result<Url, ApiError> {
     let url = Url::parse(text.trim()).ok().filter(|_| text.len() <= LONG);
     let url = url.ok_or_else(|| ApiError::BadRequest("baseUrl must be an address such as https://host/v1".into()))?;
     let url = kind.base_url(url);
-    permitted(models, &url, has_key)?;
+    check_permitted(models, &url, has_key)?;
     Ok(url)
 }
 
 /// Rejects a URL that the network policy does not allow, or that would receive the key unencrypted.
-fn permitted(models: &ModelService, url: &Url, has_key: bool) -> Result<(), ApiError> {
+fn check_permitted(models: &ModelService, url: &Url, has_key: bool) -> Result<(), ApiError> {
     models.user_providers.check(url, has_key).map_err(|reason| ApiError::Unprocessable {
         code: "address_not_allowed",
         message: format!("The server {reason}."),
@@ -239,7 +239,7 @@ fn permitted(models: &ModelService, url: &Url, has_key: bool) -> Result<(), ApiE
 }
 
 /// Encrypts a key. User and provider id are bound to the ciphertext.
-fn sealed(
+fn seal_key(
     models: &ModelService,
     caller: &SignedIn,
     id: ModelProviderId,
@@ -250,7 +250,7 @@ fn sealed(
 }
 
 /// Maps a conflicting concurrent change to an error.
-fn changed_meanwhile(error: store::Error) -> ApiError {
+fn conflict_error(error: store::Error) -> ApiError {
     match error {
         store::Error::Conflict(_) => ApiError::Conflict {
             code: "changed_meanwhile",

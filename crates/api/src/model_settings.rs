@@ -15,11 +15,11 @@ use store::model_settings::ModelDefaults;
 
 use super::error::ApiError;
 use super::extract::{JsonBody, Named, SignedIn};
-use super::models::known;
+use super::models::find_known_model;
 use crate::chat_lookup::ChatLookup;
 
 /// Returns a chat's settings, and the defaults for those that are not set (`GET /api/sessions/{id}/settings`).
-pub async fn of_chat(
+pub async fn get_chat_settings(
     State(chats): State<ChatLookup>,
     State(store): State<Store>,
     caller: SignedIn,
@@ -33,7 +33,7 @@ pub async fn of_chat(
 
 /// Stores a chat's settings, which apply from the next turn on (`PUT /api/sessions/{id}/settings`). For settings that
 /// are left out, the user's defaults apply.
-pub async fn set(
+pub async fn set_chat_settings(
     State(chats): State<ChatLookup>,
     State(events): State<UserEventBus>,
     caller: SignedIn,
@@ -49,16 +49,16 @@ pub async fn set(
 
 /// A user's defaults, for chats that do not override them.
 #[derive(Debug, Serialize, Deserialize)]
-pub struct Defaults {
+pub struct ModelDefaultsDto {
     model: Option<String>,
     #[serde(default)]
     settings: ModelSettings,
 }
 
 /// Returns the user's defaults (`GET /api/model-defaults`).
-pub async fn defaults(State(store): State<Store>, caller: SignedIn) -> Result<Json<Defaults>, ApiError> {
+pub async fn get_defaults(State(store): State<Store>, caller: SignedIn) -> Result<Json<ModelDefaultsDto>, ApiError> {
     let ModelDefaults { model, settings } = store.get_model_defaults(caller.user).await?;
-    Ok(Json(Defaults { model, settings }))
+    Ok(Json(ModelDefaultsDto { model, settings }))
 }
 
 /// Stores the user's defaults (`PUT /api/model-defaults`).
@@ -66,14 +66,14 @@ pub async fn set_defaults(
     State(models): State<Arc<ModelService>>,
     State(store): State<Store>,
     caller: SignedIn,
-    JsonBody(Defaults { model, settings }): JsonBody<Defaults>,
-) -> Result<Json<Defaults>, ApiError> {
+    JsonBody(ModelDefaultsDto { model, settings }): JsonBody<ModelDefaultsDto>,
+) -> Result<Json<ModelDefaultsDto>, ApiError> {
     check(&settings).map_err(ApiError::BadRequest)?;
     let model = match model {
-        Some(model) => Some(known(&models, &caller, &model).await?.to_string()),
+        Some(model) => Some(find_known_model(&models, &caller, &model).await?.to_string()),
         None => None,
     };
     let set = ModelDefaults { model: model.clone(), settings: settings.clone() };
     store.set_model_defaults(caller.user, &set).await?;
-    Ok(Json(Defaults { model, settings }))
+    Ok(Json(ModelDefaultsDto { model, settings }))
 }

@@ -19,7 +19,7 @@ use crate::chat_lookup::ChatLookup;
 const FAVOURITES: i64 = 200;
 
 /// Lists the models available to the caller, the default model, and the caller's favourites.
-pub async fn list(
+pub async fn list_models(
     State(models): State<Arc<ModelService>>,
     State(store): State<Store>,
     caller: SignedIn,
@@ -31,24 +31,24 @@ pub async fn list(
     Ok(Json(json!({ "default": default, "models": available, "favourites": favourites, "factsOf": facts_of })))
 }
 
-/// Request body of [`mark`].
+/// Request body of [`set_favourite`].
 #[derive(Debug, Deserialize)]
-pub struct Favourite {
+pub struct FavouriteUpdate {
     model: String,
     favourite: bool,
 }
 
 /// Adds or removes a favourite (`PUT /api/models/favourites`).
-pub async fn mark(
+pub async fn set_favourite(
     State(models): State<Arc<ModelService>>,
     State(store): State<Store>,
     State(clock): State<Arc<dyn Clock>>,
     caller: SignedIn,
-    JsonBody(Favourite { model, favourite }): JsonBody<Favourite>,
+    JsonBody(FavouriteUpdate { model, favourite }): JsonBody<FavouriteUpdate>,
 ) -> Result<Json<Value>, ApiError> {
     // Only existing models can be added, but a model that its provider dropped can still be removed.
     if favourite {
-        let model = known(&models, &caller, &model).await?.to_string();
+        let model = find_known_model(&models, &caller, &model).await?.to_string();
         store.add_favourite_model(caller.user, &model, FAVOURITES, clock.now()).await?;
     } else {
         // PostgreSQL rejects NUL in texts, and a name with it was never stored.
@@ -64,7 +64,7 @@ pub struct ChatModel {
 }
 
 /// Returns the model of a chat (`GET /api/sessions/{id}/model`).
-pub async fn of_chat(
+pub async fn get_chat_model(
     State(chats): State<ChatLookup>,
     caller: SignedIn,
     Named(chat): Named,
@@ -74,7 +74,7 @@ pub async fn of_chat(
 }
 
 /// Sets the model of a chat (`PUT /api/sessions/{id}/model`). A running turn continues with the model it began with.
-pub async fn choose(
+pub async fn set_chat_model(
     State(chats): State<ChatLookup>,
     State(models): State<Arc<ModelService>>,
     State(events): State<UserEventBus>,
@@ -84,7 +84,7 @@ pub async fn choose(
 ) -> Result<Json<ChatModel>, ApiError> {
     let (chat, home) = chats.find(caller.user, &chat).await?;
     let model = match body.model {
-        Some(model) => Some(known(&models, &caller, &model).await?.to_string()),
+        Some(model) => Some(find_known_model(&models, &caller, &model).await?.to_string()),
         None => None,
     };
     home.set_chat_model(caller.user, chat, model.as_deref()).await?;
@@ -98,7 +98,11 @@ pub async fn choose(
 /// # Errors
 ///
 /// [`ApiError::Unprocessable`] with the code `unknown_model`.
-pub(super) async fn known(models: &ModelService, caller: &SignedIn, name: &str) -> Result<ModelId, ApiError> {
+pub(super) async fn find_known_model(
+    models: &ModelService,
+    caller: &SignedIn,
+    name: &str,
+) -> Result<ModelId, ApiError> {
     let model = if is_name(name) { models.find(caller.user, name).await? } else { None };
     model.ok_or_else(|| ApiError::Unprocessable {
         code: "unknown_model",

@@ -35,8 +35,8 @@ use crate::limiters::StreamLimiter;
 use body::Body;
 use caller::Caller;
 use chat::ChatBody;
-use files::AllGiven;
-use refusal::Refusal;
+use files::RequestFiles;
+use refusal::OpenAiError;
 use responses::ResponsesBody;
 
 /// Suffix of a model's name that gives the model the tools of the user's connections.
@@ -47,36 +47,36 @@ const DEFAULT: &str = "default";
 /// Returns the routes below `/v1`, with errors in OpenAI's shape.
 pub fn section() -> Section {
     let routes = [
-        get("/models", SignedIn, models),
-        get("/models/{id}", SignedIn, model),
-        post("/chat/completions", SignedIn, complete),
-        post("/responses", SignedIn, respond),
+        get("/models", SignedIn, list_models),
+        get("/models/{id}", SignedIn, get_model),
+        post("/chat/completions", SignedIn, create_chat_completion),
+        post("/responses", SignedIn, create_response),
     ];
     Section::new("/v1", routes, |routes| {
         routes
-            .fallback(async || Refusal::from(ApiError::NotFound("route")))
-            .method_not_allowed_fallback(async || Refusal::from(ApiError::MethodNotAllowed))
+            .fallback(async || OpenAiError::from(ApiError::NotFound("route")))
+            .method_not_allowed_fallback(async || OpenAiError::from(ApiError::MethodNotAllowed))
     })
 }
 
 /// Lists the models that are available now (`GET /v1/models`).
-async fn models(State(models): State<Arc<ModelService>>, caller: Caller) -> Result<Json<Value>, Refusal> {
-    Ok(Json(json!({ "object": "list", "data": listed(&models, &caller).await? })))
+async fn list_models(State(models): State<Arc<ModelService>>, caller: Caller) -> Result<Json<Value>, OpenAiError> {
+    Ok(Json(json!({ "object": "list", "data": model_objects(&models, &caller).await? })))
 }
 
 /// Returns one model (`GET /v1/models/{id}`). The slash in its name is encoded as `%2F` in the path.
-async fn model(
+async fn get_model(
     State(models): State<Arc<ModelService>>,
     caller: Caller,
     Named(id): Named,
-) -> Result<Json<Value>, Refusal> {
-    let named = listed(&models, &caller).await?.into_iter().find(|model| model["id"] == id.as_str());
-    named.map(Json).ok_or_else(|| Refusal::unknown_model(&id))
+) -> Result<Json<Value>, OpenAiError> {
+    let named = model_objects(&models, &caller).await?.into_iter().find(|model| model["id"] == id.as_str());
+    named.map(Json).ok_or_else(|| OpenAiError::unknown_model(&id))
 }
 
 /// Returns the available models as OpenAI's objects. If the key's scope allows tools, each model is listed a second
 /// time with the suffix [`WITH_TOOLS`].
-async fn listed(models: &ModelService, caller: &Caller) -> Result<Vec<Value>, Refusal> {
+async fn model_objects(models: &ModelService, caller: &Caller) -> Result<Vec<Value>, OpenAiError> {
     let (_, models) = models.list(caller.user).await.map_err(ApiError::from)?;
     let endings = if caller.may(Scope::Tools) { &["", WITH_TOOLS][..] } else { &[""] };
     let available = models.iter().filter(|model| model.available);
@@ -88,14 +88,14 @@ async fn listed(models: &ModelService, caller: &Caller) -> Result<Vec<Value>, Re
 }
 
 /// Creates a chat completion (`POST /v1/chat/completions`).
-async fn complete(
+async fn create_chat_completion(
     State(api): State<CompletionApi>,
     State(streams): State<StreamLimiter>,
     State(clock): State<Arc<dyn Clock>>,
     State(tasks): State<BackgroundTasks>,
     caller: Caller,
     Body(body): Body<ChatBody>,
-) -> Result<Response, Refusal> {
+) -> Result<Response, OpenAiError> {
     let requested = api.resolve_model(&caller, &body.model).await?;
     let (mut request, given, form) = body.read(requested.with_tools)?;
     api.add_files(&caller, &requested.model, given, &mut request, "messages").await?;
@@ -110,14 +110,14 @@ async fn complete(
 }
 
 /// Creates a response (`POST /v1/responses`).
-async fn respond(
+async fn create_response(
     State(api): State<CompletionApi>,
     State(streams): State<StreamLimiter>,
     State(clock): State<Arc<dyn Clock>>,
     State(tasks): State<BackgroundTasks>,
     caller: Caller,
     Body(body): Body<ResponsesBody>,
-) -> Result<Response, Refusal> {
+) -> Result<Response, OpenAiError> {
     let requested = api.resolve_model(&caller, &body.model).await?;
     let is_stream = body.stream.unwrap_or(false);
     let (mut request, given) = body.read(requested.with_tools)?;
@@ -164,12 +164,12 @@ impl FromRef<AppState> for CompletionApi {
 
 impl CompletionApi {
     /// Resolves a model's name, and checks the key's scope and the user's quota.
-    async fn resolve_model(&self, caller: &Caller, name: &str) -> Result<RequestedModel, Refusal> {
+    async fn resolve_model(&self, caller: &Caller, name: &str) -> Result<RequestedModel, OpenAiError> {
         let (name, with_tools) = name.strip_suffix(WITH_TOOLS).map_or((name, false), |name| (name, true));
         if with_tools && !caller.may(Scope::Tools) {
-            return Err(Refusal::forbidden("this key may not use tools; make one in the settings that may"));
+            return Err(OpenAiError::forbidden("this key may not use tools; make one in the settings that may"));
         }
-        let model = model_named(&self.models, caller.user, name).await?;
+        let model = find_model(&self.models, caller.user, name).await?;
         let spent = self.models.quota.check(caller.user, &model).await;
         spent.map_err(|spent| CompletionError::from(ModelError::from(spent)))?;
         Ok(RequestedModel { model, with_tools })
@@ -180,10 +180,10 @@ impl CompletionApi {
         &self,
         caller: &Caller,
         model: &ModelId,
-        files: AllGiven,
+        files: RequestFiles,
         request: &mut Request,
         field: &'static str,
-    ) -> Result<(), Refusal> {
+    ) -> Result<(), OpenAiError> {
         let modalities = InputModalities::of_model(&self.models, caller.user, model).await;
         files.into_messages(self.connections.guarded_http(), &mut request.messages, field, modalities).await
     }
@@ -194,7 +194,7 @@ impl CompletionApi {
         caller: &Caller,
         requested: RequestedModel,
         request: Request,
-    ) -> Result<impl Stream<Item = StreamItem> + Send + 'static + use<>, Refusal> {
+    ) -> Result<impl Stream<Item = StreamItem> + Send + 'static + use<>, OpenAiError> {
         let permit = self.completions.permit(caller.key, caller.user)?;
         let RequestedModel { model, with_tools } = requested;
         let request = CompletionRequest { user: caller.user, key: caller.own_key, model, request, with_tools };
@@ -203,9 +203,9 @@ impl CompletionApi {
 }
 
 /// Returns the model of a name, or the error that it is unknown.
-async fn model_named(models: &ModelService, user: UserId, name: &str) -> Result<ModelId, Refusal> {
+async fn find_model(models: &ModelService, user: UserId, name: &str) -> Result<ModelId, OpenAiError> {
     if name == DEFAULT {
-        return models.default(user).await.map_err(|error| Refusal::from(CompletionError::from(error)));
+        return models.default(user).await.map_err(|error| OpenAiError::from(CompletionError::from(error)));
     }
-    models.find(user, name).await.map_err(ApiError::from)?.ok_or_else(|| Refusal::unknown_model(name))
+    models.find(user, name).await.map_err(ApiError::from)?.ok_or_else(|| OpenAiError::unknown_model(name))
 }

@@ -50,11 +50,11 @@ pub fn section() -> Section {
     };
     let routes = [
         get("/", Anyone, no_root),
-        get("/{table}", OwnRows, table),
-        post("/{table}", OwnRows, table),
-        patch("/{table}", OwnRows, table),
-        remove("/{table}", OwnRows, table),
-        options("/{table}", OwnRows, table),
+        get("/{table}", OwnRows, handle_table),
+        post("/{table}", OwnRows, handle_table),
+        patch("/{table}", OwnRows, handle_table),
+        remove("/{table}", OwnRows, handle_table),
+        options("/{table}", OwnRows, handle_table),
         get("/rpc/{name}", Anyone, no_functions),
         post("/rpc/{name}", Anyone, no_functions),
     ];
@@ -63,7 +63,7 @@ pub fn section() -> Section {
             RestError::from(if uri.path().starts_with("/rpc/") {
                 PgError::new("PGRST101", format!("Cannot use the {method} method on RPC"))
             } else {
-                unsupported(&method)
+                unsupported_method(&method)
             })
         })
     })
@@ -75,7 +75,7 @@ fn invalid_path() -> RestError {
 }
 
 /// Returns PostgREST's error for an unsupported method.
-fn unsupported(method: &Method) -> PgError {
+fn unsupported_method(method: &Method) -> PgError {
     PgError::new("PGRST117", format!("Unsupported HTTP method: {method}"))
 }
 
@@ -106,7 +106,7 @@ struct RestRequest {
 }
 
 /// Handles every request for a table.
-async fn table(
+async fn handle_table(
     State(api): State<RestApi>,
     name: Result<Path<String>, PathRejection>,
     RawQuery(query): RawQuery,
@@ -116,7 +116,7 @@ async fn table(
     let (parts, body) = request.into_parts();
     let result = async {
         let caller = api.identify(&parts).await?;
-        let asked = read(&parts, &name, query.as_deref().unwrap_or_default(), caller);
+        let asked = parse_request(&parts, &name, query.as_deref().unwrap_or_default(), caller);
         let answered = match asked {
             Ok(asked) => api.respond(asked, &parts, body).await,
             Err(refusal) => Err(refusal),
@@ -133,7 +133,7 @@ fn public_key(parts: &Parts) -> Option<&str> {
 }
 
 /// Maps a failed token check to PostgREST's errors, which the official client understands.
-fn unverified(error: AuthError) -> RestError {
+fn token_error(error: AuthError) -> RestError {
     match error {
         AuthError::Internal(error) => RestError::internal(error),
         AuthError::Refused(refusal) if refusal == EXPIRED_JWT => PgError::new("PGRST303", "JWT expired").into(),
@@ -149,7 +149,7 @@ fn unverified(error: AuthError) -> RestError {
 }
 
 /// Parses method, path, query and headers.
-fn read(parts: &Parts, name: &str, query: &str, caller: Option<UserId>) -> Result<RestRequest, RestError> {
+fn parse_request(parts: &Parts, name: &str, query: &str, caller: Option<UserId>) -> Result<RestRequest, RestError> {
     if parts.uri.path().len() + query.len() > URL_LIMIT {
         return Err(RestError::new(StatusCode::URI_TOO_LONG, PgError::new("PGRST100", "The URL is longer than 8 KiB")));
     }
@@ -210,7 +210,7 @@ impl RestApi {
         if count != 3 {
             return Err(PgError::new("PGRST301", format!("Expected 3 parts in JWT; got {count}")).into());
         }
-        self.accounts.verify(token).await.map(|claims| Some(claims.user)).map_err(unverified)
+        self.accounts.verify(token).await.map(|claims| Some(claims.user)).map_err(token_error)
     }
 
     /// Runs a request for a table. The caller is checked before the body is read.
@@ -229,15 +229,15 @@ impl RestApi {
             }
             Method::DELETE => self.delete_rows(asked).await,
             Method::OPTIONS => Ok(reply::options()),
-            method => Err(unsupported(&method).into()),
+            method => Err(unsupported_method(&method).into()),
         }
     }
 
     /// Reads rows (`GET` and `HEAD`).
     async fn read_rows(&self, asked: RestRequest) -> Result<Response, RestError> {
         let RestRequest { parameters, .. } = asked;
-        refuse("columns", parameters.columns.is_some())?;
-        refuse("on_conflict", parameters.on_conflict.is_some())?;
+        reject_unsupported("columns", parameters.columns.is_some())?;
+        reject_unsupported("on_conflict", parameters.on_conflict.is_some())?;
         let query = RowQuery {
             select: parameters.select.unwrap_or_default(),
             filters: parameters.filters,
@@ -278,7 +278,7 @@ impl RestApi {
     async fn insert_rows(&self, asked: RestRequest, records: body::Records) -> Result<Response, RestError> {
         let writer = asked.writer()?;
         let QueryParameters { columns, on_conflict, filters, .. } = &asked.parameters;
-        refuse("a filter", !filters.is_empty())?;
+        reject_unsupported("a filter", !filters.is_empty())?;
         let names = on_conflict.clone().unwrap_or_default();
         let conflict = match asked.preferences.resolution {
             Some(ConflictResolution::Merge) => OnConflict::Merge(names),
@@ -308,7 +308,7 @@ impl RestApi {
     async fn update_rows(&self, asked: RestRequest, records: body::Records) -> Result<Response, RestError> {
         let writer = asked.writer()?;
         asked.refuse_unfiltered("UPDATE")?;
-        refuse("on_conflict", asked.parameters.on_conflict.is_some())?;
+        reject_unsupported("on_conflict", asked.parameters.on_conflict.is_some())?;
         if records.records.len() > 1 {
             return Err(PgError::new("PGRST102", "One object is expected in the body of an update").into());
         }
@@ -328,8 +328,8 @@ impl RestApi {
     async fn delete_rows(&self, asked: RestRequest) -> Result<Response, RestError> {
         let writer = asked.writer()?;
         asked.refuse_unfiltered("DELETE")?;
-        refuse("columns", asked.parameters.columns.is_some())?;
-        refuse("on_conflict", asked.parameters.on_conflict.is_some())?;
+        reject_unsupported("columns", asked.parameters.columns.is_some())?;
+        reject_unsupported("on_conflict", asked.parameters.on_conflict.is_some())?;
         let (filters, outcome) = (&asked.parameters.filters, asked.outcome());
         let written =
             postgrest::delete_rows(&self.store, writer, self.clock.now(), asked.table, filters, &outcome).await?;
@@ -382,8 +382,8 @@ impl RestRequest {
             Method::POST => PgError::row_level_security(self.table),
             _ => PgError::permission_denied(self.table),
         })?;
-        refuse("limit", self.parameters.limit.is_some())?;
-        refuse("offset", self.parameters.offset.is_some())?;
+        reject_unsupported("limit", self.parameters.limit.is_some())?;
+        reject_unsupported("offset", self.parameters.offset.is_some())?;
         Ok(writer)
     }
 
@@ -438,7 +438,7 @@ impl RestRequest {
 }
 
 /// Rejects a parameter that the method does not support.
-fn refuse(what: &str, given: bool) -> Result<(), PgError> {
+fn reject_unsupported(what: &str, given: bool) -> Result<(), PgError> {
     if given { Err(PgError::not_implemented(format!("{what} in a request of this method"))) } else { Ok(()) }
 }
 

@@ -36,7 +36,7 @@ pub struct Route {
     method: Method,
     path: &'static str,
     access: Access,
-    answer: MethodRouter<AppState>,
+    handler: MethodRouter<AppState>,
 }
 
 impl Route {
@@ -46,7 +46,7 @@ impl Route {
         H: Handler<T, AppState>,
         T: 'static,
     {
-        Self { method, path, access, answer: on(filter, handler) }
+        Self { method, path, access, handler: on(filter, handler) }
     }
 }
 
@@ -78,18 +78,18 @@ methods! {
 pub struct Section {
     prefix: &'static str,
     routes: Vec<Route>,
-    dress: fn(Router<AppState>) -> Router<AppState>,
+    layers: fn(Router<AppState>) -> Router<AppState>,
 }
 
 impl Section {
-    /// Creates a section. `dress` adds the layers of the protocol: its responses for unknown paths and methods, and
+    /// Creates a section. `layers` adds the layers of the protocol: its responses for unknown paths and methods, and
     /// everything that wraps all of its responses.
     pub fn new(
         prefix: &'static str,
         routes: impl IntoIterator<Item = Route>,
-        dress: fn(Router<AppState>) -> Router<AppState>,
+        layers: fn(Router<AppState>) -> Router<AppState>,
     ) -> Self {
-        Self { prefix, routes: routes.into_iter().collect(), dress }
+        Self { prefix, routes: routes.into_iter().collect(), layers }
     }
 
     /// Returns the [`Entry`] of each route, with the whole path.
@@ -103,11 +103,11 @@ impl Section {
 
     /// Adds the section's routes to `router`, below the section's prefix.
     pub fn add_to(self, router: Router<AppState>) -> Router<AppState> {
-        let root = self.routes.iter().find(|route| route.path == "/").map(|route| route.answer.clone());
+        let root = self.routes.iter().find(|route| route.path == "/").map(|route| route.handler.clone());
         let routes =
-            self.routes.into_iter().fold(Router::new(), |router, route| router.route(route.path, route.answer));
+            self.routes.into_iter().fold(Router::new(), |router, route| router.route(route.path, route.handler));
         // Before nesting, so that the layers also apply to the section's 404 and 405 responses.
-        let routes = (self.dress)(routes);
+        let routes = (self.layers)(routes);
         if self.prefix.is_empty() {
             return router.merge(routes);
         }

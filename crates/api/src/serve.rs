@@ -3,7 +3,7 @@
 //!
 //! HTTP/1.1 only: browsers use HTTP/2 over TLS alone, and a proxy that terminates TLS speaks HTTP/1.1 to this server.
 
-mod patience;
+mod write_timeout;
 
 use std::future::Future;
 use std::net::{IpAddr, SocketAddr};
@@ -27,32 +27,32 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_util::sync::CancellationToken;
 
 use crate::AppState;
-use patience::Patient;
+use write_timeout::TimedWriter;
 
 /// Maximum time for a client to send the headers of a request, counted from the connection or from the last response.
 const HEADER_TIMEOUT: Duration = Duration::from_secs(15);
 /// Maximum time for open requests to finish at shutdown. Together with the time for background tasks it stays below
 /// the ten seconds after which process supervisors usually kill.
-const DRAIN: Duration = Duration::from_secs(4);
+const DRAIN_TIMEOUT: Duration = Duration::from_secs(4);
 /// Pause after a failed accept. The usual cause is too many open files, where an immediate retry would spin.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
 /// Length of the listen queue. The usual 128 is too short when hundreds of pages reconnect at the same moment: a
 /// client that does not fit retries after one second, then two. Linux caps the value at `net.core.somaxconn` (4,096).
-const WAITING: u32 = 4096;
+const LISTEN_BACKLOG: u32 = 4096;
 
 /// Maximum time for a client to read what was sent, or for its system to acknowledge it. A client that returns
 /// resumes its stream where it stopped.
 const READ_TIMEOUT: Duration = Duration::from_mins(1);
 /// Size of the read buffer and of the write buffer of one connection, in bytes, and so of the headers of a request.
-const BUFFER: usize = 64 * 1024;
+const BUFFER_BYTES: usize = 64 * 1024;
 /// Maximum number of excess connections that receive the 503 response at the same time. Further ones are closed
 /// without a response.
-const TURNED_AWAY: usize = 64;
+const MAX_REJECTIONS: usize = 64;
 /// Maximum time for sending the 503 response to one excess connection.
-const FAREWELL: Duration = Duration::from_secs(1);
+const REJECTION_TIMEOUT: Duration = Duration::from_secs(1);
 /// HTTP response to an excess connection, which never reaches the routes.
-const NO_PLACE: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\nRetry-After: 5\r\nConnection: close\r\n\
+const OVERLOADED_RESPONSE: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\nRetry-After: 5\r\nConnection: close\r\n\
 Content-Type: application/json\r\nContent-Length: 101\r\n\r\n\
 {\"error\":{\"code\":\"overloaded\",\"message\":\"the server has as many visitors as it can; try again soon\"}}";
 
@@ -68,7 +68,7 @@ pub fn listen(address: SocketAddr) -> anyhow::Result<TcpListener> {
         // would let a second process take the port.
         socket.set_reuseaddr(cfg!(unix))?;
         socket.bind(address)?;
-        socket.listen(WAITING)
+        socket.listen(LISTEN_BACKLOG)
     };
     take().with_context(|| {
         format!("cannot listen on {address}; set CHAT_LISTEN to another address, or stop what uses it")
@@ -80,12 +80,12 @@ pub fn listen(address: SocketAddr) -> anyhow::Result<TcpListener> {
 pub async fn serve(app: AppState, listener: TcpListener, stop: impl Future<Output = ()>) {
     let routes = TowerToHyperService::new(super::routes(&app));
     let mut builder = http1::Builder::new();
-    builder.timer(TokioTimer::new()).header_read_timeout(HEADER_TIMEOUT).max_buf_size(BUFFER);
-    let sockets = Sockets::new(within_open_files(app.config.limits.sockets));
+    builder.timer(TokioTimer::new()).header_read_timeout(HEADER_TIMEOUT).max_buf_size(BUFFER_BYTES);
+    let sockets = ConnectionLimiter::new(within_open_files(app.config.limits.sockets));
     // A rejection needs a socket and a task as well, so their number is limited, too.
-    let farewells = Arc::new(Semaphore::new(TURNED_AWAY));
+    let rejections = Arc::new(Semaphore::new(MAX_REJECTIONS));
     let graceful = GracefulShutdown::new();
-    let hang_up = CancellationToken::new();
+    let close_all = CancellationToken::new();
     let mut stop = std::pin::pin!(stop);
     loop {
         let (stream, peer) = tokio::select! {
@@ -102,13 +102,15 @@ pub async fn serve(app: AppState, listener: TcpListener, stop: impl Future<Outpu
         let is_proxy = app.config.trusted_proxies.iter().any(|proxy| proxy.covers(peer.ip()));
         // Rejected rather than left in the listen queue, where a client would wait without any response.
         let Some(permit) = sockets.take(peer.ip(), is_proxy) else {
-            if let Ok(farewell) = Arc::clone(&farewells).try_acquire_owned() {
-                app.tasks.spawn("farewell", turn_away(stream, farewell));
+            if let Ok(rejection) = Arc::clone(&rejections).try_acquire_owned() {
+                app.tasks.spawn("rejected connection", reject_connection(stream, rejection));
             }
             continue;
         };
         // Nagle's algorithm would delay small events.
-        if let Err(error) = stream.set_nodelay(true).and_then(|()| patience::bound_silence(&stream, READ_TIMEOUT)) {
+        if let Err(error) =
+            stream.set_nodelay(true).and_then(|()| write_timeout::set_unacknowledged_timeout(&stream, READ_TIMEOUT))
+        {
             tracing::debug!(%error, "an option of a connection was refused");
         }
         let routes = routes.clone();
@@ -117,10 +119,10 @@ pub async fn serve(app: AppState, listener: TcpListener, stop: impl Future<Outpu
             request.extensions_mut().insert(ConnectInfo(peer));
             routes.call(request)
         });
-        let connection = builder.serve_connection(TokioIo::new(Patient::new(stream, READ_TIMEOUT)), answer);
+        let connection = builder.serve_connection(TokioIo::new(TimedWriter::new(stream, READ_TIMEOUT)), answer);
         let connection = graceful.watch(connection);
         // Cancelled after the drain, to drop the connections that are still open.
-        let hung_up = hang_up.clone();
+        let closed = close_all.clone();
         app.tasks.spawn("connection", async move {
             let _permit = permit;
             tokio::select! {
@@ -128,7 +130,7 @@ pub async fn serve(app: AppState, listener: TcpListener, stop: impl Future<Outpu
                     tracing::trace!(%error, "a connection broke");
                 // Normal on the internet (the client went away), and one line for each would fill the log.
                 },
-                () = hung_up.cancelled() => {}
+                () = closed.cancelled() => {}
             }
         });
     }
@@ -136,10 +138,10 @@ pub async fn serve(app: AppState, listener: TcpListener, stop: impl Future<Outpu
     drop(listener);
     app.tasks.shutdown_token().cancel();
     // Streams end by the shutdown token; only then can the graceful shutdown complete.
-    if tokio::time::timeout(DRAIN, graceful.shutdown()).await.is_err() {
+    if tokio::time::timeout(DRAIN_TIMEOUT, graceful.shutdown()).await.is_err() {
         tracing::warn!("some connections did not end in time");
     }
-    hang_up.cancel();
+    close_all.cancel();
 }
 
 /// Reduces the connection limit to three quarters of the process's limit on open files; the rest serves the database,
@@ -160,12 +162,12 @@ fn within_open_files(wanted: Limit) -> Limit {
 }
 
 /// Limiter of client connections: in total, and per network address.
-struct Sockets {
+struct ConnectionLimiter {
     all: Arc<Semaphore>,
     by_address: ConcurrencyLimiter<IpAddr>,
 }
 
-impl Sockets {
+impl ConnectionLimiter {
     // The total has a semaphore of its own, since connections of trusted proxies count in it but have no address
     // limit.
     fn new(limit: Limit) -> Self {
@@ -184,17 +186,17 @@ impl Sockets {
 
 /// Responds 503 to a connection that exceeds the limit. The request is read first: closing a socket with unread data
 /// resets the connection, and the client could lose the response.
-async fn turn_away(mut stream: TcpStream, farewell: OwnedSemaphorePermit) {
+async fn reject_connection(mut stream: TcpStream, rejection: OwnedSemaphorePermit) {
     let told = async {
         let mut request = [0; 4096];
         drop(stream.read(&mut request).await);
-        drop(stream.write_all(NO_PLACE).await);
+        drop(stream.write_all(OVERLOADED_RESPONSE).await);
         drop(stream.shutdown().await);
         // Waits until the client has closed or sent more, for the same reason.
         drop(stream.read(&mut request).await);
     };
-    drop(tokio::time::timeout(FAREWELL, told).await);
-    drop(farewell);
+    drop(tokio::time::timeout(REJECTION_TIMEOUT, told).await);
+    drop(rejection);
 }
 
 #[cfg(test)]

@@ -18,7 +18,7 @@ use uuid::Uuid;
 
 use super::error::ApiError;
 use super::extract::{JsonBody, Named, NamedTwo, SignedIn};
-use super::files::served;
+use super::files::file_response;
 use crate::chat_lookup::ChatLookup;
 use crate::limiters::DownloadLimiter;
 use crate::state::SiteUrl;
@@ -30,9 +30,9 @@ const SIZE: usize = 16 * 1024 * 1024;
 /// Maximum number of messages of a snapshot.
 const MESSAGES: i64 = 20_000;
 
-/// Request body of [`create`]: optional content of the snapshot.
+/// Request body of [`create_share`]: optional content of the snapshot.
 #[derive(Debug, Deserialize)]
-pub struct Wish {
+pub struct ShareOptions {
     /// Whether arguments and results of tools are included.
     #[serde(default)]
     tools: bool,
@@ -44,7 +44,7 @@ pub struct Wish {
 /// A share as its owner sees it.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-struct ShareView {
+struct ShareDto {
     id: ShareId,
     session_id: ChatId,
     title: String,
@@ -55,14 +55,14 @@ struct ShareView {
 
 /// Creates a snapshot of a chat and returns its link (`POST /api/sessions/{id}/shares`). Only the hash of the token
 /// is stored, so the link cannot be shown again.
-pub async fn create(
+pub async fn create_share(
     State(chats): State<ChatLookup>,
     State(store): State<Store>,
     State(clock): State<Arc<dyn Clock>>,
     State(site_url): State<SiteUrl>,
     caller: SignedIn,
     Named(chat): Named,
-    JsonBody(wish): JsonBody<Wish>,
+    JsonBody(wish): JsonBody<ShareOptions>,
 ) -> Result<Json<Value>, ApiError> {
     let chat = chats.find_stored(caller.user, &chat).await?;
     let messages = store.list_messages(caller.user, chat, MESSAGES).await?;
@@ -104,8 +104,8 @@ pub async fn create(
 }
 
 /// Lists the user's shares (`GET /api/shares`).
-pub async fn list(State(store): State<Store>, caller: SignedIn) -> Result<Json<Value>, ApiError> {
-    let shares = store.list_shares(caller.user).await?.into_iter().map(|share| ShareView {
+pub async fn list_shares(State(store): State<Store>, caller: SignedIn) -> Result<Json<Value>, ApiError> {
+    let shares = store.list_shares(caller.user).await?.into_iter().map(|share| ShareDto {
         id: share.id,
         session_id: share.chat,
         title: share.title,
@@ -117,12 +117,16 @@ pub async fn list(State(store): State<Store>, caller: SignedIn) -> Result<Json<V
 }
 
 /// Deletes all shares of the user (`DELETE /api/shares`).
-pub async fn end_all(State(store): State<Store>, caller: SignedIn) -> Result<Json<Value>, ApiError> {
+pub async fn delete_all_shares(State(store): State<Store>, caller: SignedIn) -> Result<Json<Value>, ApiError> {
     Ok(Json(json!({ "ended": store.delete_shares(caller.user).await? })))
 }
 
 /// Deletes a share (`DELETE /api/shares/{id}`).
-pub async fn end(State(store): State<Store>, caller: SignedIn, Named(id): Named) -> Result<StatusCode, ApiError> {
+pub async fn delete_share(
+    State(store): State<Store>,
+    caller: SignedIn,
+    Named(id): Named,
+) -> Result<StatusCode, ApiError> {
     let id: ShareId = id.parse().map_err(|_| ApiError::NotFound("share"))?;
     if !store.delete_share(caller.user, id).await? {
         return Err(ApiError::NotFound("share"));
@@ -137,18 +141,18 @@ pub const NO_ROBOTS: (HeaderName, HeaderValue) =
 /// A snapshot as viewers of the link see it.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Shown {
+struct SharedChat {
     title: String,
     shared_at: Timestamp,
     messages: Box<RawValue>,
 }
 
 /// Returns a snapshot (`GET /api/shared/{token}`).
-pub async fn show(State(store): State<Store>, Named(token): Named) -> Response {
+pub async fn get_shared_chat(State(store): State<Store>, Named(token): Named) -> Response {
     let shown = async {
         let snapshot = store.get_snapshot(&link::hash(&token)).await?.ok_or(ApiError::NotFound("share"))?;
         let messages = RawValue::from_string(snapshot.messages).map_err(|error| ApiError::Internal(error.into()))?;
-        Ok(Json(Shown { title: snapshot.title, shared_at: snapshot.created_at, messages }))
+        Ok(Json(SharedChat { title: snapshot.title, shared_at: snapshot.created_at, messages }))
     };
     let shown: Result<_, ApiError> = shown.await;
     // Not cached, so that the content is gone when the share is deleted.
@@ -156,7 +160,7 @@ pub async fn show(State(store): State<Store>, Named(token): Named) -> Response {
 }
 
 /// Returns a file of a snapshot (`GET /api/shared/{token}/files/{file}`).
-pub async fn show_file(
+pub async fn get_shared_file(
     State(downloads): State<DownloadLimiter>,
     State(store): State<Store>,
     NamedTwo(token, id): NamedTwo,
@@ -168,7 +172,7 @@ pub async fn show_file(
         // limit.
         let permit = downloads.acquire(UserId(Uuid::nil()))?;
         let found = store.get_shared_file(&link::hash(&token), id).await?;
-        found.map(|(file, bytes)| served(&file, bytes, permit)).ok_or_else(not_found)
+        found.map(|(file, bytes)| file_response(&file, bytes, permit)).ok_or_else(not_found)
     };
     let shown: Result<Response, ApiError> = shown.await;
     let mut shown = shown.into_response();

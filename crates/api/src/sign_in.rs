@@ -13,7 +13,7 @@ use store::Store;
 use store::servers::Server;
 
 use super::browser_cookie::BrowserCookie;
-use super::connections::own_server;
+use super::connections::find_own_server;
 use super::error::ApiError;
 use super::extract::{JsonBody, Named, Query, SignedIn};
 use crate::state::SiteUrl;
@@ -23,17 +23,17 @@ const COOKIE: BrowserCookie = BrowserCookie { name: "server-sign-in", path: "/ap
 /// Maximum length of a client id or secret, in characters.
 const LONGEST: usize = 4096;
 
-/// Request body of [`enter_client`].
+/// Request body of [`set_client`].
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Client {
+pub struct OAuthClient {
     client_id: String,
     #[serde(default)]
     client_secret: Option<String>,
 }
 
 /// Begins a sign-in and returns the URL of the authorization server.
-pub async fn begin(
+pub async fn start_sign_in(
     State(store): State<Store>,
     State(connections): State<ConnectionService>,
     State(site_url): State<SiteUrl>,
@@ -41,7 +41,7 @@ pub async fn begin(
     Named(id): Named,
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
-    let server = own_server(&store, &caller, &id).await?;
+    let server = find_own_server(&store, &caller, &id).await?;
     // The present cookie is reused, so that sign-ins to several servers can run in one browser at the same time.
     let started = connections.start_sign_in(caller.user, &server, COOKIE.read(&headers)).await;
     let started = started.map_err(|error| match error {
@@ -54,7 +54,7 @@ pub async fn begin(
 
 /// Completes a sign-in when the authorization server redirects the browser back, and redirects to the web app, which
 /// shows the result.
-pub async fn callback(
+pub async fn complete_sign_in(
     State(connections): State<ConnectionService>,
     headers: HeaderMap,
     Query(answer): Query<SignInCallback>,
@@ -74,14 +74,14 @@ pub async fn callback(
 }
 
 /// Stores an OAuth client that the user registered manually. It is never returned by the API.
-pub async fn enter_client(
+pub async fn set_client(
     State(store): State<Store>,
     State(connections): State<ConnectionService>,
     caller: SignedIn,
     Named(id): Named,
-    JsonBody(client): JsonBody<Client>,
+    JsonBody(client): JsonBody<OAuthClient>,
 ) -> Result<StatusCode, ApiError> {
-    let server = own_server(&store, &caller, &id).await?;
+    let server = find_own_server(&store, &caller, &id).await?;
     let client_id = client.client_id.trim();
     // An empty field of the form means a public client.
     let secret = client.client_secret.filter(|secret| !secret.is_empty());
@@ -96,20 +96,20 @@ pub async fn enter_client(
 }
 
 /// Revokes the tokens of a connection and deletes them.
-pub async fn end(
+pub async fn sign_out(
     State(store): State<Store>,
     State(connections): State<ConnectionService>,
     caller: SignedIn,
     Named(id): Named,
 ) -> Result<StatusCode, ApiError> {
-    let server = own_server(&store, &caller, &id).await?;
+    let server = find_own_server(&store, &caller, &id).await?;
     connections.sign_out_of_server(caller.user, &server).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
 /// Returns the OAuth client metadata of this server, which authorization servers fetch. Responds 404 if the site is
 /// not publicly reachable over HTTPS.
-pub async fn metadata(State(connections): State<ConnectionService>) -> Result<Json<Value>, ApiError> {
+pub async fn get_client_metadata(State(connections): State<ConnectionService>) -> Result<Json<Value>, ApiError> {
     connections.client_metadata().map(Json).ok_or(ApiError::NotFound("document"))
 }
 

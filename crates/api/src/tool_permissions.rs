@@ -20,25 +20,28 @@ const PAGE: i64 = 50;
 const LONGEST_PAGE: i64 = 200;
 
 /// Lists the permission of each known tool.
-pub async fn list(State(connections): State<ConnectionService>, caller: SignedIn) -> Result<Json<Value>, ApiError> {
+pub async fn list_permissions(
+    State(connections): State<ConnectionService>,
+    caller: SignedIn,
+) -> Result<Json<Value>, ApiError> {
     Ok(Json(json!({ "permissions": connections.list_permissions(caller.user).await? })))
 }
 
-/// Request body of [`change`].
+/// Request body of [`set_permission`].
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Change {
+pub struct PermissionUpdate {
     connection_id: ServerId,
     tool: String,
     permission: Permission,
 }
 
 /// Sets the caller's permission for one tool.
-pub async fn change(
+pub async fn set_permission(
     State(store): State<Store>,
     State(connections): State<ConnectionService>,
     caller: SignedIn,
-    JsonBody(body): JsonBody<Change>,
+    JsonBody(body): JsonBody<PermissionUpdate>,
 ) -> Result<Json<ToolPermission>, ApiError> {
     let server = store.get_server(caller.user, body.connection_id).await?;
     let server = server.ok_or(ApiError::NotFound("connection"))?;
@@ -49,18 +52,18 @@ pub async fn change(
     })
 }
 
-/// Query parameters of [`audit`].
+/// Query parameters of [`list_audit`].
 #[derive(Debug, Deserialize)]
-pub struct Page {
+pub struct AuditQuery {
     before: Option<String>,
     limit: Option<i64>,
 }
 
 /// Returns a page of the caller's tool calls, newest first.
-pub async fn audit(
+pub async fn list_audit(
     State(store): State<Store>,
     caller: SignedIn,
-    Query(page): Query<Page>,
+    Query(page): Query<AuditQuery>,
 ) -> Result<Json<Value>, ApiError> {
     let before = page.before.filter(|before| !before.is_empty()).map(|before| before.parse::<Uuid>());
     let before = before.transpose().map_err(|_| ApiError::BadRequest("before is not an id of a call".into()))?;

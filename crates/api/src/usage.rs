@@ -24,7 +24,7 @@ pub struct AnswerUsage {
 
 /// Returns the usage of an answer (`GET /api/sessions/{id}/messages/{message}/usage`). Messages from before usage was
 /// recorded have none.
-pub async fn of_answer(
+pub async fn get_answer_usage(
     State(chats): State<ChatLookup>,
     State(store): State<Store>,
     caller: SignedIn,
@@ -43,29 +43,29 @@ const DAYS: i64 = 30;
 /// Seconds per day.
 const DAY: i64 = 86_400;
 
-/// Query parameters of [`by_day`].
+/// Query parameters of [`get_usage_by_day`].
 #[derive(Debug, Deserialize)]
-pub struct Range {
+pub struct UsageQuery {
     days: Option<i64>,
 }
 
-/// Response of [`by_day`]: a user's usage.
+/// Response of [`get_usage_by_day`]: a user's usage.
 #[derive(Debug, Serialize)]
-pub struct UsageView {
+pub struct UsageDto {
     /// First and last day of the range, in UTC. The last is today.
     from: String,
     to: String,
     /// One row per model and day with calls, oldest first.
-    days: Vec<DayView>,
+    days: Vec<DayUsageDto>,
     /// The daily token quota, if there is one.
-    limit: Option<LimitView>,
+    limit: Option<QuotaDto>,
     /// Storage used by files.
-    files: FilesView,
+    files: StorageDto,
 }
 
 /// Storage used by a user's files, and their quota.
 #[derive(Debug, Serialize)]
-struct FilesView {
+struct StorageDto {
     /// Total size of the user's files, in bytes.
     bytes: u64,
     /// Storage quota, in bytes.
@@ -74,36 +74,36 @@ struct FilesView {
 
 /// Usage of a model on one day.
 #[derive(Debug, Serialize)]
-pub(super) struct DayView {
+pub(super) struct DayUsageDto {
     day: String,
     model: String,
     #[serde(flatten)]
     total: Total,
 }
 
-impl From<DayTotal> for DayView {
+impl From<DayTotal> for DayUsageDto {
     fn from(DayTotal { day, model, total }: DayTotal) -> Self {
-        Self { day: date(Timestamp(0).plus_seconds(day * DAY)), model, total }
+        Self { day: format_date(Timestamp(0).plus_seconds(day * DAY)), model, total }
     }
 }
 
 /// The daily token quota and today's usage.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-struct LimitView {
+struct QuotaDto {
     tokens_per_day: u64,
     used: u64,
 }
 
 /// Returns usage by day and model, storage and quotas (`GET /api/usage?days=30`).
-pub async fn by_day(
+pub async fn get_usage_by_day(
     State(clock): State<Arc<dyn Clock>>,
     State(store): State<Store>,
     State(models): State<Arc<ModelService>>,
     State(quota): State<FileQuota>,
     caller: SignedIn,
-    Query(range): Query<Range>,
-) -> Result<Json<UsageView>, ApiError> {
+    Query(range): Query<UsageQuery>,
+) -> Result<Json<UsageDto>, ApiError> {
     let days = range.days.unwrap_or(DAYS);
     if !(1..=MOST_DAYS).contains(&days) {
         return Err(ApiError::BadRequest(format!("days must be 1 to {MOST_DAYS}")));
@@ -114,16 +114,16 @@ pub async fn by_day(
     let rows = store.costs_by_day(caller.user, from, today.plus_seconds(DAY)).await?;
     // Counted by its own rules: calls with the user's own keys are not limited.
     let limit = models.quota.usage_today(caller.user).await?;
-    Ok(Json(UsageView {
-        from: date(from),
-        to: date(today),
-        days: rows.into_iter().map(DayView::from).collect(),
-        files: FilesView { bytes: store.count_file_bytes(caller.user).await?, most: quota.0 },
-        limit: limit.map(|(used, tokens_per_day)| LimitView { tokens_per_day, used }),
+    Ok(Json(UsageDto {
+        from: format_date(from),
+        to: format_date(today),
+        days: rows.into_iter().map(DayUsageDto::from).collect(),
+        files: StorageDto { bytes: store.count_file_bytes(caller.user).await?, most: quota.0 },
+        limit: limit.map(|(used, tokens_per_day)| QuotaDto { tokens_per_day, used }),
     }))
 }
 
 /// Formats a date as `YYYY-MM-DD` in UTC.
-fn date(time: Timestamp) -> String {
+fn format_date(time: Timestamp) -> String {
     time.to_rfc3339().chars().take("2026-11-21".len()).collect()
 }

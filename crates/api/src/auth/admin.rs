@@ -24,38 +24,38 @@ use store::Store;
 use store::users::User;
 use uuid::Uuid;
 
-use super::absent::NO_OAUTH_SERVER;
-use super::body::{FactorBody, UserBody};
+use super::dto::{FactorBody, UserBody};
 use super::error::AuthApiError;
 use super::extract::{JsonBody, OptionalJsonBody, query_value};
+use super::unsupported::NO_OAUTH_SERVER;
 use crate::extract::bearer;
 use crate::route::{Access, Route, delete, get, post, put};
 
 /// The routes of the administrator.
 pub fn routes() -> Vec<Route> {
     vec![
-        get("/admin/users", Access::Admin, list),
-        post("/admin/users", Access::Admin, create),
-        get("/admin/users/{id}", Access::Admin, show),
-        put("/admin/users/{id}", Access::Admin, update),
-        delete("/admin/users/{id}", Access::Admin, remove),
-        get("/admin/users/{id}/factors", Access::Admin, factors),
-        delete("/admin/users/{id}/factors/{factor}", Access::Admin, remove_factor),
-        get("/admin/users/{id}/passkeys", Access::Admin, passkeys),
-        delete("/admin/users/{id}/passkeys/{passkey}", Access::Admin, no_such_passkey),
-        post("/admin/generate_link", Access::Admin, links::generate),
-        post("/invite", Access::Admin, links::invite),
-        get("/admin/oauth/clients", Access::Admin, oauth_clients),
-        post("/admin/oauth/clients", Access::Admin, oauth_clients),
-        get("/admin/oauth/clients/{id}", Access::Admin, oauth_clients),
-        put("/admin/oauth/clients/{id}", Access::Admin, oauth_clients),
-        delete("/admin/oauth/clients/{id}", Access::Admin, oauth_clients),
-        post("/admin/oauth/clients/{id}/regenerate_secret", Access::Admin, oauth_clients),
-        get("/admin/custom-providers", Access::Admin, custom_providers),
-        post("/admin/custom-providers", Access::Admin, custom_providers),
-        get("/admin/custom-providers/{id}", Access::Admin, custom_providers),
-        put("/admin/custom-providers/{id}", Access::Admin, custom_providers),
-        delete("/admin/custom-providers/{id}", Access::Admin, custom_providers),
+        get("/admin/users", Access::Admin, list_users),
+        post("/admin/users", Access::Admin, create_user),
+        get("/admin/users/{id}", Access::Admin, get_user),
+        put("/admin/users/{id}", Access::Admin, update_user),
+        delete("/admin/users/{id}", Access::Admin, delete_user),
+        get("/admin/users/{id}/factors", Access::Admin, list_factors),
+        delete("/admin/users/{id}/factors/{factor}", Access::Admin, delete_factor),
+        get("/admin/users/{id}/passkeys", Access::Admin, list_passkeys),
+        delete("/admin/users/{id}/passkeys/{passkey}", Access::Admin, delete_passkey),
+        post("/admin/generate_link", Access::Admin, links::generate_link),
+        post("/invite", Access::Admin, links::invite_user),
+        get("/admin/oauth/clients", Access::Admin, reject_oauth_clients),
+        post("/admin/oauth/clients", Access::Admin, reject_oauth_clients),
+        get("/admin/oauth/clients/{id}", Access::Admin, reject_oauth_clients),
+        put("/admin/oauth/clients/{id}", Access::Admin, reject_oauth_clients),
+        delete("/admin/oauth/clients/{id}", Access::Admin, reject_oauth_clients),
+        post("/admin/oauth/clients/{id}/regenerate_secret", Access::Admin, reject_oauth_clients),
+        get("/admin/custom-providers", Access::Admin, reject_custom_providers),
+        post("/admin/custom-providers", Access::Admin, reject_custom_providers),
+        get("/admin/custom-providers/{id}", Access::Admin, reject_custom_providers),
+        put("/admin/custom-providers/{id}", Access::Admin, reject_custom_providers),
+        delete("/admin/custom-providers/{id}", Access::Admin, reject_custom_providers),
     ]
 }
 
@@ -85,9 +85,9 @@ where
 }
 
 /// The administrator, and the account whose id stands first in the path.
-pub struct AdminOf(pub User);
+pub struct AdminForUser(pub User);
 
-impl<S> FromRequestParts<S> for AdminOf
+impl<S> FromRequestParts<S> for AdminForUser
 where
     AccountService: FromRef<S>,
     Store: FromRef<S>,
@@ -105,7 +105,7 @@ where
 
 /// The protocol takes null for a field that is left out, and an empty text too.
 #[derive(Deserialize)]
-pub struct Attributes {
+pub struct UserAttributes {
     id: Option<String>,
     aud: Option<String>,
     role: Option<String>,
@@ -121,7 +121,7 @@ pub struct Attributes {
     ban_duration: Option<String>,
 }
 
-impl Attributes {
+impl UserAttributes {
     fn into_wish(self) -> Wish {
         let present = |text: Option<String>| text.filter(|text| !text.is_empty());
         Wish {
@@ -147,14 +147,14 @@ pub struct UserList {
 }
 
 /// `GET /admin/users?page=…&per_page=…`
-pub async fn list(State(store): State<Store>, _: Admin, uri: Uri) -> Result<impl IntoResponse, AuthApiError> {
+pub async fn list_users(State(store): State<Store>, _: Admin, uri: Uri) -> Result<impl IntoResponse, AuthApiError> {
     for unserved in ["filter", "sort"] {
         if query_value(uri.query(), unserved).is_some_and(|value| !value.is_empty()) {
             return Err(Refusal::invalid("This server lists accounts from the youngest on, without a filter").into());
         }
     }
-    let page = number(&uri, "page")?.unwrap_or(1).max(1);
-    let per_page = match number(&uri, "per_page")? {
+    let page = parse_number(&uri, "page")?.unwrap_or(1).max(1);
+    let per_page = match parse_number(&uri, "per_page")? {
         None | Some(0) => PER_PAGE,
         Some(wanted) => wanted.min(MOST_PER_PAGE),
     };
@@ -162,11 +162,11 @@ pub async fn list(State(store): State<Store>, _: Admin, uri: Uri) -> Result<impl
     let total = u64::try_from(store.count_users().await?).unwrap_or_default();
     let users = store.list_users(signed(per_page), signed((page - 1).saturating_mul(per_page))).await?;
     let list = UserList { users: users.into_iter().map(UserBody::from).collect(), aud: AUTHENTICATED };
-    Ok(([(TOTAL_COUNT, HeaderValue::from(total)), (header::LINK, links(page, per_page, total)?)], Json(list)))
+    Ok(([(TOTAL_COUNT, HeaderValue::from(total)), (header::LINK, link_header(page, per_page, total)?)], Json(list)))
 }
 
 /// A number of the query; empty is none.
-fn number(uri: &Uri, name: &str) -> Result<Option<u64>, AuthError> {
+fn parse_number(uri: &Uri, name: &str) -> Result<Option<u64>, AuthError> {
     let Some(text) = query_value(uri.query(), name).filter(|text| !text.is_empty()) else { return Ok(None) };
     let refused = |_| AuthError::Worded {
         status: 400,
@@ -177,7 +177,7 @@ fn number(uri: &Uri, name: &str) -> Result<Option<u64>, AuthError> {
 }
 
 /// Where the next page is, if there is one, and the last (RFC 8288). `page` stands first: clients look there.
-fn links(page: u64, per_page: u64, total: u64) -> Result<HeaderValue, AuthError> {
+fn link_header(page: u64, per_page: u64, total: u64) -> Result<HeaderValue, AuthError> {
     let last = total.div_ceil(per_page);
     let link = |page: u64, rel: &str| format!("</auth/v1/admin/users?page={page}&per_page={per_page}>; rel=\"{rel}\"");
     let text =
@@ -186,39 +186,39 @@ fn links(page: u64, per_page: u64, total: u64) -> Result<HeaderValue, AuthError>
 }
 
 /// `POST /admin/users`
-pub async fn create(
+pub async fn create_user(
     State(accounts): State<AccountService>,
     _: Admin,
-    JsonBody(attributes): JsonBody<Attributes>,
+    JsonBody(attributes): JsonBody<UserAttributes>,
 ) -> Result<Json<UserBody>, AuthApiError> {
     Ok(Json(accounts.create_user(attributes.into_wish()).await?.into()))
 }
 
 /// `GET /admin/users/{id}`
-pub async fn show(AdminOf(user): AdminOf) -> Json<UserBody> {
+pub async fn get_user(AdminForUser(user): AdminForUser) -> Json<UserBody> {
     Json(user.into())
 }
 
 /// `PUT /admin/users/{id}`
-pub async fn update(
+pub async fn update_user(
     State(accounts): State<AccountService>,
-    AdminOf(user): AdminOf,
-    JsonBody(attributes): JsonBody<Attributes>,
+    AdminForUser(user): AdminForUser,
+    JsonBody(attributes): JsonBody<UserAttributes>,
 ) -> Result<Json<UserBody>, AuthApiError> {
     Ok(Json(accounts.change_user(user.id, attributes.into_wish()).await?.into()))
 }
 
 #[derive(Deserialize)]
-pub struct Removal {
+pub struct DeleteUserBody {
     should_soft_delete: Option<bool>,
 }
 
 /// `DELETE /admin/users/{id}`; the body may be left out.
-pub async fn remove(
+pub async fn delete_user(
     State(accounts): State<AccountService>,
     State(account_deletion): State<Arc<dyn AccountDeletionHandler>>,
-    AdminOf(user): AdminOf,
-    OptionalJsonBody(removal): OptionalJsonBody<Removal>,
+    AdminForUser(user): AdminForUser,
+    OptionalJsonBody(removal): OptionalJsonBody<DeleteUserBody>,
 ) -> Result<Json<Value>, AuthApiError> {
     if removal.is_some_and(|removal| removal.should_soft_delete == Some(true)) {
         accounts.anonymize_user(&user, &*account_deletion).await?;
@@ -229,15 +229,15 @@ pub async fn remove(
 }
 
 /// `GET /admin/users/{id}/factors`
-pub async fn factors(AdminOf(user): AdminOf) -> Json<Vec<FactorBody>> {
+pub async fn list_factors(AdminForUser(user): AdminForUser) -> Json<Vec<FactorBody>> {
     Json(user.factors.into_iter().map(FactorBody::from).collect())
 }
 
 /// `DELETE /admin/users/{id}/factors/{factor}`
-pub async fn remove_factor(
+pub async fn delete_factor(
     State(store): State<Store>,
     State(events): State<UserEventBus>,
-    AdminOf(user): AdminOf,
+    AdminForUser(user): AdminForUser,
     Path((_, factor)): Path<(String, String)>,
 ) -> Result<Json<FactorBody>, AuthApiError> {
     let id: FactorId = factor.parse().map_err(|_| FACTOR_ID_MALFORMED)?;
@@ -248,21 +248,21 @@ pub async fn remove_factor(
 }
 
 /// `/admin/oauth/clients`
-pub async fn oauth_clients(_: Admin) -> AuthApiError {
+pub async fn reject_oauth_clients(_: Admin) -> AuthApiError {
     NO_OAUTH_SERVER.into()
 }
 
 /// `/admin/custom-providers`
-pub async fn custom_providers(_: Admin) -> AuthApiError {
+pub async fn reject_custom_providers(_: Admin) -> AuthApiError {
     NO_CUSTOM_PROVIDERS.into()
 }
 
 /// `GET /admin/users/{id}/passkeys`: nobody has any.
-pub async fn passkeys(AdminOf(_): AdminOf) -> Json<[(); 0]> {
+pub async fn list_passkeys(AdminForUser(_): AdminForUser) -> Json<[(); 0]> {
     Json([])
 }
 
 /// `DELETE /admin/users/{id}/passkeys/{passkey}`
-pub async fn no_such_passkey(AdminOf(_): AdminOf) -> AuthApiError {
+pub async fn delete_passkey(AdminForUser(_): AdminForUser) -> AuthApiError {
     NO_SUCH_PASSKEY.into()
 }

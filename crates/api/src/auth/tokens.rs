@@ -11,10 +11,10 @@ use axum::extract::{FromRequest, Request, State};
 use axum::http::{StatusCode, Uri};
 use serde::Deserialize;
 
-use super::absent;
-use super::body::SessionBody;
+use super::dto::SessionBody;
 use super::error::AuthApiError;
 use super::extract::{Address, Caller, JsonBody, UserAgent, query_value};
+use super::unsupported;
 
 const NO_WEB3: Refusal = Refusal::absent(422, "web3_provider_disabled", "Web3 provider is disabled");
 
@@ -39,7 +39,7 @@ struct PkceGrant {
 }
 
 /// `POST /token?grant_type=…`
-pub async fn grant(
+pub async fn issue_token(
     State(accounts): State<AccountService>,
     Address(address): Address,
     UserAgent(user_agent): UserAgent,
@@ -54,7 +54,7 @@ pub async fn grant(
     let sign_in = match grant.as_str() {
         "password" => {
             let JsonBody(body) = JsonBody::from_request(request, &()).await?;
-            return Ok(Json(by_password(&accounts, body, address, user_agent).await?));
+            return Ok(Json(sign_in_by_password(&accounts, body, address, user_agent).await?));
         }
         "refresh_token" => {
             let JsonBody(body) = JsonBody::<RefreshGrant>::from_request(request, &()).await?;
@@ -69,14 +69,14 @@ pub async fn grant(
         }
         "id_token" => {
             let JsonBody(body) = JsonBody::from_request(request, &()).await?;
-            return Err(absent::id_token(body).into());
+            return Err(unsupported::reject_id_token(body).into());
         }
         _ => return Err(NO_WEB3.into()),
     };
     Ok(Json(sign_in.into()))
 }
 
-async fn by_password(
+async fn sign_in_by_password(
     accounts: &AccountService,
     body: PasswordGrant,
     from: IpAddr,

@@ -12,14 +12,14 @@ use platform::BackgroundTasks;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use super::body::{SessionBody, UserBody};
+use super::dto::{SessionBody, UserBody};
 use super::error::AuthApiError;
 use super::extract::{Address, Caller, JsonBody, UserAgent, landing, query_value};
 use crate::state::PublicSettings;
 
 /// The protocol takes null for a field that is left out.
 #[derive(Deserialize)]
-pub struct SignUp {
+pub struct SignUpBody {
     email: Option<String>,
     phone: Option<String>,
     password: Option<String>,
@@ -30,7 +30,7 @@ pub struct SignUp {
 }
 
 #[derive(Deserialize)]
-pub struct Update {
+pub struct UserUpdateBody {
     email: Option<String>,
     phone: Option<String>,
     password: Option<String>,
@@ -50,7 +50,7 @@ pub async fn sign_up(
     Address(address): Address,
     UserAgent(user_agent): UserAgent,
     uri: Uri,
-    JsonBody(body): JsonBody<SignUp>,
+    JsonBody(body): JsonBody<SignUpBody>,
 ) -> Result<Response, AuthApiError> {
     let is_missing = |text: &Option<String>| text.as_ref().is_none_or(String::is_empty);
     if is_missing(&body.email) && is_missing(&body.phone) {
@@ -70,7 +70,7 @@ pub async fn sign_up(
 }
 
 /// In the order in which the protocol looks at a request.
-fn read_new_account(accounts: &AccountService, uri: &Uri, body: SignUp) -> Result<NewAccount, AuthError> {
+fn read_new_account(accounts: &AccountService, uri: &Uri, body: SignUpBody) -> Result<NewAccount, AuthError> {
     if !accounts.allows_sign_up() {
         return Err(SIGNUP_DISABLED.into());
     }
@@ -97,7 +97,7 @@ fn read_new_account(accounts: &AccountService, uri: &Uri, body: SignUp) -> Resul
 }
 
 /// `GET /user`
-pub async fn show(
+pub async fn get_user(
     State(accounts): State<AccountService>,
     Caller(claims): Caller,
 ) -> Result<Json<UserBody>, AuthApiError> {
@@ -105,7 +105,7 @@ pub async fn show(
 }
 
 /// `PUT /user`
-pub async fn update(
+pub async fn update_user(
     State(accounts): State<AccountService>,
     State(tasks): State<BackgroundTasks>,
     Caller(claims): Caller,
@@ -114,7 +114,7 @@ pub async fn update(
     request: Request,
 ) -> Result<Json<UserBody>, AuthApiError> {
     accounts.limits().check(Limit::UpdateUser, address)?;
-    let JsonBody(body) = JsonBody::<Update>::from_request(request, &()).await?;
+    let JsonBody(body) = JsonBody::<UserUpdateBody>::from_request(request, &()).await?;
     let filled = |text: Option<String>| text.filter(|text| !text.is_empty());
     let change = Change {
         email: filled(body.email),

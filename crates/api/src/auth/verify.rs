@@ -14,7 +14,7 @@ use serde::Deserialize;
 use serde_json::json;
 use url::{Url, form_urlencoded};
 
-use super::body::SessionBody;
+use super::dto::SessionBody;
 use super::error::AuthApiError;
 use super::extract::{Address, JsonBody, UserAgent, query_value};
 
@@ -26,7 +26,7 @@ const NO_ADDRESS: Refusal = Refusal::absent(422, "validation_failed", "Invalid e
 
 /// The protocol takes null for a field that is left out.
 #[derive(Deserialize)]
-pub struct Verify {
+pub struct VerifyBody {
     #[serde(rename = "type")]
     kind: Option<String>,
     token: Option<String>,
@@ -37,17 +37,17 @@ pub struct Verify {
 }
 
 /// `POST /verify`
-pub async fn show(
+pub async fn verify_token(
     State(accounts): State<AccountService>,
     Address(from): Address,
     UserAgent(user_agent): UserAgent,
     request: Request,
 ) -> Result<Response, AuthApiError> {
     accounts.limits().check(Limit::Verify, from)?;
-    let JsonBody(body) = JsonBody::<Verify>::from_request(request, &()).await?;
+    let JsonBody(body) = JsonBody::<VerifyBody>::from_request(request, &()).await?;
     let kind = body.kind.as_deref().filter(|kind| !kind.is_empty()).ok_or(NO_TYPE)?.to_owned();
     let link = LinkType::from_word(&kind);
-    let shown = shown(body)?;
+    let shown = parse_proof(body)?;
     // A code of a kind that there is not is a wrong code.
     let unknown = if matches!(shown, Shown::Link(_)) { UNKNOWN_TYPE } else { OTP_EXPIRED };
     let verified = accounts.verify_shown(link.ok_or(unknown)?, shown, from, user_agent).await?;
@@ -58,7 +58,7 @@ pub async fn show(
     })
 }
 
-fn shown(body: Verify) -> Result<Shown, AuthError> {
+fn parse_proof(body: VerifyBody) -> Result<Shown, AuthError> {
     let set = |text: Option<String>| text.filter(|text| !text.is_empty());
     let (email, phone) = (set(body.email), set(body.phone));
     match (set(body.token), set(body.token_hash)) {
@@ -81,7 +81,7 @@ fn shown(body: Verify) -> Result<Shown, AuthError> {
 
 /// `GET /verify`: leads the browser to where the link was to lead, with the sign-in or what went wrong. Mail programs that
 /// look at links beforehand ask with `HEAD`, which uses nothing up.
-pub async fn follow(
+pub async fn follow_link(
     State(accounts): State<AccountService>,
     Address(from): Address,
     UserAgent(user_agent): UserAgent,
@@ -102,23 +102,23 @@ pub async fn follow(
         None => Err(UNKNOWN_TYPE.into()),
     };
     Ok(redirect(&match verified {
-        Ok(Verified::SignedIn(sign_in)) => signed_in(target, &sign_in, &kind),
+        Ok(Verified::SignedIn(sign_in)) => with_session(target, &sign_in, &kind),
         Ok(Verified::AuthCode(code)) => with_query(target, &[("code", &code)]),
-        Ok(Verified::Half) => tell(target, &[("message", HALF)], pkce),
+        Ok(Verified::Half) => with_message(target, &[("message", HALF)], pkce),
         Err(error) => {
             if error.status() >= 500 {
                 tracing::error!(error = error.detail(), "a link was not followed");
             }
             let words = error.to_string();
-            let told = [("error", oauth_word(error.status())), ("error_code", error.code())];
-            tell(target, &[told[0], told[1], ("error_description", &words)], pkce)
+            let told = [("error", oauth_error_code(error.status())), ("error_code", error.code())];
+            with_message(target, &[told[0], told[1], ("error_description", &words)], pkce)
         }
     }))
 }
 
 /// The sign-in stands behind the `#`, which a browser does not send on.
-fn signed_in(mut target: Url, sign_in: &SignIn, kind: &str) -> Url {
-    let fragment = form(&[
+fn with_session(mut target: Url, sign_in: &SignIn, kind: &str) -> Url {
+    let fragment = encode_form(&[
         ("access_token", &sign_in.access_token),
         ("expires_at", &sign_in.expires_at.to_string()),
         ("expires_in", &sign_in.expires_in.to_string()),
@@ -132,9 +132,9 @@ fn signed_in(mut target: Url, sign_in: &SignIn, kind: &str) -> Url {
 }
 
 /// Words for the page; for a program that uses PKCE in the query too.
-fn tell(target: Url, pairs: &[(&str, &str)], pkce: bool) -> Url {
+fn with_message(target: Url, pairs: &[(&str, &str)], pkce: bool) -> Url {
     let mut target = if pkce { with_query(target, pairs) } else { target };
-    target.set_fragment(Some(&form(&[pairs, &[("sb", "")]].concat())));
+    target.set_fragment(Some(&encode_form(&[pairs, &[("sb", "")]].concat())));
     target
 }
 
@@ -148,12 +148,12 @@ fn with_query(mut target: Url, pairs: &[(&str, &str)]) -> Url {
     target
 }
 
-fn form(pairs: &[(&str, &str)]) -> String {
+fn encode_form(pairs: &[(&str, &str)]) -> String {
     form_urlencoded::Serializer::new(String::new()).extend_pairs(pairs).finish()
 }
 
 /// OAuth's word for a status (RFC 6749 section 4.1.2.1), as the protocol has it.
-fn oauth_word(status: u16) -> &'static str {
+fn oauth_error_code(status: u16) -> &'static str {
     match status {
         401 => "unauthorized_client",
         403 => "access_denied",

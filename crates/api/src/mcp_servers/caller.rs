@@ -4,20 +4,20 @@ use accounts::{AccountService, Audience, AuthError};
 use axum::http::request::Parts;
 use domain::UserId;
 
-use super::refusal::Refusal;
+use super::refusal::RpcError;
 use crate::extract::bearer;
 
 /// Returns the caller, who authenticates with their own access token or with an internal token that this server
 /// issued for one of their connections.
-pub async fn identify(accounts: &AccountService, parts: &Parts) -> Result<UserId, Refusal> {
-    let token = bearer(parts).ok_or_else(Refusal::unauthorized)?;
+pub async fn identify(accounts: &AccountService, parts: &Parts) -> Result<UserId, RpcError> {
+    let token = bearer(parts).ok_or_else(RpcError::unauthorized)?;
     // The internal token is checked first, because it needs no database.
     if let Ok(user) = accounts.verify_internal(token, Audience::Mcp) {
         return Ok(user);
     }
     match accounts.verify(token).await {
         Ok(claims) => Ok(claims.user),
-        Err(AuthError::Internal(error)) => Err(Refusal::internal(&error)),
-        Err(_) => Err(Refusal::unauthorized()),
+        Err(AuthError::Internal(error)) => Err(RpcError::internal(&error)),
+        Err(_) => Err(RpcError::unauthorized()),
     }
 }

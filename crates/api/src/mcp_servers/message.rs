@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::refusal::Refusal;
+use super::refusal::RpcError;
 
 /// A message of a client.
 #[derive(Debug)]
@@ -28,10 +28,10 @@ impl Message {
     /// # Errors
     ///
     /// The body is not a single, valid JSON-RPC request or notification.
-    pub fn read(body: &[u8]) -> Result<Self, Refusal> {
-        let message = serde_json::from_slice(body).map_err(|error| Refusal::not_json(&error))?;
+    pub fn read(body: &[u8]) -> Result<Self, RpcError> {
+        let message = serde_json::from_slice(body).map_err(|error| RpcError::not_json(&error))?;
         let Value::Object(mut message) = message else {
-            return Err(Refusal::invalid_request("a message is one JSON object; batches are not taken"));
+            return Err(RpcError::invalid_request("a message is one JSON object; batches are not taken"));
         };
         let id = message.remove("id");
         // A null id would be a notification in older JSON-RPC, which MCP forbids.
@@ -41,12 +41,12 @@ impl Message {
             Some(_) => false,
         };
         if !is_id {
-            return Err(Refusal::invalid_request("an id is a text or an integer"));
+            return Err(RpcError::invalid_request("an id is a text or an integer"));
         }
         // Errors refer to the request where its id is known.
         let refused = |why| match &id {
-            Some(id) => Refusal::invalid_request(why).about(id.clone()),
-            None => Refusal::invalid_request(why),
+            Some(id) => RpcError::invalid_request(why).about(id.clone()),
+            None => RpcError::invalid_request(why),
         };
         if message.get("jsonrpc").and_then(Value::as_str) != Some("2.0") {
             return Err(refused("jsonrpc must be \"2.0\""));

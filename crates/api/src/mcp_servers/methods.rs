@@ -8,7 +8,7 @@ use domain::UserId;
 use serde_json::{Map, Value, json};
 
 use super::message::Request;
-use super::refusal::Refusal;
+use super::refusal::RpcError;
 use super::revision::{Era, LEGACY, SUPPORTED, era};
 
 /// Time for which a client may cache a result, in milliseconds. The tools change only with the version of the server.
@@ -21,7 +21,7 @@ pub async fn run(
     caller: Option<UserId>,
     parts: &Parts,
     request: Request,
-) -> Result<Response, Refusal> {
+) -> Result<Response, RpcError> {
     let Request { id, method, params } = &request;
     let era = era(&parts.headers, &request)?;
     let result = match (era, method.as_str()) {
@@ -30,7 +30,7 @@ pub async fn run(
         (Era::Legacy, "ping") => json!({}),
         (_, "tools/list") => list(server, era, params)?,
         (_, "tools/call") => call(server, servers, caller, params).await?,
-        _ => return Err(Refusal::method_not_found(era, method)),
+        _ => return Err(RpcError::method_not_found(era, method)),
     };
     // Only the modern family has a result type and metadata in results.
     let result = if era == Era::Modern { completed(server, result) } else { result };
@@ -47,9 +47,9 @@ fn discover(server: BuiltinServer) -> Value {
 }
 
 /// Returns the negotiated version and server information for older clients.
-fn initialize(server: BuiltinServer, params: &Map<String, Value>) -> Result<Value, Refusal> {
+fn initialize(server: BuiltinServer, params: &Map<String, Value>) -> Result<Value, RpcError> {
     let Some(asked) = params.get("protocolVersion").and_then(Value::as_str) else {
-        return Err(Refusal::invalid_params("initialize says which protocolVersion it wants"));
+        return Err(RpcError::invalid_params("initialize says which protocolVersion it wants"));
     };
     // As the protocol demands, an unknown version is answered with the newest known one.
     let version = LEGACY.into_iter().find(|known| *known == asked).unwrap_or(LEGACY[0]);
@@ -62,9 +62,9 @@ fn initialize(server: BuiltinServer, params: &Map<String, Value>) -> Result<Valu
 }
 
 /// Lists the tools of a server on one page.
-fn list(server: BuiltinServer, era: Era, params: &Map<String, Value>) -> Result<Value, Refusal> {
+fn list(server: BuiltinServer, era: Era, params: &Map<String, Value>) -> Result<Value, RpcError> {
     if params.get("cursor").is_some_and(|cursor| !cursor.is_null()) {
-        return Err(Refusal::invalid_params("the list has one page, and no cursor leads into it"));
+        return Err(RpcError::invalid_params("the list has one page, and no cursor leads into it"));
     }
     let list = json!({ "tools": server.tools() });
     Ok(if era == Era::Modern { cacheable(list) } else { list })
@@ -76,17 +76,17 @@ async fn call(
     servers: &BuiltinServers,
     caller: Option<UserId>,
     params: &Map<String, Value>,
-) -> Result<Value, Refusal> {
+) -> Result<Value, RpcError> {
     let Some(name) = params.get("name").and_then(Value::as_str) else {
-        return Err(Refusal::invalid_params("a call names its tool"));
+        return Err(RpcError::invalid_params("a call names its tool"));
     };
     let arguments = match params.get("arguments") {
         None | Some(Value::Null) => Map::new(),
         Some(Value::Object(arguments)) => arguments.clone(),
-        Some(_) => return Err(Refusal::invalid_params("arguments must be an object")),
+        Some(_) => return Err(RpcError::invalid_params("arguments must be an object")),
     };
     let result = servers.call_tool(server, caller, name, arguments).await;
-    let result = result.ok_or_else(|| Refusal::invalid_params(format!("Unknown tool: {name}")))?;
+    let result = result.ok_or_else(|| RpcError::invalid_params(format!("Unknown tool: {name}")))?;
     Ok(json!(result))
 }
 

@@ -5,19 +5,19 @@ use axum::http::request::Parts;
 use axum::http::uri::Authority;
 use url::{Host, Url};
 
-use super::refusal::Refusal;
+use super::refusal::RpcError;
 use crate::state::SiteUrl;
 
 /// Rejects requests that a browser sends on behalf of a page of another origin. Requests without an `Origin` are not
 /// from a page.
-pub fn check(site_url: &SiteUrl, parts: &Parts) -> Result<(), Refusal> {
+pub fn check(site_url: &SiteUrl, parts: &Parts) -> Result<(), RpcError> {
     let header = |name| parts.headers.get(name).map(|value| value.to_str().unwrap_or_default());
     // HTTP/2 has the host in the request target.
     let host = parts.uri.authority().map(Authority::as_str).or_else(|| header(header::HOST));
     let host = host.unwrap_or_default();
     match header(header::ORIGIN) {
         Some(origin) if !is_ours(origin, host, &site_url.0) => {
-            Err(Refusal::forbidden("pages of other origins may not call this server"))
+            Err(RpcError::forbidden("pages of other origins may not call this server"))
         }
         _ => Ok(()),
     }

@@ -19,7 +19,7 @@ const UNSUPPORTED_PROTOCOL_VERSION: i64 = -32022;
 
 /// A JSON-RPC error response. Boxed, so that results stay small.
 #[derive(Debug)]
-pub struct Refusal(Box<Details>);
+pub struct RpcError(Box<Details>);
 
 #[derive(Debug)]
 struct Details {
@@ -30,7 +30,7 @@ struct Details {
     id: Option<Value>,
 }
 
-impl Refusal {
+impl RpcError {
     fn new(status: StatusCode, code: i64, message: impl Into<String>) -> Self {
         Self(Box::new(Details { status, code, message: message.into(), data: None, id: None }))
     }
@@ -107,7 +107,7 @@ impl Refusal {
     }
 }
 
-impl IntoResponse for Refusal {
+impl IntoResponse for RpcError {
     fn into_response(self) -> Response {
         let Details { status, code, message, data, id } = *self.0;
         let mut error = json!({ "code": code, "message": message });

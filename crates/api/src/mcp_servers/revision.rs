@@ -6,7 +6,7 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::Value;
 
 use super::message::Request;
-use super::refusal::Refusal;
+use super::refusal::RpcError;
 
 /// The version of the modern protocol family, which needs no handshake.
 pub const MODERN: &str = "2026-07-28";
@@ -29,7 +29,7 @@ pub enum Era {
 }
 
 /// Determines the protocol family of a request and checks what that family demands of headers and metadata.
-pub fn era(headers: &HeaderMap, request: &Request) -> Result<Era, Refusal> {
+pub fn era(headers: &HeaderMap, request: &Request) -> Result<Era, RpcError> {
     // Only the older family has `initialize`, whatever version it asks for.
     if request.method == "initialize" {
         return Ok(Era::Legacy);
@@ -40,20 +40,20 @@ pub fn era(headers: &HeaderMap, request: &Request) -> Result<Era, Refusal> {
     let said = match said {
         None => None,
         Some(Value::String(version)) => Some(version.as_str()),
-        Some(_) => return Err(Refusal::missing_meta(VERSION_KEY)),
+        Some(_) => return Err(RpcError::missing_meta(VERSION_KEY)),
     };
     let version = match (said, header.as_deref()) {
         (Some(said), Some(header)) if said == header => said,
         (Some(said), Some(header)) => {
-            return Err(Refusal::header_mismatch(&format!(
+            return Err(RpcError::header_mismatch(&format!(
                 "MCP-Protocol-Version is {header}, and {VERSION_KEY} in _meta is {said}"
             )));
         }
         // Older clients may send the metadata without the header.
         (Some(said), None) if LEGACY.contains(&said) => said,
-        (Some(_), None) => return Err(Refusal::header_mismatch("MCP-Protocol-Version is missing")),
+        (Some(_), None) => return Err(RpcError::header_mismatch("MCP-Protocol-Version is missing")),
         // The method exists in the modern family only, so the metadata is missing.
-        (None, _) if request.method == "server/discover" => return Err(Refusal::missing_meta(VERSION_KEY)),
+        (None, _) if request.method == "server/discover" => return Err(RpcError::missing_meta(VERSION_KEY)),
         (None, Some(header)) => header,
         // The header was introduced with 2025-06-18, so its absence means the version before.
         (None, None) => LEGACY[2],
@@ -62,21 +62,21 @@ pub fn era(headers: &HeaderMap, request: &Request) -> Result<Era, Refusal> {
         return Ok(Era::Legacy);
     }
     if version != MODERN {
-        return Err(Refusal::unsupported_version(version));
+        return Err(RpcError::unsupported_version(version));
     }
     if said.is_none() {
-        return Err(Refusal::missing_meta(VERSION_KEY));
+        return Err(RpcError::missing_meta(VERSION_KEY));
     }
     check_mirrors(headers, request)?;
     if !meta.and_then(|meta| meta.get(CAPABILITIES_KEY)).is_some_and(Value::is_object) {
-        return Err(Refusal::missing_meta(CAPABILITIES_KEY));
+        return Err(RpcError::missing_meta(CAPABILITIES_KEY));
     }
     Ok(Era::Modern)
 }
 
 /// Checks the headers that repeat method and name of the body for proxies. A difference could make a proxy's decision
 /// about one request apply to another.
-fn check_mirrors(headers: &HeaderMap, request: &Request) -> Result<(), Refusal> {
+fn check_mirrors(headers: &HeaderMap, request: &Request) -> Result<(), RpcError> {
     mirror(headers, "Mcp-Method", Some(&request.method))?;
     if request.method == "tools/call" {
         mirror(headers, "Mcp-Name", request.params.get("name").and_then(Value::as_str))?;
@@ -85,25 +85,25 @@ fn check_mirrors(headers: &HeaderMap, request: &Request) -> Result<(), Refusal> 
 }
 
 /// Checks one header against the value in the body.
-fn mirror(headers: &HeaderMap, name: &str, body: Option<&str>) -> Result<(), Refusal> {
+fn mirror(headers: &HeaderMap, name: &str, body: Option<&str>) -> Result<(), RpcError> {
     let Some(said) = header(headers, name)? else {
-        return Err(Refusal::header_mismatch(&format!("{name} is missing")));
+        return Err(RpcError::header_mismatch(&format!("{name} is missing")));
     };
     let decoded = if name == "Mcp-Name" { decoded(&said) } else { Some(said) };
     match (decoded, body) {
         (Some(said), Some(body)) if said == body => Ok(()),
         // A name that the body lacks is reported by the method itself.
         (Some(_), None) => Ok(()),
-        _ => Err(Refusal::header_mismatch(&format!("{name} does not say what the body says"))),
+        _ => Err(RpcError::header_mismatch(&format!("{name} does not say what the body says"))),
     }
 }
 
 /// Returns a header as text.
-fn header(headers: &HeaderMap, name: &str) -> Result<Option<String>, Refusal> {
+fn header(headers: &HeaderMap, name: &str) -> Result<Option<String>, RpcError> {
     let Some(value) = headers.get(name) else { return Ok(None) };
     match value.to_str() {
         Ok(text) => Ok(Some(text.trim().to_owned())),
-        Err(_) => Err(Refusal::header_mismatch(&format!("{name} has characters that a header cannot have"))),
+        Err(_) => Err(RpcError::header_mismatch(&format!("{name} has characters that a header cannot have"))),
     }
 }
 

@@ -11,7 +11,7 @@ use platform::Permit;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
-use super::refusal::Refusal;
+use super::refusal::OpenAiError;
 use crate::sse;
 
 /// Fields that all chunks of a completion share.
@@ -45,7 +45,7 @@ impl Shape {
 /// # Errors
 ///
 /// The failure in the stream, or a stream that ends early.
-pub async fn whole(said: impl Stream<Item = StreamItem>, shape: Shape) -> Result<Response, Refusal> {
+pub async fn whole(said: impl Stream<Item = StreamItem>, shape: Shape) -> Result<Response, OpenAiError> {
     let mut said = Box::pin(said);
     let (mut text, mut thought, mut calls) = (String::new(), String::new(), Vec::<(String, String, String)>::new());
     let (reason, usage) = loop {
@@ -99,7 +99,7 @@ pub async fn stream(
     tells_usage: bool,
     stopping: CancellationToken,
     permit: Permit,
-) -> Result<Response, Refusal> {
+) -> Result<Response, OpenAiError> {
     let said = begun(said).await?;
     // As in OpenAI's API, the first chunk has the role and no text.
     let opening = frame(&shape.chunk(&json!({ "role": "assistant", "content": "" }), None));
@@ -110,7 +110,7 @@ pub async fn stream(
 /// Waits for the first output of a completion, and returns the failure if that comes instead.
 pub async fn begun(
     said: impl Stream<Item = StreamItem> + Send + 'static,
-) -> Result<impl Stream<Item = StreamItem> + Send + 'static, Refusal> {
+) -> Result<impl Stream<Item = StreamItem> + Send + 'static, OpenAiError> {
     let mut said = Box::pin(said);
     match said.next().await {
         Some(StreamItem::Failed(failure)) => Err(failure.into()),
@@ -134,7 +134,7 @@ fn frames(said: StreamItem, shape: &Shape, tells_usage: bool) -> Vec<Bytes> {
         }
         // The API has no finish reason for a truncated stream, and a client must not take it for a regular end.
         StreamItem::End(FinishReason::Truncated, _) => vec![frame(&broken_off().body())],
-        StreamItem::Failed(failure) => vec![frame(&Refusal::from(failure).body())],
+        StreamItem::Failed(failure) => vec![frame(&OpenAiError::from(failure).body())],
         StreamItem::End(reason, usage) => {
             let mut frames = vec![frame(&shape.chunk(&json!({}), Some(finish_word(&reason))))];
             if tells_usage {
@@ -154,7 +154,7 @@ fn frame(data: &Value) -> Bytes {
 }
 
 /// Returns the error for a completion that ended early.
-pub fn broken_off() -> Refusal {
+pub fn broken_off() -> OpenAiError {
     agent::openai_api::CompletionError::Model(domain::model::ModelError::Provider("its answer broke off".to_owned()))
         .into()
 }

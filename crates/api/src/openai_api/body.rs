@@ -4,22 +4,22 @@ use axum::extract::{FromRequest, Request};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
-use super::files::Given;
-use super::refusal::Refusal;
+use super::files::RequestFile;
+use super::refusal::OpenAiError;
 use crate::body::{self, BodyError};
 use crate::error::ApiError;
 
 /// Maximum size of a body, in bytes. Conversations contain their images in base64.
 const LIMIT: usize = 20 * 1024 * 1024;
 
-/// A JSON body; a bad one is rejected with a [`Refusal`].
+/// A JSON body; a bad one is rejected with a [`OpenAiError`].
 #[derive(Debug)]
 pub struct Body<T>(pub T);
 
 impl<T: DeserializeOwned, S: Sync> FromRequest<S> for Body<T> {
-    type Rejection = Refusal;
+    type Rejection = OpenAiError;
 
-    async fn from_request(request: Request, _state: &S) -> Result<Self, Refusal> {
+    async fn from_request(request: Request, _state: &S) -> Result<Self, OpenAiError> {
         let read = body::read(request.into_body(), LIMIT).await;
         Ok(read.map(Self).map_err(|error| match error {
             BodyError::TooLarge => {
@@ -39,19 +39,19 @@ pub enum Content {
     /// A single text.
     Text(String),
     /// A list of parts.
-    Pieces(Vec<Piece>),
+    Pieces(Vec<ContentPart>),
 }
 
 /// A part of a message's content.
 #[derive(Debug, Deserialize)]
-pub struct Piece {
+pub struct ContentPart {
     r#type: String,
     text: Option<String>,
     image_url: Option<ImageUrl>,
-    file: Option<FileOfPiece>,
+    file: Option<FilePart>,
     /// Fields of a file in the responses API, where they are not in an object of their own.
     #[serde(flatten)]
-    own: FileOfPiece,
+    own: FilePart,
     /// Refusal text of an earlier answer, in the responses API.
     pub refusal: Option<String>,
 }
@@ -68,26 +68,26 @@ enum ImageUrl {
 
 /// A file as data or by its URL.
 #[derive(Debug, Default, Deserialize)]
-struct FileOfPiece {
+struct FilePart {
     filename: Option<String>,
     file_data: Option<String>,
     file_url: Option<String>,
 }
 
-impl Piece {
+impl ContentPart {
     /// Takes the image or document out of the part; `None` for other parts.
-    fn given(&mut self) -> Option<Given> {
+    fn given(&mut self) -> Option<RequestFile> {
         match self.r#type.as_str() {
             "image_url" | "input_image" => {
                 let url = match self.image_url.take()? {
                     ImageUrl::Plain(url) | ImageUrl::Wrapped { url } => url,
                 };
-                Some(Given { name: None, url })
+                Some(RequestFile { name: None, url })
             }
             "file" | "input_file" => {
-                let FileOfPiece { filename, file_data, file_url } =
+                let FilePart { filename, file_data, file_url } =
                     self.file.take().unwrap_or_else(|| std::mem::take(&mut self.own));
-                Some(Given { name: filename, url: file_data.or(file_url)? })
+                Some(RequestFile { name: filename, url: file_data.or(file_url)? })
             }
             _ => None,
         }
@@ -112,8 +112,8 @@ impl Piece {
 pub fn words(
     content: Option<Content>,
     field: &'static str,
-    mut of: impl FnMut(Piece) -> Option<String>,
-) -> Result<(String, Vec<Given>), Refusal> {
+    mut of: impl FnMut(ContentPart) -> Option<String>,
+) -> Result<(String, Vec<RequestFile>), OpenAiError> {
     let pieces = match content {
         None => return Ok((String::new(), Vec::new())),
         Some(Content::Text(text)) => return Ok((text, Vec::new())),
@@ -123,7 +123,7 @@ pub fn words(
     for mut piece in pieces {
         match piece.given() {
             Some(file) => given.push(file),
-            None => texts.push(of(piece).ok_or_else(|| Refusal::bad(field, NOT_ASKED))?),
+            None => texts.push(of(piece).ok_or_else(|| OpenAiError::bad(field, NOT_ASKED))?),
         }
     }
     Ok((texts.join("\n"), given))

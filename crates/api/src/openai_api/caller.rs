@@ -8,7 +8,7 @@ use domain::api_key::Scope;
 use domain::{ApiKeyId, UserId};
 use uuid::Uuid;
 
-use super::refusal::Refusal;
+use super::refusal::OpenAiError;
 use crate::error::ApiError;
 use crate::extract::{SignedIn, bearer};
 
@@ -36,9 +36,9 @@ where
     AccountService: FromRef<S>,
     S: Send + Sync,
 {
-    type Rejection = Refusal;
+    type Rejection = OpenAiError;
 
-    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Refusal> {
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, OpenAiError> {
         // The prefix tells API keys from access tokens, so only one of them is looked up.
         if let Some(secret) = bearer(parts).filter(|secret| secret.starts_with(PREFIX)) {
             let known = AccountService::from_ref(state).find_api_key(secret).await.map_err(|error| match error {

@@ -5,11 +5,11 @@ use std::collections::HashMap;
 use domain::model::{ModelCall, ModelMessage, Request};
 use serde::Deserialize;
 
-use super::body::{self, Content, Piece};
-use super::files::AllGiven;
+use super::body::{self, Content, ContentPart};
+use super::files::RequestFiles;
 use super::functions::{self, Function};
 use super::parameters::{self, ChatFormat, Stop};
-use super::refusal::Refusal;
+use super::refusal::OpenAiError;
 
 /// The supported fields; all others are ignored.
 #[derive(Debug, Deserialize)]
@@ -92,9 +92,9 @@ impl ChatBody {
     /// # Errors
     ///
     /// Fields that are unsupported or out of range.
-    pub fn read(self, with_tools: bool) -> Result<(Request, AllGiven, Form), Refusal> {
+    pub fn read(self, with_tools: bool) -> Result<(Request, RequestFiles, Form), OpenAiError> {
         if self.n.is_some_and(|n| n != 1) {
-            return Err(Refusal::bad("n", "there is one answer to a question; leave n out"));
+            return Err(OpenAiError::bad("n", "there is one answer to a question; leave n out"));
         }
         let stop = parameters::stop(self.stop)?;
         let response_format = parameters::chat_format(self.response_format)?;
@@ -131,19 +131,19 @@ impl ChatBody {
 
 /// Converts messages: system messages are joined to one text wherever they are, the others stay in order, and files
 /// are returned separately.
-fn conversation(messages: Vec<Message>) -> Result<(String, Vec<ModelMessage>, AllGiven), Refusal> {
+fn conversation(messages: Vec<Message>) -> Result<(String, Vec<ModelMessage>, RequestFiles), OpenAiError> {
     let mut system: Vec<String> = Vec::new();
     let mut said = Vec::new();
-    let mut all_given = AllGiven::default();
+    let mut all_given = RequestFiles::default();
     // Results name only the call's id, but some provider APIs also need the function's name.
     let mut names: HashMap<String, String> = HashMap::new();
     for Message { role, content, tool_calls, tool_call_id } in messages {
-        let (text, given) = body::words(content, "messages", Piece::text)?;
+        let (text, given) = body::words(content, "messages", ContentPart::text)?;
         // Providers accept files in messages of these roles only.
         if matches!(role.as_str(), "user" | "tool") {
             all_given.add(said.len(), given);
         } else {
-            AllGiven::none("messages", &given)?;
+            RequestFiles::none("messages", &given)?;
         }
         match role.as_str() {
             "system" | "developer" => system.push(text),
@@ -158,19 +158,19 @@ fn conversation(messages: Vec<Message>) -> Result<(String, Vec<ModelMessage>, Al
             "tool" => {
                 let id = tool_call_id.unwrap_or_default();
                 let Some(name) = names.get(&id).cloned() else {
-                    return Err(Refusal::bad(
+                    return Err(OpenAiError::bad(
                         "messages",
                         "a message of a tool must name a call before it in tool_call_id",
                     ));
                 };
                 said.push(ModelMessage::ToolResult { call_id: id, name, text, is_error: false, files: Vec::new() });
             }
-            _ => return Err(Refusal::bad("messages", "a role is system, developer, user, assistant or tool")),
+            _ => return Err(OpenAiError::bad("messages", "a role is system, developer, user, assistant or tool")),
         }
     }
     // Otherwise there is nothing for the model to respond to.
     if !matches!(said.last(), Some(ModelMessage::User { .. } | ModelMessage::ToolResult { .. })) {
-        return Err(Refusal::bad("messages", "the last message must be the user's or a tool's"));
+        return Err(OpenAiError::bad("messages", "the last message must be the user's or a tool's"));
     }
     Ok((system.join("\n\n"), said, all_given))
 }

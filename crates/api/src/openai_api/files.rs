@@ -10,7 +10,7 @@ use domain::model::{ModelFile, ModelMessage};
 use mcp::net::GuardedHttp;
 use url::Url;
 
-use super::refusal::Refusal;
+use super::refusal::OpenAiError;
 
 /// Maximum number of files in a request.
 const MOST: usize = 20;
@@ -21,7 +21,7 @@ const FETCH: Duration = Duration::from_secs(10);
 
 /// An image or a document in a request.
 #[derive(Debug)]
-pub struct Given {
+pub struct RequestFile {
     /// Name of the file.
     pub name: Option<String>,
     /// A `data:` URL or the address.
@@ -30,20 +30,23 @@ pub struct Given {
 
 /// All files of a request, with the index of their message.
 #[derive(Debug, Default)]
-pub struct AllGiven(Vec<(usize, Given)>);
+pub struct RequestFiles(Vec<(usize, RequestFile)>);
 
-impl AllGiven {
+impl RequestFiles {
     /// Adds the files of the message at index `place`.
-    pub fn add(&mut self, place: usize, given: Vec<Given>) {
+    pub fn add(&mut self, place: usize, given: Vec<RequestFile>) {
         self.0.extend(given.into_iter().map(|given| (place, given)));
     }
 
     /// Rejects files in messages that cannot have any.
-    pub fn none(field: &'static str, given: &[Given]) -> Result<(), Refusal> {
+    pub fn none(field: &'static str, given: &[RequestFile]) -> Result<(), OpenAiError> {
         if given.is_empty() {
             return Ok(());
         }
-        Err(Refusal::bad(field, "pictures and documents stand in messages of the user, and in what tools gave back"))
+        Err(OpenAiError::bad(
+            field,
+            "pictures and documents stand in messages of the user, and in what tools gave back",
+        ))
     }
 
     /// Decodes or fetches all files and attaches them to their messages.
@@ -57,24 +60,24 @@ impl AllGiven {
         messages: &mut [ModelMessage],
         field: &'static str,
         modalities: InputModalities,
-    ) -> Result<(), Refusal> {
+    ) -> Result<(), OpenAiError> {
         if self.0.is_empty() {
             return Ok(());
         }
         if self.0.len() > MOST {
-            return Err(Refusal::bad(field, format!("more than {MOST} pictures and documents")));
+            return Err(OpenAiError::bad(field, format!("more than {MOST} pictures and documents")));
         }
         // The remaining bytes also bound each download.
         let mut room = BYTES;
-        for (place, Given { name, url }) in self.0 {
+        for (place, RequestFile { name, url }) in self.0 {
             let bytes = match url.split_once("base64,").filter(|_| url.starts_with("data:")) {
-                Some((_, data)) => STANDARD.decode(data).map_err(|_| Refusal::bad(field, "data is not base64"))?,
-                None => fetch(http, &url, room).await.map_err(|why| Refusal::bad(field, why))?,
+                Some((_, data)) => STANDARD.decode(data).map_err(|_| OpenAiError::bad(field, "data is not base64"))?,
+                None => fetch(http, &url, room).await.map_err(|why| OpenAiError::bad(field, why))?,
             };
-            room = room.checked_sub(bytes.len()).ok_or_else(|| Refusal::bad(field, too_much()))?;
+            room = room.checked_sub(bytes.len()).ok_or_else(|| OpenAiError::bad(field, too_much()))?;
             // The declared type is not used, since clients often state a wrong one.
             let kind = FileType::of(&bytes).ok_or_else(|| {
-                Refusal::bad(field, "a file is a PNG, JPEG, WebP or GIF picture, a PDF document or a text")
+                OpenAiError::bad(field, "a file is a PNG, JPEG, WebP or GIF picture, a PDF document or a text")
             })?;
             let Some(
                 ModelMessage::User { text, files }
@@ -89,7 +92,7 @@ impl AllGiven {
                 let name = name.unwrap_or_else(|| "file".to_owned());
                 *text = format!("[{name}]\n{}\n\n{text}", String::from_utf8_lossy(&bytes));
             } else if !modalities.accepts(kind.media_type(None)) {
-                return Err(Refusal::bad(
+                return Err(OpenAiError::bad(
                     field,
                     format!("this model takes no files of the kind {}", kind.media_type(None)),
                 ));

@@ -4,7 +4,7 @@ use domain::model::{ToolChoice, ToolSpec};
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::refusal::Refusal;
+use super::refusal::OpenAiError;
 
 /// Maximum number of tools in a request.
 const MOST_TOOLS: usize = 512;
@@ -36,13 +36,13 @@ pub fn read(
     functions: Vec<Option<Function>>,
     choice: Option<Choice>,
     with_tools: bool,
-) -> Result<(Vec<ToolSpec>, ToolChoice), Refusal> {
+) -> Result<(Vec<ToolSpec>, ToolChoice), OpenAiError> {
     if functions.len() > MOST_TOOLS {
-        return Err(Refusal::bad("tools", format!("there are more than {MOST_TOOLS} tools")));
+        return Err(OpenAiError::bad("tools", format!("there are more than {MOST_TOOLS} tools")));
     }
     if with_tools && !functions.is_empty() {
         let message = "a model whose name ends with :tools uses the tools of your connections; it takes no others";
-        return Err(Refusal::bad("tools", message));
+        return Err(OpenAiError::bad("tools", message));
     }
     let tools: Vec<ToolSpec> = functions.into_iter().map(spec).collect::<Result<_, _>>()?;
     match choice {
@@ -52,22 +52,22 @@ pub fn read(
             "required" => Ok((tools, ToolChoice::Required)),
             // Not offering any tool is the only way that all providers obey.
             "none" => Ok((Vec::new(), ToolChoice::Auto)),
-            _ => Err(Refusal::bad("tool_choice", "tool_choice is auto, none, required or a function")),
+            _ => Err(OpenAiError::bad("tool_choice", "tool_choice is auto, none, required or a function")),
         },
         Some(Choice::Named(name)) if tools.iter().any(|tool| tool.name == name) => Ok((tools, ToolChoice::Named(name))),
         Some(Choice::Named(name)) => {
-            Err(Refusal::bad("tool_choice", format!("tool_choice names {name}, which is not in tools")))
+            Err(OpenAiError::bad("tool_choice", format!("tool_choice names {name}, which is not in tools")))
         }
     }
 }
 
 /// Converts a function to a [`ToolSpec`].
-fn spec(function: Option<Function>) -> Result<ToolSpec, Refusal> {
+fn spec(function: Option<Function>) -> Result<ToolSpec, OpenAiError> {
     let Some(Function { name, description, parameters }) = function else {
-        return Err(Refusal::bad("tools", "only tools of the type function are known"));
+        return Err(OpenAiError::bad("tools", "only tools of the type function are known"));
     };
     if !is_name(&name) {
-        return Err(Refusal::bad("tools", "a function's name has 1 to 64 letters, digits, lines and underlines"));
+        return Err(OpenAiError::bad("tools", "a function's name has 1 to 64 letters, digits, lines and underlines"));
     }
     Ok(ToolSpec { name, description: description.unwrap_or_default(), input_schema: parameters })
 }

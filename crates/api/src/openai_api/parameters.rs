@@ -5,7 +5,7 @@ use domain::model::{Effort, OutputSchema, Parameters, ResponseFormat};
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::refusal::Refusal;
+use super::refusal::OpenAiError;
 
 /// Maximum number of stop sequences, as in OpenAI's API.
 const MAX_STOP_SEQUENCES: usize = 4;
@@ -52,29 +52,29 @@ struct NamedSchema {
 
 /// Validates the sampling parameters. Values out of range are rejected here: the fault is the
 /// client's, not the provider's.
-pub fn read(temperature: Option<f64>, top_p: Option<f64>, effort: Option<Effort>) -> Result<Parameters, Refusal> {
+pub fn read(temperature: Option<f64>, top_p: Option<f64>, effort: Option<Effort>) -> Result<Parameters, OpenAiError> {
     if temperature.is_some_and(|temperature| !settings::is_temperature(temperature)) {
-        return Err(Refusal::bad("temperature", format!("temperature is 0 to {}", settings::MAX_TEMPERATURE)));
+        return Err(OpenAiError::bad("temperature", format!("temperature is 0 to {}", settings::MAX_TEMPERATURE)));
     }
     if top_p.is_some_and(|share| !settings::is_share(share)) {
-        return Err(Refusal::bad("top_p", "top_p is above 0 and at most 1"));
+        return Err(OpenAiError::bad("top_p", "top_p is above 0 and at most 1"));
     }
     Ok(Parameters { temperature, top_p, effort })
 }
 
 /// Parses the reasoning effort. OpenAI's levels are mapped to the three of [`Effort`], which all providers know.
-pub fn effort(field: &'static str, word: Option<&str>) -> Result<Option<Effort>, Refusal> {
+pub fn effort(field: &'static str, word: Option<&str>) -> Result<Option<Effort>, OpenAiError> {
     match word {
         None => Ok(None),
         Some("minimal" | "low") => Ok(Some(Effort::Low)),
         Some("medium") => Ok(Some(Effort::Medium)),
         Some("high" | "xhigh" | "max") => Ok(Some(Effort::High)),
-        Some(_) => Err(Refusal::bad(field, format!("{field} is minimal, low, medium, high, xhigh or max"))),
+        Some(_) => Err(OpenAiError::bad(field, format!("{field} is minimal, low, medium, high, xhigh or max"))),
     }
 }
 
 /// Reads the stop sequences: one, or a list of at most [`MAX_STOP_SEQUENCES`].
-pub fn stop(stop: Option<Stop>) -> Result<Vec<String>, Refusal> {
+pub fn stop(stop: Option<Stop>) -> Result<Vec<String>, OpenAiError> {
     let texts = match stop {
         None => Vec::new(),
         Some(Stop::One(text)) => vec![text],
@@ -86,44 +86,48 @@ pub fn stop(stop: Option<Stop>) -> Result<Vec<String>, Refusal> {
         let message = format!(
             "stop is a text, or a list of at most {MAX_STOP_SEQUENCES}, of 1 to {MAX_STOP_SEQUENCE_BYTES} bytes each"
         );
-        return Err(Refusal::bad("stop", message));
+        return Err(OpenAiError::bad("stop", message));
     }
     Ok(texts)
 }
 
 /// Reads the text format of a chat completion, where the schema is an object of its own.
-pub fn chat_format(format: Option<ChatFormat>) -> Result<ResponseFormat, Refusal> {
+pub fn chat_format(format: Option<ChatFormat>) -> Result<ResponseFormat, OpenAiError> {
     let Some(ChatFormat { r#type, json_schema }) = format else { return Ok(ResponseFormat::Text) };
     response_format("response_format", &r#type, json_schema)
 }
 
 /// Reads the text format of a response, where the schema's fields are part of the format.
-pub fn text_format(format: Option<TextFormat>) -> Result<ResponseFormat, Refusal> {
+pub fn text_format(format: Option<TextFormat>) -> Result<ResponseFormat, OpenAiError> {
     let Some(TextFormat { r#type, schema }) = format else { return Ok(ResponseFormat::Text) };
     response_format("text.format", &r#type, Some(schema))
 }
 
 /// Validates a text format. `field` names the field in errors.
-fn response_format(field: &'static str, kind: &str, schema: Option<NamedSchema>) -> Result<ResponseFormat, Refusal> {
+fn response_format(
+    field: &'static str,
+    kind: &str,
+    schema: Option<NamedSchema>,
+) -> Result<ResponseFormat, OpenAiError> {
     match kind {
         "text" => Ok(ResponseFormat::Text),
         "json_object" => Ok(ResponseFormat::JsonObject),
         "json_schema" => {
             let Some(NamedSchema { name: Some(name), schema: Some(schema), description, strict }) = schema else {
-                return Err(Refusal::bad(field, "a json_schema has a name and a schema"));
+                return Err(OpenAiError::bad(field, "a json_schema has a name and a schema"));
             };
             let is_plain = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '_' | '-');
             if !(1..=MAX_SCHEMA_NAME_BYTES).contains(&name.len()) || !name.chars().all(is_plain) {
                 let message =
                     format!("the name of a json_schema is 1 to {MAX_SCHEMA_NAME_BYTES} of a-z, A-Z, 0-9, _ and -");
-                return Err(Refusal::bad(field, message));
+                return Err(OpenAiError::bad(field, message));
             }
             if !schema.is_object() || schema.to_string().len() > MAX_SCHEMA_BYTES {
                 let message = format!("the schema of a json_schema is an object of at most {MAX_SCHEMA_BYTES} bytes");
-                return Err(Refusal::bad(field, message));
+                return Err(OpenAiError::bad(field, message));
             }
             Ok(ResponseFormat::JsonSchema(OutputSchema { name, description, schema, strict }))
         }
-        _ => Err(Refusal::bad(field, format!("the type of {field} is text, json_object or json_schema"))),
+        _ => Err(OpenAiError::bad(field, format!("the type of {field} is text, json_object or json_schema"))),
     }
 }

@@ -12,7 +12,7 @@ use crate::error::ApiError;
 
 /// An error response.
 #[derive(Debug)]
-pub struct Refusal {
+pub struct OpenAiError {
     status: StatusCode,
     code: &'static str,
     message: String,
@@ -22,7 +22,7 @@ pub struct Refusal {
     retry_after: Option<u64>,
 }
 
-impl Refusal {
+impl OpenAiError {
     fn new(status: StatusCode, code: &'static str, message: impl Into<String>) -> Self {
         Self { status, code, message: message.into(), param: None, retry_after: None }
     }
@@ -58,7 +58,7 @@ impl Refusal {
     }
 }
 
-impl From<ApiError> for Refusal {
+impl From<ApiError> for OpenAiError {
     fn from(error: ApiError) -> Self {
         error.log();
         let (code, message) = match &error {
@@ -74,7 +74,7 @@ impl From<ApiError> for Refusal {
     }
 }
 
-impl From<RequestLimitError> for Refusal {
+impl From<RequestLimitError> for OpenAiError {
     fn from(refused: RequestLimitError) -> Self {
         let retry_after = match refused {
             RequestLimitError::RateExceeded { retry_after } => retry_after,
@@ -85,7 +85,7 @@ impl From<RequestLimitError> for Refusal {
     }
 }
 
-impl From<CompletionError> for Refusal {
+impl From<CompletionError> for OpenAiError {
     fn from(failure: CompletionError) -> Self {
         match failure {
             CompletionError::Model(error) => of_model(&error),
@@ -108,7 +108,7 @@ impl From<CompletionError> for Refusal {
 
 /// Converts an error of a model. Rejected credentials or unpaid bills at the provider are errors of this server for
 /// its caller, so they become 502.
-fn of_model(error: &ModelError) -> Refusal {
+fn of_model(error: &ModelError) -> OpenAiError {
     let (status, code) = match error {
         ModelError::RateLimited { .. } => (StatusCode::TOO_MANY_REQUESTS, "rate_limit_exceeded"),
         ModelError::SpentForToday { .. } => (StatusCode::TOO_MANY_REQUESTS, "tokens_spent"),
@@ -123,10 +123,10 @@ fn of_model(error: &ModelError) -> Refusal {
         ModelError::SpentForToday { retry_after, .. } => Some(retry_after.as_secs().max(1)),
         _ => None,
     };
-    Refusal { retry_after, ..Refusal::new(status, code, with_advice(error)) }
+    OpenAiError { retry_after, ..OpenAiError::new(status, code, with_advice(error)) }
 }
 
-impl IntoResponse for Refusal {
+impl IntoResponse for OpenAiError {
     fn into_response(self) -> Response {
         let mut response = (self.status, Json(self.body())).into_response();
         if let Some(seconds) = self.retry_after {

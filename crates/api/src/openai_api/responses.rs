@@ -9,10 +9,10 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::body::{self, Content};
-use super::files::{AllGiven, Given};
+use super::files::{RequestFile, RequestFiles};
 use super::functions::{self, Function};
 use super::parameters::{self, ChatFormat, Stop, TextFormat};
-use super::refusal::Refusal;
+use super::refusal::OpenAiError;
 
 /// The supported fields; all others are ignored.
 #[derive(Debug, Deserialize)]
@@ -93,19 +93,19 @@ impl ResponsesBody {
     /// # Errors
     ///
     /// Fields that are unsupported or out of range, and references to stored responses.
-    pub fn read(self, with_tools: bool) -> Result<(Request, AllGiven), Refusal> {
+    pub fn read(self, with_tools: bool) -> Result<(Request, RequestFiles), OpenAiError> {
         let kept = "nothing is kept here; send the whole conversation in input";
         if self.previous_response_id.is_some() {
-            return Err(Refusal::bad("previous_response_id", kept));
+            return Err(OpenAiError::bad("previous_response_id", kept));
         }
         if self.conversation.is_some() {
-            return Err(Refusal::bad("conversation", kept));
+            return Err(OpenAiError::bad("conversation", kept));
         }
         if self.background == Some(true) {
-            return Err(Refusal::bad("background", "an answer lasts as long as its request; leave background out"));
+            return Err(OpenAiError::bad("background", "an answer lasts as long as its request; leave background out"));
         }
         if self.response_format.is_some() {
-            return Err(Refusal::bad("response_format", "a response has its format in text.format"));
+            return Err(OpenAiError::bad("response_format", "a response has its format in text.format"));
         }
         let stop = parameters::stop(self.stop)?;
         let response_format = parameters::text_format(self.text.and_then(|text| text.format))?;
@@ -128,7 +128,7 @@ impl ResponsesBody {
             Input::Items(items) => items.into_iter().try_for_each(|item| talk.add(item))?,
         }
         if !matches!(talk.said.last(), Some(ModelMessage::User { .. } | ModelMessage::ToolResult { .. })) {
-            return Err(Refusal::bad("input", "the last item must be the user's or the output of a function"));
+            return Err(OpenAiError::bad("input", "the last item must be the user's or the output of a function"));
         }
         let max_tokens = self.max_output_tokens.filter(|most| *most > 0);
         let system = talk.system.join("\n\n");
@@ -154,27 +154,27 @@ struct Conversation {
     system: Vec<String>,
     said: Vec<ModelMessage>,
     /// Files, by the index of their message.
-    given: AllGiven,
+    given: RequestFiles,
     /// Function of each call, by the call's id.
     called: HashMap<String, String>,
 }
 
 impl Conversation {
     /// Adds an [`Item`] of the request.
-    fn add(&mut self, item: Item) -> Result<(), Refusal> {
+    fn add(&mut self, item: Item) -> Result<(), OpenAiError> {
         match item.r#type.as_deref() {
             None | Some("message") => {
                 let (text, given) = said(item.content)?;
                 if item.role.as_deref() == Some("user") {
                     self.given.add(self.said.len(), given);
                 } else {
-                    AllGiven::none("input", &given)?;
+                    RequestFiles::none("input", &given)?;
                 }
                 self.message(item.role.as_deref(), text)
             }
             Some("function_call") => {
                 let (Some(id), Some(name)) = (item.call_id, item.name) else {
-                    return Err(Refusal::bad("input", "a function_call has a call_id and a name"));
+                    return Err(OpenAiError::bad("input", "a function_call has a call_id and a name"));
                 };
                 self.called.insert(id.clone(), name.clone());
                 let call = ModelCall { id, name, arguments: item.arguments.unwrap_or_default() };
@@ -185,7 +185,7 @@ impl Conversation {
                 let id = item.call_id.unwrap_or_default();
                 let Some(name) = self.called.get(&id).cloned() else {
                     let message = "a function_call_output must name a function_call before it in call_id";
-                    return Err(Refusal::bad("input", message));
+                    return Err(OpenAiError::bad("input", message));
                 };
                 let (text, given) = said(item.output)?;
                 self.given.add(self.said.len(), given);
@@ -201,22 +201,22 @@ impl Conversation {
             // Reasoning of an earlier answer is encrypted for its provider, and this request may go to another one.
             Some("reasoning") => Ok(()),
             Some("item_reference") => {
-                Err(Refusal::bad("input", "nothing is kept here; send the item itself, not a reference to it"))
+                Err(OpenAiError::bad("input", "nothing is kept here; send the item itself, not a reference to it"))
             }
             Some(_) => {
                 let message = "an item is a message, a function_call, a function_call_output or a reasoning";
-                Err(Refusal::bad("input", message))
+                Err(OpenAiError::bad("input", message))
             }
         }
     }
 
     /// Adds a message of a role.
-    fn message(&mut self, role: Option<&str>, text: String) -> Result<(), Refusal> {
+    fn message(&mut self, role: Option<&str>, text: String) -> Result<(), OpenAiError> {
         match role {
             Some("system" | "developer") => self.system.push(text),
             Some("user") => self.said.push(ModelMessage::user(text)),
             Some("assistant") => self.model_says(text, None),
-            _ => return Err(Refusal::bad("input", "a role is system, developer, user or assistant")),
+            _ => return Err(OpenAiError::bad("input", "a role is system, developer, user or assistant")),
         }
         Ok(())
     }
@@ -236,7 +236,7 @@ impl Conversation {
 }
 
 /// Splits content into text and files. The text of a refusal counts as text.
-fn said(content: Option<Content>) -> Result<(String, Vec<Given>), Refusal> {
+fn said(content: Option<Content>) -> Result<(String, Vec<RequestFile>), OpenAiError> {
     body::words(content, "input", |piece| if piece.is_refusal() { piece.refusal } else { piece.text() })
 }
 

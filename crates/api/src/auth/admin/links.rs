@@ -9,13 +9,13 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::Admin;
-use crate::auth::body::UserBody;
+use crate::auth::dto::UserBody;
 use crate::auth::error::AuthApiError;
 use crate::auth::extract::{JsonBody, query_value};
 
 /// The protocol takes null for a field that is left out.
 #[derive(Deserialize)]
-pub struct Generate {
+pub struct GenerateLinkBody {
     #[serde(rename = "type")]
     purpose: Option<String>,
     email: Option<String>,
@@ -51,11 +51,11 @@ impl From<Made> for LinkBody {
 }
 
 /// `POST /admin/generate_link`
-pub async fn generate(
+pub async fn generate_link(
     State(accounts): State<AccountService>,
     _: Admin,
     uri: Uri,
-    JsonBody(body): JsonBody<Generate>,
+    JsonBody(body): JsonBody<GenerateLinkBody>,
 ) -> Result<Json<LinkBody>, AuthApiError> {
     let wish = LinkWish {
         purpose: body.purpose.unwrap_or_default(),
@@ -69,17 +69,17 @@ pub async fn generate(
 }
 
 #[derive(Deserialize)]
-pub struct Invitation {
+pub struct InviteBody {
     email: Option<String>,
     data: Option<Map<String, Value>>,
 }
 
 /// `POST /invite?redirect_to=…`
-pub async fn invite(
+pub async fn invite_user(
     State(accounts): State<AccountService>,
     _: Admin,
     uri: Uri,
-    JsonBody(body): JsonBody<Invitation>,
+    JsonBody(body): JsonBody<InviteBody>,
 ) -> Result<Json<UserBody>, AuthApiError> {
     let redirect = query_value(uri.query(), "redirect_to");
     let (email, data) = (body.email.unwrap_or_default(), body.data.unwrap_or_default());

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
 use crate::openai_api::answer::{begun, broken_off};
-use crate::openai_api::refusal::Refusal;
+use crate::openai_api::refusal::OpenAiError;
 use crate::sse;
 
 /// A response as it is generated.
@@ -199,7 +199,7 @@ impl Answer {
     }
 
     /// Returns the event of a failed response.
-    fn fail(&mut self, refusal: &Refusal) -> Vec<Bytes> {
+    fn fail(&mut self, refusal: &OpenAiError) -> Vec<Bytes> {
         let error = refusal.body()["error"].clone();
         let mut view = self.view("failed", None);
         view["error"] = json!({ "code": error["code"], "message": error["message"] });
@@ -293,7 +293,7 @@ impl Answer {
 }
 
 /// Collects the stream and responds with the complete response.
-pub async fn whole(said: impl Stream<Item = StreamItem>, mut answer: Answer) -> Result<Response, Refusal> {
+pub async fn whole(said: impl Stream<Item = StreamItem>, mut answer: Answer) -> Result<Response, OpenAiError> {
     let mut said = Box::pin(said);
     loop {
         match said.next().await {
@@ -319,7 +319,7 @@ pub async fn stream(
     mut answer: Answer,
     stopping: CancellationToken,
     permit: Permit,
-) -> Result<Response, Refusal> {
+) -> Result<Response, OpenAiError> {
     let said = begun(said).await?;
     let opening = answer.opening();
     let rest = said.flat_map(move |said| stream::iter(answer.take(said)));

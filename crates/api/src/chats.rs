@@ -22,9 +22,9 @@ use crate::chat_lookup::ChatLookup;
 /// Maximum length of a search query, in characters.
 const QUESTION: usize = 200;
 
-/// Query parameters of [`search`]: the text, and the cursor of the next page.
+/// Query parameters of [`search_chats`]: the text, and the cursor of the next page.
 #[derive(Debug, Deserialize)]
-pub struct Search {
+pub struct SearchQuery {
     q: String,
     #[serde(default)]
     before: Option<String>,
@@ -65,10 +65,10 @@ struct MessageHit {
 }
 
 /// Searches the user's chats and messages (`GET /api/search?q=`).
-pub async fn search(
+pub async fn search_chats(
     State(store): State<Store>,
     caller: SignedIn,
-    Query(search): Query<Search>,
+    Query(search): Query<SearchQuery>,
 ) -> Result<Json<Value>, ApiError> {
     if search.q.chars().count() > QUESTION {
         return Err(ApiError::BadRequest(format!("q has at most {QUESTION} characters")));
@@ -100,7 +100,7 @@ pub async fn search(
 }
 
 /// Lists the pinned and the archived chats (`GET /api/sessions/marks`).
-pub async fn marks(State(store): State<Store>, caller: SignedIn) -> Result<Json<Value>, ApiError> {
+pub async fn list_marks(State(store): State<Store>, caller: SignedIn) -> Result<Json<Value>, ApiError> {
     let marked = store.list_marks(caller.user).await?;
     let with = |is: fn(&ChatMarks) -> bool| -> Vec<ChatId> {
         marked.iter().filter(|(_, marks)| is(marks)).map(|(chat, _)| *chat).collect()
@@ -108,9 +108,9 @@ pub async fn marks(State(store): State<Store>, caller: SignedIn) -> Result<Json<
     Ok(Json(json!({ "pinned": with(|marks| marks.pinned), "archived": with(|marks| marks.archived) })))
 }
 
-/// Request body of [`mark`]. Fields that are left out do not change.
+/// Request body of [`set_marks`]. Fields that are left out do not change.
 #[derive(Debug, Deserialize)]
-pub struct Change {
+pub struct MarksUpdate {
     #[serde(default)]
     pinned: Option<bool>,
     #[serde(default)]
@@ -118,24 +118,24 @@ pub struct Change {
 }
 
 /// Pins or archives a chat, or undoes it (`PUT /api/sessions/{id}/marks`).
-pub async fn mark(
+pub async fn set_marks(
     State(chats): State<ChatLookup>,
     State(store): State<Store>,
     State(clock): State<Arc<dyn Clock>>,
     State(events): State<UserEventBus>,
     caller: SignedIn,
     Named(chat): Named,
-    JsonBody(change): JsonBody<Change>,
+    JsonBody(change): JsonBody<MarksUpdate>,
 ) -> Result<Json<ChatMarks>, ApiError> {
     let chat = chats.find_stored(caller.user, &chat).await?;
     let change = ChatMarksChange { pinned: change.pinned, archived: change.archived };
-    let marks = store.set_marks(caller.user, chat, change, clock.now()).await.map_err(gone)?;
+    let marks = store.set_marks(caller.user, chat, change, clock.now()).await.map_err(not_found_error)?;
     events.publish(caller.user, &UserEvent::Session { session_id: Some(chat), marks: Some(marks) });
     Ok(Json(marks))
 }
 
 /// Restores a chat that was deleted within the last [`UNDO_TTL_SECONDS`] seconds (`POST /api/sessions/{id}/restore`).
-pub async fn restore(
+pub async fn restore_chat(
     State(store): State<Store>,
     State(clock): State<Arc<dyn Clock>>,
     State(events): State<UserEventBus>,
@@ -154,7 +154,7 @@ pub async fn restore(
             code: "id_taken",
             message: "an id of this chat or of its messages has been used again".to_owned(),
         },
-        other => gone(other),
+        other => not_found_error(other),
     })?;
     // The event carries the flags, because lists of chats need them. A failure to read them must not hide the
     // restored chat.
@@ -164,7 +164,7 @@ pub async fn restore(
 }
 
 /// Maps a chat that no longer exists to 404.
-fn gone(error: store::Error) -> ApiError {
+fn not_found_error(error: store::Error) -> ApiError {
     match error {
         store::Error::NotFound => ApiError::NotFound("session"),
         other => other.into(),

@@ -7,16 +7,19 @@ use axum::http::header;
 use axum::response::IntoResponse;
 use serde_json::{Map, Value, json};
 
-use super::absent::PROVIDERS;
+use super::unsupported::PROVIDERS;
 use crate::state::PublicSettings;
 
 /// `GET /.well-known/jwks.json`: the keys that verify access tokens. Clients keep them for ten minutes.
-pub async fn jwks(State(accounts): State<AccountService>) -> impl IntoResponse {
+pub async fn get_jwks(State(accounts): State<AccountService>) -> impl IntoResponse {
     ([(header::CACHE_CONTROL, "public, max-age=600")], Json(accounts.published_keys().clone()))
 }
 
 /// `GET /settings`
-pub async fn settings(State(settings): State<PublicSettings>, State(accounts): State<AccountService>) -> Json<Value> {
+pub async fn get_settings(
+    State(settings): State<PublicSettings>,
+    State(accounts): State<AccountService>,
+) -> Json<Value> {
     let mut external: Map<String, Value> =
         PROVIDERS.into_iter().map(|provider| (provider.to_owned(), json!(false))).collect();
     external.insert("anonymous_users".to_owned(), json!(settings.anonymous_sign_in));
@@ -35,7 +38,7 @@ pub async fn settings(State(settings): State<PublicSettings>, State(accounts): S
 }
 
 /// `GET /health`
-pub async fn health() -> Json<Value> {
+pub async fn get_health() -> Json<Value> {
     Json(json!({
         "version": env!("CARGO_PKG_VERSION"),
         "name": "AI Chat MCP",

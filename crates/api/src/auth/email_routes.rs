@@ -18,14 +18,14 @@ use super::extract::{Address, Caller, JsonBody, landing};
 
 /// The protocol takes null for a field that is left out.
 #[derive(Deserialize)]
-struct Recover {
+struct RecoverBody {
     email: Option<String>,
     code_challenge: Option<String>,
     code_challenge_method: Option<String>,
 }
 
 #[derive(Deserialize)]
-struct Otp {
+struct OtpBody {
     email: Option<String>,
     phone: Option<String>,
     channel: Option<String>,
@@ -36,7 +36,7 @@ struct Otp {
 }
 
 #[derive(Deserialize)]
-struct Resend {
+struct ResendBody {
     #[serde(rename = "type")]
     kind: Option<String>,
     email: Option<String>,
@@ -51,18 +51,18 @@ fn check_can_send_email(accounts: &AccountService, refusal: Refusal) -> Result<(
 }
 
 /// Nothing to say.
-type Nothing = Result<Json<Value>, AuthApiError>;
+type EmptyResult = Result<Json<Value>, AuthApiError>;
 
 /// `POST /recover`
-pub async fn recover(
+pub async fn send_recovery_email(
     State(accounts): State<AccountService>,
     Address(from): Address,
     uri: Uri,
     request: Request,
-) -> Nothing {
+) -> EmptyResult {
     accounts.limits().check(Limit::Recover, from)?;
     check_can_send_email(&accounts, NO_MAIL)?;
-    let JsonBody(body) = JsonBody::<Recover>::from_request(request, &()).await?;
+    let JsonBody(body) = JsonBody::<RecoverBody>::from_request(request, &()).await?;
     let email = body.email.unwrap_or_default();
     if email.is_empty() {
         return Err(Refusal::invalid("Password recovery requires an email").into());
@@ -74,14 +74,14 @@ pub async fn recover(
 }
 
 /// `POST /otp`
-pub async fn otp(
+pub async fn send_sign_in_email(
     State(accounts): State<AccountService>,
     Address(from): Address,
     uri: Uri,
     request: Request,
-) -> Nothing {
+) -> EmptyResult {
     accounts.limits().check(Limit::Otp, from)?;
-    let JsonBody(body) = JsonBody::<Otp>::from_request(request, &()).await?;
+    let JsonBody(body) = JsonBody::<OtpBody>::from_request(request, &()).await?;
     let is_set = |text: &Option<String>| text.as_ref().is_some_and(|text| !text.is_empty());
     if is_set(&body.email) && is_set(&body.phone) {
         return Err(Refusal::invalid("Only an email address or phone number should be provided").into());
@@ -106,24 +106,24 @@ pub async fn otp(
 }
 
 /// `POST /magiclink`: `/otp` of older clients.
-pub async fn magic_link(
+pub async fn send_magic_link(
     State(accounts): State<AccountService>,
     Address(from): Address,
     uri: Uri,
     request: Request,
-) -> Nothing {
+) -> EmptyResult {
     accounts.limits().check(Limit::Otp, from)?;
     check_can_send_email(&accounts, NO_MAGIC_LINK)?;
-    let JsonBody(body) = JsonBody::<Otp>::from_request(request, &()).await?;
+    let JsonBody(body) = JsonBody::<OtpBody>::from_request(request, &()).await?;
     if body.email.as_ref().is_none_or(String::is_empty) {
         return Err(Refusal::absent(422, "validation_failed", "Password recovery requires an email").into());
     }
     let email = email_address::normalize(body.email.as_deref().unwrap_or_default())?;
     let landing = landing(&accounts, &uri, body.code_challenge.clone(), body.code_challenge_method.clone())?;
-    mail_sign_in(&accounts, email, landing, Otp { create_user: None, ..body }).await
+    mail_sign_in(&accounts, email, landing, OtpBody { create_user: None, ..body }).await
 }
 
-async fn mail_sign_in(accounts: &AccountService, email: String, landing: Landing, body: Otp) -> Nothing {
+async fn mail_sign_in(accounts: &AccountService, email: String, landing: Landing, body: OtpBody) -> EmptyResult {
     let visitor =
         Visitor { email, create: body.create_user.unwrap_or(true), data: body.data.unwrap_or_default(), landing };
     accounts.mail_sign_in(visitor).await?;
@@ -131,14 +131,14 @@ async fn mail_sign_in(accounts: &AccountService, email: String, landing: Landing
 }
 
 /// `POST /resend`
-pub async fn resend(
+pub async fn resend_email(
     State(accounts): State<AccountService>,
     Address(from): Address,
     uri: Uri,
     request: Request,
-) -> Nothing {
+) -> EmptyResult {
     accounts.limits().check(Limit::Resend, from)?;
-    let JsonBody(body) = JsonBody::<Resend>::from_request(request, &()).await?;
+    let JsonBody(body) = JsonBody::<ResendBody>::from_request(request, &()).await?;
     let kind = body.kind.unwrap_or_default();
     let (email, phone) = (body.email.unwrap_or_default(), body.phone.unwrap_or_default());
     let invalid = |words| Err(Refusal::invalid(words).into());
@@ -170,11 +170,11 @@ pub async fn resend(
 const NO_PHONE: Refusal = Refusal::absent(400, "phone_provider_disabled", "Phone logins are disabled");
 
 /// `GET /reauthenticate`
-pub async fn reauthenticate(
+pub async fn send_reauthentication_code(
     State(accounts): State<AccountService>,
     State(tasks): State<BackgroundTasks>,
     Caller(claims): Caller,
-) -> Nothing {
+) -> EmptyResult {
     let work = async move { accounts.reauthenticate(claims).await };
     // The code that is on its way is good also when the caller has gone away meanwhile.
     tasks.spawn_and_wait("code for a new password", work).await.unwrap_or(Err(CONFLICT.into()))?;

@@ -27,7 +27,7 @@ use super::error::ApiError;
 use super::extract::{JsonBody, SignedIn};
 use super::route::Access::{self, Owner};
 use super::route::{Section, post};
-use super::sessions::stream_of;
+use super::turns::stream_of;
 use crate::AppState;
 use crate::limiters::{ProbeAddressLimiter, ProbeLimiter, StreamLimiter};
 

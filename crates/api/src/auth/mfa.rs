@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use store::users::User;
 use uuid::Uuid;
 
-use super::body::SessionBody;
+use super::dto::SessionBody;
 use super::error::AuthApiError;
 use super::extract::{Address, Caller, JsonBody};
 
@@ -23,12 +23,12 @@ use super::extract::{Address, Caller, JsonBody};
 const TOTP: &str = "totp";
 
 /// A caller who has said who they are.
-pub struct Person {
+pub struct NamedCaller {
     claims: Claims,
     user: User,
 }
 
-impl<S> FromRequestParts<S> for Person
+impl<S> FromRequestParts<S> for NamedCaller
 where
     AccountService: FromRef<S>,
     S: Send + Sync,
@@ -43,13 +43,13 @@ where
 }
 
 /// The factor that the path names, and its person, who asks.
-pub struct Own {
+pub struct OwnFactor {
     claims: Claims,
     user: User,
     factor: FactorId,
 }
 
-impl<S> FromRequestParts<S> for Own
+impl<S> FromRequestParts<S> for OwnFactor
 where
     AccountService: FromRef<S>,
     S: Send + Sync,
@@ -57,7 +57,7 @@ where
     type Rejection = AuthApiError;
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, AuthApiError> {
-        let Person { claims, user } = Person::from_request_parts(parts, state).await?;
+        let NamedCaller { claims, user } = NamedCaller::from_request_parts(parts, state).await?;
         let Path(id) = Path::<FactorId>::from_request_parts(parts, state).await.map_err(|_| FACTOR_ID_MALFORMED)?;
         if user.factors.iter().all(|factor| factor.id != id) {
             return Err(FACTOR_NOT_FOUND.into());
@@ -67,7 +67,7 @@ where
 }
 
 #[derive(Deserialize)]
-pub struct Enroll {
+pub struct EnrollBody {
     friendly_name: Option<String>,
     factor_type: Option<String>,
     issuer: Option<String>,
@@ -96,7 +96,7 @@ pub struct ChallengeBody {
 }
 
 #[derive(Deserialize)]
-pub struct Verify {
+pub struct VerifyFactorBody {
     challenge_id: Option<ChallengeId>,
     code: Option<String>,
 }
@@ -107,10 +107,10 @@ pub struct UnenrolledBody {
 }
 
 /// `POST /factors`
-pub async fn enroll(
+pub async fn enroll_factor(
     State(accounts): State<AccountService>,
-    person: Person,
-    JsonBody(body): JsonBody<Enroll>,
+    person: NamedCaller,
+    JsonBody(body): JsonBody<EnrollBody>,
 ) -> Result<Json<EnrolledBody>, AuthApiError> {
     match body.factor_type.as_deref() {
         Some(TOTP) => {}
@@ -126,9 +126,9 @@ pub async fn enroll(
 }
 
 /// `POST /factors/{id}/challenge`
-pub async fn challenge(
+pub async fn create_challenge(
     State(accounts): State<AccountService>,
-    own: Own,
+    own: OwnFactor,
     Address(address): Address,
 ) -> Result<Json<ChallengeBody>, AuthApiError> {
     accounts.limits().check(Limit::FactorChallenge, address)?;
@@ -137,21 +137,24 @@ pub async fn challenge(
 }
 
 /// `POST /factors/{id}/verify`
-pub async fn verify(
+pub async fn verify_factor(
     State(accounts): State<AccountService>,
-    own: Own,
+    own: OwnFactor,
     Address(address): Address,
     request: Request,
 ) -> Result<Json<SessionBody>, AuthApiError> {
     accounts.limits().check(Limit::FactorVerify, address)?;
-    let JsonBody(body) = JsonBody::<Verify>::from_request(request, &()).await?;
+    let JsonBody(body) = JsonBody::<VerifyFactorBody>::from_request(request, &()).await?;
     let challenge = body.challenge_id.unwrap_or(ChallengeId(Uuid::nil()));
     let answer = Answer { challenge, code: body.code.unwrap_or_default() };
     Ok(Json(accounts.verify_factor(own.claims, &own.user, own.factor, address, answer).await?.into()))
 }
 
 /// `DELETE /factors/{id}`
-pub async fn unenroll(State(accounts): State<AccountService>, own: Own) -> Result<Json<UnenrolledBody>, AuthApiError> {
+pub async fn unenroll_factor(
+    State(accounts): State<AccountService>,
+    own: OwnFactor,
+) -> Result<Json<UnenrolledBody>, AuthApiError> {
     accounts.unenroll(own.claims, &own.user, own.factor).await?;
     Ok(Json(UnenrolledBody { id: own.factor }))
 }

@@ -69,7 +69,7 @@ pub struct IdToken {
 }
 
 /// `GET /authorize`
-pub async fn authorize(uri: Uri) -> AuthApiError {
+pub async fn reject_authorize(uri: Uri) -> AuthApiError {
     let provider = query_value(uri.query(), "provider").unwrap_or_default();
     let why = if provider.starts_with("custom:") {
         "custom OAuth providers are disabled".to_owned()
@@ -78,38 +78,38 @@ pub async fn authorize(uri: Uri) -> AuthApiError {
     } else {
         format!("Provider {} could not be found", provider.to_lowercase())
     };
-    invalid(format!("Unsupported provider: {why}")).into()
+    invalid_request(format!("Unsupported provider: {why}")).into()
 }
 
 /// `GET /user/identities/authorize`, `DELETE /user/identities/{id}`
-pub async fn link(_caller: Caller) -> AuthApiError {
+pub async fn reject_linking(_caller: Caller) -> AuthApiError {
     NO_LINKING.into()
 }
 
 /// `/user/oauth/grants`
-pub async fn grants(_caller: Caller) -> AuthApiError {
+pub async fn reject_grants(_caller: Caller) -> AuthApiError {
     NO_OAUTH_SERVER.into()
 }
 
 /// `/factors/recovery-codes`
-pub async fn recovery_codes(_caller: Caller) -> AuthApiError {
+pub async fn reject_recovery_codes(_caller: Caller) -> AuthApiError {
     NO_RECOVERY_CODES.into()
 }
 
 /// `POST /factors/recovery-codes/verify`
-pub async fn recovery_code(_caller: Caller) -> AuthApiError {
+pub async fn reject_recovery_code(_caller: Caller) -> AuthApiError {
     NO_RECOVERY_CODE.into()
 }
 
 /// `POST /token?grant_type=id_token`
-pub fn id_token(body: IdToken) -> AuthError {
+pub fn reject_id_token(body: IdToken) -> AuthError {
     let filled = |field: Option<String>| field.unwrap_or_default();
     let (provider, issuer) = (filled(body.provider), filled(body.issuer));
     if filled(body.token).is_empty() {
-        return invalid("id_token required".to_owned());
+        return invalid_request("id_token required".to_owned());
     }
     if provider.is_empty() && (filled(body.client_id).is_empty() || issuer.is_empty()) {
-        return invalid("provider or client_id and issuer required".to_owned());
+        return invalid_request("provider or client_id and issuer required".to_owned());
     }
     let known = |(name, theirs): &&(&str, &str)| *name == provider || (!theirs.is_empty() && *theirs == issuer);
     if let Some((_, theirs)) = ISSUERS.iter().find(known) {
@@ -117,13 +117,13 @@ pub fn id_token(body: IdToken) -> AuthError {
         return AuthError::Worded { status: 400, code: "provider_disabled", message };
     }
     match provider.as_str() {
-        "apple" => invalid("Unable to detect issuer in ID token for Apple provider".to_owned()),
-        "azure" => invalid("Unable to detect issuer in ID token for Azure provider".to_owned()),
-        _ if provider.starts_with("custom:") => invalid("Custom OAuth providers are disabled".to_owned()),
-        _ => invalid(format!("Custom OIDC provider {provider:?} not allowed")),
+        "apple" => invalid_request("Unable to detect issuer in ID token for Apple provider".to_owned()),
+        "azure" => invalid_request("Unable to detect issuer in ID token for Azure provider".to_owned()),
+        _ if provider.starts_with("custom:") => invalid_request("Custom OAuth providers are disabled".to_owned()),
+        _ => invalid_request(format!("Custom OIDC provider {provider:?} not allowed")),
     }
 }
 
-fn invalid(message: String) -> AuthError {
+fn invalid_request(message: String) -> AuthError {
     AuthError::Worded { status: 400, code: "validation_failed", message }
 }

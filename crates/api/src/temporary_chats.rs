@@ -12,7 +12,10 @@ use super::error::ApiError;
 use super::extract::{Named, SignedIn};
 
 /// Opens a temporary chat (`POST /api/temporary-chats`).
-pub async fn open(State(turns): State<TurnService>, caller: SignedIn) -> Result<(StatusCode, Json<Value>), ApiError> {
+pub async fn open_temporary_chat(
+    State(turns): State<TurnService>,
+    caller: SignedIn,
+) -> Result<(StatusCode, Json<Value>), ApiError> {
     let opened = turns.open_temporary_chat(caller.user).await;
     let id = opened.map_err(|error| match error {
         TemporaryError::SeveralNodes => ApiError::Conflict { code: "several_nodes", message: error.to_string() },
@@ -24,7 +27,7 @@ pub async fn open(State(turns): State<TurnService>, caller: SignedIn) -> Result<
 }
 
 /// Responds 204 if a temporary chat still exists, else 404 (`GET /api/temporary-chats/{id}`).
-pub async fn look(
+pub async fn check_temporary_chat(
     State(temporary): State<TemporaryChats>,
     caller: SignedIn,
     Named(chat): Named,
@@ -35,7 +38,7 @@ pub async fn look(
 }
 
 /// Deletes a temporary chat with all of its messages (`DELETE /api/temporary-chats/{id}`).
-pub async fn close(
+pub async fn close_temporary_chat(
     State(turns): State<TurnService>,
     caller: SignedIn,
     Named(chat): Named,

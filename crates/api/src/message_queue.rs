@@ -17,11 +17,11 @@ use store::queue::QueuedMessage;
 
 use super::error::ApiError;
 use super::extract::{JsonBody, Named, NamedTwo, SignedIn};
-use super::functions::{AiChat, TurnRequests, check_message};
+use super::supabase_functions::{AiChat, TurnRequests, check_message};
 use crate::chat_lookup::ChatLookup;
 
 /// Lists the queued messages, and why they are not being sent, if so (`GET /api/sessions/{id}/queue`).
-pub async fn list(
+pub async fn list_queued(
     State(chats): State<ChatLookup>,
     State(turns): State<TurnService>,
     caller: SignedIn,
@@ -35,7 +35,7 @@ pub async fn list(
     let messages: Vec<Value> = waiting
         .iter()
         .map(|message| {
-            let attached: Vec<String> = message.parts.iter().filter_map(name_of).collect();
+            let attached: Vec<String> = message.parts.iter().filter_map(display_name).collect();
             json!({ "id": message.id, "content": message.content, "attached": attached })
         })
         .collect();
@@ -43,7 +43,7 @@ pub async fn list(
 }
 
 /// Returns the display name of an attachment; `None` for parts that the list does not show.
-fn name_of(part: &Part) -> Option<String> {
+fn display_name(part: &Part) -> Option<String> {
     match part {
         Part::File(file) => Some(file.filename.clone().unwrap_or_else(|| file.media_type.clone())),
         Part::Attachment { attachment } => Some(match &attachment.content {
@@ -54,8 +54,8 @@ fn name_of(part: &Part) -> Option<String> {
     }
 }
 
-/// Queues a message (`POST /api/sessions/{id}/queue`). The body is that of [`ai_chat`](super::functions::ai_chat).
-pub async fn add(
+/// Queues a message (`POST /api/sessions/{id}/queue`). The body is that of [`ai_chat`](super::supabase_functions::ai_chat).
+pub async fn queue_message(
     State(chats): State<ChatLookup>,
     State(requests): State<TurnRequests>,
     State(turns): State<TurnService>,
@@ -80,50 +80,50 @@ pub async fn add(
     Ok((StatusCode::CREATED, Json(json!({ "id": id }))))
 }
 
-/// Request body of [`change`]: the new text.
+/// Request body of [`update_queued`]: the new text.
 #[derive(Debug, Deserialize)]
-pub struct Words {
+pub struct QueuedMessageUpdate {
     message: String,
 }
 
 /// Changes the text of a queued message (`PATCH /api/sessions/{id}/queue/{message}`).
-pub async fn change(
+pub async fn update_queued(
     State(chats): State<ChatLookup>,
     State(events): State<UserEventBus>,
     caller: SignedIn,
     NamedTwo(chat, id): NamedTwo,
-    JsonBody(words): JsonBody<Words>,
+    JsonBody(words): JsonBody<QueuedMessageUpdate>,
 ) -> Result<StatusCode, ApiError> {
-    let (chat, home, id) = named(&chats, &caller, &chat, &id).await?;
+    let (chat, home, id) = find_queued(&chats, &caller, &chat, &id).await?;
     check_message(&words.message)?;
-    still(&events, &caller, chat, home.update_queued(caller.user, chat, id, &words.message).await?)
+    respond_to_change(&events, &caller, chat, home.update_queued(caller.user, chat, id, &words.message).await?)
 }
 
 /// Removes a queued message (`DELETE /api/sessions/{id}/queue/{message}`).
-pub async fn remove(
+pub async fn delete_queued(
     State(chats): State<ChatLookup>,
     State(events): State<UserEventBus>,
     caller: SignedIn,
     NamedTwo(chat, id): NamedTwo,
 ) -> Result<StatusCode, ApiError> {
-    let (chat, home, id) = named(&chats, &caller, &chat, &id).await?;
-    still(&events, &caller, chat, home.delete_queued(caller.user, chat, id).await?)
+    let (chat, home, id) = find_queued(&chats, &caller, &chat, &id).await?;
+    respond_to_change(&events, &caller, chat, home.delete_queued(caller.user, chat, id).await?)
 }
 
 /// Interrupts the turn and sends a queued message now (`POST /api/sessions/{id}/queue/{message}/send`).
-pub async fn send_now(
+pub async fn send_queued_now(
     State(chats): State<ChatLookup>,
     State(events): State<UserEventBus>,
     State(turns): State<TurnService>,
     caller: SignedIn,
     NamedTwo(chat, id): NamedTwo,
 ) -> Result<StatusCode, ApiError> {
-    let (chat, _, id) = named(&chats, &caller, &chat, &id).await?;
-    still(&events, &caller, chat, turns.send_now(caller.user, chat, id).await?)
+    let (chat, _, id) = find_queued(&chats, &caller, &chat, &id).await?;
+    respond_to_change(&events, &caller, chat, turns.send_now(caller.user, chat, id).await?)
 }
 
 /// Resolves chat and queued message of a path.
-async fn named(
+async fn find_queued(
     chats: &ChatLookup,
     caller: &SignedIn,
     chat: &str,
@@ -135,7 +135,12 @@ async fn named(
 
 /// Responds to a change of a queued message and notifies the user's pages. The message may have been sent in the
 /// meantime, which is reported as 404.
-fn still(events: &UserEventBus, caller: &SignedIn, chat: ChatId, waited: bool) -> Result<StatusCode, ApiError> {
+fn respond_to_change(
+    events: &UserEventBus,
+    caller: &SignedIn,
+    chat: ChatId,
+    waited: bool,
+) -> Result<StatusCode, ApiError> {
     if !waited {
         return Err(ApiError::NotFound("queued message"));
     }

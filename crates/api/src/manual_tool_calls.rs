@@ -24,15 +24,15 @@ use tokio_util::sync::CancellationToken;
 
 use super::error::ApiError;
 use super::extract::{JsonBody, Named, SignedIn};
-use super::functions::wants_stream;
-use super::sessions::Said;
 use super::sse;
+use super::supabase_functions::wants_stream;
+use super::turns::ElicitationResponse;
 use crate::limiters::StreamLimiter;
 
-/// Request body of [`run`].
+/// Request body of [`call_tool`].
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct ToolRun {
+pub struct ManualToolCall {
     server_name: String,
     name: String,
     #[serde(default)]
@@ -40,21 +40,21 @@ pub struct ToolRun {
 }
 
 /// Calls the tool and returns its result. As an event stream, the response also contains the tool's elicitations.
-pub async fn run(
+pub async fn call_tool(
     State(connections): State<ConnectionService>,
     State(streams): State<StreamLimiter>,
     State(tasks): State<BackgroundTasks>,
     State(clock): State<Arc<dyn Clock>>,
     caller: SignedIn,
     headers: HeaderMap,
-    JsonBody(body): JsonBody<ToolRun>,
+    JsonBody(body): JsonBody<ManualToolCall>,
 ) -> Result<Response, ApiError> {
-    let tool = allowed_tool(&connections, caller.user, &body).await?;
+    let tool = find_allowed_tool(&connections, caller.user, &body).await?;
     // If the client disconnects, axum drops this future, and the tool call is cancelled with it.
     if !wants_stream(&headers) {
         // A JSON client has no way to respond to an elicitation, so the call ends at the first one.
         let interactions = Arc::new(NonInteractive::default());
-        let ran = call(&connections, &*clock, caller.user, &tool, body, interactions.clone()).await;
+        let ran = call_and_audit(&connections, &*clock, caller.user, &tool, body, interactions.clone()).await;
         if interactions.was_asked() {
             let message = "the tool asks something in the middle of the call; ask for text/event-stream to answer it";
             return Err(ApiError::Unprocessable { code: "tool_needs_input", message: message.to_owned() });
@@ -67,7 +67,7 @@ pub async fn run(
         stream::unfold(updates, |mut updates| async move { Some((interaction_event(updates.recv().await?), updates)) });
     let called = stream::once(async move {
         // The status has been sent already, so an error becomes an event.
-        match call(&connections, &*clock, caller.user, &tool, body, Arc::new(handler)).await {
+        match call_and_audit(&connections, &*clock, caller.user, &tool, body, Arc::new(handler)).await {
             Ok(mut ran) => {
                 ran["type"] = "result".into();
                 ran
@@ -83,11 +83,11 @@ pub async fn run(
 }
 
 /// Responds to an elicitation of a manual tool call.
-pub async fn answer(
+pub async fn answer_elicitation(
     State(connections): State<ConnectionService>,
     caller: SignedIn,
     Named(id): Named,
-    JsonBody(said): JsonBody<Said>,
+    JsonBody(said): JsonBody<ElicitationResponse>,
 ) -> Result<Json<Value>, ApiError> {
     let not_found = || ApiError::NotFound("elicitation");
     let id: ElicitationId = id.parse().map_err(|_| not_found())?;
@@ -108,7 +108,11 @@ fn interaction_event(update: InteractionUpdate) -> Value {
 }
 
 /// Resolves the requested [`BoundTool`], and rejects one that the user has denied.
-async fn allowed_tool(connections: &ConnectionService, user: UserId, body: &ToolRun) -> Result<BoundTool, ApiError> {
+async fn find_allowed_tool(
+    connections: &ConnectionService,
+    user: UserId,
+    body: &ManualToolCall,
+) -> Result<BoundTool, ApiError> {
     let servers = connections.list_servers(user).await?;
     let wanted = [Wanted { name: body.name.clone(), server_name: Some(body.server_name.clone()) }];
     let selection = Selection::resolve(&wanted, &servers, |server| connections.enabled_tool_names(server))
@@ -131,12 +135,12 @@ async fn allowed_tool(connections: &ConnectionService, user: UserId, body: &Tool
 }
 
 /// Calls the tool and records the call in the audit log.
-async fn call(
+async fn call_and_audit(
     connections: &ConnectionService,
     clock: &dyn Clock,
     user: UserId,
     tool: &BoundTool,
-    body: ToolRun,
+    body: ManualToolCall,
     interactions: Arc<dyn InteractionHandler>,
 ) -> Result<Value, ApiError> {
     let audited = AuditedCall::new(connections, user, &body.server_name, &body.name, AllowedBy::Form);

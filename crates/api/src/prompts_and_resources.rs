@@ -15,7 +15,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use store::Store;
 
-use super::connections::own_server;
+use super::connections::find_own_server;
 use super::error::ApiError;
 use super::extract::{JsonBody, Named, Query, SignedIn};
 
@@ -34,25 +34,25 @@ impl From<ContextError> for ApiError {
 }
 
 /// Lists a connection's prompts.
-pub async fn prompts(
+pub async fn list_prompts(
     State(store): State<Store>,
     State(connections): State<ConnectionService>,
     caller: SignedIn,
     Named(id): Named,
 ) -> Result<Json<Value>, ApiError> {
-    let server = own_server(&store, &caller, &id).await?;
+    let server = find_own_server(&store, &caller, &id).await?;
     let prompts = connections.list_prompts(caller.user, &server).await?;
     Ok(Json(json!({ "prompts": prompts.items, "isCut": prompts.is_cut })))
 }
 
 /// Lists a connection's resources and resource templates.
-pub async fn resources(
+pub async fn list_resources(
     State(store): State<Store>,
     State(connections): State<ConnectionService>,
     caller: SignedIn,
     Named(id): Named,
 ) -> Result<Json<Value>, ApiError> {
-    let server = own_server(&store, &caller, &id).await?;
+    let server = find_own_server(&store, &caller, &id).await?;
     let (resources, templates) = connections.list_resources(caller.user, &server).await?;
     // Long lists are truncated; the web app then says so.
     let is_cut = resources.is_cut || templates.is_cut;
@@ -61,52 +61,52 @@ pub async fn resources(
 
 /// A request about one resource.
 #[derive(Debug, Deserialize)]
-pub struct Address {
+pub struct ResourceUri {
     uri: String,
 }
 
 /// Reads a resource of the connection.
-pub async fn read(
+pub async fn read_resource(
     State(store): State<Store>,
     State(connections): State<ConnectionService>,
     caller: SignedIn,
     Named(id): Named,
-    JsonBody(body): JsonBody<Address>,
+    JsonBody(body): JsonBody<ResourceUri>,
 ) -> Result<Json<Value>, ApiError> {
-    let server = own_server(&store, &caller, &id).await?;
+    let server = find_own_server(&store, &caller, &id).await?;
     let contents = connections.read_resource(caller.user, &server, &body.uri).await?;
     Ok(Json(json!({ "contents": contents })))
 }
 
 /// Subscribes to a resource for a limited time. Changes are reported on the user's event stream.
-pub async fn watch(
+pub async fn subscribe_resource(
     State(store): State<Store>,
     State(connections): State<ConnectionService>,
     caller: SignedIn,
     Named(id): Named,
-    JsonBody(body): JsonBody<Address>,
+    JsonBody(body): JsonBody<ResourceUri>,
 ) -> Result<Json<Value>, ApiError> {
-    let server = own_server(&store, &caller, &id).await?;
+    let server = find_own_server(&store, &caller, &id).await?;
     let watching = connections.subscribe_resource(caller.user, &server, &body.uri).await?;
     Ok(Json(json!({ "watching": watching })))
 }
 
 /// Ends the subscription to a resource.
-pub async fn unwatch(
+pub async fn unsubscribe_resource(
     State(store): State<Store>,
     State(connections): State<ConnectionService>,
     caller: SignedIn,
     Named(id): Named,
-    Query(query): Query<Address>,
+    Query(query): Query<ResourceUri>,
 ) -> Result<StatusCode, ApiError> {
-    let server = own_server(&store, &caller, &id).await?;
+    let server = find_own_server(&store, &caller, &id).await?;
     connections.unsubscribe_resource(caller.user, server.id, &query.uri);
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// Request body of [`complete`].
+/// Request body of [`complete_argument`].
 #[derive(Debug, Deserialize)]
-pub struct Incomplete {
+pub struct IncompleteArgument {
     #[serde(rename = "for")]
     blank: CompletionTarget,
     name: String,
@@ -118,22 +118,22 @@ pub struct Incomplete {
 }
 
 /// Returns the server's completions for an argument of a prompt or a variable of a resource template.
-pub async fn complete(
+pub async fn complete_argument(
     State(store): State<Store>,
     State(connections): State<ConnectionService>,
     caller: SignedIn,
     Named(id): Named,
-    JsonBody(body): JsonBody<Incomplete>,
+    JsonBody(body): JsonBody<IncompleteArgument>,
 ) -> Result<Json<Completions>, ApiError> {
-    let server = own_server(&store, &caller, &id).await?;
+    let server = find_own_server(&store, &caller, &id).await?;
     let argument = (body.name.as_str(), body.value.as_str());
     let (target, filled) = (&body.blank, &body.filled);
     Ok(Json(connections.complete_argument(caller.user, &server, target, argument, filled).await?))
 }
 
-/// Request body of [`attach`]: either a resource or a prompt.
+/// Request body of [`create_attachment`]: either a resource or a prompt.
 #[derive(Debug, Deserialize)]
-pub struct Wished {
+pub struct NewAttachment {
     /// The temporary chat that the attachment is for. It is held in memory and never stored.
     #[serde(default, rename = "sessionId")]
     session_id: Option<ChatId>,
@@ -144,15 +144,15 @@ pub struct Wished {
 }
 
 /// Reads a resource or renders a prompt, and stores it as an [`Attachment`] until a message refers to it.
-pub async fn attach(
+pub async fn create_attachment(
     State(store): State<Store>,
     State(temporary): State<TemporaryChats>,
     State(connections): State<ConnectionService>,
     caller: SignedIn,
     Named(id): Named,
-    JsonBody(body): JsonBody<Wished>,
+    JsonBody(body): JsonBody<NewAttachment>,
 ) -> Result<Json<Attachment>, ApiError> {
-    let server = own_server(&store, &caller, &id).await?;
+    let server = find_own_server(&store, &caller, &id).await?;
     let wish = match (body.resource, body.prompt) {
         (Some(wish), None) if wish.uri.is_some() => wish,
         (None, Some(wish)) if !wish.name.is_empty() => AttachRequest { uri: None, ..wish },
@@ -165,7 +165,7 @@ pub async fn attach(
 }
 
 /// Returns an attachment that no message refers to yet.
-pub async fn attachment(
+pub async fn get_attachment(
     State(temporary): State<TemporaryChats>,
     State(store): State<Store>,
     caller: SignedIn,
@@ -181,22 +181,22 @@ pub async fn attachment(
     found.map(Json).ok_or_else(not_found)
 }
 
-/// Query parameters of [`icon`].
+/// Query parameters of [`get_icon`].
 #[derive(Debug, Deserialize)]
-pub struct Source {
+pub struct IconQuery {
     src: String,
 }
 
 /// Returns an icon that the connection's server declared. This server fetches it, so that the user's browser does not
 /// contact foreign servers.
-pub async fn icon(
+pub async fn get_icon(
     State(store): State<Store>,
     State(connections): State<ConnectionService>,
     caller: SignedIn,
     Named(id): Named,
-    Query(query): Query<Source>,
+    Query(query): Query<IconQuery>,
 ) -> Result<Response, ApiError> {
-    let server = own_server(&store, &caller, &id).await?;
+    let server = find_own_server(&store, &caller, &id).await?;
     let picture = connections.fetch_icon(&server, &query.src).await.map_err(|error| match error {
         IconError::Server(_) => ApiError::Upstream { code: "server_failed", message: error.to_string() },
         _ => ApiError::Unprocessable { code: "icon_refused", message: error.to_string() },

@@ -13,15 +13,15 @@ use super::route::{Access, Entry};
 
 /// The description of each section by path prefix. The last matching prefix is the section of a route.
 const SECTIONS: [(&str, &str); 9] = [
-    ("/", include_str!("description/root.json")),
-    ("/auth/v1", include_str!("description/auth.json")),
-    ("/auth/v1/admin", include_str!("description/admin.json")),
-    ("/rest/v1", include_str!("description/rest.json")),
-    ("/v1", include_str!("description/door.json")),
-    ("/v1/files", include_str!("description/files.json")),
-    ("/functions/v1", include_str!("description/functions.json")),
-    ("/api", include_str!("description/api.json")),
-    ("/mcp", include_str!("description/mcp.json")),
+    ("/", include_str!("openapi/root.json")),
+    ("/auth/v1", include_str!("openapi/auth.json")),
+    ("/auth/v1/admin", include_str!("openapi/admin.json")),
+    ("/rest/v1", include_str!("openapi/rest.json")),
+    ("/v1", include_str!("openapi/openai.json")),
+    ("/v1/files", include_str!("openapi/files.json")),
+    ("/functions/v1", include_str!("openapi/functions.json")),
+    ("/api", include_str!("openapi/api.json")),
+    ("/mcp", include_str!("openapi/mcp.json")),
 ];
 
 /// A section's description file.
@@ -41,13 +41,13 @@ struct Section {
 }
 
 /// Returns the OpenAPI document.
-pub async fn show() -> Result<Json<Value>, ApiError> {
+pub async fn get_document() -> Result<Json<Value>, ApiError> {
     let document = document(&super::entries()).map_err(|error| ApiError::Internal(error.into()))?;
     Ok(Json(document))
 }
 
 /// Returns path and method of every described operation, for the test that compares them with the route table.
-pub fn written() -> serde_json::Result<Vec<(String, Method)>> {
+pub fn list_operations() -> serde_json::Result<Vec<(String, Method)>> {
     let mut written = Vec::new();
     for (_, text) in SECTIONS {
         let section: Section = serde_json::from_str(text)?;
@@ -70,7 +70,7 @@ fn document(entries: &[Entry]) -> serde_json::Result<Value> {
             // The undescribed route is left out here; the test reports it.
             let Some(call) = section.paths.get(&entry.path).and_then(|calls| calls.get(&method)) else { continue };
             paths.entry(&entry.path).or_insert_with(|| json!({}))[method] =
-                completed(call.clone(), entry, prefix, &section);
+                complete_operation(call.clone(), entry, prefix, &section);
         }
         schemas.extend(section.schemas);
         responses.extend(section.responses);
@@ -112,7 +112,7 @@ fn section_of(path: &str) -> &'static str {
 }
 
 /// Adds to an operation what all of its section share: tag, security, the error response and the path parameters.
-fn completed(mut call: Value, entry: &Entry, tag: &str, section: &Section) -> Value {
+fn complete_operation(mut call: Value, entry: &Entry, tag: &str, section: &Section) -> Value {
     call["tags"] = json!([tag]);
     call["security"] = security(entry.access);
     call["responses"]["default"] = section.refusal.clone();

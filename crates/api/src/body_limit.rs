@@ -27,12 +27,12 @@ const MIN_WINDOW_BYTES: usize = 15 * 1_024;
 
 /// Limiter of the bytes of all request bodies in memory, per network address and in total.
 #[derive(Debug, Clone)]
-pub struct Intake {
+pub struct BodyLimiter {
     held: ConcurrencyLimiter<IpAddr>,
     trusted_proxies: TrustedProxies,
 }
 
-impl Intake {
+impl BodyLimiter {
     /// Creates the limiter. `limit` is in bytes.
     pub fn new(limit: Limit, trusted_proxies: TrustedProxies) -> Self {
         Self { held: ConcurrencyLimiter::new(limit), trusted_proxies }
@@ -41,16 +41,16 @@ impl Intake {
 
 /// Middleware that receives the request body within the limits. If a limit was reached, the response asks the client
 /// to retry later, whatever the handler made of the failed body.
-pub async fn bound(State(intake): State<Intake>, request: Request, next: Next) -> Response {
+pub async fn limit_body(State(limiter): State<BodyLimiter>, request: Request, next: Next) -> Response {
     // Most requests have no body and pay nothing for the limiter.
     if request.body().is_end_stream() {
         return next.run(request).await;
     }
-    let address = address_of_request(request.extensions(), request.headers(), &intake.trusted_proxies.0);
+    let address = address_of_request(request.extensions(), request.headers(), &limiter.trusted_proxies.0);
     let refused = Arc::new(OnceLock::new());
     let (head, body) = request.into_parts();
     // The permit is empty at first and grows with the received bytes.
-    let body = BoundedBody::new(body, intake.held.reserve(subscriber_network(address)), Arc::clone(&refused));
+    let body = BoundedBody::new(body, limiter.held.reserve(subscriber_network(address)), Arc::clone(&refused));
     let response = next.run(Request::from_parts(head, Body::new(body))).await;
     match refused.get() {
         None => response,
@@ -64,7 +64,7 @@ pub async fn bound(State(intake): State<Intake>, request: Request, next: Next) -
 
 /// Causes for an incomplete request body.
 #[derive(Debug, thiserror::Error)]
-enum Cut {
+enum BodyCut {
     #[error("nothing came for too long, or too little")]
     TooSlow,
     #[error("too much is being received at once")]
@@ -73,11 +73,11 @@ enum Cut {
     Broken(#[source] axum::Error),
 }
 
-/// A request body that counts its bytes against the [`Intake`] limits and its rate against [`WINDOW`].
+/// A request body that counts its bytes against the [`BodyLimiter`] limits and its rate against [`WINDOW`].
 struct BoundedBody {
     body: Body,
     held: Permit<IpAddr>,
-    /// The limit that was reached, for [`bound`] to read after the handler has returned.
+    /// The limit that was reached, for [`limit_body`] to read after the handler has returned.
     refused: Arc<OnceLock<LimitReached>>,
     /// Bytes received in the current window.
     window_bytes: usize,
@@ -104,23 +104,23 @@ impl BoundedBody {
 
 impl HttpBody for BoundedBody {
     type Data = Bytes;
-    type Error = Cut;
+    type Error = BodyCut;
 
-    fn poll_frame(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Cut>>> {
+    fn poll_frame(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, BodyCut>>> {
         let Poll::Ready(next) = Pin::new(&mut self.body).poll_frame(context) else {
             ready!(self.window_end.as_mut().poll(context));
-            return Poll::Ready(Some(Err(Cut::TooSlow)));
+            return Poll::Ready(Some(Err(BodyCut::TooSlow)));
         };
         let frame = match next {
             None => return Poll::Ready(None),
-            Some(Err(error)) => return Poll::Ready(Some(Err(Cut::Broken(error)))),
+            Some(Err(error)) => return Poll::Ready(Some(Err(BodyCut::Broken(error)))),
             Some(Ok(frame)) => frame,
         };
         let length = frame.data_ref().map_or(0, Bytes::len);
         if let Err(full) = self.held.grow(length) {
             // Only the first limit is reported.
             let _ = self.refused.set(full);
-            return Poll::Ready(Some(Err(Cut::Overloaded)));
+            return Poll::Ready(Some(Err(BodyCut::Overloaded)));
         }
         // Received data is counted before the timer is checked: a client must not pay for a server that was too busy
         // to poll.
@@ -166,7 +166,7 @@ mod tests {
         let began = Instant::now();
         let burst_then_trickle = std::iter::once((0, 1024 * 1024)).chain(std::iter::repeat_n((5, 1), 1_000));
         let cut = body_of(burst_then_trickle).collect().await.unwrap_err();
-        assert!(matches!(cut, Cut::TooSlow), "{cut}");
+        assert!(matches!(cut, BodyCut::TooSlow), "{cut}");
         assert!(began.elapsed() <= 2 * WINDOW, "{:?}", began.elapsed());
     }
 

@@ -22,9 +22,9 @@ use super::sse;
 use crate::chat_lookup::ChatLookup;
 use crate::limiters::StreamLimiter;
 
-/// Query parameters of [`stream()`].
+/// Query parameters of [`stream_turn`].
 #[derive(Debug, Deserialize)]
-pub struct After {
+pub struct StreamPosition {
     /// Id of the last event that the client received. The header `Last-Event-ID` takes precedence.
     after: Option<String>,
     /// The turn that the event belongs to. The chat may have another turn by now.
@@ -33,13 +33,13 @@ pub struct After {
 
 /// Streams the running turn of a chat, from its start or after the last event that the client received. Responds 204
 /// if no turn runs, or another one than requested.
-pub async fn stream(
+pub async fn stream_turn(
     State(chats): State<ChatLookup>,
     State(streams): State<StreamLimiter>,
     State(turns): State<TurnService>,
     caller: SignedIn,
     Named(chat): Named,
-    Query(After { after, run: wanted }): Query<After>,
+    Query(StreamPosition { after, run: wanted }): Query<StreamPosition>,
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
     // An `EventSource` sends the header by itself when it reconnects; the query is for other clients.
@@ -65,7 +65,7 @@ pub async fn stream(
 }
 
 /// Lists the messages at which a chat has alternative branches.
-pub async fn branches(
+pub async fn list_branches(
     State(chats): State<ChatLookup>,
     caller: SignedIn,
     Named(chat): Named,
@@ -80,7 +80,7 @@ pub async fn branches(
 /// Request body of [`switch_branch`].
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Through {
+pub struct SwitchBranch {
     message_id: MessageId,
 }
 
@@ -91,7 +91,7 @@ pub async fn switch_branch(
     State(events): State<UserEventBus>,
     caller: SignedIn,
     Named(chat): Named,
-    JsonBody(to): JsonBody<Through>,
+    JsonBody(to): JsonBody<SwitchBranch>,
 ) -> Result<Json<Value>, ApiError> {
     let (chat, home) = chats.find(caller.user, &chat).await?;
     // Stored per chat, so every device of the user shows the same branch.
@@ -109,7 +109,7 @@ pub async fn switch_branch(
 }
 
 /// Stops the running turn of a chat. What was generated so far is stored. Idempotent.
-pub async fn stop(
+pub async fn stop_turn(
     State(chats): State<ChatLookup>,
     State(turns): State<TurnService>,
     caller: SignedIn,
@@ -120,7 +120,7 @@ pub async fn stop(
 }
 
 /// Cancels one tool call of the running turn; the turn continues without its result. Idempotent.
-pub async fn cancel_call(
+pub async fn cancel_tool_call(
     State(chats): State<ChatLookup>,
     State(turns): State<TurnService>,
     caller: SignedIn,
@@ -130,9 +130,9 @@ pub async fn cancel_call(
     Ok(Json(json!({ "cancelled": turns.cancel_call(caller.user, chat, &call).await? })))
 }
 
-/// Request body of [`decide`].
+/// Request body of [`decide_approval`].
 #[derive(Debug, Deserialize)]
-pub struct Answer {
+pub struct ApprovalDecision {
     decision: Decision,
     /// Arguments edited by the user, which replace the model's.
     #[serde(default)]
@@ -140,12 +140,12 @@ pub struct Answer {
 }
 
 /// Decides a pending approval. The first decision is final; later requests receive it in the response.
-pub async fn decide(
+pub async fn decide_approval(
     State(chats): State<ChatLookup>,
     State(turns): State<TurnService>,
     caller: SignedIn,
     NamedTwo(chat, approval): NamedTwo,
-    JsonBody(body): JsonBody<Answer>,
+    JsonBody(body): JsonBody<ApprovalDecision>,
 ) -> Result<Json<turns::Decision>, ApiError> {
     let (chat, _) = chats.find(caller.user, &chat).await?;
     let approval: ApprovalId = approval.parse().map_err(|_| ApiError::NotFound("approval"))?;
@@ -161,7 +161,7 @@ pub async fn decide(
 
 /// Response of a user to an elicitation of a turn or of a manual tool call.
 #[derive(Debug, Deserialize)]
-pub struct Said {
+pub struct ElicitationResponse {
     /// The action: accept, decline or cancel.
     pub action: Action,
     /// Values of the form, for `accept`.
@@ -170,12 +170,12 @@ pub struct Said {
 }
 
 /// Responds to a pending elicitation. The first response is final; later requests receive it.
-pub async fn answer(
+pub async fn answer_elicitation(
     State(chats): State<ChatLookup>,
     State(turns): State<TurnService>,
     caller: SignedIn,
     NamedTwo(chat, id): NamedTwo,
-    JsonBody(said): JsonBody<Said>,
+    JsonBody(said): JsonBody<ElicitationResponse>,
 ) -> Result<Json<turns::Reply>, ApiError> {
     let (chat, _) = chats.find(caller.user, &chat).await?;
     let id: ElicitationId = id.parse().map_err(|_| ApiError::NotFound("elicitation"))?;
