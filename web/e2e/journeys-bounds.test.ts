@@ -6,7 +6,7 @@ import { eventually } from "./app-page.ts";
 
 const fixture = await startFixture({ CHAT_MAX_RUNS_PER_USER: "1" });
 
-const words = "as many of your answers are being written as may be at once (1); wait until one has ended";
+const words = "You already have 1 response in progress. Wait for one to finish.";
 
 test("who asks too much at once is told when to try again, and keeps the words", async (t) => {
   const { appPage } = await fixture.openSignedInPage(t);

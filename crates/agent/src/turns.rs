@@ -171,7 +171,7 @@ pub enum BeginError {
     #[error("the assistant is still answering in this chat")]
     Busy,
     /// The user has reached the per-user limit of turns in progress, which is given.
-    #[error("as many of your answers are being written as may be at once ({0}); wait until one has ended")]
+    #[error("You already have {0} response{plural} in progress. Wait for one to finish.", plural = if *.0 == 1 { "" } else { "s" })]
     TooMany(usize),
     /// The limit of all turns in progress, or of their memory, is reached.
     #[error("the server writes as many answers as it can; try again soon")]

@@ -1,4 +1,4 @@
-//! `/auth/v1`: GoTrue's API, so far as this server offers it. What it does not offer is refused in the protocol's own words.
+//! `/auth/v1`: the subset of GoTrue's API that this server supports. Unsupported routes respond with GoTrue's own errors.
 
 mod admin;
 mod dto;
@@ -22,10 +22,10 @@ pub use dto::UserBody;
 pub use extract::Address;
 pub use metadata::get_jwks;
 
-/// The largest request body, in bytes: the protocol's.
+/// Maximum size of a request body, in bytes, as in GoTrue.
 const BODY_LIMIT: usize = 1024 * 1024;
 
-/// The routes below `/auth/v1`.
+/// Returns the routes below `/auth/v1`.
 pub fn section() -> Section {
     let routes = [
         post("/signup", Anyone, users::sign_up),
@@ -48,7 +48,7 @@ pub fn section() -> Section {
         get("/settings", Anyone, metadata::get_settings),
         get("/health", Anyone, metadata::get_health),
     ];
-    let absent = [
+    let unsupported = [
         get("/authorize", Anyone, unsupported::reject_authorize),
         post("/sso", Anyone, NO_SAML),
         get("/sso/saml/metadata", Anyone, NO_SAML),
@@ -76,11 +76,11 @@ pub fn section() -> Section {
         patch("/passkeys/{id}", Anyone, NO_PASSKEYS),
         delete("/passkeys/{id}", Anyone, NO_PASSKEYS),
     ];
-    let routes = routes.into_iter().chain(admin::routes()).chain(absent);
+    let routes = routes.into_iter().chain(admin::routes()).chain(unsupported);
     Section::new("/auth/v1", routes, |routes| {
         routes
             .fallback(error::no_such_route)
             .method_not_allowed_fallback(error::method_not_allowed)
-            .layer(from_fn(error::speak_the_protocol))
+            .layer(from_fn(error::write_error))
     })
 }

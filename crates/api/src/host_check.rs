@@ -36,14 +36,20 @@ impl AllowedHosts {
     fn allows(&self, host: &str) -> bool {
         // The URL parser normalises case, international names and the odd spellings of IP addresses.
         let Ok(url) = Url::parse(&format!("http://{host}/")) else { return false };
-        match url.host() {
-            Some(Host::Domain(name)) => {
-                let name = name.strip_suffix('.').unwrap_or(name);
-                name == "localhost" || self.0.iter().any(|allowed| allowed == name)
-            }
-            Some(Host::Ipv4(_) | Host::Ipv6(_)) => true,
-            None => false,
-        }
+        url.host().is_some_and(|host| is_fixed(&host) || matches!(host, Host::Domain(name) if self.has_name(name)))
+    }
+
+    fn has_name(&self, name: &str) -> bool {
+        let name = name.strip_suffix('.').unwrap_or(name);
+        self.0.iter().any(|allowed| allowed == name)
+    }
+}
+
+/// Returns whether a host is an IP address or `localhost`, which no name server can redirect.
+pub fn is_fixed(host: &Host<&str>) -> bool {
+    match host {
+        Host::Domain(name) => name.strip_suffix('.').unwrap_or(name) == "localhost",
+        Host::Ipv4(_) | Host::Ipv6(_) => true,
     }
 }
 

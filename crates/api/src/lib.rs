@@ -188,11 +188,10 @@ pub fn entries() -> Vec<Entry> {
 }
 
 /// Builds the router of the whole server. Paths outside every section are served by the web app.
-pub fn routes(app: &AppState) -> Router {
+fn build_router(app: &AppState) -> Router {
     let routes = route_table().into_iter().fold(Router::new(), |routes, section| section.add_to(routes));
     // Layers run from the last to the first: headers, host check, CORS, panics, body limits. A rejected host must not
-    // reach
-    // CORS, and a panic response needs the security headers too.
+    // reach CORS, and a panic response needs the security headers too.
     let routes = routes
         .fallback(assets::serve)
         .layer(from_fn_with_state(

@@ -144,7 +144,7 @@ impl RequestedModel {
     }
 }
 
-/// What both endpoints share: the models, the user's tools, and the completions.
+/// The services of both endpoints: models, users' tools and completions.
 #[derive(Debug, Clone)]
 struct CompletionApi {
     models: Arc<ModelService>,

@@ -78,7 +78,7 @@ pub fn listen(address: SocketAddr) -> anyhow::Result<TcpListener> {
 /// Serves connections until `stop` completes. Then streams are asked to end, and open requests have four seconds to
 /// finish before their connections are closed.
 pub async fn serve(app: AppState, listener: TcpListener, stop: impl Future<Output = ()>) {
-    let routes = TowerToHyperService::new(super::routes(&app));
+    let routes = TowerToHyperService::new(super::build_router(&app));
     let mut builder = http1::Builder::new();
     builder.timer(TokioTimer::new()).header_read_timeout(HEADER_TIMEOUT).max_buf_size(BUFFER_BYTES);
     let sockets = ConnectionLimiter::new(within_open_files(app.config.limits.sockets));

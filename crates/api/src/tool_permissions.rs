@@ -48,7 +48,7 @@ pub async fn set_permission(
     let made = connections.set_permission(caller.user, &server, &body.tool, body.permission).await?;
     made.map(Json).ok_or_else(|| ApiError::Unprocessable {
         code: "unknown_tool",
-        message: format!("{} offers no such tool", server.name),
+        message: format!("{} has no such tool", server.name),
     })
 }
 

@@ -44,7 +44,7 @@ pub struct AppPage {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum AppError {
     /// The server has no such tool.
-    #[error("{0} offers no such tool")]
+    #[error("{0} has no such tool")]
     NoTool(String),
     /// The tool has no page.
     #[error("the tool has no app")]

@@ -165,13 +165,16 @@ impl ConnectionPool {
         let owners: Vec<UserId> = counted.map(|other| other.owner).collect();
         let per_user = self.limit.per_user;
         if owners.iter().filter(|owner| **owner == entry.owner).count() >= per_user {
+            let plural = if per_user == 1 { "" } else { "s" };
             return Err(format!(
-                "is not asked: {per_user} of your connections are open, which is as many as may be; those that nobody \
-                 uses are closed after 15 minutes"
+                "was not contacted, because you already have {per_user} open connection{plural}; unused ones are \
+                 closed after 15 minutes"
             ));
         }
         if owners.len() >= self.limit.total {
-            return Err("is not asked: the server keeps as many connections open as it can; try again soon".to_owned());
+            return Err(
+                "was not contacted, because the limit of open connections is reached; try again soon".to_owned()
+            );
         }
         Ok(ConnectPermit::new(entry, now))
     }

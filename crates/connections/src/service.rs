@@ -114,7 +114,7 @@ pub enum ProbeError {
     #[error("The server wants you to sign in.")]
     NeedsSignIn,
     /// The server has no tools.
-    #[error("The server offers no tools.")]
+    #[error("The server has no tools.")]
     NoTools,
 }
 

@@ -1,4 +1,4 @@
-//! `/admin/users`: accounts, for the administrator.
+//! `/admin/users`: management of accounts by the administrator.
 
 mod links;
 
@@ -31,7 +31,7 @@ use super::unsupported::NO_OAUTH_SERVER;
 use crate::extract::bearer;
 use crate::route::{Access, Route, delete, get, post, put};
 
-/// The routes of the administrator.
+/// Returns the routes of the administrator.
 pub fn routes() -> Vec<Route> {
     vec![
         get("/admin/users", Access::Admin, list_users),
@@ -62,12 +62,12 @@ pub fn routes() -> Vec<Route> {
 const NO_CUSTOM_PROVIDERS: Refusal = Refusal::absent(404, "feature_disabled", "Custom OAuth providers are disabled");
 
 const TOTAL_COUNT: HeaderName = HeaderName::from_static("x-total-count");
-/// Accounts on a page, unless the caller says how many.
+/// Default number of accounts on a page.
 const PER_PAGE: u64 = 50;
-/// The most on a page.
+/// Maximum number of accounts on a page.
 const MOST_PER_PAGE: u64 = 1000;
 
-/// The administrator: the service role key, or a token of that role that this server's keys signed.
+/// The administrator, who authenticates with the service role key or with a token of that role that this server signed.
 pub struct Admin;
 
 impl<S> FromRequestParts<S> for Admin
@@ -84,7 +84,7 @@ where
     }
 }
 
-/// The administrator, and the account whose id stands first in the path.
+/// The administrator, and the account that the first path parameter names.
 pub struct AdminForUser(pub User);
 
 impl<S> FromRequestParts<S> for AdminForUser
@@ -103,7 +103,7 @@ where
     }
 }
 
-/// The protocol takes null for a field that is left out, and an empty text too.
+/// Attributes of an account. As in GoTrue, `null` and an empty text count as a field that is left out.
 #[derive(Deserialize)]
 pub struct UserAttributes {
     id: Option<String>,
@@ -139,14 +139,14 @@ impl UserAttributes {
     }
 }
 
-/// Accounts, and to whom they speak.
+/// A page of accounts, with the audience of their tokens.
 #[derive(Serialize)]
 pub struct UserList {
     users: Vec<UserBody>,
     aud: &'static str,
 }
 
-/// `GET /admin/users?page=…&per_page=…`
+/// Lists accounts, newest first (`GET /admin/users?page=…&per_page=…`).
 pub async fn list_users(State(store): State<Store>, _: Admin, uri: Uri) -> Result<impl IntoResponse, AuthApiError> {
     for unserved in ["filter", "sort"] {
         if query_value(uri.query(), unserved).is_some_and(|value| !value.is_empty()) {
@@ -165,7 +165,7 @@ pub async fn list_users(State(store): State<Store>, _: Admin, uri: Uri) -> Resul
     Ok(([(TOTAL_COUNT, HeaderValue::from(total)), (header::LINK, link_header(page, per_page, total)?)], Json(list)))
 }
 
-/// A number of the query; empty is none.
+/// Parses a number of the query; an empty text counts as none.
 fn parse_number(uri: &Uri, name: &str) -> Result<Option<u64>, AuthError> {
     let Some(text) = query_value(uri.query(), name).filter(|text| !text.is_empty()) else { return Ok(None) };
     let refused = |_| AuthError::Worded {
@@ -176,7 +176,8 @@ fn parse_number(uri: &Uri, name: &str) -> Result<Option<u64>, AuthError> {
     text.parse().map(Some).map_err(refused)
 }
 
-/// Where the next page is, if there is one, and the last (RFC 8288). `page` stands first: clients look there.
+/// Returns the `Link` header with the next and the last page (RFC 8288). `page` is the first parameter, where clients
+/// look for it.
 fn link_header(page: u64, per_page: u64, total: u64) -> Result<HeaderValue, AuthError> {
     let last = total.div_ceil(per_page);
     let link = |page: u64, rel: &str| format!("</auth/v1/admin/users?page={page}&per_page={per_page}>; rel=\"{rel}\"");
@@ -185,7 +186,7 @@ fn link_header(page: u64, per_page: u64, total: u64) -> Result<HeaderValue, Auth
     HeaderValue::try_from(text).map_err(AuthError::internal)
 }
 
-/// `POST /admin/users`
+/// Creates an account (`POST /admin/users`).
 pub async fn create_user(
     State(accounts): State<AccountService>,
     _: Admin,
@@ -194,12 +195,12 @@ pub async fn create_user(
     Ok(Json(accounts.create_user(attributes.into_wish()).await?.into()))
 }
 
-/// `GET /admin/users/{id}`
+/// Returns an account (`GET /admin/users/{id}`).
 pub async fn get_user(AdminForUser(user): AdminForUser) -> Json<UserBody> {
     Json(user.into())
 }
 
-/// `PUT /admin/users/{id}`
+/// Changes an account (`PUT /admin/users/{id}`).
 pub async fn update_user(
     State(accounts): State<AccountService>,
     AdminForUser(user): AdminForUser,
@@ -213,7 +214,7 @@ pub struct DeleteUserBody {
     should_soft_delete: Option<bool>,
 }
 
-/// `DELETE /admin/users/{id}`; the body may be left out.
+/// Deletes or anonymises an account (`DELETE /admin/users/{id}`). The body may be left out.
 pub async fn delete_user(
     State(accounts): State<AccountService>,
     State(account_deletion): State<Arc<dyn AccountDeletionHandler>>,
@@ -228,12 +229,12 @@ pub async fn delete_user(
     Ok(Json(json!({})))
 }
 
-/// `GET /admin/users/{id}/factors`
+/// Lists the second factors of an account (`GET /admin/users/{id}/factors`).
 pub async fn list_factors(AdminForUser(user): AdminForUser) -> Json<Vec<FactorBody>> {
     Json(user.factors.into_iter().map(FactorBody::from).collect())
 }
 
-/// `DELETE /admin/users/{id}/factors/{factor}`
+/// Deletes a second factor (`DELETE /admin/users/{id}/factors/{factor}`).
 pub async fn delete_factor(
     State(store): State<Store>,
     State(events): State<UserEventBus>,
@@ -247,22 +248,22 @@ pub async fn delete_factor(
     Ok(Json(factor.into()))
 }
 
-/// `/admin/oauth/clients`
+/// Rejects the management of OAuth clients (`/admin/oauth/clients`).
 pub async fn reject_oauth_clients(_: Admin) -> AuthApiError {
     NO_OAUTH_SERVER.into()
 }
 
-/// `/admin/custom-providers`
+/// Rejects the management of OAuth providers (`/admin/custom-providers`).
 pub async fn reject_custom_providers(_: Admin) -> AuthApiError {
     NO_CUSTOM_PROVIDERS.into()
 }
 
-/// `GET /admin/users/{id}/passkeys`: nobody has any.
+/// Lists the passkeys of an account, of which there are none (`GET /admin/users/{id}/passkeys`).
 pub async fn list_passkeys(AdminForUser(_): AdminForUser) -> Json<[(); 0]> {
     Json([])
 }
 
-/// `DELETE /admin/users/{id}/passkeys/{passkey}`
+/// Responds that the passkey does not exist (`DELETE /admin/users/{id}/passkeys/{passkey}`).
 pub async fn delete_passkey(AdminForUser(_): AdminForUser) -> AuthApiError {
     NO_SUCH_PASSKEY.into()
 }

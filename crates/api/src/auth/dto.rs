@@ -1,4 +1,4 @@
-//! The shapes of a person and of a sign-in on the wire.
+//! Response types: accounts, sessions and factors in GoTrue's shape.
 
 use accounts::password::Weakness;
 use accounts::sessions::SignIn;
@@ -10,7 +10,7 @@ use store::factors::Factor;
 use store::users::User;
 use uuid::Uuid;
 
-/// A sign-in with its tokens.
+/// A session with its tokens.
 #[derive(Serialize)]
 pub struct SessionBody {
     access_token: String,
@@ -38,13 +38,13 @@ impl From<SignIn> for SessionBody {
 }
 
 impl SessionBody {
-    /// With what the person's program may say about the password that opened it.
-    pub fn with(self, weak_password: Option<Weakness>) -> Self {
+    /// Adds the reasons why the password that began the session is weak.
+    pub fn with_weakness(self, weak_password: Option<Weakness>) -> Self {
         Self { weak_password, ..self }
     }
 }
 
-/// A person. Times that are not set are left out; a missing address or number is an empty text.
+/// An account. Times that are not set are left out; a missing address or number is an empty text.
 #[derive(Serialize)]
 pub struct UserBody {
     id: UserId,
@@ -129,7 +129,7 @@ struct IdentityBody {
 impl From<User> for UserBody {
     fn from(user: User) -> Self {
         Self {
-            identities: e_mail_identity(&user).into_iter().collect(),
+            identities: email_identity(&user).into_iter().collect(),
             factors: user.factors.into_iter().map(FactorBody::from).collect(),
             id: user.id,
             aud: AUTHENTICATED,
@@ -156,7 +156,7 @@ impl From<User> for UserBody {
     }
 }
 
-fn e_mail_identity(user: &User) -> Option<IdentityBody> {
+fn email_identity(user: &User) -> Option<IdentityBody> {
     let email = user.email.clone()?;
     Some(IdentityBody {
         identity_id: user.identity_id,

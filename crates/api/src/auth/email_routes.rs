@@ -1,5 +1,5 @@
-//! What asks for a mail: `/recover`, `/otp`, `/magiclink`, `/resend` and `/reauthenticate`. The answers are empty, and the
-//! same for every address.
+//! Requests for emails: `/recover`, `/otp`, `/magiclink`, `/resend` and `/reauthenticate`. Responses are empty and the
+//! same for every address, so that they do not disclose which accounts exist.
 
 use accounts::emails::Landing;
 use accounts::gotrue_error::{CONFLICT, NO_MAGIC_LINK, NO_MAIL, NO_OTP, PHONE_CHANGE_DISABLED, Refusal};
@@ -16,7 +16,7 @@ use serde_json::{Map, Value, json};
 use super::error::AuthApiError;
 use super::extract::{Address, Caller, JsonBody, landing};
 
-/// The protocol takes null for a field that is left out.
+/// Request body of [`send_recovery_email`]. As in GoTrue, `null` counts as a field that is left out.
 #[derive(Deserialize)]
 struct RecoverBody {
     email: Option<String>,
@@ -50,10 +50,10 @@ fn check_can_send_email(accounts: &AccountService, refusal: Refusal) -> Result<(
     if accounts.can_send_email() { Ok(()) } else { Err(refusal.into()) }
 }
 
-/// Nothing to say.
+/// An empty object, or an error.
 type EmptyResult = Result<Json<Value>, AuthApiError>;
 
-/// `POST /recover`
+/// Sends an email for a forgotten password (`POST /recover`).
 pub async fn send_recovery_email(
     State(accounts): State<AccountService>,
     Address(from): Address,
@@ -73,7 +73,7 @@ pub async fn send_recovery_email(
     Ok(Json(json!({})))
 }
 
-/// `POST /otp`
+/// Sends an email with a link and a code to sign in (`POST /otp`).
 pub async fn send_sign_in_email(
     State(accounts): State<AccountService>,
     Address(from): Address,
@@ -92,7 +92,7 @@ pub async fn send_sign_in_email(
     let landing = landing(&accounts, &uri, body.code_challenge.clone(), body.code_challenge_method.clone())?;
     let keeps_out = body.create_user == Some(false);
     if is_set(&body.phone) {
-        // Nobody has a number.
+        // No account has a phone number.
         return Err(if keeps_out { NO_OTP } else { PHONE_CHANGE_DISABLED }.into());
     }
     if !is_set(&body.email) {
@@ -100,12 +100,12 @@ pub async fn send_sign_in_email(
     }
     check_can_send_email(&accounts, NO_OTP)?;
     let email = email_address::normalize(body.email.as_deref().unwrap_or_default());
-    // What is no address has no account.
+    // An invalid address has no account.
     let email = if keeps_out { email.map_err(|_| NO_OTP)? } else { email? };
     mail_sign_in(&accounts, email, landing, body).await
 }
 
-/// `POST /magiclink`: `/otp` of older clients.
+/// Sends an email with a link to sign in, for older clients (`POST /magiclink`).
 pub async fn send_magic_link(
     State(accounts): State<AccountService>,
     Address(from): Address,
@@ -130,7 +130,7 @@ async fn mail_sign_in(accounts: &AccountService, email: String, landing: Landing
     Ok(Json(json!({})))
 }
 
-/// `POST /resend`
+/// Sends an email again (`POST /resend`).
 pub async fn resend_email(
     State(accounts): State<AccountService>,
     Address(from): Address,
@@ -161,7 +161,7 @@ pub async fn resend_email(
     match kind.as_str() {
         "signup" => accounts.resend_confirmation(email, landing).await?,
         "email_change" => accounts.resend_email_change(email, landing).await?,
-        // No account here waits for a telephone number.
+        // No account waits for the confirmation of a phone number.
         _ => {}
     }
     Ok(Json(json!({})))
@@ -169,14 +169,14 @@ pub async fn resend_email(
 
 const NO_PHONE: Refusal = Refusal::absent(400, "phone_provider_disabled", "Phone logins are disabled");
 
-/// `GET /reauthenticate`
+/// Sends the code for changing a password (`GET /reauthenticate`).
 pub async fn send_reauthentication_code(
     State(accounts): State<AccountService>,
     State(tasks): State<BackgroundTasks>,
     Caller(claims): Caller,
 ) -> EmptyResult {
     let work = async move { accounts.reauthenticate(claims).await };
-    // The code that is on its way is good also when the caller has gone away meanwhile.
+    // In a task of its own, so that an emailed code is stored even if the client disconnects.
     tasks.spawn_and_wait("code for a new password", work).await.unwrap_or(Err(CONFLICT.into()))?;
     Ok(Json(json!({})))
 }

@@ -1,5 +1,5 @@
-//! Errors of the auth API. The protocol has two shapes, chosen by the version that the client names; every body here can be
-//! read as either.
+//! Errors of the auth API. GoTrue has two shapes, selected by the version that the client names; each body here is valid
+//! in both.
 
 use std::sync::Arc;
 
@@ -16,15 +16,14 @@ use crate::error::{OUTAGE_RETRY, is_outage};
 
 const API_VERSION: HeaderName = HeaderName::from_static("x-supabase-api-version");
 const ERROR_CODE: HeaderName = HeaderName::from_static("x-sb-error-code");
-/// The version in which `code` became a word.
-const WORDS: &str = "2024-01-01";
+/// The version of the API since which `code` is a text.
+const TEXT_CODES_SINCE: &str = "2024-01-01";
 
-/// An error on its way out; [`speak_the_protocol`] gives it the shape that the request asks for.
+/// An error for which [`write_error`] has yet to write the body.
 #[derive(Clone)]
-struct Pending(Arc<AuthError>);
+struct PendingError(Arc<AuthError>);
 
-/// Error response of the auth API. It has a status and no body: [`speak_the_protocol`], around every route of the auth API,
-/// writes the body.
+/// Error response of the auth API. It has a status and no body: the middleware [`write_error`] writes the body.
 #[derive(Debug)]
 pub struct AuthApiError(AuthError);
 
@@ -56,12 +55,12 @@ impl IntoResponse for AuthApiError {
     fn into_response(self) -> Response {
         let status = StatusCode::from_u16(self.0.status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
         let mut response = status.into_response();
-        response.extensions_mut().insert(Pending(Arc::new(self.0)));
+        response.extensions_mut().insert(PendingError(Arc::new(self.0)));
         response
     }
 }
 
-/// A part of the protocol that this server does not offer. It is its own handler.
+/// An unsupported route, which is its own handler.
 #[derive(Debug, Clone, Copy)]
 pub struct Unsupported(pub Refusal);
 
@@ -71,39 +70,39 @@ impl IntoResponse for Unsupported {
     }
 }
 
-/// For paths that do not exist.
+/// Responds to unknown paths.
 pub async fn no_such_route() -> AuthApiError {
     NO_SUCH_ROUTE.into()
 }
 
-/// For methods that a path does not take.
+/// Responds to methods that a path does not have.
 pub async fn method_not_allowed() -> AuthApiError {
     METHOD_NOT_ALLOWED.into()
 }
 
-/// Writes errors in the client's version of the protocol, and keeps tokens out of caches.
-pub async fn speak_the_protocol(request: Request, next: Next) -> Response {
-    let words = asks_for_words(&request);
+/// Middleware that writes the bodies of errors in the client's version of the API, and keeps tokens out of caches.
+pub async fn write_error(request: Request, next: Next) -> Response {
+    let has_text_codes = has_text_codes(&request);
     let mut response = next.run(request).await;
-    if let Some(Pending(error)) = response.extensions_mut().remove::<Pending>() {
+    if let Some(PendingError(error)) = response.extensions_mut().remove::<PendingError>() {
         let allow = response.headers_mut().remove(header::ALLOW);
-        response = write(&error, words);
+        response = error_response(&error, has_text_codes);
         if let Some(allow) = allow {
             response.headers_mut().insert(header::ALLOW, allow);
         }
     }
     let headers = response.headers_mut();
-    if words {
-        headers.insert(API_VERSION, HeaderValue::from_static(WORDS));
+    if has_text_codes {
+        headers.insert(API_VERSION, HeaderValue::from_static(TEXT_CODES_SINCE));
     }
     headers.entry(header::CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
     response
 }
 
-/// Dates compare as text. What is no date asks for nothing.
-fn asks_for_words(request: &Request) -> bool {
+/// Returns whether the client's version has texts as codes. ISO dates compare as text; any other value counts as old.
+fn has_text_codes(request: &Request) -> bool {
     let version = request.headers().get(API_VERSION).and_then(|value| value.to_str().ok());
-    version.is_some_and(|version| is_date(version) && version >= WORDS)
+    version.is_some_and(|version| is_date(version) && version >= TEXT_CODES_SINCE)
 }
 
 fn is_date(text: &str) -> bool {
@@ -116,16 +115,16 @@ fn is_date(text: &str) -> bool {
     within(year, 4, 9999) && within(month, 2, 12) && within(day, 2, 31)
 }
 
-fn write(error: &AuthError, words: bool) -> Response {
+fn error_response(error: &AuthError, has_text_codes: bool) -> Response {
     if error.status() >= 500 {
         tracing::error!(error = error.detail(), "an auth call failed");
     }
     let is_outage = matches!(error, AuthError::Internal(source) if is_outage(source));
-    // Clients of the protocol take a 503 for a passing fault and keep their sign-in.
+    // Clients take a 503 for a temporary failure and keep their session.
     let status = if is_outage { 503 } else { error.status() };
     let (code, message) = (error.code(), error.to_string());
     let mut body = json!({
-        "code": if words { Value::from(code) } else { Value::from(status) },
+        "code": if has_text_codes { Value::from(code) } else { Value::from(status) },
         "error_code": code,
         "message": message,
         "msg": message,

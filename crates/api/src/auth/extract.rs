@@ -1,4 +1,4 @@
-//! What the handlers of the auth API read from a request.
+//! Extractors of the auth API.
 
 use std::convert::Infallible;
 use std::net::IpAddr;
@@ -17,7 +17,7 @@ use crate::TrustedProxies;
 use crate::body::{self, BodyError};
 use crate::extract::{address_of_request, bearer};
 
-/// What the access token of a request says. A person with a second factor may have it still to send.
+/// The claims of the caller's access token. The second factor may still be missing.
 pub struct Caller(pub Claims);
 
 impl<S> FromRequestParts<S> for Caller
@@ -33,7 +33,7 @@ where
     }
 }
 
-/// A JSON body, whatever its content type says: the protocol never looks at it. It takes `null` for an object without fields.
+/// A JSON body of any content type, which GoTrue does not check. As there, `null` counts as an empty object.
 pub struct JsonBody<T>(pub T);
 
 impl<T: DeserializeOwned, S: Sync> FromRequest<S> for JsonBody<T> {
@@ -46,7 +46,7 @@ impl<T: DeserializeOwned, S: Sync> FromRequest<S> for JsonBody<T> {
     }
 }
 
-/// The same, where nothing need be sent.
+/// A JSON body that may be left out; see [`JsonBody`].
 pub struct OptionalJsonBody<T>(pub Option<T>);
 
 impl<T: DeserializeOwned, S: Sync> FromRequest<S> for OptionalJsonBody<T> {
@@ -67,7 +67,7 @@ fn refuse_body(error: BodyError) -> AuthError {
     }
 }
 
-/// The address that a request came from: see [`address_of_request`].
+/// The client's network address; see [`address_of_request`].
 pub struct Address(pub IpAddr);
 
 impl<S> FromRequestParts<S> for Address
@@ -83,10 +83,10 @@ where
     }
 }
 
-/// What the client calls itself, cut to a reasonable length.
+/// The client's `User-Agent`, cut to [`USER_AGENT_LIMIT`].
 pub struct UserAgent(pub Option<String>);
 
-/// The most of a user agent that is kept, in bytes.
+/// Maximum length of a stored user agent, in bytes.
 const USER_AGENT_LIMIT: usize = 512;
 
 impl<S: Sync> FromRequestParts<S> for UserAgent {
@@ -98,7 +98,7 @@ impl<S: Sync> FromRequestParts<S> for UserAgent {
     }
 }
 
-/// Where the link of a mail leads that a request asks for.
+/// Returns the redirect target and PKCE challenge of the link in a requested email.
 pub fn landing(
     accounts: &AccountService,
     uri: &Uri,
@@ -109,7 +109,7 @@ pub fn landing(
     Ok(Landing { redirect: accounts.redirect_target(query_value(uri.query(), "redirect_to").as_deref()), challenge })
 }
 
-/// The value of a parameter of the query; the first of several.
+/// Returns the value of a query parameter; the first of several.
 pub fn query_value(query: Option<&str>, name: &str) -> Option<String> {
     let mut pairs = url::form_urlencoded::parse(query?.as_bytes());
     pairs.find_map(|(key, value)| (key == name).then(|| value.into_owned()))

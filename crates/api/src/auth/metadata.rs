@@ -1,4 +1,4 @@
-//! What anybody may know: the public keys, what is offered, that the server is there.
+//! Public information: signing keys, settings and health.
 
 use accounts::AccountService;
 use axum::Json;
@@ -10,12 +10,12 @@ use serde_json::{Map, Value, json};
 use super::unsupported::PROVIDERS;
 use crate::state::PublicSettings;
 
-/// `GET /.well-known/jwks.json`: the keys that verify access tokens. Clients keep them for ten minutes.
+/// Returns the public keys of access tokens (`GET /.well-known/jwks.json`). Clients cache them for ten minutes.
 pub async fn get_jwks(State(accounts): State<AccountService>) -> impl IntoResponse {
     ([(header::CACHE_CONTROL, "public, max-age=600")], Json(accounts.published_keys().clone()))
 }
 
-/// `GET /settings`
+/// Returns which ways to sign in exist (`GET /settings`).
 pub async fn get_settings(
     State(settings): State<PublicSettings>,
     State(accounts): State<AccountService>,
@@ -37,7 +37,7 @@ pub async fn get_settings(
     }))
 }
 
-/// `GET /health`
+/// Returns name and version (`GET /health`).
 pub async fn get_health() -> Json<Value> {
     Json(json!({
         "version": env!("CARGO_PKG_VERSION"),

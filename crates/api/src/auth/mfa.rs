@@ -1,4 +1,4 @@
-//! `/factors`: authenticator apps as second factors.
+//! `/factors`: second factors, which are authenticator apps.
 
 use accounts::gotrue_error::{
     FACTOR_ID_MALFORMED, FACTOR_NOT_FOUND, NOT_FOR_ANONYMOUS, PHONE_FACTOR_DISABLED, UNKNOWN_FACTOR,
@@ -19,10 +19,10 @@ use super::dto::SessionBody;
 use super::error::AuthApiError;
 use super::extract::{Address, Caller, JsonBody};
 
-/// The only kind of factor there is here.
+/// The only supported type of factor.
 const TOTP: &str = "totp";
 
-/// A caller who has said who they are.
+/// A caller whose account is not anonymous.
 pub struct NamedCaller {
     claims: Claims,
     user: User,
@@ -42,7 +42,7 @@ where
     }
 }
 
-/// The factor that the path names, and its person, who asks.
+/// The factor that the path names, and the caller who owns it.
 pub struct OwnFactor {
     claims: Claims,
     user: User,
@@ -106,7 +106,7 @@ pub struct UnenrolledBody {
     id: FactorId,
 }
 
-/// `POST /factors`
+/// Enrols an authenticator app (`POST /factors`).
 pub async fn enroll_factor(
     State(accounts): State<AccountService>,
     person: NamedCaller,
@@ -125,7 +125,7 @@ pub async fn enroll_factor(
     Ok(Json(EnrolledBody { id: enrolled.id, r#type: TOTP, friendly_name: enrolled.friendly_name, totp }))
 }
 
-/// `POST /factors/{id}/challenge`
+/// Creates a challenge for a factor (`POST /factors/{id}/challenge`).
 pub async fn create_challenge(
     State(accounts): State<AccountService>,
     own: OwnFactor,
@@ -136,7 +136,7 @@ pub async fn create_challenge(
     Ok(Json(ChallengeBody { id: invited.id, r#type: TOTP, expires_at: invited.expires_at }))
 }
 
-/// `POST /factors/{id}/verify`
+/// Verifies a code and raises the session to the second factor (`POST /factors/{id}/verify`).
 pub async fn verify_factor(
     State(accounts): State<AccountService>,
     own: OwnFactor,
@@ -150,7 +150,7 @@ pub async fn verify_factor(
     Ok(Json(accounts.verify_factor(own.claims, &own.user, own.factor, address, answer).await?.into()))
 }
 
-/// `DELETE /factors/{id}`
+/// Deletes a factor (`DELETE /factors/{id}`).
 pub async fn unenroll_factor(
     State(accounts): State<AccountService>,
     own: OwnFactor,

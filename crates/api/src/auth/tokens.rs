@@ -1,4 +1,4 @@
-//! `/token` and `/logout`.
+//! `/token` and `/logout`: beginning, renewing and ending sessions.
 
 use std::net::IpAddr;
 
@@ -38,7 +38,7 @@ struct PkceGrant {
     code_verifier: Option<String>,
 }
 
-/// `POST /token?grant_type=…`
+/// Issues tokens for a password, a refresh token or an auth code (`POST /token?grant_type=…`).
 pub async fn issue_token(
     State(accounts): State<AccountService>,
     Address(address): Address,
@@ -94,12 +94,12 @@ async fn sign_in_by_password(
             let password = body.password.unwrap_or_default();
             let weakness = accounts.password_rules().weakness(&password, &[&email]);
             let sign_in = accounts.sign_in(&email, password, from, user_agent).await?;
-            Ok(SessionBody::from(sign_in).with(weakness))
+            Ok(SessionBody::from(sign_in).with_weakness(weakness))
         }
     }
 }
 
-/// `POST /logout?scope=…`
+/// Ends sessions (`POST /logout?scope=…`).
 pub async fn sign_out(
     State(accounts): State<AccountService>,
     Caller(claims): Caller,

@@ -1,4 +1,4 @@
-//! What the protocol has and this server does not offer, refused as the protocol does where it is switched off.
+//! Routes of GoTrue that this server does not support. They respond as GoTrue does where a feature is disabled.
 
 use accounts::AuthError;
 use accounts::gotrue_error::Refusal;
@@ -19,7 +19,7 @@ const NO_RECOVERY_CODES: Refusal =
 const NO_RECOVERY_CODE: Refusal =
     Refusal::absent(422, "mfa_recovery_codes_verify_not_enabled", "MFA verification is disabled for recovery codes");
 
-/// Providers that the protocol knows by name.
+/// OAuth providers that GoTrue supports.
 pub const PROVIDERS: [&str; 25] = [
     "apple",
     "azure",
@@ -48,7 +48,7 @@ pub const PROVIDERS: [&str; 25] = [
     "zoom",
 ];
 
-/// Providers whose tokens could be taken, and who says so in them.
+/// Providers whose ID tokens GoTrue accepts, each with its issuer.
 const ISSUERS: [(&str, &str); 6] = [
     ("google", "https://accounts.google.com"),
     ("facebook", "https://www.facebook.com"),
@@ -58,7 +58,7 @@ const ISSUERS: [(&str, &str); 6] = [
     ("vercel_marketplace", "https://marketplace.vercel.com"),
 ];
 
-/// A token of another provider, shown to sign in with.
+/// Request body of a sign-in with an ID token of another provider.
 #[derive(Deserialize)]
 pub struct IdToken {
     #[serde(rename = "id_token")]
@@ -68,7 +68,7 @@ pub struct IdToken {
     issuer: Option<String>,
 }
 
-/// `GET /authorize`
+/// Rejects an OAuth sign-in (`GET /authorize`).
 pub async fn reject_authorize(uri: Uri) -> AuthApiError {
     let provider = query_value(uri.query(), "provider").unwrap_or_default();
     let why = if provider.starts_with("custom:") {
@@ -81,27 +81,27 @@ pub async fn reject_authorize(uri: Uri) -> AuthApiError {
     invalid_request(format!("Unsupported provider: {why}")).into()
 }
 
-/// `GET /user/identities/authorize`, `DELETE /user/identities/{id}`
+/// Rejects linking and unlinking identities (`/user/identities`).
 pub async fn reject_linking(_caller: Caller) -> AuthApiError {
     NO_LINKING.into()
 }
 
-/// `/user/oauth/grants`
+/// Rejects requests for OAuth grants (`/user/oauth/grants`).
 pub async fn reject_grants(_caller: Caller) -> AuthApiError {
     NO_OAUTH_SERVER.into()
 }
 
-/// `/factors/recovery-codes`
+/// Rejects requests for recovery codes (`/factors/recovery-codes`).
 pub async fn reject_recovery_codes(_caller: Caller) -> AuthApiError {
     NO_RECOVERY_CODES.into()
 }
 
-/// `POST /factors/recovery-codes/verify`
+/// Rejects a sign-in with a recovery code (`POST /factors/recovery-codes/verify`).
 pub async fn reject_recovery_code(_caller: Caller) -> AuthApiError {
     NO_RECOVERY_CODE.into()
 }
 
-/// `POST /token?grant_type=id_token`
+/// Returns the error for a sign-in with an ID token (`POST /token?grant_type=id_token`).
 pub fn reject_id_token(body: IdToken) -> AuthError {
     let filled = |field: Option<String>| field.unwrap_or_default();
     let (provider, issuer) = (filled(body.provider), filled(body.issuer));

@@ -17,7 +17,7 @@ use super::error::AuthApiError;
 use super::extract::{Address, Caller, JsonBody, UserAgent, landing, query_value};
 use crate::state::PublicSettings;
 
-/// The protocol takes null for a field that is left out.
+/// Request body of [`sign_up`]. As in GoTrue, `null` counts as a field that is left out.
 #[derive(Deserialize)]
 pub struct SignUpBody {
     email: Option<String>,
@@ -43,7 +43,7 @@ pub struct UserUpdateBody {
     code_challenge_method: Option<String>,
 }
 
-/// `POST /signup`
+/// Creates an account, or an anonymous one without email and phone (`POST /signup`).
 pub async fn sign_up(
     State(settings): State<PublicSettings>,
     State(accounts): State<AccountService>,
@@ -69,7 +69,7 @@ pub async fn sign_up(
     })
 }
 
-/// In the order in which the protocol looks at a request.
+/// Validates the body of a sign-up, in the order in which GoTrue checks it.
 fn read_new_account(accounts: &AccountService, uri: &Uri, body: SignUpBody) -> Result<NewAccount, AuthError> {
     if !accounts.allows_sign_up() {
         return Err(SIGNUP_DISABLED.into());
@@ -96,7 +96,7 @@ fn read_new_account(accounts: &AccountService, uri: &Uri, body: SignUpBody) -> R
     Ok(NewAccount { email, password, data: body.data.unwrap_or_default(), landing })
 }
 
-/// `GET /user`
+/// Returns the caller's account (`GET /user`).
 pub async fn get_user(
     State(accounts): State<AccountService>,
     Caller(claims): Caller,
@@ -104,7 +104,7 @@ pub async fn get_user(
     Ok(Json(accounts.user(claims).await?.into()))
 }
 
-/// `PUT /user`
+/// Changes the caller's account (`PUT /user`).
 pub async fn update_user(
     State(accounts): State<AccountService>,
     State(tasks): State<BackgroundTasks>,
@@ -130,7 +130,7 @@ pub async fn update_user(
         from: address,
     };
     let work = async move { accounts.update_user(claims, change).await };
-    // A letter that is on its way promises what is stored after it, also when the caller has gone away meanwhile.
+    // In a task of its own, so that the change is stored after its email even if the client disconnects.
     let user = tasks.spawn_and_wait("change of an account", work).await.unwrap_or(Err(CONFLICT.into()))?;
     Ok(Json(user.into()))
 }

@@ -1,4 +1,4 @@
-//! `/verify`: a program shows a code or what a link carries, a browser follows the link.
+//! `/verify`: API clients send a code or the token of a link, and browsers follow the link.
 
 use accounts::emails::LinkType;
 use accounts::gotrue_error::{OTP_EXPIRED, Refusal};
@@ -18,13 +18,13 @@ use super::dto::SessionBody;
 use super::error::AuthApiError;
 use super::extract::{Address, JsonBody, UserAgent, query_value};
 
-/// What a person is told after the first half of a change of address.
+/// Message after the first of the two confirmations of a change of address.
 const HALF: &str = "Confirmation link accepted. Please proceed to confirm link sent to the other email";
 const NO_TYPE: Refusal = Refusal::invalid("Verify requires a verification type");
 const UNKNOWN_TYPE: Refusal = Refusal::invalid("Invalid email verification type");
 const NO_ADDRESS: Refusal = Refusal::absent(422, "validation_failed", "Invalid email format");
 
-/// The protocol takes null for a field that is left out.
+/// Request body of [`verify_token`]. As in GoTrue, `null` counts as a field that is left out.
 #[derive(Deserialize)]
 pub struct VerifyBody {
     #[serde(rename = "type")]
@@ -36,7 +36,7 @@ pub struct VerifyBody {
     redirect_to: Option<String>,
 }
 
-/// `POST /verify`
+/// Verifies a code or the token of a link (`POST /verify`).
 pub async fn verify_token(
     State(accounts): State<AccountService>,
     Address(from): Address,
@@ -48,12 +48,12 @@ pub async fn verify_token(
     let kind = body.kind.as_deref().filter(|kind| !kind.is_empty()).ok_or(NO_TYPE)?.to_owned();
     let link = LinkType::from_word(&kind);
     let shown = parse_proof(body)?;
-    // A code of a kind that there is not is a wrong code.
+    // A code of an unknown type is reported as a wrong code.
     let unknown = if matches!(shown, Shown::Link(_)) { UNKNOWN_TYPE } else { OTP_EXPIRED };
     let verified = accounts.verify_shown(link.ok_or(unknown)?, shown, from, user_agent).await?;
     Ok(match verified {
         Verified::SignedIn(sign_in) => Json(SessionBody::from(*sign_in)).into_response(),
-        // What a program shows itself never ends with a code.
+        // Auth codes are issued to browsers that follow a link, never here.
         Verified::Half | Verified::AuthCode(_) => Json(json!({ "msg": HALF, "code": "200" })).into_response(),
     })
 }
@@ -67,7 +67,7 @@ fn parse_proof(body: VerifyBody) -> Result<Shown, AuthError> {
                 let email = email_address::normalize(&email).map_err(|_| NO_ADDRESS)?;
                 Ok(Shown::Code { email, code })
             }
-            // No number has ever been sent a code.
+            // This server sends no codes to phones.
             (None, Some(number)) => phone::check(&number).and(Err(OTP_EXPIRED.into())),
             _ => Err(Refusal::invalid("Only an email address or phone number should be provided on verify").into()),
         },
@@ -79,8 +79,8 @@ fn parse_proof(body: VerifyBody) -> Result<Shown, AuthError> {
     }
 }
 
-/// `GET /verify`: leads the browser to where the link was to lead, with the sign-in or what went wrong. Mail programs that
-/// look at links beforehand ask with `HEAD`, which uses nothing up.
+/// Verifies the token of a link and redirects the browser to the link's target, with the session or an error
+/// (`GET /verify`). Mail programs that check links in advance send `HEAD`, which does not use the token up.
 pub async fn follow_link(
     State(accounts): State<AccountService>,
     Address(from): Address,
@@ -116,7 +116,7 @@ pub async fn follow_link(
     }))
 }
 
-/// The sign-in stands behind the `#`, which a browser does not send on.
+/// Adds the session to the URL as its fragment, which browsers do not send to servers.
 fn with_session(mut target: Url, sign_in: &SignIn, kind: &str) -> Url {
     let fragment = encode_form(&[
         ("access_token", &sign_in.access_token),
@@ -131,7 +131,7 @@ fn with_session(mut target: Url, sign_in: &SignIn, kind: &str) -> Url {
     target
 }
 
-/// Words for the page; for a program that uses PKCE in the query too.
+/// Adds a message to the URL as its fragment; for clients that use PKCE in the query, too.
 fn with_message(target: Url, pairs: &[(&str, &str)], pkce: bool) -> Url {
     let mut target = if pkce { with_query(target, pairs) } else { target };
     target.set_fragment(Some(&encode_form(&[pairs, &[("sb", "")]].concat())));
@@ -152,7 +152,7 @@ fn encode_form(pairs: &[(&str, &str)]) -> String {
     form_urlencoded::Serializer::new(String::new()).extend_pairs(pairs).finish()
 }
 
-/// OAuth's word for a status (RFC 6749 section 4.1.2.1), as the protocol has it.
+/// Returns OAuth's error code for a status (RFC 6749 section 4.1.2.1), as GoTrue does.
 fn oauth_error_code(status: u16) -> &'static str {
     match status {
         401 => "unauthorized_client",

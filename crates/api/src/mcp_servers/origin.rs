@@ -3,9 +3,10 @@
 use axum::http::header;
 use axum::http::request::Parts;
 use axum::http::uri::Authority;
-use url::{Host, Url};
+use url::Url;
 
 use super::refusal::RpcError;
+use crate::host_check::is_fixed;
 use crate::state::SiteUrl;
 
 /// Rejects requests that a browser sends on behalf of a page of another origin. Requests without an `Origin` are not
@@ -27,17 +28,9 @@ pub fn check(site_url: &SiteUrl, parts: &Parts) -> Result<(), RpcError> {
 fn is_ours(origin: &str, host: &str, site: &Url) -> bool {
     let Ok(url) = Url::parse(origin) else { return false };
     url.origin() == site.origin()
-        || (is_fixed(host) && is_host_of(host, &url) && matches!(url.scheme(), "http" | "https"))
-}
-
-/// Returns whether `host[:port]` is an IP address or `localhost`, which no name server can redirect.
-fn is_fixed(host: &str) -> bool {
-    let Ok(url) = Url::parse(&format!("http://{host}/")) else { return false };
-    match url.host() {
-        Some(Host::Domain(name)) => name == "localhost",
-        Some(_) => true,
-        None => false,
-    }
+        || (is_host_of(host, &url)
+            && url.host().is_some_and(|host| is_fixed(&host))
+            && matches!(url.scheme(), "http" | "https"))
 }
 
 /// Returns whether host and port are those of `url`.

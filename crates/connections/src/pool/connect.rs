@@ -23,7 +23,7 @@ pub const NEEDS_SIGN_IN: &str = "wants you to sign in; you can do that in the MC
 /// Reason of a server that needs additional scopes.
 pub const NEEDS_SCOPES: &str = "wants you to allow it more; sign in to it again in the MCP Servers tab";
 /// Reason of a server without tools.
-pub const NO_TOOLS: &str = "offers no tools";
+pub const NO_TOOLS: &str = "has no tools";
 
 /// Result of a successful attempt.
 pub struct Connected {

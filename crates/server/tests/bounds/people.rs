@@ -26,10 +26,7 @@ async fn a_person_has_some_answers_at_a_time_and_everybody_together_some_more() 
         let (code, words) = refused(ask(&people[0], &second, "Two").await, 429).await;
         assert_eq!(
             (code.as_str(), words.as_str()),
-            (
-                "too_many_runs",
-                "as many of your answers are being written as may be at once (1); wait until one has ended",
-            )
+            ("too_many_runs", "You already have 1 response in progress. Wait for one to finish.",)
         );
         assert!(people[0].messages(&second).await.is_empty(), "what was refused is not there");
         let _other = ask(&people[1], &chats[1], "One").await;
@@ -105,7 +102,7 @@ async fn a_person_has_some_connections_open() {
     // From here on, it would take the permit that the other connection releases while it is refreshed.
     let second = person.connect_to("second", &servers[1].url).await;
     let full = refresh(&person, &second).await.to_string();
-    assert!(full.contains("1 of your connections are open, which is as many as may be"), "{full}");
+    assert!(full.contains("you already have 1 open connection;"), "{full}");
     let theirs = other.connect_to("theirs", &servers[1].url).await;
     assert_eq!(refresh(&other, &theirs).await["status"], "connected");
     app.stop().await;

@@ -13,7 +13,7 @@ use crate::auth::dto::UserBody;
 use crate::auth::error::AuthApiError;
 use crate::auth::extract::{JsonBody, query_value};
 
-/// The protocol takes null for a field that is left out.
+/// Request body of [`generate_link`]. As in GoTrue, `null` counts as a field that is left out.
 #[derive(Deserialize)]
 pub struct GenerateLinkBody {
     #[serde(rename = "type")]
@@ -25,7 +25,7 @@ pub struct GenerateLinkBody {
     redirect_to: Option<String>,
 }
 
-/// A link, beside the fields of its account.
+/// A link and its code, in one object with the fields of the account.
 #[derive(Serialize)]
 pub struct LinkBody {
     #[serde(flatten)]
@@ -50,7 +50,7 @@ impl From<Made> for LinkBody {
     }
 }
 
-/// `POST /admin/generate_link`
+/// Creates a link that an email would contain, without sending it (`POST /admin/generate_link`).
 pub async fn generate_link(
     State(accounts): State<AccountService>,
     _: Admin,
@@ -74,7 +74,7 @@ pub struct InviteBody {
     data: Option<Map<String, Value>>,
 }
 
-/// `POST /invite?redirect_to=…`
+/// Creates an account and invites its user by email (`POST /invite?redirect_to=…`).
 pub async fn invite_user(
     State(accounts): State<AccountService>,
     _: Admin,
