@@ -24,7 +24,7 @@ use rust::{BUILT_IN_MODEL, RustTests, rust_tests};
 const PEERS: &str = "crates/mcp/tests/peers";
 
 /// Folder of the test that compares the running server with its OpenAPI document.
-const API: &str = "crates/server/tests/openapi";
+const API: &str = "crates/api/tests/openapi";
 
 /// The suites that a run includes.
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -1,34 +1,6 @@
 //! All tests of the server in one program: linking it once takes a fraction of the time of linking one for each file.
 
-mod account;
-mod apps;
-mod auth;
-mod bounds;
-mod chat_models;
-mod door;
-mod elicitations;
-mod files;
-mod google_drive;
-mod history;
-mod hostile;
-mod http;
-mod lifecycle;
-mod long_calls;
-mod many_tools;
-mod mcp_servers;
-mod model_providers;
-mod model_settings;
-mod network;
+mod client_limits;
 mod nodes;
-mod offers;
 mod outages;
-mod permissions;
 mod program;
-mod rest;
-mod routes;
-mod sign_in;
-mod steering;
-mod temporary;
-mod turns;
-mod usage;
-mod wires;

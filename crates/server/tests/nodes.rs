@@ -8,13 +8,10 @@ mod viewers;
 
 use std::sync::Arc;
 
-use domain::{ChatId, MessageId, RunId, Timestamp, UserId};
 use futures_util::future::join_all;
 use reqwest::Method;
 use serde_json::{Value, json};
 use store::Store;
-use store::branches::TurnPosition;
-use store::chats::NewTurn;
 use tempfile::TempDir;
 use testkit::{Database, Person, ScriptedModel, Step, TestApp};
 
@@ -84,24 +81,6 @@ impl Scene {
 
 /// Model of turns that are created in the database only.
 const MODEL: &str = "openai/scripted";
-
-/// Returns a turn at the end of a chat, as it is stored at its start.
-pub fn turn(owner: UserId, chat: ChatId, content: &str, now: Timestamp) -> NewTurn {
-    NewTurn {
-        owner,
-        chat,
-        run: RunId::fresh(),
-        user_message: MessageId::fresh(),
-        answer: MessageId::fresh(),
-        content: Some(content.to_owned()),
-        place: TurnPosition::End,
-        queued: None,
-        parts: Vec::new(),
-        model: MODEL.to_owned(),
-        tools: json!([]),
-        now,
-    }
-}
 
 fn no_tools() -> Value {
     json!([])

@@ -13,6 +13,7 @@ mod mcp_server;
 mod model;
 mod page_events;
 mod person;
+mod requests;
 mod sse;
 
 pub use app::{Builder, MockClock, TestApp, client_without_pool, http_client};
@@ -23,4 +24,5 @@ pub use mcp_server::{CallAnswer, ScriptedMcp};
 pub use model::{ScriptedModel, Step};
 pub use page_events::PageEvents;
 pub use person::Person;
+pub use requests::{new_turn, send_message, temporary_error};
 pub use sse::{StreamEvent, events_of};

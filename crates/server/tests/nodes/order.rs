@@ -6,9 +6,9 @@ use futures_util::future::join;
 use store::chats::{Answer, NewTurn};
 use store::runs::{Chunk, RunCommand};
 use store::{Error, Store};
-use testkit::{TestApp, databases};
+use testkit::{TestApp, databases, new_turn};
 
-use crate::nodes::{MODEL, Scene, turn};
+use crate::nodes::{MODEL, Scene};
 
 async fn finish(store: &Store, turn: &NewTurn, text: &str, now: Timestamp) -> Result<bool, Error> {
     let parts = vec![Part::Text { text: text.to_owned() }];
@@ -30,10 +30,10 @@ async fn clocks_of_nodes_may_differ() {
         let (owner, chat) = (person.id.parse().unwrap(), person.new_chat().await.parse().unwrap());
         let (store, now) = (&app.state.store, app.state.clock.now());
         // Each clock is a minute behind the previous one.
-        let first = turn(owner, chat, "one", now);
+        let first = new_turn(owner, chat, "one", now);
         store.insert_turn(&first, "one").await.unwrap();
         assert!(finish(store, &first, "One.", now.plus_seconds(-60)).await.unwrap());
-        let second = turn(owner, chat, "two", now.plus_seconds(-120));
+        let second = new_turn(owner, chat, "two", now.plus_seconds(-120));
         store.insert_turn(&second, "two").await.unwrap();
         assert!(finish(store, &second, "Two.", now.plus_seconds(-180)).await.unwrap());
         assert_eq!(said(store, owner, chat).await, ["one", "One.", "two", "Two."]);
@@ -46,11 +46,11 @@ async fn a_turn_that_begins_while_another_node_ends_the_one_before_stands_behind
     let Some(scene) = Scene::new([]).await else { return };
     let (owner, chat) = (scene.person.id.parse().unwrap(), scene.chat.parse().unwrap());
     let (here, there, clock) = (&scene.here.state.store, &scene.there.state.store, &scene.here.state.clock);
-    let (mut expected, mut present) = (vec!["0".to_owned()], turn(owner, chat, "0", clock.now()));
+    let (mut expected, mut present) = (vec!["0".to_owned()], new_turn(owner, chat, "0", clock.now()));
     here.insert_turn(&present, "0").await.unwrap();
     for number in 1..=40 {
         // The time was read before the answer was stored, as if the request had waited for a connection.
-        let next = turn(owner, chat, &number.to_string(), clock.now());
+        let next = new_turn(owner, chat, &number.to_string(), clock.now());
         let (ended, begun) = join(finish(here, &present, "answer", clock.now()), there.insert_turn(&next, "")).await;
         assert!(ended.unwrap());
         expected.push("answer".to_owned());
@@ -63,7 +63,7 @@ async fn a_turn_that_begins_while_another_node_ends_the_one_before_stands_behind
             other => panic!("{other:?}"),
         }
         assert_eq!(said(here, owner, chat).await, expected);
-        present = turn(owner, chat, "again", clock.now());
+        present = new_turn(owner, chat, "again", clock.now());
         here.insert_turn(&present, "").await.unwrap();
         expected.push("again".to_owned());
     }
@@ -78,7 +78,7 @@ async fn an_end_that_was_written_already_leaves_the_chat_as_it_is() {
         let id = person.new_chat().await;
         let (owner, chat) = (person.id.parse().unwrap(), id.parse().unwrap());
         let (store, now) = (&app.state.store, app.state.clock.now());
-        let turn = turn(owner, chat, "one", now);
+        let turn = new_turn(owner, chat, "one", now);
         store.insert_turn(&turn, "one").await.unwrap();
         assert!(finish(store, &turn, "One.", now.plus_seconds(60)).await.unwrap());
         let path = format!("/rest/v1/ai_chat_sessions?id=eq.{id}&select=updated_at");
@@ -95,7 +95,7 @@ async fn the_log_of_a_turn_is_there_a_while_after_its_end_and_then_goes() {
     let Some(scene) = Scene::new([]).await else { return };
     let (owner, chat) = (scene.person.id.parse().unwrap(), scene.chat.parse().unwrap());
     let (store, now) = (&scene.here.state.store, scene.here.state.clock.now());
-    let turn = turn(owner, chat, "one", now);
+    let turn = new_turn(owner, chat, "one", now);
     store.insert_turn(&turn, "one").await.unwrap();
     store.command_run(owner, chat, &RunCommand::Refresh).await.unwrap();
     let chunk = Chunk { run: turn.run, seq: 1, payload: "1\t{}\n".to_owned() };

@@ -5,9 +5,9 @@ use std::time::{Duration, Instant};
 use reqwest::{Method, StatusCode};
 use serde_json::json;
 use store::Store;
-use testkit::{Step, StreamEvent, events_of};
+use testkit::{Step, StreamEvent, events_of, new_turn};
 
-use crate::nodes::{Scene, no_tools, turn};
+use crate::nodes::{Scene, no_tools};
 
 /// Returns the durable events of a stream; transient ones do not leave their node.
 fn lasting(stream: &str) -> Vec<&str> {
@@ -81,7 +81,7 @@ async fn a_turn_whose_node_died_before_it_wrote_a_word_is_told_from_its_start() 
     let third = Store::open(&scene.here.database_url).await.unwrap();
     third.register_node().await.unwrap();
     let (owner, chat) = (scene.person.id.parse().unwrap(), scene.chat.parse().unwrap());
-    let turn = turn(owner, chat, "Hello?", scene.here.state.clock.now());
+    let turn = new_turn(owner, chat, "Hello?", scene.here.state.clock.now());
     third.insert_turn(&turn, "Hello?").await.unwrap();
     let viewer = scene.elsewhere.request(Method::GET, &scene.stream()).send().await.unwrap();
     assert_eq!(viewer.status(), StatusCode::OK);

@@ -1,0 +1,31 @@
+//! All tests of the API in one program: linking it once takes a fraction of the time of linking one for each file.
+
+mod account;
+mod apps;
+mod auth;
+mod background_calls;
+mod builtin_servers;
+mod chat_models;
+mod chats;
+mod connections;
+mod elicitations;
+mod files;
+mod google_drive;
+mod http_server;
+mod limits;
+mod malicious_servers;
+mod message_actions;
+mod model_providers;
+mod model_settings;
+mod network_policy;
+mod openai_api;
+mod prompts_and_resources;
+mod provider_apis;
+mod rest;
+mod routes;
+mod sign_in;
+mod temporary_chats;
+mod tool_permissions;
+mod tool_search;
+mod turns;
+mod usage;

@@ -1,0 +1,19 @@
+//! The auth API over HTTP, on all databases.
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+
+mod account;
+mod admin;
+mod admin_links;
+mod anonymous;
+mod caller;
+mod email_tokens;
+mod emails;
+mod mfa;
+mod protocol;
+mod rate_limits;
+mod refresh;
+mod sign_in;
+mod sign_up;
+mod signing_keys;
+mod step_up;
+mod unsupported;

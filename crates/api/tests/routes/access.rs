@@ -1,0 +1,119 @@
+//! Every route with every kind of caller.
+
+use api::route::{Access, Entry};
+use reqwest::Method;
+use reqwest::header::CONTENT_TYPE;
+use testkit::{Database, databases};
+
+use super::caller::{Caller, Tokens};
+use super::examples::{Example, examples};
+use super::fixture::{MARKS, People, World};
+
+/// Expected response to a caller.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Expected {
+    /// Exactly this status.
+    Status(u16),
+    /// Rejected, because the token is missing or invalid.
+    Refused,
+    /// Rejected, or not found.
+    Shut,
+    /// The owner's response, but about the caller's own data; never a rejected token.
+    AboutTheirOwn,
+    /// Not found.
+    NotFound,
+    /// No rows and no error.
+    NoRows,
+    /// A rejected write.
+    NotTheirs,
+}
+
+/// Returns what an access class means for a caller.
+fn expected(access: Access, caller: Caller, example: &Example) -> Expected {
+    let good = Expected::Status(example.status);
+    // Neither a user's token nor a public key.
+    let is_bad = Caller::BAD.contains(&caller) || matches!(caller, Caller::Malformed | Caller::Admin);
+    match (access, caller) {
+        (Access::Anyone, _) => good,
+        (Access::Admin, Caller::Admin) => good,
+        (Access::Admin, _) => Expected::Refused,
+        (Access::OwnRows, _) if example.method == Method::OPTIONS && !is_bad => good,
+        (Access::OwnRows, caller) if Caller::NOBODIES.contains(&caller) => {
+            if example.method == Method::GET {
+                Expected::NoRows
+            } else {
+                Expected::Refused
+            }
+        }
+        (Access::OwnRows, Caller::Stranger) => match example.method {
+            Method::GET | Method::DELETE | Method::PATCH => Expected::NoRows,
+            _ => Expected::NotTheirs,
+        },
+        (Access::OwnToken, Caller::Internal) => good,
+        (Access::Owner, Caller::HalfSignedIn) => Expected::Shut,
+        (Access::FirstFactor, Caller::HalfSignedIn) => Expected::AboutTheirOwn,
+        (_, Caller::Owner) => good,
+        (Access::Owner, Caller::Stranger) => Expected::NotFound,
+        (_, Caller::Stranger) => Expected::AboutTheirOwn,
+        _ => Expected::Refused,
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_route_answers_those_who_may_call_it_and_nobody_else() {
+    futures_util::future::join_all(databases().into_iter().map(check_all)).await;
+}
+
+async fn check_all(database: Database) {
+    let world = World::new(database).await;
+    for entry in api::entries() {
+        let people = People::new(&world).await;
+        check(&world, &people, &entry).await;
+    }
+    world.app.stop().await;
+}
+
+async fn check(world: &World, people: &People, entry: &Entry) {
+    let tokens = Tokens::of(world, people).await;
+    for index in 0..examples(entry, people).len() {
+        let before = people.belongings().await;
+        for (caller, token) in tokens.all() {
+            let example = examples(entry, people).swap_remove(index);
+            let expected = expected(entry.access, caller, &example);
+            let at = format!("{} as {caller:?}: {expected:?}", example.name());
+            let may_see_all =
+                entry.access == Access::Anyone || entry.access == Access::Admin && caller == Caller::Admin;
+            if caller == Caller::Owner && !matches!(entry.access, Access::Anyone | Access::Admin) {
+                assert_eq!(before, people.belongings().await, "{at}: others changed what is the owner's");
+            }
+            let (status, body) = call(world, &example, token).await;
+            assert!(status < 500, "{at}, got {status}: {body}");
+            let is_right = match expected {
+                Expected::Status(wanted) => status == wanted,
+                Expected::Refused => matches!(status, 401 | 403),
+                Expected::Shut => matches!(status, 401 | 403 | 404),
+                Expected::AboutTheirOwn => !matches!(status, 401 | 403),
+                Expected::NotFound => status == 404,
+                Expected::NoRows => matches!((status, body.as_str()), (200, "[]") | (204, "")),
+                Expected::NotTheirs => (400..500).contains(&status),
+            };
+            assert!(is_right, "{at}, got {status}: {body}");
+            if caller != Caller::Owner && !may_see_all && caller != Caller::Internal {
+                let is_told = MARKS.iter().any(|mark| body.contains(mark)) || body.contains(&people.owner.email);
+                assert!(!is_told, "{at}, got {status}: {body}");
+            }
+        }
+    }
+}
+
+async fn call(world: &World, example: &Example, token: Option<&str>) -> (u16, String) {
+    let answer = example.request(world, token).send().await;
+    let answer = answer.unwrap_or_else(|error| panic!("{}: {error}", example.name()));
+    let status = answer.status().as_u16();
+    let kind = answer.headers().get(CONTENT_TYPE).map(|kind| kind.to_str().unwrap().to_owned());
+    // An event stream has no end.
+    if kind.is_some_and(|kind| kind.starts_with("text/event-stream")) {
+        return (status, String::new());
+    }
+    (status, answer.text().await.unwrap())
+}
