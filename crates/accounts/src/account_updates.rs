@@ -1,7 +1,7 @@
 //! Changing an account over what others may be changing.
 
 use serde_json::json;
-use store::users::{Along, User, Written};
+use storage::users::{Along, User, Written};
 
 use super::AccountService;
 use super::error::AuthError;
@@ -29,11 +29,11 @@ impl AccountService {
             let along = edit(&mut user)?;
             // Later than what was read even if the clock stands still: the store compares versions by it.
             user.updated_at = self.clock.now().max(domain::Timestamp(seen.0 + 1));
-            let written = self.store.update_user_with(&user, seen, &along).await;
+            let written = self.storage.update_user_with(&user, seen, &along).await;
             match written.map_err(|error| taken(error, EMAIL_EXISTS))? {
                 Written::Done => return Ok(user),
                 Written::Spent => return Err(spent.into()),
-                Written::Changed => user = self.store.get_user(user.id).await?.ok_or(CONFLICT)?,
+                Written::Changed => user = self.storage.get_user(user.id).await?.ok_or(CONFLICT)?,
             }
         }
         Err(CONFLICT.into())
@@ -66,9 +66,9 @@ pub fn forget_email_change(user: &mut User) {
 }
 
 /// Somebody else took the address between the look and the write.
-pub fn taken(error: store::Error, refusal: Refusal) -> AuthError {
+pub fn taken(error: storage::Error, refusal: Refusal) -> AuthError {
     match error {
-        store::Error::Conflict(_) => refusal.into(),
+        storage::Error::Conflict(_) => refusal.into(),
         other => other.into(),
     }
 }

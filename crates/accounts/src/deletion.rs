@@ -14,7 +14,7 @@ pub enum DeletionError {
     EmailMismatch,
     /// The database failed.
     #[error(transparent)]
-    Store(#[from] store::Error),
+    Storage(#[from] storage::Error),
 }
 
 /// What the services above this one do when an account ends: they stop the user's turns, close connections and revoke
@@ -24,7 +24,7 @@ pub trait AccountDeletionHandler: std::fmt::Debug + Send + Sync {
     fn stop_turns(&self, user: UserId) -> BoxFuture<'_, ()>;
 
     /// Takes what [`DeletionCleanup`] needs out of the account's rows, which are deleted next.
-    fn before_deletion(&self, user: UserId) -> BoxFuture<'_, Result<DeletionCleanup, store::Error>>;
+    fn before_deletion(&self, user: UserId) -> BoxFuture<'_, Result<DeletionCleanup, storage::Error>>;
 }
 
 /// Work of a handler that is left to do once the account's rows are deleted.
@@ -42,7 +42,7 @@ impl AccountService {
         typed_email: &str,
         handler: &dyn AccountDeletionHandler,
     ) -> Result<(), DeletionError> {
-        let Some(account) = self.store.get_user(user).await? else { return Ok(()) };
+        let Some(account) = self.storage.get_user(user).await? else { return Ok(()) };
         if typed_email.trim().to_ascii_lowercase() != account.email.unwrap_or_default() {
             return Err(DeletionError::EmailMismatch);
         }
@@ -54,10 +54,14 @@ impl AccountService {
     /// # Errors
     ///
     /// A failure of the database.
-    pub async fn remove_account(&self, user: UserId, handler: &dyn AccountDeletionHandler) -> Result<(), store::Error> {
+    pub async fn remove_account(
+        &self,
+        user: UserId,
+        handler: &dyn AccountDeletionHandler,
+    ) -> Result<(), storage::Error> {
         handler.stop_turns(user).await;
         let cleanup = handler.before_deletion(user).await?;
-        self.store.delete_user(user).await?;
+        self.storage.delete_user(user).await?;
         // A turn that began since the first stop has no row to write to any more.
         handler.stop_turns(user).await;
         cleanup.await;

@@ -1,8 +1,8 @@
 //! Another address for an account. Both addresses have to confirm it, in any order: whoever stole a sign-in cannot take the
 //! account along, and nobody gets an account under a stranger's address.
 
-use store::one_time_tokens::{OneTimeToken, TokenKind};
-use store::users::{Along, User};
+use storage::one_time_tokens::{OneTimeToken, TokenKind};
+use storage::users::{Along, User};
 
 use super::email_cooldown::Purpose;
 use super::emails::{Landing, LinkType, note};
@@ -51,7 +51,7 @@ impl AccountService {
         self.begin(Purpose::EmailChange, &email, &Subject::EmailChangeNew).await?;
         let service = self.clone();
         self.send_in_background(async move {
-            let found = service.store.get_user_by_email(&email).await?;
+            let found = service.storage.get_user_by_email(&email).await?;
             let Some((user, new)) = found.and_then(|user| user.new_email.clone().map(|new| (user, new))) else {
                 return Ok(());
             };
@@ -93,7 +93,7 @@ impl AccountService {
         if !at_once && self.mailer.is_none() {
             return Err(EMAIL_CHANGE_DISABLED.into());
         }
-        match self.store.get_user_by_email(new).await? {
+        match self.storage.get_user_by_email(new).await? {
             Some(_) => Err(EMAIL_EXISTS.into()),
             None if at_once => Ok(Way::AtOnce),
             None => Ok(Way::ByMail),

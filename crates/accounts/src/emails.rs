@@ -4,9 +4,9 @@ use std::future::Future;
 use std::time::Duration;
 
 use domain::UserId;
-use store::auth_codes::Challenge;
-use store::one_time_tokens::TokenKind;
-use store::users::User;
+use storage::auth_codes::Challenge;
+use storage::one_time_tokens::TokenKind;
+use storage::users::User;
 use url::Url;
 
 use super::error::AuthError;
@@ -81,7 +81,7 @@ impl AccountService {
         self.redirects.target(asked)
     }
 
-    /// A new one-time token, to be stored with the account (`Store::update_user_with`, `Store::insert_user_with`) and sent
+    /// A new one-time token, to be stored with the account (`Storage::update_user_with`, `Storage::insert_user_with`) and sent
     /// to `email`. It takes the place of an older one of its kind.
     pub fn issue(
         &self,

@@ -106,8 +106,8 @@ impl From<Refusal> for AuthError {
     }
 }
 
-impl From<store::Error> for AuthError {
-    fn from(error: store::Error) -> Self {
+impl From<storage::Error> for AuthError {
+    fn from(error: storage::Error) -> Self {
         Self::internal(error)
     }
 }

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use domain::AuthSessionId;
-use store::auth_sessions::Standing;
+use storage::auth_sessions::Standing;
 
 use super::{AccountService, Claims};
 
@@ -24,7 +24,7 @@ impl AccountService {
         }
         let service = self.clone();
         self.tasks.spawn("note use", async move {
-            if let Err(error) = service.store.touch_auth_session(claims.user, claims.session, now).await {
+            if let Err(error) = service.storage.touch_auth_session(claims.user, claims.session, now).await {
                 tracing::warn!(%error, "the use of a sign-in could not be noted");
             }
             service.presence.writing().remove(&claims.session);

@@ -48,7 +48,7 @@ use platform::config::Config;
 use platform::{BackgroundTasks, SecretSealer, UserEventBus};
 use secrecy::SecretString;
 use serde_json::Value;
-use store::Store;
+use storage::Storage;
 use url::Url;
 
 use admin::AdminKey;
@@ -113,7 +113,7 @@ impl AccountSettings {
 #[derive(Debug)]
 pub struct AccountDependencies {
     /// The database.
-    pub store: Store,
+    pub storage: Storage,
     /// The source of time.
     pub clock: Arc<dyn Clock>,
     /// Encrypts secrets before they are stored.
@@ -129,7 +129,7 @@ pub struct AccountDependencies {
 /// Accounts, sessions and tokens. Cheap to clone.
 #[derive(Debug, Clone)]
 pub struct AccountService {
-    store: Store,
+    storage: Storage,
     clock: Arc<dyn Clock>,
     secrets: Arc<SecretSealer>,
     tasks: BackgroundTasks,
@@ -155,13 +155,13 @@ impl AccountService {
     ///
     /// The signing keys cannot be read or stored.
     pub async fn start(settings: AccountSettings, dependencies: AccountDependencies) -> anyhow::Result<Self> {
-        let AccountDependencies { store, clock, secrets, tasks, events, mailer } = dependencies;
+        let AccountDependencies { storage, clock, secrets, tasks, events, mailer } = dependencies;
         // Chosen explicitly, because a second back end in the dependency tree would make the library's own choice panic.
         // A second app in the same process finds it chosen already.
         let _already = jsonwebtoken::crypto::aws_lc::DEFAULT_PROVIDER.install_default();
         let keys = match &settings.jwt_keys {
             Some(path) => Keys::from_file(path)?,
-            None => Keys::from_store(&store, &secrets, clock.now()).await?,
+            None => Keys::from_store(&storage, &secrets, clock.now()).await?,
         };
         Ok(Self {
             issuer: Arc::new(Issuer::new(&settings.site_url, settings.is_site_url_configured)?),
@@ -174,7 +174,7 @@ impl AccountService {
             pauses: Arc::new(Pauses::new(settings.rate_limits, &clock)),
             redirects: Arc::new(Redirects::new(&settings.site_url, &settings.redirect_allow)),
             admin_key: settings.service_role_key.as_ref().map(AdminKey::new),
-            store,
+            storage,
             clock,
             secrets,
             tasks,
@@ -203,14 +203,14 @@ impl AccountService {
     /// Those of [`AccountService::verify`].
     pub async fn verify_first_factor(&self, token: &str) -> Result<Claims, AuthError> {
         let claims = tokens::read_access(&self.keys, &self.issuer, token, self.clock.now())?;
-        let standing = self.store.get_standing(claims.user, claims.session).await?;
+        let standing = self.storage.get_standing(claims.user, claims.session).await?;
         let standing = standing.ok_or(gotrue_error::SESSION_NOT_FOUND)?;
         if standing.banned_until.is_some_and(|until| until > self.clock.now()) {
             return Err(gotrue_error::USER_BANNED.into());
         }
         // A token of the last refresh shows that its response has arrived. This is stored once per refresh.
         if !standing.is_confirmed && claims.issued_at >= standing.refreshed_at.as_seconds() {
-            self.store.confirm_auth_session(claims.user, claims.session, self.clock.now()).await?;
+            self.storage.confirm_auth_session(claims.user, claims.session, self.clock.now()).await?;
         }
         self.record_use(claims, standing);
         Ok(Claims { lacks_factor: standing.lacks_factor, ..claims })

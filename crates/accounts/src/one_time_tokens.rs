@@ -7,8 +7,8 @@
 use aws_lc_rs::digest::{SHA256, digest};
 use aws_lc_rs::hmac::{self, HMAC_SHA256};
 use domain::{Timestamp, UserId};
-use store::auth_codes::Challenge;
-use store::one_time_tokens::{OneTimeToken, TokenKind};
+use storage::auth_codes::Challenge;
+use storage::one_time_tokens::{OneTimeToken, TokenKind};
 
 use super::error::AuthError;
 use platform::secret_sealing::random_bytes;

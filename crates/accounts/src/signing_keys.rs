@@ -11,8 +11,8 @@ use jsonwebtoken::{Header, Validation, decode, decode_header, encode};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
-use store::Store;
-use store::signing_keys::SealedKey;
+use storage::Storage;
+use storage::signing_keys::SealedKey;
 
 use jwk::Key;
 use platform::SecretSealer;
@@ -58,12 +58,12 @@ impl Keys {
     }
 
     /// From the database; the first key is made when there is none.
-    pub async fn from_store(store: &Store, secrets: &SecretSealer, now: Timestamp) -> anyhow::Result<Self> {
-        let mut sealed = store.list_signing_keys().await?;
+    pub async fn from_store(storage: &Storage, secrets: &SecretSealer, now: Timestamp) -> anyhow::Result<Self> {
+        let mut sealed = storage.list_signing_keys().await?;
         if sealed.is_empty() {
             let private_key = secrets.seal(&place(FIRST), generate()?.as_bytes())?;
-            store.insert_signing_key(&SealedKey { number: FIRST, private_key }, now).await?;
-            sealed = store.list_signing_keys().await?;
+            storage.insert_signing_key(&SealedKey { number: FIRST, private_key }, now).await?;
+            sealed = storage.list_signing_keys().await?;
         }
         let mut all = Vec::with_capacity(sealed.len());
         for key in sealed {

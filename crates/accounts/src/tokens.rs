@@ -3,8 +3,8 @@
 use domain::{AuthSessionId, Timestamp, UserId};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
-use store::auth_sessions::{AuthMethod, AuthSession};
-use store::users::User;
+use storage::auth_sessions::{AuthMethod, AuthSession};
+use storage::users::User;
 use url::Url;
 
 use super::gotrue_error::{BAD_JWT, EXPIRED_JWT, Refusal};

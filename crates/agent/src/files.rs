@@ -9,8 +9,8 @@ use std::sync::Arc;
 use domain::file::FileRef;
 use domain::text::is_invisible;
 use domain::{ChatId, Clock, FileId, UserId};
-use store::Store;
-use store::files::{NewFile, StoredFile};
+use storage::Storage;
+use storage::files::{NewFile, StoredFile};
 
 use crate::chats::temporary::TemporaryChats;
 use file_type::FileType;
@@ -42,13 +42,13 @@ pub enum FileError {
     Full(u64),
     /// The database failed.
     #[error(transparent)]
-    Store(#[from] store::Error),
+    Storage(#[from] storage::Error),
 }
 
 /// Storage of users' files, within each user's quota.
 #[derive(Debug, Clone)]
 pub struct FileService {
-    store: Store,
+    storage: Storage,
     temporary: TemporaryChats,
     clock: Arc<dyn Clock>,
     /// `CHAT_MAX_FILES_MIB_PER_USER`: maximum size of all stored files of a user, in bytes.
@@ -57,13 +57,13 @@ pub struct FileService {
 
 impl FileService {
     /// Creates the service. `quota_bytes` is the maximum size of all stored files of a user.
-    pub fn new(store: Store, temporary: TemporaryChats, clock: Arc<dyn Clock>, quota_bytes: u64) -> Self {
-        Self { store, temporary, clock, quota_bytes }
+    pub fn new(storage: Storage, temporary: TemporaryChats, clock: Arc<dyn Clock>, quota_bytes: u64) -> Self {
+        Self { storage, temporary, clock, quota_bytes }
     }
 
     /// Returns the quota for all files of a user in a store, in bytes.
-    pub fn quota_bytes(&self, store: &Store) -> u64 {
-        if store.is_lasting() { self.quota_bytes } else { TEMPORARY_QUOTA_BYTES }
+    pub fn quota_bytes(&self, storage: &Storage) -> u64 {
+        if storage.is_lasting() { self.quota_bytes } else { TEMPORARY_QUOTA_BYTES }
     }
 
     /// Stores an uploaded file until a message refers to it, in the store of the temporary chat that it is for, if it
@@ -87,11 +87,11 @@ impl FileService {
         let name = name.map(clean_name).filter(|name| !name.is_empty());
         let name = name.unwrap_or_else(|| format!("file.{}", file_type.ending()));
         // A file for a temporary chat must not reach the disk.
-        let store = chat.map_or_else(|| self.store.clone(), |chat| self.temporary.store_for(owner, chat));
+        let storage = chat.map_or_else(|| self.storage.clone(), |chat| self.temporary.store_for(owner, chat));
         let (id, media_type) = (FileId::fresh(), file_type.media_type(declared_type));
         let file = NewFile { id, media_type, name: Some(&name), bytes };
-        let quota = self.quota_bytes(&store);
-        if !store.insert_file(owner, &file, quota, self.clock.now()).await? {
+        let quota = self.quota_bytes(&storage);
+        if !storage.insert_file(owner, &file, quota, self.clock.now()).await? {
             return Err(FileError::Full(quota / MEBIBYTE));
         }
         Ok(FileRef { media_type: media_type.to_owned(), filename: Some(name), id, size: bytes.len() as u64 })
@@ -102,11 +102,11 @@ impl FileService {
     /// # Errors
     ///
     /// Fails if the database fails.
-    pub async fn find(&self, owner: UserId, id: FileId) -> Result<Option<(Store, StoredFile)>, store::Error> {
+    pub async fn find(&self, owner: UserId, id: FileId) -> Result<Option<(Storage, StoredFile)>, storage::Error> {
         // Temporary chats first: they are few and in memory.
-        for store in self.temporary.stores(owner).into_iter().chain([self.store.clone()]) {
-            if let Some(file) = store.get_file(owner, id).await? {
-                return Ok(Some((store, file)));
+        for storage in self.temporary.stores(owner).into_iter().chain([self.storage.clone()]) {
+            if let Some(file) = storage.get_file(owner, id).await? {
+                return Ok(Some((storage, file)));
             }
         }
         Ok(None)
@@ -116,11 +116,11 @@ impl FileService {
 /// Returns a file that a message of a chat may refer to: one that was uploaded and not used yet, or one of the same
 /// chat.
 pub async fn for_message(
-    home: &Store,
+    home: &Storage,
     owner: UserId,
     chat: ChatId,
     id: FileId,
-) -> Result<Option<FileRef>, store::Error> {
+) -> Result<Option<FileRef>, storage::Error> {
     let known = home.get_file(owner, id).await?;
     Ok(known.filter(|known| known.chat.is_none_or(|of| of == chat)).map(|known| known.file))
 }

@@ -21,7 +21,7 @@ use futures_util::stream::BoxStream;
 use llm::Provider;
 use mcp::net::GuardedHttp;
 use serde::Serialize;
-use store::Store;
+use storage::Storage;
 use tokio_util::sync::CancellationToken;
 
 use catalogue::{Catalogue, Facts};
@@ -159,7 +159,7 @@ impl ModelService {
     /// model cannot start.
     pub fn new(
         config: &Config,
-        store: &Store,
+        storage: &Storage,
         clock: &Arc<dyn Clock>,
         tasks: &BackgroundTasks,
         secrets: &Arc<SecretSealer>,
@@ -190,9 +190,9 @@ impl ModelService {
             providers: config.providers.iter().cloned().map(ModelListCache::new).collect(),
             chosen,
             catalogue: Catalogue::open(config.model_catalogue.as_deref())?,
-            user_providers: Arc::new(UserProviders::new(store.clone(), Arc::clone(secrets), guard.clone())),
-            quota: TokenQuota::new(store.clone(), Arc::clone(clock), config.tokens_per_day),
-            usage: UsageRecorder::new(store.clone(), Arc::clone(clock), tasks.clone()),
+            user_providers: Arc::new(UserProviders::new(storage.clone(), Arc::clone(secrets), guard.clone())),
+            quota: TokenQuota::new(storage.clone(), Arc::clone(clock), config.tokens_per_day),
+            usage: UsageRecorder::new(storage.clone(), Arc::clone(clock), tasks.clone()),
             #[cfg(feature = "local")]
             built_in,
         })
@@ -263,7 +263,7 @@ impl ModelService {
 
     /// Parses a model's name, and returns the model if its provider is configured or the user's own. The provider is
     /// not asked whether it has the model.
-    pub async fn find(&self, owner: UserId, name: &str) -> Result<Option<ModelId>, store::Error> {
+    pub async fn find(&self, owner: UserId, name: &str) -> Result<Option<ModelId>, storage::Error> {
         let Some(model) = ModelId::parse(name) else { return Ok(None) };
         let is_known = self.is_configured(&model.provider) || self.user_providers.has(owner, &model.provider).await?;
         Ok(is_known.then_some(model))
@@ -373,7 +373,7 @@ impl ModelService {
     /// # Errors
     ///
     /// Fails if the database is unreachable.
-    pub async fn list(&self, owner: UserId) -> Result<(Option<String>, Vec<ModelView>), store::Error> {
+    pub async fn list(&self, owner: UserId) -> Result<(Option<String>, Vec<ModelView>), storage::Error> {
         let asked = self.providers.iter().map(|listing| async move { (listing, listing.names(&self.client).await) });
         let mut models = Vec::new();
         // All providers at once: the slowest one determines the time, not their sum.

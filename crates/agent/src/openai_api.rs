@@ -14,7 +14,7 @@ use domain::model::{FinishReason, ModelError, ModelEvent, ModelMessage, ModelSta
 use domain::{ApiKeyId, Clock, UserId};
 use futures_util::{Stream, StreamExt};
 use platform::{BackgroundTasks, Permit};
-use store::Store;
+use storage::Storage;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
@@ -139,7 +139,7 @@ pub struct CompletionService {
 impl CompletionService {
     /// Creates the service. Without `has_rate_limit`, only the number of concurrent answers per user is limited.
     pub fn new(
-        store: Store,
+        storage: Storage,
         clock: &Arc<dyn Clock>,
         tasks: BackgroundTasks,
         models: Arc<ModelService>,
@@ -147,7 +147,7 @@ impl CompletionService {
         has_rate_limit: bool,
     ) -> Self {
         let limits = Arc::new(RequestLimits::new(has_rate_limit, clock));
-        let keys = KeyRevocationWatch::new(store, tasks.clone());
+        let keys = KeyRevocationWatch::new(storage, tasks.clone());
         Self { models, connections, tasks, limits, keys }
     }
 

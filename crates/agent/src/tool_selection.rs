@@ -11,7 +11,7 @@ use domain::{ServerId, UserId};
 use futures_util::future::join_all;
 use serde::Deserialize;
 use serde_json::{Value, json};
-use store::servers::Server;
+use storage::servers::Server;
 
 use crate::tool_search::{DETAILS, SEARCH};
 

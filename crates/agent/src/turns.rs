@@ -40,11 +40,11 @@ use domain::attachment::Attachment;
 use domain::message::{MessageStatus, Part};
 use domain::model::ModelError;
 use domain::{ChatId, Clock, MessageId, NodeId, QueuedId, RunId, UserId};
-use store::Store;
-use store::branches::TurnPosition;
-use store::chats::NewTurn;
-use store::runs::UnfinishedRun;
-use store::usage::OfAnswer;
+use storage::Storage;
+use storage::branches::TurnPosition;
+use storage::chats::NewTurn;
+use storage::runs::UnfinishedRun;
+use storage::usage::OfAnswer;
 use tokio_util::sync::CancellationToken;
 
 use crate::chats::temporary::TemporaryChats;
@@ -86,7 +86,7 @@ pub struct Run {
     /// User who owns the chat.
     pub owner: UserId,
     /// Store of the chat: the database, or the memory of a temporary chat.
-    pub home: Store,
+    pub home: Storage,
     /// Id of the assistant's message that the turn writes.
     pub answer: MessageId,
     /// Event log, for subscribers on this node.
@@ -124,7 +124,7 @@ impl Run {
 
     /// Returns the storage for files of the turn's answer.
     fn file_saver<'a>(&'a self, files: &'a FileService) -> FileSaver<'a> {
-        FileSaver { files, store: &self.home, owner: self.owner, chat: self.chat, answer: self.answer }
+        FileSaver { files, storage: &self.home, owner: self.owner, chat: self.chat, answer: self.answer }
     }
 
     /// Stops the turn so that the first queued message can be sent.
@@ -181,7 +181,7 @@ pub enum BeginError {
     Model(#[from] ModelError),
     /// The database failed.
     #[error(transparent)]
-    Store(store::Error),
+    Storage(storage::Error),
 }
 
 /// Turns of all chats: begins, follows, stops and recovers them. Cheap to clone; all clones share the turns in progress
@@ -193,7 +193,7 @@ pub struct TurnService(Arc<Inner>);
 #[derive(Debug)]
 pub struct TurnDependencies {
     /// Database.
-    pub store: Store,
+    pub storage: Storage,
     /// Clock.
     pub clock: Arc<dyn Clock>,
     /// Background tasks, in which turns run.
@@ -219,7 +219,7 @@ pub struct TurnDependencies {
 /// State that all clones of a [`TurnService`] share.
 #[derive(Debug)]
 pub struct Inner {
-    store: Store,
+    storage: Storage,
     clock: Arc<dyn Clock>,
     tasks: BackgroundTasks,
     secrets: Arc<SecretSealer>,
@@ -263,7 +263,7 @@ impl TurnService {
         previous: Option<NodeId>,
     ) -> anyhow::Result<(Self, Vec<Suspended>)> {
         let TurnDependencies {
-            store,
+            storage,
             clock,
             tasks,
             secrets,
@@ -276,15 +276,15 @@ impl TurnService {
             limits,
         } = dependencies;
         // Registered before turns are claimed: a claim names this node as the new owner.
-        store.register_node().await?;
+        storage.register_node().await?;
         if let Some(previous) = previous {
-            store.remove_node(previous).await?;
+            storage.remove_node(previous).await?;
         }
-        let suspended = recovery::close_unfinished(&store, &store.claim_runs().await?, clock.now()).await?;
-        let (journal, writer) = Journal::new(store.clone(), tasks.shutdown_token().clone());
+        let suspended = recovery::close_unfinished(&storage, &storage.claim_runs().await?, clock.now()).await?;
+        let (journal, writer) = Journal::new(storage.clone(), tasks.shutdown_token().clone());
         tasks.spawn("journal", writer);
         let inner = Inner {
-            store,
+            storage,
             clock,
             tasks,
             secrets,
@@ -316,8 +316,8 @@ impl TurnService {
     /// # Errors
     ///
     /// Fails if the database is unreachable.
-    pub async fn take_over(&self, run: &UnfinishedRun) -> Result<(), store::Error> {
-        let suspended = recovery::close_unfinished(&self.store, std::slice::from_ref(run), self.clock.now()).await?;
+    pub async fn take_over(&self, run: &UnfinishedRun) -> Result<(), storage::Error> {
+        let suspended = recovery::close_unfinished(&self.storage, std::slice::from_ref(run), self.clock.now()).await?;
         // A closed turn has ended for its user's clients; a resumed one is still in progress.
         if suspended.is_empty() {
             let ended = UserEvent::Run { session_id: run.chat, run_id: run.id, state: RunState::Ended };
@@ -340,7 +340,7 @@ impl TurnService {
             // A missing chat is reported before a missing model, so that the error does not reveal whether another
             // user's chat exists.
             Err(BeginError::Model(error)) => {
-                let chat = home.get_chat(owner, question.chat).await.map_err(BeginError::Store)?;
+                let chat = home.get_chat(owner, question.chat).await.map_err(BeginError::Storage)?;
                 return Err(if chat.is_some() { error.into() } else { BeginError::NoChat });
             }
             Err(error) => return Err(error),
@@ -390,10 +390,10 @@ impl TurnService {
             Err(error) => {
                 self.leave(&run);
                 return Err(match error {
-                    store::Error::NotFound => BeginError::NoChat,
-                    store::Error::Conflict(rule) if rule.contains("ai_chat_messages") => BeginError::MessageExists,
-                    store::Error::Conflict(_) => BeginError::Busy,
-                    other => BeginError::Store(other),
+                    storage::Error::NotFound => BeginError::NoChat,
+                    storage::Error::Conflict(rule) if rule.contains("ai_chat_messages") => BeginError::MessageExists,
+                    storage::Error::Conflict(_) => BeginError::Busy,
+                    other => BeginError::Storage(other),
                 });
             }
         };
@@ -418,7 +418,7 @@ impl TurnService {
     }
 
     /// Returns the attachments of the newest messages of a chat, newest first.
-    pub async fn attachments(&self, owner: UserId, chat: ChatId) -> Result<Vec<Attachment>, store::Error> {
+    pub async fn attachments(&self, owner: UserId, chat: ChatId) -> Result<Vec<Attachment>, storage::Error> {
         let messages = self.temporary.store_for(owner, chat).list_messages(owner, chat, history::MESSAGES).await?;
         let parts = messages.into_iter().rev().flat_map(|message| message.parts);
         Ok(parts
@@ -436,8 +436,8 @@ impl TurnService {
     }
 
     /// Returns an event for each turn of a user that is in progress, on any node.
-    pub async fn list_running(&self, owner: UserId) -> Result<Vec<UserEvent>, store::Error> {
-        let stored = self.store.list_running(owner).await?;
+    pub async fn list_running(&self, owner: UserId) -> Result<Vec<UserEvent>, storage::Error> {
+        let stored = self.storage.list_running(owner).await?;
         let mut events: Vec<UserEvent> =
             stored.iter().map(|turn| UserEvent::of_running(turn.chat, turn.run, turn.is_waiting)).collect();
         // Turns of temporary chats are in memory only.

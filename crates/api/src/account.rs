@@ -14,7 +14,7 @@ use domain::{AuthSessionId, Timestamp};
 use platform::{UserEvent, UserEventBus};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use store::Store;
+use storage::Storage;
 
 use super::auth::Address;
 use super::error::ApiError;
@@ -40,8 +40,8 @@ pub struct DeleteAccount {
 }
 
 /// Lists the user's sessions (`GET /api/account/devices`).
-pub async fn list_devices(State(store): State<Store>, caller: SignedIn) -> Result<Json<Value>, ApiError> {
-    let devices = store.list_devices(caller.user).await?.into_iter().map(|device| Device {
+pub async fn list_devices(State(storage): State<Storage>, caller: SignedIn) -> Result<Json<Value>, ApiError> {
+    let devices = storage.list_devices(caller.user).await?.into_iter().map(|device| Device {
         current: device.id == caller.session,
         id: device.id,
         user_agent: device.user_agent,
@@ -54,13 +54,13 @@ pub async fn list_devices(State(store): State<Store>, caller: SignedIn) -> Resul
 
 /// Ends one session of the user (`DELETE /api/account/devices/{id}`).
 pub async fn sign_out_device(
-    State(store): State<Store>,
+    State(storage): State<Storage>,
     State(events): State<UserEventBus>,
     caller: SignedIn,
     Named(id): Named,
 ) -> Result<StatusCode, ApiError> {
     let id: AuthSessionId = id.parse().map_err(|_| ApiError::NotFound("device"))?;
-    if !store.delete_auth_session(caller.user, id).await? {
+    if !storage.delete_auth_session(caller.user, id).await? {
         return Err(ApiError::NotFound("device"));
     }
     // Event streams of the ended session listen to this event and close.
@@ -77,11 +77,11 @@ pub struct ProofBody {
 
 /// Lists the ways in which the user can reauthenticate, the easiest first (`GET /api/account/reauthentication`).
 pub async fn list_proof_methods(
-    State(store): State<Store>,
+    State(storage): State<Storage>,
     State(accounts): State<AccountService>,
     caller: SignedIn,
 ) -> Result<Json<Value>, ApiError> {
-    let user = store.get_user(caller.user).await?.ok_or(ApiError::Unauthorized)?;
+    let user = storage.get_user(caller.user).await?.ok_or(ApiError::Unauthorized)?;
     // Which ways exist depends on the account and on whether the server can send emails.
     let methods = accounts.proof_methods(&user);
     Ok(Json(json!({ "methods": methods, "hasPassword": user.password_hash.is_some() })))
@@ -139,7 +139,7 @@ pub async fn delete_account(
     require_recent_proof(&accounts, &caller).await?;
     accounts.delete_account(caller.user, &body.email, &*account_deletion).await.map_err(|error| match error {
         DeletionError::EmailMismatch => ApiError::Unprocessable { code: "email_mismatch", message: error.to_string() },
-        DeletionError::Store(error) => error.into(),
+        DeletionError::Storage(error) => error.into(),
     })?;
     Ok(StatusCode::NO_CONTENT)
 }

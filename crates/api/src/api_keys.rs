@@ -11,8 +11,8 @@ use domain::api_key::Scope;
 use domain::{ApiKeyId, Clock, Timestamp};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use store::Store;
-use store::api_keys::ApiKey;
+use storage::Storage;
+use storage::api_keys::ApiKey;
 
 use super::account::require_recent_proof;
 use super::error::ApiError;
@@ -56,8 +56,8 @@ pub struct NewApiKey {
 }
 
 /// Lists the user's keys (`GET /api/keys`).
-pub async fn list_keys(State(store): State<Store>, caller: SignedIn) -> Result<Json<Value>, ApiError> {
-    let keys = store.list_api_keys(caller.user).await?.into_iter().map(ApiKeyDto::from);
+pub async fn list_keys(State(storage): State<Storage>, caller: SignedIn) -> Result<Json<Value>, ApiError> {
+    let keys = storage.list_api_keys(caller.user).await?.into_iter().map(ApiKeyDto::from);
     Ok(Json(json!({ "keys": keys.collect::<Vec<_>>() })))
 }
 
@@ -97,18 +97,18 @@ pub async fn create_key(
 }
 
 /// Deletes all keys of the user (`DELETE /api/keys`), for the case that the account was compromised.
-pub async fn delete_all_keys(State(store): State<Store>, caller: SignedIn) -> Result<Json<Value>, ApiError> {
-    Ok(Json(json!({ "ended": store.delete_api_keys(caller.user).await? })))
+pub async fn delete_all_keys(State(storage): State<Storage>, caller: SignedIn) -> Result<Json<Value>, ApiError> {
+    Ok(Json(json!({ "ended": storage.delete_api_keys(caller.user).await? })))
 }
 
 /// Deletes one key (`DELETE /api/keys/{id}`).
 pub async fn delete_key(
-    State(store): State<Store>,
+    State(storage): State<Storage>,
     caller: SignedIn,
     Named(id): Named,
 ) -> Result<StatusCode, ApiError> {
     let id: ApiKeyId = id.parse().map_err(|_| ApiError::NotFound("key"))?;
-    if !store.delete_api_key(caller.user, id).await? {
+    if !storage.delete_api_key(caller.user, id).await? {
         return Err(ApiError::NotFound("key"));
     }
     Ok(StatusCode::NO_CONTENT)

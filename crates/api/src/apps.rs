@@ -12,8 +12,8 @@ use connections::apps::{AppCallOutcome, AppConsent, AppError, BrowserFeature, Sa
 use platform::SecretSealer;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
-use store::Store;
-use store::servers::Server;
+use storage::Storage;
+use storage::servers::Server;
 
 use super::error::ApiError;
 use super::extract::{JsonBody, Named, SignedIn};
@@ -34,13 +34,13 @@ pub struct OpenApp {
 
 /// Returns the page of a tool, the URL of its sandbox frame, and the policies of the frame.
 pub async fn open_app(
-    State(store): State<Store>,
+    State(storage): State<Storage>,
     State(connections): State<ConnectionService>,
     State(secrets): State<Arc<SecretSealer>>,
     caller: SignedIn,
     JsonBody(body): JsonBody<OpenApp>,
 ) -> Result<Json<Value>, ApiError> {
-    let server = find_connection(&store, &caller, &body.server_name).await?;
+    let server = find_connection(&storage, &caller, &body.server_name).await?;
     let page = connections.read_app_page(caller.user, &server, &body.tool).await?;
     let SandboxPolicy { features, .. } = &page.policy;
     let permissions: Map<String, Value> =
@@ -75,12 +75,12 @@ pub struct AppToolCall {
 
 /// Calls a tool on behalf of an app of the same server, or returns the approval that the user must give first.
 pub async fn call_tool(
-    State(store): State<Store>,
+    State(storage): State<Storage>,
     State(connections): State<ConnectionService>,
     caller: SignedIn,
     JsonBody(body): JsonBody<AppToolCall>,
 ) -> Result<Json<Value>, ApiError> {
-    let server = find_connection(&store, &caller, &body.server_name).await?;
+    let server = find_connection(&storage, &caller, &body.server_name).await?;
     let wanted = (body.name.as_str(), body.arguments);
     match connections.call_for_app(caller.user, &server, wanted, body.consent).await? {
         AppCallOutcome::Result { result, duration_ms } => {
@@ -105,7 +105,7 @@ pub struct AppResourceRequest {
 
 /// Reads a resource on behalf of an app of the same server.
 pub async fn read_resource(
-    State(store): State<Store>,
+    State(storage): State<Storage>,
     State(connections): State<ConnectionService>,
     caller: SignedIn,
     JsonBody(body): JsonBody<AppResourceRequest>,
@@ -113,7 +113,7 @@ pub async fn read_resource(
     if body.uri.chars().count() > ADDRESS {
         return Err(ApiError::BadRequest(format!("uri is longer than {ADDRESS} characters")));
     }
-    let server = find_connection(&store, &caller, &body.server_name).await?;
+    let server = find_connection(&storage, &caller, &body.server_name).await?;
     let contents = connections.read_resource_for_app(caller.user, &server, &body.uri).await?;
     Ok(Json(json!({ "contents": contents })))
 }
@@ -139,8 +139,8 @@ pub async fn serve_sandbox(
 }
 
 /// Returns the caller's connection of this name.
-async fn find_connection(store: &Store, caller: &SignedIn, name: &str) -> Result<Server, ApiError> {
-    let servers = store.list_servers(caller.user).await?;
+async fn find_connection(storage: &Storage, caller: &SignedIn, name: &str) -> Result<Server, ApiError> {
+    let servers = storage.list_servers(caller.user).await?;
     servers.into_iter().find(|server| server.name == name).ok_or(ApiError::NotFound("connection"))
 }
 

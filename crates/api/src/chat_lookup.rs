@@ -3,7 +3,7 @@
 use agent::chats::temporary::TemporaryChats;
 use axum::extract::FromRef;
 use domain::{ChatId, UserId};
-use store::Store;
+use storage::Storage;
 
 use crate::AppState;
 use crate::error::ApiError;
@@ -11,13 +11,13 @@ use crate::error::ApiError;
 /// The chats of all users, in the database and in memory.
 #[derive(Debug, Clone)]
 pub struct ChatLookup {
-    store: Store,
+    storage: Storage,
     temporary: TemporaryChats,
 }
 
 impl FromRef<AppState> for ChatLookup {
     fn from_ref(state: &AppState) -> Self {
-        Self { store: state.store.clone(), temporary: state.temporary.clone() }
+        Self { storage: state.storage.clone(), temporary: state.temporary.clone() }
     }
 }
 
@@ -27,11 +27,11 @@ impl ChatLookup {
     /// # Errors
     ///
     /// 404 if the chat does not exist or belongs to another user.
-    pub async fn find(&self, user: UserId, chat: &str) -> Result<(ChatId, Store), ApiError> {
+    pub async fn find(&self, user: UserId, chat: &str) -> Result<(ChatId, Storage), ApiError> {
         let id: ChatId = chat.parse().map_err(|_| ApiError::NotFound("session"))?;
         match self.temporary.find(user, id) {
-            Some(store) => Ok((id, store)),
-            None => Ok((self.find_stored(user, chat).await?, self.store.clone())),
+            Some(storage) => Ok((id, storage)),
+            None => Ok((self.find_stored(user, chat).await?, self.storage.clone())),
         }
     }
 
@@ -42,7 +42,7 @@ impl ChatLookup {
     /// As [`find`](Self::find).
     pub async fn find_stored(&self, user: UserId, chat: &str) -> Result<ChatId, ApiError> {
         let chat: ChatId = chat.parse().map_err(|_| ApiError::NotFound("session"))?;
-        let found = self.store.get_chat(user, chat).await?;
+        let found = self.storage.get_chat(user, chat).await?;
         found.map(|chat| chat.id()).ok_or(ApiError::NotFound("session"))
     }
 }

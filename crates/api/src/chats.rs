@@ -11,9 +11,9 @@ use domain::{ChatId, Clock, MessageId, Timestamp};
 use platform::{UserEvent, UserEventBus};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use store::Store;
-use store::chat_settings::{ChatMarks, ChatMarksChange};
-use store::search::Marked;
+use storage::Storage;
+use storage::chat_settings::{ChatMarks, ChatMarksChange};
+use storage::search::Marked;
 
 use super::error::ApiError;
 use super::extract::{JsonBody, Named, Query, SignedIn};
@@ -66,7 +66,7 @@ struct MessageHit {
 
 /// Searches the user's chats and messages (`GET /api/search?q=`).
 pub async fn search_chats(
-    State(store): State<Store>,
+    State(storage): State<Storage>,
     caller: SignedIn,
     Query(search): Query<SearchQuery>,
 ) -> Result<Json<Value>, ApiError> {
@@ -77,7 +77,7 @@ pub async fn search_chats(
         None => None,
         Some(text) => Some(text.parse().map_err(|_| ApiError::BadRequest("before is not what next was".into()))?),
     };
-    let found = store.search(caller.user, &search.q, before).await?;
+    let found = storage.search(caller.user, &search.q, before).await?;
     let chats: Vec<ChatHit> = found
         .titles
         .into_iter()
@@ -100,8 +100,8 @@ pub async fn search_chats(
 }
 
 /// Lists the pinned and the archived chats (`GET /api/sessions/marks`).
-pub async fn list_marks(State(store): State<Store>, caller: SignedIn) -> Result<Json<Value>, ApiError> {
-    let marked = store.list_marks(caller.user).await?;
+pub async fn list_marks(State(storage): State<Storage>, caller: SignedIn) -> Result<Json<Value>, ApiError> {
+    let marked = storage.list_marks(caller.user).await?;
     let with = |is: fn(&ChatMarks) -> bool| -> Vec<ChatId> {
         marked.iter().filter(|(_, marks)| is(marks)).map(|(chat, _)| *chat).collect()
     };
@@ -120,7 +120,7 @@ pub struct MarksUpdate {
 /// Pins or archives a chat, or undoes it (`PUT /api/sessions/{id}/marks`).
 pub async fn set_marks(
     State(chats): State<ChatLookup>,
-    State(store): State<Store>,
+    State(storage): State<Storage>,
     State(clock): State<Arc<dyn Clock>>,
     State(events): State<UserEventBus>,
     caller: SignedIn,
@@ -129,14 +129,14 @@ pub async fn set_marks(
 ) -> Result<Json<ChatMarks>, ApiError> {
     let chat = chats.find_stored(caller.user, &chat).await?;
     let change = ChatMarksChange { pinned: change.pinned, archived: change.archived };
-    let marks = store.set_marks(caller.user, chat, change, clock.now()).await.map_err(not_found_error)?;
+    let marks = storage.set_marks(caller.user, chat, change, clock.now()).await.map_err(not_found_error)?;
     events.publish(caller.user, &UserEvent::Session { session_id: Some(chat), marks: Some(marks) });
     Ok(Json(marks))
 }
 
 /// Restores a chat that was deleted within the last [`UNDO_TTL_SECONDS`] seconds (`POST /api/sessions/{id}/restore`).
 pub async fn restore_chat(
-    State(store): State<Store>,
+    State(storage): State<Storage>,
     State(clock): State<Arc<dyn Clock>>,
     State(events): State<UserEventBus>,
     caller: SignedIn,
@@ -144,13 +144,13 @@ pub async fn restore_chat(
 ) -> Result<StatusCode, ApiError> {
     let id: ChatId = chat.parse().map_err(|_| ApiError::NotFound("session"))?;
     // A repeated request finds the chat restored already.
-    if store.get_chat(caller.user, id).await?.is_some() {
+    if storage.get_chat(caller.user, id).await?.is_some() {
         return Ok(StatusCode::NO_CONTENT);
     }
     // Chats deleted earlier may be purged at any moment, so they are not restored half.
     let since = clock.now().plus_seconds(-UNDO_TTL_SECONDS);
-    store.restore_chat(caller.user, id, since).await.map_err(|error| match error {
-        store::Error::Conflict(_) => ApiError::Conflict {
+    storage.restore_chat(caller.user, id, since).await.map_err(|error| match error {
+        storage::Error::Conflict(_) => ApiError::Conflict {
             code: "id_taken",
             message: "an id of this chat or of its messages has been used again".to_owned(),
         },
@@ -158,15 +158,15 @@ pub async fn restore_chat(
     })?;
     // The event carries the flags, because lists of chats need them. A failure to read them must not hide the
     // restored chat.
-    let marks = store.get_marks(caller.user, id).await.ok();
+    let marks = storage.get_marks(caller.user, id).await.ok();
     events.publish(caller.user, &UserEvent::Session { session_id: Some(id), marks });
     Ok(StatusCode::NO_CONTENT)
 }
 
 /// Maps a chat that no longer exists to 404.
-fn not_found_error(error: store::Error) -> ApiError {
+fn not_found_error(error: storage::Error) -> ApiError {
     match error {
-        store::Error::NotFound => ApiError::NotFound("session"),
+        storage::Error::NotFound => ApiError::NotFound("session"),
         other => other.into(),
     }
 }

@@ -5,8 +5,8 @@ use axum::extract::State;
 use connections::{ConnectionDetails, ConnectionDto, ConnectionService, ConnectionUpdate, UpdateError};
 use domain::ServerId;
 use serde_json::{Value, json};
-use store::Store;
-use store::servers::Server;
+use storage::Storage;
+use storage::servers::Server;
 
 use super::error::ApiError;
 use super::extract::{JsonBody, Named, SignedIn};
@@ -24,12 +24,12 @@ pub async fn list_connections(
 
 /// Returns one connection with its server's instructions and the names of its headers.
 pub async fn get_connection(
-    State(store): State<Store>,
+    State(storage): State<Storage>,
     State(connections): State<ConnectionService>,
     caller: SignedIn,
     Named(id): Named,
 ) -> Result<Json<ConnectionDetails>, ApiError> {
-    let server = find_own_server(&store, &caller, &id).await?;
+    let server = find_own_server(&storage, &caller, &id).await?;
     Ok(Json(connections.get_details(caller.user, &server).await?))
 }
 
@@ -52,23 +52,23 @@ pub async fn update_connection(
 
 /// Reconnects to the server and waits for the result.
 pub async fn reconnect(
-    State(store): State<Store>,
+    State(storage): State<Storage>,
     State(connections): State<ConnectionService>,
     caller: SignedIn,
     Named(id): Named,
 ) -> Result<Json<ConnectionDto>, ApiError> {
-    let server = find_own_server(&store, &caller, &id).await?;
+    let server = find_own_server(&storage, &caller, &id).await?;
     Ok(Json(connections.reconnect(caller.user, &server).await))
 }
 
 /// Lists the server's tools again and waits for the result.
 pub async fn relist_tools(
-    State(store): State<Store>,
+    State(storage): State<Storage>,
     State(connections): State<ConnectionService>,
     caller: SignedIn,
     Named(id): Named,
 ) -> Result<Json<ConnectionDto>, ApiError> {
-    let server = find_own_server(&store, &caller, &id).await?;
+    let server = find_own_server(&storage, &caller, &id).await?;
     Ok(Json(connections.relist_tools(caller.user, &server).await))
 }
 
@@ -77,9 +77,9 @@ pub async fn relist_tools(
 /// # Errors
 ///
 /// 404 if the id is invalid or the connection belongs to another user.
-pub(super) async fn find_own_server(store: &Store, caller: &SignedIn, id: &str) -> Result<Server, ApiError> {
+pub(super) async fn find_own_server(storage: &Storage, caller: &SignedIn, id: &str) -> Result<Server, ApiError> {
     let id: ServerId = id.parse().map_err(|_| not_found())?;
-    store.get_server(caller.user, id).await?.ok_or_else(not_found)
+    storage.get_server(caller.user, id).await?.ok_or_else(not_found)
 }
 
 fn not_found() -> ApiError {

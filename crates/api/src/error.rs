@@ -111,7 +111,7 @@ pub const BUSY_RETRY: u64 = 5;
 
 /// Returns whether any cause in the chain is an unreachable database.
 pub fn is_outage(error: &anyhow::Error) -> bool {
-    error.chain().any(|cause| cause.downcast_ref::<store::Error>().is_some_and(store::Error::is_outage))
+    error.chain().any(|cause| cause.downcast_ref::<storage::Error>().is_some_and(storage::Error::is_outage))
 }
 
 impl ApiError {
@@ -181,10 +181,10 @@ impl ApiError {
     }
 }
 
-impl From<store::Error> for ApiError {
-    fn from(error: store::Error) -> Self {
+impl From<storage::Error> for ApiError {
+    fn from(error: storage::Error) -> Self {
         match error {
-            store::Error::NotFound => Self::NotFound("row"),
+            storage::Error::NotFound => Self::NotFound("row"),
             other => anyhow::Error::from(other).into(),
         }
     }

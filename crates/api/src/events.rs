@@ -8,7 +8,7 @@ use axum::response::Response;
 use bytes::Bytes;
 use futures_util::stream::{self, StreamExt};
 use platform::{BackgroundTasks, UserEvent, UserEventBus};
-use store::Store;
+use storage::Storage;
 
 use super::error::ApiError;
 use super::extract::SignedIn;
@@ -22,7 +22,7 @@ pub async fn stream_events(
     State(events): State<UserEventBus>,
     State(turns): State<TurnService>,
     State(tasks): State<BackgroundTasks>,
-    State(store): State<Store>,
+    State(storage): State<Storage>,
     caller: SignedIn,
 ) -> Result<Response, ApiError> {
     let permit = streams.acquire(caller.user)?;
@@ -34,13 +34,13 @@ pub async fn stream_events(
     let hello = iter::once(Bytes::from_static(b": hello\n\n"));
     let hello = hello.chain(turns.iter().filter_map(UserEvent::to_json).map(|turn| format_frame(&turn)));
     let hello = stream::iter(hello.collect::<Vec<_>>());
-    let events = stream::unfold(Some((receiver, store, caller)), |state| async {
-        let (mut receiver, store, caller) = state?;
+    let events = stream::unfold(Some((receiver, storage, caller)), |state| async {
+        let (mut receiver, storage, caller) = state?;
         let event = receiver.recv().await.ok()?;
         let frame = format_frame(&event);
         // A revoked session is announced by this event, so only then is the database asked.
-        let goes_on = *event != *UserEvent::DEVICES || is_session_valid(&store, &caller).await;
-        Some((frame, goes_on.then_some((receiver, store, caller))))
+        let goes_on = *event != *UserEvent::DEVICES || is_session_valid(&storage, &caller).await;
+        Some((frame, goes_on.then_some((receiver, storage, caller))))
     });
     Ok(sse::response_until(hello.chain(events), stopping, permit))
 }
@@ -50,7 +50,7 @@ fn format_frame(event: &str) -> Bytes {
 }
 
 /// Returns whether the caller's session may still receive events. A failed check counts as no.
-async fn is_session_valid(store: &Store, caller: &SignedIn) -> bool {
-    let standing = store.get_standing(caller.user, caller.session).await;
+async fn is_session_valid(storage: &Storage, caller: &SignedIn) -> bool {
+    let standing = storage.get_standing(caller.user, caller.session).await;
     matches!(standing, Ok(Some(standing)) if !standing.lacks_factor)
 }

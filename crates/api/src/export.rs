@@ -23,10 +23,10 @@ use postgrest::ast::{ColumnCondition, ComparisonOperator, OrderTerm, RowFilter, 
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use serde_json::value::RawValue;
-use store::Store;
-use store::branches::AsideMessage;
-use store::chat_settings::ChatMarks;
-use store::model_providers::ModelProvider;
+use storage::Storage;
+use storage::branches::AsideMessage;
+use storage::chat_settings::ChatMarks;
+use storage::model_providers::ModelProvider;
 
 use super::auth::UserBody;
 use super::error::ApiError;
@@ -42,16 +42,16 @@ const MESSAGES: i64 = 100_000;
 
 /// Streams all data of the user as JSON (`GET /api/account/export`).
 pub async fn export_account(
-    State(store): State<Store>,
+    State(storage): State<Storage>,
     State(clock): State<Arc<dyn Clock>>,
     caller: SignedIn,
 ) -> Result<Response, ApiError> {
-    let user = store.get_user(caller.user).await?.ok_or(ApiError::Unauthorized)?;
+    let user = storage.get_user(caller.user).await?.ok_or(ApiError::Unauthorized)?;
     let profile = serde_json::to_string(&UserBody::from(user)).map_err(|error| ApiError::Internal(error.into()))?;
-    let providers = store.list_model_providers(caller.user).await?;
+    let providers = storage.list_model_providers(caller.user).await?;
     let providers: Vec<String> = providers.iter().map(provider_row).collect();
     // One row per model and day: few enough to be read at once.
-    let usage = store.costs_by_day(caller.user, Timestamp(0), Timestamp(i64::MAX)).await?.into_iter();
+    let usage = storage.costs_by_day(caller.user, Timestamp(0), Timestamp(i64::MAX)).await?.into_iter();
     let usage = usage.map(|day| serde_json::to_string(&DayUsageDto::from(day))).collect::<serde_json::Result<Vec<_>>>();
     let usage = usage.map_err(|error| ApiError::Internal(error.into()))?;
     let head = format!(
@@ -60,7 +60,7 @@ pub async fn export_account(
         join_rows(&providers, true),
         join_rows(&usage, true)
     );
-    stream_document(store, clock.now(), caller.user, head, Step::Connections(Cursor::default())).await
+    stream_document(storage, clock.now(), caller.user, head, Step::Connections(Cursor::default())).await
 }
 
 /// Returns a [`ModelProvider`] as JSON. The key is left out.
@@ -81,7 +81,7 @@ pub struct ExportQuery {
 /// Streams one chat as JSON or returns it as Markdown (`GET /api/sessions/{id}/export?format=`).
 pub async fn export_chat(
     State(chats): State<ChatLookup>,
-    State(store): State<Store>,
+    State(storage): State<Storage>,
     State(clock): State<Arc<dyn Clock>>,
     caller: SignedIn,
     Named(chat): Named,
@@ -91,11 +91,11 @@ pub async fn export_chat(
     match form.format.as_deref() {
         None | Some("json") => {
             let head = format!("{},\n\"chats\": [", document_head(clock.now()));
-            stream_document(store, clock.now(), caller.user, head, Step::OneChat(chat)).await
+            stream_document(storage, clock.now(), caller.user, head, Step::OneChat(chat)).await
         }
         Some("markdown") => {
-            let found = store.get_chat(caller.user, chat).await?.ok_or(ApiError::NotFound("session"))?;
-            let messages = store.list_messages(caller.user, chat, MESSAGES).await?;
+            let found = storage.get_chat(caller.user, chat).await?.ok_or(ApiError::NotFound("session"))?;
+            let messages = storage.list_messages(caller.user, chat, MESSAGES).await?;
             let headers = file_headers("text/markdown; charset=utf-8", "chat", "md", clock.now());
             Ok((headers, markdown::document(&found.title, &messages)).into_response())
         }
@@ -120,17 +120,17 @@ fn file_headers(kind: &str, name: &str, ending: &str, now: Timestamp) -> [(heade
 
 /// Streams `head`, and then the document from the [`Step`] `first` on.
 async fn stream_document(
-    store: Store,
+    storage: Storage,
     now: Timestamp,
     owner: UserId,
     head: String,
     first: Step,
 ) -> Result<Response, ApiError> {
-    let marks = store.list_marks(owner).await?.into_iter().map(|(chat, marks)| (chat.to_string(), marks));
+    let marks = storage.list_marks(owner).await?.into_iter().map(|(chat, marks)| (chat.to_string(), marks));
     let marks: HashMap<String, ChatMarks> = marks.collect();
     let name = if matches!(first, Step::OneChat(_)) { "chat" } else { "export" };
     let headers = file_headers("application/json", name, "json", now);
-    let writer = ExportWriter { store, owner, marks, next: VecDeque::from([first]) };
+    let writer = ExportWriter { storage, owner, marks, next: VecDeque::from([first]) };
     // The status has been sent by the time an error occurs. Ending the body with an error breaks the connection, so
     // that the client does not take the document for complete.
     let pieces = stream::unfold(Some(writer), |writer| async {
@@ -197,7 +197,7 @@ enum Step {
 /// Generator of the document's chunks. A stack of [`Step`]s stands for the nesting, so that only a few rows are in
 /// memory however large the document is.
 struct ExportWriter {
-    store: Store,
+    storage: Storage,
     owner: UserId,
     /// Pinned and archived flags, by chat id.
     marks: HashMap<String, ChatMarks>,
@@ -239,7 +239,7 @@ impl ExportWriter {
                     ColumnCondition::Compare(ComparisonOperator::Equal, chat.to_string()),
                 );
                 let query = RowQuery { filters: vec![by_id], ..RowQuery::default() };
-                let page = postgrest::read_rows(&self.store, Some(self.owner), RestTable::Sessions, &query).await?;
+                let page = postgrest::read_rows(&self.storage, Some(self.owner), RestTable::Sessions, &query).await?;
                 self.next.extend(page.rows.into_iter().map(|row| Step::Chat { row, first: true }));
                 self.next.push_back(Step::Text("]}\n"));
                 String::new()
@@ -252,11 +252,11 @@ impl ExportWriter {
                 let marks = self.marks.get(&chat).copied().unwrap_or_default();
                 let pinned = if marks.pinned { ",\"pinned\":true" } else { "" };
                 let archived = if marks.archived { ",\"archived\":true" } else { "" };
-                let model = match self.store.get_chat_model(self.owner, chat.parse()?).await? {
+                let model = match self.storage.get_chat_model(self.owner, chat.parse()?).await? {
                     Some(model) => format!(",\"model\":{}", serde_json::to_string(&model)?),
                     None => String::new(),
                 };
-                let settings = self.store.get_chat_settings(self.owner, chat.parse()?).await?;
+                let settings = self.storage.get_chat_settings(self.owner, chat.parse()?).await?;
                 let settings = if settings == ModelSettings::default() {
                     String::new()
                 } else {
@@ -275,13 +275,13 @@ impl ExportWriter {
                 join_rows(&rows, first)
             }
             Step::Branches { chat } => {
-                let aside = self.store.list_aside(self.owner, chat.parse()?).await?;
+                let aside = self.storage.list_aside(self.owner, chat.parse()?).await?;
                 self.next.push_front(Step::Files { chat });
                 let rows = aside.iter().map(branch_row).collect::<serde_json::Result<Vec<_>>>()?;
                 if rows.is_empty() { "]".to_owned() } else { format!("],\"branches\":[{}]", join_rows(&rows, true)) }
             }
             Step::Files { chat } => {
-                let files = self.store.list_files(self.owner, chat.parse()?).await?;
+                let files = self.storage.list_files(self.owner, chat.parse()?).await?;
                 if files.is_empty() {
                     return Ok(Some(Bytes::from_static(b"}")));
                 }
@@ -293,7 +293,7 @@ impl ExportWriter {
             }
             Step::File { file, first } => {
                 // A file that was deleted since the listing is exported as an empty one.
-                let bytes = self.store.get_file_bytes(self.owner, file.id).await?.unwrap_or_default();
+                let bytes = self.storage.get_file_bytes(self.owner, file.id).await?.unwrap_or_default();
                 let row = serde_json::to_string(&FileOfFile { file, bytes: STANDARD.encode(bytes) })?;
                 format!("{}{row}", separator(first))
             }
@@ -323,7 +323,7 @@ impl ExportWriter {
             nulls_first: None,
         });
         let query = RowQuery { filters, order: order.to_vec(), limit: Some(ROWS), ..RowQuery::default() };
-        let page = postgrest::read_rows(&self.store, Some(self.owner), table, &query).await?;
+        let page = postgrest::read_rows(&self.storage, Some(self.owner), table, &query).await?;
         Ok(page.rows)
     }
 }

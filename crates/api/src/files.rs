@@ -48,7 +48,7 @@ impl From<FileError> for ApiError {
             FileError::Empty => Self::BadRequest(error.to_string()),
             FileError::Kind => Self::UnsupportedKind(error.to_string()),
             FileError::Full(_) => Self::TooLargeFor { code: "storage_full", message: error.to_string() },
-            FileError::Store(error) => error.into(),
+            FileError::Storage(error) => error.into(),
         }
     }
 }

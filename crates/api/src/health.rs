@@ -4,7 +4,7 @@ use agent::turns::TurnService;
 use axum::extract::State;
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use store::Store;
+use storage::Storage;
 
 use super::error::OUTAGE_RETRY;
 
@@ -15,8 +15,8 @@ pub async fn check_liveness() -> &'static str {
 
 /// Reports whether the process can serve: the database responds, and the event journal of turns is being written.
 /// Responds 503 otherwise.
-pub async fn check_readiness(State(store): State<Store>, State(turns): State<TurnService>) -> Response {
-    let reason = match store.ping().await {
+pub async fn check_readiness(State(storage): State<Storage>, State(turns): State<TurnService>) -> Response {
+    let reason = match storage.ping().await {
         Ok(()) if turns.journal().is_stalled() => "what is said cannot be written down",
         Ok(()) => return "ok".into_response(),
         Err(error) => {

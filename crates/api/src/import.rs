@@ -10,8 +10,8 @@ use axum::extract::State;
 use domain::Clock;
 use platform::{UserEvent, UserEventBus};
 use serde_json::{Value, json};
-use store::Store;
-use store::imports::ImportedChat;
+use storage::Storage;
+use storage::imports::ImportedChat;
 
 use super::body::{self, BodyError};
 use super::error::ApiError;
@@ -27,7 +27,7 @@ const LIMIT: usize = 64 * 1024 * 1024;
 pub async fn import_chats(
     State(imports): State<ImportLimiter>,
     State(quota): State<FileQuota>,
-    State(store): State<Store>,
+    State(storage): State<Storage>,
     State(clock): State<Arc<dyn Clock>>,
     State(events): State<UserEventBus>,
     caller: SignedIn,
@@ -42,8 +42,8 @@ pub async fn import_chats(
     // The whole file is valid by now, so an import stops only at the quota or at a fault of the server.
     let (mut imported, mut skipped, mut messages) = (0, 0, 0);
     for chat in chats {
-        check_quota(&store, quota, &caller, &chat, imported).await?;
-        if store.insert_imported_chat(caller.user, &chat, clock.now()).await? {
+        check_quota(&storage, quota, &caller, &chat, imported).await?;
+        if storage.insert_imported_chat(caller.user, &chat, clock.now()).await? {
             imported += 1;
             messages += chat.messages.len();
         } else {
@@ -72,7 +72,7 @@ fn body_error(error: BodyError) -> ApiError {
 /// Rejects a chat whose files exceed the user's storage quota. The `before` chats already imported remain, and are
 /// skipped when the import is repeated.
 async fn check_quota(
-    store: &Store,
+    storage: &Storage,
     FileQuota(most): FileQuota,
     caller: &SignedIn,
     chat: &ImportedChat,
@@ -80,10 +80,10 @@ async fn check_quota(
 ) -> Result<(), ApiError> {
     let size: u64 = chat.files.iter().map(|file| file.bytes.len() as u64).sum();
     // An existing chat is skipped and needs no space.
-    if size == 0 || store.get_chat(caller.user, chat.id).await?.is_some() {
+    if size == 0 || storage.get_chat(caller.user, chat.id).await?.is_some() {
         return Ok(());
     }
-    if store.count_file_bytes(caller.user).await?.saturating_add(size) <= most {
+    if storage.count_file_bytes(caller.user).await?.saturating_add(size) <= most {
         return Ok(());
     }
     let full = FileError::Full(most / MEBIBYTE);

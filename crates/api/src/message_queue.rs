@@ -11,9 +11,9 @@ use domain::{ChatId, QueuedId};
 use platform::{UserEvent, UserEventBus};
 use serde::Deserialize;
 use serde_json::{Value, json};
-use store::Store;
-use store::branches::TurnPosition;
-use store::queue::QueuedMessage;
+use storage::Storage;
+use storage::branches::TurnPosition;
+use storage::queue::QueuedMessage;
 
 use super::error::ApiError;
 use super::extract::{JsonBody, Named, NamedTwo, SignedIn};
@@ -75,7 +75,7 @@ pub async fn queue_message(
     turns.queue(caller.user, chat, queued).await.map_err(|error| match error {
         QueueError::NoChat => ApiError::NotFound("session"),
         QueueError::Full => ApiError::TooMany { code: "queue_full", message: error.to_string() },
-        QueueError::Store(error) => error.into(),
+        QueueError::Storage(error) => error.into(),
     })?;
     Ok((StatusCode::CREATED, Json(json!({ "id": id }))))
 }
@@ -128,7 +128,7 @@ async fn find_queued(
     caller: &SignedIn,
     chat: &str,
     id: &str,
-) -> Result<(ChatId, Store, QueuedId), ApiError> {
+) -> Result<(ChatId, Storage, QueuedId), ApiError> {
     let (chat, home) = chats.find(caller.user, chat).await?;
     Ok((chat, home, id.parse().map_err(|_| ApiError::NotFound("queued message"))?))
 }

@@ -10,8 +10,8 @@ use axum::http::StatusCode;
 use domain::{Clock, ModelProviderId, Timestamp};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use store::Store;
-use store::model_providers::ModelProvider;
+use storage::Storage;
+use storage::model_providers::ModelProvider;
 use url::Url;
 
 use super::error::ApiError;
@@ -71,15 +71,15 @@ pub struct ProviderUpdate {
 }
 
 /// Lists the user's providers (`GET /api/model-providers`).
-pub async fn list_providers(State(store): State<Store>, caller: SignedIn) -> Result<Json<Value>, ApiError> {
-    let providers = store.list_model_providers(caller.user).await?.into_iter().map(ProviderDto::from);
+pub async fn list_providers(State(storage): State<Storage>, caller: SignedIn) -> Result<Json<Value>, ApiError> {
+    let providers = storage.list_model_providers(caller.user).await?.into_iter().map(ProviderDto::from);
     Ok(Json(json!({ "providers": providers.collect::<Vec<_>>() })))
 }
 
 /// Adds a provider (`POST /api/model-providers`).
 pub async fn create_provider(
     State(models): State<Arc<ModelService>>,
-    State(store): State<Store>,
+    State(storage): State<Storage>,
     State(clock): State<Arc<dyn Clock>>,
     caller: SignedIn,
     JsonBody(body): JsonBody<NewProvider>,
@@ -90,7 +90,7 @@ pub async fn create_provider(
     let entered = entered.or_else(|| body.kind.usual_address().map(str::to_owned));
     let entered = entered.ok_or_else(|| ApiError::BadRequest("baseUrl is needed for this kind".into()))?;
     let base_url = parse_base_url(&models, body.kind, &entered, key.is_some())?;
-    let taken = store.list_model_providers(caller.user).await?;
+    let taken = storage.list_model_providers(caller.user).await?;
     let taken: Vec<&str> = taken.iter().map(|provider| provider.slug.as_str()).collect();
     let (id, now) = (ModelProviderId::fresh(), clock.now());
     let provider = ModelProvider {
@@ -104,7 +104,7 @@ pub async fn create_provider(
         created_at: now,
         changed_at: now,
     };
-    let added = store.insert_model_provider(caller.user, &provider, MOST).await.map_err(conflict_error)?;
+    let added = storage.insert_model_provider(caller.user, &provider, MOST).await.map_err(conflict_error)?;
     if !added {
         let message = format!("you have {MOST} providers; remove one of them first");
         return Err(ApiError::Conflict { code: "too_many_providers", message });
@@ -115,14 +115,14 @@ pub async fn create_provider(
 /// Changes a provider (`PATCH /api/model-providers/{id}`). If the origin of the base URL changes, the key must be
 /// entered again, so that it is never sent to a server it was not entered for.
 pub async fn update_provider(
-    State(store): State<Store>,
+    State(storage): State<Storage>,
     State(models): State<Arc<ModelService>>,
     State(clock): State<Arc<dyn Clock>>,
     caller: SignedIn,
     Named(id): Named,
     JsonBody(body): JsonBody<ProviderUpdate>,
 ) -> Result<Json<Value>, ApiError> {
-    let mut provider = find_own(&store, &caller, &id).await?;
+    let mut provider = find_own(&storage, &caller, &id).await?;
     // Compared when the change is stored, so that a concurrent change is not overwritten.
     let as_of = provider.changed_at;
     if let Some(new) = body.name {
@@ -150,21 +150,21 @@ pub async fn update_provider(
     }
     // Strictly increasing, since cached clients compare it to detect changes.
     provider.changed_at = clock.now().max(Timestamp(as_of.0 + 1));
-    if !store.update_model_provider(caller.user, &provider, as_of).await? {
-        return Err(conflict_error(store::Error::Conflict(String::new())));
+    if !storage.update_model_provider(caller.user, &provider, as_of).await? {
+        return Err(conflict_error(storage::Error::Conflict(String::new())));
     }
     Ok(Json(json!({ "provider": ProviderDto::from(provider) })))
 }
 
 /// Deletes a provider (`DELETE /api/model-providers/{id}`).
 pub async fn delete_provider(
-    State(store): State<Store>,
+    State(storage): State<Storage>,
     State(models): State<Arc<ModelService>>,
     caller: SignedIn,
     Named(id): Named,
 ) -> Result<StatusCode, ApiError> {
     let id = parse_id(&id)?;
-    if !store.delete_model_provider(caller.user, id).await? {
+    if !storage.delete_model_provider(caller.user, id).await? {
         return Err(ApiError::NotFound("provider"));
     }
     // Drops the cached client, which still has the key.
@@ -175,12 +175,12 @@ pub async fn delete_provider(
 /// Tests a provider by listing its models (`POST /api/model-providers/{id}/test`). A provider that rejects the
 /// request is a result, not an error.
 pub async fn test_provider(
-    State(store): State<Store>,
+    State(storage): State<Storage>,
     State(models): State<Arc<ModelService>>,
     caller: SignedIn,
     Named(id): Named,
 ) -> Result<Json<Value>, ApiError> {
-    let provider = find_own(&store, &caller, &id).await?;
+    let provider = find_own(&storage, &caller, &id).await?;
     Ok(Json(match models.user_providers.test(caller.user, &provider).await {
         Ok(models) => json!({ "ok": true, "models": models }),
         Err(error) => json!({ "ok": false, "reason": advise(&error, &provider.slug) }),
@@ -188,8 +188,8 @@ pub async fn test_provider(
 }
 
 /// Returns the caller's [`ModelProvider`] of this id, or 404.
-async fn find_own(store: &Store, caller: &SignedIn, id: &str) -> Result<ModelProvider, ApiError> {
-    let found = store.get_model_provider(caller.user, parse_id(id)?).await?;
+async fn find_own(storage: &Storage, caller: &SignedIn, id: &str) -> Result<ModelProvider, ApiError> {
+    let found = storage.get_model_provider(caller.user, parse_id(id)?).await?;
     found.ok_or(ApiError::NotFound("provider"))
 }
 
@@ -250,9 +250,9 @@ fn seal_key(
 }
 
 /// Maps a conflicting concurrent change to an error.
-fn conflict_error(error: store::Error) -> ApiError {
+fn conflict_error(error: storage::Error) -> ApiError {
     match error {
-        store::Error::Conflict(_) => ApiError::Conflict {
+        storage::Error::Conflict(_) => ApiError::Conflict {
             code: "changed_meanwhile",
             message: "your providers were changed elsewhere; look at them and try again".to_owned(),
         },

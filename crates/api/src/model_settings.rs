@@ -10,8 +10,8 @@ use domain::model::ModelSettings;
 use platform::{UserEvent, UserEventBus};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use store::Store;
-use store::model_settings::ModelDefaults;
+use storage::Storage;
+use storage::model_settings::ModelDefaults;
 
 use super::error::ApiError;
 use super::extract::{JsonBody, Named, SignedIn};
@@ -21,13 +21,13 @@ use crate::chat_lookup::ChatLookup;
 /// Returns a chat's settings, and the defaults for those that are not set (`GET /api/sessions/{id}/settings`).
 pub async fn get_chat_settings(
     State(chats): State<ChatLookup>,
-    State(store): State<Store>,
+    State(storage): State<Storage>,
     caller: SignedIn,
     Named(chat): Named,
 ) -> Result<Json<Value>, ApiError> {
     let (chat, home) = chats.find(caller.user, &chat).await?;
     let settings = home.get_chat_settings(caller.user, chat).await?;
-    let defaults = store.get_model_defaults(caller.user).await?.settings;
+    let defaults = storage.get_model_defaults(caller.user).await?.settings;
     Ok(Json(json!({ "settings": settings, "defaults": defaults })))
 }
 
@@ -56,15 +56,18 @@ pub struct ModelDefaultsDto {
 }
 
 /// Returns the user's defaults (`GET /api/model-defaults`).
-pub async fn get_defaults(State(store): State<Store>, caller: SignedIn) -> Result<Json<ModelDefaultsDto>, ApiError> {
-    let ModelDefaults { model, settings } = store.get_model_defaults(caller.user).await?;
+pub async fn get_defaults(
+    State(storage): State<Storage>,
+    caller: SignedIn,
+) -> Result<Json<ModelDefaultsDto>, ApiError> {
+    let ModelDefaults { model, settings } = storage.get_model_defaults(caller.user).await?;
     Ok(Json(ModelDefaultsDto { model, settings }))
 }
 
 /// Stores the user's defaults (`PUT /api/model-defaults`).
 pub async fn set_defaults(
     State(models): State<Arc<ModelService>>,
-    State(store): State<Store>,
+    State(storage): State<Storage>,
     caller: SignedIn,
     JsonBody(ModelDefaultsDto { model, settings }): JsonBody<ModelDefaultsDto>,
 ) -> Result<Json<ModelDefaultsDto>, ApiError> {
@@ -74,6 +77,6 @@ pub async fn set_defaults(
         None => None,
     };
     let set = ModelDefaults { model: model.clone(), settings: settings.clone() };
-    store.set_model_defaults(caller.user, &set).await?;
+    storage.set_model_defaults(caller.user, &set).await?;
     Ok(Json(ModelDefaultsDto { model, settings }))
 }

@@ -9,7 +9,7 @@ use domain::Clock;
 use platform::{UserEvent, UserEventBus};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use store::Store;
+use storage::Storage;
 
 use super::error::ApiError;
 use super::extract::{JsonBody, Named, SignedIn};
@@ -21,11 +21,11 @@ const FAVOURITES: i64 = 200;
 /// Lists the models available to the caller, the default model, and the caller's favourites.
 pub async fn list_models(
     State(models): State<Arc<ModelService>>,
-    State(store): State<Store>,
+    State(storage): State<Storage>,
     caller: SignedIn,
 ) -> Result<Json<Value>, ApiError> {
     let (default, available) = models.list(caller.user).await?;
-    let favourites = store.list_favourite_models(caller.user).await?;
+    let favourites = storage.list_favourite_models(caller.user).await?;
     let known = models.catalogue.known();
     let facts_of = &known.date;
     Ok(Json(json!({ "default": default, "models": available, "favourites": favourites, "factsOf": facts_of })))
@@ -41,7 +41,7 @@ pub struct FavouriteUpdate {
 /// Adds or removes a favourite (`PUT /api/models/favourites`).
 pub async fn set_favourite(
     State(models): State<Arc<ModelService>>,
-    State(store): State<Store>,
+    State(storage): State<Storage>,
     State(clock): State<Arc<dyn Clock>>,
     caller: SignedIn,
     JsonBody(FavouriteUpdate { model, favourite }): JsonBody<FavouriteUpdate>,
@@ -49,12 +49,12 @@ pub async fn set_favourite(
     // Only existing models can be added, but a model that its provider dropped can still be removed.
     if favourite {
         let model = find_known_model(&models, &caller, &model).await?.to_string();
-        store.add_favourite_model(caller.user, &model, FAVOURITES, clock.now()).await?;
+        storage.add_favourite_model(caller.user, &model, FAVOURITES, clock.now()).await?;
     } else {
         // PostgreSQL rejects NUL in texts, and a name with it was never stored.
-        store.remove_favourite_model(caller.user, &domain::text::without_nul(model)).await?;
+        storage.remove_favourite_model(caller.user, &domain::text::without_nul(model)).await?;
     }
-    Ok(Json(json!({ "favourites": store.list_favourite_models(caller.user).await? })))
+    Ok(Json(json!({ "favourites": storage.list_favourite_models(caller.user).await? })))
 }
 
 /// The model of a chat; `None` for the default model.

@@ -13,7 +13,7 @@ use domain::{AttachmentId, ChatId};
 use mcp::{CompletionTarget, Completions, IconError};
 use serde::Deserialize;
 use serde_json::{Value, json};
-use store::Store;
+use storage::Storage;
 
 use super::connections::find_own_server;
 use super::error::ApiError;
@@ -28,31 +28,31 @@ impl From<ContextError> for ApiError {
             ContextError::Server(message) => Self::Upstream { code: "server_failed", message },
             ContextError::NotOffered(message) => Self::Unprocessable { code: "not_offered", message },
             ContextError::TooLarge(message) => Self::Unprocessable { code: "too_large", message },
-            ContextError::Store(error) => error.into(),
+            ContextError::Storage(error) => error.into(),
         }
     }
 }
 
 /// Lists a connection's prompts.
 pub async fn list_prompts(
-    State(store): State<Store>,
+    State(storage): State<Storage>,
     State(connections): State<ConnectionService>,
     caller: SignedIn,
     Named(id): Named,
 ) -> Result<Json<Value>, ApiError> {
-    let server = find_own_server(&store, &caller, &id).await?;
+    let server = find_own_server(&storage, &caller, &id).await?;
     let prompts = connections.list_prompts(caller.user, &server).await?;
     Ok(Json(json!({ "prompts": prompts.items, "isCut": prompts.is_cut })))
 }
 
 /// Lists a connection's resources and resource templates.
 pub async fn list_resources(
-    State(store): State<Store>,
+    State(storage): State<Storage>,
     State(connections): State<ConnectionService>,
     caller: SignedIn,
     Named(id): Named,
 ) -> Result<Json<Value>, ApiError> {
-    let server = find_own_server(&store, &caller, &id).await?;
+    let server = find_own_server(&storage, &caller, &id).await?;
     let (resources, templates) = connections.list_resources(caller.user, &server).await?;
     // Long lists are truncated; the web app then says so.
     let is_cut = resources.is_cut || templates.is_cut;
@@ -67,39 +67,39 @@ pub struct ResourceUri {
 
 /// Reads a resource of the connection.
 pub async fn read_resource(
-    State(store): State<Store>,
+    State(storage): State<Storage>,
     State(connections): State<ConnectionService>,
     caller: SignedIn,
     Named(id): Named,
     JsonBody(body): JsonBody<ResourceUri>,
 ) -> Result<Json<Value>, ApiError> {
-    let server = find_own_server(&store, &caller, &id).await?;
+    let server = find_own_server(&storage, &caller, &id).await?;
     let contents = connections.read_resource(caller.user, &server, &body.uri).await?;
     Ok(Json(json!({ "contents": contents })))
 }
 
 /// Subscribes to a resource for a limited time. Changes are reported on the user's event stream.
 pub async fn subscribe_resource(
-    State(store): State<Store>,
+    State(storage): State<Storage>,
     State(connections): State<ConnectionService>,
     caller: SignedIn,
     Named(id): Named,
     JsonBody(body): JsonBody<ResourceUri>,
 ) -> Result<Json<Value>, ApiError> {
-    let server = find_own_server(&store, &caller, &id).await?;
+    let server = find_own_server(&storage, &caller, &id).await?;
     let watching = connections.subscribe_resource(caller.user, &server, &body.uri).await?;
     Ok(Json(json!({ "watching": watching })))
 }
 
 /// Ends the subscription to a resource.
 pub async fn unsubscribe_resource(
-    State(store): State<Store>,
+    State(storage): State<Storage>,
     State(connections): State<ConnectionService>,
     caller: SignedIn,
     Named(id): Named,
     Query(query): Query<ResourceUri>,
 ) -> Result<StatusCode, ApiError> {
-    let server = find_own_server(&store, &caller, &id).await?;
+    let server = find_own_server(&storage, &caller, &id).await?;
     connections.unsubscribe_resource(caller.user, server.id, &query.uri);
     Ok(StatusCode::NO_CONTENT)
 }
@@ -119,13 +119,13 @@ pub struct IncompleteArgument {
 
 /// Returns the server's completions for an argument of a prompt or a variable of a resource template.
 pub async fn complete_argument(
-    State(store): State<Store>,
+    State(storage): State<Storage>,
     State(connections): State<ConnectionService>,
     caller: SignedIn,
     Named(id): Named,
     JsonBody(body): JsonBody<IncompleteArgument>,
 ) -> Result<Json<Completions>, ApiError> {
-    let server = find_own_server(&store, &caller, &id).await?;
+    let server = find_own_server(&storage, &caller, &id).await?;
     let argument = (body.name.as_str(), body.value.as_str());
     let (target, filled) = (&body.blank, &body.filled);
     Ok(Json(connections.complete_argument(caller.user, &server, target, argument, filled).await?))
@@ -145,14 +145,14 @@ pub struct NewAttachment {
 
 /// Reads a resource or renders a prompt, and stores it as an [`Attachment`] until a message refers to it.
 pub async fn create_attachment(
-    State(store): State<Store>,
+    State(storage): State<Storage>,
     State(temporary): State<TemporaryChats>,
     State(connections): State<ConnectionService>,
     caller: SignedIn,
     Named(id): Named,
     JsonBody(body): JsonBody<NewAttachment>,
 ) -> Result<Json<Attachment>, ApiError> {
-    let server = find_own_server(&store, &caller, &id).await?;
+    let server = find_own_server(&storage, &caller, &id).await?;
     let wish = match (body.resource, body.prompt) {
         (Some(wish), None) if wish.uri.is_some() => wish,
         (None, Some(wish)) if !wish.name.is_empty() => AttachRequest { uri: None, ..wish },
@@ -160,14 +160,14 @@ pub async fn create_attachment(
         (None, Some(_)) => return Err(ApiError::BadRequest("prompt.name is missing".into())),
         _ => return Err(ApiError::BadRequest("either resource or prompt is wanted".into())),
     };
-    let home = body.session_id.map_or_else(|| store.clone(), |chat| temporary.store_for(caller.user, chat));
+    let home = body.session_id.map_or_else(|| storage.clone(), |chat| temporary.store_for(caller.user, chat));
     Ok(Json(connections.attach(&home, caller.user, &server, wish).await?))
 }
 
 /// Returns an attachment that no message refers to yet.
 pub async fn get_attachment(
     State(temporary): State<TemporaryChats>,
-    State(store): State<Store>,
+    State(storage): State<Storage>,
     caller: SignedIn,
     Named(id): Named,
 ) -> Result<Json<Attachment>, ApiError> {
@@ -176,7 +176,7 @@ pub async fn get_attachment(
     let id: AttachmentId = id.parse().map_err(|_| not_found())?;
     let found = match temporary.attachment(caller.user, id).await? {
         Some(found) => Some(found),
-        None => store.get_attachment(caller.user, id).await?,
+        None => storage.get_attachment(caller.user, id).await?,
     };
     found.map(Json).ok_or_else(not_found)
 }
@@ -190,13 +190,13 @@ pub struct IconQuery {
 /// Returns an icon that the connection's server declared. This server fetches it, so that the user's browser does not
 /// contact foreign servers.
 pub async fn get_icon(
-    State(store): State<Store>,
+    State(storage): State<Storage>,
     State(connections): State<ConnectionService>,
     caller: SignedIn,
     Named(id): Named,
     Query(query): Query<IconQuery>,
 ) -> Result<Response, ApiError> {
-    let server = find_own_server(&store, &caller, &id).await?;
+    let server = find_own_server(&storage, &caller, &id).await?;
     let picture = connections.fetch_icon(&server, &query.src).await.map_err(|error| match error {
         IconError::Server(_) => ApiError::Upstream { code: "server_failed", message: error.to_string() },
         _ => ApiError::Unprocessable { code: "icon_refused", message: error.to_string() },

@@ -27,7 +27,7 @@ use postgrest::request::{
     self, ConflictResolution, QueryParameters, RequestPreferences, ResponseFormat, ReturnPreference,
 };
 use postgrest::{ConnectionSealer, PgError, RestTable, WriteContext};
-use store::Store;
+use storage::Storage;
 use uuid::Uuid;
 
 use super::extract::bearer;
@@ -171,7 +171,7 @@ fn parse_request(parts: &Parts, name: &str, query: &str, caller: Option<UserId>)
 #[derive(Debug, Clone)]
 struct RestApi {
     accounts: AccountService,
-    store: Store,
+    storage: Storage,
     temporary: TemporaryChats,
     secrets: Arc<SecretSealer>,
     clock: Arc<dyn Clock>,
@@ -185,7 +185,7 @@ impl FromRef<AppState> for RestApi {
     fn from_ref(state: &AppState) -> Self {
         Self {
             accounts: state.accounts.clone(),
-            store: state.store.clone(),
+            storage: state.storage.clone(),
             temporary: state.temporary.clone(),
             secrets: Arc::clone(&state.secrets),
             clock: Arc::clone(&state.clock),
@@ -262,7 +262,7 @@ impl RestApi {
 
     /// Returns the store of the rows. Messages of a temporary chat are in memory, and a filter by the chat's id is how
     /// clients read them.
-    fn store_for(&self, caller: Option<UserId>, table: RestTable, filters: &[RowFilter]) -> Store {
+    fn store_for(&self, caller: Option<UserId>, table: RestTable, filters: &[RowFilter]) -> Storage {
         let chat = filters.iter().filter(|_| table == RestTable::Messages).find_map(|filter| match filter {
             RowFilter::Column(column, ColumnCondition::Compare(ComparisonOperator::Equal, id))
                 if column == "session_id" =>
@@ -271,7 +271,7 @@ impl RestApi {
             }
             _ => None,
         });
-        caller.zip(chat).map_or_else(|| self.store.clone(), |(caller, chat)| self.temporary.store_for(caller, chat))
+        caller.zip(chat).map_or_else(|| self.storage.clone(), |(caller, chat)| self.temporary.store_for(caller, chat))
     }
 
     /// Inserts or upserts rows.
@@ -290,7 +290,7 @@ impl RestApi {
         let outcome = asked.outcome();
         let sealer = OwnerSealer { secrets: &self.secrets, owner: writer };
         let by = WriteContext { owner: writer, now: self.clock.now(), sealer: &sealer };
-        let written = postgrest::insert_rows(&self.store, by, asked.table, &body, &conflict, &outcome).await?;
+        let written = postgrest::insert_rows(&self.storage, by, asked.table, &body, &conflict, &outcome).await?;
         self.notify_changed(writer, asked.table, &written.ids);
 
         // PostgREST responds 200 to an upsert that only updated.
@@ -316,7 +316,7 @@ impl RestApi {
         let sealer = OwnerSealer { secrets: &self.secrets, owner: writer };
         let by = WriteContext { owner: writer, now: self.clock.now(), sealer: &sealer };
         let (filters, outcome) = (&asked.parameters.filters, asked.outcome());
-        let written = postgrest::update_rows(&self.store, by, asked.table, &body, filters, &outcome).await?;
+        let written = postgrest::update_rows(&self.storage, by, asked.table, &body, filters, &outcome).await?;
         self.notify_changed(writer, asked.table, &written.ids);
 
         let total = asked.preferences.count.map(|_| written.ids.len() as u64);
@@ -332,7 +332,7 @@ impl RestApi {
         reject_unsupported("on_conflict", asked.parameters.on_conflict.is_some())?;
         let (filters, outcome) = (&asked.parameters.filters, asked.outcome());
         let written =
-            postgrest::delete_rows(&self.store, writer, self.clock.now(), asked.table, filters, &outcome).await?;
+            postgrest::delete_rows(&self.storage, writer, self.clock.now(), asked.table, filters, &outcome).await?;
         if asked.table == RestTable::Sessions {
             for id in &written.ids {
                 // Their turns would write to a chat that no longer exists.

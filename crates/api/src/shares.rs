@@ -12,8 +12,8 @@ use domain::{ChatId, Clock, FileId, ShareId, Timestamp, UserId};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
-use store::Store;
-use store::shares::NewShare;
+use storage::Storage;
+use storage::shares::NewShare;
 use uuid::Uuid;
 
 use super::error::ApiError;
@@ -57,7 +57,7 @@ struct ShareDto {
 /// is stored, so the link cannot be shown again.
 pub async fn create_share(
     State(chats): State<ChatLookup>,
-    State(store): State<Store>,
+    State(storage): State<Storage>,
     State(clock): State<Arc<dyn Clock>>,
     State(site_url): State<SiteUrl>,
     caller: SignedIn,
@@ -65,7 +65,7 @@ pub async fn create_share(
     JsonBody(wish): JsonBody<ShareOptions>,
 ) -> Result<Json<Value>, ApiError> {
     let chat = chats.find_stored(caller.user, &chat).await?;
-    let messages = store.list_messages(caller.user, chat, MESSAGES).await?;
+    let messages = storage.list_messages(caller.user, chat, MESSAGES).await?;
     let (shared, files) = snapshot::shared(messages, With { tools: wish.tools, files: wish.files });
     if shared.is_empty() {
         let message = "there is nothing in this chat yet".to_owned();
@@ -88,8 +88,8 @@ pub async fn create_share(
         tools: wish.tools,
         now: clock.now(),
     };
-    let has_room = store.insert_share(caller.user, &share, SHARES).await.map_err(|error| match error {
-        store::Error::NotFound => ApiError::NotFound("session"),
+    let has_room = storage.insert_share(caller.user, &share, SHARES).await.map_err(|error| match error {
+        storage::Error::NotFound => ApiError::NotFound("session"),
         other => other.into(),
     })?;
     if !has_room {
@@ -104,8 +104,8 @@ pub async fn create_share(
 }
 
 /// Lists the user's shares (`GET /api/shares`).
-pub async fn list_shares(State(store): State<Store>, caller: SignedIn) -> Result<Json<Value>, ApiError> {
-    let shares = store.list_shares(caller.user).await?.into_iter().map(|share| ShareDto {
+pub async fn list_shares(State(storage): State<Storage>, caller: SignedIn) -> Result<Json<Value>, ApiError> {
+    let shares = storage.list_shares(caller.user).await?.into_iter().map(|share| ShareDto {
         id: share.id,
         session_id: share.chat,
         title: share.title,
@@ -117,18 +117,18 @@ pub async fn list_shares(State(store): State<Store>, caller: SignedIn) -> Result
 }
 
 /// Deletes all shares of the user (`DELETE /api/shares`).
-pub async fn delete_all_shares(State(store): State<Store>, caller: SignedIn) -> Result<Json<Value>, ApiError> {
-    Ok(Json(json!({ "ended": store.delete_shares(caller.user).await? })))
+pub async fn delete_all_shares(State(storage): State<Storage>, caller: SignedIn) -> Result<Json<Value>, ApiError> {
+    Ok(Json(json!({ "ended": storage.delete_shares(caller.user).await? })))
 }
 
 /// Deletes a share (`DELETE /api/shares/{id}`).
 pub async fn delete_share(
-    State(store): State<Store>,
+    State(storage): State<Storage>,
     caller: SignedIn,
     Named(id): Named,
 ) -> Result<StatusCode, ApiError> {
     let id: ShareId = id.parse().map_err(|_| ApiError::NotFound("share"))?;
-    if !store.delete_share(caller.user, id).await? {
+    if !storage.delete_share(caller.user, id).await? {
         return Err(ApiError::NotFound("share"));
     }
     Ok(StatusCode::NO_CONTENT)
@@ -148,9 +148,9 @@ struct SharedChat {
 }
 
 /// Returns a snapshot (`GET /api/shared/{token}`).
-pub async fn get_shared_chat(State(store): State<Store>, Named(token): Named) -> Response {
+pub async fn get_shared_chat(State(storage): State<Storage>, Named(token): Named) -> Response {
     let shown = async {
-        let snapshot = store.get_snapshot(&link::hash(&token)).await?.ok_or(ApiError::NotFound("share"))?;
+        let snapshot = storage.get_snapshot(&link::hash(&token)).await?.ok_or(ApiError::NotFound("share"))?;
         let messages = RawValue::from_string(snapshot.messages).map_err(|error| ApiError::Internal(error.into()))?;
         Ok(Json(SharedChat { title: snapshot.title, shared_at: snapshot.created_at, messages }))
     };
@@ -162,7 +162,7 @@ pub async fn get_shared_chat(State(store): State<Store>, Named(token): Named) ->
 /// Returns a file of a snapshot (`GET /api/shared/{token}/files/{file}`).
 pub async fn get_shared_file(
     State(downloads): State<DownloadLimiter>,
-    State(store): State<Store>,
+    State(storage): State<Storage>,
     NamedTwo(token, id): NamedTwo,
 ) -> Response {
     let shown = async {
@@ -171,7 +171,7 @@ pub async fn get_shared_file(
         // Viewers of links have no account, so all of them together count as one user, the nil id, in the download
         // limit.
         let permit = downloads.acquire(UserId(Uuid::nil()))?;
-        let found = store.get_shared_file(&link::hash(&token), id).await?;
+        let found = storage.get_shared_file(&link::hash(&token), id).await?;
         found.map(|(file, bytes)| file_response(&file, bytes, permit)).ok_or_else(not_found)
     };
     let shown: Result<Response, ApiError> = shown.await;

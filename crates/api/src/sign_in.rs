@@ -9,8 +9,8 @@ use connections::sign_in::{SIGN_IN_LIFETIME_SECONDS, ServerSignInError};
 use mcp::oauth::{SignInCallback, SignInError};
 use serde::Deserialize;
 use serde_json::{Value, json};
-use store::Store;
-use store::servers::Server;
+use storage::Storage;
+use storage::servers::Server;
 
 use super::browser_cookie::BrowserCookie;
 use super::connections::find_own_server;
@@ -34,14 +34,14 @@ pub struct OAuthClient {
 
 /// Begins a sign-in and returns the URL of the authorization server.
 pub async fn start_sign_in(
-    State(store): State<Store>,
+    State(storage): State<Storage>,
     State(connections): State<ConnectionService>,
     State(site_url): State<SiteUrl>,
     caller: SignedIn,
     Named(id): Named,
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
-    let server = find_own_server(&store, &caller, &id).await?;
+    let server = find_own_server(&storage, &caller, &id).await?;
     // The present cookie is reused, so that sign-ins to several servers can run in one browser at the same time.
     let started = connections.start_sign_in(caller.user, &server, COOKIE.read(&headers)).await;
     let started = started.map_err(|error| match error {
@@ -75,13 +75,13 @@ pub async fn complete_sign_in(
 
 /// Stores an OAuth client that the user registered manually. It is never returned by the API.
 pub async fn set_client(
-    State(store): State<Store>,
+    State(storage): State<Storage>,
     State(connections): State<ConnectionService>,
     caller: SignedIn,
     Named(id): Named,
     JsonBody(client): JsonBody<OAuthClient>,
 ) -> Result<StatusCode, ApiError> {
-    let server = find_own_server(&store, &caller, &id).await?;
+    let server = find_own_server(&storage, &caller, &id).await?;
     let client_id = client.client_id.trim();
     // An empty field of the form means a public client.
     let secret = client.client_secret.filter(|secret| !secret.is_empty());
@@ -97,12 +97,12 @@ pub async fn set_client(
 
 /// Revokes the tokens of a connection and deletes them.
 pub async fn sign_out(
-    State(store): State<Store>,
+    State(storage): State<Storage>,
     State(connections): State<ConnectionService>,
     caller: SignedIn,
     Named(id): Named,
 ) -> Result<StatusCode, ApiError> {
-    let server = find_own_server(&store, &caller, &id).await?;
+    let server = find_own_server(&storage, &caller, &id).await?;
     connections.sign_out_of_server(caller.user, &server).await?;
     Ok(StatusCode::NO_CONTENT)
 }

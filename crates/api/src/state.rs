@@ -16,7 +16,7 @@ use domain::Clock;
 use platform::client_address::TrustedProxy;
 use platform::config::Config;
 use platform::{BackgroundTasks, SecretSealer, UserEventBus};
-use store::Store;
+use storage::Storage;
 use url::Url;
 
 use crate::limiters::{
@@ -40,7 +40,7 @@ pub struct AppState {
     /// Clock.
     pub clock: Arc<dyn Clock>,
     /// Database.
-    pub store: Store,
+    pub storage: Storage,
     /// Encryption of stored secrets.
     pub secrets: Arc<SecretSealer>,
     /// Background tasks.

@@ -20,7 +20,7 @@ use domain::{AttachmentId, ChatId, FileId, MessageId};
 use platform::client_address::subscriber_network;
 use serde::Deserialize;
 use serde_json::json;
-use store::branches::TurnPosition;
+use storage::branches::TurnPosition;
 
 use super::auth::Address;
 use super::error::ApiError;
@@ -144,7 +144,7 @@ impl TurnRequests {
                 }
                 error => ApiError::Upstream { code: "model_unavailable", message: with_advice(&error) },
             },
-            BeginError::Store(error) => error.into(),
+            BeginError::Storage(error) => error.into(),
         })
     }
 

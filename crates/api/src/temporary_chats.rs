@@ -21,7 +21,7 @@ pub async fn open_temporary_chat(
         TemporaryError::SeveralNodes => ApiError::Conflict { code: "several_nodes", message: error.to_string() },
         TemporaryError::TooMany => ApiError::TooMany { code: "too_many_chats", message: error.to_string() },
         TemporaryError::Open(error) => ApiError::Internal(error.into()),
-        TemporaryError::Store(error) => error.into(),
+        TemporaryError::Storage(error) => error.into(),
     })?;
     Ok((StatusCode::CREATED, Json(json!({ "id": id }))))
 }

@@ -8,7 +8,7 @@ use domain::ServerId;
 use domain::permission::Permission;
 use serde::Deserialize;
 use serde_json::{Value, json};
-use store::Store;
+use storage::Storage;
 use uuid::Uuid;
 
 use super::error::ApiError;
@@ -38,12 +38,12 @@ pub struct PermissionUpdate {
 
 /// Sets the caller's permission for one tool.
 pub async fn set_permission(
-    State(store): State<Store>,
+    State(storage): State<Storage>,
     State(connections): State<ConnectionService>,
     caller: SignedIn,
     JsonBody(body): JsonBody<PermissionUpdate>,
 ) -> Result<Json<ToolPermission>, ApiError> {
-    let server = store.get_server(caller.user, body.connection_id).await?;
+    let server = storage.get_server(caller.user, body.connection_id).await?;
     let server = server.ok_or(ApiError::NotFound("connection"))?;
     let made = connections.set_permission(caller.user, &server, &body.tool, body.permission).await?;
     made.map(Json).ok_or_else(|| ApiError::Unprocessable {
@@ -61,7 +61,7 @@ pub struct AuditQuery {
 
 /// Returns a page of the caller's tool calls, newest first.
 pub async fn list_audit(
-    State(store): State<Store>,
+    State(storage): State<Storage>,
     caller: SignedIn,
     Query(page): Query<AuditQuery>,
 ) -> Result<Json<Value>, ApiError> {
@@ -69,7 +69,7 @@ pub async fn list_audit(
     let before = before.transpose().map_err(|_| ApiError::BadRequest("before is not an id of a call".into()))?;
     let limit = page.limit.unwrap_or(PAGE).clamp(1, LONGEST_PAGE);
     // One more than a page, to know whether there is a next one.
-    let mut entries = store.list_audit(caller.user, before, limit + 1).await?;
+    let mut entries = storage.list_audit(caller.user, before, limit + 1).await?;
     let more = entries.len() as i64 > limit;
     if more {
         entries.pop();

@@ -14,7 +14,7 @@ use futures_util::stream;
 use platform::{Permit, UserEvent, UserEventBus};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
-use store::approvals::Decided;
+use storage::approvals::Decided;
 
 use super::error::ApiError;
 use super::extract::{JsonBody, Named, NamedTwo, Query, SignedIn};
@@ -97,9 +97,9 @@ pub async fn switch_branch(
     // Stored per chat, so every device of the user shows the same branch.
     let switched = home.switch_branch(caller.user, chat, to.message_id, clock.now()).await;
     let switched = switched.map_err(|error| match error {
-        store::Error::NotFound => ApiError::NotFound("message"),
+        storage::Error::NotFound => ApiError::NotFound("message"),
         // The turn is writing to the current branch.
-        store::Error::Conflict(_) => ApiError::Conflict { code: "run_active", message: BeginError::Busy.to_string() },
+        storage::Error::Conflict(_) => ApiError::Conflict { code: "run_active", message: BeginError::Busy.to_string() },
         other => other.into(),
     })?;
     if switched {
@@ -155,7 +155,7 @@ pub async fn decide_approval(
         DecideError::NotFound => ApiError::NotFound("approval"),
         DecideError::BadArguments(message) => ApiError::Unprocessable { code: "bad_arguments", message },
         DecideError::Ended => ApiError::Conflict { code: "run_ended", message: error.to_string() },
-        DecideError::Store(error) => error.into(),
+        DecideError::Storage(error) => error.into(),
     })
 }
 
@@ -185,7 +185,7 @@ pub async fn answer_elicitation(
         AnswerError::BadContent(message) => ApiError::Unprocessable { code: "bad_content", message },
         AnswerError::Closed => ApiError::Conflict { code: "elicitation_closed", message: error.to_string() },
         AnswerError::Seal(error) => ApiError::Internal(error.into()),
-        AnswerError::Store(error) => error.into(),
+        AnswerError::Storage(error) => error.into(),
     })
 }
 

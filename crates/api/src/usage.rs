@@ -7,8 +7,8 @@ use axum::Json;
 use axum::extract::State;
 use domain::{Clock, MessageId, Timestamp};
 use serde::{Deserialize, Serialize};
-use store::Store;
-use store::usage::{DayTotal, OfAnswer, Total};
+use storage::Storage;
+use storage::usage::{DayTotal, OfAnswer, Total};
 
 use super::error::ApiError;
 use super::extract::{NamedTwo, Query, SignedIn};
@@ -26,14 +26,14 @@ pub struct AnswerUsage {
 /// recorded have none.
 pub async fn get_answer_usage(
     State(chats): State<ChatLookup>,
-    State(store): State<Store>,
+    State(storage): State<Storage>,
     caller: SignedIn,
     NamedTwo(chat, message): NamedTwo,
 ) -> Result<Json<AnswerUsage>, ApiError> {
     let (chat, _) = chats.find(caller.user, &chat).await?;
     let message: MessageId = message.parse().map_err(|_| ApiError::NotFound("message"))?;
-    let answer = store.cost_of_answer(caller.user, OfAnswer { chat, message }).await?;
-    Ok(Json(AnswerUsage { answer, chat: store.cost_of_chat(caller.user, chat).await? }))
+    let answer = storage.cost_of_answer(caller.user, OfAnswer { chat, message }).await?;
+    Ok(Json(AnswerUsage { answer, chat: storage.cost_of_chat(caller.user, chat).await? }))
 }
 
 /// Maximum number of days in one response: a leap year.
@@ -98,7 +98,7 @@ struct QuotaDto {
 /// Returns usage by day and model, storage and quotas (`GET /api/usage?days=30`).
 pub async fn get_usage_by_day(
     State(clock): State<Arc<dyn Clock>>,
-    State(store): State<Store>,
+    State(storage): State<Storage>,
     State(models): State<Arc<ModelService>>,
     State(quota): State<FileQuota>,
     caller: SignedIn,
@@ -111,14 +111,14 @@ pub async fn get_usage_by_day(
     let today = quota::start_of_day(clock.now());
     // The range includes today, hence one day less.
     let from = today.plus_seconds(-(days - 1) * DAY);
-    let rows = store.costs_by_day(caller.user, from, today.plus_seconds(DAY)).await?;
+    let rows = storage.costs_by_day(caller.user, from, today.plus_seconds(DAY)).await?;
     // Counted by its own rules: calls with the user's own keys are not limited.
     let limit = models.quota.usage_today(caller.user).await?;
     Ok(Json(UsageDto {
         from: format_date(from),
         to: format_date(today),
         days: rows.into_iter().map(DayUsageDto::from).collect(),
-        files: StorageDto { bytes: store.count_file_bytes(caller.user).await?, most: quota.0 },
+        files: StorageDto { bytes: storage.count_file_bytes(caller.user).await?, most: quota.0 },
         limit: limit.map(|(used, tokens_per_day)| QuotaDto { tokens_per_day, used }),
     }))
 }

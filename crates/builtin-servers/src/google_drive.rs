@@ -15,7 +15,7 @@ use domain::{Clock, UserId, tool_arguments};
 use platform::config::{GoogleClient, GoogleEndpoints};
 use platform::{BackgroundTasks, SecretSealer};
 use serde_json::{Map, Value};
-use store::Store;
+use storage::Storage;
 use tokio::sync::{Mutex, MutexGuard};
 use url::Url;
 
@@ -45,7 +45,7 @@ pub struct GoogleDriveSettings {
 #[derive(Debug, Clone)]
 pub struct GoogleDrive {
     settings: Arc<GoogleDriveSettings>,
-    store: Store,
+    storage: Storage,
     secrets: Arc<SecretSealer>,
     clock: Arc<dyn Clock>,
     tasks: BackgroundTasks,
@@ -57,14 +57,14 @@ impl GoogleDrive {
     /// Creates the service of an installation.
     pub fn new(
         settings: GoogleDriveSettings,
-        store: &Store,
+        storage: &Storage,
         secrets: &Arc<SecretSealer>,
         clock: &Arc<dyn Clock>,
         tasks: &BackgroundTasks,
     ) -> Self {
         Self {
             settings: Arc::new(settings),
-            store: store.clone(),
+            storage: storage.clone(),
             secrets: Arc::clone(secrets),
             clock: Arc::clone(clock),
             tasks: tasks.clone(),

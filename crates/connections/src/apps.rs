@@ -14,7 +14,7 @@ use domain::resource::ResourceContents;
 use domain::tool::ToolDefinition;
 use mcp::APP_MIME_TYPE;
 use serde_json::Value;
-use store::servers::Server;
+use storage::servers::Server;
 use url::Url;
 
 use super::{BoundTool, ConnectionService, ToolSource};

@@ -6,15 +6,15 @@ use domain::permission::AllowedBy;
 use domain::tool::Outcome;
 use domain::{Clock, UserId};
 use platform::BackgroundTasks;
-use store::Store;
-use store::permissions::AuditEntry;
+use storage::Storage;
+use storage::permissions::AuditEntry;
 
 use super::ConnectionService;
 
 /// The audit entry of a tool call. It is stored when it is dropped, so that an abandoned call is listed too, with an
 /// unknown outcome.
 pub struct AuditedCall {
-    store: Store,
+    storage: Storage,
     tasks: BackgroundTasks,
     owner: UserId,
     entry: AuditEntry,
@@ -31,7 +31,7 @@ impl AuditedCall {
         tool: &str,
         allowed_by: AllowedBy,
     ) -> Self {
-        let ConnectionService { store, tasks, clock, .. } = connections;
+        let ConnectionService { storage, tasks, clock, .. } = connections;
         let clock: &Arc<dyn Clock> = clock;
         let entry = AuditEntry {
             id: domain::ids::fresh(),
@@ -41,7 +41,7 @@ impl AuditedCall {
             outcome: Outcome::Unknown,
             created_at: clock.now(),
         };
-        Self { store: store.clone(), tasks: tasks.clone(), owner, entry, is_resumable: false }
+        Self { storage: storage.clone(), tasks: tasks.clone(), owner, entry, is_resumable: false }
     }
 
     /// Marks the call as one that continues after a shutdown. The process that completes it stores the entry.
@@ -61,9 +61,9 @@ impl Drop for AuditedCall {
         if self.is_resumable && self.tasks.shutdown_token().is_cancelled() {
             return;
         }
-        let (store, owner, entry) = (self.store.clone(), self.owner, self.entry.clone());
+        let (storage, owner, entry) = (self.storage.clone(), self.owner, self.entry.clone());
         self.tasks.spawn("audit", async move {
-            if let Err(error) = store.insert_audit(owner, &entry).await {
+            if let Err(error) = storage.insert_audit(owner, &entry).await {
                 tracing::error!(%error, "could not store an audit entry");
             }
         });

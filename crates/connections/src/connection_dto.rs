@@ -6,7 +6,7 @@ use domain::{ServerId, Timestamp};
 use mcp::ProtocolFamily;
 use serde::Serialize;
 use serde_json::Value;
-use store::servers::Server;
+use storage::servers::Server;
 
 use crate::pool::{ConnectionState, ToolSource};
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use domain::Timestamp;
 use mcp::{IconError, IconImage};
-use store::servers::Server;
+use storage::servers::Server;
 use url::Url;
 
 use super::ConnectionService;

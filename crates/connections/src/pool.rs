@@ -17,8 +17,8 @@ use mcp::Client;
 use mcp::oauth::{AuthChallenge, OAuthClient};
 use platform::{BackgroundTasks, Limit, SecretSealer, UserEvent, UserEventBus};
 use serde_json::value::to_raw_value;
-use store::Store;
-use store::servers::Server;
+use storage::Storage;
+use storage::servers::Server;
 use tokio::sync::mpsc;
 
 use crate::connection_dto::{ConnectionDto, ConnectionStatus};
@@ -39,7 +39,7 @@ const CONNECT_TIMEOUT_AFTER_FAILURE: Duration = Duration::from_secs(2);
 /// The users' live connections. Clones share them.
 #[derive(Debug, Clone)]
 pub struct ConnectionPool {
-    pub(crate) store: Store,
+    pub(crate) storage: Storage,
     pub(crate) secrets: Arc<SecretSealer>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) events: UserEventBus,
@@ -335,7 +335,7 @@ impl ConnectionPool {
     /// Publishes the state of a connection with the current row, which may have another name than at the beginning of an
     /// attempt.
     async fn publish_current(&self, entry: &ConnectionEntry) {
-        match self.store.get_server(entry.owner, entry.server).await {
+        match self.storage.get_server(entry.owner, entry.server).await {
             Ok(Some(server)) => self.publish(entry.owner, &server),
             Ok(None) => {}
             Err(error) => tracing::error!(%error, "could not read a connection to publish it"),

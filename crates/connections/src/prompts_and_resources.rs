@@ -10,8 +10,8 @@ use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use mcp::{CompletionTarget, Completions, Connection, Listing, Prompt, Resource, ResourceTemplate};
 use serde::Deserialize;
-use store::Store;
-use store::servers::Server;
+use storage::Storage;
+use storage::servers::Server;
 
 use super::ConnectionService;
 
@@ -34,7 +34,7 @@ pub enum ContextError {
     TooLarge(String),
     /// The database failed.
     #[error(transparent)]
-    Store(#[from] store::Error),
+    Storage(#[from] storage::Error),
 }
 
 /// A prompt or resource that a user attaches to a message.
@@ -101,10 +101,10 @@ impl ConnectionService {
         self.request(user, server, complete).await
     }
 
-    /// Reads a resource or expands a prompt, and stores the result in `store` for a later message.
+    /// Reads a resource or expands a prompt, and stores the result in `storage` for a later message.
     pub async fn attach(
         &self,
-        store: &Store,
+        storage: &Storage,
         user: UserId,
         server: &Server,
         request: AttachRequest,
@@ -128,7 +128,7 @@ impl ConnectionService {
             content,
         };
         check_size(server, serde_json::to_string(&attachment).map_or(usize::MAX, |text| text.len()))?;
-        store.insert_attachment(user, &attachment, self.clock.now()).await?;
+        storage.insert_attachment(user, &attachment, self.clock.now()).await?;
         Ok(attachment)
     }
 

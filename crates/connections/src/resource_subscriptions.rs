@@ -8,7 +8,7 @@ use domain::{ServerId, UserId};
 use futures_util::FutureExt;
 use mcp::ResourceSubscription;
 use platform::UserEvent;
-use store::servers::Server;
+use storage::servers::Server;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
@@ -90,7 +90,7 @@ impl ConnectionService {
         while let FollowEnd::Disconnected = self.follow_subscription(key, &mut subscription, lease).await {
             tokio::time::sleep(RECONNECT_PAUSE).await;
             // A removed or changed connection is not opened again.
-            match self.store.get_server(*user, *id).await {
+            match self.storage.get_server(*user, *id).await {
                 Ok(Some(current)) if current.has_same_target(server) => {}
                 _ => return,
             }

@@ -12,8 +12,8 @@ use mcp::Client;
 use mcp::net::{GuardedHttp, NetworkPolicy};
 use mcp::oauth::OAuthClient;
 use platform::{BackgroundTasks, ClusterBus, Limit, SecretSealer, UserEvent, UserEventBus};
-use store::Store;
-use store::servers::Server;
+use storage::Storage;
+use storage::servers::Server;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 use url::Url;
@@ -50,7 +50,7 @@ pub struct ConnectionSettings<'a> {
 #[derive(Debug)]
 pub struct ServiceDependencies {
     /// The database.
-    pub store: Store,
+    pub storage: Storage,
     /// Seals the secrets of connections.
     pub secrets: Arc<SecretSealer>,
     /// The source of time.
@@ -70,7 +70,7 @@ pub struct ServiceDependencies {
 /// The users' connections to MCP servers. Cheap to clone.
 #[derive(Debug, Clone)]
 pub struct ConnectionService {
-    pub(crate) store: Store,
+    pub(crate) storage: Storage,
     pub(crate) secrets: Arc<SecretSealer>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) events: UserEventBus,
@@ -128,17 +128,17 @@ impl ConnectionService {
         settings: &ConnectionSettings<'_>,
         dependencies: ServiceDependencies,
     ) -> anyhow::Result<(Self, mpsc::UnboundedReceiver<ConnectionReady>)> {
-        let ServiceDependencies { store, secrets, clock, events, tasks, cluster, token_issuer, fallback } =
+        let ServiceDependencies { storage, secrets, clock, events, tasks, cluster, token_issuer, fallback } =
             dependencies;
         let self_urls = Arc::new(SelfUrls::new(settings.address, settings.site_url));
         let is_loopback = settings.address.ip().is_loopback();
         let policy = NetworkPolicy::new(settings.network_allow, is_loopback, self_urls.hosts().to_vec());
         let guard = GuardedHttp::new(policy)?;
-        let oauth = sign_in::oauth_client(guard.clone(), settings.site_url, &store, &secrets, &clock, &tasks)?;
+        let oauth = sign_in::oauth_client(guard.clone(), settings.site_url, &storage, &secrets, &clock, &tasks)?;
         let client = Client::new(guard.clone()).with_apps().with_elicitation();
         let (ready, receiver) = mpsc::unbounded_channel();
         let pool = ConnectionPool {
-            store: store.clone(),
+            storage: storage.clone(),
             secrets: Arc::clone(&secrets),
             clock: Arc::clone(&clock),
             events: events.clone(),
@@ -153,7 +153,7 @@ impl ConnectionService {
             entries: Arc::default(),
         };
         let service = Self {
-            store,
+            storage,
             secrets,
             clock,
             events,
@@ -216,14 +216,14 @@ impl ConnectionService {
     }
 
     /// Returns the rows of a user's connections, and loads the stored tools of each.
-    pub async fn list_servers(&self, user: UserId) -> Result<Vec<Server>, store::Error> {
-        let servers = self.store.list_servers(user).await?;
+    pub async fn list_servers(&self, user: UserId) -> Result<Vec<Server>, storage::Error> {
+        let servers = self.storage.list_servers(user).await?;
         self.pool.load_stored_tools(user, &servers).await?;
         Ok(servers)
     }
 
     /// Returns a user's connections with their current state, without connecting.
-    pub async fn list_connections(&self, user: UserId) -> Result<Vec<ConnectionDto>, store::Error> {
+    pub async fn list_connections(&self, user: UserId) -> Result<Vec<ConnectionDto>, storage::Error> {
         let servers = self.list_servers(user).await?;
         Ok(servers.iter().map(|server| self.pool.to_dto(server)).collect())
     }
@@ -256,7 +256,7 @@ impl ConnectionService {
     }
 
     /// Connects all of a user's connections in the background. Their states are published as they change.
-    pub async fn connect_all(&self, user: UserId) -> Result<(), store::Error> {
+    pub async fn connect_all(&self, user: UserId) -> Result<(), storage::Error> {
         for server in self.list_servers(user).await? {
             if self.pool.is_settled(&server) {
                 continue;
@@ -287,8 +287,8 @@ impl ConnectionService {
 
     /// Applies changes of a user's rows: closes the connections of removed ones, ends their sign-ins, and connects the
     /// others.
-    pub async fn reconcile(&self, user: UserId) -> Result<(), store::Error> {
-        let servers = self.store.list_servers(user).await?;
+    pub async fn reconcile(&self, user: UserId) -> Result<(), storage::Error> {
+        let servers = self.storage.list_servers(user).await?;
         for id in self.pool.retain(user, &servers).await {
             self.events.publish(user, &UserEvent::ConnectionRemoved { id });
         }

@@ -16,10 +16,10 @@ use mcp::oauth::{self, CredentialOwner, OAuthClient, PendingSignIn, SignInCallba
 use platform::BackgroundTasks;
 use platform::secret_sealing::{SecretSealer, random_bytes};
 use serde::{Deserialize, Serialize};
-use store::Store;
-use store::credentials::Authorization;
-use store::server_sign_ins::{ServerCredential, provider};
-use store::servers::Server;
+use storage::Storage;
+use storage::credentials::Authorization;
+use storage::server_sign_ins::{ServerCredential, provider};
+use storage::servers::Server;
 use url::{Host, Url};
 
 use super::{ConnectionService, ConnectionStatus};
@@ -58,8 +58,8 @@ pub enum ServerSignInError {
     Internal(#[from] anyhow::Error),
 }
 
-impl From<store::Error> for ServerSignInError {
-    fn from(error: store::Error) -> Self {
+impl From<storage::Error> for ServerSignInError {
+    fn from(error: storage::Error) -> Self {
         Self::Internal(error.into())
     }
 }
@@ -75,7 +75,7 @@ struct StoredSignIn {
 pub(crate) fn oauth_client(
     guard: GuardedHttp,
     site: &Url,
-    store: &Store,
+    storage: &Storage,
     secrets: &Arc<SecretSealer>,
     clock: &Arc<dyn Clock>,
     tasks: &BackgroundTasks,
@@ -85,7 +85,7 @@ pub(crate) fn oauth_client(
         redirect_uri: site.join(CALLBACK_PATH)?,
         metadata_url: is_public(site).then(|| site.join(METADATA_PATH)).transpose()?,
     };
-    let credentials = SealedCredentials::new(store.clone(), Arc::clone(secrets), Arc::clone(clock), tasks.clone());
+    let credentials = SealedCredentials::new(storage.clone(), Arc::clone(secrets), Arc::clone(clock), tasks.clone());
     Ok(OAuthClient::new(guard, metadata, Arc::new(credentials), Arc::clone(clock)))
 }
 
@@ -143,14 +143,14 @@ impl ConnectionService {
             secret: self.secrets.seal(&seal_context(&started.state), &plain).map_err(anyhow::Error::from)?,
             expires_at: now.plus_seconds(SIGN_IN_LIFETIME_SECONDS),
         };
-        self.store.insert_authorization(&started.state, &provider(server.id), &authorization, now).await?;
+        self.storage.insert_authorization(&started.state, &provider(server.id), &authorization, now).await?;
         Ok(StartedSignIn { url: started.url, browser_secret: stored.browser })
     }
 
     /// Completes a sign-in with the parameters of the authorization server's redirect. The state is valid once, and in
     /// the browser that started the sign-in only. Then the server is connected again in the background.
     pub async fn complete_sign_in(&self, browser: &str, callback: SignInCallback) -> Result<(), ServerSignInError> {
-        let taken = self.store.take_server_sign_in(&callback.state, self.clock.now()).await?;
+        let taken = self.storage.take_server_sign_in(&callback.state, self.clock.now()).await?;
         let taken = taken.ok_or(ServerSignInError::NotStartedHere)?;
         let context = seal_context(&callback.state);
         let plain = self.secrets.open(&context, &taken.secret).map_err(anyhow::Error::from)?;
@@ -158,7 +158,7 @@ impl ConnectionService {
         verify_slices_are_equal(stored.browser.as_bytes(), browser.as_bytes())
             .map_err(|_| ServerSignInError::NotStartedHere)?;
         let (user, id) = (taken.owner, stored.pending.owner().server);
-        let server = self.store.get_server(user, id).await?.ok_or(ServerSignInError::NotStartedHere)?;
+        let server = self.storage.get_server(user, id).await?.ok_or(ServerSignInError::NotStartedHere)?;
         let (oauth, owner) = (self.oauth.clone(), CredentialOwner { user, server: id });
         // In a task of its own: the code is valid once, so a browser that disconnects must not lose the tokens.
         let exchange = async move { oauth.complete_sign_in(owner, stored.pending, callback).await };
@@ -187,15 +187,15 @@ impl ConnectionService {
         if !revoked.unwrap_or(Err(mcp::Error::Cancelled.into()))? {
             tracing::info!("an authorization server did not confirm a revocation");
         }
-        self.store.delete_server_client(user, server.id).await?;
+        self.storage.delete_server_client(user, server.id).await?;
         self.pool.mark_signed_out(user, server);
         self.reconnect_in_background(user, server.clone(), false);
         Ok(())
     }
 
     /// Deletes all sign-ins of a user and returns them sealed, for [`revoke_sign_ins`](Self::revoke_sign_ins).
-    pub async fn take_sign_ins(&self, user: UserId) -> Result<Vec<ServerCredential>, store::Error> {
-        self.store.take_server_credentials(user).await
+    pub async fn take_sign_ins(&self, user: UserId) -> Result<Vec<ServerCredential>, storage::Error> {
+        self.storage.take_server_credentials(user).await
     }
 
     /// Revokes sign-ins at their authorization servers. A failure is logged only, because the sign-ins are deleted here.
@@ -213,8 +213,8 @@ impl ConnectionService {
     }
 
     /// Ends the sign-ins of connections that a user has removed.
-    pub(crate) async fn end_orphaned_sign_ins(&self, user: UserId) -> Result<(), store::Error> {
-        let sealed = self.store.take_orphaned_server_credentials(user).await?;
+    pub(crate) async fn end_orphaned_sign_ins(&self, user: UserId) -> Result<(), storage::Error> {
+        let sealed = self.storage.take_orphaned_server_credentials(user).await?;
         self.revoke_sign_ins(user, sealed).await;
         Ok(())
     }
@@ -242,7 +242,7 @@ impl ConnectionService {
                 }
                 if connection.status == ConnectionStatus::Connected {
                     let tools = connection.tools_to_store();
-                    service.store.set_server_tools(user, server.id, &tools, service.clock.now()).await?;
+                    service.storage.set_server_tools(user, server.id, &tools, service.clock.now()).await?;
                 }
                 // The connection may have been removed meanwhile.
                 service.reconcile(user).await

@@ -7,7 +7,7 @@ use mcp::{ElicitationForm, ElicitationHandler, ElicitationResponse, FieldError, 
 use platform::{ClusterBus, ClusterMessage};
 use serde::Serialize;
 use serde_json::{Map, Value};
-use store::servers::Server;
+use storage::servers::Server;
 use tokio::sync::broadcast;
 use tokio_util::sync::CancellationToken;
 

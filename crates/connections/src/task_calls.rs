@@ -5,7 +5,7 @@ use std::time::Duration;
 use domain::tool::Outcome;
 use domain::{ServerId, Timestamp, UserId};
 use mcp::{CallError, Connection, Task};
-use store::servers::Server;
+use storage::servers::Server;
 use tokio::time::Instant;
 
 use crate::pool::NO_TOOLS;
@@ -47,7 +47,7 @@ impl ConnectionService {
         let mut unreachable_since: Option<Instant> = None;
         loop {
             let attempt_started = Instant::now();
-            let server = match self.store.get_server(user, running.server).await {
+            let server = match self.storage.get_server(user, running.server).await {
                 Ok(Some(server)) if server.url == running.url => server,
                 Ok(_) => {
                     return unknown(

@@ -7,7 +7,7 @@ use domain::{ServerId, UserId};
 use mcp::ConnectionTarget;
 use platform::SecretSealer;
 use serde::{Deserialize, Serialize};
-use store::servers::{Change, Server};
+use storage::servers::{Change, Server};
 use url::Url;
 
 use super::{ConnectionDto, ConnectionService, headers};
@@ -46,8 +46,8 @@ pub enum UpdateError {
     Internal(#[from] anyhow::Error),
 }
 
-impl From<store::Error> for UpdateError {
-    fn from(error: store::Error) -> Self {
+impl From<storage::Error> for UpdateError {
+    fn from(error: storage::Error) -> Self {
         Self::Internal(error.into())
     }
 }
@@ -67,7 +67,7 @@ pub struct ConnectionDetails {
 
 impl ConnectionService {
     /// Returns a connection with its details.
-    pub async fn get_details(&self, user: UserId, server: &Server) -> Result<ConnectionDetails, store::Error> {
+    pub async fn get_details(&self, user: UserId, server: &Server) -> Result<ConnectionDetails, storage::Error> {
         self.pool.load_stored_tools(user, std::slice::from_ref(server)).await?;
         let headers = headers::open(&self.secrets, user, server.headers.as_deref()).unwrap_or_default();
         Ok(ConnectionDetails {
@@ -86,7 +86,7 @@ impl ConnectionService {
     ) -> Result<ConnectionDto, UpdateError> {
         let name = update.name.as_deref().map(validate_name).transpose()?;
         for _ in 0..MAX_ATTEMPTS {
-            let server = self.store.get_server(user, id).await?.ok_or(UpdateError::NotFound)?;
+            let server = self.storage.get_server(user, id).await?.ok_or(UpdateError::NotFound)?;
             let has_new_headers = !update.headers.is_empty();
             let headers = has_new_headers.then(|| updated_headers(&self.secrets, user, &server, update)).transpose()?;
             let change = Change {
@@ -94,9 +94,9 @@ impl ConnectionService {
                 headers,
                 disabled_tools: (!update.tools.is_empty()).then(|| updated_tools(&server, update)),
             };
-            match self.store.update_server(user, id, &change, self.clock.now()).await {
+            match self.storage.update_server(user, id, &change, self.clock.now()).await {
                 Ok(()) => {
-                    let server = self.store.get_server(user, id).await?.ok_or(UpdateError::NotFound)?;
+                    let server = self.storage.get_server(user, id).await?.ok_or(UpdateError::NotFound)?;
                     self.pool.load_stored_tools(user, std::slice::from_ref(&server)).await?;
                     self.pool.publish(user, &server);
                     if change.headers.is_some() {
@@ -105,8 +105,8 @@ impl ConnectionService {
                     return Ok(self.pool.to_dto(&server));
                 }
                 // Another request has changed the row since it was read.
-                Err(store::Error::NotFound) => {}
-                Err(store::Error::Conflict(_)) => return Err(UpdateError::NameTaken(name.unwrap_or_default())),
+                Err(storage::Error::NotFound) => {}
+                Err(storage::Error::Conflict(_)) => return Err(UpdateError::NameTaken(name.unwrap_or_default())),
                 Err(error) => return Err(error.into()),
             }
         }

@@ -4,8 +4,8 @@
 use domain::UserId;
 use domain::server_url::{has_masked_values, split_query, with_query};
 use platform::secret_sealing::{SealError, SecretSealer};
-use store::Store;
-use store::servers::Server;
+use storage::Storage;
+use storage::servers::Server;
 
 /// Seals the query of a URL for its owner. It is bound to the masked form of that URL and cannot be opened with another.
 pub fn seal(secrets: &SecretSealer, owner: UserId, masked: &str, query: &str) -> Result<Vec<u8>, SealError> {
@@ -27,11 +27,11 @@ pub fn open(secrets: &SecretSealer, owner: UserId, server: &Server) -> Result<St
 }
 
 /// Seals the queries that earlier versions stored in plain text.
-pub async fn seal_stored(store: &Store, secrets: &SecretSealer) -> anyhow::Result<()> {
-    for unsealed in store.list_unsealed_urls().await? {
+pub async fn seal_stored(storage: &Storage, secrets: &SecretSealer) -> anyhow::Result<()> {
+    for unsealed in storage.list_unsealed_urls().await? {
         if let Some((masked, query)) = split_query(&unsealed.url) {
             let sealed = seal(secrets, unsealed.owner, &masked, &query)?;
-            store.seal_url(&unsealed, &masked, &sealed).await?;
+            storage.seal_url(&unsealed, &masked, &sealed).await?;
         }
     }
     Ok(())

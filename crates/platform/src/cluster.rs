@@ -8,9 +8,9 @@ use std::time::Duration;
 
 use domain::{ChatId, Clock, RunId, ServerId, UserId};
 use futures_util::future::BoxFuture;
-use store::Store;
-use store::notify::{NodeMessage, NodeMessageListener};
-use store::runs::UnfinishedRun;
+use storage::Storage;
+use storage::notify::{NodeMessage, NodeMessageListener};
+use storage::runs::UnfinishedRun;
 use tokio_util::sync::CancellationToken;
 
 use crate::{BackgroundTasks, ClusterMessage, ClusterOutbox, UserEventBus};
@@ -38,14 +38,14 @@ pub trait ClusterHandler: Send + Sync + 'static {
     /// # Errors
     ///
     /// Fails if the database is unreachable; it is called again then.
-    fn take_over<'a>(&'a self, turn: &'a UnfinishedRun) -> BoxFuture<'a, Result<(), store::Error>>;
+    fn take_over<'a>(&'a self, turn: &'a UnfinishedRun) -> BoxFuture<'a, Result<(), storage::Error>>;
 
     /// Carries out the stored commands for turns of this node.
     ///
     /// # Errors
     ///
     /// Fails if the database is unreachable.
-    fn follow_commands(&self) -> BoxFuture<'_, Result<(), store::Error>>;
+    fn follow_commands(&self) -> BoxFuture<'_, Result<(), storage::Error>>;
 
     /// Reads new events of a turn that runs on another node.
     fn wake_follower(&self, turn: RunId);
@@ -63,7 +63,7 @@ pub trait ClusterHandler: Send + Sync + 'static {
 /// Membership of this node in the cluster.
 #[derive(Debug, Clone)]
 pub struct Cluster {
-    store: Store,
+    storage: Storage,
     clock: Arc<dyn Clock>,
     tasks: BackgroundTasks,
     events: UserEventBus,
@@ -71,13 +71,13 @@ pub struct Cluster {
 
 impl Cluster {
     /// Creates the membership; [`start`](Self::start) makes it take part.
-    pub fn new(store: Store, clock: Arc<dyn Clock>, tasks: BackgroundTasks, events: UserEventBus) -> Self {
-        Self { store, clock, tasks, events }
+    pub fn new(storage: Storage, clock: Arc<dyn Clock>, tasks: BackgroundTasks, events: UserEventBus) -> Self {
+        Self { storage, clock, tasks, events }
     }
 
     /// Starts heartbeats, and sending and receiving of messages, if the database can be shared.
     pub fn start(&self, outbox: ClusterOutbox, handler: Arc<dyn ClusterHandler>) {
-        if !self.store.is_shared() {
+        if !self.storage.is_shared() {
             return;
         }
         let heartbeats = Heartbeats {
@@ -90,14 +90,14 @@ impl Cluster {
         self.tasks.spawn("heartbeats", heartbeats.run());
         self.tasks.spawn("cluster listener", self.clone().listen_loop(handler));
         let shutdown = self.tasks.shutdown_token().clone();
-        self.tasks.spawn("cluster bus", outbox.publish_loop(self.store.clone(), Arc::clone(&self.clock), shutdown));
+        self.tasks.spawn("cluster bus", outbox.publish_loop(self.storage.clone(), Arc::clone(&self.clock), shutdown));
     }
 
     /// Deregisters this node and releases its turns, so that the other nodes need not wait for missed heartbeats.
     pub async fn leave(&self) {
         let left = async {
-            self.store.release_runs().await?;
-            self.store.remove_node(self.store.node()).await
+            self.storage.release_runs().await?;
+            self.storage.remove_node(self.storage.node()).await
         };
         if let Err(error) = left.await {
             tracing::warn!(%error, "failed to deregister this node; the other nodes will detect its end");
@@ -109,10 +109,10 @@ impl Cluster {
         let shutdown = self.tasks.shutdown_token().clone();
         loop {
             let listening = async {
-                if let Some(listener) = self.store.listen().await? {
+                if let Some(listener) = self.storage.listen().await? {
                     self.listen(listener, handler.as_ref()).await?;
                 }
-                Ok::<_, store::Error>(())
+                Ok::<_, storage::Error>(())
             };
             match shutdown.run_until_cancelled(listening).await {
                 None => return,
@@ -130,7 +130,7 @@ impl Cluster {
         &self,
         mut listener: NodeMessageListener,
         handler: &dyn ClusterHandler,
-    ) -> Result<(), store::Error> {
+    ) -> Result<(), storage::Error> {
         // Messages that were sent before the connection was established are lost, so everything is read once.
         self.refresh(handler).await?;
         loop {
@@ -148,7 +148,7 @@ impl Cluster {
     }
 
     /// Lets everything be read again from the database, after messages may have been missed.
-    async fn refresh(&self, handler: &dyn ClusterHandler) -> Result<(), store::Error> {
+    async fn refresh(&self, handler: &dyn ClusterHandler) -> Result<(), storage::Error> {
         handler.wake_all_followers();
         self.events.disconnect_all();
         handler.follow_commands().await
@@ -190,22 +190,22 @@ impl Heartbeats {
     }
 
     /// Writes a heartbeat, removes dead nodes, and takes over their turns.
-    async fn tick(&mut self) -> Result<(), store::Error> {
-        let store = &self.cluster.store;
+    async fn tick(&mut self) -> Result<(), storage::Error> {
+        let storage = &self.cluster.storage;
         // The row is gone: this node did not write its heartbeat for too long, for example because it was suspended.
-        if !store.record_heartbeat().await? {
+        if !storage.record_heartbeat().await? {
             tracing::error!("this node was declared dead; its turns were reassigned");
             // The order matters: the turns are detached before the node registers again, or it would appear to own
             // them.
             self.handler.abandon_turns();
-            store.release_runs().await?;
-            store.register_node().await?;
+            storage.release_runs().await?;
+            storage.register_node().await?;
         }
-        for (node, heartbeat) in self.detector.observe(store.list_other_nodes().await?) {
+        for (node, heartbeat) in self.detector.observe(storage.list_other_nodes().await?) {
             tracing::warn!(node_id = %node, "removing a dead node");
-            store.remove_dead_node(node, heartbeat).await?;
+            storage.remove_dead_node(node, heartbeat).await?;
         }
-        self.claimed.extend(store.claim_runs().await?);
+        self.claimed.extend(storage.claim_runs().await?);
         // A turn is removed from the list only after it was recovered, so that a failure is repeated with the next
         // heartbeat.
         while let Some(turn) = self.claimed.last() {
@@ -216,8 +216,8 @@ impl Heartbeats {
         self.count += 1;
         if self.count.is_multiple_of(HEARTBEATS_PER_PURGE) {
             let before = self.cluster.clock.now().plus_seconds(-LOG_TTL_SECONDS);
-            store.purge_ended(before).await?;
-            store.purge_node_messages(before).await?;
+            storage.purge_ended(before).await?;
+            storage.purge_node_messages(before).await?;
         }
         Ok(())
     }

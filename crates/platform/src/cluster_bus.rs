@@ -1,11 +1,11 @@
-//! Messages to the other nodes on the same database, beside those that `store` sends itself.
+//! Messages to the other nodes on the same database, beside those that `storage` sends itself.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use domain::{ChatId, Clock, ServerId, UserId};
 use serde::{Deserialize, Serialize};
-use store::Store;
+use storage::Storage;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
@@ -104,22 +104,22 @@ impl ClusterBus {
 
 impl ClusterOutbox {
     /// Sends the queued messages through the database until `shutdown` is cancelled.
-    pub async fn publish_loop(mut self, store: Store, clock: Arc<dyn Clock>, shutdown: CancellationToken) {
+    pub async fn publish_loop(mut self, storage: Storage, clock: Arc<dyn Clock>, shutdown: CancellationToken) {
         while let Some(Some(message)) = shutdown.run_until_cancelled(self.queue.recv()).await {
             if matches!(message, ClusterMessage::UserEvent { .. }) {
                 self.backlog.events.fetch_sub(1, Ordering::Relaxed);
             }
-            self.send(&store, clock.as_ref(), &message).await;
+            self.send(&storage, clock.as_ref(), &message).await;
             // Only after the backlog is sent, so that no older event arrives after the clients have reloaded.
             if self.queue.is_empty() && self.backlog.has_lost.swap(false, Ordering::Relaxed) {
-                self.send(&store, clock.as_ref(), &ClusterMessage::EventsLost).await;
+                self.send(&storage, clock.as_ref(), &ClusterMessage::EventsLost).await;
             }
         }
     }
 
-    async fn send(&self, store: &Store, clock: &dyn Clock, message: &ClusterMessage) {
+    async fn send(&self, storage: &Storage, clock: &dyn Clock, message: &ClusterMessage) {
         let sent = match serde_json::to_string(message) {
-            Ok(text) => store.notify_nodes(&text, clock.now()).await.map_err(|error| error.to_string()),
+            Ok(text) => storage.notify_nodes(&text, clock.now()).await.map_err(|error| error.to_string()),
             Err(error) => Err(error.to_string()),
         };
         if let Err(error) = sent {

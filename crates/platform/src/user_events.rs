@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use domain::{ChatId, RunId, ServerId, UserId};
 use serde::Serialize;
 use serde_json::value::RawValue;
-use store::chat_settings::ChatMarks;
+use storage::chat_settings::ChatMarks;
 use tokio::sync::broadcast;
 
 use crate::cluster_bus::{ClusterBus, ClusterMessage};

@@ -6,8 +6,8 @@ use crate::pg_error::PgError;
 use crate::statement::Statement;
 use crate::table::{ColumnType, RestTable, TableColumn};
 use crate::value::parse_literal;
-use store::raw::SqlDialect;
-use store::raw::SqlValue;
+use storage::raw::SqlDialect;
+use storage::raw::SqlValue;
 
 impl Statement {
     /// Appends a column as the left side of a comparison, with the collation by bytes that SQLite uses by default.

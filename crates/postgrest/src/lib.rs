@@ -2,8 +2,8 @@
 //! three tables.
 //!
 //! [`request`] parses query strings and headers into the syntax tree of [`ast`]. The functions [`read_rows`],
-//! [`insert_rows`], [`update_rows`] and [`delete_rows`] build SQL from it and run it on a [`store::Store`] through
-//! [`store::raw`]. HTTP itself is the server's.
+//! [`insert_rows`], [`update_rows`] and [`delete_rows`] build SQL from it and run it on a [`storage::Store`] through
+//! [`storage::raw`]. HTTP itself is the server's.
 //!
 //! - A row of another user does not exist for any verb, filter, order, count or upsert. A row cannot be given to
 //!   another user, either.

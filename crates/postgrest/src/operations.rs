@@ -3,8 +3,8 @@
 use std::collections::HashSet;
 
 use domain::{Timestamp, UserId};
-use store::Store;
-use store::raw::{SqlDialect, SqlValue};
+use storage::Storage;
+use storage::raw::{SqlDialect, SqlValue};
 use uuid::Uuid;
 
 use crate::ast::{OnConflict, OrderTerm, RowFilter, RowQuery, WriteBody, WriteOptions};
@@ -39,7 +39,7 @@ pub struct WrittenRows {
 /// Returns the rows of a query. An anonymous caller (`None`) owns no rows but still receives errors about the
 /// query.
 pub async fn read_rows(
-    store: &Store,
+    storage: &Storage,
     owner: Option<UserId>,
     table: RestTable,
     query: &RowQuery,
@@ -48,16 +48,16 @@ pub async fn read_rows(
     let limit = query.limit.unwrap_or(u64::MAX).min(MAX_ROWS as u64);
     let caller = owner.unwrap_or(UserId(Uuid::nil()));
     // Built for an anonymous caller, too, so that errors in the query are reported.
-    let page = Statement::page(store.dialect(), caller, table, query, shape.columns.clone(), limit)?;
+    let page = Statement::page(storage.dialect(), caller, table, query, shape.columns.clone(), limit)?;
     if owner.is_none() {
         return Ok(RowPage { rows: Vec::new(), total: query.count.then_some(0) });
     }
     if !query.count {
-        return Ok(RowPage { rows: shape.json(&fetch_once(store, &page, MAX_ROWS).await?), total: None });
+        return Ok(RowPage { rows: shape.json(&fetch_once(storage, &page, MAX_ROWS).await?), total: None });
     }
-    let count = Statement::count(store.dialect(), caller, table, &query.filters)?;
+    let count = Statement::count(storage.dialect(), caller, table, &query.filters)?;
     // The page and the count come from the same snapshot.
-    let mut transaction = RestTransaction::begin_reading(store).await?;
+    let mut transaction = RestTransaction::begin_reading(storage).await?;
     let result = async {
         let total = match transaction.fetch(&count, 1).await?.first().map(Vec::as_slice) {
             Some([SqlValue::Integer(Some(total))]) => u64::try_from(*total).unwrap_or(0),
@@ -71,7 +71,7 @@ pub async fn read_rows(
 
 /// Inserts rows, all or none.
 pub async fn insert_rows(
-    store: &Store,
+    storage: &Storage,
     context: WriteContext<'_>,
     table: RestTable,
     body: &WriteBody,
@@ -89,7 +89,7 @@ pub async fn insert_rows(
     if matches!(conflict, OnConflict::Merge(_)) {
         unique_keys::reject_duplicate_keys(&rows, key)?;
     }
-    let mut transaction = RestTransaction::begin_writing(store).await?;
+    let mut transaction = RestTransaction::begin_writing(storage).await?;
     let result = async {
         check_chat_ownership(&mut transaction, context.owner, rows.iter().flatten()).await?;
         let mut written: Vec<Vec<SqlValue>> = Vec::with_capacity(rows.len());
@@ -128,7 +128,7 @@ pub async fn insert_rows(
 
 /// Updates the rows that match the filters, all or none.
 pub async fn update_rows(
-    store: &Store,
+    storage: &Storage,
     context: WriteContext<'_>,
     table: RestTable,
     body: &WriteBody,
@@ -144,11 +144,11 @@ pub async fn update_rows(
     let statement =
         |dialect: SqlDialect| Statement::update(dialect, context.owner, table, &values, filters, shape.columns.clone());
     // Built before the check for an empty update, so that errors in its filters are reported as well.
-    let update = statement(store.dialect())?;
+    let update = statement(storage.dialect())?;
     if values.is_empty() {
         return Ok(build_result(&shape, options, Vec::new())?);
     }
-    let mut transaction = RestTransaction::begin_writing(store).await?;
+    let mut transaction = RestTransaction::begin_writing(storage).await?;
     let result = async {
         check_chat_ownership(&mut transaction, context.owner, values.iter()).await?;
         unique_keys::reject_taken_keys_in_update(&mut transaction, context.owner, table, &values, filters).await?;
@@ -162,7 +162,7 @@ pub async fn update_rows(
 
 /// Deletes the rows that match the filters. Chats are copied first, so that they can be restored for a while.
 pub async fn delete_rows(
-    store: &Store,
+    storage: &Storage,
     owner: UserId,
     now: Timestamp,
     table: RestTable,
@@ -170,12 +170,12 @@ pub async fn delete_rows(
     options: &WriteOptions,
 ) -> Result<WrittenRows, PostgrestError> {
     let shape = RowShape::new(table, options.select.as_ref(), &with_default_order(&options.order))?;
-    let delete = Statement::delete(store.dialect(), owner, table, filters, shape.columns.clone())?;
+    let delete = Statement::delete(storage.dialect(), owner, table, filters, shape.columns.clone())?;
     let copies = match table {
-        RestTable::Sessions => soft_delete::copy_statements(store.dialect(), owner, now, filters)?,
+        RestTable::Sessions => soft_delete::copy_statements(storage.dialect(), owner, now, filters)?,
         RestTable::McpServers | RestTable::Messages => Vec::new(),
     };
-    let mut transaction = RestTransaction::begin_writing(store).await?;
+    let mut transaction = RestTransaction::begin_writing(storage).await?;
     let result = async {
         for statement in &copies {
             transaction.fetch(statement, 0).await?;

@@ -10,7 +10,7 @@ use crate::pg_error::{PgError, PostgrestError};
 use crate::table::{ColumnDefault, ColumnType, RestTable, TableColumn, URL_QUERY};
 use crate::validation;
 use crate::value::parse_json;
-use store::raw::SqlValue;
+use storage::raw::SqlValue;
 
 /// The values of a row with their columns.
 pub(crate) type Row = Vec<(&'static TableColumn, SqlValue)>;

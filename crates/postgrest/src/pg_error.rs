@@ -109,16 +109,16 @@ pub enum PostgrestError {
     Rejected(#[from] PgError),
     /// The database failed.
     #[error(transparent)]
-    Storage(store::Error),
+    Storage(storage::Error),
     /// A secret could not be encrypted.
     #[error("a secret could not be encrypted")]
     Encryption,
 }
 
-impl From<store::Error> for PostgrestError {
-    fn from(error: store::Error) -> Self {
+impl From<storage::Error> for PostgrestError {
+    fn from(error: storage::Error) -> Self {
         match error {
-            store::Error::TooManyRows(max_rows) => {
+            storage::Error::TooManyRows(max_rows) => {
                 PgError::new("54000", format!("more than {max_rows} rows would be returned"))
                     .with_hint("narrow the filters, or use Prefer: return=minimal")
                     .into()

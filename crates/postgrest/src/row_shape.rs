@@ -9,7 +9,7 @@ use crate::pg_error::PgError;
 use crate::statement::check_sortable;
 use crate::table::{RestTable, TableColumn};
 use crate::value::{compare, write_json, write_string};
-use store::raw::SqlValue;
+use storage::raw::SqlValue;
 
 /// The form of a row as a JSON object.
 #[derive(Debug)]

@@ -6,8 +6,8 @@ use crate::ast::RowFilter;
 use crate::pg_error::PgError;
 use crate::statement::Statement;
 use crate::table::RestTable;
-use store::raw::SqlDialect;
-use store::raw::SqlValue;
+use storage::raw::SqlDialect;
+use storage::raw::SqlValue;
 
 /// Builds the statements that copy the caller's matching chats and their messages. They must run in order, before the
 /// chats are deleted.

@@ -4,7 +4,7 @@
 //! tables' registry and values are bound; no text of a request becomes part of a statement.
 
 use domain::UserId;
-use store::raw::{RawStatement, SqlDialect, SqlType, SqlValue};
+use storage::raw::{RawStatement, SqlDialect, SqlType, SqlValue};
 
 use crate::ast::{OnConflict, OrderTerm, RowFilter, RowQuery};
 use crate::pg_error::PgError;

@@ -1,6 +1,6 @@
 //! The three tables of the data API and their columns. No other name can become part of a statement.
 
-use store::raw::SqlType;
+use storage::raw::SqlType;
 
 use crate::pg_error::PgError;
 
@@ -122,7 +122,7 @@ const MCP_SERVERS: &[TableColumn] = &[
 const SESSIONS: &[TableColumn] = &[
     column("id", ColumnType::Uuid, ColumnDefault::FreshId),
     column("user_id", ColumnType::Uuid, ColumnDefault::Caller),
-    column("title", ColumnType::Text, ColumnDefault::Text(store::chats::UNTITLED)),
+    column("title", ColumnType::Text, ColumnDefault::Text(storage::chats::UNTITLED)),
     column("created_at", ColumnType::Time, ColumnDefault::Now),
     column("updated_at", ColumnType::Time, ColumnDefault::Now),
 ];

@@ -1,7 +1,7 @@
 //! A transaction of one request, whose errors on either database are those of PostgreSQL.
 
-use store::Store;
-use store::raw::{RawTransaction, SqlDialect, SqlValue};
+use storage::Storage;
+use storage::raw::{RawTransaction, SqlDialect, SqlValue};
 
 use crate::pg_error::{PgError, PostgrestError};
 use crate::statement::Statement;
@@ -15,13 +15,13 @@ pub(crate) struct RestTransaction {
 
 impl RestTransaction {
     /// Begins a reading transaction. All its statements see the same snapshot.
-    pub(crate) async fn begin_reading(store: &Store) -> Result<Self, PostgrestError> {
-        Ok(Self { raw: store.begin_reading().await?, dialect: store.dialect() })
+    pub(crate) async fn begin_reading(storage: &Storage) -> Result<Self, PostgrestError> {
+        Ok(Self { raw: storage.begin_reading().await?, dialect: storage.dialect() })
     }
 
     /// Begins a writing transaction.
-    pub(crate) async fn begin_writing(store: &Store) -> Result<Self, PostgrestError> {
-        Ok(Self { raw: store.begin_writing().await?, dialect: store.dialect() })
+    pub(crate) async fn begin_writing(storage: &Storage) -> Result<Self, PostgrestError> {
+        Ok(Self { raw: storage.begin_writing().await?, dialect: storage.dialect() })
     }
 
     pub(crate) fn dialect(&self) -> SqlDialect {
@@ -53,22 +53,22 @@ impl RestTransaction {
 
 /// Runs a single query outside of a transaction.
 pub(crate) async fn fetch_once(
-    store: &Store,
+    storage: &Storage,
     statement: &Statement,
     max_rows: usize,
 ) -> Result<Vec<Vec<SqlValue>>, PostgrestError> {
-    Ok(store.fetch_raw(&statement.raw, max_rows).await?)
+    Ok(storage.fetch_raw(&statement.raw, max_rows).await?)
 }
 
 /// Translates a violated constraint of either database into the error of PostgreSQL.
 fn translate(table: RestTable, error: PostgrestError) -> PostgrestError {
     match &error {
-        PostgrestError::Storage(store::Error::Conflict(constraint)) => {
+        PostgrestError::Storage(storage::Error::Conflict(constraint)) => {
             // SQLite reports the columns, PostgreSQL the name of the constraint.
             let is_name = constraint.contains("name_key") || constraint.contains("mcp_servers.name");
             PgError::unique_violation(table, if is_name { &["user_id", "name"] } else { &["id"] }).into()
         }
-        PostgrestError::Storage(store::Error::MissingReference) => {
+        PostgrestError::Storage(storage::Error::MissingReference) => {
             let name = table.name();
             let message = format!("insert, update or delete on table \"{name}\" violates a foreign key constraint");
             PgError::new("23503", message).into()

@@ -15,7 +15,7 @@ use crate::row_shape::ids;
 use crate::statement::{Statement, same_names};
 use crate::table::{RestTable, TableColumn};
 use crate::transaction::RestTransaction;
-use store::raw::SqlValue;
+use storage::raw::SqlValue;
 
 type Key = &'static [&'static str];
 

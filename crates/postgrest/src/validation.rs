@@ -8,7 +8,7 @@ use url::Url;
 
 use crate::pg_error::PgError;
 use crate::table::{ColumnType, RestTable, TableColumn};
-use store::raw::SqlValue;
+use storage::raw::SqlValue;
 
 /// Maximum length of a connection's name or status in characters.
 const MAX_NAME_CHARACTERS: usize = 200;

@@ -5,7 +5,7 @@ use std::cmp::Ordering;
 use domain::Timestamp;
 use domain::clock::NotATimestamp;
 use serde_json::value::RawValue;
-use store::raw::SqlValue;
+use storage::raw::SqlValue;
 use uuid::Uuid;
 
 use crate::pg_error::PgError;

@@ -24,7 +24,7 @@ use domain::{Clock, SystemClock};
 use platform::config::Config;
 use platform::{BackgroundTasks, Cluster, ClusterBus, ClusterOutbox, InstanceLock, SecretSealer, UserEventBus};
 use secrecy::ExposeSecret;
-use store::Store;
+use storage::Storage;
 use tokio::sync::mpsc::UnboundedReceiver;
 use url::Url;
 
@@ -64,9 +64,9 @@ impl App {
         let drive = base.google_drive();
         let (connections, ready) = base.connections(&accounts, &drive)?;
         let models = Arc::new(base.models(&connections)?);
-        let temporary = TemporaryChats::new(base.store.clone(), Arc::clone(&base.clock));
+        let temporary = TemporaryChats::new(base.storage.clone(), Arc::clone(&base.clock));
         let files = base.files(&temporary);
-        let instance_lock = InstanceLock::acquire(&base.config.data_dir, base.store.node());
+        let instance_lock = InstanceLock::acquire(&base.config.data_dir, base.storage.node());
         let dependencies = base.turn_dependencies(&connections, &models, &files, &temporary);
         let previous_node = instance_lock.as_ref().and_then(|lock| lock.previous);
         let (runs, suspended) = TurnService::start(dependencies, previous_node).await?;
@@ -84,7 +84,7 @@ impl App {
         let public_settings = PublicSettings::from(&*base.config);
         let file_quota = FileQuota(base.config.limits.files_bytes as u64);
         let trusted_proxies = TrustedProxies(base.config.trusted_proxies.as_slice().into());
-        let Foundation { config, site_url, clock, store, secrets, tasks, events, .. } = base;
+        let Foundation { config, site_url, clock, storage, secrets, tasks, events, .. } = base;
         let state = AppState {
             config,
             site_url: SiteUrl(site_url),
@@ -92,7 +92,7 @@ impl App {
             public_settings,
             file_quota,
             clock,
-            store,
+            storage,
             secrets,
             tasks,
             accounts,
@@ -115,14 +115,14 @@ impl App {
         let app = Self { state, maintenance, membership, _instance_lock: instance_lock };
         app.state.runs.resume(suspended);
         app.start_background_work(outbox, ready);
-        tracing::info!(database = app.state.store.kind(), address = %address, "started");
+        tracing::info!(database = app.state.storage.kind(), address = %address, "started");
         Ok(app)
     }
 
     /// Starts what runs beside requests until shutdown.
     fn start_background_work(&self, outbox: ClusterOutbox, ready: UnboundedReceiver<ConnectionReady>) {
-        let AppState { tasks, store, runs, connections, models, .. } = &self.state;
-        tasks.spawn("database", watch_database(store.clone(), tasks.clone()));
+        let AppState { tasks, storage, runs, connections, models, .. } = &self.state;
+        tasks.spawn("database", watch_database(storage.clone(), tasks.clone()));
         let handler = ClusterEvents { turns: runs.clone(), connections: connections.clone() };
         self.membership.start(outbox, Arc::new(handler));
         tasks.spawn("chat maintenance", Arc::clone(&self.maintenance).run());
@@ -139,7 +139,7 @@ impl App {
         self.state.tasks.stop().await;
         self.state.connections.close().await;
         self.membership.leave().await;
-        self.state.store.close().await;
+        self.state.storage.close().await;
     }
 }
 
@@ -149,7 +149,7 @@ struct Foundation {
     address: SocketAddr,
     site_url: Url,
     clock: Arc<dyn Clock>,
-    store: Store,
+    storage: Storage,
     secrets: Arc<SecretSealer>,
     tasks: BackgroundTasks,
     cluster: ClusterBus,
@@ -169,17 +169,17 @@ impl Foundation {
             Some(url) => url.clone(),
             None => Url::parse(&format!("http://localhost:{}", address.port()))?,
         };
-        let store = Store::open(&config.database_url).await?;
+        let storage = Storage::open(&config.database_url).await?;
         // A new database is as open as the process's file mode mask says.
         data_folder::restrict(&config.data_dir);
-        url_query::seal_stored(&store, &secrets).await.context("the URLs of connections cannot be sealed")?;
+        url_query::seal_stored(&storage, &secrets).await.context("the URLs of connections cannot be sealed")?;
         let (cluster, outbox) = ClusterBus::new();
         let foundation = Self {
             config: Arc::new(config),
             address,
             site_url,
             clock,
-            store,
+            storage,
             secrets: Arc::new(secrets),
             tasks: BackgroundTasks::default(),
             events: UserEventBus::new(cluster.clone()),
@@ -192,7 +192,7 @@ impl Foundation {
         let smtp = self.config.smtp.as_ref();
         let mailer = smtp.map(|smtp| Mailer::new(&smtp.url, smtp.from.as_ref(), &self.site_url)).transpose()?;
         let dependencies = AccountDependencies {
-            store: self.store.clone(),
+            storage: self.storage.clone(),
             clock: Arc::clone(&self.clock),
             secrets: Arc::clone(&self.secrets),
             tasks: self.tasks.clone(),
@@ -208,7 +208,7 @@ impl Foundation {
             endpoints: self.config.google_endpoints.clone(),
             site_url: self.site_url.clone(),
         };
-        GoogleDrive::new(settings, &self.store, &self.secrets, &self.clock, &self.tasks)
+        GoogleDrive::new(settings, &self.storage, &self.secrets, &self.clock, &self.tasks)
     }
 
     /// Builds the connections. The receiver tells which of them become ready.
@@ -225,7 +225,7 @@ impl Foundation {
         };
         let fallback: Arc<dyn FallbackTools> = Arc::new(DriveFallback(drive.clone()));
         let dependencies = ServiceDependencies {
-            store: self.store.clone(),
+            storage: self.storage.clone(),
             secrets: Arc::clone(&self.secrets),
             clock: Arc::clone(&self.clock),
             events: self.events.clone(),
@@ -239,12 +239,12 @@ impl Foundation {
 
     fn models(&self, connections: &ConnectionService) -> anyhow::Result<ModelService> {
         let guard = connections.guarded_http();
-        ModelService::new(&self.config, &self.store, &self.clock, &self.tasks, &self.secrets, guard)
+        ModelService::new(&self.config, &self.storage, &self.clock, &self.tasks, &self.secrets, guard)
     }
 
     fn files(&self, temporary: &TemporaryChats) -> FileService {
         let quota_bytes = self.config.limits.files_bytes as u64;
-        FileService::new(self.store.clone(), temporary.clone(), Arc::clone(&self.clock), quota_bytes)
+        FileService::new(self.storage.clone(), temporary.clone(), Arc::clone(&self.clock), quota_bytes)
     }
 
     fn turn_dependencies(
@@ -255,7 +255,7 @@ impl Foundation {
         temporary: &TemporaryChats,
     ) -> TurnDependencies {
         TurnDependencies {
-            store: self.store.clone(),
+            storage: self.storage.clone(),
             clock: Arc::clone(&self.clock),
             tasks: self.tasks.clone(),
             secrets: Arc::clone(&self.secrets),
@@ -271,7 +271,7 @@ impl Foundation {
 
     fn completions(&self, connections: &ConnectionService, models: &Arc<ModelService>) -> CompletionService {
         CompletionService::new(
-            self.store.clone(),
+            self.storage.clone(),
             &self.clock,
             self.tasks.clone(),
             Arc::clone(models),
@@ -282,17 +282,17 @@ impl Foundation {
 
     fn maintenance(&self, runs: &TurnService) -> Arc<ChatMaintenance> {
         let shutdown = self.tasks.shutdown_token().clone();
-        Arc::new(ChatMaintenance::new(self.store.clone(), Arc::clone(&self.clock), runs.clone(), shutdown))
+        Arc::new(ChatMaintenance::new(self.storage.clone(), Arc::clone(&self.clock), runs.clone(), shutdown))
     }
 
     fn membership(&self) -> Cluster {
-        Cluster::new(self.store.clone(), Arc::clone(&self.clock), self.tasks.clone(), self.events.clone())
+        Cluster::new(self.storage.clone(), Arc::clone(&self.clock), self.tasks.clone(), self.events.clone())
     }
 }
 
 /// Reports in the log when the database becomes unreachable and when it is back, until shutdown.
-async fn watch_database(store: Store, tasks: BackgroundTasks) {
-    let mut is_down = store.is_down();
+async fn watch_database(storage: Storage, tasks: BackgroundTasks) {
+    let mut is_down = storage.is_down();
     let watch = async {
         let report = async {
             while is_down.changed().await.is_ok() {
@@ -303,7 +303,7 @@ async fn watch_database(store: Store, tasks: BackgroundTasks) {
                 }
             }
         };
-        tokio::join!(store.monitor(), report)
+        tokio::join!(storage.monitor(), report)
     };
     tasks.shutdown_token().run_until_cancelled(watch).await;
 }

@@ -13,7 +13,7 @@ use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use platform::{BackgroundTasks, ClusterHandler};
 use serde_json::{Map, Value};
-use store::runs::UnfinishedRun;
+use storage::runs::UnfinishedRun;
 
 /// Issues the tokens with which connections call the built-in MCP servers.
 #[derive(Debug)]
@@ -51,11 +51,11 @@ impl ClusterHandler for ClusterEvents {
         self.turns.lose_all();
     }
 
-    fn take_over<'a>(&'a self, turn: &'a UnfinishedRun) -> BoxFuture<'a, Result<(), store::Error>> {
+    fn take_over<'a>(&'a self, turn: &'a UnfinishedRun) -> BoxFuture<'a, Result<(), storage::Error>> {
         Box::pin(self.turns.take_over(turn))
     }
 
-    fn follow_commands(&self) -> BoxFuture<'_, Result<(), store::Error>> {
+    fn follow_commands(&self) -> BoxFuture<'_, Result<(), storage::Error>> {
         Box::pin(self.turns.follow_orders())
     }
 
@@ -90,7 +90,7 @@ impl AccountDeletionHandler for AccountCleanup {
         self.turns.stop_all(user).boxed()
     }
 
-    fn before_deletion(&self, user: UserId) -> BoxFuture<'_, Result<DeletionCleanup, store::Error>> {
+    fn before_deletion(&self, user: UserId) -> BoxFuture<'_, Result<DeletionCleanup, storage::Error>> {
         async move {
             let authorization = self.builtin_servers.google_drive().take_authorisation(user).await?;
             let sign_ins = self.connections.take_sign_ins(user).await?;

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use futures_util::future::join_all;
 use reqwest::Method;
 use serde_json::{Value, json};
-use store::Store;
+use storage::Storage;
 use tempfile::TempDir;
 use testkit::{Database, Person, ScriptedModel, Step, TestApp};
 
@@ -91,8 +91,8 @@ async fn nodes_that_start_together_migrate_a_new_database_once() {
     let folder = TempDir::new().unwrap();
     for database in testkit::databases().into_iter().filter(|database| *database == Database::Postgres) {
         let url = database.create(&folder);
-        for store in join_all((0..4).map(|_| Store::open(&url))).await {
-            store.unwrap().ping().await.unwrap();
+        for storage in join_all((0..4).map(|_| Storage::open(&url))).await {
+            storage.unwrap().ping().await.unwrap();
         }
     }
 }

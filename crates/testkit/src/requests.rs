@@ -3,8 +3,8 @@
 use domain::{ChatId, MessageId, RunId, Timestamp, UserId};
 use reqwest::{Method, Response};
 use serde_json::{Value, json};
-use store::branches::TurnPosition;
-use store::chats::NewTurn;
+use storage::branches::TurnPosition;
+use storage::chats::NewTurn;
 
 use crate::Person;
 

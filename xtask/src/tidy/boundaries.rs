@@ -8,8 +8,8 @@ const WORDS: [(&str, &[&str], &str); 3] = [
     (
         "sqlx",
         // Tests of `postgrest` compare with PostgreSQL itself.
-        &["crates/store", "crates/postgrest/tests", "crates/postgrest/Cargo.toml"],
-        "only `store` speaks to databases; `postgrest` builds its statements with `store::raw`",
+        &["crates/storage", "crates/postgrest/tests", "crates/postgrest/Cargo.toml"],
+        "only `storage` speaks to databases; `postgrest` builds its statements with `storage::raw`",
     ),
     (
         "axum",
@@ -26,16 +26,16 @@ const KNOWS: &[(&str, &[&str], &[&str])] = &[
     ("llm", &["domain"], &[]),
     ("local-model", &["domain"], &[]),
     ("mcp", &["domain"], &[]),
-    ("store", &["domain"], &[]),
-    ("platform", &["domain", "store"], &[]),
-    ("postgrest", &["domain", "store"], &[]),
-    ("accounts", &["domain", "platform", "store"], &[]),
-    ("builtin-servers", &["domain", "platform", "store"], &[]),
-    ("connections", &["domain", "mcp", "platform", "store"], &[]),
-    ("agent", &["connections", "domain", "llm", "local-model", "mcp", "platform", "store"], &[]),
+    ("storage", &["domain"], &[]),
+    ("platform", &["domain", "storage"], &[]),
+    ("postgrest", &["domain", "storage"], &[]),
+    ("accounts", &["domain", "platform", "storage"], &[]),
+    ("builtin-servers", &["domain", "platform", "storage"], &[]),
+    ("connections", &["domain", "mcp", "platform", "storage"], &[]),
+    ("agent", &["connections", "domain", "llm", "local-model", "mcp", "platform", "storage"], &[]),
     (
         "api",
-        &["accounts", "agent", "builtin-servers", "connections", "domain", "mcp", "platform", "postgrest", "store"],
+        &["accounts", "agent", "builtin-servers", "connections", "domain", "mcp", "platform", "postgrest", "storage"],
         // Its tests run the whole server.
         &["server", "testkit"],
     ),
@@ -51,11 +51,11 @@ const KNOWS: &[(&str, &[&str], &[&str])] = &[
             "local-model",
             "mcp",
             "platform",
-            "store",
+            "storage",
         ],
         &["testkit"],
     ),
-    ("testkit", &["agent", "api", "domain", "llm", "local-model", "mcp", "platform", "store", "server"], &[]),
+    ("testkit", &["agent", "api", "domain", "llm", "local-model", "mcp", "platform", "storage", "server"], &[]),
     ("xtask", &[], &[]),
 ];
 
@@ -72,7 +72,7 @@ const WORKSPACE_CRATES: &[&str] = &[
     "mcp",
     "platform",
     "postgrest",
-    "store",
+    "storage",
     "server",
     "ai-chat-mcp",
     "testkit",
@@ -151,7 +151,7 @@ mod tests {
         assert!(found("crates/llm/Cargo.toml", "axum.workspace = true"));
         assert!(found("crates/server/src/app.rs", "axum::Router"));
         assert!(found("crates/server/src/tools/a.rs", "rmcp::model::Tool"));
-        assert!(!found("crates/store/src/a.rs", "use sqlx::Row;"));
+        assert!(!found("crates/storage/src/a.rs", "use sqlx::Row;"));
         assert!(found("crates/postgrest/src/a.rs", "use sqlx::Row;"));
         assert!(!found("crates/postgrest/tests/a.rs", "use sqlx::Row;"));
         assert!(!found("crates/mcp/src/a.rs", "let axum_like = 1; // as axum does"));

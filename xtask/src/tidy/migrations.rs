@@ -2,7 +2,7 @@
 
 use super::Source;
 
-const FOLDER: &str = "crates/store/migrations/";
+const FOLDER: &str = "crates/storage/migrations/";
 const DATABASES: [&str; 2] = ["sqlite", "postgres"];
 
 pub fn check(files: &[Source]) -> Vec<String> {
@@ -48,7 +48,7 @@ mod tests {
         assert!(findings(&["sqlite/0001_start.sql", "postgres/0001_start.sql"]).is_empty());
         let lonely = findings(&["sqlite/0001_start.sql", "postgres/0002_more.sql"]);
         assert_eq!(lonely.len(), 2);
-        assert!(lonely[0].starts_with("crates/store/migrations/postgres/0001_start.sql is missing"));
+        assert!(lonely[0].starts_with("crates/storage/migrations/postgres/0001_start.sql is missing"));
         assert_eq!(findings(&["sqlite/start.sql", "postgres/start.sql"]).len(), 1);
     }
 }

@@ -9,8 +9,8 @@ use domain::{ChatId, MessageId, Timestamp};
 use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
-use store::chat_settings::ChatMarks;
-use store::imports::{Aside, ImportedChat, ImportedMessage};
+use storage::chat_settings::ChatMarks;
+use storage::imports::{Aside, ImportedChat, ImportedMessage};
 
 use super::file::check_shape;
 

@@ -13,8 +13,8 @@ use domain::{ChatId, MessageId, Timestamp};
 use serde::de::{DeserializeSeed, Error as _, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::value::RawValue;
-use store::chat_settings::ChatMarks;
-use store::imports::{Aside, ImportedChat, ImportedFile, ImportedMessage};
+use storage::chat_settings::ChatMarks;
+use storage::imports::{Aside, ImportedChat, ImportedFile, ImportedMessage};
 
 use super::chatgpt;
 use crate::files::result_offload::media_type;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use domain::Clock;
-use store::Store;
+use storage::Storage;
 use tokio_util::sync::CancellationToken;
 
 use crate::files::UNUSED_UPLOAD_TTL_SECONDS;
@@ -24,7 +24,7 @@ const BATCH_PAUSE: Duration = Duration::from_millis(4);
 /// Maintenance of chats, files and the search index.
 #[derive(Debug)]
 pub struct ChatMaintenance {
-    store: Store,
+    storage: Storage,
     clock: Arc<dyn Clock>,
     turns: TurnService,
     shutdown: CancellationToken,
@@ -32,8 +32,8 @@ pub struct ChatMaintenance {
 
 impl ChatMaintenance {
     /// Creates the maintenance, which ends when `shutdown` is cancelled.
-    pub fn new(store: Store, clock: Arc<dyn Clock>, turns: TurnService, shutdown: CancellationToken) -> Self {
-        Self { store, clock, turns, shutdown }
+    pub fn new(storage: Storage, clock: Arc<dyn Clock>, turns: TurnService, shutdown: CancellationToken) -> Self {
+        Self { storage, clock, turns, shutdown }
     }
 
     /// Runs the [maintenance](Self::run_once) at regular intervals until shutdown.
@@ -54,13 +54,13 @@ impl ChatMaintenance {
     /// # Errors
     ///
     /// Fails if the database fails.
-    pub async fn run_once(&self) -> Result<(), store::Error> {
+    pub async fn run_once(&self) -> Result<(), storage::Error> {
         self.turns.close_unused_temporary_chats();
         let now = self.clock.now();
-        self.store.purge_deleted_chats(now.plus_seconds(-UNDO_TTL_SECONDS)).await?;
-        self.store.purge_files(now.plus_seconds(-UNUSED_UPLOAD_TTL_SECONDS)).await?;
+        self.storage.purge_deleted_chats(now.plus_seconds(-UNDO_TTL_SECONDS)).await?;
+        self.storage.purge_files(now.plus_seconds(-UNUSED_UPLOAD_TTL_SECONDS)).await?;
         while !self.shutdown.is_cancelled() {
-            let read = self.store.index_pending(None, TEXTS_PER_BATCH).await?;
+            let read = self.storage.index_pending(None, TEXTS_PER_BATCH).await?;
             // Fewer than a full batch: nothing is left to index.
             if (read as i64) < TEXTS_PER_BATCH {
                 break;

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use domain::Timestamp;
 use domain::message::{Part, Role};
 use domain::tool::ToolCall;
-use store::chats::StoredMessage;
+use storage::chats::StoredMessage;
 
 /// Returns the document: a heading for each [message](StoredMessage), the answers' own Markdown unchanged, and tool
 /// calls as code blocks.

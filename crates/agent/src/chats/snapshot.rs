@@ -5,7 +5,7 @@ use domain::message::{Part, Role};
 use domain::tool::{Outcome, ToolCall, ToolResult};
 use domain::{FileId, Timestamp};
 use serde::Serialize;
-use store::chats::StoredMessage;
+use storage::chats::StoredMessage;
 
 /// A message of a shared chat.
 #[derive(Debug, Clone, Serialize)]

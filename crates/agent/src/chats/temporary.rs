@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use domain::attachment::Attachment;
 use domain::{AttachmentId, ChatId, Clock, Timestamp, UserId};
-use store::Store;
+use storage::Storage;
 
 /// Maximum number of temporary chats per user; a further one replaces the least recently used.
 const MAX_CHATS_PER_USER: usize = 3;
@@ -31,24 +31,24 @@ pub enum TemporaryError {
     TooMany,
     /// The in-memory database could not be created.
     #[error(transparent)]
-    Open(#[from] store::OpenError),
+    Open(#[from] storage::OpenError),
     /// The database failed.
     #[error(transparent)]
-    Store(#[from] store::Error),
+    Storage(#[from] storage::Error),
 }
 
 /// A temporary chat, as the process holds it.
 #[derive(Debug)]
 struct TemporaryChat {
     owner: UserId,
-    store: Store,
+    storage: Storage,
     used_at: Timestamp,
 }
 
-/// Temporary chats of this process, each with its [`Store`]. Cheap to clone.
+/// Temporary chats of this process, each with its [`Storage`]. Cheap to clone.
 #[derive(Debug, Clone)]
 pub struct TemporaryChats {
-    database: Store,
+    database: Storage,
     clock: Arc<dyn Clock>,
     chats: Arc<Mutex<HashMap<ChatId, TemporaryChat>>>,
 }
@@ -64,7 +64,7 @@ pub struct OpenedChat {
 
 impl TemporaryChats {
     /// Creates an empty set beside the stored chats of `database`.
-    pub fn new(database: Store, clock: Arc<dyn Clock>) -> Self {
+    pub fn new(database: Storage, clock: Arc<dyn Clock>) -> Self {
         Self { database, clock, chats: Arc::default() }
     }
 
@@ -78,7 +78,7 @@ impl TemporaryChats {
             return Err(TemporaryError::SeveralNodes);
         }
         let (id, now) = (ChatId::fresh(), self.clock.now());
-        let store = Store::in_memory(owner, id, now).await?;
+        let storage = Storage::in_memory(owner, id, now).await?;
         let mut chats = self.chats();
         let of_owner = chats.iter().filter(|(_, chat)| chat.owner == owner);
         let (count, oldest) = (of_owner.clone().count(), of_owner.min_by_key(|(_, chat)| chat.used_at));
@@ -87,27 +87,27 @@ impl TemporaryChats {
         if chats.len() >= MAX_CHATS && superseded.is_none() {
             return Err(TemporaryError::TooMany);
         }
-        chats.insert(id, TemporaryChat { owner, store, used_at: now });
+        chats.insert(id, TemporaryChat { owner, storage, used_at: now });
         Ok(OpenedChat { id, superseded })
     }
 
     /// Returns the store of a chat: that of the user's temporary chat, or the database. Everything that holds content
     /// of a chat goes there.
-    pub fn store_for(&self, owner: UserId, chat: ChatId) -> Store {
+    pub fn store_for(&self, owner: UserId, chat: ChatId) -> Storage {
         self.find(owner, chat).unwrap_or_else(|| self.database.clone())
     }
 
     /// Returns the store of a chat if it is a temporary chat of the user, and marks it as used.
-    pub fn find(&self, owner: UserId, chat: ChatId) -> Option<Store> {
+    pub fn find(&self, owner: UserId, chat: ChatId) -> Option<Storage> {
         let mut chats = self.chats();
         let found = chats.get_mut(&chat).filter(|chat| chat.owner == owner)?;
         found.used_at = self.clock.now();
-        Some(found.store.clone())
+        Some(found.storage.clone())
     }
 
     /// Returns the stores of a user's temporary chats.
-    pub fn stores(&self, owner: UserId) -> Vec<Store> {
-        self.chats().values().filter(|chat| chat.owner == owner).map(|chat| chat.store.clone()).collect()
+    pub fn stores(&self, owner: UserId) -> Vec<Storage> {
+        self.chats().values().filter(|chat| chat.owner == owner).map(|chat| chat.storage.clone()).collect()
     }
 
     /// Returns an attachment that was prepared for a message in one of the user's temporary chats.
@@ -115,9 +115,9 @@ impl TemporaryChats {
     /// # Errors
     ///
     /// Fails if an in-memory database fails.
-    pub async fn attachment(&self, owner: UserId, id: AttachmentId) -> Result<Option<Attachment>, store::Error> {
-        for store in self.stores(owner) {
-            if let Some(found) = store.get_attachment(owner, id).await? {
+    pub async fn attachment(&self, owner: UserId, id: AttachmentId) -> Result<Option<Attachment>, storage::Error> {
+        for storage in self.stores(owner) {
+            if let Some(found) = storage.get_attachment(owner, id).await? {
                 return Ok(Some(found));
             }
         }
@@ -125,10 +125,10 @@ impl TemporaryChats {
     }
 
     /// Removes a temporary chat of the user. Returns its store, to be closed when the chat's turn has ended.
-    pub fn remove(&self, owner: UserId, chat: ChatId) -> Option<Store> {
+    pub fn remove(&self, owner: UserId, chat: ChatId) -> Option<Storage> {
         let mut chats = self.chats();
         chats.get(&chat).filter(|chat| chat.owner == owner)?;
-        chats.remove(&chat).map(|chat| chat.store)
+        chats.remove(&chat).map(|chat| chat.storage)
     }
 
     /// Returns the ids of a user's temporary chats.

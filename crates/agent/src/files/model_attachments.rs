@@ -13,7 +13,7 @@ use domain::text::{cut_to, show_hidden_writing};
 use domain::tool::{ToolContent, ToolResult, file_of_piece, is_for_model};
 use domain::{FileId, UserId};
 use serde_json::Value;
-use store::Store;
+use storage::Storage;
 
 use super::file_type::FileType;
 use crate::models::{ModelId, ModelService};
@@ -93,10 +93,10 @@ impl AttachmentLoader {
     /// Fails if the database fails.
     pub async fn load<'a>(
         &self,
-        home: &Store,
+        home: &Storage,
         owner: UserId,
         newest_first: impl Iterator<Item = &'a Part>,
-    ) -> Result<(), store::Error> {
+    ) -> Result<(), storage::Error> {
         let (mut bytes, mut count) = (0, 0);
         for file in newest_first.flat_map(files_for_models) {
             // A resumed turn may have added files of tool results before.

@@ -8,8 +8,8 @@ use domain::text::cut_to;
 use domain::tool::{PIECE_FILE, ToolContent, ToolResult};
 use domain::{ChatId, FileId, MessageId, UserId};
 use serde_json::{Value, json};
-use store::Store;
-use store::files::NewFile;
+use storage::Storage;
+use storage::files::NewFile;
 
 use super::file_type::FileType;
 use super::model_attachments::{AttachmentLoader, base64_of};
@@ -30,7 +30,7 @@ pub struct FileSaver<'a> {
     /// Quota and clock.
     pub files: &'a FileService,
     /// Store of the chat.
-    pub store: &'a Store,
+    pub storage: &'a Storage,
     /// User who owns the chat.
     pub owner: UserId,
     /// Chat.
@@ -54,12 +54,12 @@ impl FileSaver<'_> {
         media_type: &str,
         name: Option<&str>,
         bytes: &[u8],
-    ) -> Result<Option<FileRef>, store::Error> {
+    ) -> Result<Option<FileRef>, storage::Error> {
         let file = NewFile { id: FileId::fresh(), media_type, name, bytes };
-        let (quota, now) = (self.files.quota_bytes(self.store), self.files.clock.now());
+        let (quota, now) = (self.files.quota_bytes(self.storage), self.files.clock.now());
         let place = (self.chat, self.answer);
         let stored =
-            self.store.insert_file_of_answer(self.owner, place, &file, quota, now).await.inspect_err(|error| {
+            self.storage.insert_file_of_answer(self.owner, place, &file, quota, now).await.inspect_err(|error| {
                 tracing::warn!(chat_id = %self.chat, %error, "failed to store a file of an answer");
             })?;
         let (media_type, filename, size) = (media_type.to_owned(), name.map(str::to_owned), bytes.len() as u64);

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use domain::model::ModelError;
 use domain::{Clock, Timestamp, UserId};
-use store::Store;
+use storage::Storage;
 
 use super::ModelId;
 use super::user_providers::{PREFIX, is_user_provider};
@@ -40,7 +40,7 @@ pub fn start_of_day(now: Timestamp) -> Timestamp {
 /// The daily token quota and its use, per user.
 #[derive(Debug, Clone)]
 pub struct TokenQuota {
-    store: Store,
+    storage: Storage,
     clock: Arc<dyn Clock>,
     /// `CHAT_TOKENS_PER_DAY`; `None` for no limit.
     tokens_per_day: Option<NonZeroU64>,
@@ -48,8 +48,8 @@ pub struct TokenQuota {
 
 impl TokenQuota {
     /// Creates the quota that the configuration states.
-    pub fn new(store: Store, clock: Arc<dyn Clock>, tokens_per_day: Option<NonZeroU64>) -> Self {
-        Self { store, clock, tokens_per_day }
+    pub fn new(storage: Storage, clock: Arc<dyn Clock>, tokens_per_day: Option<NonZeroU64>) -> Self {
+        Self { storage, clock, tokens_per_day }
     }
 
     /// Returns a user's usage since the [start of the day](start_of_day) and their quota, in tokens, or `None` if
@@ -58,10 +58,10 @@ impl TokenQuota {
     /// # Errors
     ///
     /// Fails if the database fails.
-    pub async fn usage_today(&self, user: UserId) -> Result<Option<(u64, u64)>, store::Error> {
+    pub async fn usage_today(&self, user: UserId) -> Result<Option<(u64, u64)>, storage::Error> {
         let Some(limit) = self.tokens_per_day else { return Ok(None) };
         let today = start_of_day(self.clock.now());
-        Ok(Some((self.store.tokens_since(user, today, PREFIX).await?, limit.get())))
+        Ok(Some((self.storage.tokens_since(user, today, PREFIX).await?, limit.get())))
     }
 
     /// Checks that a user may call a model now. Their own providers are not limited.

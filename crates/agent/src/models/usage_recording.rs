@@ -10,8 +10,8 @@ use domain::{Clock, UserId};
 use futures_util::StreamExt;
 use futures_util::stream::BoxStream;
 use platform::BackgroundTasks;
-use store::Store;
-use store::usage::{Cost, OfAnswer};
+use storage::Storage;
+use storage::usage::{Cost, OfAnswer};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
@@ -30,15 +30,15 @@ const MAX_FLUSH_WAIT: Duration = Duration::from_secs(2);
 /// Writer of the [costs](Cost) of model calls.
 #[derive(Debug, Clone)]
 pub struct UsageRecorder {
-    store: Store,
+    storage: Storage,
     clock: Arc<dyn Clock>,
     tasks: BackgroundTasks,
 }
 
 impl UsageRecorder {
     /// Creates a writer to the database. `tasks` are waited for at shutdown.
-    pub fn new(store: Store, clock: Arc<dyn Clock>, tasks: BackgroundTasks) -> Self {
-        Self { store, clock, tasks }
+    pub fn new(storage: Storage, clock: Arc<dyn Clock>, tasks: BackgroundTasks) -> Self {
+        Self { storage, clock, tasks }
     }
 
     /// Creates an empty list for an answer of a chat. Its costs are [recorded separately](UsageTracker::flush) or in
@@ -65,7 +65,7 @@ impl UsageRecorder {
         loop {
             // During shutdown it is tried once more.
             let is_last = self.tasks.shutdown_token().is_cancelled();
-            match self.store.insert_cost(user, cost, now).await {
+            match self.storage.insert_cost(user, cost, now).await {
                 Ok(()) => return,
                 Err(error) if error.is_outage() && !is_last => {
                     tracing::warn!(%error, "failed to record the usage of a model call; retrying");

@@ -12,8 +12,8 @@ use futures_util::future::join_all;
 use llm::{Client, Provider};
 use mcp::net::GuardedHttp;
 use secrecy::SecretString;
-use store::Store;
-use store::model_providers::ModelProvider;
+use storage::Storage;
+use storage::model_providers::ModelProvider;
 use url::Url;
 
 use super::model_list_cache::ModelListCache;
@@ -49,7 +49,7 @@ pub struct UserProvider {
 /// [Own providers](UserProvider) of all users.
 #[derive(Debug)]
 pub struct UserProviders {
-    store: Store,
+    storage: Storage,
     secrets: Arc<SecretSealer>,
     guard: GuardedHttp,
     /// Open providers. The row is read on each use: it checks the owner, and shows whether the provider has changed.
@@ -58,8 +58,8 @@ pub struct UserProviders {
 
 impl UserProviders {
     /// Creates the registry. `guard` is the HTTP client that enforces the network policy.
-    pub fn new(store: Store, secrets: Arc<SecretSealer>, guard: GuardedHttp) -> Self {
-        Self { store, secrets, guard, open: Mutex::default() }
+    pub fn new(storage: Storage, secrets: Arc<SecretSealer>, guard: GuardedHttp) -> Self {
+        Self { storage, secrets, guard, open: Mutex::default() }
     }
 
     /// Encrypts an API key for its row in the database.
@@ -89,13 +89,13 @@ impl UserProviders {
     }
 
     /// Returns the model that the user chose for all chats.
-    pub async fn chosen_for_all(&self, owner: UserId) -> Result<Option<String>, store::Error> {
-        Ok(self.store.get_model_defaults(owner).await?.model)
+    pub async fn chosen_for_all(&self, owner: UserId) -> Result<Option<String>, storage::Error> {
+        Ok(self.storage.get_model_defaults(owner).await?.model)
     }
 
     /// Returns whether the user has a provider of that name.
-    pub async fn has(&self, owner: UserId, slug: &str) -> Result<bool, store::Error> {
-        Ok(is_user_provider(slug) && self.store.find_model_provider(owner, slug).await?.is_some())
+    pub async fn has(&self, owner: UserId, slug: &str) -> Result<bool, storage::Error> {
+        Ok(is_user_provider(slug) && self.storage.find_model_provider(owner, slug).await?.is_some())
     }
 
     /// Returns the user's provider with a slug.
@@ -104,7 +104,7 @@ impl UserProviders {
     ///
     /// [`ModelError::Unavailable`] if it does not exist, cannot be opened, or the database fails.
     pub async fn find(&self, owner: UserId, slug: &str) -> Result<Arc<UserProvider>, ModelError> {
-        let row = self.store.find_model_provider(owner, slug).await.map_err(|error| unread(&error))?;
+        let row = self.storage.find_model_provider(owner, slug).await.map_err(|error| unread(&error))?;
         let row = row.ok_or_else(|| {
             ModelError::Unavailable(format!("There is no provider {slug} among yours any more. Choose another model."))
         })?;
@@ -113,8 +113,8 @@ impl UserProviders {
 
     /// Returns the models of each of the user's providers, in the order in which they were added. The providers are
     /// asked in parallel.
-    pub async fn list(&self, owner: UserId) -> Result<Vec<ListedProvider>, store::Error> {
-        let rows = self.store.list_model_providers(owner).await?;
+    pub async fn list(&self, owner: UserId) -> Result<Vec<ListedProvider>, storage::Error> {
+        let rows = self.storage.list_model_providers(owner).await?;
         let asked = rows.into_iter().map(|row| async move {
             let (names, provider) = match self.open(owner, &row) {
                 Ok(provider) => (provider.names().await, Some(provider)),
@@ -220,7 +220,7 @@ fn place(owner: UserId, id: ModelProviderId) -> String {
 }
 
 /// Logs a database error and returns what the user sees.
-fn unread(error: &store::Error) -> ModelError {
+fn unread(error: &storage::Error) -> ModelError {
     tracing::error!(%error, "failed to read a user's model providers");
     ModelError::Unavailable("Your model providers could not be read from the database. Try again in a moment.".into())
 }

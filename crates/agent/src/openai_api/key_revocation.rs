@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use domain::{ApiKeyId, UserId};
 use platform::BackgroundTasks;
-use store::Store;
+use storage::Storage;
 use tokio::sync::watch;
 
 /// Time between two checks.
@@ -19,7 +19,7 @@ type KnownKeys = Option<HashSet<ApiKeyId>>;
 /// Checks of users' API keys, shared by all clones.
 #[derive(Debug, Clone)]
 pub struct KeyRevocationWatch {
-    store: Store,
+    storage: Storage,
     tasks: BackgroundTasks,
     /// Checks in progress, by user.
     checks: Arc<Mutex<HashMap<UserId, watch::Sender<KnownKeys>>>>,
@@ -27,8 +27,8 @@ pub struct KeyRevocationWatch {
 
 impl KeyRevocationWatch {
     /// Creates a watch without any check.
-    pub fn new(store: Store, tasks: BackgroundTasks) -> Self {
-        Self { store, tasks, checks: Arc::default() }
+    pub fn new(storage: Storage, tasks: BackgroundTasks) -> Self {
+        Self { storage, tasks, checks: Arc::default() }
     }
 
     /// Waits until an API key of a user is revoked; all answers of a user share one check.
@@ -93,7 +93,7 @@ impl KeyRevocationWatch {
     /// Returns the keys of a user, or `None` if the database is unreachable. The keys stay valid then, because they
     /// were valid when the answers began.
     async fn read_keys(&self, user: UserId) -> Option<HashSet<ApiKeyId>> {
-        let keys = self.store.list_api_keys(user).await.ok()?;
+        let keys = self.storage.list_api_keys(user).await.ok()?;
         Some(keys.into_iter().map(|key| key.id).collect())
     }
 

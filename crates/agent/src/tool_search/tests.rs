@@ -5,7 +5,7 @@ use domain::ServerId;
 use domain::model::ModelCall;
 use domain::tool::ToolDefinition;
 use proptest::prelude::*;
-use store::servers::Server;
+use storage::servers::Server;
 
 use super::*;
 use crate::tool_selection::{Selection, Wanted};

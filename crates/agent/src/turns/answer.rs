@@ -6,7 +6,7 @@ use domain::{ChatId, ElicitationId, RunId, UserId};
 use mcp::ElicitationForm;
 use serde::Serialize;
 use serde_json::{Map, Value};
-use store::elicitations::Answered;
+use storage::elicitations::Answered;
 
 use super::TurnService;
 use super::asker::seal_content;
@@ -14,7 +14,7 @@ use super::chunks::events_of;
 use super::event::RunEvent;
 use super::transcript::Transcript;
 
-/// Answer that holds for an [elicitation](store::elicitations::Elicitation).
+/// Answer that holds for an [elicitation](storage::elicitations::Elicitation).
 #[derive(Debug, Clone, Copy, Serialize)]
 pub struct Reply {
     /// Action that was chosen.
@@ -40,7 +40,7 @@ pub enum AnswerError {
     Seal(#[from] platform::secret_sealing::SealError),
     /// The database failed.
     #[error(transparent)]
-    Store(#[from] store::Error),
+    Storage(#[from] storage::Error),
 }
 
 impl TurnService {
@@ -91,10 +91,10 @@ async fn asked_elsewhere(
     owner: UserId,
     run: RunId,
     id: ElicitationId,
-) -> Result<Option<Option<ElicitationForm>>, store::Error> {
+) -> Result<Option<Option<ElicitationForm>>, storage::Error> {
     let mut transcript = Transcript::default();
     let mut request = None;
-    for (_, event) in events_of(run, &turns.store.list_chunks(owner, run).await?).events {
+    for (_, event) in events_of(run, &turns.storage.list_chunks(owner, run).await?).events {
         transcript.apply(&event);
         match event {
             RunEvent::DataElicitation { id: asked, data } if asked == id && data.request.is_some() => {
@@ -104,7 +104,7 @@ async fn asked_elsewhere(
         }
     }
     let form = || serde_json::from_value(request.filter(|request| request["mode"] == "form")?).ok();
-    let is_open = transcript.asks(id) && turns.store.is_running(owner, run).await?;
+    let is_open = transcript.asks(id) && turns.storage.is_running(owner, run).await?;
     Ok(is_open.then(form))
 }
 

@@ -18,8 +18,8 @@ use futures_util::future::BoxFuture;
 use mcp::{ElicitationForm, ElicitationHandler, ElicitationResponse, FormContent, SuspendedCall};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
-use store::elicitations::{Answered, Elicitation};
-use store::tool_tasks::ToolTask;
+use storage::elicitations::{Answered, Elicitation};
+use storage::tool_tasks::ToolTask;
 use tokio_util::sync::CancellationToken;
 
 use super::Run;
@@ -250,8 +250,8 @@ impl CallAsker {
             // Completed elsewhere; the stored answer must say so, so that a restart does not show it again.
             () = put.done.cancelled() => {
                 let answered = Answered { action: Action::Accept, content: None };
-                let (store, owner) = (&self.run().home, self.run().owner);
-                if let Err(error) = store.answer_elicitation(owner, id, &answered, inner.turns.clock.now()).await {
+                let (storage, owner) = (&self.run().home, self.run().owner);
+                if let Err(error) = storage.answer_elicitation(owner, id, &answered, inner.turns.clock.now()).await {
                     tracing::error!(%error, run = %self.run().id, "that a question is settled could not be written");
                 }
                 ElicitationResponse::Accept(FormContent::default())

@@ -11,7 +11,7 @@ use domain::permission::{AllowedBy, Decision};
 use domain::tool::{Outcome, ToolCall, ToolResult};
 use mcp::ResumedCall;
 use serde_json::{Map, Value};
-use store::approvals::Approval;
+use storage::approvals::Approval;
 use tokio::sync::OnceCell;
 
 use super::TurnService;

@@ -2,8 +2,8 @@
 
 use domain::model::{ModelError, ModelSettings};
 use domain::{ChatId, UserId};
-use store::Store;
-use store::model_settings::ModelDefaults;
+use storage::Storage;
+use storage::model_settings::ModelDefaults;
 
 use super::BeginError;
 use super::TurnService;
@@ -18,15 +18,15 @@ use crate::models::ModelId;
 /// database fails.
 pub async fn model_of(
     turns: &TurnService,
-    home: &Store,
+    home: &Storage,
     owner: UserId,
     chat: ChatId,
 ) -> Result<(ModelId, ModelSettings), BeginError> {
-    let (own, defaults) = choices_of(turns, home, owner, chat).await.map_err(BeginError::Store)?;
+    let (own, defaults) = choices_of(turns, home, owner, chat).await.map_err(BeginError::Storage)?;
     let model = match own.model {
         None => turns.models.default_of(owner, defaults.model.as_deref()).await?,
         // No silent fallback: another provider would receive the conversation without the user's consent.
-        Some(chosen) => turns.models.find(owner, &chosen).await.map_err(BeginError::Store)?.ok_or_else(|| {
+        Some(chosen) => turns.models.find(owner, &chosen).await.map_err(BeginError::Storage)?.ok_or_else(|| {
             let reason = format!("The model {chosen} of this chat cannot be asked any more. Choose another one.");
             ModelError::Unavailable(reason)
         })?,
@@ -38,10 +38,10 @@ pub async fn model_of(
 /// Returns the model settings of a chat.
 pub async fn settings_of(
     turns: &TurnService,
-    home: &Store,
+    home: &Storage,
     owner: UserId,
     chat: ChatId,
-) -> Result<ModelSettings, store::Error> {
+) -> Result<ModelSettings, storage::Error> {
     let (own, defaults) = choices_of(turns, home, owner, chat).await?;
     Ok(own.settings.over(defaults.settings))
 }
@@ -49,13 +49,13 @@ pub async fn settings_of(
 /// Returns the user's choices for the chat and the user's defaults.
 async fn choices_of(
     turns: &TurnService,
-    home: &Store,
+    home: &Storage,
     owner: UserId,
     chat: ChatId,
-) -> Result<(ModelDefaults, ModelDefaults), store::Error> {
+) -> Result<(ModelDefaults, ModelDefaults), storage::Error> {
     let (own, defaults) = home.get_choices(owner, chat).await?;
     // The store of a temporary chat contains nothing but the chat, so the defaults are read from the database.
-    let defaults = if home.is_lasting() { defaults } else { turns.store.get_model_defaults(owner).await? };
+    let defaults = if home.is_lasting() { defaults } else { turns.storage.get_model_defaults(owner).await? };
     Ok((own, defaults))
 }
 
@@ -63,13 +63,13 @@ async fn choices_of(
 /// available, or the quota is used up.
 pub async fn hindrance_of(
     turns: &TurnService,
-    home: &Store,
+    home: &Storage,
     owner: UserId,
     chat: ChatId,
-) -> Result<Option<ModelError>, store::Error> {
+) -> Result<Option<ModelError>, storage::Error> {
     match model_of(turns, home, owner, chat).await {
         Err(BeginError::Model(error)) => Ok(Some(error)),
-        Err(BeginError::Store(error)) => Err(error),
+        Err(BeginError::Storage(error)) => Err(error),
         Ok(_) | Err(_) => Ok(None),
     }
 }

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use domain::RunId;
-use store::runs::Chunk;
+use storage::runs::Chunk;
 
 use super::event::RunEvent;
 

@@ -7,9 +7,9 @@ use domain::tool::ToolDefinition;
 use domain::{ApprovalId, ChatId, UserId};
 use serde::Serialize;
 use serde_json::{Map, Value};
-use store::Store;
-use store::approvals::{Approval, Decided};
-use store::permissions::Rule;
+use storage::Storage;
+use storage::approvals::{Approval, Decided};
+use storage::permissions::Rule;
 
 use super::TurnService;
 
@@ -39,7 +39,7 @@ pub enum DecideError {
     Ended,
     /// The database failed.
     #[error(transparent)]
-    Store(#[from] store::Error),
+    Storage(#[from] storage::Error),
 }
 
 impl TurnService {
@@ -79,7 +79,7 @@ impl TurnService {
         let with = rule.as_ref().filter(|_| home.is_lasting());
         let first = home.decide_approval(owner, id, &decided, with, now).await?;
         if let Some(rule) = rule.as_ref().filter(|_| first && !home.is_lasting()) {
-            self.store.insert_permission(owner, rule, now).await?;
+            self.storage.insert_permission(owner, rule, now).await?;
         }
         // Another request may have decided in between. Its decision counts.
         let decided =
@@ -102,7 +102,7 @@ impl TurnService {
             (&other.url, &other.definition, &other.instructions)
                 == (&approval.url, &approval.definition, &approval.instructions)
         };
-        for home in self.temporary.stores(owner).iter().chain([&self.store]) {
+        for home in self.temporary.stores(owner).iter().chain([&self.storage]) {
             let open = home.list_open_approvals(owner, approval.server, &approval.tool).await;
             let open = open.inspect_err(|error| tracing::error!(%error, "open questions could not be read"));
             for other in open.unwrap_or_default().iter().filter(is_alike) {
@@ -112,7 +112,7 @@ impl TurnService {
     }
 
     /// Approves a waiting call whose tool the user has allowed permanently elsewhere.
-    pub(super) async fn allow_as_well(&self, home: &Store, owner: UserId, approval: &Approval) {
+    pub(super) async fn allow_as_well(&self, home: &Storage, owner: UserId, approval: &Approval) {
         let decided = Decided { decision: Decision::Always, arguments: None };
         match home.decide_approval(owner, approval.id, &decided, None, self.clock.now()).await {
             Ok(true) => match self.get_by_id(owner, approval.run) {
@@ -139,7 +139,7 @@ fn outcome(decided: Decided, first: bool) -> Outcome {
     Outcome { decision: decided.decision, arguments: decided.arguments, first }
 }
 
-/// Maps a stored definition that cannot be decoded to [`store::Error::Corrupt`].
+/// Maps a stored definition that cannot be decoded to [`storage::Error::Corrupt`].
 fn unreadable(error: serde_json::Error) -> DecideError {
-    DecideError::Store(store::Error::Corrupt(error.to_string()))
+    DecideError::Storage(storage::Error::Corrupt(error.to_string()))
 }

@@ -11,9 +11,9 @@ use domain::tool::ToolCall;
 use futures_util::StreamExt;
 use futures_util::future::join_all;
 use futures_util::stream::FuturesUnordered;
-use store::approvals::Approval;
-use store::chats::StoredMessage;
-use store::tool_tasks::ToolTask;
+use storage::approvals::Approval;
+use storage::chats::StoredMessage;
+use storage::tool_tasks::ToolTask;
 
 use super::TurnService;
 use super::call::Caller;

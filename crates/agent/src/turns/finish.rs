@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use domain::message::MessageStatus;
 use domain::model::FinishReason;
-use store::chats::Answer;
-use store::runs::Chunk;
+use storage::chats::Answer;
+use storage::runs::Chunk;
 
 use super::TurnService;
 use super::chunks::with_end;

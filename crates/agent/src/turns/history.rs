@@ -5,7 +5,7 @@ use domain::model::{ModelCall, ModelFile, ModelMessage, Thought};
 use domain::text::cut_to;
 use domain::tool::{ToolCall, ToolResult};
 use serde_json::Value;
-use store::chats::StoredMessage;
+use storage::chats::StoredMessage;
 
 use crate::files::model_attachments::{self, AttachmentLoader, ModelInput};
 

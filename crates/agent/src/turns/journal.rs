@@ -9,8 +9,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use domain::RunId;
-use store::Store;
-use store::runs::Chunk;
+use storage::Storage;
+use storage::runs::Chunk;
 use tokio::sync::{Notify, oneshot};
 use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
@@ -68,9 +68,9 @@ struct Waiting {
 impl Journal {
     /// Creates a journal and its writer, which runs as a task until `stopping` is cancelled and everything is
     /// written.
-    pub fn new(store: Store, stopping: CancellationToken) -> (Self, impl Future<Output = ()>) {
+    pub fn new(storage: Storage, stopping: CancellationToken) -> (Self, impl Future<Output = ()>) {
         let inbox = Arc::new(Inbox::default());
-        let writer = Writer { store, inbox: Arc::clone(&inbox) };
+        let writer = Writer { storage, inbox: Arc::clone(&inbox) };
         (Self { inbox }, writer.run(stopping))
     }
 
@@ -216,7 +216,7 @@ impl Inbox {
 
 /// The task that writes the journal.
 struct Writer {
-    store: Store,
+    storage: Storage,
     inbox: Arc<Inbox>,
 }
 
@@ -293,7 +293,7 @@ impl Writer {
         };
         let mut is_written = true;
         if !chunks.is_empty() {
-            let written = self.store.insert_chunks(&chunks).await;
+            let written = self.storage.insert_chunks(&chunks).await;
             is_written = written.is_ok();
             self.inbox.is_stalled.store(!is_written, Ordering::Relaxed);
             // Bytes count until they are written, so that a hanging database cannot let the buffer grow without
@@ -323,13 +323,13 @@ mod tests {
     #[tokio::test]
     async fn who_waits_is_told_when_nothing_can_be_written() {
         let folder = tempfile::TempDir::new().unwrap();
-        let store = Store::open(&format!("sqlite://{}", folder.path().join("test.db").display())).await.unwrap();
+        let storage = Storage::open(&format!("sqlite://{}", folder.path().join("test.db").display())).await.unwrap();
         let stopping = CancellationToken::new();
-        let (journal, writer) = Journal::new(store.clone(), stopping.clone());
+        let (journal, writer) = Journal::new(storage.clone(), stopping.clone());
         let asked = async {
             let run = RunId::fresh();
             assert!(journal.flush(run).await, "there is nothing to write");
-            store.close().await;
+            storage.close().await;
             journal.push(run, 1, "{}");
             let written = journal.flush(run).await;
             assert!(journal.is_stalled());
@@ -344,9 +344,9 @@ mod tests {
     #[tokio::test]
     async fn what_waits_is_bounded_and_a_run_with_gaps_is_never_taken_for_written() {
         let folder = tempfile::TempDir::new().unwrap();
-        let store = Store::open(&format!("sqlite://{}", folder.path().join("test.db").display())).await.unwrap();
+        let storage = Storage::open(&format!("sqlite://{}", folder.path().join("test.db").display())).await.unwrap();
         let stopping = CancellationToken::new();
-        let (journal, writer) = Journal::new(store.clone(), stopping.clone());
+        let (journal, writer) = Journal::new(storage.clone(), stopping.clone());
         let (loud, quiet) = (RunId::fresh(), RunId::fresh());
         // The writer does not run yet, as if it hung.
         let piece = "x".repeat(MOST / 16 - 16);
@@ -373,8 +373,8 @@ mod tests {
     #[tokio::test]
     async fn what_is_taken_back_is_not_written_and_who_waits_for_one_run_has_that_one_written() {
         let folder = tempfile::TempDir::new().unwrap();
-        let store = Store::open(&format!("sqlite://{}", folder.path().join("test.db").display())).await.unwrap();
-        let (journal, writer) = Journal::new(store.clone(), CancellationToken::new());
+        let storage = Storage::open(&format!("sqlite://{}", folder.path().join("test.db").display())).await.unwrap();
+        let (journal, writer) = Journal::new(storage.clone(), CancellationToken::new());
         let (one, other) = (RunId::fresh(), RunId::fresh());
         let waits = |run: RunId| journal.inbox.waiting().runs.get(&run).map(|(_, lines)| lines.clone());
         let asked = async {

@@ -10,7 +10,7 @@ use domain::Timestamp;
 use domain::permission::AllowedBy;
 use domain::tool::ToolCall;
 use mcp::{ProgressReport, Task, TaskProtocol, TaskStatus};
-use store::tool_tasks::ToolTask;
+use storage::tool_tasks::ToolTask;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 

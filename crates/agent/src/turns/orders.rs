@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use domain::{ChatId, RunId, UserId};
-use store::runs::RunCommand;
+use storage::runs::RunCommand;
 
 use super::asker::stored_answer;
 use super::{Run, TurnService};
@@ -11,12 +11,12 @@ use platform::ClusterMessage;
 
 impl TurnService {
     /// Stops the turn in progress in a chat; the answer so far is stored. Returns whether there was one.
-    pub async fn stop_run(&self, owner: UserId, chat: ChatId) -> Result<bool, store::Error> {
+    pub async fn stop_run(&self, owner: UserId, chat: ChatId) -> Result<bool, storage::Error> {
         if let Some(run) = self.get(owner, chat) {
             run.stop.cancel();
             return Ok(true);
         }
-        Ok(self.store.is_shared() && self.store.command_run(owner, chat, &RunCommand::Stop).await?)
+        Ok(self.storage.is_shared() && self.storage.command_run(owner, chat, &RunCommand::Stop).await?)
     }
 
     /// Stops the turn of a deleted chat on every node. A stored command would not reach it, because the turn's row is
@@ -35,30 +35,31 @@ impl TurnService {
 
     /// Cancels one tool call of the turn in progress in a chat; the turn continues without its result. Returns
     /// whether there was one.
-    pub async fn cancel_call(&self, owner: UserId, chat: ChatId, call: &str) -> Result<bool, store::Error> {
+    pub async fn cancel_call(&self, owner: UserId, chat: ChatId, call: &str) -> Result<bool, storage::Error> {
         if let Some(run) = self.get(owner, chat) {
             return Ok(run.calls.cancel(call));
         }
-        Ok(self.store.is_shared() && self.store.command_run(owner, chat, &RunCommand::Cancel(call.to_owned())).await?)
+        Ok(self.storage.is_shared()
+            && self.storage.command_run(owner, chat, &RunCommand::Cancel(call.to_owned())).await?)
     }
 
     /// Stops all turns of a user on the other nodes. A failure is logged.
     pub(super) async fn stop_elsewhere(&self, owner: UserId) {
-        if self.store.is_shared()
-            && let Err(error) = self.store.command_all_runs(owner, &RunCommand::Stop).await
+        if self.storage.is_shared()
+            && let Err(error) = self.storage.command_all_runs(owner, &RunCommand::Stop).await
         {
             tracing::error!(%error, "the runs of a person could not be stopped on other nodes");
         }
     }
 
     /// Notifies the other nodes of a user's new decision or answer. If that fails, the user has to answer again.
-    pub(super) async fn let_look(&self, owner: UserId) -> Result<(), store::Error> {
-        if self.store.is_shared() { self.store.command_all_runs(owner, &RunCommand::Refresh).await } else { Ok(()) }
+    pub(super) async fn let_look(&self, owner: UserId) -> Result<(), storage::Error> {
+        if self.storage.is_shared() { self.storage.command_all_runs(owner, &RunCommand::Refresh).await } else { Ok(()) }
     }
 
     /// Executes the stored [commands](RunCommand) to the turns of this node. Repeating it is harmless.
-    pub async fn follow_orders(&self) -> Result<(), store::Error> {
-        for (id, order) in self.store.list_run_commands().await? {
+    pub async fn follow_orders(&self) -> Result<(), storage::Error> {
+        for (id, order) in self.storage.list_run_commands().await? {
             // The turn may have ended meanwhile.
             let Some(run) = self.get_here(id) else { continue };
             match order {
@@ -85,13 +86,13 @@ impl TurnService {
 }
 
 /// Loads the stored decisions and answers of a turn, and delivers them to the calls that wait.
-async fn look(turns: &TurnService, run: &Run) -> Result<(), store::Error> {
-    for approval in turns.store.list_approvals(run.owner, run.id).await? {
+async fn look(turns: &TurnService, run: &Run) -> Result<(), storage::Error> {
+    for approval in turns.storage.list_approvals(run.owner, run.id).await? {
         if let Some(decided) = approval.decided {
             run.questions.decide(approval.id, decided);
         }
     }
-    for asked in turns.store.list_elicitations(run.owner, run.id).await? {
+    for asked in turns.storage.list_elicitations(run.owner, run.id).await? {
         if let (Some(answered), Some(open)) = (&asked.answered, run.questions.open(asked.id)) {
             run.questions.tell(asked.id, stored_answer(turns, asked.id, answered, open.form.as_ref()));
         }

@@ -8,7 +8,7 @@ use domain::{ApprovalId, ElicitationId};
 use mcp::{ElicitationForm, ElicitationResponse};
 use serde::Serialize;
 use serde_json::Value;
-use store::approvals::Decided;
+use storage::approvals::Decided;
 use tokio::sync::watch;
 
 use super::event::ApprovalDescriptor;

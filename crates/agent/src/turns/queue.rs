@@ -5,8 +5,8 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 use domain::{ChatId, QueuedId, UserId};
-use store::queue::QueuedMessage;
-use store::runs::RunCommand;
+use storage::queue::QueuedMessage;
+use storage::runs::RunCommand;
 
 use super::{BeginError, Question, Run, TurnPosition, TurnService}; //, Run, TurnService};
 use crate::tool_selection::Selection;
@@ -23,7 +23,7 @@ pub enum QueueError {
     Full,
     /// The database failed.
     #[error(transparent)]
-    Store(store::Error),
+    Storage(storage::Error),
 }
 
 /// Begins the turn of the first queued message of a chat ([`TurnService::send_next`]). The future is boxed because the end
@@ -43,9 +43,9 @@ impl TurnService {
         let inserted =
             self.temporary.store_for(owner, chat).insert_queued(owner, chat, &message, most, self.clock.now()).await;
         inserted.map_err(|error| match error {
-            store::Error::NotFound => QueueError::NoChat,
-            store::Error::Conflict(_) => QueueError::Full,
-            other => QueueError::Store(other),
+            storage::Error::NotFound => QueueError::NoChat,
+            storage::Error::Conflict(_) => QueueError::Full,
+            other => QueueError::Storage(other),
         })?;
         self.events.publish(owner, &UserEvent::Queue { session_id: chat });
         // A turn that ends from here on finds the message itself. If none is running, the message is sent now, unless
@@ -59,7 +59,7 @@ impl TurnService {
 
     /// Sends a queued message before all others, and stops the turn in progress for it. Returns whether the message
     /// was still in the queue.
-    pub async fn send_now(&self, owner: UserId, chat: ChatId, id: QueuedId) -> Result<bool, store::Error> {
+    pub async fn send_now(&self, owner: UserId, chat: ChatId, id: QueuedId) -> Result<bool, storage::Error> {
         if !self.temporary.store_for(owner, chat).put_queued_first(owner, chat, id).await? {
             return Ok(false);
         }
@@ -67,7 +67,7 @@ impl TurnService {
         match self.get(owner, chat) {
             Some(run) => run.give_way(),
             // The node that runs the turn begins the next one as well.
-            None if self.store.is_shared() && self.store.command_run(owner, chat, &RunCommand::Preempt).await? => {}
+            None if self.storage.is_shared() && self.storage.command_run(owner, chat, &RunCommand::Preempt).await? => {}
             None => self.send_next(owner, chat).await,
         }
         Ok(true)
@@ -108,7 +108,7 @@ impl TurnService {
 
     /// Begins the turn of a queued message, with the tools that were selected when it was queued.
     async fn begin_queued(&self, owner: UserId, chat: ChatId, next: QueuedMessage) -> Result<Arc<Run>, BeginError> {
-        let servers = self.store.list_servers(owner).await.map_err(BeginError::Store)?;
+        let servers = self.storage.list_servers(owner).await.map_err(BeginError::Storage)?;
         let question = Question {
             chat,
             message: Some(next.content),

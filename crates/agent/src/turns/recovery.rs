@@ -7,13 +7,13 @@ use std::sync::{Arc, Mutex, OnceLock};
 use domain::message::MessageStatus;
 use domain::tool::ToolCall;
 use domain::{ApprovalId, Timestamp};
-use store::Store;
-use store::approvals::Approval;
-use store::chats::Answer;
-use store::elicitations::Elicitation;
-use store::runs::UnfinishedRun;
-use store::tool_tasks::ToolTask;
-use store::usage::OfAnswer;
+use storage::Storage;
+use storage::approvals::Approval;
+use storage::chats::Answer;
+use storage::elicitations::Elicitation;
+use storage::runs::UnfinishedRun;
+use storage::tool_tasks::ToolTask;
+use storage::usage::OfAnswer;
 use tokio_util::sync::CancellationToken;
 
 use super::TurnService;
@@ -54,14 +54,14 @@ pub struct Suspended {
 ///
 /// Fails if the database is unreachable. A single turn that cannot be recovered is logged and skipped.
 pub async fn close_unfinished(
-    store: &Store,
+    storage: &Storage,
     runs: &[UnfinishedRun],
     now: Timestamp,
-) -> Result<Vec<Suspended>, store::Error> {
+) -> Result<Vec<Suspended>, storage::Error> {
     let mut suspended = Vec::new();
     let mut closed = 0;
     for run in runs {
-        match close_or_suspend(store, run, now).await {
+        match close_or_suspend(storage, run, now).await {
             Ok(Some(turn)) => suspended.push(turn),
             Ok(None) => closed += 1,
             Err(error) if error.is_outage() => return Err(error),
@@ -79,18 +79,18 @@ pub async fn close_unfinished(
 
 /// Returns a turn that waits for its user or for a task; any other is closed.
 async fn close_or_suspend(
-    store: &Store,
+    storage: &Storage,
     run: &UnfinishedRun,
     now: Timestamp,
-) -> Result<Option<Suspended>, store::Error> {
-    let Journal { events, unreadable } = events_of(run.id, &store.list_chunks(run.owner, run.id).await?);
+) -> Result<Option<Suspended>, storage::Error> {
+    let Journal { events, unreadable } = events_of(run.id, &storage.list_chunks(run.owner, run.id).await?);
     let mut transcript = Transcript::default();
     for (_, event) in &events {
         transcript.apply(event);
     }
-    let waiting = waiting(store.list_approvals(run.owner, run.id).await?, &transcript);
-    let tasks = tasks(store.list_tool_tasks(run.owner, run.id).await?, &transcript);
-    let asked = store.list_elicitations(run.owner, run.id).await?;
+    let waiting = waiting(storage.list_approvals(run.owner, run.id).await?, &transcript);
+    let tasks = tasks(storage.list_tool_tasks(run.owner, run.id).await?, &transcript);
+    let asked = storage.list_elicitations(run.owner, run.id).await?;
     let asks = transcript.asking().iter().any(|call| asked.iter().any(|asked| asked.tool_call == call.id));
     let is_over = waiting.is_empty() && tasks.is_empty() && !asks;
     if let (false, Some(model)) = (is_over, ModelId::parse(&run.model)) {
@@ -115,7 +115,7 @@ async fn close_or_suspend(
     // Behind a gap, because the dead process may have published events that it did not write.
     let number = events.last().map_or(0, |(number, _)| *number) + GAP;
     let chunk = chunk_of(run.id, number, &rest);
-    store.finish_turn(run.owner, run.chat, run.id, &answer, Some(&chunk), now).await?;
+    storage.finish_turn(run.owner, run.chat, run.id, &answer, Some(&chunk), now).await?;
     Ok(None)
 }
 
@@ -156,7 +156,7 @@ pub fn resume(turns: &TurnService, suspended: Suspended) {
         id: row.id,
         chat: row.chat,
         owner: row.owner,
-        home: turns.store.clone(),
+        home: turns.storage.clone(),
         answer: row.answer,
         log: RunLog::restore(frames, &turns.held),
         said: Mutex::new(transcript),
@@ -174,7 +174,7 @@ pub fn resume(turns: &TurnService, suspended: Suspended) {
     let inner = turns.clone();
     turns.tasks.spawn("run", async move {
         // Decisions that were made while no process ran the turn, or since the rows were read.
-        match inner.store.list_approvals(run.owner, run.id).await {
+        match inner.storage.list_approvals(run.owner, run.id).await {
             Ok(approvals) => {
                 for approval in approvals {
                     if let Some(decided) = approval.decided {
@@ -203,7 +203,7 @@ pub fn resume(turns: &TurnService, suspended: Suspended) {
 
 /// Returns the tools that were selected for the turn, without those of removed connections.
 async fn selection(turns: &TurnService, run: &Run, tools: &serde_json::Value) -> Selection {
-    match turns.store.list_servers(run.owner).await {
+    match turns.storage.list_servers(run.owner).await {
         Ok(servers) => Selection::restore(tools, &servers),
         Err(error) => {
             tracing::error!(%error, run = %run.id, "the connections of a run could not be read");

@@ -59,11 +59,11 @@ impl TurnService {
         &self,
         (owner, chat): (UserId, ChatId),
         wanted: Option<RunId>,
-    ) -> Result<Option<Arc<Replica>>, store::Error> {
-        if !self.store.is_shared() {
+    ) -> Result<Option<Arc<Replica>>, storage::Error> {
+        if !self.storage.is_shared() {
             return Ok(None);
         }
-        let found = self.store.find_running(owner, chat).await?;
+        let found = self.storage.find_running(owner, chat).await?;
         let Some(run) = found.filter(|run| wanted.is_none_or(|wanted| wanted == *run)) else { return Ok(None) };
         if let Some(replica) = self.replicas.all().get(&run).and_then(|(replica, _)| replica.upgrade()) {
             return Ok(Some(replica));
@@ -137,11 +137,11 @@ async fn read(
     run: RunId,
     last: &mut u64,
     log: &RunLog,
-) -> Result<bool, store::Error> {
+) -> Result<bool, storage::Error> {
     // In this order: if the turn is not in progress when asked, all of its events are in the journal when they are
     // read.
-    let is_running = turns.store.is_running(owner, run).await?;
-    let chunks = turns.store.list_chunks_after(owner, run, *last).await?;
+    let is_running = turns.storage.is_running(owner, run).await?;
+    let chunks = turns.storage.list_chunks_after(owner, run, *last).await?;
     Ok(take(&chunks, last, log) && is_running)
 }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use connections::CallOutcome;
 use domain::tool::{Outcome, ToolCall};
-use store::elicitations::Elicitation;
+use storage::elicitations::Elicitation;
 
 use super::TurnService;
 use super::asker::{About, CallAsker, Waits};
@@ -74,7 +74,7 @@ impl Caller<'_> {
                 }
             }
             Waits::SignIn { additional_scopes } => {
-                match self.turns.store.get_server(self.run.owner, bound.server).await {
+                match self.turns.storage.get_server(self.run.owner, bound.server).await {
                     Ok(Some(server)) => {
                         let (connections, owner) = (&self.turns.connections, self.run.owner);
                         if !connections.request_sign_in(owner, &server, Some(asker), *additional_scopes).await {

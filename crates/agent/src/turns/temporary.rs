@@ -21,7 +21,7 @@ impl TurnService {
 
     /// Closes a temporary chat and stops its turn. Returns whether it existed.
     pub fn close_temporary_chat(&self, owner: UserId, chat: ChatId) -> bool {
-        let Some(store) = self.temporary.remove(owner, chat) else { return false };
+        let Some(storage) = self.temporary.remove(owner, chat) else { return false };
         let run = self.get(owner, chat);
         self.end_here(owner, chat);
         self.tasks.spawn("temporary", async move {
@@ -29,7 +29,7 @@ impl TurnService {
             if let Some(run) = run {
                 drop(tokio::time::timeout(LAST_WORDS, run.log.closed()).await);
             }
-            store.close().await;
+            storage.close().await;
         });
         true
     }

@@ -20,8 +20,8 @@ use domain::{FactorId, UserId};
 use platform::{UserEvent, UserEventBus};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
-use store::Store;
-use store::users::User;
+use storage::Storage;
+use storage::users::User;
 use uuid::Uuid;
 
 use super::dto::{FactorBody, UserBody};
@@ -90,7 +90,7 @@ pub struct AdminForUser(pub User);
 impl<S> FromRequestParts<S> for AdminForUser
 where
     AccountService: FromRef<S>,
-    Store: FromRef<S>,
+    Storage: FromRef<S>,
     S: Send + Sync,
 {
     type Rejection = AuthApiError;
@@ -99,7 +99,7 @@ where
         let _admin = Admin::from_request_parts(parts, state).await?;
         let ids = Path::<Vec<(String, String)>>::from_request_parts(parts, state).await.ok();
         let id = ids.and_then(|Path(ids)| Uuid::parse_str(&ids.first()?.1).ok()).ok_or(USER_ID_MALFORMED)?;
-        Ok(Self(Store::from_ref(state).get_user(UserId(id)).await?.ok_or(NO_SUCH_USER)?))
+        Ok(Self(Storage::from_ref(state).get_user(UserId(id)).await?.ok_or(NO_SUCH_USER)?))
     }
 }
 
@@ -147,7 +147,7 @@ pub struct UserList {
 }
 
 /// Lists accounts, newest first (`GET /admin/users?page=…&per_page=…`).
-pub async fn list_users(State(store): State<Store>, _: Admin, uri: Uri) -> Result<impl IntoResponse, AuthApiError> {
+pub async fn list_users(State(storage): State<Storage>, _: Admin, uri: Uri) -> Result<impl IntoResponse, AuthApiError> {
     for unserved in ["filter", "sort"] {
         if query_value(uri.query(), unserved).is_some_and(|value| !value.is_empty()) {
             return Err(Refusal::invalid("This server lists accounts from the youngest on, without a filter").into());
@@ -159,8 +159,8 @@ pub async fn list_users(State(store): State<Store>, _: Admin, uri: Uri) -> Resul
         Some(wanted) => wanted.min(MOST_PER_PAGE),
     };
     let signed = |n: u64| i64::try_from(n).unwrap_or(i64::MAX);
-    let total = u64::try_from(store.count_users().await?).unwrap_or_default();
-    let users = store.list_users(signed(per_page), signed((page - 1).saturating_mul(per_page))).await?;
+    let total = u64::try_from(storage.count_users().await?).unwrap_or_default();
+    let users = storage.list_users(signed(per_page), signed((page - 1).saturating_mul(per_page))).await?;
     let list = UserList { users: users.into_iter().map(UserBody::from).collect(), aud: AUTHENTICATED };
     Ok(([(TOTAL_COUNT, HeaderValue::from(total)), (header::LINK, link_header(page, per_page, total)?)], Json(list)))
 }
@@ -236,14 +236,14 @@ pub async fn list_factors(AdminForUser(user): AdminForUser) -> Json<Vec<FactorBo
 
 /// Deletes a second factor (`DELETE /admin/users/{id}/factors/{factor}`).
 pub async fn delete_factor(
-    State(store): State<Store>,
+    State(storage): State<Storage>,
     State(events): State<UserEventBus>,
     AdminForUser(user): AdminForUser,
     Path((_, factor)): Path<(String, String)>,
 ) -> Result<Json<FactorBody>, AuthApiError> {
     let id: FactorId = factor.parse().map_err(|_| FACTOR_ID_MALFORMED)?;
     let factor = user.factors.into_iter().find(|factor| factor.id == id).ok_or(FACTOR_NOT_FOUND)?;
-    store.delete_factor(user.id, id).await?;
+    storage.delete_factor(user.id, id).await?;
     events.publish(user.id, &UserEvent::Devices);
     Ok(Json(factor.into()))
 }

@@ -6,8 +6,8 @@ use accounts::tokens::AUTHENTICATED;
 use domain::{FactorId, Timestamp, UserId};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
-use store::factors::Factor;
-use store::users::User;
+use storage::factors::Factor;
+use storage::users::User;
 use uuid::Uuid;
 
 /// A session with its tokens.

@@ -45,8 +45,8 @@ impl From<Unsupported> for AuthApiError {
     }
 }
 
-impl From<store::Error> for AuthApiError {
-    fn from(error: store::Error) -> Self {
+impl From<storage::Error> for AuthApiError {
+    fn from(error: storage::Error) -> Self {
         Self(error.into())
     }
 }

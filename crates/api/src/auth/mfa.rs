@@ -12,7 +12,7 @@ use axum::extract::{FromRef, FromRequest, FromRequestParts, Path, Request, State
 use axum::http::request::Parts;
 use domain::{ChallengeId, FactorId};
 use serde::{Deserialize, Serialize};
-use store::users::User;
+use storage::users::User;
 use uuid::Uuid;
 
 use super::dto::SessionBody;

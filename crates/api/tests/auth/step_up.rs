@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
-use store::one_time_tokens::TokenKind;
-use store::users::{Along, Written};
+use storage::one_time_tokens::TokenKind;
+use storage::users::{Along, Written};
 use testkit::{Database, MockClock, Person, TestApp, databases};
 
 use super::caller::{PASSWORD, claims_of, enroll, post, put_user, refresh, refused, request, secret_of, send, sign_in};
@@ -137,14 +137,14 @@ async fn mailed_code_is_a_proof_for_accounts_without_a_password() {
         let builder = TestApp::builder().database(database).clock(&clock);
         let app = builder.set("SMTP_URL", "smtp://127.0.0.1:9").set("CHAT_AUTOCONFIRM", "on").start().await;
         let person = app.person().await;
-        let (store, auth) = (&app.state.store, &app.state.accounts);
-        let mut user = store.get_user_by_email(&person.email).await.unwrap().unwrap();
+        let (storage, auth) = (&app.state.storage, &app.state.accounts);
+        let mut user = storage.get_user_by_email(&person.email).await.unwrap().unwrap();
         let seen = user.updated_at;
         user.password_hash = None;
         user.updated_at = seen.plus_seconds(1);
         let issued = auth.issue(user.id, TokenKind::Reauthentication, &person.email, None).unwrap();
         let along = Along { issue: std::slice::from_ref(&issued.token), ..Along::default() };
-        assert_eq!(store.update_user_with(&user, seen, &along).await.unwrap(), Written::Done);
+        assert_eq!(storage.update_user_with(&user, seen, &along).await.unwrap(), Written::Done);
 
         clock.advance_seconds(16 * MINUTE);
         assert_eq!(person.get(PROOF).await, json!({ "methods": ["email"], "hasPassword": false }));

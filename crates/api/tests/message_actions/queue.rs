@@ -5,8 +5,8 @@ use std::time::Duration;
 use domain::QueuedId;
 use reqwest::Method;
 use serde_json::{Value, json};
-use store::chats::NewTurn;
-use store::queue::QueuedMessage;
+use storage::chats::NewTurn;
+use storage::queue::QueuedMessage;
 use testkit::{Person, Step, StreamEvent, TestApp, databases, events_of, new_turn};
 
 use super::{app_with, said, says};
@@ -78,18 +78,18 @@ async fn what_was_reworded_is_never_sent_as_it_was() {
         let (app, _model) = app_with(database, []).await;
         let person = app.person().await;
         let (owner, chat) = (person.id.parse().unwrap(), person.new_chat().await.parse().unwrap());
-        let (store, now) = (&app.state.store, app.state.clock.now());
+        let (storage, now) = (&app.state.storage, app.state.clock.now());
         let id = QueuedId::fresh();
         let waits = QueuedMessage { id, content: "old".into(), parts: Vec::new(), tools: json!([]) };
-        store.insert_queued(owner, chat, &waits, 50, now).await.unwrap();
+        storage.insert_queued(owner, chat, &waits, 50, now).await.unwrap();
         // The message's turn has read it, and is about to start.
-        assert!(store.update_queued(owner, chat, id, "new").await.unwrap());
+        assert!(storage.update_queued(owner, chat, id, "new").await.unwrap());
         let mut turn = NewTurn { queued: Some(id), ..new_turn(owner, chat, "old", now) };
-        assert_eq!(store.insert_turn(&turn, "old").await.unwrap(), None);
-        assert_eq!(store.list_queued(owner, chat).await.unwrap()[0].content, "new");
+        assert_eq!(storage.insert_turn(&turn, "old").await.unwrap(), None);
+        assert_eq!(storage.list_queued(owner, chat).await.unwrap()[0].content, "new");
         turn.content = Some("new".to_owned());
-        assert_eq!(store.insert_turn(&turn, "new").await.unwrap(), Some(true));
-        assert!(store.list_queued(owner, chat).await.unwrap().is_empty());
+        assert_eq!(storage.insert_turn(&turn, "new").await.unwrap(), Some(true));
+        assert!(storage.list_queued(owner, chat).await.unwrap().is_empty());
         app.stop().await;
     }
 }

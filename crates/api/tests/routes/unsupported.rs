@@ -47,7 +47,7 @@ async fn without_its_database_the_server_says_that_it_is_worth_another_try() {
 async fn go_without(database: Database) {
     let world = World::new(database).await;
     let people = People::new(&world).await;
-    world.app.state.store.close().await;
+    world.app.state.storage.close().await;
     for entry in api::entries() {
         for example in examples(&entry, &people) {
             let token = if entry.access == Access::Admin { SERVICE_ROLE_KEY } else { &people.owner.token };

@@ -69,8 +69,8 @@ impl DriveError {
     }
 }
 
-impl From<store::Error> for DriveError {
-    fn from(error: store::Error) -> Self {
+impl From<storage::Error> for DriveError {
+    fn from(error: storage::Error) -> Self {
         Self::Internal(error.into())
     }
 }

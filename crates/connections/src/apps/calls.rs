@@ -6,8 +6,8 @@ use domain::permission::{AllowedBy, Decision, Permission};
 use domain::tool::{Outcome, ToolResult};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
-use store::permissions::Rule;
-use store::servers::Server;
+use storage::permissions::Rule;
+use storage::servers::Server;
 use tokio_util::sync::CancellationToken;
 
 use super::AppError;
@@ -112,7 +112,7 @@ impl ConnectionService {
                     pin: Some(definition),
                     instructions: Some(text_hash(tool.instructions.to_string())),
                 };
-                if let Err(error) = self.store.insert_permission(user, &rule, self.clock.now()).await {
+                if let Err(error) = self.storage.insert_permission(user, &rule, self.clock.now()).await {
                     tracing::error!(%error, "could not store a permission");
                     return Ok(AppCallOutcome::Failed("The permission could not be stored.".to_owned()));
                 }

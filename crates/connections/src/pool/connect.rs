@@ -6,7 +6,7 @@ use domain::tool::ToolDefinition;
 use domain::{Timestamp, UserId};
 use mcp::ConnectionTarget;
 use mcp::oauth::AuthChallenge;
-use store::servers::Server;
+use storage::servers::Server;
 use tokio_util::sync::CancellationToken;
 use url::Url;
 

@@ -11,7 +11,7 @@ use mcp::ServerInfo;
 use mcp::oauth::AuthChallenge;
 use platform::secret_sealing::random_bytes;
 use serde::Serialize;
-use store::servers::Server;
+use storage::servers::Server;
 use tokio_util::sync::CancellationToken;
 
 use super::backoff::Backoff;

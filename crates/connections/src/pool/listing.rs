@@ -7,8 +7,8 @@ use std::time::Duration;
 use domain::UserId;
 use domain::tool::ToolDefinition;
 use serde_json::Value;
-use store::servers::Server;
-use store::tool_lists::CachedToolList;
+use storage::servers::Server;
+use storage::tool_lists::CachedToolList;
 use tokio::time::Sleep;
 
 use super::ConnectionPool;
@@ -85,18 +85,18 @@ impl ConnectionPool {
             server_info: state.info.as_ref().and_then(|info| serde_json::to_value(info).ok()),
             listed_at,
         };
-        if let Err(error) = self.store.set_tool_list(entry.owner, &listing).await {
+        if let Err(error) = self.storage.set_tool_list(entry.owner, &listing).await {
             tracing::error!(%error, "could not store the tools of a server");
         }
     }
 
     /// Loads the stored tools of a user's connections, where nothing newer is known.
-    pub async fn load_stored_tools(&self, user: UserId, servers: &[Server]) -> Result<(), store::Error> {
+    pub async fn load_stored_tools(&self, user: UserId, servers: &[Server]) -> Result<(), storage::Error> {
         let entries: Vec<_> = servers.iter().map(|server| self.entry(user, server)).collect();
         if entries.iter().all(|entry| entry.state().has_loaded_tools) {
             return Ok(());
         }
-        let listings = self.store.list_tool_lists(user).await?;
+        let listings = self.storage.list_tool_lists(user).await?;
         for (entry, server) in entries.iter().zip(servers) {
             if !entry.state().has_loaded_tools {
                 let listing = listings.iter().find(|one| one.server == server.id);
@@ -112,7 +112,7 @@ impl ConnectionPool {
             return;
         }
         let loaded = async {
-            let listing = self.store.get_tool_list(entry.owner, entry.server).await?;
+            let listing = self.storage.get_tool_list(entry.owner, entry.server).await?;
             self.use_stored_listing(server, entry, listing.as_ref()).await
         };
         if let Err(error) = loaded.await {
@@ -127,11 +127,11 @@ impl ConnectionPool {
         server: &Server,
         entry: &ConnectionEntry,
         listing: Option<&CachedToolList>,
-    ) -> Result<(), store::Error> {
+    ) -> Result<(), storage::Error> {
         let listing = listing.filter(|listing| listing.url == server.url);
         let initial_tools = match listing {
             Some(_) => Value::Null,
-            None => self.store.get_found_tools(entry.owner, entry.server).await?,
+            None => self.storage.get_found_tools(entry.owner, entry.server).await?,
         };
         entry.update(|state| self.apply_stored_tools(state, server, listing, initial_tools));
         Ok(())

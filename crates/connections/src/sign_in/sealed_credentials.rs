@@ -9,8 +9,8 @@ use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use mcp::oauth::{CredentialOwner, CredentialStore, CredentialStoreError, Credentials};
 use platform::{BackgroundTasks, SecretSealer};
-use store::Store;
-use store::server_sign_ins::{Lease, ServerCredential};
+use storage::Storage;
+use storage::server_sign_ins::{Lease, ServerCredential};
 use uuid::Uuid;
 
 /// Lease of the lock on credentials, in seconds. A node that holds it longer is dead: a renewal takes at most 10 s.
@@ -22,7 +22,7 @@ const MAX_LOCK_ATTEMPTS: usize = 700;
 
 /// The [`CredentialStore`] of all users.
 pub struct SealedCredentials {
-    store: Store,
+    storage: Storage,
     secrets: Arc<SecretSealer>,
     clock: Arc<dyn Clock>,
     tasks: BackgroundTasks,
@@ -36,22 +36,22 @@ impl fmt::Debug for SealedCredentials {
 
 impl SealedCredentials {
     /// Creates a store of credentials in the database.
-    pub fn new(store: Store, secrets: Arc<SecretSealer>, clock: Arc<dyn Clock>, tasks: BackgroundTasks) -> Self {
-        Self { store, secrets, clock, tasks }
+    pub fn new(storage: Storage, secrets: Arc<SecretSealer>, clock: Arc<dyn Clock>, tasks: BackgroundTasks) -> Self {
+        Self { storage, secrets, clock, tasks }
     }
 
     /// Tries to take the lock on a user's credentials of a server.
     async fn try_lock(&self, owner: CredentialOwner, holder: Uuid) -> Result<bool, CredentialStoreError> {
         let now = self.clock.now();
         let lease = Lease { holder, now, until: now.plus_seconds(LOCK_LEASE_SECONDS) };
-        self.store.lock_server_credentials(owner.user, owner.server, lease).await.map_err(store_failed)
+        self.storage.lock_server_credentials(owner.user, owner.server, lease).await.map_err(store_failed)
     }
 }
 
 impl CredentialStore for SealedCredentials {
     fn load(&self, owner: CredentialOwner) -> BoxFuture<'_, Result<Vec<Credentials>, CredentialStoreError>> {
         async move {
-            let sealed = self.store.list_server_credentials(owner.user, owner.server).await.map_err(store_failed)?;
+            let sealed = self.storage.list_server_credentials(owner.user, owner.server).await.map_err(store_failed)?;
             sealed.iter().map(|sealed| open(&self.secrets, owner, sealed)).collect()
         }
         .boxed()
@@ -66,14 +66,15 @@ impl CredentialStore for SealedCredentials {
             let plain = serde_json::to_vec(&credentials).map_err(|_| unreadable())?;
             let context = seal_context(owner, credentials.issuer());
             let sealed = self.secrets.seal(&context, &plain).map_err(|_| unreadable())?;
-            let saved = self.store.set_server_credential(owner.user, owner.server, credentials.issuer(), &sealed).await;
+            let saved =
+                self.storage.set_server_credential(owner.user, owner.server, credentials.issuer(), &sealed).await;
             saved.map_err(store_failed)
         }
         .boxed()
     }
 
     fn delete(&self, owner: CredentialOwner) -> BoxFuture<'_, Result<(), CredentialStoreError>> {
-        async move { self.store.delete_server_credentials(owner.user, owner.server).await.map_err(store_failed) }
+        async move { self.storage.delete_server_credentials(owner.user, owner.server).await.map_err(store_failed) }
             .boxed()
     }
 
@@ -82,8 +83,8 @@ impl CredentialStore for SealedCredentials {
             let holder = ids::fresh();
             for _ in 0..MAX_LOCK_ATTEMPTS {
                 if self.try_lock(owner, holder).await? {
-                    let (store, tasks) = (self.store.clone(), self.tasks.clone());
-                    return Ok(Box::new(LockGuard { store, tasks, owner, holder }) as Box<dyn Send>);
+                    let (storage, tasks) = (self.storage.clone(), self.tasks.clone());
+                    return Ok(Box::new(LockGuard { storage, tasks, owner, holder }) as Box<dyn Send>);
                 }
                 tokio::time::sleep(LOCK_RETRY_INTERVAL).await;
             }
@@ -95,7 +96,7 @@ impl CredentialStore for SealedCredentials {
 
 /// A held lock. It is released when it is dropped.
 struct LockGuard {
-    store: Store,
+    storage: Storage,
     tasks: BackgroundTasks,
     owner: CredentialOwner,
     holder: Uuid,
@@ -103,9 +104,9 @@ struct LockGuard {
 
 impl Drop for LockGuard {
     fn drop(&mut self) {
-        let (store, owner, holder) = (self.store.clone(), self.owner, self.holder);
+        let (storage, owner, holder) = (self.storage.clone(), self.owner, self.holder);
         self.tasks.spawn("unlock credentials", async move {
-            if let Err(error) = store.unlock_server_credentials(owner.user, owner.server, holder).await {
+            if let Err(error) = storage.unlock_server_credentials(owner.user, owner.server, holder).await {
                 tracing::warn!(%error, "could not release the lock on credentials; it expires by itself");
             }
         });
@@ -128,7 +129,7 @@ fn seal_context(owner: CredentialOwner, issuer: &str) -> String {
 }
 
 #[expect(clippy::needless_pass_by_value, reason = "it maps errors")]
-fn store_failed(error: store::Error) -> CredentialStoreError {
+fn store_failed(error: storage::Error) -> CredentialStoreError {
     tracing::error!(%error, "could not read or write credentials");
     CredentialStoreError("the database failed".to_owned())
 }

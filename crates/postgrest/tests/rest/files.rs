@@ -7,10 +7,10 @@ use postgrest::RestTable;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 use serde_json::json;
-use store::files::NewFile;
-use store::queue::QueuedMessage;
-use store::shares::NewShare;
-use store::{Error, Store};
+use storage::files::NewFile;
+use storage::queue::QueuedMessage;
+use storage::shares::NewShare;
+use storage::{Error, Storage};
 
 use crate::fixture::{House, NOW, all, eq, houses};
 
@@ -19,9 +19,9 @@ const ROOM: u64 = 1_000;
 const LATER: Timestamp = Timestamp(NOW.0 + 1);
 const LONG_AGO: Timestamp = Timestamp(0);
 
-async fn keep(store: &Store, owner: UserId, bytes: &[u8]) -> FileId {
+async fn keep(storage: &Storage, owner: UserId, bytes: &[u8]) -> FileId {
     let file = NewFile { id: FileId::fresh(), media_type: "text/plain", name: Some("a\u{0}.md"), bytes };
-    assert!(store.insert_file(owner, &file, ROOM, NOW).await.unwrap());
+    assert!(storage.insert_file(owner, &file, ROOM, NOW).await.unwrap());
     file.id
 }
 
@@ -29,9 +29,9 @@ async fn chat(house: &House, owner: UserId) -> ChatId {
     ChatId(house.put(owner, RestTable::Sessions, json!({ "title": "t" })).await[0])
 }
 
-async fn is_there(store: &Store, owner: UserId, id: FileId) -> bool {
-    let known = store.get_file(owner, id).await.unwrap();
-    let bytes = store.get_file_bytes(owner, id).await.unwrap();
+async fn is_there(storage: &Storage, owner: UserId, id: FileId) -> bool {
+    let known = storage.get_file(owner, id).await.unwrap();
+    let bytes = storage.get_file_bytes(owner, id).await.unwrap();
     assert_eq!(known.is_some(), bytes.is_some());
     known.is_some()
 }
@@ -40,10 +40,10 @@ fn part(id: FileId) -> Part {
     Part::File(FileRef { media_type: "text/plain".into(), filename: None, id, size: 1 })
 }
 
-async fn queue(store: &Store, owner: UserId, chat: ChatId, file: FileId) -> Result<QueuedId, Error> {
+async fn queue(storage: &Storage, owner: UserId, chat: ChatId, file: FileId) -> Result<QueuedId, Error> {
     let id = QueuedId::fresh();
     let message = QueuedMessage { id, content: "w".into(), parts: vec![part(file)], tools: json!([]) };
-    store.insert_queued(owner, chat, &message, 10, NOW).await.map(|()| id)
+    storage.insert_queued(owner, chat, &message, 10, NOW).await.map(|()| id)
 }
 
 fn share(chat: ChatId, files: Vec<FileId>) -> NewShare {
@@ -54,25 +54,25 @@ fn share(chat: ChatId, files: Vec<FileId>) -> NewShare {
 #[tokio::test]
 async fn a_file_waits_is_counted_and_goes_when_nobody_sends_it() {
     for house in houses().await {
-        let (me, store) = (house.person().await, &house.store);
-        let id = keep(store, me, &[7; 600]).await;
-        let known = store.get_file(me, id).await.unwrap().unwrap();
+        let (me, storage) = (house.person().await, &house.storage);
+        let id = keep(storage, me, &[7; 600]).await;
+        let known = storage.get_file(me, id).await.unwrap().unwrap();
         assert_eq!((known.file.filename.as_deref(), known.file.size, known.chat), (Some("a.md"), 600, None));
-        assert_eq!(store.get_file_bytes(me, id).await.unwrap().unwrap(), [7; 600]);
-        assert_eq!(store.count_file_bytes(me).await.unwrap(), 600);
+        assert_eq!(storage.get_file_bytes(me, id).await.unwrap().unwrap(), [7; 600]);
+        assert_eq!(storage.count_file_bytes(me).await.unwrap(), 600);
         let more = NewFile { id: FileId::fresh(), media_type: "image/png", name: None, bytes: &[1; 401] };
-        assert!(!store.insert_file(me, &more, ROOM, NOW).await.unwrap(), "there is no room for it");
-        assert!(!is_there(store, me, more.id).await);
+        assert!(!storage.insert_file(me, &more, ROOM, NOW).await.unwrap(), "there is no room for it");
+        assert!(!is_there(storage, me, more.id).await);
 
-        store.purge_files(LONG_AGO).await.unwrap();
-        assert!(is_there(store, me, id).await);
-        store.purge_files(LATER).await.unwrap();
-        assert!(!is_there(store, me, id).await);
+        storage.purge_files(LONG_AGO).await.unwrap();
+        assert!(is_there(storage, me, id).await);
+        storage.purge_files(LATER).await.unwrap();
+        assert!(!is_there(storage, me, id).await);
 
-        let id = keep(store, me, b"x").await;
-        assert!(store.delete_waiting_file(me, id).await.unwrap());
-        assert!(!store.delete_waiting_file(me, id).await.unwrap());
-        assert_eq!(store.count_file_bytes(me).await.unwrap(), 0);
+        let id = keep(storage, me, b"x").await;
+        assert!(storage.delete_waiting_file(me, id).await.unwrap());
+        assert!(!storage.delete_waiting_file(me, id).await.unwrap());
+        assert_eq!(storage.count_file_bytes(me).await.unwrap(), 0);
         house.close().await;
     }
 }
@@ -80,26 +80,26 @@ async fn a_file_waits_is_counted_and_goes_when_nobody_sends_it() {
 #[tokio::test]
 async fn a_file_stays_for_as_long_as_something_names_it() {
     for house in houses().await {
-        let (me, store) = (house.person().await, &house.store);
+        let (me, storage) = (house.person().await, &house.storage);
         let room = chat(&house, me).await;
-        let id = keep(store, me, b"x").await;
-        let queued = queue(store, me, room, id).await.unwrap();
-        assert!(!store.delete_waiting_file(me, id).await.unwrap(), "it waits no longer");
-        store.purge_files(LATER).await.unwrap();
-        assert!(is_there(store, me, id).await, "what waits in a queue names it");
+        let id = keep(storage, me, b"x").await;
+        let queued = queue(storage, me, room, id).await.unwrap();
+        assert!(!storage.delete_waiting_file(me, id).await.unwrap(), "it waits no longer");
+        storage.purge_files(LATER).await.unwrap();
+        assert!(is_there(storage, me, id).await, "what waits in a queue names it");
 
-        store.insert_share(me, &share(room, vec![id]), 10).await.unwrap();
-        store.delete_queued(me, room, queued).await.unwrap();
-        store.purge_files(LATER).await.unwrap();
-        let (shared, bytes) = store.get_shared_file(b"hash", id).await.unwrap().unwrap();
+        storage.insert_share(me, &share(room, vec![id]), 10).await.unwrap();
+        storage.delete_queued(me, room, queued).await.unwrap();
+        storage.purge_files(LATER).await.unwrap();
+        let (shared, bytes) = storage.get_shared_file(b"hash", id).await.unwrap().unwrap();
         assert_eq!((shared.id, bytes.as_slice()), (id, b"x".as_slice()), "a share names it");
-        assert!(store.get_shared_file(b"other", id).await.unwrap().is_none());
+        assert!(storage.get_shared_file(b"other", id).await.unwrap().is_none());
 
-        let shares = store.list_shares(me).await.unwrap();
-        store.delete_share(me, shares[0].id).await.unwrap();
-        assert!(store.get_shared_file(b"hash", id).await.unwrap().is_none());
-        store.purge_files(LATER).await.unwrap();
-        assert!(!is_there(store, me, id).await, "nothing names it any more");
+        let shares = storage.list_shares(me).await.unwrap();
+        storage.delete_share(me, shares[0].id).await.unwrap();
+        assert!(storage.get_shared_file(b"hash", id).await.unwrap().is_none());
+        storage.purge_files(LATER).await.unwrap();
+        assert!(!is_there(storage, me, id).await, "nothing names it any more");
         house.close().await;
     }
 }
@@ -107,35 +107,35 @@ async fn a_file_stays_for_as_long_as_something_names_it() {
 #[tokio::test]
 async fn a_deleted_chat_comes_back_with_its_files_and_goes_for_good_with_them() {
     for house in houses().await {
-        let (me, store) = (house.person().await, &house.store);
+        let (me, storage) = (house.person().await, &house.storage);
         let room = chat(&house, me).await;
         let row = json!({ "session_id": room, "role": "assistant", "content": "w" });
         let message = MessageId(house.put(me, RestTable::Messages, row).await[0]);
         let file = |id| NewFile { id, media_type: "image/png", name: None, bytes: b"x" };
         let (named, lost) = (FileId::fresh(), FileId::fresh());
         for (message, id) in [(message, named), (MessageId::fresh(), lost)] {
-            let kept = store.insert_file_of_answer(me, (room, message), &file(id), ROOM, NOW).await;
+            let kept = storage.insert_file_of_answer(me, (room, message), &file(id), ROOM, NOW).await;
             assert!(kept.unwrap());
         }
-        assert_eq!(store.list_files(me, room).await.unwrap().len(), 2);
+        assert_eq!(storage.list_files(me, room).await.unwrap().len(), 2);
 
-        postgrest::delete_rows(store, me, NOW, RestTable::Sessions, &[eq("id", room)], &all()).await.unwrap();
-        store.purge_files(LATER).await.unwrap();
-        assert!(!is_there(store, me, lost).await, "the answer that named it was never written");
-        store.restore_chat(me, room, LONG_AGO).await.unwrap();
-        store.purge_files(LATER).await.unwrap();
-        assert!(is_there(store, me, named).await);
+        postgrest::delete_rows(storage, me, NOW, RestTable::Sessions, &[eq("id", room)], &all()).await.unwrap();
+        storage.purge_files(LATER).await.unwrap();
+        assert!(!is_there(storage, me, lost).await, "the answer that named it was never written");
+        storage.restore_chat(me, room, LONG_AGO).await.unwrap();
+        storage.purge_files(LATER).await.unwrap();
+        assert!(is_there(storage, me, named).await);
 
         // A client changes the id of the message, and deletes the chat.
         let other = domain::ids::fresh();
         house.update(me, RestTable::Messages, json!({ "id": other }), &[eq("id", message)]).await.unwrap();
-        store.purge_files(LATER).await.unwrap();
-        assert!(is_there(store, me, named).await);
-        postgrest::delete_rows(store, me, NOW, RestTable::Sessions, &[eq("id", room)], &all()).await.unwrap();
-        store.purge_deleted_chats(LATER).await.unwrap();
-        store.purge_files(LATER).await.unwrap();
-        assert!(!is_there(store, me, named).await);
-        let gone = store.insert_file_of_answer(me, (room, message), &file(FileId::fresh()), ROOM, NOW).await;
+        storage.purge_files(LATER).await.unwrap();
+        assert!(is_there(storage, me, named).await);
+        postgrest::delete_rows(storage, me, NOW, RestTable::Sessions, &[eq("id", room)], &all()).await.unwrap();
+        storage.purge_deleted_chats(LATER).await.unwrap();
+        storage.purge_files(LATER).await.unwrap();
+        assert!(!is_there(storage, me, named).await);
+        let gone = storage.insert_file_of_answer(me, (room, message), &file(FileId::fresh()), ROOM, NOW).await;
         assert!(matches!(gone, Err(Error::NotFound)), "{gone:?}");
         house.close().await;
     }
@@ -172,39 +172,39 @@ fn a_file_of_somebody_else_is_absent_whatever_is_tried() {
 }
 
 async fn trespass(house: &House, tries: &[Try], sent: bool) {
-    let (store, me, other) = (&house.store, house.person().await, house.person().await);
+    let (storage, me, other) = (&house.storage, house.person().await, house.person().await);
     let (mine, theirs) = (chat(house, me).await, chat(house, other).await);
-    let id = keep(store, other, b"secret").await;
+    let id = keep(storage, other, b"secret").await;
     if sent {
-        queue(store, other, theirs, id).await.unwrap();
+        queue(storage, other, theirs, id).await.unwrap();
     }
-    let before = store.get_file(other, id).await.unwrap();
+    let before = storage.get_file(other, id).await.unwrap();
     for attempt in tries {
         match attempt {
             Try::Read => {
-                assert_eq!(store.get_file(me, id).await.unwrap(), None);
-                assert_eq!(store.get_file_bytes(me, id).await.unwrap(), None);
-                assert!(store.list_files(me, theirs).await.unwrap().is_empty());
+                assert_eq!(storage.get_file(me, id).await.unwrap(), None);
+                assert_eq!(storage.get_file_bytes(me, id).await.unwrap(), None);
+                assert!(storage.list_files(me, theirs).await.unwrap().is_empty());
             }
-            Try::Delete => assert!(!store.delete_waiting_file(me, id).await.unwrap()),
+            Try::Delete => assert!(!storage.delete_waiting_file(me, id).await.unwrap()),
             Try::Queue => {
-                queue(store, me, mine, id).await.unwrap();
-                assert!(queue(store, me, theirs, id).await.is_err());
+                queue(storage, me, mine, id).await.unwrap();
+                assert!(queue(storage, me, theirs, id).await.is_err());
             }
             Try::Share => {
                 let new = NewShare { token_hash: domain::ids::fresh().as_bytes().to_vec(), ..share(mine, vec![id]) };
-                store.insert_share(me, &new, 10).await.unwrap();
-                assert!(store.get_shared_file(&new.token_hash, id).await.unwrap().is_none());
+                storage.insert_share(me, &new, 10).await.unwrap();
+                assert!(storage.get_shared_file(&new.token_hash, id).await.unwrap().is_none());
             }
             Try::Answer => {
                 let file = NewFile { id, media_type: "image/png", name: None, bytes: b"x" };
                 let place = (mine, MessageId::fresh());
-                let taken = store.insert_file_of_answer(me, place, &file, ROOM, NOW).await;
+                let taken = storage.insert_file_of_answer(me, place, &file, ROOM, NOW).await;
                 assert!(matches!(taken, Err(Error::Conflict(_))), "{taken:?}");
             }
         }
     }
-    assert_eq!(store.count_file_bytes(me).await.unwrap(), 0);
-    assert_eq!(store.get_file(other, id).await.unwrap(), before);
-    assert_eq!(store.get_file_bytes(other, id).await.unwrap().unwrap(), b"secret");
+    assert_eq!(storage.count_file_bytes(me).await.unwrap(), 0);
+    assert_eq!(storage.get_file(other, id).await.unwrap(), before);
+    assert_eq!(storage.get_file_bytes(other, id).await.unwrap().unwrap(), b"secret");
 }

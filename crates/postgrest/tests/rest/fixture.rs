@@ -11,8 +11,8 @@ use postgrest::ast::{
 use postgrest::{ConnectionSealer, PostgrestError, RestTable, RowPage, WriteContext, WrittenRows};
 use serde_json::{Value, json};
 use sqlx::{AssertSqlSafe, Connection, PgConnection};
-use store::Store;
-use store::users::User;
+use storage::Storage;
+use storage::users::User;
 use uuid::Uuid;
 
 /// 2026-11-21T10:00:00Z.
@@ -20,7 +20,7 @@ pub const NOW: Timestamp = Timestamp(1_795_255_200_000_000);
 
 /// A database for one test.
 pub struct House {
-    pub store: Store,
+    pub storage: Storage,
     folder: Option<PathBuf>,
     database: Option<(String, String)>,
 }
@@ -36,16 +36,16 @@ impl Drop for House {
 /// Creates an empty database of each kind.
 pub async fn houses() -> Vec<House> {
     let folder = std::env::temp_dir().join(format!("store-rest-{}", domain::ids::fresh()));
-    let store = Store::open(&format!("sqlite://{}/test.db", folder.display())).await.unwrap();
-    let mut houses = vec![House { store, folder: Some(folder), database: None }];
+    let storage = Storage::open(&format!("sqlite://{}/test.db", folder.display())).await.unwrap();
+    let mut houses = vec![House { storage, folder: Some(folder), database: None }];
     if let Some(server) = std::env::var_os("TEST_POSTGRES_URL") {
         let server = server.into_string().unwrap();
         let name = format!("rest_{}", domain::ids::fresh().simple());
         run(&server, format!("CREATE DATABASE {name}")).await;
         let mut url = url::Url::parse(&server).unwrap();
         url.set_path(&name);
-        let store = Store::open(url.as_str()).await.unwrap();
-        houses.push(House { store, folder: None, database: Some((server, name)) });
+        let storage = Storage::open(url.as_str()).await.unwrap();
+        houses.push(House { storage, folder: None, database: Some((server, name)) });
     }
     houses
 }
@@ -57,7 +57,7 @@ async fn run(server: &str, sql: String) {
 
 impl House {
     pub async fn close(self) {
-        self.store.close().await;
+        self.storage.close().await;
         if let Some((server, name)) = &self.database {
             run(server, format!("DROP DATABASE {name}")).await;
         }
@@ -72,7 +72,7 @@ impl House {
     /// Creates an account with this id.
     pub async fn settle(&self, id: UserId) {
         let user = User { is_anonymous: true, ..User::new(id, NOW) };
-        self.store.insert_user(&user).await.unwrap();
+        self.storage.insert_user(&user).await.unwrap();
     }
 
     pub async fn insert(
@@ -82,7 +82,7 @@ impl House {
         rows: Value,
         conflict: OnConflict,
     ) -> Result<WrittenRows, PostgrestError> {
-        postgrest::insert_rows(&self.store, writer(owner), table, &body(rows), &conflict, &all()).await
+        postgrest::insert_rows(&self.storage, writer(owner), table, &body(rows), &conflict, &all()).await
     }
 
     /// Inserts rows, which must succeed, and returns their ids.
@@ -97,11 +97,11 @@ impl House {
         values: Value,
         filters: &[RowFilter],
     ) -> Result<WrittenRows, PostgrestError> {
-        postgrest::update_rows(&self.store, writer(owner), table, &body(values), filters, &all()).await
+        postgrest::update_rows(&self.storage, writer(owner), table, &body(values), filters, &all()).await
     }
 
     pub async fn read(&self, owner: UserId, table: RestTable, query: &RowQuery) -> Result<RowPage, PostgrestError> {
-        postgrest::read_rows(&self.store, Some(owner), table, query).await
+        postgrest::read_rows(&self.storage, Some(owner), table, query).await
     }
 
     /// Returns all rows of a user.

@@ -126,7 +126,7 @@ fn patterns_match_what_they_match_in_postgresql() {
                 ColumnCondition::Like(pattern.clone())
             };
             let got = runtime.block_on(matching(house, owner, filter));
-            prop_assert_eq!(&got, &want, "{} {} {:?}", house.store.kind(), operator, &pattern);
+            prop_assert_eq!(&got, &want, "{} {} {:?}", house.storage.kind(), operator, &pattern);
         }
         Ok(())
     });

@@ -76,7 +76,12 @@ async fn filters_choose_the_rows_postgresql_would() {
             };
             let page = house.read(me, RestTable::Sessions, &query).await.unwrap();
             let want: Vec<String> = want.iter().map(|title| json!({ "title": title }).to_string()).collect();
-            assert_eq!((page.total, &page.rows), (Some(want.len() as u64), &want), "{} {filter:?}", house.store.kind());
+            assert_eq!(
+                (page.total, &page.rows),
+                (Some(want.len() as u64), &want),
+                "{} {filter:?}",
+                house.storage.kind()
+            );
         }
         house.close().await;
     }
@@ -108,7 +113,7 @@ async fn what_is_wrong_with_a_question_is_said_by_its_code() {
             let query = RowQuery { filters: vec![filter.clone()], ..RowQuery::default() };
             assert_eq!(code(house.read(me, *table, &query).await), *want, "{filter:?}");
             assert_eq!(
-                code(postgrest::read_rows(&house.store, None, *table, &query).await),
+                code(postgrest::read_rows(&house.storage, None, *table, &query).await),
                 *want,
                 "nobody, {filter:?}"
             );
@@ -168,23 +173,23 @@ async fn nulls_sort_as_if_they_were_larger_and_texts_by_their_bytes() {
             .map(|text| json!({ "session_id": chat, "role": "user", "content": text }))
             .collect();
         house.put(me, RestTable::Messages, json!(rows)).await;
-        let answer = store::chats::NewTurn {
+        let answer = storage::chats::NewTurn {
             owner: me,
             chat: chat.into(),
             run: domain::RunId::fresh(),
             user_message: domain::MessageId::fresh(),
             answer: domain::MessageId::fresh(),
             content: Some("q".into()),
-            place: store::branches::TurnPosition::End,
+            place: storage::branches::TurnPosition::End,
             queued: None,
             parts: Vec::new(),
             model: "m".into(),
             tools: serde_json::json!([]),
             now: crate::fixture::NOW,
         };
-        house.store.insert_turn(&answer, "t").await.unwrap();
+        house.storage.insert_turn(&answer, "t").await.unwrap();
         house
-            .store
+            .storage
             .finish_turn(me, answer.chat, answer.run, &finished(answer.answer), None, crate::fixture::NOW)
             .await
             .unwrap();
@@ -213,8 +218,8 @@ async fn nulls_sort_as_if_they_were_larger_and_texts_by_their_bytes() {
     }
 }
 
-fn finished(id: domain::MessageId) -> store::chats::Answer {
-    store::chats::Answer {
+fn finished(id: domain::MessageId) -> storage::chats::Answer {
+    storage::chats::Answer {
         id,
         parts: vec![domain::message::Part::Text { text: "answer".into() }],
         status: domain::message::MessageStatus::Done,
@@ -236,11 +241,15 @@ async fn an_answer_has_at_most_a_thousand_rows() {
         assert_eq!((page.rows.len(), page.total), (1_000, Some(1_001)));
         let mine = [eq("user_id", me)];
         let delete =
-            postgrest::delete_rows(&house.store, me, NOW, RestTable::Sessions, &mine, &crate::fixture::all()).await;
+            postgrest::delete_rows(&house.storage, me, NOW, RestTable::Sessions, &mine, &crate::fixture::all()).await;
         assert_eq!(code(delete), "54000");
         let quiet = postgrest::ast::WriteOptions::default();
         assert_eq!(
-            postgrest::delete_rows(&house.store, me, NOW, RestTable::Sessions, &mine, &quiet).await.unwrap().ids.len(),
+            postgrest::delete_rows(&house.storage, me, NOW, RestTable::Sessions, &mine, &quiet)
+                .await
+                .unwrap()
+                .ids
+                .len(),
             1_001
         );
         house.close().await;

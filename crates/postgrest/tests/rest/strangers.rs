@@ -46,7 +46,8 @@ async fn a_row_of_somebody_else_is_absent_for_every_verb() {
             let page = house.read(me, *table, &query).await.unwrap();
             assert_eq!((page.rows.len(), page.total), (0, Some(0)));
             assert!(house.update(me, *table, values.clone(), &[eq("id", id)]).await.unwrap().ids.is_empty());
-            let deleted = postgrest::delete_rows(&house.store, me, NOW, *table, &[eq("id", id)], &all()).await.unwrap();
+            let deleted =
+                postgrest::delete_rows(&house.storage, me, NOW, *table, &[eq("id", id)], &all()).await.unwrap();
             assert!(deleted.ids.is_empty() && deleted.rows.is_empty());
         }
 
@@ -89,7 +90,7 @@ async fn nobody_reads_nothing() {
         furnish(&house, owner, &["w".into()]).await;
         for table in RestTable::ALL {
             let query = RowQuery { count: true, ..RowQuery::default() };
-            let page = postgrest::read_rows(&house.store, None, table, &query).await.unwrap();
+            let page = postgrest::read_rows(&house.storage, None, table, &query).await.unwrap();
             assert_eq!((page.rows.len(), page.total), (0, Some(0)));
         }
         house.close().await;
@@ -227,7 +228,7 @@ impl Street {
             }
             // This delete is rolled back because it affects too many rows. It must not reach the rows of other users.
             let undone = WriteOptions { max_affected: Some(0), ..all() };
-            let deleted = postgrest::delete_rows(&house.store, self.me, NOW, table, &query.filters, &undone).await;
+            let deleted = postgrest::delete_rows(&house.storage, self.me, NOW, table, &query.filters, &undone).await;
             prop_assert_eq!(house.everything(self.other).await, before);
             answers.push(format!("{page:?} {written:?} {deleted:?}"));
         }

@@ -115,20 +115,20 @@ fn attempt(names: Vec<String>) -> impl Strategy<Value = Attempt> {
 
 /// Carries out an attempt and returns its result as text: the rows, or the complete error.
 async fn carry_out(house: &House, by: UserId, attempt: &Attempt) -> Result<String, TestCaseError> {
-    let store = &house.store;
+    let storage = &house.storage;
     let by_me: WriteContext<'_> = writer(by);
     let answer = match attempt {
         Attempt::Insert(table, rows, conflict) => {
-            postgrest::insert_rows(store, by_me, *table, &body(rows.clone()), conflict, &all()).await
+            postgrest::insert_rows(storage, by_me, *table, &body(rows.clone()), conflict, &all()).await
         }
         Attempt::Update(table, values, filters) => {
-            postgrest::update_rows(store, by_me, *table, &body(values.clone()), filters, &all()).await
+            postgrest::update_rows(storage, by_me, *table, &body(values.clone()), filters, &all()).await
         }
         // The attempt is rolled back, so that there is always something to reach.
         Attempt::Delete(table, filters) => {
             let undone =
                 WriteOptions { select: Some(SelectList::default()), max_affected: Some(0), ..WriteOptions::default() };
-            postgrest::delete_rows(store, by, NOW, *table, filters, &undone).await
+            postgrest::delete_rows(storage, by, NOW, *table, filters, &undone).await
         }
     };
     match answer {
@@ -153,7 +153,7 @@ impl Street {
                 let count = RowQuery { count: true, limit: Some(0), ..RowQuery::default() };
                 let theirs = house.read(self.other, table, &count).await.unwrap().total;
                 prop_assert_eq!(theirs, Some(rows));
-                let nobody = postgrest::read_rows(&house.store, None, table, &count).await.unwrap();
+                let nobody = postgrest::read_rows(&house.storage, None, table, &count).await.unwrap();
                 prop_assert_eq!((nobody.rows.len(), nobody.total), (0, Some(0)));
             }
             ends.push((answer, everything));

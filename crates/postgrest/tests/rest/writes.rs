@@ -43,7 +43,7 @@ async fn keys_missing_from_a_row_are_null_or_the_default() {
             ..body(rows.clone())
         };
         let insert = async |body: WriteBody| {
-            postgrest::insert_rows(&house.store, writer(me), RestTable::Sessions, &body, &OnConflict::Fail, &all())
+            postgrest::insert_rows(&house.storage, writer(me), RestTable::Sessions, &body, &OnConflict::Fail, &all())
                 .await
         };
         assert_eq!(code(insert(named(false)).await), "23502");
@@ -134,7 +134,7 @@ async fn numbers_for_texts_and_the_order_of_keys_are_kept() {
         let row = format!(r#"{{"name":"n","url":"http://a","tools":{tools}}}"#);
         let body = WriteBody { records: vec![serde_json::from_str(&row).unwrap()], ..WriteBody::default() };
         let written =
-            postgrest::insert_rows(&house.store, writer(me), RestTable::McpServers, &body, &OnConflict::Fail, &all())
+            postgrest::insert_rows(&house.storage, writer(me), RestTable::McpServers, &body, &OnConflict::Fail, &all())
                 .await
                 .unwrap();
         assert!(written.rows[0].contains(tools), "{}", written.rows[0]);
@@ -210,26 +210,26 @@ async fn updates_and_deletes_reach_what_passes_the_filter() {
         let outcome = WriteOptions { order: vec![by("title", true, None)], ..all() };
         let mine = [eq("user_id", me)];
         let touch = body(json!({ "created_at": "2020-01-01" }));
-        let touched = postgrest::update_rows(&house.store, writer(me), RestTable::Sessions, &touch, &mine, &outcome);
+        let touched = postgrest::update_rows(&house.storage, writer(me), RestTable::Sessions, &touch, &mine, &outcome);
         let titles = parsed(&touched.await.unwrap().rows);
         assert_eq!(titles.iter().map(|row| &row["title"]).collect::<Vec<_>>(), ["d", "c", "a"]);
 
         // A write that must affect one row, or a maximum number, is rolled back otherwise.
         let single = WriteOptions { single: true, ..all() };
         assert_eq!(
-            code(postgrest::delete_rows(&house.store, me, NOW, RestTable::Sessions, &mine, &single).await),
+            code(postgrest::delete_rows(&house.storage, me, NOW, RestTable::Sessions, &mine, &single).await),
             "PGRST116"
         );
         let few = WriteOptions { max_affected: Some(2), ..WriteOptions::default() };
         assert_eq!(
-            code(postgrest::delete_rows(&house.store, me, NOW, RestTable::Sessions, &mine, &few).await),
+            code(postgrest::delete_rows(&house.storage, me, NOW, RestTable::Sessions, &mine, &few).await),
             "PGRST124"
         );
 
         house.put(me, RestTable::Messages, json!({ "session_id": ids[0], "role": "user", "content": "c" })).await;
         let moved = json!({ "id": domain::ids::fresh() });
         assert_eq!(code(house.update(me, RestTable::Sessions, moved, &[eq("id", ids[0])]).await), "23503");
-        let written = postgrest::delete_rows(&house.store, me, NOW, RestTable::Sessions, &[eq("id", ids[0])], &all())
+        let written = postgrest::delete_rows(&house.storage, me, NOW, RestTable::Sessions, &[eq("id", ids[0])], &all())
             .await
             .unwrap();
         assert_eq!(parsed(&written.rows)[0]["title"], "d");

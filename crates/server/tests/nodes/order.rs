@@ -3,22 +3,22 @@
 use domain::message::{MessageStatus, Part};
 use domain::{ChatId, Timestamp, UserId};
 use futures_util::future::join;
-use store::chats::{Answer, NewTurn};
-use store::runs::{Chunk, RunCommand};
-use store::{Error, Store};
+use storage::chats::{Answer, NewTurn};
+use storage::runs::{Chunk, RunCommand};
+use storage::{Error, Storage};
 use testkit::{TestApp, databases, new_turn};
 
 use crate::nodes::{MODEL, Scene};
 
-async fn finish(store: &Store, turn: &NewTurn, text: &str, now: Timestamp) -> Result<bool, Error> {
+async fn finish(storage: &Storage, turn: &NewTurn, text: &str, now: Timestamp) -> Result<bool, Error> {
     let parts = vec![Part::Text { text: text.to_owned() }];
     let (status, model) = (MessageStatus::Done, MODEL.to_owned());
     let answer = Answer { id: turn.answer, parts, status, error: None, model, costs: Vec::new() };
-    store.finish_turn(turn.owner, turn.chat, turn.run, &answer, None, now).await
+    storage.finish_turn(turn.owner, turn.chat, turn.run, &answer, None, now).await
 }
 
-async fn said(store: &Store, owner: UserId, chat: ChatId) -> Vec<String> {
-    let messages = store.list_messages(owner, chat, 1_000).await.unwrap();
+async fn said(storage: &Storage, owner: UserId, chat: ChatId) -> Vec<String> {
+    let messages = storage.list_messages(owner, chat, 1_000).await.unwrap();
     messages.into_iter().map(|message| message.content).collect()
 }
 
@@ -28,15 +28,15 @@ async fn clocks_of_nodes_may_differ() {
         let app = TestApp::builder().database(database).start().await;
         let person = app.person().await;
         let (owner, chat) = (person.id.parse().unwrap(), person.new_chat().await.parse().unwrap());
-        let (store, now) = (&app.state.store, app.state.clock.now());
+        let (storage, now) = (&app.state.storage, app.state.clock.now());
         // Each clock is a minute behind the previous one.
         let first = new_turn(owner, chat, "one", now);
-        store.insert_turn(&first, "one").await.unwrap();
-        assert!(finish(store, &first, "One.", now.plus_seconds(-60)).await.unwrap());
+        storage.insert_turn(&first, "one").await.unwrap();
+        assert!(finish(storage, &first, "One.", now.plus_seconds(-60)).await.unwrap());
         let second = new_turn(owner, chat, "two", now.plus_seconds(-120));
-        store.insert_turn(&second, "two").await.unwrap();
-        assert!(finish(store, &second, "Two.", now.plus_seconds(-180)).await.unwrap());
-        assert_eq!(said(store, owner, chat).await, ["one", "One.", "two", "Two."]);
+        storage.insert_turn(&second, "two").await.unwrap();
+        assert!(finish(storage, &second, "Two.", now.plus_seconds(-180)).await.unwrap());
+        assert_eq!(said(storage, owner, chat).await, ["one", "One.", "two", "Two."]);
         app.stop().await;
     }
 }
@@ -45,7 +45,7 @@ async fn clocks_of_nodes_may_differ() {
 async fn a_turn_that_begins_while_another_node_ends_the_one_before_stands_behind_it() {
     let Some(scene) = Scene::new([]).await else { return };
     let (owner, chat) = (scene.person.id.parse().unwrap(), scene.chat.parse().unwrap());
-    let (here, there, clock) = (&scene.here.state.store, &scene.there.state.store, &scene.here.state.clock);
+    let (here, there, clock) = (&scene.here.state.storage, &scene.there.state.storage, &scene.here.state.clock);
     let (mut expected, mut present) = (vec!["0".to_owned()], new_turn(owner, chat, "0", clock.now()));
     here.insert_turn(&present, "0").await.unwrap();
     for number in 1..=40 {
@@ -77,15 +77,15 @@ async fn an_end_that_was_written_already_leaves_the_chat_as_it_is() {
         let person = app.person().await;
         let id = person.new_chat().await;
         let (owner, chat) = (person.id.parse().unwrap(), id.parse().unwrap());
-        let (store, now) = (&app.state.store, app.state.clock.now());
+        let (storage, now) = (&app.state.storage, app.state.clock.now());
         let turn = new_turn(owner, chat, "one", now);
-        store.insert_turn(&turn, "one").await.unwrap();
-        assert!(finish(store, &turn, "One.", now.plus_seconds(60)).await.unwrap());
+        storage.insert_turn(&turn, "one").await.unwrap();
+        assert!(finish(storage, &turn, "One.", now.plus_seconds(60)).await.unwrap());
         let path = format!("/rest/v1/ai_chat_sessions?id=eq.{id}&select=updated_at");
         let ended = person.get(&path).await;
-        assert!(!finish(store, &turn, "Another.", now.plus_seconds(120)).await.unwrap());
+        assert!(!finish(storage, &turn, "Another.", now.plus_seconds(120)).await.unwrap());
         assert_eq!(person.get(&path).await, ended);
-        assert_eq!(said(store, owner, chat).await, ["one", "One."]);
+        assert_eq!(said(storage, owner, chat).await, ["one", "One."]);
         app.stop().await;
     }
 }
@@ -94,18 +94,18 @@ async fn an_end_that_was_written_already_leaves_the_chat_as_it_is() {
 async fn the_log_of_a_turn_is_there_a_while_after_its_end_and_then_goes() {
     let Some(scene) = Scene::new([]).await else { return };
     let (owner, chat) = (scene.person.id.parse().unwrap(), scene.chat.parse().unwrap());
-    let (store, now) = (&scene.here.state.store, scene.here.state.clock.now());
+    let (storage, now) = (&scene.here.state.storage, scene.here.state.clock.now());
     let turn = new_turn(owner, chat, "one", now);
-    store.insert_turn(&turn, "one").await.unwrap();
-    store.command_run(owner, chat, &RunCommand::Refresh).await.unwrap();
+    storage.insert_turn(&turn, "one").await.unwrap();
+    storage.command_run(owner, chat, &RunCommand::Refresh).await.unwrap();
     let chunk = Chunk { run: turn.run, seq: 1, payload: "1\t{}\n".to_owned() };
-    store.insert_chunks(&[chunk]).await.unwrap();
-    assert!(finish(store, &turn, "One.", now).await.unwrap());
-    assert!(store.list_run_commands().await.unwrap().is_empty());
-    let left = async || store.list_chunks(owner, turn.run).await.unwrap().len();
-    store.purge_ended(now).await.unwrap();
+    storage.insert_chunks(&[chunk]).await.unwrap();
+    assert!(finish(storage, &turn, "One.", now).await.unwrap());
+    assert!(storage.list_run_commands().await.unwrap().is_empty());
+    let left = async || storage.list_chunks(owner, turn.run).await.unwrap().len();
+    storage.purge_ended(now).await.unwrap();
     assert_eq!(left().await, 1);
-    store.purge_ended(now.plus_seconds(1)).await.unwrap();
+    storage.purge_ended(now.plus_seconds(1)).await.unwrap();
     assert_eq!(left().await, 0);
     scene.stop().await;
 }

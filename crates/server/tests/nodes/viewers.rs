@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use reqwest::{Method, StatusCode};
 use serde_json::json;
-use store::Store;
+use storage::Storage;
 use testkit::{Step, StreamEvent, events_of, new_turn};
 
 use crate::nodes::{Scene, no_tools};
@@ -78,7 +78,7 @@ async fn what_a_stopped_node_leaves_goes_on_at_another() {
 async fn a_turn_whose_node_died_before_it_wrote_a_word_is_told_from_its_start() {
     let Some(scene) = Scene::new([]).await else { return };
     // A third node accepts a message, and dies.
-    let third = Store::open(&scene.here.database_url).await.unwrap();
+    let third = Storage::open(&scene.here.database_url).await.unwrap();
     third.register_node().await.unwrap();
     let (owner, chat) = (scene.person.id.parse().unwrap(), scene.chat.parse().unwrap());
     let turn = new_turn(owner, chat, "Hello?", scene.here.state.clock.now());

@@ -55,7 +55,7 @@ async fn while_the_server_is_away_every_door_refuses_at_once_and_says_when_to_co
     let (_, key) = person.post("/api/keys", &json!({ "name": "Program", "scopes": ["chat"] })).await;
     let chat = person.new_chat().await;
     gate.is(Way::Frozen);
-    app.state.store.is_down().wait_for(|is_down| *is_down).await.unwrap();
+    app.state.storage.is_down().wait_for(|is_down| *is_down).await.unwrap();
     let sign_in = json!({ "email": person.email, "password": "correct horse" });
     let ask = json!({ "message": "Hi", "sessionId": chat });
     let completion = json!({ "model": "openai/scripted", "messages": [{ "role": "user", "content": "Hi" }] });

@@ -1,0 +1,282 @@
+//! Auth sessions (`auth_sessions`): one per device on which a user is signed in.
+
+use domain::{AuthSessionId, Timestamp, UserId};
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+use crate::db_macros::{read, transaction, write};
+use crate::{Error, JsonText, Storage};
+
+/// A proof of identity that the user gave during sign-in, an entry of `amr`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AuthMethod {
+    /// Method as in the access token's `amr`, such as `password`.
+    pub method: String,
+    /// Time in seconds since 1970.
+    pub timestamp: i64,
+}
+
+/// A sign-in of a user on one device.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AuthSession {
+    /// Its id.
+    pub id: AuthSessionId,
+    /// User.
+    pub user: UserId,
+    /// Number of rotations of the refresh token. Only the token with this number is valid.
+    pub refresh_counter: i64,
+    /// Time of the last rotation.
+    pub refreshed_at: Timestamp,
+    /// Time at which the tokens of a rotation were first used. Before [`Self::refreshed_at`] until those of the last
+    /// rotation are used.
+    pub confirmed_at: Timestamp,
+    /// Authenticator assurance level: `aal1`, or `aal2` with a second factor.
+    pub aal: String,
+    /// Proofs of identity, newest first.
+    pub amr: Vec<AuthMethod>,
+    /// User agent of the browser.
+    pub user_agent: Option<String>,
+    /// Time of the sign-in.
+    pub created_at: Timestamp,
+}
+
+/// An [`AuthSession`] as its owner sees it: a device.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Device {
+    /// Id of the session.
+    pub id: AuthSessionId,
+    /// User agent of the browser.
+    pub user_agent: Option<String>,
+    /// Authenticator assurance level: `aal1`, or `aal2` with a second factor.
+    pub aal: String,
+    /// Time of the sign-in.
+    pub created_at: Timestamp,
+    /// Time of the last use, as precise as the calls of [`Storage::touch_auth_session`].
+    pub used_at: Timestamp,
+}
+
+/// The properties of an [`AuthSession`] that every request checks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Standing {
+    /// Whether the user has a verified second factor that this session did not use.
+    pub lacks_factor: bool,
+    /// Time until which an administrator has banned the user.
+    pub banned_until: Option<Timestamp>,
+    /// Last recorded time of use.
+    pub used_at: Timestamp,
+    /// Time of the last rotation of the refresh token.
+    pub refreshed_at: Timestamp,
+    /// Whether the tokens of the last rotation were used, see [`Storage::confirm_auth_session`].
+    pub is_confirmed: bool,
+}
+
+#[derive(sqlx::FromRow)]
+pub(crate) struct SessionRow {
+    id: Uuid,
+    user_id: Uuid,
+    refresh_counter: i64,
+    refreshed_at: i64,
+    confirmed_at: i64,
+    aal: String,
+    pub(crate) amr: JsonText<Vec<AuthMethod>>,
+    user_agent: Option<String>,
+    created_at: i64,
+}
+
+impl From<SessionRow> for AuthSession {
+    fn from(row: SessionRow) -> Self {
+        Self {
+            id: AuthSessionId(row.id),
+            user: UserId(row.user_id),
+            refresh_counter: row.refresh_counter,
+            refreshed_at: Timestamp(row.refreshed_at),
+            confirmed_at: Timestamp(row.confirmed_at),
+            aal: row.aal,
+            amr: row.amr.0,
+            user_agent: row.user_agent,
+            created_at: Timestamp(row.created_at),
+        }
+    }
+}
+
+const INSERT: &str = "INSERT INTO auth_sessions
+      (id, user_id, refresh_counter, refreshed_at, aal, amr, user_agent, created_at)
+    VALUES ($1, $2, $3, $4, $5, $6, $7, $8)";
+
+const SIGNED_IN: &str = "UPDATE users SET last_sign_in_at = $2 WHERE id = $1";
+
+const GET: &str = "SELECT id, user_id, refresh_counter, refreshed_at, confirmed_at, aal, amr, user_agent, created_at
+    FROM auth_sessions WHERE id = $1";
+
+const STANDING: &str = "SELECT s.aal <> 'aal2' AND EXISTS
+      (SELECT 1 FROM mfa_factors f WHERE f.user_id = s.user_id AND f.status = 'verified') AS lacks_factor,
+      u.banned_until, s.created_at, s.refreshed_at, s.used_at, s.confirmed_at
+    FROM auth_sessions s JOIN users u ON u.id = s.user_id WHERE s.id = $1 AND s.user_id = $2";
+
+const LIST: &str =
+    "SELECT id, user_agent, aal, created_at, refreshed_at, used_at FROM auth_sessions WHERE user_id = $1";
+
+// Never goes backwards, although nodes may write in any order.
+const TOUCH: &str = "UPDATE auth_sessions SET used_at = $3 WHERE id = $1 AND user_id = $2 AND used_at < $3";
+
+// Compare and swap: of parallel rotations with the same token, one succeeds.
+const ADVANCE: &str = "UPDATE auth_sessions SET refresh_counter = refresh_counter + 1, refreshed_at = $4
+    WHERE id = $1 AND user_id = $2 AND refresh_counter = $3";
+
+// Only the first use after a rotation changes the row.
+const CONFIRM: &str = "UPDATE auth_sessions SET confirmed_at = $3
+    WHERE id = $1 AND user_id = $2 AND confirmed_at < refreshed_at AND refreshed_at <= $3";
+
+const GET_AMR: &str = "SELECT amr FROM auth_sessions WHERE id = $1 AND user_id = $2";
+
+pub(crate) const SET_AMR: &str = "UPDATE auth_sessions SET amr = $3 WHERE id = $1 AND user_id = $2";
+
+const DELETE: &str = "DELETE FROM auth_sessions WHERE user_id = $1 AND id = $2";
+
+pub(crate) const DELETE_ALL: &str = "DELETE FROM auth_sessions WHERE user_id = $1";
+
+pub(crate) const DELETE_OTHERS: &str = "DELETE FROM auth_sessions WHERE user_id = $1 AND id <> $2";
+
+impl Storage {
+    /// Stores a new session and the time of the sign-in with the user.
+    pub async fn insert_auth_session(&self, session: &AuthSession) -> Result<(), Error> {
+        let amr = JsonText(&session.amr);
+        transaction!(self, |tx| {
+            sqlx::query(INSERT)
+                .bind(session.id.0)
+                .bind(session.user.0)
+                .bind(session.refresh_counter)
+                .bind(session.refreshed_at.0)
+                .bind(&session.aal)
+                .bind(&amr)
+                .bind(session.user_agent.as_deref())
+                .bind(session.created_at.0)
+                .execute(&mut *tx)
+                .await?;
+            sqlx::query(SIGNED_IN).bind(session.user.0).bind(session.created_at.0).execute(&mut *tx).await?;
+            Ok(())
+        })
+    }
+
+    /// Returns a session by its id alone, for a refresh token, which identifies its user by itself.
+    pub async fn get_auth_session(&self, session: AuthSessionId) -> Result<Option<AuthSession>, Error> {
+        let row = read!(self, |c| sqlx::query_as::<_, SessionRow>(GET).bind(session.0).fetch_optional(c).await)?;
+        Ok(row.map(AuthSession::from))
+    }
+
+    /// Returns the properties that every request checks, or `None` if the session has ended.
+    pub async fn get_standing(&self, owner: UserId, session: AuthSessionId) -> Result<Option<Standing>, Error> {
+        let row = read!(self, |c| sqlx::query_as::<_, (bool, Option<i64>, i64, i64, i64, i64)>(STANDING)
+            .bind(session.0)
+            .bind(owner.0)
+            .fetch_optional(c)
+            .await)?;
+        Ok(row.map(|(lacks_factor, banned_until, created_at, refreshed_at, used_at, confirmed_at)| Standing {
+            lacks_factor,
+            banned_until: banned_until.map(Timestamp),
+            // The three times are written independently of each other; the latest one is the last use.
+            used_at: Timestamp(created_at.max(refreshed_at).max(used_at)),
+            refreshed_at: Timestamp(refreshed_at),
+            is_confirmed: confirmed_at >= refreshed_at,
+        }))
+    }
+
+    /// Returns the sessions of a user as devices, most recently used first.
+    pub async fn list_devices(&self, owner: UserId) -> Result<Vec<Device>, Error> {
+        type Row = (Uuid, Option<String>, String, i64, i64, i64);
+        let rows = read!(self, |c| sqlx::query_as::<_, Row>(LIST).bind(owner.0).fetch_all(c).await)?;
+        let mut devices: Vec<Device> = rows
+            .into_iter()
+            .map(|(id, user_agent, aal, created_at, refreshed_at, used_at)| Device {
+                id: AuthSessionId(id),
+                user_agent,
+                aal,
+                created_at: Timestamp(created_at),
+                used_at: Timestamp(created_at.max(refreshed_at).max(used_at)),
+            })
+            .collect();
+        devices.sort_by_key(|device| std::cmp::Reverse((device.used_at, device.id)));
+        Ok(devices)
+    }
+
+    /// Records the use of a session.
+    pub async fn touch_auth_session(&self, owner: UserId, session: AuthSessionId, now: Timestamp) -> Result<(), Error> {
+        write!(self, |c| sqlx::query(TOUCH).bind(session.0).bind(owner.0).bind(now.0).execute(c).await.map(|_| ()))?;
+        Ok(())
+    }
+
+    /// Rotates the refresh token if its number still is `counter`. Returns `true` to only one of several parallel
+    /// callers.
+    pub async fn advance_auth_session(
+        &self,
+        owner: UserId,
+        session: AuthSessionId,
+        counter: i64,
+        now: Timestamp,
+    ) -> Result<bool, Error> {
+        let advanced = write!(self, |c| sqlx::query(ADVANCE)
+            .bind(session.0)
+            .bind(owner.0)
+            .bind(counter)
+            .bind(now.0)
+            .execute(c)
+            .await
+            .map(|done| done.rows_affected()))?;
+        Ok(advanced == 1)
+    }
+
+    /// Records that the client received the tokens of the last rotation, because it used the access token.
+    pub async fn confirm_auth_session(
+        &self,
+        owner: UserId,
+        session: AuthSessionId,
+        now: Timestamp,
+    ) -> Result<(), Error> {
+        write!(self, |c| sqlx::query(CONFIRM).bind(session.0).bind(owner.0).bind(now.0).execute(c).await.map(|_| ()))?;
+        Ok(())
+    }
+
+    /// Records that the user of a session has given another proof of identity, `method`. Returns whether the session
+    /// exists.
+    pub async fn record_proof(
+        &self,
+        owner: UserId,
+        session: AuthSessionId,
+        method: &str,
+        now: Timestamp,
+    ) -> Result<bool, Error> {
+        transaction!(self, |tx| {
+            let row: Option<(JsonText<Vec<AuthMethod>>,)> =
+                sqlx::query_as(GET_AMR).bind(session.0).bind(owner.0).fetch_optional(&mut *tx).await?;
+            let Some((mut amr,)) = row else { return Ok(false) };
+            // Each method is listed once, with its latest time.
+            amr.0.retain(|proof| proof.method != method);
+            amr.0.insert(0, AuthMethod { method: method.to_owned(), timestamp: now.as_seconds() });
+            sqlx::query(SET_AMR).bind(session.0).bind(owner.0).bind(&amr).execute(&mut *tx).await?;
+            Ok(true)
+        })
+    }
+
+    /// Ends a session. Returns whether it existed.
+    pub async fn delete_auth_session(&self, owner: UserId, session: AuthSessionId) -> Result<bool, Error> {
+        let deleted = write!(self, |c| sqlx::query(DELETE)
+            .bind(owner.0)
+            .bind(session.0)
+            .execute(c)
+            .await
+            .map(|done| done.rows_affected()))?;
+        Ok(deleted == 1)
+    }
+
+    /// Ends all sessions of a user.
+    pub async fn delete_auth_sessions(&self, owner: UserId) -> Result<(), Error> {
+        write!(self, |c| sqlx::query(DELETE_ALL).bind(owner.0).execute(c).await.map(|_| ()))?;
+        Ok(())
+    }
+
+    /// Ends all sessions of a user except `keep`.
+    pub async fn delete_other_auth_sessions(&self, owner: UserId, keep: AuthSessionId) -> Result<(), Error> {
+        write!(self, |c| sqlx::query(DELETE_OTHERS).bind(owner.0).bind(keep.0).execute(c).await.map(|_| ()))?;
+        Ok(())
+    }
+}

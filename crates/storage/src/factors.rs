@@ -1,0 +1,290 @@
+//! Second factors (`mfa_factors`) and their challenges (`mfa_challenges`).
+
+use domain::{AuthSessionId, ChallengeId, FactorId, Timestamp, UserId};
+use uuid::Uuid;
+
+use crate::auth_sessions::{AuthMethod, AuthSession, SET_AMR, SessionRow};
+use crate::db_macros::{read, transaction, write};
+use crate::{Error, JsonText, Storage, users};
+
+/// Method of [`AuthMethod`] for a code of an authenticator app.
+pub const TOTP: &str = "totp";
+
+/// A second factor as its owner may see it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Factor {
+    /// Its id.
+    pub id: FactorId,
+    /// Name; unique per user.
+    pub friendly_name: String,
+    /// Whether the user has entered a valid code. An unverified factor protects nothing.
+    pub is_verified: bool,
+    /// Time of the last challenge.
+    pub last_challenged_at: Option<Timestamp>,
+    /// Time of creation.
+    pub created_at: Timestamp,
+    /// Time of the last change.
+    pub updated_at: Timestamp,
+}
+
+#[derive(sqlx::FromRow)]
+struct FactorRow {
+    id: Uuid,
+    friendly_name: String,
+    status: String,
+    last_challenged_at: Option<i64>,
+    created_at: i64,
+    updated_at: i64,
+}
+
+impl From<FactorRow> for Factor {
+    fn from(row: FactorRow) -> Self {
+        Self {
+            id: FactorId(row.id),
+            friendly_name: row.friendly_name,
+            is_verified: row.status == "verified",
+            last_challenged_at: row.last_challenged_at.map(Timestamp),
+            created_at: Timestamp(row.created_at),
+            updated_at: Timestamp(row.updated_at),
+        }
+    }
+}
+
+/// The input of [`Storage::insert_factor`].
+#[derive(Debug)]
+pub struct NewFactor {
+    /// Its id.
+    pub id: FactorId,
+    /// Name.
+    pub friendly_name: String,
+    /// TOTP secret, encrypted.
+    pub secret: Vec<u8>,
+}
+
+/// A challenge: a request to enter a code.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Challenge {
+    /// IP address of the client that requested it.
+    pub address: String,
+    /// Whether a valid code was entered.
+    pub is_verified: bool,
+    /// Time of creation.
+    pub created_at: Timestamp,
+}
+
+const LIST: &str = "SELECT id, friendly_name, status, last_challenged_at, created_at, updated_at
+    FROM mfa_factors WHERE user_id = $1 ORDER BY created_at, id";
+
+// A factor with a recent challenge is still being set up.
+const DELETE_ABANDONED: &str = "DELETE FROM mfa_factors
+    WHERE user_id = $1 AND status = 'unverified' AND created_at < $2
+      AND NOT EXISTS (SELECT 1 FROM mfa_challenges c WHERE c.factor_id = mfa_factors.id AND c.created_at >= $2)";
+
+const COUNT: &str = "SELECT COUNT(*) FROM mfa_factors WHERE user_id = $1";
+
+const INSERT: &str = "INSERT INTO mfa_factors
+      (id, user_id, friendly_name, status, secret, last_step, created_at, updated_at)
+    VALUES ($1, $2, $3, 'unverified', $4, 0, $5, $5)";
+
+const GET_SECRET: &str = "SELECT secret FROM mfa_factors WHERE id = $1 AND user_id = $2";
+
+const CHALLENGED: &str = "UPDATE mfa_factors SET last_challenged_at = $3 WHERE id = $1 AND user_id = $2";
+
+const DELETE_OLD_CHALLENGES: &str = "DELETE FROM mfa_challenges WHERE factor_id = $1 AND created_at < $2";
+
+const INSERT_CHALLENGE: &str =
+    "INSERT INTO mfa_challenges (id, factor_id, address, created_at) VALUES ($1, $2, $3, $4)";
+
+const GET_CHALLENGE: &str = "SELECT c.address, c.verified_at, c.created_at FROM mfa_challenges c
+    JOIN mfa_factors f ON f.id = c.factor_id WHERE c.id = $1 AND f.id = $2 AND f.user_id = $3";
+
+const DELETE_CHALLENGE: &str = "DELETE FROM mfa_challenges WHERE id = $1
+    AND EXISTS (SELECT 1 FROM mfa_factors f WHERE f.id = mfa_challenges.factor_id AND f.user_id = $2)";
+
+/// Accepts a time step only if it is later than the last one, so that a code works only once.
+const USE_STEP: &str = "UPDATE mfa_factors SET status = 'verified', last_step = $3, updated_at = $4
+    WHERE id = $1 AND user_id = $2 AND last_step < $3";
+
+const ANSWER: &str = "UPDATE mfa_challenges SET verified_at = $3
+    WHERE id = $1 AND factor_id = $2 AND verified_at IS NULL";
+
+/// Raises a session to `aal2`. Adds two rotations, so that the refresh token from before is not accepted as the
+/// previous one, which may be exchanged for the newest.
+const RAISE: &str = "UPDATE auth_sessions SET aal = 'aal2', factor_id = $3, refresh_counter = refresh_counter + 2
+    WHERE id = $1 AND user_id = $2
+    RETURNING id, user_id, refresh_counter, refreshed_at, confirmed_at, aal, amr, user_agent, created_at";
+
+const DELETE_LOWER_SESSIONS: &str = "DELETE FROM auth_sessions WHERE user_id = $1 AND aal <> 'aal2'";
+
+const DELETE_UNVERIFIED: &str = "DELETE FROM mfa_factors WHERE user_id = $1 AND status = 'unverified'";
+
+const DELETE: &str = "DELETE FROM mfa_factors WHERE id = $1 AND user_id = $2";
+
+// `factor_id` is not a foreign key, so that sessions have to be lowered explicitly.
+const LOWER: &str = "UPDATE auth_sessions SET aal = 'aal1', factor_id = NULL
+    WHERE user_id = $1 AND factor_id = $2 RETURNING id, amr";
+
+impl Storage {
+    /// Returns the [`Factor`]s of a user, oldest first.
+    pub async fn list_factors(&self, owner: UserId) -> Result<Vec<Factor>, Error> {
+        let rows = read!(self, |c| sqlx::query_as::<_, FactorRow>(LIST).bind(owner.0).fetch_all(c).await)?;
+        Ok(rows.into_iter().map(Factor::from).collect())
+    }
+
+    /// Stores a new factor. Returns `false` if the user already has `most`. Deletes unverified factors from before
+    /// `abandoned` first.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Conflict`] if another factor of the user has the same name.
+    pub async fn insert_factor(
+        &self,
+        owner: UserId,
+        factor: &NewFactor,
+        most: i64,
+        abandoned: Timestamp,
+        now: Timestamp,
+    ) -> Result<bool, Error> {
+        transaction!(self, |tx| {
+            // The lock makes the count below reliable.
+            if sqlx::query(users::LOCK).bind(owner.0).execute(&mut *tx).await?.rows_affected() == 0 {
+                return Err(Error::NotFound);
+            }
+            sqlx::query(DELETE_ABANDONED).bind(owner.0).bind(abandoned.0).execute(&mut *tx).await?;
+            let (count,): (i64,) = sqlx::query_as(COUNT).bind(owner.0).fetch_one(&mut *tx).await?;
+            if count >= most {
+                return Ok(false);
+            }
+            sqlx::query(INSERT)
+                .bind(factor.id.0)
+                .bind(owner.0)
+                .bind(&factor.friendly_name)
+                .bind(&factor.secret)
+                .bind(now.0)
+                .execute(&mut *tx)
+                .await?;
+            Ok(true)
+        })
+    }
+
+    /// Returns the secret of a factor, encrypted.
+    pub async fn get_factor_secret(&self, owner: UserId, factor: FactorId) -> Result<Option<Vec<u8>>, Error> {
+        let row = read!(self, |c| sqlx::query_as::<_, (Vec<u8>,)>(GET_SECRET)
+            .bind(factor.0)
+            .bind(owner.0)
+            .fetch_optional(c)
+            .await)?;
+        Ok(row.map(|(secret,)| secret))
+    }
+
+    /// Stores a challenge for a factor. Deletes those from before `forgotten`.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NotFound`] if the factor does not belong to the owner.
+    pub async fn insert_challenge(
+        &self,
+        owner: UserId,
+        factor: FactorId,
+        challenge: ChallengeId,
+        address: &str,
+        forgotten: Timestamp,
+        now: Timestamp,
+    ) -> Result<(), Error> {
+        transaction!(self, |tx| {
+            let challenged = sqlx::query(CHALLENGED).bind(factor.0).bind(owner.0).bind(now.0).execute(&mut *tx).await?;
+            if challenged.rows_affected() == 0 {
+                return Err(Error::NotFound);
+            }
+            sqlx::query(DELETE_OLD_CHALLENGES).bind(factor.0).bind(forgotten.0).execute(&mut *tx).await?;
+            sqlx::query(INSERT_CHALLENGE)
+                .bind(challenge.0)
+                .bind(factor.0)
+                .bind(address)
+                .bind(now.0)
+                .execute(&mut *tx)
+                .await?;
+            Ok(())
+        })
+    }
+
+    /// Returns a [`Challenge`] of a factor.
+    pub async fn get_challenge(
+        &self,
+        owner: UserId,
+        factor: FactorId,
+        challenge: ChallengeId,
+    ) -> Result<Option<Challenge>, Error> {
+        let row = read!(self, |c| sqlx::query_as::<_, (String, Option<i64>, i64)>(GET_CHALLENGE)
+            .bind(challenge.0)
+            .bind(factor.0)
+            .bind(owner.0)
+            .fetch_optional(c)
+            .await)?;
+        Ok(row.map(|(address, verified_at, created_at)| Challenge {
+            address,
+            is_verified: verified_at.is_some(),
+            created_at: Timestamp(created_at),
+        }))
+    }
+
+    /// Deletes a [`Challenge`] of a user.
+    pub async fn delete_challenge(&self, owner: UserId, challenge: ChallengeId) -> Result<(), Error> {
+        write!(self, |c| sqlx::query(DELETE_CHALLENGE).bind(challenge.0).bind(owner.0).execute(c).await.map(|_| ()))?;
+        Ok(())
+    }
+
+    /// Accepts the code of a time step for a challenge, completely or not at all: the factor becomes verified, the
+    /// session is raised to `aal2` and returned, and the user's other sessions below `aal2` and unverified factors are
+    /// deleted.
+    ///
+    /// Returns `None` if a code of this or a later step was used before, the challenge was already answered, or the
+    /// session has ended.
+    pub async fn verify_factor(
+        &self,
+        owner: UserId,
+        session: AuthSessionId,
+        factor: FactorId,
+        challenge: ChallengeId,
+        step: i64,
+        now: Timestamp,
+    ) -> Result<Option<AuthSession>, Error> {
+        let raised = transaction!(self, |tx| {
+            let used =
+                sqlx::query(USE_STEP).bind(factor.0).bind(owner.0).bind(step).bind(now.0).execute(&mut *tx).await?;
+            let answered = sqlx::query(ANSWER).bind(challenge.0).bind(factor.0).bind(now.0).execute(&mut *tx).await?;
+            // The error rolls back both updates: a step must not be used up without a challenge.
+            if used.rows_affected() == 0 || answered.rows_affected() == 0 {
+                return Err(Error::NotFound);
+            }
+            let mut raised: SessionRow =
+                sqlx::query_as(RAISE).bind(session.0).bind(owner.0).bind(factor.0).fetch_one(&mut *tx).await?;
+            raised.amr.0.retain(|proof| proof.method != TOTP);
+            raised.amr.0.insert(0, AuthMethod { method: TOTP.to_owned(), timestamp: now.as_seconds() });
+            sqlx::query(SET_AMR).bind(session.0).bind(owner.0).bind(&raised.amr).execute(&mut *tx).await?;
+            // A session without the second factor may belong to someone who knows only the password.
+            sqlx::query(DELETE_LOWER_SESSIONS).bind(owner.0).execute(&mut *tx).await?;
+            sqlx::query(DELETE_UNVERIFIED).bind(owner.0).execute(&mut *tx).await?;
+            Ok(raised)
+        });
+        match raised {
+            Ok(raised) => Ok(Some(raised.into())),
+            Err(Error::NotFound) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Deletes a factor. Sessions that it raised return to `aal1`. Returns whether it existed.
+    pub async fn delete_factor(&self, owner: UserId, factor: FactorId) -> Result<bool, Error> {
+        transaction!(self, |tx| {
+            let deleted = sqlx::query(DELETE).bind(factor.0).bind(owner.0).execute(&mut *tx).await?.rows_affected();
+            let lowered: Vec<(Uuid, JsonText<Vec<AuthMethod>>)> =
+                sqlx::query_as(LOWER).bind(owner.0).bind(factor.0).fetch_all(&mut *tx).await?;
+            for (session, mut amr) in lowered {
+                amr.0.retain(|proof| proof.method != TOTP);
+                sqlx::query(SET_AMR).bind(session).bind(owner.0).bind(&amr).execute(&mut *tx).await?;
+            }
+            Ok(deleted == 1)
+        })
+    }
+}

@@ -1,0 +1,163 @@
+//! Model providers that users configured for themselves (`model_providers`). API keys are encrypted before they get
+//! here.
+
+use domain::text::without_nul;
+use domain::{ModelProviderId, Timestamp, UserId};
+use uuid::Uuid;
+
+use crate::db_macros::{read, write};
+use crate::{Error, Storage};
+
+/// A model provider of a user.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ModelProvider {
+    /// Its id.
+    pub id: ModelProviderId,
+    /// Prefix of its models' names. Unique per user and never changed.
+    pub slug: String,
+    /// Display name.
+    pub name: String,
+    /// Provider API, as stored text.
+    pub kind: String,
+    /// Base URL of the provider API.
+    pub base_url: String,
+    /// API key, encrypted; `None` for a server that requires none.
+    pub secret: Option<Vec<u8>>,
+    /// Last characters of the API key, to recognize it.
+    pub hint: Option<String>,
+    /// Time of creation.
+    pub created_at: Timestamp,
+    /// Time of the last change.
+    pub changed_at: Timestamp,
+}
+
+#[derive(sqlx::FromRow)]
+struct ProviderRow {
+    id: Uuid,
+    slug: String,
+    name: String,
+    kind: String,
+    base_url: String,
+    secret: Option<Vec<u8>>,
+    hint: Option<String>,
+    created_at: i64,
+    changed_at: i64,
+}
+
+impl From<ProviderRow> for ModelProvider {
+    fn from(row: ProviderRow) -> Self {
+        let ProviderRow { id, slug, name, kind, base_url, secret, hint, created_at, changed_at } = row;
+        let (created_at, changed_at) = (Timestamp(created_at), Timestamp(changed_at));
+        Self { id: ModelProviderId(id), slug, name, kind, base_url, secret, hint, created_at, changed_at }
+    }
+}
+
+/// Counts and inserts in one statement, so that parallel requests do not exceed the limit on SQLite.
+const INSERT: &str = "INSERT INTO model_providers
+      (id, user_id, slug, name, kind, base_url, secret, hint, created_at, changed_at)
+    SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, $10
+    WHERE (SELECT COUNT(*) FROM model_providers WHERE user_id = $2) < $11";
+
+const LIST: &str = "SELECT id, slug, name, kind, base_url, secret, hint, created_at, changed_at FROM model_providers
+    WHERE user_id = $1 ORDER BY id";
+
+const FIND: &str = "SELECT id, slug, name, kind, base_url, secret, hint, created_at, changed_at FROM model_providers
+    WHERE user_id = $1 AND slug = $2";
+
+const GET: &str = "SELECT id, slug, name, kind, base_url, secret, hint, created_at, changed_at FROM model_providers
+    WHERE user_id = $1 AND id = $2";
+
+/// Writes only over the version that was read, see [`Storage::update_model_provider`].
+const UPDATE: &str = "UPDATE model_providers
+    SET name = $3, kind = $4, base_url = $5, secret = $6, hint = $7, changed_at = $8
+    WHERE user_id = $1 AND id = $2 AND changed_at = $9";
+
+const DELETE: &str = "DELETE FROM model_providers WHERE user_id = $1 AND id = $2";
+
+impl Storage {
+    /// Adds a provider unless the user already has `most`. Returns whether it was added.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Conflict`] if the user has a provider with the same slug.
+    pub async fn insert_model_provider(
+        &self,
+        owner: UserId,
+        provider: &ModelProvider,
+        most: i64,
+    ) -> Result<bool, Error> {
+        let (name, base_url) = (without_nul(provider.name.clone()), without_nul(provider.base_url.clone()));
+        let added = write!(self, |c| sqlx::query(INSERT)
+            .bind(provider.id.0)
+            .bind(owner.0)
+            .bind(&provider.slug)
+            .bind(&name)
+            .bind(&provider.kind)
+            .bind(&base_url)
+            .bind(&provider.secret)
+            .bind(&provider.hint)
+            .bind(provider.created_at.0)
+            .bind(provider.changed_at.0)
+            .bind(most)
+            .execute(c)
+            .await
+            .map(|done| done.rows_affected()))?;
+        Ok(added == 1)
+    }
+
+    /// Returns the [`ModelProvider`]s of a user, oldest first.
+    pub async fn list_model_providers(&self, owner: UserId) -> Result<Vec<ModelProvider>, Error> {
+        let rows = read!(self, |c| sqlx::query_as::<_, ProviderRow>(LIST).bind(owner.0).fetch_all(c).await)?;
+        Ok(rows.into_iter().map(ModelProvider::from).collect())
+    }
+
+    /// Returns a user's provider by its slug, the prefix of its models' names.
+    pub async fn find_model_provider(&self, owner: UserId, slug: &str) -> Result<Option<ModelProvider>, Error> {
+        let row =
+            read!(self, |c| sqlx::query_as::<_, ProviderRow>(FIND).bind(owner.0).bind(slug).fetch_optional(c).await)?;
+        Ok(row.map(ModelProvider::from))
+    }
+
+    /// Returns a user's provider by its id.
+    pub async fn get_model_provider(&self, owner: UserId, id: ModelProviderId) -> Result<Option<ModelProvider>, Error> {
+        let row =
+            read!(self, |c| sqlx::query_as::<_, ProviderRow>(GET).bind(owner.0).bind(id.0).fetch_optional(c).await)?;
+        Ok(row.map(ModelProvider::from))
+    }
+
+    /// Updates a provider if it is unchanged since `as_of`, so that an API key is never combined with a URL it was not
+    /// entered for. Returns whether it was updated.
+    pub async fn update_model_provider(
+        &self,
+        owner: UserId,
+        provider: &ModelProvider,
+        as_of: Timestamp,
+    ) -> Result<bool, Error> {
+        let (name, base_url) = (without_nul(provider.name.clone()), without_nul(provider.base_url.clone()));
+        let changed = write!(self, |c| sqlx::query(UPDATE)
+            .bind(owner.0)
+            .bind(provider.id.0)
+            .bind(&name)
+            .bind(&provider.kind)
+            .bind(&base_url)
+            .bind(&provider.secret)
+            .bind(&provider.hint)
+            .bind(provider.changed_at.0)
+            .bind(as_of.0)
+            .execute(c)
+            .await
+            .map(|done| done.rows_affected()))?;
+        Ok(changed == 1)
+    }
+
+    /// Deletes a provider and its API key. Returns whether it existed.
+    pub async fn delete_model_provider(&self, owner: UserId, id: ModelProviderId) -> Result<bool, Error> {
+        let gone = write!(self, |c| sqlx::query(DELETE)
+            .bind(owner.0)
+            .bind(id.0)
+            .execute(c)
+            .await
+            .map(|done| done.rows_affected()))?;
+        Ok(gone == 1)
+    }
+}

@@ -1,0 +1,263 @@
+//! Opens a database: applies the settings and migrations, or fails with a message for the operator and without changing
+//! anything.
+
+use std::fs::{File, OpenOptions, TryLockError};
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use domain::NodeId;
+use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
+use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous};
+use sqlx::{Connection, PgConnection, SqlitePool};
+
+use crate::availability::Availability;
+use crate::group_commit::SqliteWriter;
+use crate::idle_pool::IdlePool;
+use crate::notify_batch::NotifyBatch;
+use crate::{Db, Storage, checkpoints, migrate};
+
+/// Maximum time that a statement waits for a lock of another one.
+const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
+/// The same limit for PostgreSQL.
+const LOCK_TIMEOUT: &str = "SET lock_timeout = '5s'";
+/// Maximum time to open a connection.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+const READERS: u32 = 4;
+
+/// Page cache per connection: 4 MiB, in the form of SQLite's `cache_size`. The operating system caches the rest of the
+/// file.
+const PAGES_IN_MEMORY: &str = "-4096";
+const POSTGRES_CONNECTIONS: u32 = 20;
+/// Number of connections that are reserved for listening to notifications.
+const LISTENERS: u32 = 1;
+
+/// The reason why the server cannot start with this database. The messages are for operators.
+#[derive(Debug, thiserror::Error)]
+pub enum OpenError {
+    /// `DATABASE_URL` has neither of the two schemes.
+    #[error("DATABASE_URL must begin with sqlite:// or postgres://, not {0:?}")]
+    UnknownScheme(String),
+    /// `DATABASE_URL` has a known scheme but cannot be parsed.
+    #[error("DATABASE_URL cannot be read: {0}")]
+    BadUrl(String),
+    /// The folder cannot be created, or the file cannot be opened.
+    #[error("cannot open the database file {path}: {reason}")]
+    File {
+        /// Path of the database file.
+        path: PathBuf,
+        /// Error message of the operating system or of SQLite.
+        reason: String,
+    },
+    /// The file can be read but not written.
+    #[error("the database file {0} is read-only; give this user the right to write it and its folder")]
+    ReadOnly(PathBuf),
+    /// Another process has locked the file.
+    #[error("the database file {0} is in use by another program; stop that one first")]
+    Locked(PathBuf),
+    /// PostgreSQL cannot be reached.
+    #[error("cannot connect to PostgreSQL: {0}")]
+    Unreachable(String),
+    /// The schema was created by a newer version.
+    #[error(
+        "the database was written by a newer version of this program (its schema is at {found}, this one knows {known}); \
+         start the newer version, or restore a snapshot made before"
+    )]
+    Newer {
+        /// Newest migration in the database.
+        found: i64,
+        /// Newest migration of this binary.
+        known: i64,
+    },
+    /// The schema was created before the first release.
+    #[error(
+        "the database was written by a version from before the first release (its schema is at {found}) and cannot be \
+         opened; start that version, export the chats of each user there, and import them into this program with a new \
+         database"
+    )]
+    Earlier {
+        /// Newest migration in the database.
+        found: i64,
+    },
+    /// A migration failed and was rolled back.
+    #[error("the database could not be brought up to date: {0}")]
+    Migration(String),
+}
+
+impl Storage {
+    /// Opens `sqlite://path` or `postgres://…` and migrates the schema to the current version. A missing SQLite file is
+    /// created. An existing one is copied before a migration changes it.
+    ///
+    /// # Errors
+    ///
+    /// [`OpenError`] with the reason. The database is unchanged, except for migrations that succeeded before one that
+    /// failed.
+    pub async fn open(url: &str) -> Result<Self, OpenError> {
+        let scheme = url.split_once("://").map_or(url, |(scheme, _)| scheme);
+        match scheme {
+            "sqlite" => open_sqlite(url).await,
+            "postgres" | "postgresql" => open_postgres(url).await,
+            other => Err(OpenError::UnknownScheme(other.to_owned())),
+        }
+    }
+}
+
+async fn open_postgres(url: &str) -> Result<Storage, OpenError> {
+    // sqlx repeats the URL, and with it the password, in some errors. The message must not contain it.
+    let options = PgConnectOptions::from_str(url)
+        .map_err(|_| OpenError::BadUrl("it should look like postgres://user:password@host:5432/database".to_owned()))?
+        .application_name("ai-chat-mcp");
+    let starting =
+        // Two, because the migrator opens a connection of its own while the applied versions are read on the first.
+        PgPoolOptions::new().max_connections(2).acquire_timeout(CONNECT_TIMEOUT).connect_with(options.clone()).await;
+    let starting = match starting {
+        Ok(pool) => pool,
+        Err(error) => return Err(OpenError::Unreachable(why_unreachable(error, &options).await)),
+    };
+    migrate::postgres(&starting).await?;
+    starting.close().await;
+    let availability = Arc::new(Availability::new());
+    let known = Arc::clone(&availability);
+    let pool = PgPoolOptions::new()
+        .max_connections(POSTGRES_CONNECTIONS)
+        .acquire_timeout(CONNECT_TIMEOUT)
+        .after_release(move |connection, _| {
+            // A connection whose server vanished without closing it would occupy its slot until the operating system
+            // gives up. While the database is healthy, the check is skipped, because it costs a round trip.
+            let is_doubtful = known.is_down();
+            Box::pin(async move {
+                Ok(!is_doubtful || matches!(tokio::time::timeout(BUSY_TIMEOUT, connection.ping()).await, Ok(Ok(()))))
+            })
+        })
+        // Migrations use their own pool without a lock timeout, because nodes that start together wait for each other's
+        // migrations.
+        .after_connect(|connection, _| {
+            Box::pin(async move { sqlx::query(LOCK_TIMEOUT).execute(connection).await.map(|_| ()) })
+        })
+        // Connections open on first use. The migrations have shown that the server is reachable.
+        .connect_lazy_with(options);
+    Ok(Storage {
+        db: Db::Postgres(IdlePool::new(pool, LISTENERS)),
+        node: NodeId::fresh(),
+        is_lasting: true,
+        availability,
+        notify_batch: NotifyBatch::default(),
+        _lock: None,
+    })
+}
+
+/// Finds out why PostgreSQL cannot be reached. The pool retries until its timeout and then knows no reason, so this
+/// connects once more outside of it.
+async fn why_unreachable(error: sqlx::Error, options: &PgConnectOptions) -> String {
+    let error = match error {
+        sqlx::Error::PoolTimedOut => {
+            match tokio::time::timeout(CONNECT_TIMEOUT, PgConnection::connect_with(options)).await {
+                Ok(Err(reason)) => reason,
+                _ => error,
+            }
+        }
+        other => other,
+    };
+    match error.as_database_error() {
+        Some(answer) => answer.message().to_owned(),
+        None => error.to_string(),
+    }
+}
+
+async fn open_sqlite(url: &str) -> Result<Storage, OpenError> {
+    let path = PathBuf::from(url.trim_start_matches("sqlite://"));
+    if path.as_os_str().is_empty() || path.is_dir() {
+        return Err(OpenError::BadUrl("sqlite:// must be followed by the path of a file".to_owned()));
+    }
+    let lock = lock_beside(&path)?;
+    let options = SqliteConnectOptions::new()
+        .filename(&path)
+        .create_if_missing(true)
+        .journal_mode(SqliteJournalMode::Wal)
+        // With a write-ahead log, `NORMAL` may lose the last commits in a power failure but never damages the file.
+        .synchronous(SqliteSynchronous::Normal)
+        // SQLite enforces foreign keys only on request.
+        .foreign_keys(true)
+        .busy_timeout(BUSY_TIMEOUT)
+        .pragma("temp_store", "MEMORY")
+        .pragma("cache_size", PAGES_IN_MEMORY)
+        // 64 MiB: the log shrinks to this size after a burst of writes.
+        .pragma("journal_size_limit", "67108864")
+        .pragma("wal_autocheckpoint", checkpoints::LATEST);
+    let write = one_connection(options.clone()).await.map_err(|error| refusal(&path, &error))?;
+    prove_writable(&write, &path).await?;
+    migrate::sqlite(&write, &path).await?;
+    let checkpoints = one_connection(options.clone()).await.map_err(|error| refusal(&path, &error))?;
+    let read = SqlitePoolOptions::new()
+        .max_connections(READERS)
+        .acquire_timeout(CONNECT_TIMEOUT)
+        .test_before_acquire(false)
+        // A reader cannot take the write lock by mistake.
+        .connect_with(options.read_only(true))
+        .await
+        .map_err(|error| refusal(&path, &error))?;
+    Ok(Storage {
+        db: Db::Sqlite {
+            read: IdlePool::new(read, 0),
+            write: SqliteWriter::new(IdlePool::new(write, 0)),
+            checkpoints: Some(IdlePool::new(checkpoints, 0)),
+        },
+        node: NodeId::fresh(),
+        is_lasting: true,
+        availability: Arc::new(Availability::new()),
+        notify_batch: NotifyBatch::default(),
+        _lock: Some(Arc::new(lock)),
+    })
+}
+
+async fn one_connection(options: SqliteConnectOptions) -> Result<SqlitePool, sqlx::Error> {
+    let pool = SqlitePoolOptions::new().max_connections(1).acquire_timeout(CONNECT_TIMEOUT);
+    // The check is unnecessary: `IdlePool` tests a connection when it is returned.
+    pool.test_before_acquire(false).connect_with(options).await
+}
+
+/// Locks the file `<database>.lock`, so that only one process uses the database. The lock is on a separate file, so
+/// that SQLite's own locks on the database file are unaffected.
+fn lock_beside(path: &Path) -> Result<File, OpenError> {
+    let failed = |error: &std::io::Error| match error.kind() {
+        std::io::ErrorKind::PermissionDenied | std::io::ErrorKind::ReadOnlyFilesystem => {
+            OpenError::ReadOnly(path.to_owned())
+        }
+        _ => OpenError::File { path: path.to_owned(), reason: error.to_string() },
+    };
+    if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
+        std::fs::create_dir_all(folder).map_err(|error| failed(&error))?;
+    }
+    if path.exists() {
+        // A read-only file is detected here, before the lock file is created next to it.
+        OpenOptions::new().read(true).append(true).open(path).map_err(|error| failed(&error))?;
+    }
+    let mut beside = path.as_os_str().to_owned();
+    beside.push(".lock");
+    let lock =
+        OpenOptions::new().create(true).truncate(false).write(true).open(&beside).map_err(|error| failed(&error))?;
+    match lock.try_lock() {
+        Ok(()) => Ok(lock),
+        Err(TryLockError::WouldBlock) => Err(OpenError::Locked(path.to_owned())),
+        Err(TryLockError::Error(error)) => Err(failed(&error)),
+    }
+}
+
+/// Takes and releases the write lock, to prove that the file is writable and no other program holds it.
+async fn prove_writable(pool: &sqlx::SqlitePool, path: &Path) -> Result<(), OpenError> {
+    let transaction = pool.begin_with("BEGIN IMMEDIATE").await.map_err(|error| refusal(path, &error))?;
+    transaction.rollback().await.map_err(|error| refusal(path, &error))
+}
+
+fn refusal(path: &Path, error: &sqlx::Error) -> OpenError {
+    let reason = error.to_string();
+    let path = path.to_owned();
+    if reason.contains("readonly") || reason.contains("read-only") {
+        OpenError::ReadOnly(path)
+    } else if reason.contains("locked") || reason.contains("busy") {
+        OpenError::Locked(path)
+    } else {
+        OpenError::File { path, reason }
+    }
+}

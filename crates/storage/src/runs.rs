@@ -1,0 +1,318 @@
+//! Running turns: the node that runs each, the journal of its events, and commands to it.
+
+use std::sync::LazyLock;
+
+use domain::text::without_nul;
+use domain::{ChatId, MessageId, RunId, Timestamp, UserId};
+use uuid::Uuid;
+
+use crate::db_macros::{read, transaction, write};
+use crate::{Error, JsonText, Storage, notify};
+
+pub(crate) const INSERT: &str =
+    "INSERT INTO runs (id, session_id, user_id, message_id, status, model, tools, created_at, node_id)
+    VALUES ($1, $2, $3, $4, 'running', $5, $6, $7, $8)";
+
+/// Ends a turn, but only on the node that runs it: another node may have taken it over.
+pub(crate) const CLOSE: &str = "UPDATE runs SET status = $3, ended_at = $4
+    WHERE id = $1 AND user_id = $2 AND status = 'running' AND node_id = $5";
+
+pub(crate) const DELETE_CHUNKS: &str = "DELETE FROM run_journal WHERE run_id = $1";
+
+/// Appends to the journal of a turn. The condition on the node keeps out a node that has lost the turn, and the
+/// conflict clause makes a retry harmless.
+pub(crate) const INSERT_CHUNK: &str = "INSERT INTO run_journal (run_id, seq, payload)
+    SELECT id, $2, $3 FROM runs WHERE id = $1 AND status = 'running' AND node_id = $4
+    ON CONFLICT (run_id, seq) DO NOTHING";
+
+/// Maximum number of rows per insert. A statement costs much more than a row.
+const CHUNKS_PER_INSERT: usize = 32;
+
+/// Inserts [`CHUNKS_PER_INSERT`] journal entries, always the same number, so that the statement is prepared once. Missing entries
+/// are bound as NULL and match no turn.
+static INSERT_CHUNKS: LazyLock<String> = LazyLock::new(|| {
+    let row = |row: usize| format!("(${}, ${}, ${})", 3 * row + 2, 3 * row + 3, 3 * row + 4);
+    let rows: Vec<String> = (0..CHUNKS_PER_INSERT).map(row).collect();
+    format!(
+        "INSERT INTO run_journal (run_id, seq, payload)
+        WITH new (run_id, seq, payload) AS (VALUES {})
+        SELECT n.run_id, n.seq, n.payload FROM new n JOIN runs r ON r.id = n.run_id
+        WHERE r.status = 'running' AND r.node_id = $1
+        ON CONFLICT (run_id, seq) DO NOTHING",
+        rows.join(", ")
+    )
+});
+
+const PURGE_COMMANDS: &str = "DELETE FROM run_commands
+    WHERE run_id IN (SELECT r.id FROM runs r WHERE r.status <> 'running' AND r.ended_at < $1)";
+
+// Starts from the journals, which are few, not from all turns that ever ran.
+const PURGE_CHUNKS: &str = "DELETE FROM run_journal WHERE run_id IN (SELECT DISTINCT c.run_id FROM run_journal c
+    JOIN runs r ON r.id = c.run_id WHERE r.status <> 'running' AND r.ended_at < $1)";
+
+const IS_DRIVEN: &str =
+    "SELECT EXISTS (SELECT 1 FROM runs WHERE id = $1 AND user_id = $2 AND status = 'running' AND node_id = $3)";
+
+const FIND_RUNNING: &str = "SELECT id FROM runs WHERE session_id = $1 AND user_id = $2 AND status = 'running'";
+
+const IS_RUNNING: &str = "SELECT EXISTS (SELECT 1 FROM runs WHERE id = $1 AND user_id = $2 AND status = 'running')";
+
+const LIST_RUNNING: &str = "SELECT session_id, id, is_waiting FROM runs WHERE user_id = $1 AND status = 'running'";
+
+const SET_WAITING: &str = "UPDATE runs SET is_waiting = $3
+    WHERE id = $1 AND user_id = $2 AND status = 'running' AND node_id = $4";
+
+const LIST_CHUNKS_AFTER: &str = "SELECT c.seq, c.payload FROM run_journal c JOIN runs r ON r.id = c.run_id
+    WHERE c.run_id = $1 AND r.user_id = $2 AND c.seq > $3 ORDER BY c.seq";
+
+const INSERT_COMMAND: &str = "INSERT INTO run_commands (run_id, command)
+    SELECT id, $3 FROM runs WHERE session_id = $1 AND user_id = $2 AND status = 'running'
+    ON CONFLICT (run_id, command) DO NOTHING";
+
+const INSERT_COMMAND_FOR_ALL: &str = "INSERT INTO run_commands (run_id, command)
+    SELECT id, $2 FROM runs WHERE user_id = $1 AND status = 'running'
+    ON CONFLICT (run_id, command) DO NOTHING";
+
+const LIST_COMMANDS: &str = "SELECT o.run_id, o.command FROM run_commands o JOIN runs r ON r.id = o.run_id
+    WHERE r.node_id = $1 AND r.status = 'running'";
+
+const LIST_CHUNKS: &str = "SELECT c.payload FROM run_journal c JOIN runs r ON r.id = c.run_id
+    WHERE c.run_id = $1 AND r.user_id = $2 ORDER BY c.seq";
+
+/// A turn without an end in the database, see [`Storage::claim_runs`].
+#[derive(Debug, Clone)]
+pub struct UnfinishedRun {
+    /// The turn.
+    pub id: RunId,
+    /// Its chat.
+    pub chat: ChatId,
+    /// Owner of the chat.
+    pub owner: UserId,
+    /// Id of the assistant message to write.
+    pub answer: MessageId,
+    /// Model, as `provider/name`.
+    pub model: String,
+    /// Selected tools, as stored at the start of the turn.
+    pub tools: serde_json::Value,
+    /// Start of the turn.
+    pub created_at: Timestamp,
+    /// Whether the turn was waiting for its user at its last update.
+    pub is_waiting: bool,
+}
+
+#[derive(sqlx::FromRow)]
+pub(crate) struct RunRow {
+    pub id: Uuid,
+    session_id: Uuid,
+    user_id: Uuid,
+    message_id: Uuid,
+    model: String,
+    tools: JsonText<serde_json::Value>,
+    created_at: i64,
+    is_waiting: bool,
+}
+
+impl From<RunRow> for UnfinishedRun {
+    fn from(row: RunRow) -> Self {
+        Self {
+            id: RunId(row.id),
+            chat: ChatId(row.session_id),
+            owner: UserId(row.user_id),
+            answer: MessageId(row.message_id),
+            model: row.model,
+            tools: row.tools.0,
+            created_at: Timestamp(row.created_at),
+            is_waiting: row.is_waiting,
+        }
+    }
+}
+
+/// A running turn of a user, on any node.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RunningTurn {
+    /// Its chat.
+    pub chat: ChatId,
+    /// The turn.
+    pub run: RunId,
+    /// Whether it is waiting for its user.
+    pub is_waiting: bool,
+}
+
+/// A batch of consecutive events of a turn, for the journal.
+#[derive(Debug, Clone)]
+pub struct Chunk {
+    /// The turn.
+    pub run: RunId,
+    /// Sequence number of the last event.
+    pub seq: i64,
+    /// Events, one JSON object per line.
+    pub payload: String,
+}
+
+/// A command to a turn that may run on another node. It remains in effect until the turn ends.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum RunCommand {
+    /// Stop the turn.
+    Stop,
+    /// Reload approvals and responses to elicitations.
+    Refresh,
+    /// Cancel the tool call with this id.
+    Cancel(String),
+    /// End the turn so that the first queued message can be sent.
+    Preempt,
+}
+
+impl RunCommand {
+    fn to_text(&self) -> String {
+        match self {
+            Self::Stop => "stop".to_owned(),
+            Self::Refresh => "refresh".to_owned(),
+            Self::Preempt => "preempt".to_owned(),
+            Self::Cancel(call) => without_nul(format!("cancel {call}")),
+        }
+    }
+
+    fn parse(text: &str) -> Option<Self> {
+        // A command of a newer version is ignored.
+        match text {
+            "stop" => Some(Self::Stop),
+            "refresh" => Some(Self::Refresh),
+            "preempt" => Some(Self::Preempt),
+            other => other.strip_prefix("cancel ").map(|call| Self::Cancel(call.to_owned())),
+        }
+    }
+}
+
+impl Storage {
+    /// Appends batches of any number of turns to the journal, in one transaction. Batches of turns that have ended, or
+    /// that another node has taken over, are dropped.
+    pub async fn insert_chunks(&self, chunks: &[Chunk]) -> Result<(), Error> {
+        transaction!(self, |tx| {
+            // One transaction for all turns: each commit waits for the disk.
+            for some in chunks.chunks(CHUNKS_PER_INSERT) {
+                let mut insert = sqlx::query(INSERT_CHUNKS.as_str()).bind(self.node.0);
+                for row in 0..CHUNKS_PER_INSERT {
+                    let chunk = some.get(row);
+                    insert = insert
+                        .bind(chunk.map(|chunk| chunk.run.0))
+                        .bind(chunk.map(|chunk| chunk.seq))
+                        .bind(chunk.map(|chunk| chunk.payload.as_str()));
+                }
+                insert.execute(&mut *tx).await?;
+            }
+            Ok(())
+        })?;
+        // Only after the commit, so that the other nodes find the events.
+        self.notify_of_runs(chunks.iter().map(|chunk| chunk.run));
+        Ok(())
+    }
+
+    /// Returns the journal of a turn in order: all events up to the last flush, one JSON object per line.
+    pub async fn list_chunks(&self, owner: UserId, run: RunId) -> Result<Vec<String>, Error> {
+        let rows =
+            read!(self, |c| sqlx::query_as::<_, (String,)>(LIST_CHUNKS).bind(run.0).bind(owner.0).fetch_all(c).await)?;
+        Ok(rows.into_iter().map(|(payload,)| payload).collect())
+    }
+
+    /// Returns the journal of a turn after event `after`. Each batch comes with the sequence number of its last event.
+    pub async fn list_chunks_after(&self, owner: UserId, run: RunId, after: u64) -> Result<Vec<(u64, String)>, Error> {
+        let rows = read!(self, |c| sqlx::query_as::<_, (i64, String)>(LIST_CHUNKS_AFTER)
+            .bind(run.0)
+            .bind(owner.0)
+            .bind(after as i64)
+            .fetch_all(c)
+            .await)?;
+        Ok(rows.into_iter().map(|(seq, payload)| (seq as u64, payload)).collect())
+    }
+
+    /// Deletes the journals and commands of turns that ended before `before`. Not limited to one owner.
+    pub async fn purge_ended(&self, before: Timestamp) -> Result<(), Error> {
+        transaction!(self, |tx| {
+            for statement in [PURGE_CHUNKS, PURGE_COMMANDS] {
+                sqlx::query(statement).bind(before.0).execute(&mut *tx).await?;
+            }
+            Ok(())
+        })
+    }
+
+    /// Returns whether a turn is running on this node.
+    pub async fn is_driven_here(&self, owner: UserId, run: RunId) -> Result<bool, Error> {
+        Ok(read!(self, |c| sqlx::query_scalar(IS_DRIVEN)
+            .bind(run.0)
+            .bind(owner.0)
+            .bind(self.node.0)
+            .fetch_one(c)
+            .await)?)
+    }
+
+    /// Returns whether a turn is running on any node.
+    pub async fn is_running(&self, owner: UserId, run: RunId) -> Result<bool, Error> {
+        Ok(read!(self, |c| sqlx::query_scalar(IS_RUNNING).bind(run.0).bind(owner.0).fetch_one(c).await)?)
+    }
+
+    /// Returns the running turn of a chat, on any node.
+    pub async fn find_running(&self, owner: UserId, chat: ChatId) -> Result<Option<RunId>, Error> {
+        let row = read!(self, |c| sqlx::query_scalar::<_, Uuid>(FIND_RUNNING)
+            .bind(chat.0)
+            .bind(owner.0)
+            .fetch_optional(c)
+            .await)?;
+        Ok(row.map(RunId))
+    }
+
+    /// Returns the running turns of a user, on all nodes.
+    pub async fn list_running(&self, owner: UserId) -> Result<Vec<RunningTurn>, Error> {
+        let rows =
+            read!(self, |c| sqlx::query_as::<_, (Uuid, Uuid, bool)>(LIST_RUNNING).bind(owner.0).fetch_all(c).await)?;
+        let turn = |(chat, run, is_waiting)| RunningTurn { chat: ChatId(chat), run: RunId(run), is_waiting };
+        Ok(rows.into_iter().map(turn).collect())
+    }
+
+    /// Stores whether a turn is waiting for its user. Has no effect if the turn has ended or another node has taken it
+    /// over.
+    pub async fn set_waiting(&self, owner: UserId, run: RunId, is_waiting: bool) -> Result<(), Error> {
+        write!(self, |c| sqlx::query(SET_WAITING)
+            .bind(run.0)
+            .bind(owner.0)
+            .bind(is_waiting)
+            .bind(self.node.0)
+            .execute(c)
+            .await
+            .map(|done| done.rows_affected()))?;
+        Ok(())
+    }
+
+    /// Sends a command to the running turn of a chat. Returns whether there is one.
+    pub async fn command_run(&self, owner: UserId, chat: ChatId, command: &RunCommand) -> Result<bool, Error> {
+        let command = command.to_text();
+        let found = transaction!(self, |tx| {
+            let found = sqlx::query(FIND_RUNNING).bind(chat.0).bind(owner.0).fetch_optional(&mut *tx).await?.is_some();
+            sqlx::query(INSERT_COMMAND).bind(chat.0).bind(owner.0).bind(&command).execute(&mut *tx).await?;
+            Ok(found)
+        })?;
+        // If the message is dropped, the other nodes still find the command when they poll.
+        let _is_sent = self.queue_message(notify::COMMANDS_MESSAGE.to_owned());
+        Ok(found)
+    }
+
+    /// Sends a command to all running turns of a user.
+    pub async fn command_all_runs(&self, owner: UserId, command: &RunCommand) -> Result<(), Error> {
+        let command = command.to_text();
+        write!(self, |c| sqlx::query(INSERT_COMMAND_FOR_ALL)
+            .bind(owner.0)
+            .bind(&command)
+            .execute(c)
+            .await
+            .map(|done| done.rows_affected()))?;
+        // If the message is dropped, the other nodes still find the command when they poll.
+        let _is_sent = self.queue_message(notify::COMMANDS_MESSAGE.to_owned());
+        Ok(())
+    }
+
+    /// Returns the commands to the turns of this node. Not limited to one owner.
+    pub async fn list_run_commands(&self) -> Result<Vec<(RunId, RunCommand)>, Error> {
+        let rows =
+            read!(self, |c| sqlx::query_as::<_, (Uuid, String)>(LIST_COMMANDS).bind(self.node.0).fetch_all(c).await)?;
+        Ok(rows.into_iter().filter_map(|(run, command)| Some((RunId(run), RunCommand::parse(&command)?))).collect())
+    }
+}

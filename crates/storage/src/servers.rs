@@ -1,0 +1,225 @@
+//! Connections to MCP servers (`mcp_servers`), as the server reads and changes them. Clients also change them through
+//! the data API.
+
+use domain::{ServerId, Timestamp, UserId};
+use uuid::Uuid;
+
+use crate::db_macros::{read, transaction, write};
+use crate::{Db, Error, JsonText, Storage};
+
+const LIST: &str = "SELECT id, user_id, name, url, url_query, headers, disabled_tools, created_at FROM mcp_servers
+    WHERE user_id = $1 ORDER BY created_at, id";
+
+const GET: &str = "SELECT id, user_id, name, url, url_query, headers, disabled_tools, created_at FROM mcp_servers
+    WHERE id = $1 AND user_id = $2";
+
+const GET_FOUND: &str = "SELECT tools FROM mcp_servers WHERE id = $1 AND user_id = $2";
+
+const SET_TOOLS: &str = "UPDATE mcp_servers SET tools = $3, updated_at = $4 WHERE id = $1 AND user_id = $2";
+
+const LIST_UNSEALED_URLS: &str =
+    "SELECT id, user_id, url FROM mcp_servers WHERE url_query IS NULL AND url LIKE '%?%' ORDER BY id";
+
+/// Replaces only the URL that was encrypted: another node may have done it already.
+const SEAL_URL: &str = "UPDATE mcp_servers SET url = $3, url_query = $4
+    WHERE id = $1 AND url = $2 AND url_query IS NULL";
+
+/// Columns with copies of a connection's URL. They must match it, because permissions and tool calls are looked up by
+/// it.
+const MASK_COPIES: [&str; 4] = [
+    "UPDATE tool_permissions SET url = $3 WHERE server_id = $1 AND url = $2",
+    "UPDATE tool_lists SET url = $3 WHERE server_id = $1 AND url = $2",
+    "UPDATE tool_tasks SET url = $3 WHERE server_id = $1 AND url = $2",
+    "UPDATE tool_approvals SET url = $3 WHERE server_id = $1 AND url = $2",
+];
+
+const RENAME: &str = "UPDATE mcp_servers SET name = $3, updated_at = $4 WHERE id = $1 AND user_id = $2";
+
+const SET_HEADERS: &str = "UPDATE mcp_servers SET headers = $3, updated_at = $4 WHERE id = $1 AND user_id = $2";
+
+/// Changes the list only if it is unchanged since it was read.
+const SET_DISABLED: &str = "UPDATE mcp_servers SET disabled_tools = $3, updated_at = $4
+    WHERE id = $1 AND user_id = $2 AND disabled_tools = $5";
+
+/// A user's connection to an MCP server.
+#[derive(Debug, Clone)]
+pub struct Server {
+    /// Its id.
+    pub id: ServerId,
+    /// Name; unique per user.
+    pub name: String,
+    /// URL, with `***` for the values of its query, see [`domain::server_url`].
+    pub url: String,
+    /// Query of the URL, encrypted; `None` if it has no values.
+    pub url_query: Option<Vec<u8>>,
+    /// HTTP headers to send, encrypted.
+    pub headers: Option<Vec<u8>>,
+    /// Names of the tools that the user disabled.
+    pub disabled_tools: Vec<String>,
+    /// Time of creation.
+    pub created_at: Timestamp,
+}
+
+impl Server {
+    /// Returns whether both connections lead to the same server with the same secrets.
+    pub fn has_same_target(&self, other: &Self) -> bool {
+        self.url == other.url && self.url_query == other.url_query && self.headers == other.headers
+    }
+}
+
+/// A connection whose URL was stored before the encryption of queries was introduced.
+#[derive(Debug, Clone)]
+pub struct UnsealedUrl {
+    /// Connection.
+    pub server: ServerId,
+    /// Owner of the connection.
+    pub owner: UserId,
+    /// URL with its complete query.
+    pub url: String,
+}
+
+/// Changes of a connection. `None` leaves a field unchanged.
+#[derive(Debug, Clone, Default)]
+pub struct Change {
+    /// New name.
+    pub name: Option<String>,
+    /// New encrypted headers; `Some(None)` removes them.
+    pub headers: Option<Option<Vec<u8>>>,
+    /// Disabled tools before and after the change.
+    pub disabled_tools: Option<(Vec<String>, Vec<String>)>,
+}
+
+#[derive(sqlx::FromRow)]
+struct ServerRow {
+    id: Uuid,
+    name: String,
+    url: String,
+    url_query: Option<Vec<u8>>,
+    headers: Option<Vec<u8>>,
+    disabled_tools: JsonText<Vec<String>>,
+    created_at: i64,
+}
+
+impl From<ServerRow> for Server {
+    fn from(row: ServerRow) -> Self {
+        Self {
+            id: ServerId(row.id),
+            name: row.name,
+            url: row.url,
+            url_query: row.url_query,
+            headers: row.headers,
+            disabled_tools: row.disabled_tools.0,
+            created_at: Timestamp(row.created_at),
+        }
+    }
+}
+
+impl Storage {
+    /// Returns a user's [`Server`] connection by its id.
+    pub async fn get_server(&self, owner: UserId, id: ServerId) -> Result<Option<Server>, Error> {
+        let row =
+            read!(self, |c| sqlx::query_as::<_, ServerRow>(GET).bind(id.0).bind(owner.0).fetch_optional(c).await)?;
+        Ok(row.map(Server::from))
+    }
+
+    /// Returns the [`Server`] connections of a user, oldest first.
+    pub async fn list_servers(&self, owner: UserId) -> Result<Vec<Server>, Error> {
+        let rows = read!(self, |c| sqlx::query_as::<_, ServerRow>(LIST).bind(owner.0).fetch_all(c).await)?;
+        Ok(rows.into_iter().map(Server::from).collect())
+    }
+
+    /// Returns the tool definitions that were found when the connection was created, or an empty list if the connection
+    /// does not exist. They can be megabytes, so that they are loaded only where no newer listing is known.
+    pub async fn get_found_tools(&self, owner: UserId, id: ServerId) -> Result<serde_json::Value, Error> {
+        let found = read!(self, |c| sqlx::query_scalar::<_, JsonText<serde_json::Value>>(GET_FOUND)
+            .bind(id.0)
+            .bind(owner.0)
+            .fetch_optional(c)
+            .await)?;
+        Ok(found.map_or_else(|| serde_json::json!([]), |found| found.0))
+    }
+
+    /// Stores the tool definitions of a connection that could be established after all.
+    pub async fn set_server_tools(
+        &self,
+        owner: UserId,
+        id: ServerId,
+        tools: &serde_json::Value,
+        now: Timestamp,
+    ) -> Result<(), Error> {
+        write!(self, |c| sqlx::query(SET_TOOLS)
+            .bind(id.0)
+            .bind(owner.0)
+            .bind(tools.to_string())
+            .bind(now.0)
+            .execute(c)
+            .await
+            .map(|_| ()))?;
+        Ok(())
+    }
+
+    /// Returns the connections with unencrypted queries. Not limited to one owner.
+    pub async fn list_unsealed_urls(&self) -> Result<Vec<UnsealedUrl>, Error> {
+        let rows = read!(self, |c| sqlx::query_as::<_, (Uuid, Uuid, String)>(LIST_UNSEALED_URLS).fetch_all(c).await)?;
+        let unsealed = |(id, owner, url)| UnsealedUrl { server: ServerId(id), owner: UserId(owner), url };
+        Ok(rows.into_iter().map(unsealed).collect())
+    }
+
+    /// Replaces a stored URL and its copies by the masked form, and stores the encrypted query.
+    pub async fn seal_url(&self, unsealed: &UnsealedUrl, masked: &str, query: &[u8]) -> Result<(), Error> {
+        let is_sqlite = matches!(self.db, Db::Sqlite { .. });
+        transaction!(self, |tx| {
+            if is_sqlite {
+                // Without it, SQLite would leave the old text in the free space of its pages.
+                sqlx::query("PRAGMA secure_delete = ON").execute(&mut *tx).await?;
+            }
+            let (id, url) = (unsealed.server.0, &unsealed.url);
+            sqlx::query(SEAL_URL).bind(id).bind(url).bind(masked).bind(query).execute(&mut *tx).await?;
+            for mask in MASK_COPIES {
+                sqlx::query(mask).bind(id).bind(url).bind(masked).execute(&mut *tx).await?;
+            }
+            if is_sqlite {
+                sqlx::query("PRAGMA secure_delete = OFF").execute(&mut *tx).await?;
+            }
+            Ok(())
+        })
+    }
+
+    /// Updates a connection, completely or not at all.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NotFound`] if the connection does not exist or its disabled tools were changed in the meantime,
+    /// [`Error::Conflict`] if another connection of the user has the same name.
+    pub async fn update_server(
+        &self,
+        owner: UserId,
+        id: ServerId,
+        change: &Change,
+        now: Timestamp,
+    ) -> Result<(), Error> {
+        // The old list is compared as text, which is safe because all lists come from this function or the schema.
+        let as_json = |names: &[String]| serde_json::Value::from(names).to_string();
+        transaction!(self, |tx| {
+            if let Some(name) = &change.name {
+                let renamed = sqlx::query(RENAME).bind(id.0).bind(owner.0).bind(name).bind(now.0);
+                one(renamed.execute(&mut *tx).await?.rows_affected())?;
+            }
+            if let Some(headers) = &change.headers {
+                let set = sqlx::query(SET_HEADERS).bind(id.0).bind(owner.0).bind(headers.as_deref()).bind(now.0);
+                one(set.execute(&mut *tx).await?.rows_affected())?;
+            }
+            if let Some((before, after)) = &change.disabled_tools {
+                let set = sqlx::query(SET_DISABLED).bind(id.0).bind(owner.0);
+                let set = set.bind(as_json(after)).bind(now.0).bind(as_json(before));
+                one(set.execute(&mut *tx).await?.rows_affected())?;
+            }
+            Ok(())
+        })
+    }
+}
+
+// An error rolls back the other changes of the same request.
+fn one(rows: u64) -> Result<(), Error> {
+    if rows == 1 { Ok(()) } else { Err(Error::NotFound) }
+}

@@ -1,0 +1,167 @@
+//! Shared snapshots of chats.
+
+use domain::{ChatId, FileId, ShareId, Timestamp, UserId};
+use uuid::Uuid;
+
+use crate::db_macros::{read, transaction, write};
+use crate::{Error, Storage, files};
+
+/// The input of [`Storage::insert_share`].
+#[derive(Debug, Clone)]
+pub struct NewShare {
+    /// Id, by which the owner refers to the share.
+    pub id: ShareId,
+    /// SHA-256 hash of the token in the link.
+    pub token_hash: Vec<u8>,
+    /// Chat.
+    pub chat: ChatId,
+    /// Messages at the time of sharing, a JSON list.
+    pub messages: String,
+    /// Files that the messages refer to.
+    pub files: Vec<FileId>,
+    /// Number of messages.
+    pub count: i64,
+    /// Whether arguments and results of tool calls are included.
+    pub tools: bool,
+    /// Current time.
+    pub now: Timestamp,
+}
+
+/// A share as its owner sees it.
+#[derive(Debug, Clone)]
+pub struct Share {
+    /// Its id.
+    pub id: ShareId,
+    /// Chat.
+    pub chat: ChatId,
+    /// Title of the chat at the time of sharing.
+    pub title: String,
+    /// Number of messages.
+    pub count: i64,
+    /// Whether arguments and results of tool calls are included.
+    pub tools: bool,
+    /// Time of creation.
+    pub created_at: Timestamp,
+}
+
+/// A [`Share`] as a visitor with the link sees it.
+#[derive(Debug, Clone)]
+pub struct Snapshot {
+    /// Title of the chat at the time of sharing.
+    pub title: String,
+    /// Messages at the time of sharing, a JSON list.
+    pub messages: String,
+    /// Time of creation.
+    pub created_at: Timestamp,
+}
+
+#[derive(sqlx::FromRow)]
+struct ShareRow {
+    id: Uuid,
+    session_id: Uuid,
+    title: String,
+    count: i64,
+    tools: bool,
+    created_at: i64,
+}
+
+#[derive(sqlx::FromRow)]
+struct SnapshotRow {
+    title: String,
+    messages: String,
+    created_at: i64,
+}
+
+const COUNT: &str = "SELECT COUNT(*) FROM chat_shares WHERE user_id = $1";
+
+// The title is copied by the statement, so that it is that of the same moment.
+const INSERT: &str =
+    "INSERT INTO chat_shares (id, token_hash, user_id, session_id, title, messages, count, tools, created_at)
+    SELECT $1, $2, user_id, id, title, $5, $6, $7, $8 FROM ai_chat_sessions WHERE id = $3 AND user_id = $4";
+
+// Shares of a deleted chat are hidden but not deleted, because the chat can be restored.
+const LIST: &str = "SELECT h.id, h.session_id, h.title, h.count, h.tools, h.created_at FROM chat_shares h
+    JOIN ai_chat_sessions s ON s.id = h.session_id AND s.user_id = h.user_id
+    WHERE h.user_id = $1 ORDER BY h.id DESC";
+
+const DELETE_ALL: &str = "DELETE FROM chat_shares WHERE user_id = $1";
+
+const DELETE: &str = "DELETE FROM chat_shares WHERE id = $1 AND user_id = $2";
+
+// A share is not served while its chat is deleted or its owner's account is emptied.
+const GET: &str = "SELECT h.title, h.messages, h.created_at FROM chat_shares h
+    JOIN ai_chat_sessions s ON s.id = h.session_id AND s.user_id = h.user_id
+    JOIN users u ON u.id = h.user_id AND u.deleted_at IS NULL
+    WHERE h.token_hash = $1";
+
+impl Storage {
+    /// Stores a share. Returns `false` if the user already has `most` shares.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NotFound`] if the chat does not belong to the owner.
+    pub async fn insert_share(&self, owner: UserId, share: &NewShare, most: i64) -> Result<bool, Error> {
+        transaction!(self, |tx| {
+            let count = sqlx::query_scalar::<_, i64>(COUNT).bind(owner.0).fetch_one(&mut *tx).await?;
+            if count >= most {
+                return Ok(false);
+            }
+            let inserted = sqlx::query(INSERT)
+                .bind(share.id.0)
+                .bind(&share.token_hash)
+                .bind(share.chat.0)
+                .bind(owner.0)
+                .bind(&share.messages)
+                .bind(share.count)
+                .bind(share.tools)
+                .bind(share.now.0)
+                .execute(&mut *tx)
+                .await?
+                .rows_affected();
+            if inserted == 0 {
+                return Err(Error::NotFound);
+            }
+            files::hold_files!(tx, owner, share.chat, share.id.0, &share.files);
+            Ok(true)
+        })
+    }
+
+    /// Returns the [`Share`]s of a user, newest first.
+    pub async fn list_shares(&self, owner: UserId) -> Result<Vec<Share>, Error> {
+        let rows = read!(self, |c| sqlx::query_as::<_, ShareRow>(LIST).bind(owner.0).fetch_all(c).await)?;
+        let share = |row: ShareRow| Share {
+            id: ShareId(row.id),
+            chat: ChatId(row.session_id),
+            title: row.title,
+            count: row.count,
+            tools: row.tools,
+            created_at: Timestamp(row.created_at),
+        };
+        Ok(rows.into_iter().map(share).collect())
+    }
+
+    /// Deletes all shares of a user. Returns how many there were.
+    pub async fn delete_shares(&self, owner: UserId) -> Result<u64, Error> {
+        let ended =
+            write!(self, |c| sqlx::query(DELETE_ALL).bind(owner.0).execute(c).await.map(|done| done.rows_affected()))?;
+        Ok(ended)
+    }
+
+    /// Deletes a share. Returns whether it existed.
+    pub async fn delete_share(&self, owner: UserId, share: ShareId) -> Result<bool, Error> {
+        let deleted = write!(self, |c| sqlx::query(DELETE)
+            .bind(share.0)
+            .bind(owner.0)
+            .execute(c)
+            .await
+            .map(|done| done.rows_affected()))?;
+        Ok(deleted == 1)
+    }
+
+    /// Returns the snapshot behind a link, or `None` if the share or its chat is deleted. The request carries no
+    /// session: the token identifies the share.
+    pub async fn get_snapshot(&self, token_hash: &[u8]) -> Result<Option<Snapshot>, Error> {
+        let row = read!(self, |c| sqlx::query_as::<_, SnapshotRow>(GET).bind(token_hash).fetch_optional(c).await)?;
+        Ok(row.map(|row| Snapshot { title: row.title, messages: row.messages, created_at: Timestamp(row.created_at) }))
+    }
+}

@@ -1,0 +1,40 @@
+//! Keys that sign access tokens (`signing_keys`), encrypted.
+
+use domain::Timestamp;
+
+use crate::db_macros::{read, write};
+use crate::{Error, Storage};
+
+/// An encrypted signing key. The id under which it is published is part of the encrypted value.
+#[derive(Debug, Clone, PartialEq, Eq, sqlx::FromRow)]
+pub struct SealedKey {
+    /// Sequence number: 1 for the first key.
+    pub number: i64,
+    /// Private key, encrypted.
+    pub private_key: Vec<u8>,
+}
+
+const LIST: &str = "SELECT number, private_key FROM signing_keys ORDER BY number DESC";
+
+const INSERT: &str = "INSERT INTO signing_keys (number, private_key, created_at) VALUES ($1, $2, $3)
+    ON CONFLICT (number) DO NOTHING";
+
+impl Storage {
+    /// Returns all [`SealedKey`]s, newest first. The newest one signs.
+    pub async fn list_signing_keys(&self) -> Result<Vec<SealedKey>, Error> {
+        Ok(read!(self, |c| sqlx::query_as::<_, SealedKey>(LIST).fetch_all(c).await)?)
+    }
+
+    /// Stores a key unless its number is taken. Of several nodes that start together one succeeds, and all of them read
+    /// its key afterwards.
+    pub async fn insert_signing_key(&self, key: &SealedKey, now: Timestamp) -> Result<(), Error> {
+        write!(self, |c| sqlx::query(INSERT)
+            .bind(key.number)
+            .bind(&key.private_key)
+            .bind(now.0)
+            .execute(c)
+            .await
+            .map(|_| ()))?;
+        Ok(())
+    }
+}

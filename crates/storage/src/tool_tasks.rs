@@ -1,0 +1,115 @@
+//! Tool calls that run as tasks at their MCP servers, stored while they run, so that a restarted server can resume
+//! polling.
+
+use domain::permission::AllowedBy;
+use domain::text::without_nul;
+use domain::{RunId, ServerId, Timestamp, UserId};
+use uuid::Uuid;
+
+use crate::db_macros::{read, write};
+use crate::unreadable::readable;
+use crate::{Error, Storage};
+
+const UPSERT: &str = "INSERT INTO tool_tasks
+      (run_id, tool_call_id, user_id, server_id, url, allowed_by, task, form, ttl_ms, created_at)
+    SELECT id, $3, user_id, $4, $5, $6, $7, $8, $9, $10 FROM runs
+    WHERE id = $1 AND user_id = $2 AND status = 'running'
+    ON CONFLICT (run_id, tool_call_id) DO UPDATE SET server_id = excluded.server_id, url = excluded.url,
+      allowed_by = excluded.allowed_by, task = excluded.task, form = excluded.form, ttl_ms = excluded.ttl_ms,
+      created_at = excluded.created_at";
+
+const LIST: &str = "SELECT tool_call_id, server_id, url, allowed_by, task, form, ttl_ms, created_at
+    FROM tool_tasks WHERE run_id = $1 AND user_id = $2 ORDER BY created_at, tool_call_id";
+
+pub(crate) const DELETE_ALL: &str = "DELETE FROM tool_tasks WHERE run_id = $1 AND user_id = $2";
+
+/// A tool call that runs as a task (MCP tasks).
+#[derive(Clone)]
+pub struct ToolTask {
+    /// Id of the tool call within the turn.
+    pub tool_call: String,
+    /// Connection.
+    pub server: ServerId,
+    /// URL of the server at the time of the call, masked.
+    pub url: String,
+    /// Permission or approval that allowed the call.
+    pub allowed_by: AllowedBy,
+    /// Id of the task, given by the server.
+    pub task: String,
+    /// Version of the task protocol by which the server is polled.
+    pub form: String,
+    /// Milliseconds for which the server keeps the task; `None` means without limit.
+    pub ttl_ms: Option<u64>,
+    /// Time of the call.
+    pub created_at: Timestamp,
+}
+
+impl std::fmt::Debug for ToolTask {
+    /// Omits the task id, which gives access to the task.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("ToolTask").field("server", &self.server).field("form", &self.form).finish_non_exhaustive()
+    }
+}
+
+#[derive(sqlx::FromRow)]
+struct TaskRow {
+    tool_call_id: String,
+    server_id: Uuid,
+    url: String,
+    allowed_by: String,
+    task: String,
+    form: String,
+    ttl_ms: Option<i64>,
+    created_at: i64,
+}
+
+impl TryFrom<TaskRow> for ToolTask {
+    type Error = Error;
+
+    fn try_from(row: TaskRow) -> Result<Self, Error> {
+        let allowed_by = AllowedBy::from_word(&row.allowed_by);
+        Ok(Self {
+            tool_call: row.tool_call_id,
+            server: ServerId(row.server_id),
+            url: row.url,
+            allowed_by: allowed_by.ok_or_else(|| Error::Corrupt(format!("allowed by {}", row.allowed_by)))?,
+            task: row.task,
+            form: row.form,
+            ttl_ms: row.ttl_ms.map(i64::unsigned_abs),
+            created_at: Timestamp(row.created_at),
+        })
+    }
+}
+
+impl Storage {
+    /// Stores a task.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NotFound`] if the turn has ended.
+    pub async fn insert_tool_task(&self, owner: UserId, run: RunId, task: &ToolTask) -> Result<(), Error> {
+        let [tool_call, id] = [&task.tool_call, &task.task].map(|text| without_nul(text.clone()));
+        let ttl = task.ttl_ms.map(|ttl| i64::try_from(ttl).unwrap_or(i64::MAX));
+        let made = write!(self, |c| sqlx::query(UPSERT)
+            .bind(run.0)
+            .bind(owner.0)
+            .bind(&tool_call)
+            .bind(task.server.0)
+            .bind(&task.url)
+            .bind(task.allowed_by.as_str())
+            .bind(&id)
+            .bind(&task.form)
+            .bind(ttl)
+            .bind(task.created_at.0)
+            .execute(c)
+            .await
+            .map(|done| done.rows_affected()))?;
+        if made == 0 { Err(Error::NotFound) } else { Ok(()) }
+    }
+
+    /// Returns the [`ToolTask`]s of a turn, oldest first.
+    pub async fn list_tool_tasks(&self, owner: UserId, run: RunId) -> Result<Vec<ToolTask>, Error> {
+        let rows = read!(self, |c| sqlx::query_as::<_, TaskRow>(LIST).bind(run.0).bind(owner.0).fetch_all(c).await)?;
+        Ok(readable("tool_tasks", rows, |row| format!("{run}/{}", row.tool_call_id)))
+    }
+}

@@ -1,0 +1,215 @@
+//! Usage and costs of model calls (`model_usage`).
+
+use domain::model::Usage;
+use domain::{ChatId, MessageId, Timestamp, UserId};
+use serde::Serialize;
+use uuid::Uuid;
+
+use crate::db_macros::{read, write};
+use crate::{Error, Storage};
+
+/// The chat message that a model call contributed to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct OfAnswer {
+    /// Chat.
+    pub chat: ChatId,
+    /// Assistant message.
+    pub message: MessageId,
+}
+
+/// The cost of one model call.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Cost {
+    /// Id of the call. Recording it again has no effect.
+    pub call: Uuid,
+    /// Message it contributed to; `None` for calls through the OpenAI-compatible API.
+    pub of: Option<OfAnswer>,
+    /// Model, as `provider/name`.
+    pub model: String,
+    /// Token usage.
+    pub usage: Usage,
+    /// Whether the usage is estimated, because the provider did not report all of it.
+    pub is_estimate: bool,
+    /// Cost in billionths of a US dollar; `None` if the price is unknown.
+    pub nanos: Option<u64>,
+}
+
+/// The total [`Cost`] of several model calls.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Total {
+    /// Token usage.
+    #[serde(flatten)]
+    pub usage: Usage,
+    /// Number of calls.
+    pub calls: u64,
+    /// Number of calls with estimated usage.
+    pub estimated_calls: u64,
+    /// Cost in US dollars of the calls with a known price.
+    pub cost_usd: f64,
+    /// Number of calls with an unknown price.
+    pub unpriced_calls: u64,
+}
+
+/// The [`Total`] of the calls of one model on one day.
+#[derive(Debug, Clone, PartialEq)]
+pub struct DayTotal {
+    /// Day, in days since 1970 (UTC).
+    pub day: i64,
+    /// Model, as `provider/name`.
+    pub model: String,
+    /// Total.
+    pub total: Total,
+}
+
+#[derive(sqlx::FromRow)]
+struct TotalRow {
+    input_tokens: i64,
+    output_tokens: i64,
+    cached_input_tokens: i64,
+    calls: i64,
+    estimated_calls: i64,
+    nanos: i64,
+    unpriced_calls: i64,
+}
+
+#[derive(sqlx::FromRow)]
+struct DayRow {
+    day: i64,
+    model: String,
+    #[sqlx(flatten)]
+    total: TotalRow,
+}
+
+/// Billionths per dollar.
+const NANOS: f64 = 1e9;
+
+impl From<TotalRow> for Total {
+    fn from(row: TotalRow) -> Self {
+        let count = |value: i64| u64::try_from(value).unwrap_or_default();
+        let usage = Usage {
+            input_tokens: count(row.input_tokens),
+            output_tokens: count(row.output_tokens),
+            cached_input_tokens: count(row.cached_input_tokens),
+        };
+        Self {
+            usage,
+            calls: count(row.calls),
+            estimated_calls: count(row.estimated_calls),
+            cost_usd: row.nanos as f64 / NANOS,
+            unpriced_calls: count(row.unpriced_calls),
+        }
+    }
+}
+
+pub(crate) const INSERT: &str =
+    // A retry has the same call id and no effect, so that nothing is counted twice.
+    "INSERT INTO model_usage (id, user_id, session_id, message_id, model, input_tokens, output_tokens,
+      cached_input_tokens, is_estimate, created_at, cost_nanos)
+    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)
+    ON CONFLICT (id) DO NOTHING";
+
+/// Records the cost of a model call, on a connection or in a transaction.
+macro_rules! insert_cost {
+    ($connection:expr, $owner:expr, $cost:expr, $now:expr) => {{
+        let cost: &$crate::usage::Cost = $cost;
+        let tokens = |value: u64| i64::try_from(value).unwrap_or(i64::MAX);
+        sqlx::query($crate::usage::INSERT)
+            .bind(cost.call)
+            .bind($owner.0)
+            .bind(cost.of.map(|of| of.chat.0))
+            .bind(cost.of.map(|of| of.message.0))
+            .bind(&cost.model)
+            .bind(tokens(cost.usage.input_tokens))
+            .bind(tokens(cost.usage.output_tokens))
+            .bind(tokens(cost.usage.cached_input_tokens))
+            .bind(i64::from(cost.is_estimate))
+            .bind($now.0)
+            .bind(cost.nanos.map(tokens))
+            .execute($connection)
+            .await
+            .map(|_| ())
+    }};
+}
+
+pub(crate) use insert_cost;
+
+/// Builds a statement that selects totals; `$rest` continues its condition. The casts are for PostgreSQL, whose sums
+/// are of type `numeric`.
+macro_rules! sums {
+    ($before:literal, $rest:literal) => {
+        concat!(
+            "SELECT ",
+            $before,
+            "CAST(COALESCE(SUM(input_tokens), 0) AS BIGINT) AS input_tokens,
+              CAST(COALESCE(SUM(output_tokens), 0) AS BIGINT) AS output_tokens,
+              CAST(COALESCE(SUM(cached_input_tokens), 0) AS BIGINT) AS cached_input_tokens,
+              COUNT(*) AS calls, CAST(COALESCE(SUM(is_estimate), 0) AS BIGINT) AS estimated_calls,
+              CAST(COALESCE(SUM(cost_nanos), 0) AS BIGINT) AS nanos, COUNT(*) - COUNT(cost_nanos) AS unpriced_calls
+            FROM model_usage WHERE user_id = $1 AND ",
+            $rest
+        )
+    };
+}
+
+const OF_CHAT: &str = sums!("", "session_id = $2");
+
+const OF_ANSWER: &str = sums!("", "session_id = $2 AND message_id = $3");
+
+// 86,400,000,000 microseconds are a day.
+const BY_DAY: &str = sums!(
+    "created_at / 86400000000 AS day, model, ",
+    "created_at >= $2 AND created_at < $3 GROUP BY 1, model ORDER BY 1, model"
+);
+
+// Cached input tokens are part of the input tokens.
+const TOKENS: &str = "SELECT CAST(COALESCE(SUM(input_tokens + output_tokens), 0) AS BIGINT) FROM model_usage
+    WHERE user_id = $1 AND created_at >= $2 AND model NOT LIKE $3";
+
+impl Storage {
+    /// Records the cost of a model call.
+    pub async fn insert_cost(&self, owner: UserId, cost: &Cost, now: Timestamp) -> Result<(), Error> {
+        write!(self, |c| insert_cost!(c, owner, cost, now))?;
+        Ok(())
+    }
+
+    /// Returns the [`Total`] cost of a chat.
+    pub async fn cost_of_chat(&self, owner: UserId, chat: ChatId) -> Result<Total, Error> {
+        let row =
+            read!(self, |c| sqlx::query_as::<_, TotalRow>(OF_CHAT).bind(owner.0).bind(chat.0).fetch_one(c).await)?;
+        Ok(row.into())
+    }
+
+    /// Returns the total cost of one assistant message.
+    pub async fn cost_of_answer(&self, owner: UserId, of: OfAnswer) -> Result<Total, Error> {
+        let row = read!(self, |c| sqlx::query_as::<_, TotalRow>(OF_ANSWER)
+            .bind(owner.0)
+            .bind(of.chat.0)
+            .bind(of.message.0)
+            .fetch_one(c)
+            .await)?;
+        Ok(row.into())
+    }
+
+    /// Returns the totals per day and model from `from` (inclusive) to `to` (exclusive), oldest first.
+    pub async fn costs_by_day(&self, owner: UserId, from: Timestamp, to: Timestamp) -> Result<Vec<DayTotal>, Error> {
+        let rows = read!(self, |c| sqlx::query_as::<_, DayRow>(BY_DAY)
+            .bind(owner.0)
+            .bind(from.0)
+            .bind(to.0)
+            .fetch_all(c)
+            .await)?;
+        Ok(rows.into_iter().map(|row| DayTotal { day: row.day, model: row.model, total: row.total.into() }).collect())
+    }
+
+    /// Returns the input and output tokens of a user since `from`, without the models whose names begin with `except`.
+    pub async fn tokens_since(&self, owner: UserId, from: Timestamp, except: &str) -> Result<u64, Error> {
+        let tokens: i64 = read!(self, |c| sqlx::query_scalar(TOKENS)
+            .bind(owner.0)
+            .bind(from.0)
+            .bind(format!("{except}%"))
+            .fetch_one(c)
+            .await)?;
+        Ok(u64::try_from(tokens).unwrap_or_default())
+    }
+}

@@ -1,0 +1,183 @@
+//! Tests of opening a database: requirements, error messages, and that a rejected database stays unchanged.
+#![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
+
+use std::path::{Path, PathBuf};
+
+use domain::{ChatId, UserId};
+use sqlx::sqlite::SqliteConnectOptions;
+use sqlx::{ConnectOptions, Connection, SqliteConnection};
+use storage::{OpenError, Storage};
+use tempfile::TempDir;
+use uuid::Uuid;
+
+fn url(path: &Path) -> String {
+    format!("sqlite://{}", path.display())
+}
+
+async fn plain(path: &Path) -> SqliteConnection {
+    SqliteConnectOptions::new().filename(path).create_if_missing(true).connect().await.unwrap()
+}
+
+/// Creates a database of this version and closes it.
+async fn made(folder: &TempDir) -> PathBuf {
+    let path = folder.path().join("chat.db");
+    Storage::open(&url(&path)).await.unwrap().close().await;
+    path
+}
+
+async fn refusal(url: &str) -> OpenError {
+    Storage::open(url).await.expect_err("it must be refused")
+}
+
+#[tokio::test]
+async fn a_missing_file_is_made_with_its_folder_and_opens_again() {
+    let folder = TempDir::new().unwrap();
+    let path = folder.path().join("new/folder/chat.db");
+    for _ in 0..2 {
+        let storage = Storage::open(&url(&path)).await.unwrap();
+        storage.ping().await.unwrap();
+        storage.close().await;
+        drop(storage);
+    }
+}
+
+#[tokio::test]
+async fn a_url_that_cannot_be_read_is_said_without_its_password() {
+    assert_eq!(
+        refusal("mysql://root@host/db").await.to_string(),
+        "DATABASE_URL must begin with sqlite:// or postgres://, not \"mysql\""
+    );
+    let words = refusal("postgres://user:hunter2@:not-a-port/db").await.to_string();
+    assert!(!words.contains("hunter2"), "{words}");
+    // No server listens on port 1.
+    let words = refusal("postgres://user:hunter2@127.0.0.1:1/db").await.to_string();
+    assert!(!words.contains("hunter2") && words.contains("refused"), "{words}");
+    assert!(matches!(refusal("sqlite://").await, OpenError::BadUrl(_)));
+}
+
+#[tokio::test]
+async fn a_file_that_another_process_owns_is_refused() {
+    let folder = TempDir::new().unwrap();
+    let path = folder.path().join("chat.db");
+    let owner = Storage::open(&url(&path)).await.unwrap();
+    assert!(matches!(refusal(&url(&path)).await, OpenError::Locked(_)));
+    owner.ping().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_file_that_another_program_writes_is_refused() {
+    let folder = TempDir::new().unwrap();
+    let path = made(&folder).await;
+    let mut other = plain(&path).await;
+    let writing = other.begin_with("BEGIN IMMEDIATE").await.unwrap();
+    assert!(matches!(refusal(&url(&path)).await, OpenError::Locked(_)));
+    writing.rollback().await.unwrap();
+    drop(other);
+    Storage::open(&url(&path)).await.unwrap();
+}
+
+#[tokio::test]
+async fn what_is_not_a_database_is_refused_and_kept() {
+    let folder = TempDir::new().unwrap();
+    let path = folder.path().join("letter.db");
+    let letter = "Dear reader, this is a letter and not a database. ".repeat(40);
+    std::fs::write(&path, &letter).unwrap();
+    assert!(matches!(refusal(&url(&path)).await, OpenError::File { .. }));
+    assert_eq!(std::fs::read_to_string(&path).unwrap(), letter);
+}
+
+#[tokio::test]
+async fn a_newer_schema_is_refused_and_left_as_it_is() {
+    let folder = TempDir::new().unwrap();
+    let path = made(&folder).await;
+    let mut later = plain(&path).await;
+    sqlx::query(
+        "INSERT INTO _sqlx_migrations (version, description, success, checksum, execution_time)
+         VALUES (9999, 'of tomorrow', 1, x'00', 0)",
+    )
+    .execute(&mut later)
+    .await
+    .unwrap();
+    later.close().await.unwrap();
+    let before = std::fs::read(&path).unwrap();
+    let refused = refusal(&url(&path)).await;
+    assert!(matches!(refused, OpenError::Newer { found: 9999, known } if known >= 1), "{refused}");
+    assert_eq!(std::fs::read(&path).unwrap(), before);
+}
+
+#[tokio::test]
+async fn rejects_schema_from_before_first_release() {
+    let folder = TempDir::new().unwrap();
+    let path = made(&folder).await;
+    let mut earlier = plain(&path).await;
+    sqlx::query("UPDATE _sqlx_migrations SET version = 38").execute(&mut earlier).await.unwrap();
+    earlier.close().await.unwrap();
+    let before = std::fs::read(&path).unwrap();
+    let error = refusal(&url(&path)).await;
+    assert!(matches!(error, OpenError::Earlier { found: 38 }), "{error}");
+    let message = error.to_string();
+    assert!(message.contains("export") && message.contains("import"), "{message}");
+    assert_eq!(std::fs::read(&path).unwrap(), before);
+}
+
+/// Version of the initial migration.
+const INITIAL_VERSION: i64 = 100;
+
+#[tokio::test]
+async fn opens_sqlite_database_of_initial_migration_with_data() {
+    let folder = TempDir::new().unwrap();
+    let path = folder.path().join("chat.db");
+    let options = SqliteConnectOptions::new().filename(&path).create_if_missing(true).foreign_keys(true);
+    let pool = sqlx::SqlitePool::connect_with(options).await.unwrap();
+    sqlx::migrate!("migrations/sqlite").run_to(INITIAL_VERSION, &pool).await.unwrap();
+    sqlx::raw_sql(include_str!("initial/sqlite.sql")).execute(&pool).await.unwrap();
+    let tables: Vec<String> = sqlx::query_scalar(
+        "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'search_words%' AND name NOT LIKE 'sqlite%'",
+    )
+    .fetch_all(&pool)
+    .await
+    .unwrap();
+    for table in &tables {
+        let count = sqlx::AssertSqlSafe(format!("SELECT COUNT(*) FROM {table}"));
+        let count: i64 = sqlx::query_scalar(count).fetch_one(&pool).await.unwrap();
+        assert!(count > 0, "{table} has no row");
+    }
+    pool.close().await;
+    check_fixture(&url(&path)).await;
+}
+
+#[tokio::test]
+async fn opens_postgres_database_of_initial_migration_with_data() {
+    let Some(server) = std::env::var_os("TEST_POSTGRES_URL") else { return };
+    let server = server.into_string().unwrap();
+    let name = format!("initial_{}", domain::ids::fresh().simple());
+    let admin = sqlx::PgPool::connect(&server).await.unwrap();
+    sqlx::query(sqlx::AssertSqlSafe(format!("CREATE DATABASE {name}"))).execute(&admin).await.unwrap();
+    let (base, _) = server.rsplit_once('/').unwrap();
+    let database = format!("{base}/{name}");
+    let pool = sqlx::PgPool::connect(&database).await.unwrap();
+    sqlx::migrate!("migrations/postgres").run_to(INITIAL_VERSION, &pool).await.unwrap();
+    sqlx::raw_sql(include_str!("initial/postgres.sql")).execute(&pool).await.unwrap();
+    let tables: Vec<String> = sqlx::query_scalar("SELECT tablename::text FROM pg_tables WHERE schemaname = 'public'")
+        .fetch_all(&pool)
+        .await
+        .unwrap();
+    for table in &tables {
+        let count = sqlx::AssertSqlSafe(format!("SELECT COUNT(*) FROM {table}"));
+        let count: i64 = sqlx::query_scalar(count).fetch_one(&pool).await.unwrap();
+        assert!(count > 0, "{table} has no row");
+    }
+    pool.close().await;
+    check_fixture(&database).await;
+    sqlx::query(sqlx::AssertSqlSafe(format!("DROP DATABASE {name}"))).execute(&admin).await.unwrap();
+}
+
+/// Opens a database with the rows of the fixture and reads some of them.
+async fn check_fixture(url: &str) {
+    let storage = Storage::open(url).await.unwrap();
+    let (user, chat) = (UserId(Uuid::from_u128(1)), ChatId(Uuid::from_u128(10)));
+    assert_eq!(storage.get_chat(user, chat).await.unwrap().unwrap().title, "A chat");
+    let messages = storage.list_messages(user, chat, 10).await.unwrap();
+    assert_eq!(messages.iter().map(|message| message.content.as_str()).collect::<Vec<_>>(), ["Hello"]);
+    storage.close().await;
+}
