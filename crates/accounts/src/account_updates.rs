@@ -29,11 +29,11 @@ impl AccountService {
             let along = edit(&mut user)?;
             // Later than what was read even if the clock stands still: the store compares versions by it.
             user.updated_at = self.clock.now().max(domain::Timestamp(seen.0 + 1));
-            let written = self.storage.update_user_with(&user, seen, &along).await;
+            let written = self.storage.users().update_with(&user, seen, &along).await;
             match written.map_err(|error| taken(error, EMAIL_EXISTS))? {
                 Written::Done => return Ok(user),
                 Written::Spent => return Err(spent.into()),
-                Written::Changed => user = self.storage.get_user(user.id).await?.ok_or(CONFLICT)?,
+                Written::Changed => user = self.storage.users().get(user.id).await?.ok_or(CONFLICT)?,
             }
         }
         Err(CONFLICT.into())

@@ -102,7 +102,7 @@ impl AccountService {
         }
         let email = wish.email.as_deref().map(email_address::normalize).transpose()?;
         if let Some(email) = &email
-            && self.storage.get_user_by_email(email).await?.is_some()
+            && self.storage.users().get_by_email(email).await?.is_some()
         {
             return Err(EMAIL_EXISTS.into());
         }
@@ -133,7 +133,7 @@ impl AccountService {
         ban.apply(&mut user, now);
         sign_up::check_size(&user.user_metadata)?;
         sign_up::check_size(&user.app_metadata)?;
-        self.storage.insert_user(&user).await.map_err(|error| match error {
+        self.storage.users().insert(&user).await.map_err(|error| match error {
             storage::Error::Conflict(rule) if rule.contains("email") => EMAIL_EXISTS.into(),
             storage::Error::Conflict(_) => USER_ALREADY_EXISTS.into(),
             other => AuthError::from(other),
@@ -155,7 +155,7 @@ impl AccountService {
             None => None,
         };
         let new_password = password_hash.is_some();
-        let user = self.storage.get_user(id).await?.ok_or(NO_SUCH_USER)?;
+        let user = self.storage.users().get(id).await?.ok_or(NO_SUCH_USER)?;
         let user = self
             .update_account(user, CONFLICT, |user| {
                 let now = self.clock.now();
@@ -188,7 +188,7 @@ impl AccountService {
 
     /// Takes from an account what says who its person is and what opens it. The row and its id stay.
     pub async fn anonymize_user(&self, user: &User, handler: &dyn AccountDeletionHandler) -> Result<(), AuthError> {
-        self.storage.anonymize_user(user.id, &no_address(user), self.clock.now()).await?;
+        self.storage.users().anonymize(user.id, &no_address(user), self.clock.now()).await?;
         handler.stop_turns(user.id).await;
         self.events.publish(user.id, &UserEvent::Devices);
         self.events.disconnect(user.id);

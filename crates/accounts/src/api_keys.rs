@@ -41,18 +41,18 @@ impl AccountService {
             last_used_at: None,
         };
         let added =
-            self.storage.insert_api_key(owner, &key, &hash_of(&secret), MOST).await.map_err(AuthError::internal)?;
+            self.storage.api_keys().insert(owner, &key, &hash_of(&secret), MOST).await.map_err(AuthError::internal)?;
         Ok(added.then_some((key, secret)))
     }
 
     /// Whose a key is, if it is one that holds.
     pub async fn find_api_key(&self, secret: &str) -> Result<Option<Bearer>, AuthError> {
         let now = self.clock.now();
-        let bearer = self.storage.find_api_key(&hash_of(secret), now).await.map_err(AuthError::internal)?;
+        let bearer = self.storage.api_keys().find(&hash_of(secret), now).await.map_err(AuthError::internal)?;
         if let Some(Bearer { key, user }) = &bearer
             && key.last_used_at.is_none_or(|last| now.millis_since(last) >= EXACTNESS)
         {
-            self.storage.touch_api_key(*user, key.id, now).await.map_err(AuthError::internal)?;
+            self.storage.api_keys().touch(*user, key.id, now).await.map_err(AuthError::internal)?;
         }
         Ok(bearer)
     }

@@ -37,7 +37,7 @@ impl AccountService {
         self.begin(Purpose::Confirmation, &email, &Subject::Confirmation).await?;
         let service = self.clone();
         self.send_in_background(async move {
-            match service.storage.get_user_by_email(&email).await? {
+            match service.storage.users().get_by_email(&email).await? {
                 Some(user) if user.email_confirmed_at.is_none() => {
                     service.mail_again(user, &email, &landing, true).await
                 }
@@ -58,7 +58,7 @@ impl AccountService {
     }
 
     async fn settle_sign_up(&self, mut new: User, email: String, landing: Landing) -> Result<User, AuthError> {
-        let found = self.storage.get_user_by_email(&email).await?;
+        let found = self.storage.users().get_by_email(&email).await?;
         let id = found.as_ref().map_or(new.id, |user| user.id);
         note(&mut new, TokenKind::Confirmation, self.clock.now());
         if found.is_some_and(|user| user.email_confirmed_at.is_some()) {
@@ -71,7 +71,7 @@ impl AccountService {
         self.send_confirmation(&issued, &landing).await?;
         for _ in 0..ATTEMPTS {
             // The account may have come to be, or may have been confirmed or deleted, while the letter was on its way.
-            match self.storage.get_user_by_email(&email).await? {
+            match self.storage.users().get_by_email(&email).await? {
                 Some(user) if user.email_confirmed_at.is_some() => return Ok(new),
                 Some(user) => {
                     issued.token.user = user.id;
@@ -81,7 +81,7 @@ impl AccountService {
                 }
                 None => {
                     issued.token.user = new.id;
-                    match self.storage.insert_user_with(&new, std::slice::from_ref(&issued.token)).await {
+                    match self.storage.users().insert_with(&new, std::slice::from_ref(&issued.token)).await {
                         Ok(()) => return Ok(new),
                         Err(storage::Error::Conflict(_)) => {}
                         Err(error) => return Err(error.into()),

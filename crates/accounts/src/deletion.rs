@@ -42,7 +42,7 @@ impl AccountService {
         typed_email: &str,
         handler: &dyn AccountDeletionHandler,
     ) -> Result<(), DeletionError> {
-        let Some(account) = self.storage.get_user(user).await? else { return Ok(()) };
+        let Some(account) = self.storage.users().get(user).await? else { return Ok(()) };
         if typed_email.trim().to_ascii_lowercase() != account.email.unwrap_or_default() {
             return Err(DeletionError::EmailMismatch);
         }
@@ -61,7 +61,7 @@ impl AccountService {
     ) -> Result<(), storage::Error> {
         handler.stop_turns(user).await;
         let cleanup = handler.before_deletion(user).await?;
-        self.storage.delete_user(user).await?;
+        self.storage.users().delete(user).await?;
         // A turn that began since the first stop has no row to write to any more.
         handler.stop_turns(user).await;
         cleanup.await;

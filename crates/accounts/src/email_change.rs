@@ -51,7 +51,7 @@ impl AccountService {
         self.begin(Purpose::EmailChange, &email, &Subject::EmailChangeNew).await?;
         let service = self.clone();
         self.send_in_background(async move {
-            let found = service.storage.get_user_by_email(&email).await?;
+            let found = service.storage.users().get_by_email(&email).await?;
             let Some((user, new)) = found.and_then(|user| user.new_email.clone().map(|new| (user, new))) else {
                 return Ok(());
             };
@@ -93,7 +93,7 @@ impl AccountService {
         if !at_once && self.mailer.is_none() {
             return Err(EMAIL_CHANGE_DISABLED.into());
         }
-        match self.storage.get_user_by_email(new).await? {
+        match self.storage.users().get_by_email(new).await? {
             Some(_) => Err(EMAIL_EXISTS.into()),
             None if at_once => Ok(Way::AtOnce),
             None => Ok(Way::ByMail),

@@ -81,7 +81,7 @@ impl AccountService {
         self.redirects.target(asked)
     }
 
-    /// A new one-time token, to be stored with the account (`Storage::update_user_with`, `Storage::insert_user_with`) and sent
+    /// A new one-time token, to be stored with the account (`UserRepository::update_with`, `UserRepository::insert_with`) and sent
     /// to `email`. It takes the place of an older one of its kind.
     pub fn issue(
         &self,

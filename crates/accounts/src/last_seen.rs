@@ -24,7 +24,7 @@ impl AccountService {
         }
         let service = self.clone();
         self.tasks.spawn("note use", async move {
-            if let Err(error) = service.storage.touch_auth_session(claims.user, claims.session, now).await {
+            if let Err(error) = service.storage.auth_sessions().touch(claims.user, claims.session, now).await {
                 tracing::warn!(%error, "the use of a sign-in could not be noted");
             }
             service.presence.writing().remove(&claims.session);

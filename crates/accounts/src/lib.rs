@@ -203,14 +203,14 @@ impl AccountService {
     /// Those of [`AccountService::verify`].
     pub async fn verify_first_factor(&self, token: &str) -> Result<Claims, AuthError> {
         let claims = tokens::read_access(&self.keys, &self.issuer, token, self.clock.now())?;
-        let standing = self.storage.get_standing(claims.user, claims.session).await?;
+        let standing = self.storage.auth_sessions().get_standing(claims.user, claims.session).await?;
         let standing = standing.ok_or(gotrue_error::SESSION_NOT_FOUND)?;
         if standing.banned_until.is_some_and(|until| until > self.clock.now()) {
             return Err(gotrue_error::USER_BANNED.into());
         }
         // A token of the last refresh shows that its response has arrived. This is stored once per refresh.
         if !standing.is_confirmed && claims.issued_at >= standing.refreshed_at.as_seconds() {
-            self.storage.confirm_auth_session(claims.user, claims.session, self.clock.now()).await?;
+            self.storage.auth_sessions().confirm(claims.user, claims.session, self.clock.now()).await?;
         }
         self.record_use(claims, standing);
         Ok(Claims { lacks_factor: standing.lacks_factor, ..claims })

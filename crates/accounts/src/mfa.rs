@@ -99,7 +99,7 @@ impl AccountService {
         let id = FactorId::fresh();
         let sealed = self.secrets.seal(&place(id), secret.as_bytes()).map_err(AuthError::internal)?;
         let factor = NewFactor { id, friendly_name: friendly_name.clone(), secret: sealed };
-        match self.storage.insert_factor(user.id, &factor, i64::from(MOST), abandoned, now).await {
+        match self.storage.factors().insert(user.id, &factor, i64::from(MOST), abandoned, now).await {
             Ok(true) => {}
             Ok(false) => return Err(TOO_MANY_FACTORS.into()),
             Err(storage::Error::Conflict(_)) => return Err(name_taken(&friendly_name)),
@@ -115,7 +115,7 @@ impl AccountService {
         let id = ChallengeId::fresh();
         let forgotten = now.plus_seconds(-REMEMBERED);
         let address = address.to_canonical().to_string();
-        match self.storage.insert_challenge(owner, factor, id, &address, forgotten, now).await {
+        match self.storage.factors().insert_challenge(owner, factor, id, &address, forgotten, now).await {
             Ok(()) => Ok(Invited { id, expires_at: now.plus_seconds(CHALLENGE_LIFETIME).as_seconds() }),
             Err(storage::Error::NotFound) => Err(FACTOR_NOT_FOUND.into()),
             Err(error) => Err(error.into()),
@@ -147,14 +147,14 @@ impl AccountService {
         self.check_challenge(owner, factor, answer.challenge, address).await?;
         let now = self.clock.now();
         let attempt = self.limits.attempt(Proof::Factor, &owner.to_string(), address)?;
-        let sealed = self.storage.get_factor_secret(owner, factor).await?.ok_or(FACTOR_NOT_FOUND)?;
+        let sealed = self.storage.factors().get_secret(owner, factor).await?.ok_or(FACTOR_NOT_FOUND)?;
         let secret = Secret::from_bytes(self.secrets.open(&place(factor), &sealed).map_err(AuthError::internal)?);
         let step = secret.step_of(&answer.code, now.as_seconds()).ok_or(WRONG_CODE)?;
-        let raised = self.storage.verify_factor(owner, claims.session, factor, answer.challenge, step, now).await?;
+        let raised = self.storage.factors().verify(owner, claims.session, factor, answer.challenge, step, now).await?;
         let session = raised.ok_or(WRONG_CODE)?;
         attempt.succeeded();
         self.events.publish(owner, &UserEvent::Devices);
-        let user = self.storage.get_user(owner).await?.ok_or(USER_NOT_FOUND)?;
+        let user = self.storage.users().get(owner).await?.ok_or(USER_NOT_FOUND)?;
         self.tokens(user, &session, now)
     }
 
@@ -167,12 +167,12 @@ impl AccountService {
         id: ChallengeId,
         address: IpAddr,
     ) -> Result<(), AuthError> {
-        let challenge = self.storage.get_challenge(owner, factor, id).await?.ok_or(NO_SUCH_CHALLENGE)?;
+        let challenge = self.storage.factors().get_challenge(owner, factor, id).await?.ok_or(NO_SUCH_CHALLENGE)?;
         if challenge.is_verified || challenge.address != address.to_canonical().to_string() {
             return Err(CHALLENGE_ADDRESS.into());
         }
         if challenge.created_at.plus_seconds(CHALLENGE_LIFETIME) < self.clock.now() {
-            self.storage.delete_challenge(owner, id).await?;
+            self.storage.factors().delete_challenge(owner, id).await?;
             return Err(AuthError::Worded {
                 status: 422,
                 code: "mfa_challenge_expired",
@@ -193,7 +193,7 @@ impl AccountService {
             }
             self.require_recent_proof(user, claims).await?;
         }
-        self.storage.delete_factor(claims.user, factor).await?;
+        self.storage.factors().delete(claims.user, factor).await?;
         Ok(())
     }
 }

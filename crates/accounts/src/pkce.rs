@@ -61,25 +61,25 @@ impl AccountService {
             challenge,
             expires_at: now.plus_seconds(LIFETIME),
         };
-        self.storage.insert_auth_code(&row, now.plus_seconds(-REMEMBERED)).await?;
+        self.storage.auth_codes().insert(&row, now.plus_seconds(-REMEMBERED)).await?;
         Ok(code)
     }
 
     /// Exchanges a code and its verifier for a sign-in. A wrong verifier leaves the code as it is.
     pub async fn exchange(&self, code: &str, verifier: &str, user_agent: Option<String>) -> Result<SignIn, AuthError> {
         let now = self.clock.now();
-        let row = self.storage.get_auth_code(&hash(code)).await?.ok_or(FLOW_STATE_NOT_FOUND)?;
+        let row = self.storage.auth_codes().get(&hash(code)).await?.ok_or(FLOW_STATE_NOT_FOUND)?;
         if row.expires_at <= now {
             return Err(FLOW_STATE_EXPIRED.into());
         }
         if !fits(verifier, &row.challenge) {
             return Err(BAD_CODE_VERIFIER.into());
         }
-        let user = self.storage.get_user(row.user).await?.ok_or(USER_NOT_FOUND)?;
+        let user = self.storage.users().get(row.user).await?.ok_or(USER_NOT_FOUND)?;
         if user.is_banned(now) {
             return Err(USER_BANNED.into());
         }
-        if !self.storage.delete_auth_code(row.user, &row.code_hash).await? {
+        if !self.storage.auth_codes().delete(row.user, &row.code_hash).await? {
             return Err(FLOW_STATE_NOT_FOUND.into());
         }
         self.open(user, &row.method, user_agent).await

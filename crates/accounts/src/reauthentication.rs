@@ -94,7 +94,7 @@ impl AccountService {
 
     /// The same for a sign-in of `/api`.
     pub async fn require_recent_proof_of(&self, user: UserId, session: AuthSessionId) -> Result<(), AuthError> {
-        let user = self.storage.get_user(user).await?.ok_or(USER_NOT_FOUND)?;
+        let user = self.storage.users().get(user).await?.ok_or(USER_NOT_FOUND)?;
         self.require_proof_since(&user, session, self.settings.reauthentication_after).await
     }
 
@@ -107,7 +107,7 @@ impl AccountService {
         proof: ShownProof,
         from: IpAddr,
     ) -> Result<(), AuthError> {
-        let user = self.storage.get_user(user).await?.ok_or(USER_NOT_FOUND)?;
+        let user = self.storage.users().get(user).await?.ok_or(USER_NOT_FOUND)?;
         let method = match proof {
             ShownProof::Password(password) => {
                 if !self.proof_methods(&user).contains(&ProofMethod::Password) {
@@ -123,7 +123,7 @@ impl AccountService {
                 "otp"
             }
         };
-        if self.storage.record_proof(user.id, session, method, self.clock.now()).await? {
+        if self.storage.auth_sessions().record_proof(user.id, session, method, self.clock.now()).await? {
             Ok(())
         } else {
             Err(SESSION_NOT_FOUND.into())
@@ -174,7 +174,7 @@ impl AccountService {
         after: Option<Duration>,
     ) -> Result<(), AuthError> {
         let Some(after) = after else { return Ok(()) };
-        let session = self.storage.get_auth_session(session).await?.ok_or(SESSION_NOT_FOUND)?;
+        let session = self.storage.auth_sessions().get(session).await?.ok_or(SESSION_NOT_FOUND)?;
         let last = session.amr.iter().map(|proof| proof.timestamp).max().unwrap_or_default();
         let is_recent = last.saturating_add_unsigned(after.as_secs()) >= self.clock.now().as_seconds();
         if is_recent || self.proof_methods(user).is_empty() {
@@ -197,7 +197,7 @@ impl AccountService {
     async fn check_mailed_code(&self, user: &User, code: &str, from: IpAddr) -> Result<Uuid, AuthError> {
         let email = user.email.as_deref().ok_or::<Refusal>(REAUTHENTICATION_NOT_VALID)?;
         let attempt = self.limits.attempt(Proof::MailedCode, email, from)?;
-        let tokens = self.storage.try_one_time_codes(email, [TokenKind::Reauthentication; 2], TRIES).await?;
+        let tokens = self.storage.one_time_tokens().try_codes(email, [TokenKind::Reauthentication; 2], TRIES).await?;
         let now: Timestamp = self.clock.now();
         let token = tokens
             .into_iter()

@@ -32,7 +32,7 @@ impl AccountService {
         self.begin(Purpose::Recovery, &email, &Subject::Recovery).await?;
         let service = self.clone();
         self.send_in_background(async move {
-            match service.storage.get_user_by_email(&email).await? {
+            match service.storage.users().get_by_email(&email).await? {
                 Some(user) => service.mail_recovery(user, Subject::Recovery, LinkType::Recovery, &landing).await,
                 None => Ok(()),
             }
@@ -44,7 +44,7 @@ impl AccountService {
     ///
     /// A caller who wants no account to be made is told when there is none, because the protocol says so.
     pub async fn mail_sign_in(&self, visitor: Visitor) -> Result<(), AuthError> {
-        if !visitor.create && self.storage.get_user_by_email(&visitor.email).await?.is_none() {
+        if !visitor.create && self.storage.users().get_by_email(&visitor.email).await?.is_none() {
             return Err(NO_OTP.into());
         }
         let unconfirmed = self.new_user(visitor.email.clone(), None, visitor.data)?;
@@ -52,7 +52,7 @@ impl AccountService {
         let service = self.clone();
         self.send_in_background(async move {
             let landing = &visitor.landing;
-            match service.storage.get_user_by_email(&visitor.email).await? {
+            match service.storage.users().get_by_email(&visitor.email).await? {
                 Some(user) if user.email_confirmed_at.is_none() && !service.settings.autoconfirm => {
                     service.mail_again(user, &visitor.email, landing, false).await
                 }
@@ -87,10 +87,10 @@ impl AccountService {
         let mut issued = self.issue(user.id, kind, email, landing.challenge.clone())?;
         issued.token.from_sign_up = kind == TokenKind::Confirmation;
         note(&mut user, kind, self.clock.now());
-        self.storage.insert_user_with(&user, std::slice::from_ref(&issued.token)).await?;
+        self.storage.users().insert_with(&user, std::slice::from_ref(&issued.token)).await?;
         let sent = self.send_link(subject, &issued, link, &landing.redirect).await;
         if sent.is_err() {
-            self.storage.delete_unconfirmed_user(user.id, user.updated_at).await?;
+            self.storage.users().delete_unconfirmed(user.id, user.updated_at).await?;
             self.pauses.forget(Purpose::Recovery, email);
         }
         sent

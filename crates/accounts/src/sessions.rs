@@ -90,7 +90,7 @@ impl AccountService {
             user_agent,
             created_at: now,
         };
-        self.storage.insert_auth_session(&session).await?;
+        self.storage.auth_sessions().insert(&session).await?;
         user.last_sign_in_at = Some(now);
         self.tokens(user, &session, now)
     }
@@ -103,10 +103,10 @@ impl AccountService {
         let (id, counter) = self.refresh_tokens.read(refresh_token).ok_or(REFRESH_TOKEN_NOT_FOUND)?;
         let now = self.clock.now();
         for _ in 0..ATTEMPTS {
-            let mut session = self.storage.get_auth_session(id).await?.ok_or(REFRESH_TOKEN_NOT_FOUND)?;
+            let mut session = self.storage.auth_sessions().get(id).await?.ok_or(REFRESH_TOKEN_NOT_FOUND)?;
             match judge(session.refresh_counter - counter, &session, now) {
                 Verdict::Rotate => {
-                    if !self.storage.advance_auth_session(session.user, id, counter, now).await? {
+                    if !self.storage.auth_sessions().advance(session.user, id, counter, now).await? {
                         continue;
                     }
                     session.refresh_counter += 1;
@@ -117,12 +117,12 @@ impl AccountService {
                 }
                 Verdict::Stolen => {
                     tracing::warn!(session = %id, "a used refresh token came back: the sign-in was ended");
-                    self.storage.delete_auth_session(session.user, id).await?;
+                    self.storage.auth_sessions().delete(session.user, id).await?;
                     self.events.publish(session.user, &UserEvent::Devices);
                     return Err(REFRESH_TOKEN_ALREADY_USED.into());
                 }
             }
-            let user = self.storage.get_user(session.user).await?.ok_or(REFRESH_TOKEN_NOT_FOUND)?;
+            let user = self.storage.users().get(session.user).await?.ok_or(REFRESH_TOKEN_NOT_FOUND)?;
             if user.is_banned(now) {
                 return Err(BANNED_REFRESH.into());
             }
@@ -134,9 +134,9 @@ impl AccountService {
     /// Ends sign-ins of the person who asks.
     pub async fn sign_out(&self, claims: Claims, scope: Scope) -> Result<(), AuthError> {
         match scope {
-            Scope::Global => self.storage.delete_auth_sessions(claims.user).await?,
-            Scope::Local => drop(self.storage.delete_auth_session(claims.user, claims.session).await?),
-            Scope::Others => self.storage.delete_other_auth_sessions(claims.user, claims.session).await?,
+            Scope::Global => self.storage.auth_sessions().delete_all(claims.user).await?,
+            Scope::Local => drop(self.storage.auth_sessions().delete(claims.user, claims.session).await?),
+            Scope::Others => self.storage.auth_sessions().delete_others(claims.user, claims.session).await?,
         }
         self.events.publish(claims.user, &UserEvent::Devices);
         Ok(())
@@ -144,7 +144,7 @@ impl AccountService {
 
     /// The account of the person who asks.
     pub async fn user(&self, claims: Claims) -> Result<User, AuthError> {
-        Ok(self.storage.get_user(claims.user).await?.ok_or(USER_NOT_FOUND)?)
+        Ok(self.storage.users().get(claims.user).await?.ok_or(USER_NOT_FOUND)?)
     }
 
     pub(super) fn tokens(&self, user: User, session: &AuthSession, now: Timestamp) -> Result<SignIn, AuthError> {

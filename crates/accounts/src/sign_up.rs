@@ -81,7 +81,7 @@ impl AccountService {
     pub async fn sign_up(&self, account: NewAccount, user_agent: Option<String>) -> Result<SignedUp, AuthError> {
         let email = email_address::normalize(&account.email)?;
         let autoconfirm = self.settings.autoconfirm;
-        if autoconfirm && self.storage.get_user_by_email(&email).await?.is_some() {
+        if autoconfirm && self.storage.users().get_by_email(&email).await?.is_some() {
             return Err(USER_ALREADY_EXISTS.into());
         }
         let password_hash = self.passwords.hash(account.password).await?;
@@ -90,7 +90,7 @@ impl AccountService {
             return Ok(SignedUp::Waiting(self.sign_up_by_mail(user, &email, account.landing).await?));
         }
         confirm(&mut user, self.clock.now());
-        self.storage.insert_user(&user).await.map_err(|error| taken(error, USER_ALREADY_EXISTS))?;
+        self.storage.users().insert(&user).await.map_err(|error| taken(error, USER_ALREADY_EXISTS))?;
         Ok(SignedUp::In(self.open(user, "password", user_agent).await?))
     }
 
@@ -105,7 +105,7 @@ impl AccountService {
         user.user_metadata = data;
         user.user_metadata.retain(|_, value| !value.is_null());
         check_size(&user.user_metadata)?;
-        self.storage.insert_user(&user).await?;
+        self.storage.users().insert(&user).await?;
         self.open(user, "anonymous", user_agent).await
     }
 
@@ -121,7 +121,7 @@ impl AccountService {
     ) -> Result<SignIn, AuthError> {
         let attempt = self.limits.attempt(Proof::Password, &email.to_ascii_lowercase(), from)?;
         let user = match email_address::normalize(email) {
-            Ok(email) => self.storage.get_user_by_email(&email).await?,
+            Ok(email) => self.storage.users().get_by_email(&email).await?,
             Err(_) => None,
         };
         let hash = user.as_ref().and_then(|user| user.password_hash.clone());

@@ -59,11 +59,11 @@ impl Keys {
 
     /// From the database; the first key is made when there is none.
     pub async fn from_store(storage: &Storage, secrets: &SecretSealer, now: Timestamp) -> anyhow::Result<Self> {
-        let mut sealed = storage.list_signing_keys().await?;
+        let mut sealed = storage.signing_keys().list().await?;
         if sealed.is_empty() {
             let private_key = secrets.seal(&place(FIRST), generate()?.as_bytes())?;
-            storage.insert_signing_key(&SealedKey { number: FIRST, private_key }, now).await?;
-            sealed = storage.list_signing_keys().await?;
+            storage.signing_keys().insert(&SealedKey { number: FIRST, private_key }, now).await?;
+            sealed = storage.signing_keys().list().await?;
         }
         let mut all = Vec::with_capacity(sealed.len());
         for key in sealed {

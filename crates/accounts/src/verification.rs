@@ -105,11 +105,11 @@ impl AccountService {
         let kinds = link.kinds();
         let found = match shown {
             Shown::Link(token) => {
-                let token = self.storage.get_one_time_token(&link_hash(token)).await?;
+                let token = self.storage.one_time_tokens().get(&link_hash(token)).await?;
                 token.filter(|token| kinds.contains(&token.kind))
             }
             Shown::Code { email, code } => {
-                let tokens = self.storage.try_one_time_codes(email, kinds, TRIES).await?;
+                let tokens = self.storage.one_time_tokens().try_codes(email, kinds, TRIES).await?;
                 tokens.into_iter().find(|token| self.one_time.is_code_of(code, token))
             }
         };
@@ -120,7 +120,7 @@ impl AccountService {
     /// Uses the token up. Answers the person, or nobody when the other half of a change of address is still missing.
     async fn redeem(&self, token: &OneTimeToken, gone: Refusal) -> Result<Option<User>, AuthError> {
         let now = self.clock.now();
-        let user = self.storage.get_user(token.user).await?.ok_or(gone)?;
+        let user = self.storage.users().get(token.user).await?.ok_or(gone)?;
         let user = self
             .update_account(user, gone, |user| {
                 if user.is_banned(now) {

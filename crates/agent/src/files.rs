@@ -91,7 +91,7 @@ impl FileService {
         let (id, media_type) = (FileId::fresh(), file_type.media_type(declared_type));
         let file = NewFile { id, media_type, name: Some(&name), bytes };
         let quota = self.quota_bytes(&storage);
-        if !storage.insert_file(owner, &file, quota, self.clock.now()).await? {
+        if !storage.files().insert(owner, &file, quota, self.clock.now()).await? {
             return Err(FileError::Full(quota / MEBIBYTE));
         }
         Ok(FileRef { media_type: media_type.to_owned(), filename: Some(name), id, size: bytes.len() as u64 })
@@ -105,7 +105,7 @@ impl FileService {
     pub async fn find(&self, owner: UserId, id: FileId) -> Result<Option<(Storage, StoredFile)>, storage::Error> {
         // Temporary chats first: they are few and in memory.
         for storage in self.temporary.stores(owner).into_iter().chain([self.storage.clone()]) {
-            if let Some(file) = storage.get_file(owner, id).await? {
+            if let Some(file) = storage.files().get(owner, id).await? {
                 return Ok(Some((storage, file)));
             }
         }
@@ -121,7 +121,7 @@ pub async fn for_message(
     chat: ChatId,
     id: FileId,
 ) -> Result<Option<FileRef>, storage::Error> {
-    let known = home.get_file(owner, id).await?;
+    let known = home.files().get(owner, id).await?;
     Ok(known.filter(|known| known.chat.is_none_or(|of| of == chat)).map(|known| known.file))
 }
 

@@ -276,11 +276,12 @@ impl TurnService {
             limits,
         } = dependencies;
         // Registered before turns are claimed: a claim names this node as the new owner.
-        storage.register_node().await?;
+        storage.nodes().register().await?;
         if let Some(previous) = previous {
-            storage.remove_node(previous).await?;
+            storage.nodes().remove(previous).await?;
         }
-        let suspended = recovery::close_unfinished(&storage, &storage.claim_runs().await?, clock.now()).await?;
+        let suspended =
+            recovery::close_unfinished(&storage, &storage.nodes().claim_turns().await?, clock.now()).await?;
         let (journal, writer) = Journal::new(storage.clone(), tasks.shutdown_token().clone());
         tasks.spawn("journal", writer);
         let inner = Inner {
@@ -340,7 +341,7 @@ impl TurnService {
             // A missing chat is reported before a missing model, so that the error does not reveal whether another
             // user's chat exists.
             Err(BeginError::Model(error)) => {
-                let chat = home.get_chat(owner, question.chat).await.map_err(BeginError::Storage)?;
+                let chat = home.chats().get(owner, question.chat).await.map_err(BeginError::Storage)?;
                 return Err(if chat.is_some() { error.into() } else { BeginError::NoChat });
             }
             Err(error) => return Err(error),
@@ -381,7 +382,7 @@ impl TurnService {
             now: self.clock.now(),
         };
         let title = domain::text::title_of(question.message.as_deref().unwrap_or_default().trim());
-        let named = match run.home.insert_turn(&turn, &title).await {
+        let named = match run.home.chats().insert_turn(&turn, &title).await {
             Ok(Some(named)) => named,
             Ok(None) => {
                 self.leave(&run);
@@ -419,7 +420,8 @@ impl TurnService {
 
     /// Returns the attachments of the newest messages of a chat, newest first.
     pub async fn attachments(&self, owner: UserId, chat: ChatId) -> Result<Vec<Attachment>, storage::Error> {
-        let messages = self.temporary.store_for(owner, chat).list_messages(owner, chat, history::MESSAGES).await?;
+        let messages =
+            self.temporary.store_for(owner, chat).chats().list_messages(owner, chat, history::MESSAGES).await?;
         let parts = messages.into_iter().rev().flat_map(|message| message.parts);
         Ok(parts
             .filter_map(|part| match part {
@@ -437,7 +439,7 @@ impl TurnService {
 
     /// Returns an event for each turn of a user that is in progress, on any node.
     pub async fn list_running(&self, owner: UserId) -> Result<Vec<UserEvent>, storage::Error> {
-        let stored = self.storage.list_running(owner).await?;
+        let stored = self.storage.turns().list_running(owner).await?;
         let mut events: Vec<UserEvent> =
             stored.iter().map(|turn| UserEvent::of_running(turn.chat, turn.run, turn.is_waiting)).collect();
         // Turns of temporary chats are in memory only.

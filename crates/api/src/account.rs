@@ -41,7 +41,7 @@ pub struct DeleteAccount {
 
 /// Lists the user's sessions (`GET /api/account/devices`).
 pub async fn list_devices(State(storage): State<Storage>, caller: SignedIn) -> Result<Json<Value>, ApiError> {
-    let devices = storage.list_devices(caller.user).await?.into_iter().map(|device| Device {
+    let devices = storage.auth_sessions().list_devices(caller.user).await?.into_iter().map(|device| Device {
         current: device.id == caller.session,
         id: device.id,
         user_agent: device.user_agent,
@@ -60,7 +60,7 @@ pub async fn sign_out_device(
     Named(id): Named,
 ) -> Result<StatusCode, ApiError> {
     let id: AuthSessionId = id.parse().map_err(|_| ApiError::NotFound("device"))?;
-    if !storage.delete_auth_session(caller.user, id).await? {
+    if !storage.auth_sessions().delete(caller.user, id).await? {
         return Err(ApiError::NotFound("device"));
     }
     // Event streams of the ended session listen to this event and close.
@@ -81,7 +81,7 @@ pub async fn list_proof_methods(
     State(accounts): State<AccountService>,
     caller: SignedIn,
 ) -> Result<Json<Value>, ApiError> {
-    let user = storage.get_user(caller.user).await?.ok_or(ApiError::Unauthorized)?;
+    let user = storage.users().get(caller.user).await?.ok_or(ApiError::Unauthorized)?;
     // Which ways exist depends on the account and on whether the server can send emails.
     let methods = accounts.proof_methods(&user);
     Ok(Json(json!({ "methods": methods, "hasPassword": user.password_hash.is_some() })))

@@ -57,7 +57,7 @@ pub struct NewApiKey {
 
 /// Lists the user's keys (`GET /api/keys`).
 pub async fn list_keys(State(storage): State<Storage>, caller: SignedIn) -> Result<Json<Value>, ApiError> {
-    let keys = storage.list_api_keys(caller.user).await?.into_iter().map(ApiKeyDto::from);
+    let keys = storage.api_keys().list(caller.user).await?.into_iter().map(ApiKeyDto::from);
     Ok(Json(json!({ "keys": keys.collect::<Vec<_>>() })))
 }
 
@@ -98,7 +98,7 @@ pub async fn create_key(
 
 /// Deletes all keys of the user (`DELETE /api/keys`), for the case that the account was compromised.
 pub async fn delete_all_keys(State(storage): State<Storage>, caller: SignedIn) -> Result<Json<Value>, ApiError> {
-    Ok(Json(json!({ "ended": storage.delete_api_keys(caller.user).await? })))
+    Ok(Json(json!({ "ended": storage.api_keys().delete_all(caller.user).await? })))
 }
 
 /// Deletes one key (`DELETE /api/keys/{id}`).
@@ -108,7 +108,7 @@ pub async fn delete_key(
     Named(id): Named,
 ) -> Result<StatusCode, ApiError> {
     let id: ApiKeyId = id.parse().map_err(|_| ApiError::NotFound("key"))?;
-    if !storage.delete_api_key(caller.user, id).await? {
+    if !storage.api_keys().delete(caller.user, id).await? {
         return Err(ApiError::NotFound("key"));
     }
     Ok(StatusCode::NO_CONTENT)

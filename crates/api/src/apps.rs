@@ -140,7 +140,7 @@ pub async fn serve_sandbox(
 
 /// Returns the caller's connection of this name.
 async fn find_connection(storage: &Storage, caller: &SignedIn, name: &str) -> Result<Server, ApiError> {
-    let servers = storage.list_servers(caller.user).await?;
+    let servers = storage.connections().list(caller.user).await?;
     servers.into_iter().find(|server| server.name == name).ok_or(ApiError::NotFound("connection"))
 }
 

@@ -42,7 +42,7 @@ impl ChatLookup {
     /// As [`find`](Self::find).
     pub async fn find_stored(&self, user: UserId, chat: &str) -> Result<ChatId, ApiError> {
         let chat: ChatId = chat.parse().map_err(|_| ApiError::NotFound("session"))?;
-        let found = self.storage.get_chat(user, chat).await?;
+        let found = self.storage.chats().get(user, chat).await?;
         found.map(|chat| chat.id()).ok_or(ApiError::NotFound("session"))
     }
 }

@@ -77,7 +77,7 @@ pub async fn search_chats(
         None => None,
         Some(text) => Some(text.parse().map_err(|_| ApiError::BadRequest("before is not what next was".into()))?),
     };
-    let found = storage.search(caller.user, &search.q, before).await?;
+    let found = storage.search().query(caller.user, &search.q, before).await?;
     let chats: Vec<ChatHit> = found
         .titles
         .into_iter()
@@ -101,7 +101,7 @@ pub async fn search_chats(
 
 /// Lists the pinned and the archived chats (`GET /api/sessions/marks`).
 pub async fn list_marks(State(storage): State<Storage>, caller: SignedIn) -> Result<Json<Value>, ApiError> {
-    let marked = storage.list_marks(caller.user).await?;
+    let marked = storage.chat_settings().list(caller.user).await?;
     let with = |is: fn(&ChatMarks) -> bool| -> Vec<ChatId> {
         marked.iter().filter(|(_, marks)| is(marks)).map(|(chat, _)| *chat).collect()
     };
@@ -129,7 +129,7 @@ pub async fn set_marks(
 ) -> Result<Json<ChatMarks>, ApiError> {
     let chat = chats.find_stored(caller.user, &chat).await?;
     let change = ChatMarksChange { pinned: change.pinned, archived: change.archived };
-    let marks = storage.set_marks(caller.user, chat, change, clock.now()).await.map_err(not_found_error)?;
+    let marks = storage.chat_settings().set(caller.user, chat, change, clock.now()).await.map_err(not_found_error)?;
     events.publish(caller.user, &UserEvent::Session { session_id: Some(chat), marks: Some(marks) });
     Ok(Json(marks))
 }
@@ -144,12 +144,12 @@ pub async fn restore_chat(
 ) -> Result<StatusCode, ApiError> {
     let id: ChatId = chat.parse().map_err(|_| ApiError::NotFound("session"))?;
     // A repeated request finds the chat restored already.
-    if storage.get_chat(caller.user, id).await?.is_some() {
+    if storage.chats().get(caller.user, id).await?.is_some() {
         return Ok(StatusCode::NO_CONTENT);
     }
     // Chats deleted earlier may be purged at any moment, so they are not restored half.
     let since = clock.now().plus_seconds(-UNDO_TTL_SECONDS);
-    storage.restore_chat(caller.user, id, since).await.map_err(|error| match error {
+    storage.chats().restore(caller.user, id, since).await.map_err(|error| match error {
         storage::Error::Conflict(_) => ApiError::Conflict {
             code: "id_taken",
             message: "an id of this chat or of its messages has been used again".to_owned(),
@@ -158,7 +158,7 @@ pub async fn restore_chat(
     })?;
     // The event carries the flags, because lists of chats need them. A failure to read them must not hide the
     // restored chat.
-    let marks = storage.get_marks(caller.user, id).await.ok();
+    let marks = storage.chat_settings().get(caller.user, id).await.ok();
     events.publish(caller.user, &UserEvent::Session { session_id: Some(id), marks });
     Ok(StatusCode::NO_CONTENT)
 }

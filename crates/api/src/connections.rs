@@ -79,7 +79,7 @@ pub async fn relist_tools(
 /// 404 if the id is invalid or the connection belongs to another user.
 pub(super) async fn find_own_server(storage: &Storage, caller: &SignedIn, id: &str) -> Result<Server, ApiError> {
     let id: ServerId = id.parse().map_err(|_| not_found())?;
-    storage.get_server(caller.user, id).await?.ok_or_else(not_found)
+    storage.connections().get(caller.user, id).await?.ok_or_else(not_found)
 }
 
 fn not_found() -> ApiError {

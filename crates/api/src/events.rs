@@ -51,6 +51,6 @@ fn format_frame(event: &str) -> Bytes {
 
 /// Returns whether the caller's session may still receive events. A failed check counts as no.
 async fn is_session_valid(storage: &Storage, caller: &SignedIn) -> bool {
-    let standing = storage.get_standing(caller.user, caller.session).await;
+    let standing = storage.auth_sessions().get_standing(caller.user, caller.session).await;
     matches!(standing, Ok(Some(standing)) if !standing.lacks_factor)
 }

@@ -46,12 +46,12 @@ pub async fn export_account(
     State(clock): State<Arc<dyn Clock>>,
     caller: SignedIn,
 ) -> Result<Response, ApiError> {
-    let user = storage.get_user(caller.user).await?.ok_or(ApiError::Unauthorized)?;
+    let user = storage.users().get(caller.user).await?.ok_or(ApiError::Unauthorized)?;
     let profile = serde_json::to_string(&UserBody::from(user)).map_err(|error| ApiError::Internal(error.into()))?;
-    let providers = storage.list_model_providers(caller.user).await?;
+    let providers = storage.model_providers().list(caller.user).await?;
     let providers: Vec<String> = providers.iter().map(provider_row).collect();
     // One row per model and day: few enough to be read at once.
-    let usage = storage.costs_by_day(caller.user, Timestamp(0), Timestamp(i64::MAX)).await?.into_iter();
+    let usage = storage.usage().costs_by_day(caller.user, Timestamp(0), Timestamp(i64::MAX)).await?.into_iter();
     let usage = usage.map(|day| serde_json::to_string(&DayUsageDto::from(day))).collect::<serde_json::Result<Vec<_>>>();
     let usage = usage.map_err(|error| ApiError::Internal(error.into()))?;
     let head = format!(
@@ -94,8 +94,8 @@ pub async fn export_chat(
             stream_document(storage, clock.now(), caller.user, head, Step::OneChat(chat)).await
         }
         Some("markdown") => {
-            let found = storage.get_chat(caller.user, chat).await?.ok_or(ApiError::NotFound("session"))?;
-            let messages = storage.list_messages(caller.user, chat, MESSAGES).await?;
+            let found = storage.chats().get(caller.user, chat).await?.ok_or(ApiError::NotFound("session"))?;
+            let messages = storage.chats().list_messages(caller.user, chat, MESSAGES).await?;
             let headers = file_headers("text/markdown; charset=utf-8", "chat", "md", clock.now());
             Ok((headers, markdown::document(&found.title, &messages)).into_response())
         }
@@ -126,7 +126,7 @@ async fn stream_document(
     head: String,
     first: Step,
 ) -> Result<Response, ApiError> {
-    let marks = storage.list_marks(owner).await?.into_iter().map(|(chat, marks)| (chat.to_string(), marks));
+    let marks = storage.chat_settings().list(owner).await?.into_iter().map(|(chat, marks)| (chat.to_string(), marks));
     let marks: HashMap<String, ChatMarks> = marks.collect();
     let name = if matches!(first, Step::OneChat(_)) { "chat" } else { "export" };
     let headers = file_headers("application/json", name, "json", now);
@@ -252,11 +252,11 @@ impl ExportWriter {
                 let marks = self.marks.get(&chat).copied().unwrap_or_default();
                 let pinned = if marks.pinned { ",\"pinned\":true" } else { "" };
                 let archived = if marks.archived { ",\"archived\":true" } else { "" };
-                let model = match self.storage.get_chat_model(self.owner, chat.parse()?).await? {
+                let model = match self.storage.models().get_of_chat(self.owner, chat.parse()?).await? {
                     Some(model) => format!(",\"model\":{}", serde_json::to_string(&model)?),
                     None => String::new(),
                 };
-                let settings = self.storage.get_chat_settings(self.owner, chat.parse()?).await?;
+                let settings = self.storage.models().get_chat_settings(self.owner, chat.parse()?).await?;
                 let settings = if settings == ModelSettings::default() {
                     String::new()
                 } else {
@@ -275,13 +275,13 @@ impl ExportWriter {
                 join_rows(&rows, first)
             }
             Step::Branches { chat } => {
-                let aside = self.storage.list_aside(self.owner, chat.parse()?).await?;
+                let aside = self.storage.branches().list_inactive(self.owner, chat.parse()?).await?;
                 self.next.push_front(Step::Files { chat });
                 let rows = aside.iter().map(branch_row).collect::<serde_json::Result<Vec<_>>>()?;
                 if rows.is_empty() { "]".to_owned() } else { format!("],\"branches\":[{}]", join_rows(&rows, true)) }
             }
             Step::Files { chat } => {
-                let files = self.storage.list_files(self.owner, chat.parse()?).await?;
+                let files = self.storage.files().list(self.owner, chat.parse()?).await?;
                 if files.is_empty() {
                     return Ok(Some(Bytes::from_static(b"}")));
                 }
@@ -293,7 +293,7 @@ impl ExportWriter {
             }
             Step::File { file, first } => {
                 // A file that was deleted since the listing is exported as an empty one.
-                let bytes = self.storage.get_file_bytes(self.owner, file.id).await?.unwrap_or_default();
+                let bytes = self.storage.files().get_bytes(self.owner, file.id).await?.unwrap_or_default();
                 let row = serde_json::to_string(&FileOfFile { file, bytes: STANDARD.encode(bytes) })?;
                 format!("{}{row}", separator(first))
             }

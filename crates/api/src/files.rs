@@ -111,7 +111,7 @@ async fn download_file(
     let (home, known) = files.find(caller.user, id).await?.ok_or_else(not_found)?;
     // Acquired before the content is read into memory.
     let permit = downloads.acquire(caller.user)?;
-    let bytes = home.get_file_bytes(caller.user, id).await?.ok_or_else(not_found)?;
+    let bytes = home.files().get_bytes(caller.user, id).await?.ok_or_else(not_found)?;
     Ok(file_response(&known.file, bytes, permit))
 }
 
@@ -169,7 +169,7 @@ async fn delete_file(
     let not_found = || ApiError::NotFound("file");
     let id: FileId = id.parse().map_err(|_| not_found())?;
     let (home, _) = files.find(caller.user, id).await?.ok_or_else(not_found)?;
-    if !home.delete_waiting_file(caller.user, id).await? {
+    if !home.files().delete_unsent(caller.user, id).await? {
         let message = "the file was sent with a message, and goes with it".to_owned();
         return Err(ApiError::Conflict { code: "file_sent", message });
     }

@@ -43,7 +43,7 @@ pub async fn import_chats(
     let (mut imported, mut skipped, mut messages) = (0, 0, 0);
     for chat in chats {
         check_quota(&storage, quota, &caller, &chat, imported).await?;
-        if storage.insert_imported_chat(caller.user, &chat, clock.now()).await? {
+        if storage.chats().insert_imported(caller.user, &chat, clock.now()).await? {
             imported += 1;
             messages += chat.messages.len();
         } else {
@@ -80,10 +80,10 @@ async fn check_quota(
 ) -> Result<(), ApiError> {
     let size: u64 = chat.files.iter().map(|file| file.bytes.len() as u64).sum();
     // An existing chat is skipped and needs no space.
-    if size == 0 || storage.get_chat(caller.user, chat.id).await?.is_some() {
+    if size == 0 || storage.chats().get(caller.user, chat.id).await?.is_some() {
         return Ok(());
     }
-    if storage.count_file_bytes(caller.user).await?.saturating_add(size) <= most {
+    if storage.files().count_bytes(caller.user).await?.saturating_add(size) <= most {
         return Ok(());
     }
     let full = FileError::Full(most / MEBIBYTE);

@@ -28,7 +28,7 @@ pub async fn list_queued(
     Named(chat): Named,
 ) -> Result<Json<Value>, ApiError> {
     let (chat, home) = chats.find(caller.user, &chat).await?;
-    let waiting = home.list_queued(caller.user, chat).await?;
+    let waiting = home.queued_messages().list(caller.user, chat).await?;
     // The reason needs further queries, and matters only if a message is queued.
     let hindrance =
         if waiting.is_empty() { None } else { choice::hindrance_of(&turns, &home, caller.user, chat).await? };
@@ -96,7 +96,12 @@ pub async fn update_queued(
 ) -> Result<StatusCode, ApiError> {
     let (chat, home, id) = find_queued(&chats, &caller, &chat, &id).await?;
     check_message(&words.message)?;
-    respond_to_change(&events, &caller, chat, home.update_queued(caller.user, chat, id, &words.message).await?)
+    respond_to_change(
+        &events,
+        &caller,
+        chat,
+        home.queued_messages().update(caller.user, chat, id, &words.message).await?,
+    )
 }
 
 /// Removes a queued message (`DELETE /api/sessions/{id}/queue/{message}`).
@@ -107,7 +112,7 @@ pub async fn delete_queued(
     NamedTwo(chat, id): NamedTwo,
 ) -> Result<StatusCode, ApiError> {
     let (chat, home, id) = find_queued(&chats, &caller, &chat, &id).await?;
-    respond_to_change(&events, &caller, chat, home.delete_queued(caller.user, chat, id).await?)
+    respond_to_change(&events, &caller, chat, home.queued_messages().delete(caller.user, chat, id).await?)
 }
 
 /// Interrupts the turn and sends a queued message now (`POST /api/sessions/{id}/queue/{message}/send`).

@@ -72,7 +72,7 @@ pub struct ProviderUpdate {
 
 /// Lists the user's providers (`GET /api/model-providers`).
 pub async fn list_providers(State(storage): State<Storage>, caller: SignedIn) -> Result<Json<Value>, ApiError> {
-    let providers = storage.list_model_providers(caller.user).await?.into_iter().map(ProviderDto::from);
+    let providers = storage.model_providers().list(caller.user).await?.into_iter().map(ProviderDto::from);
     Ok(Json(json!({ "providers": providers.collect::<Vec<_>>() })))
 }
 
@@ -90,7 +90,7 @@ pub async fn create_provider(
     let entered = entered.or_else(|| body.kind.usual_address().map(str::to_owned));
     let entered = entered.ok_or_else(|| ApiError::BadRequest("baseUrl is needed for this kind".into()))?;
     let base_url = parse_base_url(&models, body.kind, &entered, key.is_some())?;
-    let taken = storage.list_model_providers(caller.user).await?;
+    let taken = storage.model_providers().list(caller.user).await?;
     let taken: Vec<&str> = taken.iter().map(|provider| provider.slug.as_str()).collect();
     let (id, now) = (ModelProviderId::fresh(), clock.now());
     let provider = ModelProvider {
@@ -104,7 +104,7 @@ pub async fn create_provider(
         created_at: now,
         changed_at: now,
     };
-    let added = storage.insert_model_provider(caller.user, &provider, MOST).await.map_err(conflict_error)?;
+    let added = storage.model_providers().insert(caller.user, &provider, MOST).await.map_err(conflict_error)?;
     if !added {
         let message = format!("you have {MOST} providers; remove one of them first");
         return Err(ApiError::Conflict { code: "too_many_providers", message });
@@ -150,7 +150,7 @@ pub async fn update_provider(
     }
     // Strictly increasing, since cached clients compare it to detect changes.
     provider.changed_at = clock.now().max(Timestamp(as_of.0 + 1));
-    if !storage.update_model_provider(caller.user, &provider, as_of).await? {
+    if !storage.model_providers().update(caller.user, &provider, as_of).await? {
         return Err(conflict_error(storage::Error::Conflict(String::new())));
     }
     Ok(Json(json!({ "provider": ProviderDto::from(provider) })))
@@ -164,7 +164,7 @@ pub async fn delete_provider(
     Named(id): Named,
 ) -> Result<StatusCode, ApiError> {
     let id = parse_id(&id)?;
-    if !storage.delete_model_provider(caller.user, id).await? {
+    if !storage.model_providers().delete(caller.user, id).await? {
         return Err(ApiError::NotFound("provider"));
     }
     // Drops the cached client, which still has the key.
@@ -189,7 +189,7 @@ pub async fn test_provider(
 
 /// Returns the caller's [`ModelProvider`] of this id, or 404.
 async fn find_own(storage: &Storage, caller: &SignedIn, id: &str) -> Result<ModelProvider, ApiError> {
-    let found = storage.get_model_provider(caller.user, parse_id(id)?).await?;
+    let found = storage.model_providers().get(caller.user, parse_id(id)?).await?;
     found.ok_or(ApiError::NotFound("provider"))
 }
 

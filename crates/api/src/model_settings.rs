@@ -26,8 +26,8 @@ pub async fn get_chat_settings(
     Named(chat): Named,
 ) -> Result<Json<Value>, ApiError> {
     let (chat, home) = chats.find(caller.user, &chat).await?;
-    let settings = home.get_chat_settings(caller.user, chat).await?;
-    let defaults = storage.get_model_defaults(caller.user).await?.settings;
+    let settings = home.models().get_chat_settings(caller.user, chat).await?;
+    let defaults = storage.models().get_defaults(caller.user).await?.settings;
     Ok(Json(json!({ "settings": settings, "defaults": defaults })))
 }
 
@@ -42,7 +42,7 @@ pub async fn set_chat_settings(
 ) -> Result<Json<Value>, ApiError> {
     let (chat, home) = chats.find(caller.user, &chat).await?;
     check(&settings).map_err(ApiError::BadRequest)?;
-    home.set_chat_settings(caller.user, chat, &settings).await?;
+    home.models().set_chat_settings(caller.user, chat, &settings).await?;
     events.publish(caller.user, &UserEvent::of_chat(chat));
     Ok(Json(json!({ "settings": settings })))
 }
@@ -60,7 +60,7 @@ pub async fn get_defaults(
     State(storage): State<Storage>,
     caller: SignedIn,
 ) -> Result<Json<ModelDefaultsDto>, ApiError> {
-    let ModelDefaults { model, settings } = storage.get_model_defaults(caller.user).await?;
+    let ModelDefaults { model, settings } = storage.models().get_defaults(caller.user).await?;
     Ok(Json(ModelDefaultsDto { model, settings }))
 }
 
@@ -77,6 +77,6 @@ pub async fn set_defaults(
         None => None,
     };
     let set = ModelDefaults { model: model.clone(), settings: settings.clone() };
-    storage.set_model_defaults(caller.user, &set).await?;
+    storage.models().set_defaults(caller.user, &set).await?;
     Ok(Json(ModelDefaultsDto { model, settings }))
 }

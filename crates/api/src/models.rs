@@ -25,7 +25,7 @@ pub async fn list_models(
     caller: SignedIn,
 ) -> Result<Json<Value>, ApiError> {
     let (default, available) = models.list(caller.user).await?;
-    let favourites = storage.list_favourite_models(caller.user).await?;
+    let favourites = storage.models().list_favourites(caller.user).await?;
     let known = models.catalogue.known();
     let facts_of = &known.date;
     Ok(Json(json!({ "default": default, "models": available, "favourites": favourites, "factsOf": facts_of })))
@@ -49,12 +49,12 @@ pub async fn set_favourite(
     // Only existing models can be added, but a model that its provider dropped can still be removed.
     if favourite {
         let model = find_known_model(&models, &caller, &model).await?.to_string();
-        storage.add_favourite_model(caller.user, &model, FAVOURITES, clock.now()).await?;
+        storage.models().add_favourite(caller.user, &model, FAVOURITES, clock.now()).await?;
     } else {
         // PostgreSQL rejects NUL in texts, and a name with it was never stored.
-        storage.remove_favourite_model(caller.user, &domain::text::without_nul(model)).await?;
+        storage.models().remove_favourite(caller.user, &domain::text::without_nul(model)).await?;
     }
-    Ok(Json(json!({ "favourites": storage.list_favourite_models(caller.user).await? })))
+    Ok(Json(json!({ "favourites": storage.models().list_favourites(caller.user).await? })))
 }
 
 /// The model of a chat; `None` for the default model.
@@ -70,7 +70,7 @@ pub async fn get_chat_model(
     Named(chat): Named,
 ) -> Result<Json<ChatModel>, ApiError> {
     let (chat, home) = chats.find(caller.user, &chat).await?;
-    Ok(Json(ChatModel { model: home.get_chat_model(caller.user, chat).await? }))
+    Ok(Json(ChatModel { model: home.models().get_of_chat(caller.user, chat).await? }))
 }
 
 /// Sets the model of a chat (`PUT /api/sessions/{id}/model`). A running turn continues with the model it began with.
@@ -87,7 +87,7 @@ pub async fn set_chat_model(
         Some(model) => Some(find_known_model(&models, &caller, &model).await?.to_string()),
         None => None,
     };
-    home.set_chat_model(caller.user, chat, model.as_deref()).await?;
+    home.models().set_of_chat(caller.user, chat, model.as_deref()).await?;
     events.publish(caller.user, &UserEvent::of_chat(chat));
     Ok(Json(ChatModel { model }))
 }

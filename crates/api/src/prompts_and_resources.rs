@@ -176,7 +176,7 @@ pub async fn get_attachment(
     let id: AttachmentId = id.parse().map_err(|_| not_found())?;
     let found = match temporary.attachment(caller.user, id).await? {
         Some(found) => Some(found),
-        None => storage.get_attachment(caller.user, id).await?,
+        None => storage.attachments().get(caller.user, id).await?,
     };
     found.map(Json).ok_or_else(not_found)
 }

@@ -65,7 +65,7 @@ pub async fn create_share(
     JsonBody(wish): JsonBody<ShareOptions>,
 ) -> Result<Json<Value>, ApiError> {
     let chat = chats.find_stored(caller.user, &chat).await?;
-    let messages = storage.list_messages(caller.user, chat, MESSAGES).await?;
+    let messages = storage.chats().list_messages(caller.user, chat, MESSAGES).await?;
     let (shared, files) = snapshot::shared(messages, With { tools: wish.tools, files: wish.files });
     if shared.is_empty() {
         let message = "there is nothing in this chat yet".to_owned();
@@ -88,7 +88,7 @@ pub async fn create_share(
         tools: wish.tools,
         now: clock.now(),
     };
-    let has_room = storage.insert_share(caller.user, &share, SHARES).await.map_err(|error| match error {
+    let has_room = storage.shares().insert(caller.user, &share, SHARES).await.map_err(|error| match error {
         storage::Error::NotFound => ApiError::NotFound("session"),
         other => other.into(),
     })?;
@@ -105,7 +105,7 @@ pub async fn create_share(
 
 /// Lists the user's shares (`GET /api/shares`).
 pub async fn list_shares(State(storage): State<Storage>, caller: SignedIn) -> Result<Json<Value>, ApiError> {
-    let shares = storage.list_shares(caller.user).await?.into_iter().map(|share| ShareDto {
+    let shares = storage.shares().list(caller.user).await?.into_iter().map(|share| ShareDto {
         id: share.id,
         session_id: share.chat,
         title: share.title,
@@ -118,7 +118,7 @@ pub async fn list_shares(State(storage): State<Storage>, caller: SignedIn) -> Re
 
 /// Deletes all shares of the user (`DELETE /api/shares`).
 pub async fn delete_all_shares(State(storage): State<Storage>, caller: SignedIn) -> Result<Json<Value>, ApiError> {
-    Ok(Json(json!({ "ended": storage.delete_shares(caller.user).await? })))
+    Ok(Json(json!({ "ended": storage.shares().delete_all(caller.user).await? })))
 }
 
 /// Deletes a share (`DELETE /api/shares/{id}`).
@@ -128,7 +128,7 @@ pub async fn delete_share(
     Named(id): Named,
 ) -> Result<StatusCode, ApiError> {
     let id: ShareId = id.parse().map_err(|_| ApiError::NotFound("share"))?;
-    if !storage.delete_share(caller.user, id).await? {
+    if !storage.shares().delete(caller.user, id).await? {
         return Err(ApiError::NotFound("share"));
     }
     Ok(StatusCode::NO_CONTENT)
@@ -150,7 +150,7 @@ struct SharedChat {
 /// Returns a snapshot (`GET /api/shared/{token}`).
 pub async fn get_shared_chat(State(storage): State<Storage>, Named(token): Named) -> Response {
     let shown = async {
-        let snapshot = storage.get_snapshot(&link::hash(&token)).await?.ok_or(ApiError::NotFound("share"))?;
+        let snapshot = storage.shares().get_snapshot(&link::hash(&token)).await?.ok_or(ApiError::NotFound("share"))?;
         let messages = RawValue::from_string(snapshot.messages).map_err(|error| ApiError::Internal(error.into()))?;
         Ok(Json(SharedChat { title: snapshot.title, shared_at: snapshot.created_at, messages }))
     };
@@ -171,7 +171,7 @@ pub async fn get_shared_file(
         // Viewers of links have no account, so all of them together count as one user, the nil id, in the download
         // limit.
         let permit = downloads.acquire(UserId(Uuid::nil()))?;
-        let found = storage.get_shared_file(&link::hash(&token), id).await?;
+        let found = storage.files().get_shared(&link::hash(&token), id).await?;
         found.map(|(file, bytes)| file_response(&file, bytes, permit)).ok_or_else(not_found)
     };
     let shown: Result<Response, ApiError> = shown.await;

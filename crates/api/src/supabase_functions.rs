@@ -167,6 +167,7 @@ impl TurnRequests {
             && self
                 .temporary
                 .store_for(caller.user, body.session_id)
+                .chats()
                 .has_message(caller.user, body.session_id, id)
                 .await?
         {
@@ -218,7 +219,7 @@ impl TurnRequests {
                 parts.push(Part::File(file));
                 continue;
             }
-            let found = if let Some(waiting) = home.get_attachment(caller.user, *id).await? {
+            let found = if let Some(waiting) = home.attachments().get(caller.user, *id).await? {
                 Some(waiting)
             } else {
                 let earlier = match &mut earlier {

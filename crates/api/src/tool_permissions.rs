@@ -43,7 +43,7 @@ pub async fn set_permission(
     caller: SignedIn,
     JsonBody(body): JsonBody<PermissionUpdate>,
 ) -> Result<Json<ToolPermission>, ApiError> {
-    let server = storage.get_server(caller.user, body.connection_id).await?;
+    let server = storage.connections().get(caller.user, body.connection_id).await?;
     let server = server.ok_or(ApiError::NotFound("connection"))?;
     let made = connections.set_permission(caller.user, &server, &body.tool, body.permission).await?;
     made.map(Json).ok_or_else(|| ApiError::Unprocessable {
@@ -69,7 +69,7 @@ pub async fn list_audit(
     let before = before.transpose().map_err(|_| ApiError::BadRequest("before is not an id of a call".into()))?;
     let limit = page.limit.unwrap_or(PAGE).clamp(1, LONGEST_PAGE);
     // One more than a page, to know whether there is a next one.
-    let mut entries = storage.list_audit(caller.user, before, limit + 1).await?;
+    let mut entries = storage.permissions().list_audit(caller.user, before, limit + 1).await?;
     let more = entries.len() as i64 > limit;
     if more {
         entries.pop();

@@ -71,7 +71,7 @@ pub async fn list_branches(
     Named(chat): Named,
 ) -> Result<Json<Value>, ApiError> {
     let (chat, home) = chats.find(caller.user, &chat).await?;
-    let forks = home.list_forks(caller.user, chat).await?;
+    let forks = home.branches().list_forks(caller.user, chat).await?;
     let forks: Vec<Value> =
         forks.iter().map(|fork| json!({ "messageId": fork.message, "branches": fork.branches })).collect();
     Ok(Json(json!({ "forks": forks })))
@@ -95,7 +95,7 @@ pub async fn switch_branch(
 ) -> Result<Json<Value>, ApiError> {
     let (chat, home) = chats.find(caller.user, &chat).await?;
     // Stored per chat, so every device of the user shows the same branch.
-    let switched = home.switch_branch(caller.user, chat, to.message_id, clock.now()).await;
+    let switched = home.branches().switch(caller.user, chat, to.message_id, clock.now()).await;
     let switched = switched.map_err(|error| match error {
         storage::Error::NotFound => ApiError::NotFound("message"),
         // The turn is writing to the current branch.

@@ -32,8 +32,8 @@ pub async fn get_answer_usage(
 ) -> Result<Json<AnswerUsage>, ApiError> {
     let (chat, _) = chats.find(caller.user, &chat).await?;
     let message: MessageId = message.parse().map_err(|_| ApiError::NotFound("message"))?;
-    let answer = storage.cost_of_answer(caller.user, OfAnswer { chat, message }).await?;
-    Ok(Json(AnswerUsage { answer, chat: storage.cost_of_chat(caller.user, chat).await? }))
+    let answer = storage.usage().cost_of_message(caller.user, OfAnswer { chat, message }).await?;
+    Ok(Json(AnswerUsage { answer, chat: storage.usage().cost_of_chat(caller.user, chat).await? }))
 }
 
 /// Maximum number of days in one response: a leap year.
@@ -111,14 +111,14 @@ pub async fn get_usage_by_day(
     let today = quota::start_of_day(clock.now());
     // The range includes today, hence one day less.
     let from = today.plus_seconds(-(days - 1) * DAY);
-    let rows = storage.costs_by_day(caller.user, from, today.plus_seconds(DAY)).await?;
+    let rows = storage.usage().costs_by_day(caller.user, from, today.plus_seconds(DAY)).await?;
     // Counted by its own rules: calls with the user's own keys are not limited.
     let limit = models.quota.usage_today(caller.user).await?;
     Ok(Json(UsageDto {
         from: format_date(from),
         to: format_date(today),
         days: rows.into_iter().map(DayUsageDto::from).collect(),
-        files: StorageDto { bytes: storage.count_file_bytes(caller.user).await?, most: quota.0 },
+        files: StorageDto { bytes: storage.files().count_bytes(caller.user).await?, most: quota.0 },
         limit: limit.map(|(used, tokens_per_day)| QuotaDto { tokens_per_day, used }),
     }))
 }

@@ -63,7 +63,7 @@ async fn a_chat_whose_model_is_gone_says_so_and_asks_no_other() {
         let person = app.person().await;
         let chat = person.new_chat().await;
         let (owner, id) = (person.id.parse().unwrap(), chat.parse().unwrap());
-        app.state.storage.set_chat_model(owner, id, Some("gone/model")).await.unwrap();
+        app.state.storage.models().set_of_chat(owner, id, Some("gone/model")).await.unwrap();
         let (status, refused) = person.ask(&chat, "Hello?", json!([])).await;
         assert_eq!((status.as_u16(), &refused["code"]), (502, &json!("model_unavailable")));
         assert!(refused["error"].as_str().unwrap().contains("gone/model"), "{refused}");

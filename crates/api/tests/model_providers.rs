@@ -102,7 +102,7 @@ async fn nobody_is_served_by_the_provider_of_somebody_else() {
         let chat = stranger.new_chat().await;
         assert_eq!(choose(&stranger, &chat, &name).await, 422);
         let (owner, id) = (stranger.id.parse().unwrap(), chat.parse().unwrap());
-        app.state.storage.set_chat_model(owner, id, Some(&name)).await.unwrap();
+        app.state.storage.models().set_of_chat(owner, id, Some(&name)).await.unwrap();
         let (status, refused) = stranger.ask(&chat, "Hello?", json!([])).await;
         assert_eq!((status.as_u16(), &refused["code"]), (502, &json!("model_unavailable")));
         let question = json!({ "model": name, "messages": [{ "role": "user", "content": "Hello?" }] });

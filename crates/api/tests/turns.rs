@@ -225,7 +225,7 @@ async fn a_process_that_dies_leaves_an_interrupted_answer_with_all_that_was_writ
         };
         if database == Database::Postgres {
             // The other nodes have declared this one dead.
-            app.state.storage.remove_node(app.state.storage.node()).await.unwrap();
+            app.state.storage.nodes().remove(app.state.storage.node()).await.unwrap();
         }
         let revived =
             TestApp::builder().on_data_of(&app.folder, &copy).set("OPENAI_BASE_URL", &model.base_url).start().await;
@@ -375,7 +375,7 @@ async fn a_turn_does_not_call_a_connection_that_was_removed_meanwhile() {
     connect_toolbox(&person, &app).await;
     let (inner, user) = (&app.state, person.id.parse().unwrap());
     let wanted = [Wanted { name: "calculate".into(), server_name: Some("toolbox".into()) }];
-    let servers = inner.storage.list_servers(user).await.unwrap();
+    let servers = inner.storage.connections().list(user).await.unwrap();
     let selection = Selection::resolve(&wanted, &servers, |_| Vec::new()).unwrap();
     let toolset = Toolset::open(&inner.connections, user, &selection).await;
     let tool = toolset.find("toolbox", "calculate").unwrap();

@@ -63,7 +63,7 @@ impl Drop for AuditedCall {
         }
         let (storage, owner, entry) = (self.storage.clone(), self.owner, self.entry.clone());
         self.tasks.spawn("audit", async move {
-            if let Err(error) = storage.insert_audit(owner, &entry).await {
+            if let Err(error) = storage.permissions().insert_audit(owner, &entry).await {
                 tracing::error!(%error, "could not store an audit entry");
             }
         });

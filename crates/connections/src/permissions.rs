@@ -113,7 +113,7 @@ impl ConnectionService {
     /// Checks whether a tool may be called. For callers whose user has already agreed, and who only need to know whether
     /// the tool is denied, an unreadable permission is an error.
     pub async fn check_permission(&self, user: UserId, tool: &BoundTool) -> Result<PermissionCheck, storage::Error> {
-        let rule = self.storage.get_permission(user, tool.server.id, &tool.definition.name).await?;
+        let rule = self.storage.permissions().get(user, tool.server.id, &tool.definition.name).await?;
         Ok(self.apply_rule(rule.as_ref(), tool))
     }
 
@@ -165,7 +165,7 @@ impl ConnectionService {
 
     /// Returns the permission of each known tool of a user's connections.
     pub async fn list_permissions(&self, user: UserId) -> Result<Vec<ToolPermission>, storage::Error> {
-        let rules = self.storage.list_permissions(user).await?;
+        let rules = self.storage.permissions().list(user).await?;
         let mut permissions = Vec::new();
         for server in self.list_servers(user).await? {
             let connection = self.pool.to_dto(&server);
@@ -221,7 +221,7 @@ impl ConnectionService {
         drop(self.pool.open(user, server).await);
         let connection = self.pool.to_dto(server);
         let instructions = self.pool.instructions(server);
-        let stored = self.storage.get_found_tools(user, server.id).await?;
+        let stored = self.storage.connections().get_tools(user, server.id).await?;
         let stored: Vec<ToolDefinition> = serde_json::from_value(stored).unwrap_or_default();
         let has_name = |definition: &&ToolDefinition| definition.name == tool;
         // A tool can be restricted while its server is unreachable, but not allowed.
@@ -236,7 +236,7 @@ impl ConnectionService {
             pin: is_always.then(|| definition_hash(definition)),
             instructions: is_always.then(|| text_hash(instructions.clone().unwrap_or_default())),
         };
-        self.storage.insert_permission(user, &rule, self.clock.now()).await?;
+        self.storage.permissions().insert(user, &rule, self.clock.now()).await?;
         Ok(Some(self.permission_of(&connection, definition, Some(&rule), instructions.as_deref())))
     }
 }

@@ -335,7 +335,7 @@ impl ConnectionPool {
     /// Publishes the state of a connection with the current row, which may have another name than at the beginning of an
     /// attempt.
     async fn publish_current(&self, entry: &ConnectionEntry) {
-        match self.storage.get_server(entry.owner, entry.server).await {
+        match self.storage.connections().get(entry.owner, entry.server).await {
             Ok(Some(server)) => self.publish(entry.owner, &server),
             Ok(None) => {}
             Err(error) => tracing::error!(%error, "could not read a connection to publish it"),

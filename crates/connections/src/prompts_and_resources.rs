@@ -128,7 +128,7 @@ impl ConnectionService {
             content,
         };
         check_size(server, serde_json::to_string(&attachment).map_or(usize::MAX, |text| text.len()))?;
-        storage.insert_attachment(user, &attachment, self.clock.now()).await?;
+        storage.attachments().insert(user, &attachment, self.clock.now()).await?;
         Ok(attachment)
     }
 

@@ -90,7 +90,7 @@ impl ConnectionService {
         while let FollowEnd::Disconnected = self.follow_subscription(key, &mut subscription, lease).await {
             tokio::time::sleep(RECONNECT_PAUSE).await;
             // A removed or changed connection is not opened again.
-            match self.storage.get_server(*user, *id).await {
+            match self.storage.connections().get(*user, *id).await {
                 Ok(Some(current)) if current.has_same_target(server) => {}
                 _ => return,
             }

@@ -217,7 +217,7 @@ impl ConnectionService {
 
     /// Returns the rows of a user's connections, and loads the stored tools of each.
     pub async fn list_servers(&self, user: UserId) -> Result<Vec<Server>, storage::Error> {
-        let servers = self.storage.list_servers(user).await?;
+        let servers = self.storage.connections().list(user).await?;
         self.pool.load_stored_tools(user, &servers).await?;
         Ok(servers)
     }
@@ -288,7 +288,7 @@ impl ConnectionService {
     /// Applies changes of a user's rows: closes the connections of removed ones, ends their sign-ins, and connects the
     /// others.
     pub async fn reconcile(&self, user: UserId) -> Result<(), storage::Error> {
-        let servers = self.storage.list_servers(user).await?;
+        let servers = self.storage.connections().list(user).await?;
         for id in self.pool.retain(user, &servers).await {
             self.events.publish(user, &UserEvent::ConnectionRemoved { id });
         }

@@ -143,14 +143,17 @@ impl ConnectionService {
             secret: self.secrets.seal(&seal_context(&started.state), &plain).map_err(anyhow::Error::from)?,
             expires_at: now.plus_seconds(SIGN_IN_LIFETIME_SECONDS),
         };
-        self.storage.insert_authorization(&started.state, &provider(server.id), &authorization, now).await?;
+        self.storage
+            .credentials()
+            .insert_authorization(&started.state, &provider(server.id), &authorization, now)
+            .await?;
         Ok(StartedSignIn { url: started.url, browser_secret: stored.browser })
     }
 
     /// Completes a sign-in with the parameters of the authorization server's redirect. The state is valid once, and in
     /// the browser that started the sign-in only. Then the server is connected again in the background.
     pub async fn complete_sign_in(&self, browser: &str, callback: SignInCallback) -> Result<(), ServerSignInError> {
-        let taken = self.storage.take_server_sign_in(&callback.state, self.clock.now()).await?;
+        let taken = self.storage.server_sign_ins().take(&callback.state, self.clock.now()).await?;
         let taken = taken.ok_or(ServerSignInError::NotStartedHere)?;
         let context = seal_context(&callback.state);
         let plain = self.secrets.open(&context, &taken.secret).map_err(anyhow::Error::from)?;
@@ -158,7 +161,7 @@ impl ConnectionService {
         verify_slices_are_equal(stored.browser.as_bytes(), browser.as_bytes())
             .map_err(|_| ServerSignInError::NotStartedHere)?;
         let (user, id) = (taken.owner, stored.pending.owner().server);
-        let server = self.storage.get_server(user, id).await?.ok_or(ServerSignInError::NotStartedHere)?;
+        let server = self.storage.connections().get(user, id).await?.ok_or(ServerSignInError::NotStartedHere)?;
         let (oauth, owner) = (self.oauth.clone(), CredentialOwner { user, server: id });
         // In a task of its own: the code is valid once, so a browser that disconnects must not lose the tokens.
         let exchange = async move { oauth.complete_sign_in(owner, stored.pending, callback).await };
@@ -187,7 +190,7 @@ impl ConnectionService {
         if !revoked.unwrap_or(Err(mcp::Error::Cancelled.into()))? {
             tracing::info!("an authorization server did not confirm a revocation");
         }
-        self.storage.delete_server_client(user, server.id).await?;
+        self.storage.server_sign_ins().delete_client(user, server.id).await?;
         self.pool.mark_signed_out(user, server);
         self.reconnect_in_background(user, server.clone(), false);
         Ok(())
@@ -195,7 +198,7 @@ impl ConnectionService {
 
     /// Deletes all sign-ins of a user and returns them sealed, for [`revoke_sign_ins`](Self::revoke_sign_ins).
     pub async fn take_sign_ins(&self, user: UserId) -> Result<Vec<ServerCredential>, storage::Error> {
-        self.storage.take_server_credentials(user).await
+        self.storage.server_sign_ins().take_credentials(user).await
     }
 
     /// Revokes sign-ins at their authorization servers. A failure is logged only, because the sign-ins are deleted here.
@@ -214,7 +217,7 @@ impl ConnectionService {
 
     /// Ends the sign-ins of connections that a user has removed.
     pub(crate) async fn end_orphaned_sign_ins(&self, user: UserId) -> Result<(), storage::Error> {
-        let sealed = self.storage.take_orphaned_server_credentials(user).await?;
+        let sealed = self.storage.server_sign_ins().take_orphaned_credentials(user).await?;
         self.revoke_sign_ins(user, sealed).await;
         Ok(())
     }
@@ -242,7 +245,7 @@ impl ConnectionService {
                 }
                 if connection.status == ConnectionStatus::Connected {
                     let tools = connection.tools_to_store();
-                    service.storage.set_server_tools(user, server.id, &tools, service.clock.now()).await?;
+                    service.storage.connections().set_tools(user, server.id, &tools, service.clock.now()).await?;
                 }
                 // The connection may have been removed meanwhile.
                 service.reconcile(user).await

@@ -47,7 +47,7 @@ impl ConnectionService {
         let mut unreachable_since: Option<Instant> = None;
         loop {
             let attempt_started = Instant::now();
-            let server = match self.storage.get_server(user, running.server).await {
+            let server = match self.storage.connections().get(user, running.server).await {
                 Ok(Some(server)) if server.url == running.url => server,
                 Ok(_) => {
                     return unknown(

@@ -86,7 +86,7 @@ impl ConnectionService {
         let name = &tool.definition.name;
         let server = &tool.server;
         // The connection may have changed since the turn began.
-        match self.storage.get_server(user, server.id).await {
+        match self.storage.connections().get(user, server.id).await {
             Ok(Some(current)) if current.disabled_tools.contains(name) => {
                 return CallOutcome::rejected(format!("The tool {name} is switched off."));
             }

@@ -86,7 +86,7 @@ impl ConnectionService {
     ) -> Result<ConnectionDto, UpdateError> {
         let name = update.name.as_deref().map(validate_name).transpose()?;
         for _ in 0..MAX_ATTEMPTS {
-            let server = self.storage.get_server(user, id).await?.ok_or(UpdateError::NotFound)?;
+            let server = self.storage.connections().get(user, id).await?.ok_or(UpdateError::NotFound)?;
             let has_new_headers = !update.headers.is_empty();
             let headers = has_new_headers.then(|| updated_headers(&self.secrets, user, &server, update)).transpose()?;
             let change = Change {
@@ -94,9 +94,9 @@ impl ConnectionService {
                 headers,
                 disabled_tools: (!update.tools.is_empty()).then(|| updated_tools(&server, update)),
             };
-            match self.storage.update_server(user, id, &change, self.clock.now()).await {
+            match self.storage.connections().update(user, id, &change, self.clock.now()).await {
                 Ok(()) => {
-                    let server = self.storage.get_server(user, id).await?.ok_or(UpdateError::NotFound)?;
+                    let server = self.storage.connections().get(user, id).await?.ok_or(UpdateError::NotFound)?;
                     self.pool.load_stored_tools(user, std::slice::from_ref(&server)).await?;
                     self.pool.publish(user, &server);
                     if change.headers.is_some() {

@@ -28,10 +28,10 @@ pub fn open(secrets: &SecretSealer, owner: UserId, server: &Server) -> Result<St
 
 /// Seals the queries that earlier versions stored in plain text.
 pub async fn seal_stored(storage: &Storage, secrets: &SecretSealer) -> anyhow::Result<()> {
-    for unsealed in storage.list_unsealed_urls().await? {
+    for unsealed in storage.connections().list_unsealed_urls().await? {
         if let Some((masked, query)) = split_query(&unsealed.url) {
             let sealed = seal(secrets, unsealed.owner, &masked, &query)?;
-            storage.seal_url(&unsealed, &masked, &sealed).await?;
+            storage.connections().seal_url(&unsealed, &masked, &sealed).await?;
         }
     }
     Ok(())

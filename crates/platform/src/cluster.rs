@@ -96,8 +96,8 @@ impl Cluster {
     /// Deregisters this node and releases its turns, so that the other nodes need not wait for missed heartbeats.
     pub async fn leave(&self) {
         let left = async {
-            self.storage.release_runs().await?;
-            self.storage.remove_node(self.storage.node()).await
+            self.storage.nodes().release_turns().await?;
+            self.storage.nodes().remove(self.storage.node()).await
         };
         if let Err(error) = left.await {
             tracing::warn!(%error, "failed to deregister this node; the other nodes will detect its end");
@@ -109,7 +109,7 @@ impl Cluster {
         let shutdown = self.tasks.shutdown_token().clone();
         loop {
             let listening = async {
-                if let Some(listener) = self.storage.listen().await? {
+                if let Some(listener) = self.storage.nodes().listen().await? {
                     self.listen(listener, handler.as_ref()).await?;
                 }
                 Ok::<_, storage::Error>(())
@@ -193,19 +193,19 @@ impl Heartbeats {
     async fn tick(&mut self) -> Result<(), storage::Error> {
         let storage = &self.cluster.storage;
         // The row is gone: this node did not write its heartbeat for too long, for example because it was suspended.
-        if !storage.record_heartbeat().await? {
+        if !storage.nodes().record_heartbeat().await? {
             tracing::error!("this node was declared dead; its turns were reassigned");
             // The order matters: the turns are detached before the node registers again, or it would appear to own
             // them.
             self.handler.abandon_turns();
-            storage.release_runs().await?;
-            storage.register_node().await?;
+            storage.nodes().release_turns().await?;
+            storage.nodes().register().await?;
         }
-        for (node, heartbeat) in self.detector.observe(storage.list_other_nodes().await?) {
+        for (node, heartbeat) in self.detector.observe(storage.nodes().list_others().await?) {
             tracing::warn!(node_id = %node, "removing a dead node");
-            storage.remove_dead_node(node, heartbeat).await?;
+            storage.nodes().remove_dead(node, heartbeat).await?;
         }
-        self.claimed.extend(storage.claim_runs().await?);
+        self.claimed.extend(storage.nodes().claim_turns().await?);
         // A turn is removed from the list only after it was recovered, so that a failure is repeated with the next
         // heartbeat.
         while let Some(turn) = self.claimed.last() {
@@ -216,8 +216,8 @@ impl Heartbeats {
         self.count += 1;
         if self.count.is_multiple_of(HEARTBEATS_PER_PURGE) {
             let before = self.cluster.clock.now().plus_seconds(-LOG_TTL_SECONDS);
-            storage.purge_ended(before).await?;
-            storage.purge_node_messages(before).await?;
+            storage.turns().purge_ended(before).await?;
+            storage.nodes().purge_messages(before).await?;
         }
         Ok(())
     }

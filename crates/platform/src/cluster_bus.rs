@@ -119,7 +119,7 @@ impl ClusterOutbox {
 
     async fn send(&self, storage: &Storage, clock: &dyn Clock, message: &ClusterMessage) {
         let sent = match serde_json::to_string(message) {
-            Ok(text) => storage.notify_nodes(&text, clock.now()).await.map_err(|error| error.to_string()),
+            Ok(text) => storage.nodes().notify(&text, clock.now()).await.map_err(|error| error.to_string()),
             Err(error) => Err(error.to_string()),
         };
         if let Err(error) = sent {

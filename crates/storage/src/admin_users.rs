@@ -5,7 +5,7 @@ use domain::{Timestamp, UserId};
 use crate::auth_sessions::DELETE_ALL;
 use crate::db_macros::{read, transaction};
 use crate::users::{User, UserRow};
-use crate::{Error, Storage, auth_codes, one_time_tokens};
+use crate::{Error, UserRepository, auth_codes, one_time_tokens};
 
 const LIST_USERS: &str =
     "SELECT id, email, password_hash, email_confirmed_at, confirmation_sent_at, recovery_sent_at, new_email,
@@ -22,24 +22,27 @@ const ANONYMIZE_USER: &str =
 
 const DELETE_FACTORS: &str = "DELETE FROM mfa_factors WHERE user_id = $1";
 
-impl Storage {
+impl UserRepository<'_> {
     /// Returns a page of all accounts, newest first, without their factors. Not limited to one owner; for
     /// administrators only.
-    pub async fn list_users(&self, limit: i64, offset: i64) -> Result<Vec<User>, Error> {
-        let rows =
-            read!(self, |c| sqlx::query_as::<_, UserRow>(LIST_USERS).bind(limit).bind(offset).fetch_all(c).await)?;
+    pub async fn list(self, limit: i64, offset: i64) -> Result<Vec<User>, Error> {
+        let rows = read!(self.storage, |c| sqlx::query_as::<_, UserRow>(LIST_USERS)
+            .bind(limit)
+            .bind(offset)
+            .fetch_all(c)
+            .await)?;
         Ok(rows.into_iter().map(User::from).collect())
     }
 
     /// Returns the number of accounts. Not limited to one owner; for administrators only.
-    pub async fn count_users(&self) -> Result<i64, Error> {
-        Ok(read!(self, |c| sqlx::query_scalar::<_, i64>(COUNT_USERS).fetch_one(c).await)?)
+    pub async fn count(self) -> Result<i64, Error> {
+        Ok(read!(self.storage, |c| sqlx::query_scalar::<_, i64>(COUNT_USERS).fetch_one(c).await)?)
     }
 
     /// Anonymizes an account: removes its personal data and credentials, and ends its sessions. The row and its id
     /// remain, with `name` in place of the email address. Has no effect on an account that is already anonymized.
-    pub async fn anonymize_user(&self, user: UserId, name: &str, now: Timestamp) -> Result<(), Error> {
-        transaction!(self, |tx| {
+    pub async fn anonymize(self, user: UserId, name: &str, now: Timestamp) -> Result<(), Error> {
+        transaction!(self.storage, |tx| {
             sqlx::query(ANONYMIZE_USER).bind(user.0).bind(name).bind(now.0).execute(&mut *tx).await?;
             for statement in [DELETE_ALL, DELETE_FACTORS, one_time_tokens::VOID, auth_codes::VOID] {
                 sqlx::query(statement).bind(user.0).execute(&mut *tx).await?;

@@ -6,7 +6,7 @@ use domain::{ApiKeyId, Timestamp, UserId};
 use uuid::Uuid;
 
 use crate::db_macros::{read, write};
-use crate::{Error, Storage};
+use crate::{ApiKeyRepository, Error};
 
 /// An API key as its owner sees it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -81,12 +81,12 @@ const FIND: &str = "SELECT k.id, k.user_id, k.name, k.hint, k.scopes, k.created_
 
 const TOUCH: &str = "UPDATE api_keys SET last_used_at = $3 WHERE id = $1 AND user_id = $2";
 
-impl Storage {
+impl ApiKeyRepository<'_> {
     /// Stores an API key. Returns `false` if the user already has `most`.
-    pub async fn insert_api_key(&self, owner: UserId, key: &ApiKey, hash: &[u8], most: i64) -> Result<bool, Error> {
+    pub async fn insert(self, owner: UserId, key: &ApiKey, hash: &[u8], most: i64) -> Result<bool, Error> {
         let (name, scopes) = (without_nul(key.name.clone()), key.scopes.iter().map(|scope| scope.as_str()));
         let scopes = scopes.collect::<Vec<_>>().join(" ");
-        let added = write!(self, |c| sqlx::query(INSERT)
+        let added = write!(self.storage, |c| sqlx::query(INSERT)
             .bind(key.id.0)
             .bind(owner.0)
             .bind(&name)
@@ -103,14 +103,14 @@ impl Storage {
     }
 
     /// Returns the [`ApiKey`]s of a user, newest first.
-    pub async fn list_api_keys(&self, owner: UserId) -> Result<Vec<ApiKey>, Error> {
-        let rows = read!(self, |c| sqlx::query_as::<_, KeyRow>(LIST).bind(owner.0).fetch_all(c).await)?;
+    pub async fn list(self, owner: UserId) -> Result<Vec<ApiKey>, Error> {
+        let rows = read!(self.storage, |c| sqlx::query_as::<_, KeyRow>(LIST).bind(owner.0).fetch_all(c).await)?;
         Ok(rows.into_iter().map(|row| Bearer::from(row).key).collect())
     }
 
     /// Deletes an API key. Returns whether it existed.
-    pub async fn delete_api_key(&self, owner: UserId, key: ApiKeyId) -> Result<bool, Error> {
-        let gone = write!(self, |c| sqlx::query(DELETE)
+    pub async fn delete(self, owner: UserId, key: ApiKeyId) -> Result<bool, Error> {
+        let gone = write!(self.storage, |c| sqlx::query(DELETE)
             .bind(key.0)
             .bind(owner.0)
             .execute(c)
@@ -120,21 +120,31 @@ impl Storage {
     }
 
     /// Deletes all API keys of a user. Returns how many there were.
-    pub async fn delete_api_keys(&self, owner: UserId) -> Result<u64, Error> {
-        let ended =
-            write!(self, |c| sqlx::query(DELETE_ALL).bind(owner.0).execute(c).await.map(|done| done.rows_affected()))?;
+    pub async fn delete_all(self, owner: UserId) -> Result<u64, Error> {
+        let ended = write!(self.storage, |c| sqlx::query(DELETE_ALL)
+            .bind(owner.0)
+            .execute(c)
+            .await
+            .map(|done| done.rows_affected()))?;
         Ok(ended)
     }
 
     /// Returns the API key with this hash and its owner, or `None` if it has expired or the owner is banned.
-    pub async fn find_api_key(&self, hash: &[u8], now: Timestamp) -> Result<Option<Bearer>, Error> {
-        let row = read!(self, |c| sqlx::query_as::<_, KeyRow>(FIND).bind(hash).bind(now.0).fetch_optional(c).await)?;
+    pub async fn find(self, hash: &[u8], now: Timestamp) -> Result<Option<Bearer>, Error> {
+        let row =
+            read!(self.storage, |c| sqlx::query_as::<_, KeyRow>(FIND).bind(hash).bind(now.0).fetch_optional(c).await)?;
         Ok(row.map(Bearer::from))
     }
 
     /// Records the use of an API key.
-    pub async fn touch_api_key(&self, owner: UserId, key: ApiKeyId, now: Timestamp) -> Result<(), Error> {
-        write!(self, |c| sqlx::query(TOUCH).bind(key.0).bind(owner.0).bind(now.0).execute(c).await.map(|_| ()))?;
+    pub async fn touch(self, owner: UserId, key: ApiKeyId, now: Timestamp) -> Result<(), Error> {
+        write!(self.storage, |c| sqlx::query(TOUCH)
+            .bind(key.0)
+            .bind(owner.0)
+            .bind(now.0)
+            .execute(c)
+            .await
+            .map(|_| ()))?;
         Ok(())
     }
 }

@@ -9,7 +9,7 @@ use uuid::Uuid;
 use crate::db_macros::{read, transaction, write};
 use crate::permissions::{Rule, make_rule};
 use crate::unreadable::readable;
-use crate::{Error, JsonText, Storage};
+use crate::{ApprovalRepository, Error, JsonText};
 
 const INSERT: &str = "INSERT INTO tool_approvals
       (id, run_id, user_id, tool_call_id, server_id, tool, url, definition, instructions, created_at)
@@ -105,17 +105,17 @@ impl TryFrom<ApprovalRow> for Approval {
     }
 }
 
-impl Storage {
+impl ApprovalRepository<'_> {
     /// Stores a pending approval.
     ///
     /// # Errors
     ///
     /// [`Error::NotFound`] if the turn has ended.
-    pub async fn insert_approval(&self, owner: UserId, approval: &Approval, now: Timestamp) -> Result<(), Error> {
+    pub async fn insert(self, owner: UserId, approval: &Approval, now: Timestamp) -> Result<(), Error> {
         let (tool_call, tool) = (without_nul(approval.tool_call.clone()), without_nul(approval.tool.clone()));
         let definition = without_nul(approval.definition.clone());
         let instructions = without_nul(approval.instructions.clone());
-        let made = write!(self, |c| sqlx::query(INSERT)
+        let made = write!(self.storage, |c| sqlx::query(INSERT)
             .bind(approval.id.0)
             .bind(approval.run.0)
             .bind(owner.0)
@@ -133,8 +133,8 @@ impl Storage {
     }
 
     /// Returns an [`Approval`] of a chat.
-    pub async fn get_approval(&self, owner: UserId, chat: ChatId, id: ApprovalId) -> Result<Option<Approval>, Error> {
-        let row = read!(self, |c| sqlx::query_as::<_, ApprovalRow>(GET)
+    pub async fn get(self, owner: UserId, chat: ChatId, id: ApprovalId) -> Result<Option<Approval>, Error> {
+        let row = read!(self.storage, |c| sqlx::query_as::<_, ApprovalRow>(GET)
             .bind(id.0)
             .bind(owner.0)
             .bind(chat.0)
@@ -144,20 +144,18 @@ impl Storage {
     }
 
     /// Returns the [`Approval`]s of a turn, in the order in which they were requested.
-    pub async fn list_approvals(&self, owner: UserId, run: RunId) -> Result<Vec<Approval>, Error> {
-        let rows =
-            read!(self, |c| sqlx::query_as::<_, ApprovalRow>(LIST).bind(run.0).bind(owner.0).fetch_all(c).await)?;
+    pub async fn list(self, owner: UserId, run: RunId) -> Result<Vec<Approval>, Error> {
+        let rows = read!(self.storage, |c| sqlx::query_as::<_, ApprovalRow>(LIST)
+            .bind(run.0)
+            .bind(owner.0)
+            .fetch_all(c)
+            .await)?;
         Ok(readable("tool_approvals", rows, |row| row.id.to_string()))
     }
 
     /// Returns the pending approvals for a tool of a connection, in all chats of the user.
-    pub async fn list_open_approvals(
-        &self,
-        owner: UserId,
-        server: ServerId,
-        tool: &str,
-    ) -> Result<Vec<Approval>, Error> {
-        let rows = read!(self, |c| sqlx::query_as::<_, ApprovalRow>(LIST_OPEN)
+    pub async fn list_open(self, owner: UserId, server: ServerId, tool: &str) -> Result<Vec<Approval>, Error> {
+        let rows = read!(self.storage, |c| sqlx::query_as::<_, ApprovalRow>(LIST_OPEN)
             .bind(owner.0)
             .bind(server.0)
             .bind(tool)
@@ -168,8 +166,8 @@ impl Storage {
 
     /// Stores a decision and the permission rule that comes with it, both or neither. Returns `false` and changes
     /// nothing if there already is a decision or the turn has ended.
-    pub async fn decide_approval(
-        &self,
+    pub async fn decide(
+        self,
         owner: UserId,
         id: ApprovalId,
         decided: &Decided,
@@ -177,7 +175,7 @@ impl Storage {
         now: Timestamp,
     ) -> Result<bool, Error> {
         let arguments = decided.arguments.as_ref().map(JsonText);
-        transaction!(self, |tx| {
+        transaction!(self.storage, |tx| {
             let changed = sqlx::query(DECIDE)
                 .bind(id.0)
                 .bind(owner.0)

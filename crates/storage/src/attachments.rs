@@ -4,7 +4,7 @@ use domain::attachment::Attachment;
 use domain::{AttachmentId, Timestamp, UserId};
 
 use crate::db_macros::{read, transaction};
-use crate::{Error, JsonText, Storage};
+use crate::{AttachmentRepository, Error, JsonText};
 
 /// Maximum number of unsent attachments per user. Beyond it the oldest are deleted.
 const WAITING: i64 = 32;
@@ -18,10 +18,10 @@ const GET: &str = "SELECT attachment FROM attachments WHERE id = $1 AND user_id 
 
 pub(crate) const DELETE: &str = "DELETE FROM attachments WHERE id = $1 AND user_id = $2";
 
-impl Storage {
+impl AttachmentRepository<'_> {
     /// Stores an attachment until its message is sent. Deletes the oldest ones if the user has too many.
-    pub async fn insert_attachment(&self, owner: UserId, attachment: &Attachment, now: Timestamp) -> Result<(), Error> {
-        transaction!(self, |tx| {
+    pub async fn insert(self, owner: UserId, attachment: &Attachment, now: Timestamp) -> Result<(), Error> {
+        transaction!(self.storage, |tx| {
             sqlx::query(INSERT)
                 .bind(attachment.id.0)
                 .bind(owner.0)
@@ -35,9 +35,9 @@ impl Storage {
     }
 
     /// Returns an unsent attachment.
-    pub async fn get_attachment(&self, owner: UserId, id: AttachmentId) -> Result<Option<Attachment>, Error> {
+    pub async fn get(self, owner: UserId, id: AttachmentId) -> Result<Option<Attachment>, Error> {
         let row: Option<(JsonText<Attachment>,)> =
-            read!(self, |c| sqlx::query_as(GET).bind(id.0).bind(owner.0).fetch_optional(c).await)?;
+            read!(self.storage, |c| sqlx::query_as(GET).bind(id.0).bind(owner.0).fetch_optional(c).await)?;
         Ok(row.map(|(attachment,)| attachment.0))
     }
 }

@@ -5,7 +5,7 @@ use domain::{Timestamp, UserId};
 use uuid::Uuid;
 
 use crate::db_macros::{read, transaction, write};
-use crate::{Error, Storage};
+use crate::{AuthCodeRepository, Error};
 
 /// The method by which a PKCE challenge is derived from the verifier.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -81,10 +81,10 @@ const DELETE: &str = "DELETE FROM auth_codes WHERE user_id = $1 AND code_hash = 
 
 pub(crate) const VOID: &str = "DELETE FROM auth_codes WHERE user_id = $1";
 
-impl Storage {
+impl AuthCodeRepository<'_> {
     /// Stores a code. Deletes the codes of all users that expired before `old`.
-    pub async fn insert_auth_code(&self, code: &AuthCode, old: Timestamp) -> Result<(), Error> {
-        transaction!(self, |tx| {
+    pub async fn insert(self, code: &AuthCode, old: Timestamp) -> Result<(), Error> {
+        transaction!(self.storage, |tx| {
             sqlx::query(DELETE_OLD).bind(old.0).execute(&mut *tx).await?;
             sqlx::query(INSERT)
                 .bind(&code.code_hash)
@@ -101,8 +101,8 @@ impl Storage {
 
     /// Returns the code with this hash. The request carries no session: the code identifies the user, who is in the
     /// result.
-    pub async fn get_auth_code(&self, code_hash: &[u8]) -> Result<Option<AuthCode>, Error> {
-        let row = read!(self, |c| sqlx::query_as::<_, CodeRow>(GET).bind(code_hash).fetch_optional(c).await)?;
+    pub async fn get(self, code_hash: &[u8]) -> Result<Option<AuthCode>, Error> {
+        let row = read!(self.storage, |c| sqlx::query_as::<_, CodeRow>(GET).bind(code_hash).fetch_optional(c).await)?;
         row.map(|row| {
             Ok(AuthCode {
                 code_hash: row.code_hash,
@@ -116,8 +116,8 @@ impl Storage {
     }
 
     /// Deletes a code in order to use it. Returns `true` to only one of several parallel callers.
-    pub async fn delete_auth_code(&self, owner: UserId, code_hash: &[u8]) -> Result<bool, Error> {
-        let deleted = write!(self, |c| sqlx::query(DELETE)
+    pub async fn delete(self, owner: UserId, code_hash: &[u8]) -> Result<bool, Error> {
+        let deleted = write!(self.storage, |c| sqlx::query(DELETE)
             .bind(owner.0)
             .bind(code_hash)
             .execute(c)

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use crate::db_macros::{read, transaction, write};
-use crate::{Error, JsonText, Storage};
+use crate::{AuthSessionRepository, Error, JsonText};
 
 /// A proof of identity that the user gave during sign-in, an entry of `amr`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -51,7 +51,7 @@ pub struct Device {
     pub aal: String,
     /// Time of the sign-in.
     pub created_at: Timestamp,
-    /// Time of the last use, as precise as the calls of [`Storage::touch_auth_session`].
+    /// Time of the last use, as precise as the calls of [`AuthSessionRepository::touch`](crate::AuthSessionRepository::touch).
     pub used_at: Timestamp,
 }
 
@@ -66,7 +66,7 @@ pub struct Standing {
     pub used_at: Timestamp,
     /// Time of the last rotation of the refresh token.
     pub refreshed_at: Timestamp,
-    /// Whether the tokens of the last rotation were used, see [`Storage::confirm_auth_session`].
+    /// Whether the tokens of the last rotation were used, see [`AuthSessionRepository::confirm`](crate::AuthSessionRepository::confirm).
     pub is_confirmed: bool,
 }
 
@@ -137,11 +137,11 @@ pub(crate) const DELETE_ALL: &str = "DELETE FROM auth_sessions WHERE user_id = $
 
 pub(crate) const DELETE_OTHERS: &str = "DELETE FROM auth_sessions WHERE user_id = $1 AND id <> $2";
 
-impl Storage {
+impl AuthSessionRepository<'_> {
     /// Stores a new session and the time of the sign-in with the user.
-    pub async fn insert_auth_session(&self, session: &AuthSession) -> Result<(), Error> {
+    pub async fn insert(self, session: &AuthSession) -> Result<(), Error> {
         let amr = JsonText(&session.amr);
-        transaction!(self, |tx| {
+        transaction!(self.storage, |tx| {
             sqlx::query(INSERT)
                 .bind(session.id.0)
                 .bind(session.user.0)
@@ -159,14 +159,15 @@ impl Storage {
     }
 
     /// Returns a session by its id alone, for a refresh token, which identifies its user by itself.
-    pub async fn get_auth_session(&self, session: AuthSessionId) -> Result<Option<AuthSession>, Error> {
-        let row = read!(self, |c| sqlx::query_as::<_, SessionRow>(GET).bind(session.0).fetch_optional(c).await)?;
+    pub async fn get(self, session: AuthSessionId) -> Result<Option<AuthSession>, Error> {
+        let row =
+            read!(self.storage, |c| sqlx::query_as::<_, SessionRow>(GET).bind(session.0).fetch_optional(c).await)?;
         Ok(row.map(AuthSession::from))
     }
 
     /// Returns the properties that every request checks, or `None` if the session has ended.
-    pub async fn get_standing(&self, owner: UserId, session: AuthSessionId) -> Result<Option<Standing>, Error> {
-        let row = read!(self, |c| sqlx::query_as::<_, (bool, Option<i64>, i64, i64, i64, i64)>(STANDING)
+    pub async fn get_standing(self, owner: UserId, session: AuthSessionId) -> Result<Option<Standing>, Error> {
+        let row = read!(self.storage, |c| sqlx::query_as::<_, (bool, Option<i64>, i64, i64, i64, i64)>(STANDING)
             .bind(session.0)
             .bind(owner.0)
             .fetch_optional(c)
@@ -182,9 +183,9 @@ impl Storage {
     }
 
     /// Returns the sessions of a user as devices, most recently used first.
-    pub async fn list_devices(&self, owner: UserId) -> Result<Vec<Device>, Error> {
+    pub async fn list_devices(self, owner: UserId) -> Result<Vec<Device>, Error> {
         type Row = (Uuid, Option<String>, String, i64, i64, i64);
-        let rows = read!(self, |c| sqlx::query_as::<_, Row>(LIST).bind(owner.0).fetch_all(c).await)?;
+        let rows = read!(self.storage, |c| sqlx::query_as::<_, Row>(LIST).bind(owner.0).fetch_all(c).await)?;
         let mut devices: Vec<Device> = rows
             .into_iter()
             .map(|(id, user_agent, aal, created_at, refreshed_at, used_at)| Device {
@@ -200,21 +201,27 @@ impl Storage {
     }
 
     /// Records the use of a session.
-    pub async fn touch_auth_session(&self, owner: UserId, session: AuthSessionId, now: Timestamp) -> Result<(), Error> {
-        write!(self, |c| sqlx::query(TOUCH).bind(session.0).bind(owner.0).bind(now.0).execute(c).await.map(|_| ()))?;
+    pub async fn touch(self, owner: UserId, session: AuthSessionId, now: Timestamp) -> Result<(), Error> {
+        write!(self.storage, |c| sqlx::query(TOUCH)
+            .bind(session.0)
+            .bind(owner.0)
+            .bind(now.0)
+            .execute(c)
+            .await
+            .map(|_| ()))?;
         Ok(())
     }
 
     /// Rotates the refresh token if its number still is `counter`. Returns `true` to only one of several parallel
     /// callers.
-    pub async fn advance_auth_session(
-        &self,
+    pub async fn advance(
+        self,
         owner: UserId,
         session: AuthSessionId,
         counter: i64,
         now: Timestamp,
     ) -> Result<bool, Error> {
-        let advanced = write!(self, |c| sqlx::query(ADVANCE)
+        let advanced = write!(self.storage, |c| sqlx::query(ADVANCE)
             .bind(session.0)
             .bind(owner.0)
             .bind(counter)
@@ -226,26 +233,27 @@ impl Storage {
     }
 
     /// Records that the client received the tokens of the last rotation, because it used the access token.
-    pub async fn confirm_auth_session(
-        &self,
-        owner: UserId,
-        session: AuthSessionId,
-        now: Timestamp,
-    ) -> Result<(), Error> {
-        write!(self, |c| sqlx::query(CONFIRM).bind(session.0).bind(owner.0).bind(now.0).execute(c).await.map(|_| ()))?;
+    pub async fn confirm(self, owner: UserId, session: AuthSessionId, now: Timestamp) -> Result<(), Error> {
+        write!(self.storage, |c| sqlx::query(CONFIRM)
+            .bind(session.0)
+            .bind(owner.0)
+            .bind(now.0)
+            .execute(c)
+            .await
+            .map(|_| ()))?;
         Ok(())
     }
 
     /// Records that the user of a session has given another proof of identity, `method`. Returns whether the session
     /// exists.
     pub async fn record_proof(
-        &self,
+        self,
         owner: UserId,
         session: AuthSessionId,
         method: &str,
         now: Timestamp,
     ) -> Result<bool, Error> {
-        transaction!(self, |tx| {
+        transaction!(self.storage, |tx| {
             let row: Option<(JsonText<Vec<AuthMethod>>,)> =
                 sqlx::query_as(GET_AMR).bind(session.0).bind(owner.0).fetch_optional(&mut *tx).await?;
             let Some((mut amr,)) = row else { return Ok(false) };
@@ -258,8 +266,8 @@ impl Storage {
     }
 
     /// Ends a session. Returns whether it existed.
-    pub async fn delete_auth_session(&self, owner: UserId, session: AuthSessionId) -> Result<bool, Error> {
-        let deleted = write!(self, |c| sqlx::query(DELETE)
+    pub async fn delete(self, owner: UserId, session: AuthSessionId) -> Result<bool, Error> {
+        let deleted = write!(self.storage, |c| sqlx::query(DELETE)
             .bind(owner.0)
             .bind(session.0)
             .execute(c)
@@ -269,14 +277,14 @@ impl Storage {
     }
 
     /// Ends all sessions of a user.
-    pub async fn delete_auth_sessions(&self, owner: UserId) -> Result<(), Error> {
-        write!(self, |c| sqlx::query(DELETE_ALL).bind(owner.0).execute(c).await.map(|_| ()))?;
+    pub async fn delete_all(self, owner: UserId) -> Result<(), Error> {
+        write!(self.storage, |c| sqlx::query(DELETE_ALL).bind(owner.0).execute(c).await.map(|_| ()))?;
         Ok(())
     }
 
     /// Ends all sessions of a user except `keep`.
-    pub async fn delete_other_auth_sessions(&self, owner: UserId, keep: AuthSessionId) -> Result<(), Error> {
-        write!(self, |c| sqlx::query(DELETE_OTHERS).bind(owner.0).bind(keep.0).execute(c).await.map(|_| ()))?;
+    pub async fn delete_others(self, owner: UserId, keep: AuthSessionId) -> Result<(), Error> {
+        write!(self.storage, |c| sqlx::query(DELETE_OTHERS).bind(owner.0).bind(keep.0).execute(c).await.map(|_| ()))?;
         Ok(())
     }
 }

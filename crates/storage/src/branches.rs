@@ -11,7 +11,7 @@ use domain::{ChatId, MessageId, Timestamp, UserId};
 use uuid::Uuid;
 
 use crate::db_macros::{read, transaction};
-use crate::{Error, Storage};
+use crate::{BranchRepository, Error};
 
 pub(crate) const LIST_NODES: &str = "SELECT m.id, m.role, m.parent_id, m.inactive_since FROM ai_chat_messages m
     JOIN ai_chat_sessions s ON s.id = m.session_id
@@ -240,21 +240,15 @@ pub struct AsideMessage {
     pub parent_id: Option<Uuid>,
 }
 
-impl Storage {
+impl BranchRepository<'_> {
     /// Makes the branch through a message the active one. Returns whether anything changed.
     ///
     /// # Errors
     ///
     /// [`Error::NotFound`] if the owner's chat has no such message, [`Error::Conflict`] while a turn is running in the
     /// chat.
-    pub async fn switch_branch(
-        &self,
-        owner: UserId,
-        chat: ChatId,
-        to: MessageId,
-        now: Timestamp,
-    ) -> Result<bool, Error> {
-        transaction!(self, |tx| {
+    pub async fn switch(self, owner: UserId, chat: ChatId, to: MessageId, now: Timestamp) -> Result<bool, Error> {
+        transaction!(self.storage, |tx| {
             let nodes = sqlx::query_as::<_, Node>(LIST_NODES).bind(chat.0).bind(owner.0).fetch_all(&mut *tx).await?;
             let moves = switch(&nodes, to).ok_or(Error::NotFound)?;
             if moves == Moves::default() {
@@ -270,21 +264,27 @@ impl Storage {
     }
 
     /// Returns the [`Fork`]s of the active branch, in order.
-    pub async fn list_forks(&self, owner: UserId, chat: ChatId) -> Result<Vec<Fork>, Error> {
+    pub async fn list_forks(self, owner: UserId, chat: ChatId) -> Result<Vec<Fork>, Error> {
         // Most chats have no branches. They are served without loading the tree.
-        let aside =
-            read!(self, |c| sqlx::query_scalar::<_, i64>(IS_BRANCHED).bind(chat.0).bind(owner.0).fetch_one(c).await)?;
+        let aside = read!(self.storage, |c| sqlx::query_scalar::<_, i64>(IS_BRANCHED)
+            .bind(chat.0)
+            .bind(owner.0)
+            .fetch_one(c)
+            .await)?;
         if aside == 0 {
             return Ok(Vec::new());
         }
-        let nodes =
-            read!(self, |c| sqlx::query_as::<_, Node>(LIST_NODES).bind(chat.0).bind(owner.0).fetch_all(c).await)?;
+        let nodes = read!(self.storage, |c| sqlx::query_as::<_, Node>(LIST_NODES)
+            .bind(chat.0)
+            .bind(owner.0)
+            .fetch_all(c)
+            .await)?;
         Ok(forks(&nodes))
     }
 
     /// Returns the messages of the inactive branches of a chat, oldest first.
-    pub async fn list_aside(&self, owner: UserId, chat: ChatId) -> Result<Vec<AsideMessage>, Error> {
-        let rows = read!(self, |c| sqlx::query_as::<_, AsideMessage>(LIST_ASIDE)
+    pub async fn list_inactive(self, owner: UserId, chat: ChatId) -> Result<Vec<AsideMessage>, Error> {
+        let rows = read!(self.storage, |c| sqlx::query_as::<_, AsideMessage>(LIST_ASIDE)
             .bind(chat.0)
             .bind(owner.0)
             .fetch_all(c)

@@ -3,7 +3,7 @@
 use domain::{ChatId, Timestamp, UserId};
 
 use crate::db_macros::{read, write};
-use crate::{Error, Storage};
+use crate::{Error, ModelChoiceRepository};
 
 const GET: &str = "SELECT k.model FROM chat_settings k
     JOIN ai_chat_sessions s ON s.id = k.session_id AND s.user_id = k.user_id
@@ -22,11 +22,11 @@ const ADD: &str = "INSERT INTO model_favourites (user_id, model, created_at)
 
 const REMOVE: &str = "DELETE FROM model_favourites WHERE user_id = $1 AND model = $2";
 
-impl Storage {
+impl ModelChoiceRepository<'_> {
     /// Returns the selected model of a chat as `provider/name`, or `None` if none is selected.
-    pub async fn get_chat_model(&self, owner: UserId, chat: ChatId) -> Result<Option<String>, Error> {
+    pub async fn get_of_chat(self, owner: UserId, chat: ChatId) -> Result<Option<String>, Error> {
         let row: Option<Option<String>> =
-            read!(self, |c| sqlx::query_scalar(GET).bind(owner.0).bind(chat.0).fetch_optional(c).await)?;
+            read!(self.storage, |c| sqlx::query_scalar(GET).bind(owner.0).bind(chat.0).fetch_optional(c).await)?;
         Ok(row.flatten())
     }
 
@@ -35,8 +35,8 @@ impl Storage {
     /// # Errors
     ///
     /// [`Error::NotFound`] if the chat does not belong to the owner.
-    pub async fn set_chat_model(&self, owner: UserId, chat: ChatId, model: Option<&str>) -> Result<(), Error> {
-        let set = write!(self, |c| sqlx::query(SET)
+    pub async fn set_of_chat(self, owner: UserId, chat: ChatId, model: Option<&str>) -> Result<(), Error> {
+        let set = write!(self.storage, |c| sqlx::query(SET)
             .bind(owner.0)
             .bind(chat.0)
             .bind(model)
@@ -47,19 +47,13 @@ impl Storage {
     }
 
     /// Returns the favorite models of a user, in the order in which they were added.
-    pub async fn list_favourite_models(&self, owner: UserId) -> Result<Vec<String>, Error> {
-        Ok(read!(self, |c| sqlx::query_scalar(FAVOURITES).bind(owner.0).fetch_all(c).await)?)
+    pub async fn list_favourites(self, owner: UserId) -> Result<Vec<String>, Error> {
+        Ok(read!(self.storage, |c| sqlx::query_scalar(FAVOURITES).bind(owner.0).fetch_all(c).await)?)
     }
 
     /// Adds a favorite model, unless the user already has `most`. Idempotent.
-    pub async fn add_favourite_model(
-        &self,
-        owner: UserId,
-        model: &str,
-        most: i64,
-        now: Timestamp,
-    ) -> Result<(), Error> {
-        write!(self, |c| sqlx::query(ADD)
+    pub async fn add_favourite(self, owner: UserId, model: &str, most: i64, now: Timestamp) -> Result<(), Error> {
+        write!(self.storage, |c| sqlx::query(ADD)
             .bind(owner.0)
             .bind(model)
             .bind(now.0)
@@ -71,8 +65,8 @@ impl Storage {
     }
 
     /// Removes a favorite model. Idempotent.
-    pub async fn remove_favourite_model(&self, owner: UserId, model: &str) -> Result<(), Error> {
-        write!(self, |c| sqlx::query(REMOVE).bind(owner.0).bind(model).execute(c).await.map(|_| ()))?;
+    pub async fn remove_favourite(self, owner: UserId, model: &str) -> Result<(), Error> {
+        write!(self.storage, |c| sqlx::query(REMOVE).bind(owner.0).bind(model).execute(c).await.map(|_| ()))?;
         Ok(())
     }
 }

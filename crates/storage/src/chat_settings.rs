@@ -5,7 +5,7 @@ use serde::Serialize;
 use uuid::Uuid;
 
 use crate::db_macros::{read, transaction};
-use crate::{Error, Storage};
+use crate::{ChatSettingsRepository, Error};
 
 /// The marks of a chat.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
@@ -44,10 +44,10 @@ pub(crate) const SET_MARKS: &str = "INSERT INTO chat_settings (user_id, session_
     SELECT user_id, id, $3, $4 FROM ai_chat_sessions WHERE user_id = $1 AND id = $2
     ON CONFLICT (user_id, session_id) DO UPDATE SET pinned_at = excluded.pinned_at, archived_at = excluded.archived_at";
 
-impl Storage {
+impl ChatSettingsRepository<'_> {
     /// Returns the chats of a user that have marks.
-    pub async fn list_marks(&self, owner: UserId) -> Result<Vec<(ChatId, ChatMarks)>, Error> {
-        let rows = read!(self, |c| sqlx::query_as::<_, MarkRow>(LIST_MARKS).bind(owner.0).fetch_all(c).await)?;
+    pub async fn list(self, owner: UserId) -> Result<Vec<(ChatId, ChatMarks)>, Error> {
+        let rows = read!(self.storage, |c| sqlx::query_as::<_, MarkRow>(LIST_MARKS).bind(owner.0).fetch_all(c).await)?;
         let marks = |row: MarkRow| {
             let marks = ChatMarks { pinned: row.pinned_at.is_some(), archived: row.archived_at.is_some() };
             (ChatId(row.session_id), marks)
@@ -56,8 +56,8 @@ impl Storage {
     }
 
     /// Returns the marks of a chat.
-    pub async fn get_marks(&self, owner: UserId, chat: ChatId) -> Result<ChatMarks, Error> {
-        let row = read!(self, |c| sqlx::query_as::<_, MarkRow>(GET_MARKS)
+    pub async fn get(self, owner: UserId, chat: ChatId) -> Result<ChatMarks, Error> {
+        let row = read!(self.storage, |c| sqlx::query_as::<_, MarkRow>(GET_MARKS)
             .bind(owner.0)
             .bind(chat.0)
             .fetch_optional(c)
@@ -73,8 +73,8 @@ impl Storage {
     /// # Errors
     ///
     /// [`Error::NotFound`] if the chat does not belong to the owner.
-    pub async fn set_marks(
-        &self,
+    pub async fn set(
+        self,
         owner: UserId,
         chat: ChatId,
         change: ChatMarksChange,
@@ -86,7 +86,7 @@ impl Storage {
             Some(true) => since.or(Some(now.0)),
             Some(false) => None,
         };
-        transaction!(self, |tx| {
+        transaction!(self.storage, |tx| {
             let row =
                 sqlx::query_as::<_, MarkRow>(GET_MARKS).bind(owner.0).bind(chat.0).fetch_optional(&mut *tx).await?;
             let (pinned, archived) = row.map_or((None, None), |row| (row.pinned_at, row.archived_at));

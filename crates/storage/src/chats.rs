@@ -9,7 +9,7 @@ use crate::branches::{self, Node, TurnPosition};
 use crate::db_macros::{read, transaction};
 use crate::runs::Chunk;
 use crate::usage::{self, Cost};
-use crate::{Error, JsonText, Storage, files};
+use crate::{ChatRepository, Error, JsonText, files};
 
 /// Title of a chat before its first message (specification 3).
 pub const UNTITLED: &str = "New Chat";
@@ -122,16 +122,17 @@ pub struct Answer {
     pub costs: Vec<Cost>,
 }
 
-impl Storage {
+impl ChatRepository<'_> {
     /// Returns a user's [`Chat`] by its id.
-    pub async fn get_chat(&self, owner: UserId, chat: ChatId) -> Result<Option<Chat>, Error> {
-        let row = read!(self, |c| sqlx::query_as::<_, Chat>(GET).bind(chat.0).bind(owner.0).fetch_optional(c).await)?;
+    pub async fn get(self, owner: UserId, chat: ChatId) -> Result<Option<Chat>, Error> {
+        let row =
+            read!(self.storage, |c| sqlx::query_as::<_, Chat>(GET).bind(chat.0).bind(owner.0).fetch_optional(c).await)?;
         Ok(row)
     }
 
     /// Returns the newest `limit` messages of the active branch of a chat, oldest first.
-    pub async fn list_messages(&self, owner: UserId, chat: ChatId, limit: i64) -> Result<Vec<StoredMessage>, Error> {
-        let mut rows = read!(self, |c| sqlx::query_as::<_, MessageRow>(LIST_MESSAGES)
+    pub async fn list_messages(self, owner: UserId, chat: ChatId, limit: i64) -> Result<Vec<StoredMessage>, Error> {
+        let mut rows = read!(self.storage, |c| sqlx::query_as::<_, MessageRow>(LIST_MESSAGES)
             .bind(chat.0)
             .bind(owner.0)
             .bind(limit)
@@ -143,8 +144,8 @@ impl Storage {
     }
 
     /// Returns whether a chat of the owner contains a message, on any branch.
-    pub async fn has_message(&self, owner: UserId, chat: ChatId, message: MessageId) -> Result<bool, Error> {
-        let found = read!(self, |c| sqlx::query_scalar::<_, bool>(HAS_MESSAGE)
+    pub async fn has_message(self, owner: UserId, chat: ChatId, message: MessageId) -> Result<bool, Error> {
+        let found = read!(self.storage, |c| sqlx::query_scalar::<_, bool>(HAS_MESSAGE)
             .bind(message.0)
             .bind(chat.0)
             .bind(owner.0)
@@ -163,14 +164,14 @@ impl Storage {
     ///
     /// [`Error::NotFound`] if the chat does not belong to the owner, [`Error::Conflict`] if a turn of the chat is still
     /// running.
-    pub async fn insert_turn(&self, turn: &NewTurn, title: &str) -> Result<Option<bool>, Error> {
+    pub async fn insert_turn(self, turn: &NewTurn, title: &str) -> Result<Option<bool>, Error> {
         let content = turn.content.clone().map(without_nul);
         let title = without_nul(title.to_owned());
         let tools = JsonText(&turn.tools);
         let mut parts = (!turn.parts.is_empty()).then(|| JsonText(turn.parts.clone()));
-        transaction!(self, |tx| {
+        transaction!(self.storage, |tx| {
             // Both cases read before they write. Without the lock, another node could change what was read.
-            if self.is_shared() && (turn.queued.is_some() || turn.place.message().is_some()) {
+            if self.storage.is_shared() && (turn.queued.is_some() || turn.place.message().is_some()) {
                 sqlx::query(LOCK).bind(turn.chat.0).bind(turn.owner.0).execute(&mut *tx).await?;
             }
             if let Some(queued) = turn.queued {
@@ -230,7 +231,7 @@ impl Storage {
                 .bind(&turn.model)
                 .bind(&tools)
                 .bind(turn.now.0)
-                .bind(self.node.0)
+                .bind(self.storage.node.0)
                 .execute(&mut *tx)
                 .await?;
             Ok(Some(named))
@@ -242,7 +243,7 @@ impl Storage {
     /// Where other nodes may follow the turn, the journal remains for a while, and `last` is appended as its end.
     /// Returns `false` if there is nothing to end: the turn has ended already, or another node has taken it over.
     pub async fn finish_turn(
-        &self,
+        self,
         owner: UserId,
         chat: ChatId,
         run: domain::RunId,
@@ -253,16 +254,16 @@ impl Storage {
         let content = without_nul(text_of(&answer.parts));
         let tool_calls = JsonText(tool_calls_of(&answer.parts));
         let parts = JsonText(&answer.parts);
-        let written = transaction!(self, |tx| {
+        let written = transaction!(self.storage, |tx| {
             // First, so that turns of the chat end one after the other, see `TOUCH`.
             sqlx::query(TOUCH).bind(chat.0).bind(owner.0).bind(now.0).execute(&mut *tx).await?;
             // The end of the log must be written before the turn is closed, because the insert requires a running turn.
-            if let Some(chunk) = last.filter(|_| self.is_shared()) {
+            if let Some(chunk) = last.filter(|_| self.storage.is_shared()) {
                 sqlx::query(crate::runs::INSERT_CHUNK)
                     .bind(chunk.run.0)
                     .bind(chunk.seq)
                     .bind(&chunk.payload)
-                    .bind(self.node.0)
+                    .bind(self.storage.node.0)
                     .execute(&mut *tx)
                     .await?;
             }
@@ -271,7 +272,7 @@ impl Storage {
                 .bind(owner.0)
                 .bind(answer.status.as_str())
                 .bind(now.0)
-                .bind(self.node.0)
+                .bind(self.storage.node.0)
                 .execute(&mut *tx)
                 .await?
                 .rows_affected();
@@ -296,7 +297,7 @@ impl Storage {
                 usage::insert_cost!(&mut *tx, owner, cost, now)?;
             }
             // No other node can follow the turn, so that its journal is not needed any more.
-            if !self.is_shared() {
+            if !self.storage.is_shared() {
                 sqlx::query(crate::runs::DELETE_CHUNKS).bind(run.0).execute(&mut *tx).await?;
             }
             // Only turns with tool calls can have tasks and elicitations; most turns save two statements.
@@ -307,7 +308,7 @@ impl Storage {
             Ok(())
         });
         // Outside the transaction: PostgreSQL serializes commits that notify.
-        self.notify_of_runs([run]);
+        self.storage.notify_of_runs([run]);
         match written {
             Err(Error::NotFound) => Ok(false),
             written => written.map(|()| true),
@@ -315,7 +316,7 @@ impl Storage {
     }
 }
 
-/// The input of [`Storage::insert_turn`].
+/// The input of [`ChatRepository::insert_turn`](crate::ChatRepository::insert_turn).
 #[derive(Debug, Clone)]
 pub struct NewTurn {
     /// Owner of the chat.

@@ -5,7 +5,7 @@ use domain::{Timestamp, UserId};
 use uuid::Uuid;
 
 use crate::db_macros::{read, transaction, write};
-use crate::{Error, Storage};
+use crate::{CredentialRepository, Error};
 
 const GET: &str = "SELECT secret FROM credentials WHERE user_id = $1 AND provider = $2";
 
@@ -30,7 +30,7 @@ const INSERT_AUTHORIZATION: &str =
 const TAKE_AUTHORIZATION: &str =
     "DELETE FROM authorizations WHERE state = $1 AND provider = $2 RETURNING user_id, secret, expires_at";
 
-/// A pending authorization, see [`Storage::insert_authorization`].
+/// A pending authorization, see [`CredentialRepository::insert_authorization`](crate::CredentialRepository::insert_authorization).
 #[derive(Debug, Clone)]
 pub struct Authorization {
     /// User who started it.
@@ -58,23 +58,20 @@ impl TakenRow {
     }
 }
 
-impl Storage {
+impl CredentialRepository<'_> {
     /// Returns a user's credential for a service, encrypted.
-    pub async fn get_credential(&self, owner: UserId, provider: &str) -> Result<Option<Vec<u8>>, Error> {
-        let row =
-            read!(self, |c| sqlx::query_as::<_, (Vec<u8>,)>(GET).bind(owner.0).bind(provider).fetch_optional(c).await)?;
+    pub async fn get(self, owner: UserId, provider: &str) -> Result<Option<Vec<u8>>, Error> {
+        let row = read!(self.storage, |c| sqlx::query_as::<_, (Vec<u8>,)>(GET)
+            .bind(owner.0)
+            .bind(provider)
+            .fetch_optional(c)
+            .await)?;
         Ok(row.map(|(secret,)| secret))
     }
 
     /// Stores a user's credential for a service, in place of the previous one.
-    pub async fn set_credential(
-        &self,
-        owner: UserId,
-        provider: &str,
-        secret: &[u8],
-        now: Timestamp,
-    ) -> Result<(), Error> {
-        write!(self, |c| sqlx::query(SET)
+    pub async fn set(self, owner: UserId, provider: &str, secret: &[u8], now: Timestamp) -> Result<(), Error> {
+        write!(self.storage, |c| sqlx::query(SET)
             .bind(owner.0)
             .bind(provider)
             .bind(secret)
@@ -86,15 +83,15 @@ impl Storage {
     }
 
     /// Replaces the credential `old` by `new`. Returns `false` if it was deleted or replaced in the meantime.
-    pub async fn replace_credential(
-        &self,
+    pub async fn replace(
+        self,
         owner: UserId,
         provider: &str,
         old: &[u8],
         new: &[u8],
         now: Timestamp,
     ) -> Result<bool, Error> {
-        let replaced = write!(self, |c| sqlx::query(REPLACE)
+        let replaced = write!(self.storage, |c| sqlx::query(REPLACE)
             .bind(owner.0)
             .bind(provider)
             .bind(old)
@@ -107,8 +104,8 @@ impl Storage {
     }
 
     /// Deletes the credential `secret`. Returns `false` if it was replaced in the meantime.
-    pub async fn delete_credential(&self, owner: UserId, provider: &str, secret: &[u8]) -> Result<bool, Error> {
-        let deleted = write!(self, |c| sqlx::query(DELETE)
+    pub async fn delete(self, owner: UserId, provider: &str, secret: &[u8]) -> Result<bool, Error> {
+        let deleted = write!(self.storage, |c| sqlx::query(DELETE)
             .bind(owner.0)
             .bind(provider)
             .bind(secret)
@@ -119,8 +116,8 @@ impl Storage {
     }
 
     /// Deletes the user's credential for a service and returns it.
-    pub async fn take_credential(&self, owner: UserId, provider: &str) -> Result<Option<Vec<u8>>, Error> {
-        let row = write!(self, |c| sqlx::query_as::<_, (Vec<u8>,)>(TAKE)
+    pub async fn take(self, owner: UserId, provider: &str) -> Result<Option<Vec<u8>>, Error> {
+        let row = write!(self.storage, |c| sqlx::query_as::<_, (Vec<u8>,)>(TAKE)
             .bind(owner.0)
             .bind(provider)
             .fetch_optional(c)
@@ -130,13 +127,13 @@ impl Storage {
 
     /// Stores a pending authorization. Deletes the user's earlier ones for the same service, and all that have expired.
     pub async fn insert_authorization(
-        &self,
+        self,
         state: &str,
         provider: &str,
         authorization: &Authorization,
         now: Timestamp,
     ) -> Result<(), Error> {
-        transaction!(self, |tx| {
+        transaction!(self.storage, |tx| {
             sqlx::query(DELETE_OLD_AUTHORIZATIONS)
                 .bind(authorization.owner.0)
                 .bind(provider)
@@ -160,12 +157,12 @@ impl Storage {
     /// The request that completes an authorization carries no session. The unguessable `state` identifies the user, who
     /// is the owner in the result.
     pub async fn take_authorization(
-        &self,
+        self,
         state: &str,
         provider: &str,
         now: Timestamp,
     ) -> Result<Option<Authorization>, Error> {
-        let row = write!(self, |c| sqlx::query_as::<_, TakenRow>(TAKE_AUTHORIZATION)
+        let row = write!(self.storage, |c| sqlx::query_as::<_, TakenRow>(TAKE_AUTHORIZATION)
             .bind(state)
             .bind(provider)
             .fetch_optional(c)

@@ -8,7 +8,7 @@ use uuid::Uuid;
 
 use crate::db_macros::{read, write};
 use crate::unreadable::readable;
-use crate::{Error, Storage};
+use crate::{ElicitationRepository, Error};
 
 const INSERT: &str = "INSERT INTO elicitations (id, run_id, user_id, tool_call_id, resume_state, created_at)
     SELECT $1, id, user_id, $4, $5, $6 FROM runs WHERE id = $2 AND user_id = $3 AND status = 'running'";
@@ -81,15 +81,15 @@ impl TryFrom<Row> for Elicitation {
     }
 }
 
-impl Storage {
+impl ElicitationRepository<'_> {
     /// Stores a pending elicitation.
     ///
     /// # Errors
     ///
     /// [`Error::NotFound`] if the turn has ended.
-    pub async fn insert_elicitation(&self, owner: UserId, asked: &Elicitation, now: Timestamp) -> Result<(), Error> {
+    pub async fn insert(self, owner: UserId, asked: &Elicitation, now: Timestamp) -> Result<(), Error> {
         let tool_call = without_nul(asked.tool_call.clone());
-        let made = write!(self, |c| sqlx::query(INSERT)
+        let made = write!(self.storage, |c| sqlx::query(INSERT)
             .bind(asked.id.0)
             .bind(asked.run.0)
             .bind(owner.0)
@@ -103,13 +103,8 @@ impl Storage {
     }
 
     /// Returns an [`Elicitation`] of a chat.
-    pub async fn get_elicitation(
-        &self,
-        owner: UserId,
-        chat: ChatId,
-        id: ElicitationId,
-    ) -> Result<Option<Elicitation>, Error> {
-        let row = read!(self, |c| sqlx::query_as::<_, Row>(GET)
+    pub async fn get(self, owner: UserId, chat: ChatId, id: ElicitationId) -> Result<Option<Elicitation>, Error> {
+        let row = read!(self.storage, |c| sqlx::query_as::<_, Row>(GET)
             .bind(id.0)
             .bind(owner.0)
             .bind(chat.0)
@@ -119,20 +114,21 @@ impl Storage {
     }
 
     /// Returns the elicitations of a turn, in the order in which they were requested.
-    pub async fn list_elicitations(&self, owner: UserId, run: RunId) -> Result<Vec<Elicitation>, Error> {
-        let rows = read!(self, |c| sqlx::query_as::<_, Row>(LIST).bind(run.0).bind(owner.0).fetch_all(c).await)?;
+    pub async fn list(self, owner: UserId, run: RunId) -> Result<Vec<Elicitation>, Error> {
+        let rows =
+            read!(self.storage, |c| sqlx::query_as::<_, Row>(LIST).bind(run.0).bind(owner.0).fetch_all(c).await)?;
         Ok(readable("elicitations", rows, |row| row.id.to_string()))
     }
 
     /// Stores a response. Returns `false` and changes nothing if there already is one or the turn has ended.
-    pub async fn answer_elicitation(
-        &self,
+    pub async fn answer(
+        self,
         owner: UserId,
         id: ElicitationId,
         answered: &Answered,
         now: Timestamp,
     ) -> Result<bool, Error> {
-        let changed = write!(self, |c| sqlx::query(ANSWER)
+        let changed = write!(self.storage, |c| sqlx::query(ANSWER)
             .bind(id.0)
             .bind(owner.0)
             .bind(answered.action.as_str())

@@ -5,7 +5,7 @@ use uuid::Uuid;
 
 use crate::auth_sessions::{AuthMethod, AuthSession, SET_AMR, SessionRow};
 use crate::db_macros::{read, transaction, write};
-use crate::{Error, JsonText, Storage, users};
+use crate::{Error, FactorRepository, JsonText, users};
 
 /// Method of [`AuthMethod`] for a code of an authenticator app.
 pub const TOTP: &str = "totp";
@@ -50,7 +50,7 @@ impl From<FactorRow> for Factor {
     }
 }
 
-/// The input of [`Storage::insert_factor`].
+/// The input of [`FactorRepository::insert`](crate::FactorRepository::insert).
 #[derive(Debug)]
 pub struct NewFactor {
     /// Its id.
@@ -124,10 +124,10 @@ const DELETE: &str = "DELETE FROM mfa_factors WHERE id = $1 AND user_id = $2";
 const LOWER: &str = "UPDATE auth_sessions SET aal = 'aal1', factor_id = NULL
     WHERE user_id = $1 AND factor_id = $2 RETURNING id, amr";
 
-impl Storage {
+impl FactorRepository<'_> {
     /// Returns the [`Factor`]s of a user, oldest first.
-    pub async fn list_factors(&self, owner: UserId) -> Result<Vec<Factor>, Error> {
-        let rows = read!(self, |c| sqlx::query_as::<_, FactorRow>(LIST).bind(owner.0).fetch_all(c).await)?;
+    pub async fn list(self, owner: UserId) -> Result<Vec<Factor>, Error> {
+        let rows = read!(self.storage, |c| sqlx::query_as::<_, FactorRow>(LIST).bind(owner.0).fetch_all(c).await)?;
         Ok(rows.into_iter().map(Factor::from).collect())
     }
 
@@ -137,15 +137,15 @@ impl Storage {
     /// # Errors
     ///
     /// [`Error::Conflict`] if another factor of the user has the same name.
-    pub async fn insert_factor(
-        &self,
+    pub async fn insert(
+        self,
         owner: UserId,
         factor: &NewFactor,
         most: i64,
         abandoned: Timestamp,
         now: Timestamp,
     ) -> Result<bool, Error> {
-        transaction!(self, |tx| {
+        transaction!(self.storage, |tx| {
             // The lock makes the count below reliable.
             if sqlx::query(users::LOCK).bind(owner.0).execute(&mut *tx).await?.rows_affected() == 0 {
                 return Err(Error::NotFound);
@@ -168,8 +168,8 @@ impl Storage {
     }
 
     /// Returns the secret of a factor, encrypted.
-    pub async fn get_factor_secret(&self, owner: UserId, factor: FactorId) -> Result<Option<Vec<u8>>, Error> {
-        let row = read!(self, |c| sqlx::query_as::<_, (Vec<u8>,)>(GET_SECRET)
+    pub async fn get_secret(self, owner: UserId, factor: FactorId) -> Result<Option<Vec<u8>>, Error> {
+        let row = read!(self.storage, |c| sqlx::query_as::<_, (Vec<u8>,)>(GET_SECRET)
             .bind(factor.0)
             .bind(owner.0)
             .fetch_optional(c)
@@ -183,7 +183,7 @@ impl Storage {
     ///
     /// [`Error::NotFound`] if the factor does not belong to the owner.
     pub async fn insert_challenge(
-        &self,
+        self,
         owner: UserId,
         factor: FactorId,
         challenge: ChallengeId,
@@ -191,7 +191,7 @@ impl Storage {
         forgotten: Timestamp,
         now: Timestamp,
     ) -> Result<(), Error> {
-        transaction!(self, |tx| {
+        transaction!(self.storage, |tx| {
             let challenged = sqlx::query(CHALLENGED).bind(factor.0).bind(owner.0).bind(now.0).execute(&mut *tx).await?;
             if challenged.rows_affected() == 0 {
                 return Err(Error::NotFound);
@@ -210,12 +210,12 @@ impl Storage {
 
     /// Returns a [`Challenge`] of a factor.
     pub async fn get_challenge(
-        &self,
+        self,
         owner: UserId,
         factor: FactorId,
         challenge: ChallengeId,
     ) -> Result<Option<Challenge>, Error> {
-        let row = read!(self, |c| sqlx::query_as::<_, (String, Option<i64>, i64)>(GET_CHALLENGE)
+        let row = read!(self.storage, |c| sqlx::query_as::<_, (String, Option<i64>, i64)>(GET_CHALLENGE)
             .bind(challenge.0)
             .bind(factor.0)
             .bind(owner.0)
@@ -229,8 +229,13 @@ impl Storage {
     }
 
     /// Deletes a [`Challenge`] of a user.
-    pub async fn delete_challenge(&self, owner: UserId, challenge: ChallengeId) -> Result<(), Error> {
-        write!(self, |c| sqlx::query(DELETE_CHALLENGE).bind(challenge.0).bind(owner.0).execute(c).await.map(|_| ()))?;
+    pub async fn delete_challenge(self, owner: UserId, challenge: ChallengeId) -> Result<(), Error> {
+        write!(self.storage, |c| sqlx::query(DELETE_CHALLENGE)
+            .bind(challenge.0)
+            .bind(owner.0)
+            .execute(c)
+            .await
+            .map(|_| ()))?;
         Ok(())
     }
 
@@ -240,8 +245,8 @@ impl Storage {
     ///
     /// Returns `None` if a code of this or a later step was used before, the challenge was already answered, or the
     /// session has ended.
-    pub async fn verify_factor(
-        &self,
+    pub async fn verify(
+        self,
         owner: UserId,
         session: AuthSessionId,
         factor: FactorId,
@@ -249,7 +254,7 @@ impl Storage {
         step: i64,
         now: Timestamp,
     ) -> Result<Option<AuthSession>, Error> {
-        let raised = transaction!(self, |tx| {
+        let raised = transaction!(self.storage, |tx| {
             let used =
                 sqlx::query(USE_STEP).bind(factor.0).bind(owner.0).bind(step).bind(now.0).execute(&mut *tx).await?;
             let answered = sqlx::query(ANSWER).bind(challenge.0).bind(factor.0).bind(now.0).execute(&mut *tx).await?;
@@ -275,8 +280,8 @@ impl Storage {
     }
 
     /// Deletes a factor. Sessions that it raised return to `aal1`. Returns whether it existed.
-    pub async fn delete_factor(&self, owner: UserId, factor: FactorId) -> Result<bool, Error> {
-        transaction!(self, |tx| {
+    pub async fn delete(self, owner: UserId, factor: FactorId) -> Result<bool, Error> {
+        transaction!(self.storage, |tx| {
             let deleted = sqlx::query(DELETE).bind(factor.0).bind(owner.0).execute(&mut *tx).await?.rows_affected();
             let lowered: Vec<(Uuid, JsonText<Vec<AuthMethod>>)> =
                 sqlx::query_as(LOWER).bind(owner.0).bind(factor.0).fetch_all(&mut *tx).await?;

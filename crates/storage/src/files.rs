@@ -9,9 +9,9 @@ use domain::{ChatId, FileId, MessageId, Timestamp, UserId};
 use uuid::Uuid;
 
 use crate::db_macros::{read, transaction, write};
-use crate::{Error, Storage, users};
+use crate::{Error, FileRepository, users};
 
-/// The input of [`Storage::insert_file`].
+/// The input of [`FileRepository::insert`](crate::FileRepository::insert).
 #[derive(Debug, Clone, Copy)]
 pub struct NewFile<'a> {
     /// Its id.
@@ -138,15 +138,9 @@ pub fn named_in(parts: &[Part]) -> Vec<FileId> {
     files
 }
 
-impl Storage {
+impl FileRepository<'_> {
     /// Stores a file that is not sent yet. Returns `false` if the user's files would exceed `most` bytes in total.
-    pub async fn insert_file(
-        &self,
-        owner: UserId,
-        file: &NewFile<'_>,
-        most: u64,
-        now: Timestamp,
-    ) -> Result<bool, Error> {
+    pub async fn insert(self, owner: UserId, file: &NewFile<'_>, most: u64, now: Timestamp) -> Result<bool, Error> {
         self.keep_file(owner, None, file, most, now).await
     }
 
@@ -156,8 +150,8 @@ impl Storage {
     /// # Errors
     ///
     /// [`Error::NotFound`] if the chat does not belong to the owner.
-    pub async fn insert_file_of_answer(
-        &self,
+    pub async fn insert_for_message(
+        self,
         owner: UserId,
         place: (ChatId, MessageId),
         file: &NewFile<'_>,
@@ -168,7 +162,7 @@ impl Storage {
     }
 
     async fn keep_file(
-        &self,
+        self,
         owner: UserId,
         place: Option<(ChatId, MessageId)>,
         file: &NewFile<'_>,
@@ -177,7 +171,7 @@ impl Storage {
     ) -> Result<bool, Error> {
         let size = i64::try_from(file.bytes.len()).unwrap_or(i64::MAX);
         let name = file.name.map(|name| without_nul(name.to_owned()));
-        transaction!(self, |tx| {
+        transaction!(self.storage, |tx| {
             // Without the lock, parallel uploads could exceed the quota together.
             sqlx::query(users::LOCK).bind(owner.0).execute(&mut *tx).await?;
             let kept = sqlx::query_scalar::<_, i64>(SUM).bind(owner.0).fetch_one(&mut *tx).await?;
@@ -211,32 +205,38 @@ impl Storage {
     }
 
     /// Returns the metadata of a file as a [`StoredFile`].
-    pub async fn get_file(&self, owner: UserId, id: FileId) -> Result<Option<StoredFile>, Error> {
-        let row = read!(self, |c| sqlx::query_as::<_, FileRow>(GET).bind(id.0).bind(owner.0).fetch_optional(c).await)?;
+    pub async fn get(self, owner: UserId, id: FileId) -> Result<Option<StoredFile>, Error> {
+        let row = read!(self.storage, |c| sqlx::query_as::<_, FileRow>(GET)
+            .bind(id.0)
+            .bind(owner.0)
+            .fetch_optional(c)
+            .await)?;
         Ok(row.map(StoredFile::from))
     }
 
     /// Returns the content of a file.
-    pub async fn get_file_bytes(&self, owner: UserId, id: FileId) -> Result<Option<Vec<u8>>, Error> {
-        let bytes = read!(self, |c| sqlx::query_scalar(GET_BYTES).bind(id.0).bind(owner.0).fetch_optional(c).await)?;
+    pub async fn get_bytes(self, owner: UserId, id: FileId) -> Result<Option<Vec<u8>>, Error> {
+        let bytes =
+            read!(self.storage, |c| sqlx::query_scalar(GET_BYTES).bind(id.0).bind(owner.0).fetch_optional(c).await)?;
         Ok(bytes)
     }
 
     /// Returns the files of a chat, oldest first.
-    pub async fn list_files(&self, owner: UserId, chat: ChatId) -> Result<Vec<StoredFile>, Error> {
-        let rows = read!(self, |c| sqlx::query_as::<_, FileRow>(LIST).bind(chat.0).bind(owner.0).fetch_all(c).await)?;
+    pub async fn list(self, owner: UserId, chat: ChatId) -> Result<Vec<StoredFile>, Error> {
+        let rows =
+            read!(self.storage, |c| sqlx::query_as::<_, FileRow>(LIST).bind(chat.0).bind(owner.0).fetch_all(c).await)?;
         Ok(rows.into_iter().map(StoredFile::from).collect())
     }
 
     /// Returns the total size of a user's files in bytes.
-    pub async fn count_file_bytes(&self, owner: UserId) -> Result<u64, Error> {
-        let sum = read!(self, |c| sqlx::query_scalar::<_, i64>(SUM).bind(owner.0).fetch_one(c).await)?;
+    pub async fn count_bytes(self, owner: UserId) -> Result<u64, Error> {
+        let sum = read!(self.storage, |c| sqlx::query_scalar::<_, i64>(SUM).bind(owner.0).fetch_one(c).await)?;
         Ok(sum.unsigned_abs())
     }
 
     /// Deletes an unsent file. Returns whether it existed.
-    pub async fn delete_waiting_file(&self, owner: UserId, id: FileId) -> Result<bool, Error> {
-        let deleted = write!(self, |c| sqlx::query(DELETE_WAITING)
+    pub async fn delete_unsent(self, owner: UserId, id: FileId) -> Result<bool, Error> {
+        let deleted = write!(self.storage, |c| sqlx::query(DELETE_WAITING)
             .bind(id.0)
             .bind(owner.0)
             .execute(c)
@@ -246,22 +246,25 @@ impl Storage {
     }
 
     /// Returns a file of a shared chat and its content. The request carries no session: the token identifies the share.
-    pub async fn get_shared_file(&self, token_hash: &[u8], id: FileId) -> Result<Option<(FileRef, Vec<u8>)>, Error> {
-        let row = read!(self, |c| sqlx::query_as::<_, FileRow>(GET_SHARED)
+    pub async fn get_shared(self, token_hash: &[u8], id: FileId) -> Result<Option<(FileRef, Vec<u8>)>, Error> {
+        let row = read!(self.storage, |c| sqlx::query_as::<_, FileRow>(GET_SHARED)
             .bind(id.0)
             .bind(token_hash)
             .fetch_optional(c)
             .await)?;
         let Some(row) = row else { return Ok(None) };
-        let bytes: Option<Vec<u8>> =
-            read!(self, |c| sqlx::query_scalar(GET_SHARED_BYTES).bind(id.0).bind(token_hash).fetch_optional(c).await)?;
+        let bytes: Option<Vec<u8>> = read!(self.storage, |c| sqlx::query_scalar(GET_SHARED_BYTES)
+            .bind(id.0)
+            .bind(token_hash)
+            .fetch_optional(c)
+            .await)?;
         Ok(bytes.map(|bytes| (StoredFile::from(row).file, bytes)))
     }
 
     /// Deletes unsent files from before `before`, and files without a holder. Not limited to one owner; for background
     /// jobs.
-    pub async fn purge_files(&self, before: Timestamp) -> Result<(), Error> {
-        transaction!(self, |tx| {
+    pub async fn purge(self, before: Timestamp) -> Result<(), Error> {
+        transaction!(self.storage, |tx| {
             sqlx::query(PURGE_WAITING).bind(before.0).execute(&mut *tx).await?;
             // In this order: what is left of the candidates is in use, or its chat has a running turn.
             for statement in [PURGE_ORPHANED, CLEAR_MAYBE_ORPHANED] {

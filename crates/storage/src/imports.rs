@@ -9,7 +9,7 @@ use domain::text::without_nul;
 use domain::{ChatId, FileId, MessageId, Timestamp, UserId};
 
 use crate::db_macros::transaction;
-use crate::{Error, Storage, chat_models, chat_settings, files, model_settings};
+use crate::{ChatRepository, Error, chat_models, chat_settings, files, model_settings};
 
 /// A chat to import.
 #[derive(Debug, Clone)]
@@ -85,17 +85,12 @@ const INSERT_MESSAGE: &str = "INSERT INTO ai_chat_messages
     SELECT $1, id, $3, $4, $5, $6, $7, $8, $9, $10, $12, $13 FROM ai_chat_sessions WHERE id = $2 AND user_id = $11
     ON CONFLICT (id) DO NOTHING";
 
-impl Storage {
+impl ChatRepository<'_> {
     /// Imports a chat, completely or not at all. A chat that the user already has is skipped. Ids are preserved; one
     /// that is taken, by any user, is replaced by a new one. Returns whether the chat was imported.
-    pub async fn insert_imported_chat(
-        &self,
-        owner: UserId,
-        chat: &ImportedChat,
-        now: Timestamp,
-    ) -> Result<bool, Error> {
+    pub async fn insert_imported(self, owner: UserId, chat: &ImportedChat, now: Timestamp) -> Result<bool, Error> {
         let title = without_nul(chat.title.clone());
-        transaction!(self, |tx| {
+        transaction!(self.storage, |tx| {
             let own = sqlx::query_scalar::<_, i64>(IS_OWN).bind(chat.id.0).bind(owner.0).fetch_one(&mut *tx).await?;
             // Importing the same export twice must not duplicate chats.
             if own > 0 {

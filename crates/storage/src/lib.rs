@@ -13,6 +13,7 @@ mod idle_pool;
 mod json;
 mod migrate;
 mod open;
+mod repositories;
 
 pub mod admin_users;
 pub mod api_keys;
@@ -57,6 +58,7 @@ use domain::NodeId;
 pub use error::Error;
 pub use json::JsonText;
 pub use open::OpenError;
+pub use repositories::*;
 
 const PING: &str = "UPDATE nodes SET heartbeat = heartbeat WHERE id = $1";
 

@@ -6,7 +6,7 @@ use domain::{ModelProviderId, Timestamp, UserId};
 use uuid::Uuid;
 
 use crate::db_macros::{read, write};
-use crate::{Error, Storage};
+use crate::{Error, ModelProviderRepository};
 
 /// A model provider of a user.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -67,27 +67,22 @@ const FIND: &str = "SELECT id, slug, name, kind, base_url, secret, hint, created
 const GET: &str = "SELECT id, slug, name, kind, base_url, secret, hint, created_at, changed_at FROM model_providers
     WHERE user_id = $1 AND id = $2";
 
-/// Writes only over the version that was read, see [`Storage::update_model_provider`].
+/// Writes only over the version that was read, see [`ModelProviderRepository::update`](crate::ModelProviderRepository::update).
 const UPDATE: &str = "UPDATE model_providers
     SET name = $3, kind = $4, base_url = $5, secret = $6, hint = $7, changed_at = $8
     WHERE user_id = $1 AND id = $2 AND changed_at = $9";
 
 const DELETE: &str = "DELETE FROM model_providers WHERE user_id = $1 AND id = $2";
 
-impl Storage {
+impl ModelProviderRepository<'_> {
     /// Adds a provider unless the user already has `most`. Returns whether it was added.
     ///
     /// # Errors
     ///
     /// [`Error::Conflict`] if the user has a provider with the same slug.
-    pub async fn insert_model_provider(
-        &self,
-        owner: UserId,
-        provider: &ModelProvider,
-        most: i64,
-    ) -> Result<bool, Error> {
+    pub async fn insert(self, owner: UserId, provider: &ModelProvider, most: i64) -> Result<bool, Error> {
         let (name, base_url) = (without_nul(provider.name.clone()), without_nul(provider.base_url.clone()));
-        let added = write!(self, |c| sqlx::query(INSERT)
+        let added = write!(self.storage, |c| sqlx::query(INSERT)
             .bind(provider.id.0)
             .bind(owner.0)
             .bind(&provider.slug)
@@ -106,35 +101,36 @@ impl Storage {
     }
 
     /// Returns the [`ModelProvider`]s of a user, oldest first.
-    pub async fn list_model_providers(&self, owner: UserId) -> Result<Vec<ModelProvider>, Error> {
-        let rows = read!(self, |c| sqlx::query_as::<_, ProviderRow>(LIST).bind(owner.0).fetch_all(c).await)?;
+    pub async fn list(self, owner: UserId) -> Result<Vec<ModelProvider>, Error> {
+        let rows = read!(self.storage, |c| sqlx::query_as::<_, ProviderRow>(LIST).bind(owner.0).fetch_all(c).await)?;
         Ok(rows.into_iter().map(ModelProvider::from).collect())
     }
 
     /// Returns a user's provider by its slug, the prefix of its models' names.
-    pub async fn find_model_provider(&self, owner: UserId, slug: &str) -> Result<Option<ModelProvider>, Error> {
-        let row =
-            read!(self, |c| sqlx::query_as::<_, ProviderRow>(FIND).bind(owner.0).bind(slug).fetch_optional(c).await)?;
+    pub async fn find(self, owner: UserId, slug: &str) -> Result<Option<ModelProvider>, Error> {
+        let row = read!(self.storage, |c| sqlx::query_as::<_, ProviderRow>(FIND)
+            .bind(owner.0)
+            .bind(slug)
+            .fetch_optional(c)
+            .await)?;
         Ok(row.map(ModelProvider::from))
     }
 
     /// Returns a user's provider by its id.
-    pub async fn get_model_provider(&self, owner: UserId, id: ModelProviderId) -> Result<Option<ModelProvider>, Error> {
-        let row =
-            read!(self, |c| sqlx::query_as::<_, ProviderRow>(GET).bind(owner.0).bind(id.0).fetch_optional(c).await)?;
+    pub async fn get(self, owner: UserId, id: ModelProviderId) -> Result<Option<ModelProvider>, Error> {
+        let row = read!(self.storage, |c| sqlx::query_as::<_, ProviderRow>(GET)
+            .bind(owner.0)
+            .bind(id.0)
+            .fetch_optional(c)
+            .await)?;
         Ok(row.map(ModelProvider::from))
     }
 
     /// Updates a provider if it is unchanged since `as_of`, so that an API key is never combined with a URL it was not
     /// entered for. Returns whether it was updated.
-    pub async fn update_model_provider(
-        &self,
-        owner: UserId,
-        provider: &ModelProvider,
-        as_of: Timestamp,
-    ) -> Result<bool, Error> {
+    pub async fn update(self, owner: UserId, provider: &ModelProvider, as_of: Timestamp) -> Result<bool, Error> {
         let (name, base_url) = (without_nul(provider.name.clone()), without_nul(provider.base_url.clone()));
-        let changed = write!(self, |c| sqlx::query(UPDATE)
+        let changed = write!(self.storage, |c| sqlx::query(UPDATE)
             .bind(owner.0)
             .bind(provider.id.0)
             .bind(&name)
@@ -151,8 +147,8 @@ impl Storage {
     }
 
     /// Deletes a provider and its API key. Returns whether it existed.
-    pub async fn delete_model_provider(&self, owner: UserId, id: ModelProviderId) -> Result<bool, Error> {
-        let gone = write!(self, |c| sqlx::query(DELETE)
+    pub async fn delete(self, owner: UserId, id: ModelProviderId) -> Result<bool, Error> {
+        let gone = write!(self.storage, |c| sqlx::query(DELETE)
             .bind(owner.0)
             .bind(id.0)
             .execute(c)

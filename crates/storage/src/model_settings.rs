@@ -5,7 +5,7 @@ use domain::text::without_nul;
 use domain::{ChatId, UserId};
 
 use crate::db_macros::{read, write};
-use crate::{Error, Storage};
+use crate::{Error, ModelChoiceRepository};
 
 /// A model and its settings, selected for a chat or as the default.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -60,18 +60,18 @@ fn settings_of(json: &str) -> Result<ModelSettings, Error> {
     serde_json::from_str(json).map_err(|error| Error::Corrupt(format!("settings of models: {error}")))
 }
 
-impl Storage {
+impl ModelChoiceRepository<'_> {
     /// Returns the settings of a chat.
-    pub async fn get_chat_settings(&self, owner: UserId, chat: ChatId) -> Result<ModelSettings, Error> {
+    pub async fn get_chat_settings(self, owner: UserId, chat: ChatId) -> Result<ModelSettings, Error> {
         let row: Option<Option<String>> =
-            read!(self, |c| sqlx::query_scalar(GET).bind(owner.0).bind(chat.0).fetch_optional(c).await)?;
+            read!(self.storage, |c| sqlx::query_scalar(GET).bind(owner.0).bind(chat.0).fetch_optional(c).await)?;
         row.flatten().map_or_else(|| Ok(ModelSettings::default()), |json| settings_of(&json))
     }
 
     /// Returns the choices for a chat, and the user's defaults.
-    pub async fn get_choices(&self, owner: UserId, chat: ChatId) -> Result<(ModelDefaults, ModelDefaults), Error> {
+    pub async fn get_choices(self, owner: UserId, chat: ChatId) -> Result<(ModelDefaults, ModelDefaults), Error> {
         let row: Option<ChoicesRow> =
-            read!(self, |c| sqlx::query_as(GET_CHOICES).bind(owner.0).bind(chat.0).fetch_optional(c).await)?;
+            read!(self.storage, |c| sqlx::query_as(GET_CHOICES).bind(owner.0).bind(chat.0).fetch_optional(c).await)?;
         let choice = |model: Option<String>, json: Option<String>| -> Result<ModelDefaults, Error> {
             let settings = json.map_or_else(|| Ok(ModelSettings::default()), |json| settings_of(&json))?;
             Ok(ModelDefaults { model, settings })
@@ -85,9 +85,9 @@ impl Storage {
     /// # Errors
     ///
     /// [`Error::NotFound`] if the chat does not belong to the owner.
-    pub async fn set_chat_settings(&self, owner: UserId, chat: ChatId, settings: &ModelSettings) -> Result<(), Error> {
+    pub async fn set_chat_settings(self, owner: UserId, chat: ChatId, settings: &ModelSettings) -> Result<(), Error> {
         let json = json_of(settings)?;
-        let set = write!(self, |c| sqlx::query(SET)
+        let set = write!(self.storage, |c| sqlx::query(SET)
             .bind(owner.0)
             .bind(chat.0)
             .bind(&json)
@@ -98,17 +98,17 @@ impl Storage {
     }
 
     /// Returns the user's defaults.
-    pub async fn get_model_defaults(&self, owner: UserId) -> Result<ModelDefaults, Error> {
+    pub async fn get_defaults(self, owner: UserId) -> Result<ModelDefaults, Error> {
         let row: Option<(Option<String>, String)> =
-            read!(self, |c| sqlx::query_as(GET_DEFAULTS).bind(owner.0).fetch_optional(c).await)?;
+            read!(self.storage, |c| sqlx::query_as(GET_DEFAULTS).bind(owner.0).fetch_optional(c).await)?;
         let Some((model, json)) = row else { return Ok(ModelDefaults::default()) };
         Ok(ModelDefaults { model, settings: settings_of(&json)? })
     }
 
     /// Stores the user's defaults.
-    pub async fn set_model_defaults(&self, owner: UserId, defaults: &ModelDefaults) -> Result<(), Error> {
+    pub async fn set_defaults(self, owner: UserId, defaults: &ModelDefaults) -> Result<(), Error> {
         let json = json_of(&defaults.settings)?.unwrap_or_else(|| "{}".to_owned());
-        write!(self, |c| sqlx::query(SET_DEFAULTS)
+        write!(self.storage, |c| sqlx::query(SET_DEFAULTS)
             .bind(owner.0)
             .bind(&defaults.model)
             .bind(&json)

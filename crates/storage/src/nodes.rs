@@ -8,7 +8,7 @@ use uuid::Uuid;
 
 use crate::db_macros::{read, transaction, write};
 use crate::runs::{RunRow, UnfinishedRun};
-use crate::{Error, Storage};
+use crate::{Error, NodeRepository};
 
 const ENTER: &str = "INSERT INTO nodes (id, heartbeat) VALUES ($1, 0) ON CONFLICT (id) DO NOTHING";
 
@@ -31,14 +31,14 @@ const CLAIM: &str = "UPDATE runs SET node_id = $1
       AND EXISTS (SELECT 1 FROM nodes WHERE id = $1)
     RETURNING id, session_id, user_id, message_id, model, tools, created_at, is_waiting";
 
-impl Storage {
+impl NodeRepository<'_> {
     /// Registers this node, so that it may run turns. On a database that cannot be shared, all other nodes are removed:
     /// they belong to earlier processes.
-    pub async fn register_node(&self) -> Result<(), Error> {
-        transaction!(self, |tx| {
-            sqlx::query(ENTER).bind(self.node.0).execute(&mut *tx).await?;
-            if !self.is_shared() {
-                sqlx::query(REMOVE_OTHERS).bind(self.node.0).execute(&mut *tx).await?;
+    pub async fn register(self) -> Result<(), Error> {
+        transaction!(self.storage, |tx| {
+            sqlx::query(ENTER).bind(self.storage.node.0).execute(&mut *tx).await?;
+            if !self.storage.is_shared() {
+                sqlx::query(REMOVE_OTHERS).bind(self.storage.node.0).execute(&mut *tx).await?;
             }
             Ok(())
         })
@@ -46,27 +46,31 @@ impl Storage {
 
     /// Increments this node's heartbeat. Returns `false` if other nodes have removed it as dead. It must then stop its
     /// turns.
-    pub async fn record_heartbeat(&self) -> Result<bool, Error> {
-        let id = self.node.0;
-        let changed = write!(self, |c| sqlx::query(BEAT).bind(id).execute(c).await.map(|done| done.rows_affected()))?;
+    pub async fn record_heartbeat(self) -> Result<bool, Error> {
+        let id = self.storage.node.0;
+        let changed =
+            write!(self.storage, |c| sqlx::query(BEAT).bind(id).execute(c).await.map(|done| done.rows_affected()))?;
         Ok(changed == 1)
     }
 
     /// Returns the other nodes and their heartbeats.
-    pub async fn list_other_nodes(&self) -> Result<Vec<(NodeId, i64)>, Error> {
-        let rows = read!(self, |c| sqlx::query_as::<_, (Uuid, i64)>(LIST).bind(self.node.0).fetch_all(c).await)?;
+    pub async fn list_others(self) -> Result<Vec<(NodeId, i64)>, Error> {
+        let rows = read!(self.storage, |c| sqlx::query_as::<_, (Uuid, i64)>(LIST)
+            .bind(self.storage.node.0)
+            .fetch_all(c)
+            .await)?;
         Ok(rows.into_iter().map(|(id, beat)| (NodeId(id), beat)).collect())
     }
 
     /// Removes a node that has stopped.
-    pub async fn remove_node(&self, node: NodeId) -> Result<(), Error> {
-        write!(self, |c| sqlx::query(REMOVE).bind(node.0).execute(c).await.map(|done| done.rows_affected()))?;
+    pub async fn remove(self, node: NodeId) -> Result<(), Error> {
+        write!(self.storage, |c| sqlx::query(REMOVE).bind(node.0).execute(c).await.map(|done| done.rows_affected()))?;
         Ok(())
     }
 
     /// Removes a node if its heartbeat is still `beat`.
-    pub async fn remove_dead_node(&self, node: NodeId, beat: i64) -> Result<(), Error> {
-        write!(self, |c| sqlx::query(REMOVE_STILL)
+    pub async fn remove_dead(self, node: NodeId, beat: i64) -> Result<(), Error> {
+        write!(self.storage, |c| sqlx::query(REMOVE_STILL)
             .bind(node.0)
             .bind(beat)
             .execute(c)
@@ -76,14 +80,19 @@ impl Storage {
     }
 
     /// Releases every turn of this node, so that any node can claim it.
-    pub async fn release_runs(&self) -> Result<(), Error> {
-        write!(self, |c| sqlx::query(LET_GO).bind(self.node.0).execute(c).await.map(|done| done.rows_affected()))?;
+    pub async fn release_turns(self) -> Result<(), Error> {
+        write!(self.storage, |c| sqlx::query(LET_GO)
+            .bind(self.storage.node.0)
+            .execute(c)
+            .await
+            .map(|done| done.rows_affected()))?;
         Ok(())
     }
 
     /// Claims every turn without a living node and returns them, oldest first. Not limited to one owner.
-    pub async fn claim_runs(&self) -> Result<Vec<UnfinishedRun>, Error> {
-        let mut rows = write!(self, |c| sqlx::query_as::<_, RunRow>(CLAIM).bind(self.node.0).fetch_all(c).await)?;
+    pub async fn claim_turns(self) -> Result<Vec<UnfinishedRun>, Error> {
+        let mut rows =
+            write!(self.storage, |c| sqlx::query_as::<_, RunRow>(CLAIM).bind(self.storage.node.0).fetch_all(c).await)?;
         // `RETURNING` has no order. Ids are UUIDs of version 7, which sort by time.
         rows.sort_by_key(|row| row.id);
         Ok(rows.into_iter().map(UnfinishedRun::from).collect())

@@ -10,7 +10,7 @@ use sqlx::postgres::PgListener;
 use uuid::Uuid;
 
 use crate::db_macros::{read, write};
-use crate::{Db, Error, Storage};
+use crate::{Db, Error, NodeRepository, Storage};
 
 const CHANNEL: &str = "ai_chat_mcp";
 
@@ -38,7 +38,7 @@ pub enum NodeMessage {
     Runs(Vec<RunId>),
     /// A turn has a new [`RunCommand`](crate::runs::RunCommand).
     Commands,
-    /// Any text of [`Storage::notify_nodes`].
+    /// Any text of [`NodeRepository::notify`](crate::NodeRepository::notify).
     Text(String),
 }
 
@@ -91,7 +91,7 @@ impl NodeMessageListener {
             match read_payload(notification.payload(), self.storage.node) {
                 Some(Payload::Message(message)) => return Ok(Some(message)),
                 Some(Payload::Row(id)) => {
-                    if let Some(text) = self.storage.get_node_message(id).await? {
+                    if let Some(text) = self.storage.nodes().get_node_message(id).await? {
                         return Ok(Some(NodeMessage::Text(text)));
                     }
                 }
@@ -101,13 +101,13 @@ impl NodeMessageListener {
     }
 }
 
-impl Storage {
+impl NodeRepository<'_> {
     /// Subscribes to the messages of the other nodes. Returns `None` for a database that cannot be shared.
-    pub async fn listen(&self) -> Result<Option<NodeMessageListener>, Error> {
-        let Db::Postgres(connections) = &self.db else { return Ok(None) };
+    pub async fn listen(self) -> Result<Option<NodeMessageListener>, Error> {
+        let Db::Postgres(connections) = &self.storage.db else { return Ok(None) };
         let mut inner = PgListener::connect_with(connections.pool()).await?;
         inner.listen(CHANNEL).await?;
-        Ok(Some(NodeMessageListener { inner, storage: self.clone() }))
+        Ok(Some(NodeMessageListener { inner, storage: self.storage.clone() }))
     }
 
     /// Sends the other nodes a text of any length, without line breaks. Returns once it is queued.
@@ -115,16 +115,16 @@ impl Storage {
     /// # Errors
     ///
     /// [`Error::BacklogFull`] if too many messages wait to be sent.
-    pub async fn notify_nodes(&self, text: &str, now: Timestamp) -> Result<(), Error> {
-        if !self.is_shared() {
+    pub async fn notify(self, text: &str, now: Timestamp) -> Result<(), Error> {
+        if !self.storage.is_shared() {
             return Ok(());
         }
-        let payload = format!("text {} {text}", self.node);
+        let payload = format!("text {} {text}", self.storage.node);
         if payload.len() <= MAX_MESSAGE_BYTES {
-            return if self.queue_message(payload) { Ok(()) } else { Err(Error::BacklogFull) };
+            return if self.storage.queue_message(payload) { Ok(()) } else { Err(Error::BacklogFull) };
         }
         let id = domain::ids::fresh();
-        write!(self, |c| sqlx::query(INSERT_NODE_MESSAGE_SQL)
+        write!(self.storage, |c| sqlx::query(INSERT_NODE_MESSAGE_SQL)
             .bind(id)
             .bind(text)
             .bind(now.0)
@@ -132,16 +132,20 @@ impl Storage {
             .await
             .map(|done| done.rows_affected()))?;
         // The row is committed by now. A message about it that arrived earlier would find nothing.
-        if self.queue_message(format!("row {} {id}", self.node)) { Ok(()) } else { Err(Error::BacklogFull) }
+        if self.storage.queue_message(format!("row {} {id}", self.storage.node)) {
+            Ok(())
+        } else {
+            Err(Error::BacklogFull)
+        }
     }
 
-    async fn get_node_message(&self, id: Uuid) -> Result<Option<String>, Error> {
-        Ok(read!(self, |c| sqlx::query_scalar(GET_NODE_MESSAGE_SQL).bind(id).fetch_optional(c).await)?)
+    async fn get_node_message(self, id: Uuid) -> Result<Option<String>, Error> {
+        Ok(read!(self.storage, |c| sqlx::query_scalar(GET_NODE_MESSAGE_SQL).bind(id).fetch_optional(c).await)?)
     }
 
     /// Deletes long messages sent before `before`. A node that has not read them by then reloads its state anyway.
-    pub async fn purge_node_messages(&self, before: Timestamp) -> Result<(), Error> {
-        write!(self, |c| sqlx::query(PURGE_NODE_MESSAGES_SQL)
+    pub async fn purge_messages(self, before: Timestamp) -> Result<(), Error> {
+        write!(self.storage, |c| sqlx::query(PURGE_NODE_MESSAGES_SQL)
             .bind(before.0)
             .execute(c)
             .await

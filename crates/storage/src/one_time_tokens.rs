@@ -6,7 +6,7 @@ use uuid::Uuid;
 
 use crate::auth_codes::Challenge;
 use crate::db_macros::{read, write};
-use crate::{Error, Storage};
+use crate::{Error, OneTimeTokenRepository};
 
 /// The purpose of a [`OneTimeToken`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -147,11 +147,14 @@ macro_rules! replace_token {
 
 pub(crate) use replace_token;
 
-impl Storage {
+impl OneTimeTokenRepository<'_> {
     /// Returns the token whose link has this hash. The request carries no session: the link identifies the user, who is
     /// in the result.
-    pub async fn get_one_time_token(&self, link_hash: &[u8]) -> Result<Option<OneTimeToken>, Error> {
-        let row = read!(self, |c| sqlx::query_as::<_, TokenRow>(GET_BY_LINK).bind(link_hash).fetch_optional(c).await)?;
+    pub async fn get(self, link_hash: &[u8]) -> Result<Option<OneTimeToken>, Error> {
+        let row = read!(self.storage, |c| sqlx::query_as::<_, TokenRow>(GET_BY_LINK)
+            .bind(link_hash)
+            .fetch_optional(c)
+            .await)?;
         row.map(OneTimeToken::try_from).transpose()
     }
 
@@ -159,14 +162,9 @@ impl Storage {
     ///
     /// Each call counts as an attempt. After `most` attempts a token is no longer returned, because codes are short
     /// enough to be guessed.
-    pub async fn try_one_time_codes(
-        &self,
-        email: &str,
-        kinds: [TokenKind; 2],
-        most: i64,
-    ) -> Result<Vec<OneTimeToken>, Error> {
+    pub async fn try_codes(self, email: &str, kinds: [TokenKind; 2], most: i64) -> Result<Vec<OneTimeToken>, Error> {
         let [first, second] = kinds.map(TokenKind::word);
-        let rows = write!(self, |c| sqlx::query_as::<_, TokenRow>(TRY)
+        let rows = write!(self.storage, |c| sqlx::query_as::<_, TokenRow>(TRY)
             .bind(email)
             .bind(first)
             .bind(second)

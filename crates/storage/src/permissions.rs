@@ -7,7 +7,7 @@ use domain::{ServerId, Timestamp, UserId};
 use uuid::Uuid;
 
 use crate::db_macros::{read, transaction, write};
-use crate::{Error, Storage};
+use crate::{Error, PermissionRepository};
 
 // `INSERT … SELECT` inserts nothing if the connection does not belong to the user. Many statements of this crate are of
 // this form: the check and the write are one step.
@@ -173,11 +173,11 @@ impl TryFrom<AuditRow> for AuditEntry {
     }
 }
 
-impl Storage {
+impl PermissionRepository<'_> {
     /// Returns the user's [`Rule`] for a tool.
-    pub async fn get_permission(&self, owner: UserId, server: ServerId, tool: &str) -> Result<Option<Rule>, Error> {
+    pub async fn get(self, owner: UserId, server: ServerId, tool: &str) -> Result<Option<Rule>, Error> {
         let tool = without_nul(tool.to_owned());
-        let row = read!(self, |c| sqlx::query_as::<_, RuleRow>(GET)
+        let row = read!(self.storage, |c| sqlx::query_as::<_, RuleRow>(GET)
             .bind(server.0)
             .bind(&tool)
             .bind(owner.0)
@@ -187,8 +187,8 @@ impl Storage {
     }
 
     /// Returns all [`Rule`]s of a user.
-    pub async fn list_permissions(&self, owner: UserId) -> Result<Vec<Rule>, Error> {
-        let rows = read!(self, |c| sqlx::query_as::<_, RuleRow>(LIST).bind(owner.0).fetch_all(c).await)?;
+    pub async fn list(self, owner: UserId) -> Result<Vec<Rule>, Error> {
+        let rows = read!(self.storage, |c| sqlx::query_as::<_, RuleRow>(LIST).bind(owner.0).fetch_all(c).await)?;
         // An unreadable rule is an error here: without it, the default permission would apply.
         rows.into_iter().map(Rule::try_from).collect()
     }
@@ -198,15 +198,15 @@ impl Storage {
     /// # Errors
     ///
     /// [`Error::NotFound`] if the connection does not belong to the owner.
-    pub async fn insert_permission(&self, owner: UserId, rule: &Rule, now: Timestamp) -> Result<(), Error> {
-        let made = transaction!(self, |tx| { Ok(make_rule!(tx, owner, rule, now)) })?;
+    pub async fn insert(self, owner: UserId, rule: &Rule, now: Timestamp) -> Result<(), Error> {
+        let made = transaction!(self.storage, |tx| { Ok(make_rule!(tx, owner, rule, now)) })?;
         if made == 0 { Err(Error::NotFound) } else { Ok(()) }
     }
 
     /// Adds an entry to the audit log.
-    pub async fn insert_audit(&self, owner: UserId, entry: &AuditEntry) -> Result<(), Error> {
+    pub async fn insert_audit(self, owner: UserId, entry: &AuditEntry) -> Result<(), Error> {
         let (server_name, tool) = (without_nul(entry.server_name.clone()), without_nul(entry.tool.clone()));
-        write!(self, |c| sqlx::query(INSERT_AUDIT)
+        write!(self.storage, |c| sqlx::query(INSERT_AUDIT)
             .bind(entry.id)
             .bind(owner.0)
             .bind(&server_name)
@@ -221,10 +221,10 @@ impl Storage {
     }
 
     /// Returns the newest `limit` entries of the audit log, newest first, starting before the entry `before`.
-    pub async fn list_audit(&self, owner: UserId, before: Option<Uuid>, limit: i64) -> Result<Vec<AuditEntry>, Error> {
+    pub async fn list_audit(self, owner: UserId, before: Option<Uuid>, limit: i64) -> Result<Vec<AuditEntry>, Error> {
         // Ids are UUIDs of version 7, so that the largest UUID is later than any entry.
         let before = before.unwrap_or(Uuid::max());
-        let rows = read!(self, |c| sqlx::query_as::<_, AuditRow>(LIST_AUDIT)
+        let rows = read!(self.storage, |c| sqlx::query_as::<_, AuditRow>(LIST_AUDIT)
             .bind(owner.0)
             .bind(before)
             .bind(limit)

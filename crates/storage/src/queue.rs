@@ -6,7 +6,7 @@ use domain::{ChatId, QueuedId, Timestamp, UserId};
 use uuid::Uuid;
 
 use crate::db_macros::{read, transaction, write};
-use crate::{Error, JsonText, Storage, files};
+use crate::{Error, JsonText, QueuedMessageRepository, files};
 
 const COUNT: &str = "SELECT COUNT(*) FROM queued_messages WHERE session_id = $1 AND user_id = $2";
 
@@ -55,15 +55,15 @@ struct Row {
     tools: JsonText<serde_json::Value>,
 }
 
-impl Storage {
+impl QueuedMessageRepository<'_> {
     /// Appends a message to the queue of a chat.
     ///
     /// # Errors
     ///
     /// [`Error::NotFound`] if the chat does not belong to the owner, [`Error::Conflict`] if the chat already has 50
     /// queued messages, or the owner's chats together have `most_of_owner`.
-    pub async fn insert_queued(
-        &self,
+    pub async fn insert(
+        self,
         owner: UserId,
         chat: ChatId,
         message: &QueuedMessage,
@@ -71,7 +71,7 @@ impl Storage {
         now: Timestamp,
     ) -> Result<(), Error> {
         let content = without_nul(message.content.clone());
-        transaction!(self, |tx| {
+        transaction!(self.storage, |tx| {
             let queued = sqlx::query_scalar::<_, i64>(COUNT).bind(chat.0).bind(owner.0).fetch_one(&mut *tx).await?;
             // On PostgreSQL, parallel requests may exceed the limit slightly. It only protects against abuse.
             if queued >= MOST {
@@ -100,8 +100,9 @@ impl Storage {
     }
 
     /// Returns the [`QueuedMessage`]s of a chat, in the order in which they will be sent.
-    pub async fn list_queued(&self, owner: UserId, chat: ChatId) -> Result<Vec<QueuedMessage>, Error> {
-        let rows = read!(self, |c| sqlx::query_as::<_, Row>(LIST).bind(chat.0).bind(owner.0).fetch_all(c).await)?;
+    pub async fn list(self, owner: UserId, chat: ChatId) -> Result<Vec<QueuedMessage>, Error> {
+        let rows =
+            read!(self.storage, |c| sqlx::query_as::<_, Row>(LIST).bind(chat.0).bind(owner.0).fetch_all(c).await)?;
         let message = |row: Row| QueuedMessage {
             id: QueuedId(row.id),
             content: row.content,
@@ -112,9 +113,9 @@ impl Storage {
     }
 
     /// Changes the text of a queued message. Returns whether it was still queued.
-    pub async fn update_queued(&self, owner: UserId, chat: ChatId, id: QueuedId, content: &str) -> Result<bool, Error> {
+    pub async fn update(self, owner: UserId, chat: ChatId, id: QueuedId, content: &str) -> Result<bool, Error> {
         let content = without_nul(content.to_owned());
-        let done = write!(self, |c| sqlx::query(UPDATE)
+        let done = write!(self.storage, |c| sqlx::query(UPDATE)
             .bind(id.0)
             .bind(chat.0)
             .bind(owner.0)
@@ -126,23 +127,23 @@ impl Storage {
     }
 
     /// Moves a queued message to the front. Returns whether it was still queued.
-    pub async fn put_queued_first(&self, owner: UserId, chat: ChatId, id: QueuedId) -> Result<bool, Error> {
+    pub async fn put_first(self, owner: UserId, chat: ChatId, id: QueuedId) -> Result<bool, Error> {
         self.change_queued(FIRST, owner, chat, id).await
     }
 
     /// Removes a queued message. Returns whether it was still queued.
-    pub async fn delete_queued(&self, owner: UserId, chat: ChatId, id: QueuedId) -> Result<bool, Error> {
+    pub async fn delete(self, owner: UserId, chat: ChatId, id: QueuedId) -> Result<bool, Error> {
         self.change_queued(DELETE, owner, chat, id).await
     }
 
     async fn change_queued(
-        &self,
+        self,
         statement: &'static str,
         owner: UserId,
         chat: ChatId,
         id: QueuedId,
     ) -> Result<bool, Error> {
-        let done = write!(self, |c| sqlx::query(statement)
+        let done = write!(self.storage, |c| sqlx::query(statement)
             .bind(id.0)
             .bind(chat.0)
             .bind(owner.0)

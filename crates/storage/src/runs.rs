@@ -7,7 +7,7 @@ use domain::{ChatId, MessageId, RunId, Timestamp, UserId};
 use uuid::Uuid;
 
 use crate::db_macros::{read, transaction, write};
-use crate::{Error, JsonText, Storage, notify};
+use crate::{Error, JsonText, TurnRepository, notify};
 
 pub(crate) const INSERT: &str =
     "INSERT INTO runs (id, session_id, user_id, message_id, status, model, tools, created_at, node_id)
@@ -79,7 +79,7 @@ const LIST_COMMANDS: &str = "SELECT o.run_id, o.command FROM run_commands o JOIN
 const LIST_CHUNKS: &str = "SELECT c.payload FROM run_journal c JOIN runs r ON r.id = c.run_id
     WHERE c.run_id = $1 AND r.user_id = $2 ORDER BY c.seq";
 
-/// A turn without an end in the database, see [`Storage::claim_runs`].
+/// A turn without an end in the database, see [`NodeRepository::claim_turns`](crate::NodeRepository::claim_turns).
 #[derive(Debug, Clone)]
 pub struct UnfinishedRun {
     /// The turn.
@@ -183,14 +183,14 @@ impl RunCommand {
     }
 }
 
-impl Storage {
+impl TurnRepository<'_> {
     /// Appends batches of any number of turns to the journal, in one transaction. Batches of turns that have ended, or
     /// that another node has taken over, are dropped.
-    pub async fn insert_chunks(&self, chunks: &[Chunk]) -> Result<(), Error> {
-        transaction!(self, |tx| {
+    pub async fn insert_chunks(self, chunks: &[Chunk]) -> Result<(), Error> {
+        transaction!(self.storage, |tx| {
             // One transaction for all turns: each commit waits for the disk.
             for some in chunks.chunks(CHUNKS_PER_INSERT) {
-                let mut insert = sqlx::query(INSERT_CHUNKS.as_str()).bind(self.node.0);
+                let mut insert = sqlx::query(INSERT_CHUNKS.as_str()).bind(self.storage.node.0);
                 for row in 0..CHUNKS_PER_INSERT {
                     let chunk = some.get(row);
                     insert = insert
@@ -203,20 +203,23 @@ impl Storage {
             Ok(())
         })?;
         // Only after the commit, so that the other nodes find the events.
-        self.notify_of_runs(chunks.iter().map(|chunk| chunk.run));
+        self.storage.notify_of_runs(chunks.iter().map(|chunk| chunk.run));
         Ok(())
     }
 
     /// Returns the journal of a turn in order: all events up to the last flush, one JSON object per line.
-    pub async fn list_chunks(&self, owner: UserId, run: RunId) -> Result<Vec<String>, Error> {
-        let rows =
-            read!(self, |c| sqlx::query_as::<_, (String,)>(LIST_CHUNKS).bind(run.0).bind(owner.0).fetch_all(c).await)?;
+    pub async fn list_chunks(self, owner: UserId, run: RunId) -> Result<Vec<String>, Error> {
+        let rows = read!(self.storage, |c| sqlx::query_as::<_, (String,)>(LIST_CHUNKS)
+            .bind(run.0)
+            .bind(owner.0)
+            .fetch_all(c)
+            .await)?;
         Ok(rows.into_iter().map(|(payload,)| payload).collect())
     }
 
     /// Returns the journal of a turn after event `after`. Each batch comes with the sequence number of its last event.
-    pub async fn list_chunks_after(&self, owner: UserId, run: RunId, after: u64) -> Result<Vec<(u64, String)>, Error> {
-        let rows = read!(self, |c| sqlx::query_as::<_, (i64, String)>(LIST_CHUNKS_AFTER)
+    pub async fn list_chunks_after(self, owner: UserId, run: RunId, after: u64) -> Result<Vec<(u64, String)>, Error> {
+        let rows = read!(self.storage, |c| sqlx::query_as::<_, (i64, String)>(LIST_CHUNKS_AFTER)
             .bind(run.0)
             .bind(owner.0)
             .bind(after as i64)
@@ -226,8 +229,8 @@ impl Storage {
     }
 
     /// Deletes the journals and commands of turns that ended before `before`. Not limited to one owner.
-    pub async fn purge_ended(&self, before: Timestamp) -> Result<(), Error> {
-        transaction!(self, |tx| {
+    pub async fn purge_ended(self, before: Timestamp) -> Result<(), Error> {
+        transaction!(self.storage, |tx| {
             for statement in [PURGE_CHUNKS, PURGE_COMMANDS] {
                 sqlx::query(statement).bind(before.0).execute(&mut *tx).await?;
             }
@@ -236,23 +239,23 @@ impl Storage {
     }
 
     /// Returns whether a turn is running on this node.
-    pub async fn is_driven_here(&self, owner: UserId, run: RunId) -> Result<bool, Error> {
-        Ok(read!(self, |c| sqlx::query_scalar(IS_DRIVEN)
+    pub async fn is_driven_here(self, owner: UserId, run: RunId) -> Result<bool, Error> {
+        Ok(read!(self.storage, |c| sqlx::query_scalar(IS_DRIVEN)
             .bind(run.0)
             .bind(owner.0)
-            .bind(self.node.0)
+            .bind(self.storage.node.0)
             .fetch_one(c)
             .await)?)
     }
 
     /// Returns whether a turn is running on any node.
-    pub async fn is_running(&self, owner: UserId, run: RunId) -> Result<bool, Error> {
-        Ok(read!(self, |c| sqlx::query_scalar(IS_RUNNING).bind(run.0).bind(owner.0).fetch_one(c).await)?)
+    pub async fn is_running(self, owner: UserId, run: RunId) -> Result<bool, Error> {
+        Ok(read!(self.storage, |c| sqlx::query_scalar(IS_RUNNING).bind(run.0).bind(owner.0).fetch_one(c).await)?)
     }
 
     /// Returns the running turn of a chat, on any node.
-    pub async fn find_running(&self, owner: UserId, chat: ChatId) -> Result<Option<RunId>, Error> {
-        let row = read!(self, |c| sqlx::query_scalar::<_, Uuid>(FIND_RUNNING)
+    pub async fn find_running(self, owner: UserId, chat: ChatId) -> Result<Option<RunId>, Error> {
+        let row = read!(self.storage, |c| sqlx::query_scalar::<_, Uuid>(FIND_RUNNING)
             .bind(chat.0)
             .bind(owner.0)
             .fetch_optional(c)
@@ -261,21 +264,23 @@ impl Storage {
     }
 
     /// Returns the running turns of a user, on all nodes.
-    pub async fn list_running(&self, owner: UserId) -> Result<Vec<RunningTurn>, Error> {
-        let rows =
-            read!(self, |c| sqlx::query_as::<_, (Uuid, Uuid, bool)>(LIST_RUNNING).bind(owner.0).fetch_all(c).await)?;
+    pub async fn list_running(self, owner: UserId) -> Result<Vec<RunningTurn>, Error> {
+        let rows = read!(self.storage, |c| sqlx::query_as::<_, (Uuid, Uuid, bool)>(LIST_RUNNING)
+            .bind(owner.0)
+            .fetch_all(c)
+            .await)?;
         let turn = |(chat, run, is_waiting)| RunningTurn { chat: ChatId(chat), run: RunId(run), is_waiting };
         Ok(rows.into_iter().map(turn).collect())
     }
 
     /// Stores whether a turn is waiting for its user. Has no effect if the turn has ended or another node has taken it
     /// over.
-    pub async fn set_waiting(&self, owner: UserId, run: RunId, is_waiting: bool) -> Result<(), Error> {
-        write!(self, |c| sqlx::query(SET_WAITING)
+    pub async fn set_waiting(self, owner: UserId, run: RunId, is_waiting: bool) -> Result<(), Error> {
+        write!(self.storage, |c| sqlx::query(SET_WAITING)
             .bind(run.0)
             .bind(owner.0)
             .bind(is_waiting)
-            .bind(self.node.0)
+            .bind(self.storage.node.0)
             .execute(c)
             .await
             .map(|done| done.rows_affected()))?;
@@ -283,36 +288,38 @@ impl Storage {
     }
 
     /// Sends a command to the running turn of a chat. Returns whether there is one.
-    pub async fn command_run(&self, owner: UserId, chat: ChatId, command: &RunCommand) -> Result<bool, Error> {
+    pub async fn send_command(self, owner: UserId, chat: ChatId, command: &RunCommand) -> Result<bool, Error> {
         let command = command.to_text();
-        let found = transaction!(self, |tx| {
+        let found = transaction!(self.storage, |tx| {
             let found = sqlx::query(FIND_RUNNING).bind(chat.0).bind(owner.0).fetch_optional(&mut *tx).await?.is_some();
             sqlx::query(INSERT_COMMAND).bind(chat.0).bind(owner.0).bind(&command).execute(&mut *tx).await?;
             Ok(found)
         })?;
         // If the message is dropped, the other nodes still find the command when they poll.
-        let _is_sent = self.queue_message(notify::COMMANDS_MESSAGE.to_owned());
+        let _is_sent = self.storage.queue_message(notify::COMMANDS_MESSAGE.to_owned());
         Ok(found)
     }
 
     /// Sends a command to all running turns of a user.
-    pub async fn command_all_runs(&self, owner: UserId, command: &RunCommand) -> Result<(), Error> {
+    pub async fn send_command_to_all(self, owner: UserId, command: &RunCommand) -> Result<(), Error> {
         let command = command.to_text();
-        write!(self, |c| sqlx::query(INSERT_COMMAND_FOR_ALL)
+        write!(self.storage, |c| sqlx::query(INSERT_COMMAND_FOR_ALL)
             .bind(owner.0)
             .bind(&command)
             .execute(c)
             .await
             .map(|done| done.rows_affected()))?;
         // If the message is dropped, the other nodes still find the command when they poll.
-        let _is_sent = self.queue_message(notify::COMMANDS_MESSAGE.to_owned());
+        let _is_sent = self.storage.queue_message(notify::COMMANDS_MESSAGE.to_owned());
         Ok(())
     }
 
     /// Returns the commands to the turns of this node. Not limited to one owner.
-    pub async fn list_run_commands(&self) -> Result<Vec<(RunId, RunCommand)>, Error> {
-        let rows =
-            read!(self, |c| sqlx::query_as::<_, (Uuid, String)>(LIST_COMMANDS).bind(self.node.0).fetch_all(c).await)?;
+    pub async fn list_commands(self) -> Result<Vec<(RunId, RunCommand)>, Error> {
+        let rows = read!(self.storage, |c| sqlx::query_as::<_, (Uuid, String)>(LIST_COMMANDS)
+            .bind(self.storage.node.0)
+            .fetch_all(c)
+            .await)?;
         Ok(rows.into_iter().filter_map(|(run, command)| Some((RunId(run), RunCommand::parse(&command)?))).collect())
     }
 }

@@ -17,7 +17,7 @@ use domain::{ChatId, MessageId, Timestamp, UserId};
 use uuid::Uuid;
 
 use crate::db_macros::{postgres_transaction, read, sqlite_transaction};
-use crate::{Db, Error, JsonText, Storage};
+use crate::{Db, Error, JsonText, SearchRepository};
 use candidates::{Candidates, SearchPosition, Way};
 use query::{SearchQuery, TermCondition};
 
@@ -62,7 +62,7 @@ pub struct MessageHit {
     pub snippet: Marked,
 }
 
-/// The results of [`Storage::search`], newest first.
+/// The results of [`SearchRepository::query`](crate::SearchRepository::query), newest first.
 #[derive(Debug, Clone, Default)]
 pub struct Found {
     /// Chats whose titles match; on the first page only.
@@ -131,12 +131,13 @@ macro_rules! fetch_pending {
     };
 }
 
-impl Storage {
+impl SearchRepository<'_> {
     /// Searches a user's titles and messages. Words match by prefix, phrases in quotation marks exactly. `before` is
     /// the end of the previous page, see [`Found::next`].
-    pub async fn search(&self, owner: UserId, typed: &str, before: Option<i64>) -> Result<Found, Error> {
+    pub async fn query(self, owner: UserId, typed: &str, before: Option<i64>) -> Result<Found, Error> {
         let Some(query) = SearchQuery::parse(typed) else { return Ok(Found::default()) };
-        let pending = read!(self, |c| sqlx::query_scalar::<_, i64>(ANY_PENDING).bind(owner.0).fetch_optional(c).await)?;
+        let pending =
+            read!(self.storage, |c| sqlx::query_scalar::<_, i64>(ANY_PENDING).bind(owner.0).fetch_optional(c).await)?;
         // Texts that changed since the last run of the background job must be found as well.
         if pending.is_some() {
             self.index_pending(Some(owner), MAX_PENDING_BEFORE_SEARCH).await?;
@@ -146,12 +147,13 @@ impl Storage {
         Ok(Found { titles, messages, next })
     }
 
-    async fn search_titles(&self, owner: UserId, query: &SearchQuery) -> Result<Vec<TitleHit>, Error> {
+    async fn search_titles(self, owner: UserId, query: &SearchQuery) -> Result<Vec<TitleHit>, Error> {
         let wanted = self.wanted(owner, true, &query.conditions());
         let mut hits = Vec::new();
         let mut before = i64::MAX;
         for _ in 0..MAX_BATCHES {
-            let Candidates { rows, more } = self.title_candidates(SearchPosition { owner, before }, &wanted).await?;
+            let Candidates { rows, more } =
+                self.storage.title_candidates(SearchPosition { owner, before }, &wanted).await?;
             for row in rows {
                 before = row.seq;
                 let Some(places) = query.find(&row.title) else { continue };
@@ -172,19 +174,19 @@ impl Storage {
     }
 
     async fn search_messages(
-        &self,
+        self,
         owner: UserId,
         query: &SearchQuery,
         mut before: i64,
     ) -> Result<(Vec<MessageHit>, Option<i64>), Error> {
         let mut hits = Vec::new();
-        let mut way = self.first_way(query);
+        let mut way = self.storage.first_way(query);
         for _ in 0..MAX_BATCHES {
             let position = SearchPosition { owner, before };
             let Candidates { rows, more } = match &way {
-                Way::Newest => self.newest_messages(position).await?,
+                Way::Newest => self.storage.newest_messages(position).await?,
                 Way::Words(conditions) => {
-                    self.message_candidates(position, &self.wanted(owner, false, conditions)).await?
+                    self.storage.message_candidates(position, &self.wanted(owner, false, conditions)).await?
                 }
             };
             let found_before = hits.len();
@@ -214,9 +216,9 @@ impl Storage {
 
     /// Indexes pending texts of one user, or of all users if `owner` is `None`, at most `limit`, newest first. Returns
     /// how many were indexed.
-    pub async fn index_pending(&self, owner: Option<UserId>, limit: i64) -> Result<usize, Error> {
-        match &self.db {
-            Db::Sqlite { write, .. } => sqlite_transaction!(self, write, |tx| {
+    pub async fn index_pending(self, owner: Option<UserId>, limit: i64) -> Result<usize, Error> {
+        match &self.storage.db {
+            Db::Sqlite { write, .. } => sqlite_transaction!(self.storage, write, |tx| {
                 let rows = fetch_pending!(tx, owner, limit, "");
                 let words: Vec<(i64, String)> = rows.iter().map(|row| (row.seq, spaced(row))).collect();
                 let words = JsonText(words);
@@ -226,7 +228,7 @@ impl Storage {
                 Ok(rows.len())
             }),
             Db::Postgres(connections) => {
-                postgres_transaction!(self, connections, |tx| {
+                postgres_transaction!(self.storage, connections, |tx| {
                     // `SKIP LOCKED`: another node may be indexing the same texts.
                     let rows = fetch_pending!(tx, owner, limit, "FOR UPDATE OF e SKIP LOCKED");
                     let seqs: Vec<i64> = rows.iter().map(|row| row.seq).collect();
@@ -239,22 +241,22 @@ impl Storage {
     }
 
     /// Returns the number of texts that are not indexed yet. Not limited to one owner.
-    pub async fn count_pending(&self) -> Result<i64, Error> {
+    pub async fn count_pending(self) -> Result<i64, Error> {
         let sql = "SELECT COUNT(*) FROM search_entries WHERE pending";
-        Ok(read!(self, |c| sqlx::query_scalar::<_, i64>(sql).fetch_one(c).await)?)
+        Ok(read!(self.storage, |c| sqlx::query_scalar::<_, i64>(sql).fetch_one(c).await)?)
     }
 
     /// Builds the full-text query in the syntax of the database. Terms consist of letters and digits only, so that none
     /// contains an operator.
-    fn wanted(&self, owner: UserId, is_title: bool, conditions: &[TermCondition]) -> String {
+    fn wanted(self, owner: UserId, is_title: bool, conditions: &[TermCondition]) -> String {
         let key = key(owner, is_title);
         let mut wanted = String::new();
         for TermCondition { text, is_prefix } in conditions {
             if !wanted.is_empty() {
-                wanted.push_str(if matches!(self.db, Db::Sqlite { .. }) { " AND " } else { candidates::AND });
+                wanted.push_str(if matches!(self.storage.db, Db::Sqlite { .. }) { " AND " } else { candidates::AND });
             }
             // Writing to a `String` cannot fail.
-            let _ = match (&self.db, is_prefix) {
+            let _ = match (&self.storage.db, is_prefix) {
                 (Db::Sqlite { .. }, true) => write!(wanted, "\"{key}{text}\"*"),
                 (Db::Sqlite { .. }, false) => write!(wanted, "\"{key}{text}\""),
                 (Db::Postgres(_), true) => write!(wanted, "'{key}{text}':*"),

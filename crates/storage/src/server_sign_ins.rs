@@ -7,7 +7,7 @@ use uuid::Uuid;
 
 use crate::credentials::{Authorization, TakenRow};
 use crate::db_macros::{read, transaction, write};
-use crate::{Error, Storage};
+use crate::{Error, ServerSignInRepository};
 
 const LIST: &str = "SELECT server_id, issuer, secret FROM server_credentials
     WHERE user_id = $1 AND server_id = $2 ORDER BY seq DESC";
@@ -80,14 +80,10 @@ pub fn provider(server: ServerId) -> String {
     format!("mcp/{}", server.0)
 }
 
-impl Storage {
+impl ServerSignInRepository<'_> {
     /// Returns the credentials of a connection, most recently stored first.
-    pub async fn list_server_credentials(
-        &self,
-        owner: UserId,
-        server: ServerId,
-    ) -> Result<Vec<ServerCredential>, Error> {
-        Ok(read!(self, |c| sqlx::query_as::<_, ServerCredential>(LIST)
+    pub async fn list_credentials(self, owner: UserId, server: ServerId) -> Result<Vec<ServerCredential>, Error> {
+        Ok(read!(self.storage, |c| sqlx::query_as::<_, ServerCredential>(LIST)
             .bind(owner.0)
             .bind(server.0)
             .fetch_all(c)
@@ -95,14 +91,14 @@ impl Storage {
     }
 
     /// Stores the credentials that an authorization server issued, in place of the previous ones from it.
-    pub async fn set_server_credential(
-        &self,
+    pub async fn set_credential(
+        self,
         owner: UserId,
         server: ServerId,
         issuer: &str,
         secret: &[u8],
     ) -> Result<(), Error> {
-        write!(self, |c| sqlx::query(SET)
+        write!(self.storage, |c| sqlx::query(SET)
             .bind(owner.0)
             .bind(server.0)
             .bind(issuer)
@@ -114,28 +110,28 @@ impl Storage {
     }
 
     /// Deletes the credentials of a connection.
-    pub async fn delete_server_credentials(&self, owner: UserId, server: ServerId) -> Result<(), Error> {
-        write!(self, |c| sqlx::query(DELETE).bind(owner.0).bind(server.0).execute(c).await.map(|_| ()))?;
+    pub async fn delete_credentials(self, owner: UserId, server: ServerId) -> Result<(), Error> {
+        write!(self.storage, |c| sqlx::query(DELETE).bind(owner.0).bind(server.0).execute(c).await.map(|_| ()))?;
         Ok(())
     }
 
     /// Deletes all server credentials of a user and returns them, so that they can be revoked.
-    pub async fn take_server_credentials(&self, owner: UserId) -> Result<Vec<ServerCredential>, Error> {
-        Ok(write!(self, |c| sqlx::query_as::<_, ServerCredential>(TAKE_ALL).bind(owner.0).fetch_all(c).await)?)
+    pub async fn take_credentials(self, owner: UserId) -> Result<Vec<ServerCredential>, Error> {
+        Ok(write!(self.storage, |c| sqlx::query_as::<_, ServerCredential>(TAKE_ALL).bind(owner.0).fetch_all(c).await)?)
     }
 
     /// Deletes the credentials and OAuth clients of connections that no longer exist. Returns the credentials, so that
     /// they can be revoked.
-    pub async fn take_orphaned_server_credentials(&self, owner: UserId) -> Result<Vec<ServerCredential>, Error> {
-        transaction!(self, |tx| {
+    pub async fn take_orphaned_credentials(self, owner: UserId) -> Result<Vec<ServerCredential>, Error> {
+        transaction!(self.storage, |tx| {
             sqlx::query(DELETE_ORPHAN_CLIENTS).bind(owner.0).execute(&mut *tx).await?;
             Ok(sqlx::query_as::<_, ServerCredential>(TAKE_ORPHANS).bind(owner.0).fetch_all(&mut *tx).await?)
         })
     }
 
     /// Returns the OAuth client that a user entered for a connection, encrypted.
-    pub async fn get_server_client(&self, owner: UserId, server: ServerId) -> Result<Option<Vec<u8>>, Error> {
-        let row = read!(self, |c| sqlx::query_as::<_, (Vec<u8>,)>(GET_CLIENT)
+    pub async fn get_client(self, owner: UserId, server: ServerId) -> Result<Option<Vec<u8>>, Error> {
+        let row = read!(self.storage, |c| sqlx::query_as::<_, (Vec<u8>,)>(GET_CLIENT)
             .bind(owner.0)
             .bind(server.0)
             .fetch_optional(c)
@@ -144,8 +140,8 @@ impl Storage {
     }
 
     /// Stores the OAuth client that a user entered for a connection.
-    pub async fn set_server_client(&self, owner: UserId, server: ServerId, secret: &[u8]) -> Result<(), Error> {
-        write!(self, |c| sqlx::query(SET_CLIENT)
+    pub async fn set_client(self, owner: UserId, server: ServerId, secret: &[u8]) -> Result<(), Error> {
+        write!(self.storage, |c| sqlx::query(SET_CLIENT)
             .bind(owner.0)
             .bind(server.0)
             .bind(secret)
@@ -156,14 +152,14 @@ impl Storage {
     }
 
     /// Deletes the OAuth client that a user entered for a connection.
-    pub async fn delete_server_client(&self, owner: UserId, server: ServerId) -> Result<(), Error> {
-        write!(self, |c| sqlx::query(DELETE_CLIENT).bind(owner.0).bind(server.0).execute(c).await.map(|_| ()))?;
+    pub async fn delete_client(self, owner: UserId, server: ServerId) -> Result<(), Error> {
+        write!(self.storage, |c| sqlx::query(DELETE_CLIENT).bind(owner.0).bind(server.0).execute(c).await.map(|_| ()))?;
         Ok(())
     }
 
     /// Takes the lock on a connection's credentials. Returns `false` if someone else holds it.
-    pub async fn lock_server_credentials(&self, owner: UserId, server: ServerId, lease: Lease) -> Result<bool, Error> {
-        let taken = write!(self, |c| sqlx::query(LOCK)
+    pub async fn lock(self, owner: UserId, server: ServerId, lease: Lease) -> Result<bool, Error> {
+        let taken = write!(self.storage, |c| sqlx::query(LOCK)
             .bind(owner.0)
             .bind(server.0)
             .bind(lease.holder)
@@ -176,8 +172,14 @@ impl Storage {
     }
 
     /// Releases the lock if `holder` still holds it.
-    pub async fn unlock_server_credentials(&self, owner: UserId, server: ServerId, holder: Uuid) -> Result<(), Error> {
-        write!(self, |c| sqlx::query(UNLOCK).bind(owner.0).bind(server.0).bind(holder).execute(c).await.map(|_| ()))?;
+    pub async fn unlock(self, owner: UserId, server: ServerId, holder: Uuid) -> Result<(), Error> {
+        write!(self.storage, |c| sqlx::query(UNLOCK)
+            .bind(owner.0)
+            .bind(server.0)
+            .bind(holder)
+            .execute(c)
+            .await
+            .map(|_| ()))?;
         Ok(())
     }
 
@@ -185,8 +187,9 @@ impl Storage {
     ///
     /// The request that completes a sign-in carries no session. The unguessable `state` identifies the user, who is the
     /// owner in the result.
-    pub async fn take_server_sign_in(&self, state: &str, now: Timestamp) -> Result<Option<Authorization>, Error> {
-        let row = write!(self, |c| sqlx::query_as::<_, TakenRow>(TAKE_SIGN_IN).bind(state).fetch_optional(c).await)?;
+    pub async fn take(self, state: &str, now: Timestamp) -> Result<Option<Authorization>, Error> {
+        let row =
+            write!(self.storage, |c| sqlx::query_as::<_, TakenRow>(TAKE_SIGN_IN).bind(state).fetch_optional(c).await)?;
         Ok(row.and_then(|row| row.valid_at(now)))
     }
 }

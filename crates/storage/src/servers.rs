@@ -5,7 +5,7 @@ use domain::{ServerId, Timestamp, UserId};
 use uuid::Uuid;
 
 use crate::db_macros::{read, transaction, write};
-use crate::{Db, Error, JsonText, Storage};
+use crate::{ConnectionRepository, Db, Error, JsonText};
 
 const LIST: &str = "SELECT id, user_id, name, url, url_query, headers, disabled_tools, created_at FROM mcp_servers
     WHERE user_id = $1 ORDER BY created_at, id";
@@ -114,24 +114,27 @@ impl From<ServerRow> for Server {
     }
 }
 
-impl Storage {
+impl ConnectionRepository<'_> {
     /// Returns a user's [`Server`] connection by its id.
-    pub async fn get_server(&self, owner: UserId, id: ServerId) -> Result<Option<Server>, Error> {
-        let row =
-            read!(self, |c| sqlx::query_as::<_, ServerRow>(GET).bind(id.0).bind(owner.0).fetch_optional(c).await)?;
+    pub async fn get(self, owner: UserId, id: ServerId) -> Result<Option<Server>, Error> {
+        let row = read!(self.storage, |c| sqlx::query_as::<_, ServerRow>(GET)
+            .bind(id.0)
+            .bind(owner.0)
+            .fetch_optional(c)
+            .await)?;
         Ok(row.map(Server::from))
     }
 
     /// Returns the [`Server`] connections of a user, oldest first.
-    pub async fn list_servers(&self, owner: UserId) -> Result<Vec<Server>, Error> {
-        let rows = read!(self, |c| sqlx::query_as::<_, ServerRow>(LIST).bind(owner.0).fetch_all(c).await)?;
+    pub async fn list(self, owner: UserId) -> Result<Vec<Server>, Error> {
+        let rows = read!(self.storage, |c| sqlx::query_as::<_, ServerRow>(LIST).bind(owner.0).fetch_all(c).await)?;
         Ok(rows.into_iter().map(Server::from).collect())
     }
 
     /// Returns the tool definitions that were found when the connection was created, or an empty list if the connection
     /// does not exist. They can be megabytes, so that they are loaded only where no newer listing is known.
-    pub async fn get_found_tools(&self, owner: UserId, id: ServerId) -> Result<serde_json::Value, Error> {
-        let found = read!(self, |c| sqlx::query_scalar::<_, JsonText<serde_json::Value>>(GET_FOUND)
+    pub async fn get_tools(self, owner: UserId, id: ServerId) -> Result<serde_json::Value, Error> {
+        let found = read!(self.storage, |c| sqlx::query_scalar::<_, JsonText<serde_json::Value>>(GET_FOUND)
             .bind(id.0)
             .bind(owner.0)
             .fetch_optional(c)
@@ -140,14 +143,14 @@ impl Storage {
     }
 
     /// Stores the tool definitions of a connection that could be established after all.
-    pub async fn set_server_tools(
-        &self,
+    pub async fn set_tools(
+        self,
         owner: UserId,
         id: ServerId,
         tools: &serde_json::Value,
         now: Timestamp,
     ) -> Result<(), Error> {
-        write!(self, |c| sqlx::query(SET_TOOLS)
+        write!(self.storage, |c| sqlx::query(SET_TOOLS)
             .bind(id.0)
             .bind(owner.0)
             .bind(tools.to_string())
@@ -159,16 +162,17 @@ impl Storage {
     }
 
     /// Returns the connections with unencrypted queries. Not limited to one owner.
-    pub async fn list_unsealed_urls(&self) -> Result<Vec<UnsealedUrl>, Error> {
-        let rows = read!(self, |c| sqlx::query_as::<_, (Uuid, Uuid, String)>(LIST_UNSEALED_URLS).fetch_all(c).await)?;
+    pub async fn list_unsealed_urls(self) -> Result<Vec<UnsealedUrl>, Error> {
+        let rows =
+            read!(self.storage, |c| sqlx::query_as::<_, (Uuid, Uuid, String)>(LIST_UNSEALED_URLS).fetch_all(c).await)?;
         let unsealed = |(id, owner, url)| UnsealedUrl { server: ServerId(id), owner: UserId(owner), url };
         Ok(rows.into_iter().map(unsealed).collect())
     }
 
     /// Replaces a stored URL and its copies by the masked form, and stores the encrypted query.
-    pub async fn seal_url(&self, unsealed: &UnsealedUrl, masked: &str, query: &[u8]) -> Result<(), Error> {
-        let is_sqlite = matches!(self.db, Db::Sqlite { .. });
-        transaction!(self, |tx| {
+    pub async fn seal_url(self, unsealed: &UnsealedUrl, masked: &str, query: &[u8]) -> Result<(), Error> {
+        let is_sqlite = matches!(self.storage.db, Db::Sqlite { .. });
+        transaction!(self.storage, |tx| {
             if is_sqlite {
                 // Without it, SQLite would leave the old text in the free space of its pages.
                 sqlx::query("PRAGMA secure_delete = ON").execute(&mut *tx).await?;
@@ -191,16 +195,10 @@ impl Storage {
     ///
     /// [`Error::NotFound`] if the connection does not exist or its disabled tools were changed in the meantime,
     /// [`Error::Conflict`] if another connection of the user has the same name.
-    pub async fn update_server(
-        &self,
-        owner: UserId,
-        id: ServerId,
-        change: &Change,
-        now: Timestamp,
-    ) -> Result<(), Error> {
+    pub async fn update(self, owner: UserId, id: ServerId, change: &Change, now: Timestamp) -> Result<(), Error> {
         // The old list is compared as text, which is safe because all lists come from this function or the schema.
         let as_json = |names: &[String]| serde_json::Value::from(names).to_string();
-        transaction!(self, |tx| {
+        transaction!(self.storage, |tx| {
             if let Some(name) = &change.name {
                 let renamed = sqlx::query(RENAME).bind(id.0).bind(owner.0).bind(name).bind(now.0);
                 one(renamed.execute(&mut *tx).await?.rows_affected())?;

@@ -4,9 +4,9 @@ use domain::{ChatId, FileId, ShareId, Timestamp, UserId};
 use uuid::Uuid;
 
 use crate::db_macros::{read, transaction, write};
-use crate::{Error, Storage, files};
+use crate::{Error, ShareRepository, files};
 
-/// The input of [`Storage::insert_share`].
+/// The input of [`ShareRepository::insert`](crate::ShareRepository::insert).
 #[derive(Debug, Clone)]
 pub struct NewShare {
     /// Id, by which the owner refers to the share.
@@ -94,14 +94,14 @@ const GET: &str = "SELECT h.title, h.messages, h.created_at FROM chat_shares h
     JOIN users u ON u.id = h.user_id AND u.deleted_at IS NULL
     WHERE h.token_hash = $1";
 
-impl Storage {
+impl ShareRepository<'_> {
     /// Stores a share. Returns `false` if the user already has `most` shares.
     ///
     /// # Errors
     ///
     /// [`Error::NotFound`] if the chat does not belong to the owner.
-    pub async fn insert_share(&self, owner: UserId, share: &NewShare, most: i64) -> Result<bool, Error> {
-        transaction!(self, |tx| {
+    pub async fn insert(self, owner: UserId, share: &NewShare, most: i64) -> Result<bool, Error> {
+        transaction!(self.storage, |tx| {
             let count = sqlx::query_scalar::<_, i64>(COUNT).bind(owner.0).fetch_one(&mut *tx).await?;
             if count >= most {
                 return Ok(false);
@@ -127,8 +127,8 @@ impl Storage {
     }
 
     /// Returns the [`Share`]s of a user, newest first.
-    pub async fn list_shares(&self, owner: UserId) -> Result<Vec<Share>, Error> {
-        let rows = read!(self, |c| sqlx::query_as::<_, ShareRow>(LIST).bind(owner.0).fetch_all(c).await)?;
+    pub async fn list(self, owner: UserId) -> Result<Vec<Share>, Error> {
+        let rows = read!(self.storage, |c| sqlx::query_as::<_, ShareRow>(LIST).bind(owner.0).fetch_all(c).await)?;
         let share = |row: ShareRow| Share {
             id: ShareId(row.id),
             chat: ChatId(row.session_id),
@@ -141,15 +141,18 @@ impl Storage {
     }
 
     /// Deletes all shares of a user. Returns how many there were.
-    pub async fn delete_shares(&self, owner: UserId) -> Result<u64, Error> {
-        let ended =
-            write!(self, |c| sqlx::query(DELETE_ALL).bind(owner.0).execute(c).await.map(|done| done.rows_affected()))?;
+    pub async fn delete_all(self, owner: UserId) -> Result<u64, Error> {
+        let ended = write!(self.storage, |c| sqlx::query(DELETE_ALL)
+            .bind(owner.0)
+            .execute(c)
+            .await
+            .map(|done| done.rows_affected()))?;
         Ok(ended)
     }
 
     /// Deletes a share. Returns whether it existed.
-    pub async fn delete_share(&self, owner: UserId, share: ShareId) -> Result<bool, Error> {
-        let deleted = write!(self, |c| sqlx::query(DELETE)
+    pub async fn delete(self, owner: UserId, share: ShareId) -> Result<bool, Error> {
+        let deleted = write!(self.storage, |c| sqlx::query(DELETE)
             .bind(share.0)
             .bind(owner.0)
             .execute(c)
@@ -160,8 +163,9 @@ impl Storage {
 
     /// Returns the snapshot behind a link, or `None` if the share or its chat is deleted. The request carries no
     /// session: the token identifies the share.
-    pub async fn get_snapshot(&self, token_hash: &[u8]) -> Result<Option<Snapshot>, Error> {
-        let row = read!(self, |c| sqlx::query_as::<_, SnapshotRow>(GET).bind(token_hash).fetch_optional(c).await)?;
+    pub async fn get_snapshot(self, token_hash: &[u8]) -> Result<Option<Snapshot>, Error> {
+        let row =
+            read!(self.storage, |c| sqlx::query_as::<_, SnapshotRow>(GET).bind(token_hash).fetch_optional(c).await)?;
         Ok(row.map(|row| Snapshot { title: row.title, messages: row.messages, created_at: Timestamp(row.created_at) }))
     }
 }

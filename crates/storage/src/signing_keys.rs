@@ -3,7 +3,7 @@
 use domain::Timestamp;
 
 use crate::db_macros::{read, write};
-use crate::{Error, Storage};
+use crate::{Error, SigningKeyRepository};
 
 /// An encrypted signing key. The id under which it is published is part of the encrypted value.
 #[derive(Debug, Clone, PartialEq, Eq, sqlx::FromRow)]
@@ -19,16 +19,16 @@ const LIST: &str = "SELECT number, private_key FROM signing_keys ORDER BY number
 const INSERT: &str = "INSERT INTO signing_keys (number, private_key, created_at) VALUES ($1, $2, $3)
     ON CONFLICT (number) DO NOTHING";
 
-impl Storage {
+impl SigningKeyRepository<'_> {
     /// Returns all [`SealedKey`]s, newest first. The newest one signs.
-    pub async fn list_signing_keys(&self) -> Result<Vec<SealedKey>, Error> {
-        Ok(read!(self, |c| sqlx::query_as::<_, SealedKey>(LIST).fetch_all(c).await)?)
+    pub async fn list(self) -> Result<Vec<SealedKey>, Error> {
+        Ok(read!(self.storage, |c| sqlx::query_as::<_, SealedKey>(LIST).fetch_all(c).await)?)
     }
 
     /// Stores a key unless its number is taken. Of several nodes that start together one succeeds, and all of them read
     /// its key afterwards.
-    pub async fn insert_signing_key(&self, key: &SealedKey, now: Timestamp) -> Result<(), Error> {
-        write!(self, |c| sqlx::query(INSERT)
+    pub async fn insert(self, key: &SealedKey, now: Timestamp) -> Result<(), Error> {
+        write!(self.storage, |c| sqlx::query(INSERT)
             .bind(key.number)
             .bind(&key.private_key)
             .bind(now.0)

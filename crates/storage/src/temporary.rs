@@ -88,9 +88,9 @@ mod tests {
         let (owner, chat, other) = (UserId::fresh(), ChatId::fresh(), ChatId::fresh());
         let storage = Storage::in_memory(owner, chat, Timestamp(1)).await.unwrap();
         let second = Storage::in_memory(owner, other, Timestamp(1)).await.unwrap();
-        assert!(storage.get_chat(owner, chat).await.unwrap().is_some());
-        assert!(storage.get_chat(owner, other).await.unwrap().is_none());
-        assert!(second.get_chat(owner, other).await.unwrap().is_some());
+        assert!(storage.chats().get(owner, chat).await.unwrap().is_some());
+        assert!(storage.chats().get(owner, other).await.unwrap().is_none());
+        assert!(second.chats().get(owner, other).await.unwrap().is_some());
         assert!(!storage.is_lasting() && !storage.is_shared());
         for database in [&storage, &second] {
             let Db::Sqlite { read, .. } = &database.db else { panic!("not in memory") };

@@ -5,7 +5,7 @@ use serde_json::Value;
 use uuid::Uuid;
 
 use crate::db_macros::{read, write};
-use crate::{Error, JsonText, Storage};
+use crate::{ConnectionRepository, Error, JsonText};
 
 const SET_TOOL_LIST: &str = "INSERT INTO tool_lists (server_id, user_id, url, tools, server_info, listed_at)
     SELECT id, user_id, $3, $4, $5, $6 FROM mcp_servers WHERE id = $1 AND user_id = $2
@@ -53,11 +53,11 @@ impl From<ToolListRow> for CachedToolList {
     }
 }
 
-impl Storage {
+impl ConnectionRepository<'_> {
     /// Stores a listing in place of the previous one. Has no effect if the connection no longer exists.
-    pub async fn set_tool_list(&self, owner: UserId, listing: &CachedToolList) -> Result<(), Error> {
+    pub async fn set_tool_list(self, owner: UserId, listing: &CachedToolList) -> Result<(), Error> {
         let server_info = listing.server_info.as_ref().map(Value::to_string);
-        write!(self, |c| sqlx::query(SET_TOOL_LIST)
+        write!(self.storage, |c| sqlx::query(SET_TOOL_LIST)
             .bind(listing.server.0)
             .bind(owner.0)
             .bind(&listing.url)
@@ -71,14 +71,17 @@ impl Storage {
     }
 
     /// Returns the last listings of all connections of a user, in no particular order.
-    pub async fn list_tool_lists(&self, owner: UserId) -> Result<Vec<CachedToolList>, Error> {
-        let rows = read!(self, |c| sqlx::query_as::<_, ToolListRow>(LIST_TOOL_LISTS).bind(owner.0).fetch_all(c).await)?;
+    pub async fn list_tool_lists(self, owner: UserId) -> Result<Vec<CachedToolList>, Error> {
+        let rows = read!(self.storage, |c| sqlx::query_as::<_, ToolListRow>(LIST_TOOL_LISTS)
+            .bind(owner.0)
+            .fetch_all(c)
+            .await)?;
         Ok(rows.into_iter().map(CachedToolList::from).collect())
     }
 
     /// Returns the last [`CachedToolList`] of a connection.
-    pub async fn get_tool_list(&self, owner: UserId, server: ServerId) -> Result<Option<CachedToolList>, Error> {
-        let row = read!(self, |c| sqlx::query_as::<_, ToolListRow>(GET_TOOL_LIST)
+    pub async fn get_tool_list(self, owner: UserId, server: ServerId) -> Result<Option<CachedToolList>, Error> {
+        let row = read!(self.storage, |c| sqlx::query_as::<_, ToolListRow>(GET_TOOL_LIST)
             .bind(server.0)
             .bind(owner.0)
             .fetch_optional(c)

@@ -8,7 +8,7 @@ use uuid::Uuid;
 
 use crate::db_macros::{read, write};
 use crate::unreadable::readable;
-use crate::{Error, Storage};
+use crate::{Error, ToolTaskRepository};
 
 const UPSERT: &str = "INSERT INTO tool_tasks
       (run_id, tool_call_id, user_id, server_id, url, allowed_by, task, form, ttl_ms, created_at)
@@ -81,16 +81,16 @@ impl TryFrom<TaskRow> for ToolTask {
     }
 }
 
-impl Storage {
+impl ToolTaskRepository<'_> {
     /// Stores a task.
     ///
     /// # Errors
     ///
     /// [`Error::NotFound`] if the turn has ended.
-    pub async fn insert_tool_task(&self, owner: UserId, run: RunId, task: &ToolTask) -> Result<(), Error> {
+    pub async fn insert(self, owner: UserId, run: RunId, task: &ToolTask) -> Result<(), Error> {
         let [tool_call, id] = [&task.tool_call, &task.task].map(|text| without_nul(text.clone()));
         let ttl = task.ttl_ms.map(|ttl| i64::try_from(ttl).unwrap_or(i64::MAX));
-        let made = write!(self, |c| sqlx::query(UPSERT)
+        let made = write!(self.storage, |c| sqlx::query(UPSERT)
             .bind(run.0)
             .bind(owner.0)
             .bind(&tool_call)
@@ -108,8 +108,9 @@ impl Storage {
     }
 
     /// Returns the [`ToolTask`]s of a turn, oldest first.
-    pub async fn list_tool_tasks(&self, owner: UserId, run: RunId) -> Result<Vec<ToolTask>, Error> {
-        let rows = read!(self, |c| sqlx::query_as::<_, TaskRow>(LIST).bind(run.0).bind(owner.0).fetch_all(c).await)?;
+    pub async fn list(self, owner: UserId, run: RunId) -> Result<Vec<ToolTask>, Error> {
+        let rows =
+            read!(self.storage, |c| sqlx::query_as::<_, TaskRow>(LIST).bind(run.0).bind(owner.0).fetch_all(c).await)?;
         Ok(readable("tool_tasks", rows, |row| format!("{run}/{}", row.tool_call_id)))
     }
 }

@@ -3,7 +3,7 @@
 use domain::{ChatId, Timestamp, UserId};
 
 use crate::db_macros::transaction;
-use crate::{Error, Storage};
+use crate::{ChatRepository, Error};
 
 const RESTORE_CHAT: &str = "INSERT INTO ai_chat_sessions (id, user_id, title, created_at, updated_at)
     SELECT id, user_id, title, created_at, updated_at FROM deleted_sessions
@@ -41,14 +41,14 @@ macro_rules! purge_with {
 const PURGE_CHATS: [&str; 3] =
     [purge_with!("chat_settings"), purge_with!("chat_shares"), "DELETE FROM deleted_sessions WHERE deleted_at < $1"];
 
-impl Storage {
+impl ChatRepository<'_> {
     /// Restores a chat that was deleted at `since` or later, with its messages.
     ///
     /// # Errors
     ///
     /// [`Error::NotFound`] if there is none, [`Error::Conflict`] if one of its ids has been taken in the meantime.
-    pub async fn restore_chat(&self, owner: UserId, chat: ChatId, since: Timestamp) -> Result<(), Error> {
-        transaction!(self, |tx| {
+    pub async fn restore(self, owner: UserId, chat: ChatId, since: Timestamp) -> Result<(), Error> {
+        transaction!(self.storage, |tx| {
             let restored = sqlx::query(RESTORE_CHAT)
                 .bind(owner.0)
                 .bind(chat.0)
@@ -66,8 +66,8 @@ impl Storage {
     }
 
     /// Permanently deletes the chats that were deleted before `before`. Not limited to one owner; for background jobs.
-    pub async fn purge_deleted_chats(&self, before: Timestamp) -> Result<(), Error> {
-        transaction!(self, |tx| {
+    pub async fn purge_deleted(self, before: Timestamp) -> Result<(), Error> {
+        transaction!(self.storage, |tx| {
             for statement in PURGE_CHATS {
                 sqlx::query(statement).bind(before.0).execute(&mut *tx).await?;
             }
@@ -78,6 +78,7 @@ impl Storage {
 
 #[cfg(test)]
 mod tests {
+    use crate::Storage;
     use std::collections::BTreeSet;
 
     use super::*;

@@ -6,7 +6,7 @@ use serde::Serialize;
 use uuid::Uuid;
 
 use crate::db_macros::{read, write};
-use crate::{Error, Storage};
+use crate::{Error, UsageRepository};
 
 /// The chat message that a model call contributed to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -166,23 +166,26 @@ const BY_DAY: &str = sums!(
 const TOKENS: &str = "SELECT CAST(COALESCE(SUM(input_tokens + output_tokens), 0) AS BIGINT) FROM model_usage
     WHERE user_id = $1 AND created_at >= $2 AND model NOT LIKE $3";
 
-impl Storage {
+impl UsageRepository<'_> {
     /// Records the cost of a model call.
-    pub async fn insert_cost(&self, owner: UserId, cost: &Cost, now: Timestamp) -> Result<(), Error> {
-        write!(self, |c| insert_cost!(c, owner, cost, now))?;
+    pub async fn insert(self, owner: UserId, cost: &Cost, now: Timestamp) -> Result<(), Error> {
+        write!(self.storage, |c| insert_cost!(c, owner, cost, now))?;
         Ok(())
     }
 
     /// Returns the [`Total`] cost of a chat.
-    pub async fn cost_of_chat(&self, owner: UserId, chat: ChatId) -> Result<Total, Error> {
-        let row =
-            read!(self, |c| sqlx::query_as::<_, TotalRow>(OF_CHAT).bind(owner.0).bind(chat.0).fetch_one(c).await)?;
+    pub async fn cost_of_chat(self, owner: UserId, chat: ChatId) -> Result<Total, Error> {
+        let row = read!(self.storage, |c| sqlx::query_as::<_, TotalRow>(OF_CHAT)
+            .bind(owner.0)
+            .bind(chat.0)
+            .fetch_one(c)
+            .await)?;
         Ok(row.into())
     }
 
     /// Returns the total cost of one assistant message.
-    pub async fn cost_of_answer(&self, owner: UserId, of: OfAnswer) -> Result<Total, Error> {
-        let row = read!(self, |c| sqlx::query_as::<_, TotalRow>(OF_ANSWER)
+    pub async fn cost_of_message(self, owner: UserId, of: OfAnswer) -> Result<Total, Error> {
+        let row = read!(self.storage, |c| sqlx::query_as::<_, TotalRow>(OF_ANSWER)
             .bind(owner.0)
             .bind(of.chat.0)
             .bind(of.message.0)
@@ -192,8 +195,8 @@ impl Storage {
     }
 
     /// Returns the totals per day and model from `from` (inclusive) to `to` (exclusive), oldest first.
-    pub async fn costs_by_day(&self, owner: UserId, from: Timestamp, to: Timestamp) -> Result<Vec<DayTotal>, Error> {
-        let rows = read!(self, |c| sqlx::query_as::<_, DayRow>(BY_DAY)
+    pub async fn costs_by_day(self, owner: UserId, from: Timestamp, to: Timestamp) -> Result<Vec<DayTotal>, Error> {
+        let rows = read!(self.storage, |c| sqlx::query_as::<_, DayRow>(BY_DAY)
             .bind(owner.0)
             .bind(from.0)
             .bind(to.0)
@@ -203,8 +206,8 @@ impl Storage {
     }
 
     /// Returns the input and output tokens of a user since `from`, without the models whose names begin with `except`.
-    pub async fn tokens_since(&self, owner: UserId, from: Timestamp, except: &str) -> Result<u64, Error> {
-        let tokens: i64 = read!(self, |c| sqlx::query_scalar(TOKENS)
+    pub async fn tokens_since(self, owner: UserId, from: Timestamp, except: &str) -> Result<u64, Error> {
+        let tokens: i64 = read!(self.storage, |c| sqlx::query_scalar(TOKENS)
             .bind(owner.0)
             .bind(from.0)
             .bind(format!("{except}%"))

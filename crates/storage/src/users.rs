@@ -7,7 +7,7 @@ use uuid::Uuid;
 use crate::db_macros::{read, transaction, write};
 use crate::factors::Factor;
 use crate::one_time_tokens::{OneTimeToken, replace_token};
-use crate::{Error, JsonText, Storage, auth_codes, auth_sessions, one_time_tokens};
+use crate::{Error, JsonText, UserRepository, auth_codes, auth_sessions, one_time_tokens};
 
 /// Name by which [`Error::Conflict`] reports that the email address belongs to another account.
 pub const EMAIL_IS_UNIQUE: &str = "users.email";
@@ -57,7 +57,7 @@ pub struct User {
     pub invited_at: Option<Timestamp>,
     /// Time until which the user may not sign in.
     pub banned_until: Option<Timestamp>,
-    /// Time of the last sign-in. Written only by [`Storage::insert_auth_session`].
+    /// Time of the last sign-in. Written only by [`AuthSessionRepository::insert`](crate::AuthSessionRepository::insert).
     pub last_sign_in_at: Option<Timestamp>,
     /// Whether the user signed in anonymously.
     pub is_anonymous: bool,
@@ -67,7 +67,7 @@ pub struct User {
     pub app_metadata: Map<String, Value>,
     /// Id of the email identity.
     pub identity_id: Uuid,
-    /// Time at which an administrator emptied the account. Written only by [`Storage::anonymize_user`].
+    /// Time at which an administrator emptied the account. Written only by [`UserRepository::anonymize`](crate::UserRepository::anonymize).
     pub deleted_at: Option<Timestamp>,
     /// Time of creation.
     pub created_at: Timestamp,
@@ -247,14 +247,14 @@ macro_rules! bind_user {
     };
 }
 
-impl Storage {
+impl UserRepository<'_> {
     /// Stores a new account.
     ///
     /// # Errors
     ///
     /// [`Error::Conflict`] if another account has the email address.
-    pub async fn insert_user(&self, user: &User) -> Result<(), Error> {
-        self.insert_user_with(user, &[]).await
+    pub async fn insert(self, user: &User) -> Result<(), Error> {
+        self.insert_with(user, &[]).await
     }
 
     /// Stores a new account and its one-time tokens.
@@ -262,10 +262,10 @@ impl Storage {
     /// # Errors
     ///
     /// [`Error::Conflict`] if another account has the email address.
-    pub async fn insert_user_with(&self, user: &User, issue: &[OneTimeToken]) -> Result<(), Error> {
+    pub async fn insert_with(self, user: &User, issue: &[OneTimeToken]) -> Result<(), Error> {
         let user_metadata = JsonText(&user.user_metadata);
         let app_metadata = JsonText(&user.app_metadata);
-        transaction!(self, |tx| {
+        transaction!(self.storage, |tx| {
             bind_user!(sqlx::query(INSERT), user, &user_metadata, &app_metadata)
                 .bind(user.last_sign_in_at.map(|at| at.0))
                 .bind(user.identity_id)
@@ -280,27 +280,31 @@ impl Storage {
     }
 
     /// Returns an account with its [`User::factors`].
-    pub async fn get_user(&self, user: UserId) -> Result<Option<User>, Error> {
-        let row = read!(self, |c| sqlx::query_as::<_, UserRow>(GET).bind(user.0).fetch_optional(c).await)?;
+    pub async fn get(self, user: UserId) -> Result<Option<User>, Error> {
+        let row = read!(self.storage, |c| sqlx::query_as::<_, UserRow>(GET).bind(user.0).fetch_optional(c).await)?;
         self.with_factors(row).await
     }
 
     /// Returns the account with this email address, which must be in lower case.
-    pub async fn get_user_by_email(&self, email: &str) -> Result<Option<User>, Error> {
-        let row = read!(self, |c| sqlx::query_as::<_, UserRow>(GET_BY_EMAIL).bind(email).fetch_optional(c).await)?;
+    pub async fn get_by_email(self, email: &str) -> Result<Option<User>, Error> {
+        let row =
+            read!(self.storage, |c| sqlx::query_as::<_, UserRow>(GET_BY_EMAIL).bind(email).fetch_optional(c).await)?;
         self.with_factors(row).await
     }
 
-    async fn with_factors(&self, row: Option<UserRow>) -> Result<Option<User>, Error> {
+    async fn with_factors(self, row: Option<UserRow>) -> Result<Option<User>, Error> {
         let Some(row) = row else { return Ok(None) };
-        let factors = self.list_factors(UserId(row.id)).await?;
+        let factors = self.storage.factors().list(UserId(row.id)).await?;
         Ok(Some(User { factors, ..row.into() }))
     }
 
     /// Deletes an account and everything that belongs to it. Returns whether it existed.
-    pub async fn delete_user(&self, user: UserId) -> Result<bool, Error> {
-        let deleted =
-            write!(self, |c| sqlx::query(DELETE).bind(user.0).execute(c).await.map(|done| done.rows_affected()))?;
+    pub async fn delete(self, user: UserId) -> Result<bool, Error> {
+        let deleted = write!(self.storage, |c| sqlx::query(DELETE)
+            .bind(user.0)
+            .execute(c)
+            .await
+            .map(|done| done.rows_affected()))?;
         Ok(deleted == 1)
     }
 
@@ -310,9 +314,9 @@ impl Storage {
     /// # Errors
     ///
     /// [`Error::Conflict`] if another account has the email address.
-    pub async fn update_user(&self, user: &User, seen: Timestamp, keep: Option<AuthSessionId>) -> Result<bool, Error> {
+    pub async fn update(self, user: &User, seen: Timestamp, keep: Option<AuthSessionId>) -> Result<bool, Error> {
         let along = Along { keep, ..Along::default() };
-        Ok(self.update_user_with(user, seen, &along).await? == Written::Done)
+        Ok(self.update_with(user, seen, &along).await? == Written::Done)
     }
 
     /// Updates an account if it is unchanged since `seen` (its `updated_at`), and makes the changes of `along` in the
@@ -321,10 +325,10 @@ impl Storage {
     /// # Errors
     ///
     /// [`Error::Conflict`] if another account has the email address.
-    pub async fn update_user_with(&self, user: &User, seen: Timestamp, along: &Along<'_>) -> Result<Written, Error> {
+    pub async fn update_with(self, user: &User, seen: Timestamp, along: &Along<'_>) -> Result<Written, Error> {
         let user_metadata = JsonText(&user.user_metadata);
         let app_metadata = JsonText(&user.app_metadata);
-        transaction!(self, |tx| {
+        transaction!(self.storage, |tx| {
             if let Some(token) = along.spend {
                 let spent = sqlx::query(one_time_tokens::SPEND).bind(user.id.0).bind(token).execute(&mut *tx).await?;
                 if spent.rows_affected() == 0 {
@@ -363,8 +367,13 @@ impl Storage {
 
     /// Deletes an account whose email address was never confirmed, unless it was changed since `seen` (its
     /// `updated_at`).
-    pub async fn delete_unconfirmed_user(&self, user: UserId, seen: Timestamp) -> Result<(), Error> {
-        write!(self, |c| sqlx::query(DELETE_UNCONFIRMED).bind(user.0).bind(seen.0).execute(c).await.map(|_| ()))?;
+    pub async fn delete_unconfirmed(self, user: UserId, seen: Timestamp) -> Result<(), Error> {
+        write!(self.storage, |c| sqlx::query(DELETE_UNCONFIRMED)
+            .bind(user.0)
+            .bind(seen.0)
+            .execute(c)
+            .await
+            .map(|_| ()))?;
         Ok(())
     }
 }

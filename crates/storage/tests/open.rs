@@ -176,8 +176,8 @@ async fn opens_postgres_database_of_initial_migration_with_data() {
 async fn check_fixture(url: &str) {
     let storage = Storage::open(url).await.unwrap();
     let (user, chat) = (UserId(Uuid::from_u128(1)), ChatId(Uuid::from_u128(10)));
-    assert_eq!(storage.get_chat(user, chat).await.unwrap().unwrap().title, "A chat");
-    let messages = storage.list_messages(user, chat, 10).await.unwrap();
+    assert_eq!(storage.chats().get(user, chat).await.unwrap().unwrap().title, "A chat");
+    let messages = storage.chats().list_messages(user, chat, 10).await.unwrap();
     assert_eq!(messages.iter().map(|message| message.content.as_str()).collect::<Vec<_>>(), ["Hello"]);
     storage.close().await;
 }

@@ -111,7 +111,7 @@ impl AccountService {
         let email = email_address::normalize(&wish.email)?;
         let mut purpose = Purpose::from_word(&wish.purpose)?;
         let redirect = self.redirect_target(wish.redirects.iter().map(String::as_str));
-        let found = self.storage.get_user_by_email(&email).await?;
+        let found = self.storage.users().get_by_email(&email).await?;
         let is_new = found.is_none();
         let user = match found {
             Some(user) if purpose.makes_accounts() && user.email_confirmed_at.is_some() => {
@@ -139,7 +139,7 @@ impl AccountService {
         let new_email = match purpose {
             Purpose::EmailChangeCurrent | Purpose::EmailChangeNew => {
                 let new_email = email_address::normalize(&wish.new_email.unwrap_or_default())?;
-                if self.storage.get_user_by_email(&new_email).await?.is_some_and(|other| other.id != user.id) {
+                if self.storage.users().get_by_email(&new_email).await?.is_some_and(|other| other.id != user.id) {
                     return Err(EMAIL_EXISTS.into());
                 }
                 Some(new_email)
@@ -173,7 +173,7 @@ impl AccountService {
         redirect: Option<&str>,
     ) -> Result<User, AuthError> {
         let email = email_address::normalize(email)?;
-        let found = self.storage.get_user_by_email(&email).await?;
+        let found = self.storage.users().get_by_email(&email).await?;
         if found.as_ref().is_some_and(|user| user.email_confirmed_at.is_some()) {
             return Err(EMAIL_EXISTS.into());
         }
@@ -216,7 +216,7 @@ impl AccountService {
         let issue = std::slice::from_ref(&issued.token);
         if is_new {
             edit(&mut user)?;
-            let stored = self.storage.insert_user_with(&user, issue).await;
+            let stored = self.storage.users().insert_with(&user, issue).await;
             return stored.map(|()| user).map_err(|error| taken(error, EMAIL_EXISTS));
         }
         self.update_account(user, CONFLICT, |user| {

@@ -57,10 +57,10 @@ impl ChatMaintenance {
     pub async fn run_once(&self) -> Result<(), storage::Error> {
         self.turns.close_unused_temporary_chats();
         let now = self.clock.now();
-        self.storage.purge_deleted_chats(now.plus_seconds(-UNDO_TTL_SECONDS)).await?;
-        self.storage.purge_files(now.plus_seconds(-UNUSED_UPLOAD_TTL_SECONDS)).await?;
+        self.storage.chats().purge_deleted(now.plus_seconds(-UNDO_TTL_SECONDS)).await?;
+        self.storage.files().purge(now.plus_seconds(-UNUSED_UPLOAD_TTL_SECONDS)).await?;
         while !self.shutdown.is_cancelled() {
-            let read = self.storage.index_pending(None, TEXTS_PER_BATCH).await?;
+            let read = self.storage.search().index_pending(None, TEXTS_PER_BATCH).await?;
             // Fewer than a full batch: nothing is left to index.
             if (read as i64) < TEXTS_PER_BATCH {
                 break;

@@ -74,7 +74,7 @@ impl TemporaryChats {
     ///
     /// See [`TemporaryError`].
     pub async fn open(&self, owner: UserId) -> Result<OpenedChat, TemporaryError> {
-        if self.database.is_shared() && !self.database.list_other_nodes().await?.is_empty() {
+        if self.database.is_shared() && !self.database.nodes().list_others().await?.is_empty() {
             return Err(TemporaryError::SeveralNodes);
         }
         let (id, now) = (ChatId::fresh(), self.clock.now());
@@ -117,7 +117,7 @@ impl TemporaryChats {
     /// Fails if an in-memory database fails.
     pub async fn attachment(&self, owner: UserId, id: AttachmentId) -> Result<Option<Attachment>, storage::Error> {
         for storage in self.stores(owner) {
-            if let Some(found) = storage.get_attachment(owner, id).await? {
+            if let Some(found) = storage.attachments().get(owner, id).await? {
                 return Ok(Some(found));
             }
         }

@@ -115,7 +115,7 @@ impl AttachmentLoader {
                 bytes += file.size;
                 count += 1;
             }
-            if let Some(mut found) = home.get_file_bytes(owner, file.id).await? {
+            if let Some(mut found) = home.files().get_bytes(owner, file.id).await? {
                 if file.is_text() {
                     // A character that is cut in two is removed when the text is used.
                     found.truncate(MAX_TEXT_BYTES);

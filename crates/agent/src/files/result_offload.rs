@@ -58,10 +58,11 @@ impl FileSaver<'_> {
         let file = NewFile { id: FileId::fresh(), media_type, name, bytes };
         let (quota, now) = (self.files.quota_bytes(self.storage), self.files.clock.now());
         let place = (self.chat, self.answer);
-        let stored =
-            self.storage.insert_file_of_answer(self.owner, place, &file, quota, now).await.inspect_err(|error| {
+        let stored = self.storage.files().insert_for_message(self.owner, place, &file, quota, now).await.inspect_err(
+            |error| {
                 tracing::warn!(chat_id = %self.chat, %error, "failed to store a file of an answer");
-            })?;
+            },
+        )?;
         let (media_type, filename, size) = (media_type.to_owned(), name.map(str::to_owned), bytes.len() as u64);
         Ok(stored.then_some(FileRef { media_type, filename, id: file.id, size }))
     }

@@ -61,7 +61,7 @@ impl TokenQuota {
     pub async fn usage_today(&self, user: UserId) -> Result<Option<(u64, u64)>, storage::Error> {
         let Some(limit) = self.tokens_per_day else { return Ok(None) };
         let today = start_of_day(self.clock.now());
-        Ok(Some((self.storage.tokens_since(user, today, PREFIX).await?, limit.get())))
+        Ok(Some((self.storage.usage().tokens_since(user, today, PREFIX).await?, limit.get())))
     }
 
     /// Checks that a user may call a model now. Their own providers are not limited.

@@ -65,7 +65,7 @@ impl UsageRecorder {
         loop {
             // During shutdown it is tried once more.
             let is_last = self.tasks.shutdown_token().is_cancelled();
-            match self.storage.insert_cost(user, cost, now).await {
+            match self.storage.usage().insert(user, cost, now).await {
                 Ok(()) => return,
                 Err(error) if error.is_outage() && !is_last => {
                     tracing::warn!(%error, "failed to record the usage of a model call; retrying");

@@ -90,12 +90,12 @@ impl UserProviders {
 
     /// Returns the model that the user chose for all chats.
     pub async fn chosen_for_all(&self, owner: UserId) -> Result<Option<String>, storage::Error> {
-        Ok(self.storage.get_model_defaults(owner).await?.model)
+        Ok(self.storage.models().get_defaults(owner).await?.model)
     }
 
     /// Returns whether the user has a provider of that name.
     pub async fn has(&self, owner: UserId, slug: &str) -> Result<bool, storage::Error> {
-        Ok(is_user_provider(slug) && self.storage.find_model_provider(owner, slug).await?.is_some())
+        Ok(is_user_provider(slug) && self.storage.model_providers().find(owner, slug).await?.is_some())
     }
 
     /// Returns the user's provider with a slug.
@@ -104,7 +104,7 @@ impl UserProviders {
     ///
     /// [`ModelError::Unavailable`] if it does not exist, cannot be opened, or the database fails.
     pub async fn find(&self, owner: UserId, slug: &str) -> Result<Arc<UserProvider>, ModelError> {
-        let row = self.storage.find_model_provider(owner, slug).await.map_err(|error| unread(&error))?;
+        let row = self.storage.model_providers().find(owner, slug).await.map_err(|error| unread(&error))?;
         let row = row.ok_or_else(|| {
             ModelError::Unavailable(format!("There is no provider {slug} among yours any more. Choose another model."))
         })?;
@@ -114,7 +114,7 @@ impl UserProviders {
     /// Returns the models of each of the user's providers, in the order in which they were added. The providers are
     /// asked in parallel.
     pub async fn list(&self, owner: UserId) -> Result<Vec<ListedProvider>, storage::Error> {
-        let rows = self.storage.list_model_providers(owner).await?;
+        let rows = self.storage.model_providers().list(owner).await?;
         let asked = rows.into_iter().map(|row| async move {
             let (names, provider) = match self.open(owner, &row) {
                 Ok(provider) => (provider.names().await, Some(provider)),

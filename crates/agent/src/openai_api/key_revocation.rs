@@ -93,7 +93,7 @@ impl KeyRevocationWatch {
     /// Returns the keys of a user, or `None` if the database is unreachable. The keys stay valid then, because they
     /// were valid when the answers began.
     async fn read_keys(&self, user: UserId) -> Option<HashSet<ApiKeyId>> {
-        let keys = self.storage.list_api_keys(user).await.ok()?;
+        let keys = self.storage.api_keys().list(user).await.ok()?;
         Some(keys.into_iter().map(|key| key.id).collect())
     }
 

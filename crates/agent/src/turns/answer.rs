@@ -57,7 +57,7 @@ impl TurnService {
         content: Map<String, Value>,
     ) -> Result<Reply, AnswerError> {
         let home = self.temporary.store_for(owner, chat);
-        let row = home.get_elicitation(owner, chat, id).await?.ok_or(AnswerError::NotFound)?;
+        let row = home.elicitations().get(owner, chat, id).await?.ok_or(AnswerError::NotFound)?;
         if let Some(earlier) = row.answered {
             return Ok(Reply { action: earlier.action, first: false });
         }
@@ -72,7 +72,7 @@ impl TurnService {
         let said = elicitation_response(action, content.clone(), form.as_ref()).map_err(AnswerError::BadContent)?;
         let filled_in = action == Action::Accept && form.is_some();
         let content = filled_in.then(|| seal_content(self, id, &content)).transpose()?;
-        if home.answer_elicitation(owner, id, &Answered { action, content }, self.clock.now()).await? {
+        if home.elicitations().answer(owner, id, &Answered { action, content }, self.clock.now()).await? {
             // Stored before it is delivered: a call that continues must find its answer after a crash.
             match run {
                 Some(run) => run.questions.tell(id, said),
@@ -94,7 +94,7 @@ async fn asked_elsewhere(
 ) -> Result<Option<Option<ElicitationForm>>, storage::Error> {
     let mut transcript = Transcript::default();
     let mut request = None;
-    for (_, event) in events_of(run, &turns.storage.list_chunks(owner, run).await?).events {
+    for (_, event) in events_of(run, &turns.storage.turns().list_chunks(owner, run).await?).events {
         transcript.apply(&event);
         match event {
             RunEvent::DataElicitation { id: asked, data } if asked == id && data.request.is_some() => {
@@ -104,13 +104,13 @@ async fn asked_elsewhere(
         }
     }
     let form = || serde_json::from_value(request.filter(|request| request["mode"] == "form")?).ok();
-    let is_open = transcript.asks(id) && turns.storage.is_running(owner, run).await?;
+    let is_open = transcript.asks(id) && turns.storage.turns().is_running(owner, run).await?;
     Ok(is_open.then(form))
 }
 
 /// Returns the answer that another request has given.
 async fn earlier(turns: &TurnService, owner: UserId, chat: ChatId, id: ElicitationId) -> Result<Reply, AnswerError> {
-    let row = turns.temporary.store_for(owner, chat).get_elicitation(owner, chat, id).await?;
+    let row = turns.temporary.store_for(owner, chat).elicitations().get(owner, chat, id).await?;
     let earlier = row.and_then(|row| row.answered).ok_or(AnswerError::Closed)?;
     Ok(Reply { action: earlier.action, first: false })
 }

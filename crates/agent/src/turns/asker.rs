@@ -251,7 +251,7 @@ impl CallAsker {
             () = put.done.cancelled() => {
                 let answered = Answered { action: Action::Accept, content: None };
                 let (storage, owner) = (&self.run().home, self.run().owner);
-                if let Err(error) = storage.answer_elicitation(owner, id, &answered, inner.turns.clock.now()).await {
+                if let Err(error) = storage.elicitations().answer(owner, id, &answered, inner.turns.clock.now()).await {
                     tracing::error!(%error, run = %self.run().id, "that a question is settled could not be written");
                 }
                 ElicitationResponse::Accept(FormContent::default())
@@ -278,7 +278,7 @@ impl CallAsker {
         let run = self.run();
         let tool_call = inner.call.id.clone();
         let row = Elicitation { id, run: run.id, tool_call, resume_state: Some(sealed), answered: None };
-        if let Err(error) = run.home.insert_elicitation(run.owner, &row, inner.turns.clock.now()).await {
+        if let Err(error) = run.home.elicitations().insert(run.owner, &row, inner.turns.clock.now()).await {
             tracing::error!(%error, run = %run.id, "the person could not be asked");
             return None;
         }

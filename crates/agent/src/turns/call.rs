@@ -215,7 +215,7 @@ impl<'a> Caller<'a> {
             instructions: tool.instructions.to_string(),
             decided: None,
         };
-        if let Err(error) = self.run.home.insert_approval(self.run.owner, &approval, self.turns.clock.now()).await {
+        if let Err(error) = self.run.home.approvals().insert(self.run.owner, &approval, self.turns.clock.now()).await {
             tracing::error!(%error, run = %self.run.id, "the person could not be asked");
             return Ended::refused("The person could not be asked, so the call was not made.");
         }

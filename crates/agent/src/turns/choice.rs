@@ -53,9 +53,9 @@ async fn choices_of(
     owner: UserId,
     chat: ChatId,
 ) -> Result<(ModelDefaults, ModelDefaults), storage::Error> {
-    let (own, defaults) = home.get_choices(owner, chat).await?;
+    let (own, defaults) = home.models().get_choices(owner, chat).await?;
     // The store of a temporary chat contains nothing but the chat, so the defaults are read from the database.
-    let defaults = if home.is_lasting() { defaults } else { turns.storage.get_model_defaults(owner).await? };
+    let defaults = if home.is_lasting() { defaults } else { turns.storage.models().get_defaults(owner).await? };
     Ok((own, defaults))
 }
 

@@ -77,9 +77,9 @@ impl TurnService {
         let (home, now) = (self.temporary.store_for(owner, chat), self.clock.now());
         // A permission outlives a temporary chat, so it is stored in the database and not with the approval.
         let with = rule.as_ref().filter(|_| home.is_lasting());
-        let first = home.decide_approval(owner, id, &decided, with, now).await?;
+        let first = home.approvals().decide(owner, id, &decided, with, now).await?;
         if let Some(rule) = rule.as_ref().filter(|_| first && !home.is_lasting()) {
-            self.storage.insert_permission(owner, rule, now).await?;
+            self.storage.permissions().insert(owner, rule, now).await?;
         }
         // Another request may have decided in between. Its decision counts.
         let decided =
@@ -103,7 +103,7 @@ impl TurnService {
                 == (&approval.url, &approval.definition, &approval.instructions)
         };
         for home in self.temporary.stores(owner).iter().chain([&self.storage]) {
-            let open = home.list_open_approvals(owner, approval.server, &approval.tool).await;
+            let open = home.approvals().list_open(owner, approval.server, &approval.tool).await;
             let open = open.inspect_err(|error| tracing::error!(%error, "open questions could not be read"));
             for other in open.unwrap_or_default().iter().filter(is_alike) {
                 self.allow_as_well(home, owner, other).await;
@@ -114,7 +114,7 @@ impl TurnService {
     /// Approves a waiting call whose tool the user has allowed permanently elsewhere.
     pub(super) async fn allow_as_well(&self, home: &Storage, owner: UserId, approval: &Approval) {
         let decided = Decided { decision: Decision::Always, arguments: None };
-        match home.decide_approval(owner, approval.id, &decided, None, self.clock.now()).await {
+        match home.approvals().decide(owner, approval.id, &decided, None, self.clock.now()).await {
             Ok(true) => match self.get_by_id(owner, approval.run) {
                 Some(run) => run.questions.decide(approval.id, decided),
                 None => {
@@ -130,7 +130,7 @@ impl TurnService {
 
     /// Loads an approval of the user's chat.
     async fn question(&self, owner: UserId, chat: ChatId, id: ApprovalId) -> Result<Approval, DecideError> {
-        self.temporary.store_for(owner, chat).get_approval(owner, chat, id).await?.ok_or(DecideError::NotFound)
+        self.temporary.store_for(owner, chat).approvals().get(owner, chat, id).await?.ok_or(DecideError::NotFound)
     }
 }
 

@@ -158,7 +158,7 @@ async fn report_waiting(turns: &TurnService, run: &Run, mut is_waiting: bool) ->
         // Stored before it is published: a client that connects between the two reads the stored value, and one that
         // is already connected gets the event.
         if run.home.is_lasting()
-            && let Err(error) = Box::pin(run.home.set_waiting(run.owner, run.id, is_waiting)).await
+            && let Err(error) = Box::pin(run.home.turns().set_waiting(run.owner, run.id, is_waiting)).await
         {
             tracing::warn!(%error, turn_id = %run.id, "pages that are opened now may not know whether a turn waits");
         }
@@ -197,7 +197,7 @@ async fn answer(turns: &TurnService, run: &Run, turn: &Turn, recorder: &Recorder
         None => 0,
     };
     let toolset = Box::pin(caller.toolset()).await;
-    let stored = Box::pin(run.home.list_messages(run.owner, run.chat, history::MESSAGES)).await;
+    let stored = Box::pin(run.home.chats().list_messages(run.owner, run.chat, history::MESSAGES)).await;
     let stored = stored.map_err(|error| {
         tracing::error!(%error, run = %run.id, "the conversation could not be read");
         Break::Failed("the conversation could not be read from the database".to_owned())

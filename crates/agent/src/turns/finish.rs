@@ -109,7 +109,7 @@ async fn write(turns: &TurnService, run: &Run, answer: &Answer, last: &RunEvent,
         let (number, json) = run.log.hold(last);
         let chunk = pieces.as_ref().map(|pieces| with_end(pieces.as_ref(), run.id, number, json));
         let finished =
-            run.home.finish_turn(run.owner, run.chat, run.id, answer, chunk.as_ref(), turns.clock.now()).await;
+            run.home.chats().finish_turn(run.owner, run.chat, run.id, answer, chunk.as_ref(), turns.clock.now()).await;
         match finished {
             Ok(written) => {
                 if written {

@@ -293,7 +293,7 @@ impl Writer {
         };
         let mut is_written = true;
         if !chunks.is_empty() {
-            let written = self.storage.insert_chunks(&chunks).await;
+            let written = self.storage.turns().insert_chunks(&chunks).await;
             is_written = written.is_ok();
             self.inbox.is_stalled.store(!is_written, Ordering::Relaxed);
             // Bytes count until they are written, so that a hanging database cannot let the buffer grow without

@@ -182,7 +182,7 @@ impl Caller<'_> {
             ttl_ms: task.ttl.map(|ttl| u64::try_from(ttl.as_millis()).unwrap_or(u64::MAX)),
             created_at: made.began,
         };
-        let written = self.run.home.insert_tool_task(self.run.owner, self.run.id, &row).await;
+        let written = self.run.home.tool_tasks().insert(self.run.owner, self.run.id, &row).await;
         if let Err(error) = &written {
             tracing::error!(%error, run = %self.run.id, "a task could not be written down");
         }

@@ -16,7 +16,7 @@ impl TurnService {
             run.stop.cancel();
             return Ok(true);
         }
-        Ok(self.storage.is_shared() && self.storage.command_run(owner, chat, &RunCommand::Stop).await?)
+        Ok(self.storage.is_shared() && self.storage.turns().send_command(owner, chat, &RunCommand::Stop).await?)
     }
 
     /// Stops the turn of a deleted chat on every node. A stored command would not reach it, because the turn's row is
@@ -40,13 +40,13 @@ impl TurnService {
             return Ok(run.calls.cancel(call));
         }
         Ok(self.storage.is_shared()
-            && self.storage.command_run(owner, chat, &RunCommand::Cancel(call.to_owned())).await?)
+            && self.storage.turns().send_command(owner, chat, &RunCommand::Cancel(call.to_owned())).await?)
     }
 
     /// Stops all turns of a user on the other nodes. A failure is logged.
     pub(super) async fn stop_elsewhere(&self, owner: UserId) {
         if self.storage.is_shared()
-            && let Err(error) = self.storage.command_all_runs(owner, &RunCommand::Stop).await
+            && let Err(error) = self.storage.turns().send_command_to_all(owner, &RunCommand::Stop).await
         {
             tracing::error!(%error, "the runs of a person could not be stopped on other nodes");
         }
@@ -54,12 +54,16 @@ impl TurnService {
 
     /// Notifies the other nodes of a user's new decision or answer. If that fails, the user has to answer again.
     pub(super) async fn let_look(&self, owner: UserId) -> Result<(), storage::Error> {
-        if self.storage.is_shared() { self.storage.command_all_runs(owner, &RunCommand::Refresh).await } else { Ok(()) }
+        if self.storage.is_shared() {
+            self.storage.turns().send_command_to_all(owner, &RunCommand::Refresh).await
+        } else {
+            Ok(())
+        }
     }
 
     /// Executes the stored [commands](RunCommand) to the turns of this node. Repeating it is harmless.
     pub async fn follow_orders(&self) -> Result<(), storage::Error> {
-        for (id, order) in self.storage.list_run_commands().await? {
+        for (id, order) in self.storage.turns().list_commands().await? {
             // The turn may have ended meanwhile.
             let Some(run) = self.get_here(id) else { continue };
             match order {
@@ -87,12 +91,12 @@ impl TurnService {
 
 /// Loads the stored decisions and answers of a turn, and delivers them to the calls that wait.
 async fn look(turns: &TurnService, run: &Run) -> Result<(), storage::Error> {
-    for approval in turns.storage.list_approvals(run.owner, run.id).await? {
+    for approval in turns.storage.approvals().list(run.owner, run.id).await? {
         if let Some(decided) = approval.decided {
             run.questions.decide(approval.id, decided);
         }
     }
-    for asked in turns.storage.list_elicitations(run.owner, run.id).await? {
+    for asked in turns.storage.elicitations().list(run.owner, run.id).await? {
         if let (Some(answered), Some(open)) = (&asked.answered, run.questions.open(asked.id)) {
             run.questions.tell(asked.id, stored_answer(turns, asked.id, answered, open.form.as_ref()));
         }

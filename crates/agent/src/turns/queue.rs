@@ -40,8 +40,12 @@ impl TurnService {
     /// See [`QueueError`].
     pub async fn queue(&self, owner: UserId, chat: ChatId, message: QueuedMessage) -> Result<(), QueueError> {
         let most = self.limits.queued_per_user;
-        let inserted =
-            self.temporary.store_for(owner, chat).insert_queued(owner, chat, &message, most, self.clock.now()).await;
+        let inserted = self
+            .temporary
+            .store_for(owner, chat)
+            .queued_messages()
+            .insert(owner, chat, &message, most, self.clock.now())
+            .await;
         inserted.map_err(|error| match error {
             storage::Error::NotFound => QueueError::NoChat,
             storage::Error::Conflict(_) => QueueError::Full,
@@ -60,14 +64,15 @@ impl TurnService {
     /// Sends a queued message before all others, and stops the turn in progress for it. Returns whether the message
     /// was still in the queue.
     pub async fn send_now(&self, owner: UserId, chat: ChatId, id: QueuedId) -> Result<bool, storage::Error> {
-        if !self.temporary.store_for(owner, chat).put_queued_first(owner, chat, id).await? {
+        if !self.temporary.store_for(owner, chat).queued_messages().put_first(owner, chat, id).await? {
             return Ok(false);
         }
         self.events.publish(owner, &UserEvent::Queue { session_id: chat });
         match self.get(owner, chat) {
             Some(run) => run.give_way(),
             // The node that runs the turn begins the next one as well.
-            None if self.storage.is_shared() && self.storage.command_run(owner, chat, &RunCommand::Preempt).await? => {}
+            None if self.storage.is_shared()
+                && self.storage.turns().send_command(owner, chat, &RunCommand::Preempt).await? => {}
             None => self.send_next(owner, chat).await,
         }
         Ok(true)
@@ -81,7 +86,7 @@ impl TurnService {
     /// Begins the turn of the first queued message, if it fulfils a condition.
     async fn send_first_if(&self, owner: UserId, chat: ChatId, is_due: impl Fn(&QueuedMessage) -> bool) {
         loop {
-            let next = match self.temporary.store_for(owner, chat).list_queued(owner, chat).await {
+            let next = match self.temporary.store_for(owner, chat).queued_messages().list(owner, chat).await {
                 Ok(waiting) => waiting.into_iter().next(),
                 Err(error) => {
                     tracing::error!(%error, "what waits in a chat could not be read");
@@ -108,7 +113,7 @@ impl TurnService {
 
     /// Begins the turn of a queued message, with the tools that were selected when it was queued.
     async fn begin_queued(&self, owner: UserId, chat: ChatId, next: QueuedMessage) -> Result<Arc<Run>, BeginError> {
-        let servers = self.storage.list_servers(owner).await.map_err(BeginError::Storage)?;
+        let servers = self.storage.connections().list(owner).await.map_err(BeginError::Storage)?;
         let question = Question {
             chat,
             message: Some(next.content),

@@ -27,7 +27,7 @@ async fn prepare(turns: &TurnService, user: UserId) {
     if turns.models.default(user).await.ok().as_ref() != Some(&model) {
         return;
     }
-    let Ok(servers) = turns.storage.list_servers(user).await else { return };
+    let Ok(servers) = turns.storage.connections().list(user).await else { return };
     let toolset = Toolset::of_known_tools(&turns.connections, &servers);
     let offer = Offer::new(&toolset, turns.models.tool_limits(user, &model).await, "", &[]);
     // If there are too many tools, the selection depends on the question, so there is nothing to read in advance.

@@ -94,7 +94,7 @@ impl Recorder {
         if !self.run.home.is_shared() {
             return true;
         }
-        let is_ours = self.run.home.is_driven_here(self.run.owner, self.run.id).await;
+        let is_ours = self.run.home.turns().is_driven_here(self.run.owner, self.run.id).await;
         is_ours.unwrap_or_else(|error| {
             tracing::warn!(%error, run = %self.run.id, "it is not known who drives a run");
             false

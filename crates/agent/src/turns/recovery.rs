@@ -83,14 +83,14 @@ async fn close_or_suspend(
     run: &UnfinishedRun,
     now: Timestamp,
 ) -> Result<Option<Suspended>, storage::Error> {
-    let Journal { events, unreadable } = events_of(run.id, &storage.list_chunks(run.owner, run.id).await?);
+    let Journal { events, unreadable } = events_of(run.id, &storage.turns().list_chunks(run.owner, run.id).await?);
     let mut transcript = Transcript::default();
     for (_, event) in &events {
         transcript.apply(event);
     }
-    let waiting = waiting(storage.list_approvals(run.owner, run.id).await?, &transcript);
-    let tasks = tasks(storage.list_tool_tasks(run.owner, run.id).await?, &transcript);
-    let asked = storage.list_elicitations(run.owner, run.id).await?;
+    let waiting = waiting(storage.approvals().list(run.owner, run.id).await?, &transcript);
+    let tasks = tasks(storage.tool_tasks().list(run.owner, run.id).await?, &transcript);
+    let asked = storage.elicitations().list(run.owner, run.id).await?;
     let asks = transcript.asking().iter().any(|call| asked.iter().any(|asked| asked.tool_call == call.id));
     let is_over = waiting.is_empty() && tasks.is_empty() && !asks;
     if let (false, Some(model)) = (is_over, ModelId::parse(&run.model)) {
@@ -115,7 +115,7 @@ async fn close_or_suspend(
     // Behind a gap, because the dead process may have published events that it did not write.
     let number = events.last().map_or(0, |(number, _)| *number) + GAP;
     let chunk = chunk_of(run.id, number, &rest);
-    storage.finish_turn(run.owner, run.chat, run.id, &answer, Some(&chunk), now).await?;
+    storage.chats().finish_turn(run.owner, run.chat, run.id, &answer, Some(&chunk), now).await?;
     Ok(None)
 }
 
@@ -174,7 +174,7 @@ pub fn resume(turns: &TurnService, suspended: Suspended) {
     let inner = turns.clone();
     turns.tasks.spawn("run", async move {
         // Decisions that were made while no process ran the turn, or since the rows were read.
-        match inner.storage.list_approvals(run.owner, run.id).await {
+        match inner.storage.approvals().list(run.owner, run.id).await {
             Ok(approvals) => {
                 for approval in approvals {
                     if let Some(decided) = approval.decided {
@@ -203,7 +203,7 @@ pub fn resume(turns: &TurnService, suspended: Suspended) {
 
 /// Returns the tools that were selected for the turn, without those of removed connections.
 async fn selection(turns: &TurnService, run: &Run, tools: &serde_json::Value) -> Selection {
-    match turns.storage.list_servers(run.owner).await {
+    match turns.storage.connections().list(run.owner).await {
         Ok(servers) => Selection::restore(tools, &servers),
         Err(error) => {
             tracing::error!(%error, run = %run.id, "the connections of a run could not be read");

@@ -63,7 +63,7 @@ impl TurnService {
         if !self.storage.is_shared() {
             return Ok(None);
         }
-        let found = self.storage.find_running(owner, chat).await?;
+        let found = self.storage.turns().find_running(owner, chat).await?;
         let Some(run) = found.filter(|run| wanted.is_none_or(|wanted| wanted == *run)) else { return Ok(None) };
         if let Some(replica) = self.replicas.all().get(&run).and_then(|(replica, _)| replica.upgrade()) {
             return Ok(Some(replica));
@@ -140,8 +140,8 @@ async fn read(
 ) -> Result<bool, storage::Error> {
     // In this order: if the turn is not in progress when asked, all of its events are in the journal when they are
     // read.
-    let is_running = turns.storage.is_running(owner, run).await?;
-    let chunks = turns.storage.list_chunks_after(owner, run, *last).await?;
+    let is_running = turns.storage.turns().is_running(owner, run).await?;
+    let chunks = turns.storage.turns().list_chunks_after(owner, run, *last).await?;
     Ok(take(&chunks, last, log) && is_running)
 }
 

@@ -74,7 +74,7 @@ impl Caller<'_> {
                 }
             }
             Waits::SignIn { additional_scopes } => {
-                match self.turns.storage.get_server(self.run.owner, bound.server).await {
+                match self.turns.storage.connections().get(self.run.owner, bound.server).await {
                     Ok(Some(server)) => {
                         let (connections, owner) = (&self.turns.connections, self.run.owner);
                         if !connections.request_sign_in(owner, &server, Some(asker), *additional_scopes).await {

@@ -99,7 +99,7 @@ where
         let _admin = Admin::from_request_parts(parts, state).await?;
         let ids = Path::<Vec<(String, String)>>::from_request_parts(parts, state).await.ok();
         let id = ids.and_then(|Path(ids)| Uuid::parse_str(&ids.first()?.1).ok()).ok_or(USER_ID_MALFORMED)?;
-        Ok(Self(Storage::from_ref(state).get_user(UserId(id)).await?.ok_or(NO_SUCH_USER)?))
+        Ok(Self(Storage::from_ref(state).users().get(UserId(id)).await?.ok_or(NO_SUCH_USER)?))
     }
 }
 
@@ -159,8 +159,8 @@ pub async fn list_users(State(storage): State<Storage>, _: Admin, uri: Uri) -> R
         Some(wanted) => wanted.min(MOST_PER_PAGE),
     };
     let signed = |n: u64| i64::try_from(n).unwrap_or(i64::MAX);
-    let total = u64::try_from(storage.count_users().await?).unwrap_or_default();
-    let users = storage.list_users(signed(per_page), signed((page - 1).saturating_mul(per_page))).await?;
+    let total = u64::try_from(storage.users().count().await?).unwrap_or_default();
+    let users = storage.users().list(signed(per_page), signed((page - 1).saturating_mul(per_page))).await?;
     let list = UserList { users: users.into_iter().map(UserBody::from).collect(), aud: AUTHENTICATED };
     Ok(([(TOTAL_COUNT, HeaderValue::from(total)), (header::LINK, link_header(page, per_page, total)?)], Json(list)))
 }
@@ -243,7 +243,7 @@ pub async fn delete_factor(
 ) -> Result<Json<FactorBody>, AuthApiError> {
     let id: FactorId = factor.parse().map_err(|_| FACTOR_ID_MALFORMED)?;
     let factor = user.factors.into_iter().find(|factor| factor.id == id).ok_or(FACTOR_NOT_FOUND)?;
-    storage.delete_factor(user.id, id).await?;
+    storage.factors().delete(user.id, id).await?;
     events.publish(user.id, &UserEvent::Devices);
     Ok(Json(factor.into()))
 }

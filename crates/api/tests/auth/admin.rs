@@ -61,7 +61,7 @@ async fn only_the_key_opens_the_administrators_part() {
             assert_eq!(answer.refusal(), refused(403, "not_admin"), "{path}");
             assert_eq!(send(call(&shut).bearer_auth(KEY)).await.refusal(), refused(403, "bad_jwt"), "{path}");
         }
-        app.state.storage.delete_auth_sessions(person.id.parse().unwrap()).await.unwrap();
+        app.state.storage.auth_sessions().delete_all(person.id.parse().unwrap()).await.unwrap();
         let ended = send(request(&app, Method::GET, "/admin/users").bearer_auth(&person.token)).await;
         assert_eq!(ended.refusal(), refused(403, "session_not_found"));
     }
@@ -372,7 +372,7 @@ async fn a_removed_account_is_gone_with_everything_and_an_emptied_one_keeps_its_
         assert_eq!((&left.body["user_metadata"], &left.body["app_metadata"]), (&json!({}), &json!({})));
         assert_ne!(get_user(&app, &emptied.token).await.status, 200);
         assert_eq!(sign_in(&app, &emptied.email, PASSWORD).await.status, 400);
-        let rows = app.state.storage.get_chat(emptied.id.parse().unwrap(), chat.parse().unwrap()).await.unwrap();
+        let rows = app.state.storage.chats().get(emptied.id.parse().unwrap(), chat.parse().unwrap()).await.unwrap();
         assert!(rows.is_some(), "what belongs to the id stays with it");
         let again = create(&app, &json!({ "email": emptied.email })).await;
         assert_eq!(again.status, 200, "the address is free again");

@@ -23,10 +23,10 @@ fn with_mail(builder: Builder) -> Builder {
 /// Issues and stores a token for a user.
 async fn issue(app: &TestApp, person: &Person, kind: TokenKind, challenge: Option<Challenge>) -> Issued {
     let app = &app.state;
-    let user = app.storage.get_user_by_email(&person.email).await.unwrap().unwrap();
+    let user = app.storage.users().get_by_email(&person.email).await.unwrap().unwrap();
     let issued = app.accounts.issue(user.id, kind, &person.email, challenge).unwrap();
     let along = Along { issue: std::slice::from_ref(&issued.token), ..Along::default() };
-    assert_eq!(app.storage.update_user_with(&user, user.updated_at, &along).await.unwrap(), Written::Done);
+    assert_eq!(app.storage.users().update_with(&user, user.updated_at, &along).await.unwrap(), Written::Done);
     issued
 }
 
@@ -139,9 +139,9 @@ async fn a_banned_person_follows_no_link_and_the_link_is_kept() {
         let person = app.person().await;
         let issued = issue(&app, &person, TokenKind::Recovery, None).await;
         let storage = &app.state.storage;
-        let mut user = storage.get_user_by_email(&person.email).await.unwrap().unwrap();
+        let mut user = storage.users().get_by_email(&person.email).await.unwrap().unwrap();
         user.banned_until = Some(user.updated_at.plus_seconds(60));
-        assert!(storage.update_user(&user, user.updated_at, None).await.unwrap());
+        assert!(storage.users().update(&user, user.updated_at, None).await.unwrap());
         let answer = show_code(&app, &person.email, &issued.code).await;
         assert_eq!(answer.refusal(), refused(403, "user_banned"));
         clock.advance_seconds(60);

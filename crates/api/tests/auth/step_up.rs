@@ -138,13 +138,13 @@ async fn mailed_code_is_a_proof_for_accounts_without_a_password() {
         let app = builder.set("SMTP_URL", "smtp://127.0.0.1:9").set("CHAT_AUTOCONFIRM", "on").start().await;
         let person = app.person().await;
         let (storage, auth) = (&app.state.storage, &app.state.accounts);
-        let mut user = storage.get_user_by_email(&person.email).await.unwrap().unwrap();
+        let mut user = storage.users().get_by_email(&person.email).await.unwrap().unwrap();
         let seen = user.updated_at;
         user.password_hash = None;
         user.updated_at = seen.plus_seconds(1);
         let issued = auth.issue(user.id, TokenKind::Reauthentication, &person.email, None).unwrap();
         let along = Along { issue: std::slice::from_ref(&issued.token), ..Along::default() };
-        assert_eq!(storage.update_user_with(&user, seen, &along).await.unwrap(), Written::Done);
+        assert_eq!(storage.users().update_with(&user, seen, &along).await.unwrap(), Written::Done);
 
         clock.advance_seconds(16 * MINUTE);
         assert_eq!(person.get(PROOF).await, json!({ "methods": ["email"], "hasPassword": false }));

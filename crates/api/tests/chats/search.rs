@@ -94,7 +94,7 @@ async fn the_index_follows_every_write() {
         assert!(hits(&person, "zebra").await.is_empty());
         delete(&person, "ai_chat_sessions", &format!("id=eq.{second}")).await;
         assert_eq!(search(&person, "gnu one").await["messages"], json!([]));
-        assert_eq!(app.state.storage.count_pending().await.unwrap(), 0);
+        assert_eq!(app.state.storage.search().count_pending().await.unwrap(), 0);
     }
 }
 
@@ -194,7 +194,7 @@ async fn a_rare_word_is_found_beside_common_ones_far_behind_the_newest_messages(
             let answer = person.request(Method::POST, "/rest/v1/ai_chat_messages").json(&rows).send().await.unwrap();
             assert_eq!(answer.status(), 201);
         }
-        while app.state.storage.index_pending(None, 1_000).await.unwrap() > 0 {}
+        while app.state.storage.search().index_pending(None, 1_000).await.unwrap() > 0 {}
         for (question, want) in [
             ("walrus th", vec!["the|walrus|the", "the|walrus|the"]),
             ("th an wal", vec!["the|walrus|the|ant", "the|walrus|the|ant"]),

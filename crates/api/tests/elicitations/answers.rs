@@ -38,7 +38,7 @@ async fn a_form_is_checked_and_what_was_filled_in_reaches_the_server_with_its_st
         // The action is stored, the content is not.
         let (owner, chat) = (scene.person.id.parse().unwrap(), scene.chat.parse().unwrap());
         let id = asked["elicitationId"].as_str().unwrap().parse().unwrap();
-        let row = scene.app.state.storage.get_elicitation(owner, chat, id).await.unwrap().unwrap();
+        let row = scene.app.state.storage.elicitations().get(owner, chat, id).await.unwrap().unwrap();
         assert!(row.resume_state.is_none() && row.answered.unwrap().content.is_none());
         let (status, answer) = scene.answer(asked, json!({ "action": "decline" })).await;
         assert_eq!((status, answer), (200, json!({ "action": "accept", "first": false })), "later ones are told it");

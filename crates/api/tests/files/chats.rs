@@ -41,8 +41,8 @@ async fn a_chat_goes_out_with_its_files_and_comes_in_again_with_them() {
         assert_eq!(delete(&scene.person, &format!("/rest/v1/ai_chat_sessions?id=eq.{}", scene.chat)).await, 204);
         let storage = &scene.app.state.storage;
         let later = scene.app.state.clock.now().plus_seconds(60);
-        storage.purge_deleted_chats(later).await.unwrap();
-        storage.purge_files(later).await.unwrap();
+        storage.chats().purge_deleted(later).await.unwrap();
+        storage.files().purge(later).await.unwrap();
         assert_eq!(bytes(&scene.person, &one).await, Err(404));
         assert_eq!(import(&scene.person, &out).await.1["imported"], 1);
         assert_eq!(bytes(&scene.person, &one).await.unwrap(), PNG);
@@ -126,7 +126,7 @@ async fn a_deleted_chat_comes_back_with_its_files_and_an_account_takes_them_alon
         let (status, _) = scene.person.post("/api/account/delete", &json!({ "email": scene.person.email })).await;
         assert_eq!(status, 204);
         let owner = scene.person.id.parse().unwrap();
-        assert_eq!(scene.app.state.storage.count_file_bytes(owner).await.unwrap(), 0);
+        assert_eq!(scene.app.state.storage.files().count_bytes(owner).await.unwrap(), 0);
         scene.app.stop().await;
     }
 }

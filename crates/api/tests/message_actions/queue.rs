@@ -81,15 +81,15 @@ async fn what_was_reworded_is_never_sent_as_it_was() {
         let (storage, now) = (&app.state.storage, app.state.clock.now());
         let id = QueuedId::fresh();
         let waits = QueuedMessage { id, content: "old".into(), parts: Vec::new(), tools: json!([]) };
-        storage.insert_queued(owner, chat, &waits, 50, now).await.unwrap();
+        storage.queued_messages().insert(owner, chat, &waits, 50, now).await.unwrap();
         // The message's turn has read it, and is about to start.
-        assert!(storage.update_queued(owner, chat, id, "new").await.unwrap());
+        assert!(storage.queued_messages().update(owner, chat, id, "new").await.unwrap());
         let mut turn = NewTurn { queued: Some(id), ..new_turn(owner, chat, "old", now) };
-        assert_eq!(storage.insert_turn(&turn, "old").await.unwrap(), None);
-        assert_eq!(storage.list_queued(owner, chat).await.unwrap()[0].content, "new");
+        assert_eq!(storage.chats().insert_turn(&turn, "old").await.unwrap(), None);
+        assert_eq!(storage.queued_messages().list(owner, chat).await.unwrap()[0].content, "new");
         turn.content = Some("new".to_owned());
-        assert_eq!(storage.insert_turn(&turn, "new").await.unwrap(), Some(true));
-        assert!(storage.list_queued(owner, chat).await.unwrap().is_empty());
+        assert_eq!(storage.chats().insert_turn(&turn, "new").await.unwrap(), Some(true));
+        assert!(storage.queued_messages().list(owner, chat).await.unwrap().is_empty());
         app.stop().await;
     }
 }

@@ -191,7 +191,8 @@ async fn url_with_its_values_replaces_the_query() {
         assert_eq!(world.patch(json!({ "url": world.server.url })).await, (204, None));
         assert_eq!(world.shown_url().await, world.server.url);
         assert_eq!(world.query_on_connect().await, None);
-        let stored = world.app.state.storage.list_servers(world.person.id.parse().unwrap()).await.unwrap().remove(0);
+        let stored =
+            world.app.state.storage.connections().list(world.person.id.parse().unwrap()).await.unwrap().remove(0);
         assert_eq!(stored.url_query, None);
         assert_eq!(world.patch(json!({ "url": world.masked })).await, (400, Some("23514".to_owned())));
         world.app.stop().await;

@@ -76,7 +76,7 @@ impl GoogleDrive {
             secret: self.secrets.seal(&seal_context(&state), &plain)?,
             expires_at: now.plus_seconds(LINK_LIFETIME_SECONDS),
         };
-        self.storage.insert_authorization(&state, PROVIDER, &authorization, now).await?;
+        self.storage.credentials().insert_authorization(&state, PROVIDER, &authorization, now).await?;
         Ok(PendingLink { url, browser_secret: secrets.browser })
     }
 
@@ -84,7 +84,8 @@ impl GoogleDrive {
     /// started the link only.
     pub async fn complete_link(&self, state: &str, code: Option<&str>, browser: &str) -> Result<(), LinkError> {
         let now = self.clock.now();
-        let pending = self.storage.take_authorization(state, PROVIDER, now).await.map_err(DriveError::from)?;
+        let pending =
+            self.storage.credentials().take_authorization(state, PROVIDER, now).await.map_err(DriveError::from)?;
         let pending = pending.ok_or(LinkError::NotStartedHere)?;
         let plain = self.secrets.open(&seal_context(state), &pending.secret).map_err(DriveError::from)?;
         let secrets: LinkSecrets =
@@ -96,13 +97,13 @@ impl GoogleDrive {
         let tokens = self.exchange_code(&redirect_uri, code, &secrets.verifier, now).await?;
         let tokens = tokens.ok_or(LinkError::CodeRejected)?;
         let sealed = self.seal_tokens(pending.owner, &tokens)?;
-        self.storage.set_credential(pending.owner, PROVIDER, &sealed, now).await.map_err(DriveError::from)?;
+        self.storage.credentials().set(pending.owner, PROVIDER, &sealed, now).await.map_err(DriveError::from)?;
         Ok(())
     }
 
     /// Returns whether a user's Google Drive is linked.
     pub async fn is_linked(&self, user: UserId) -> Result<bool, DriveError> {
-        Ok(self.storage.get_credential(user, PROVIDER).await?.is_some())
+        Ok(self.storage.credentials().get(user, PROVIDER).await?.is_some())
     }
 
     /// Deletes a user's authorisation and revokes it at Google.
@@ -115,7 +116,7 @@ impl GoogleDrive {
     /// Deletes a user's authorisation and returns it sealed, for
     /// [`revoke_authorisation`](Self::revoke_authorisation).
     pub async fn take_authorisation(&self, user: UserId) -> Result<Option<Vec<u8>>, storage::Error> {
-        self.storage.take_credential(user, PROVIDER).await
+        self.storage.credentials().take(user, PROVIDER).await
     }
 
     /// Revokes an authorisation at Google. A failure is logged only, because the authorisation is deleted here.

@@ -41,21 +41,21 @@ impl GoogleDrive {
         let now = self.clock.now();
         let Some(new) = self.refresh_tokens(&old.tokens, now).await? else {
             // The link has ended, unless another node has stored newer tokens.
-            if self.storage.delete_credential(user, PROVIDER, &old.sealed).await? {
+            if self.storage.credentials().delete(user, PROVIDER, &old.sealed).await? {
                 return Err(DriveError::LinkEnded);
             }
             return self.load_tokens(user).await.map(|stored| stored.tokens.access);
         };
         // Stored before the first use, because Google may have invalidated the old refresh token.
         let sealed = self.seal_tokens(user, &new)?;
-        if self.storage.replace_credential(user, PROVIDER, &old.sealed, &sealed, now).await? {
+        if self.storage.credentials().replace(user, PROVIDER, &old.sealed, &sealed, now).await? {
             return Ok(new.access);
         }
         self.load_tokens(user).await.map(|stored| stored.tokens.access)
     }
 
     async fn load_tokens(&self, user: UserId) -> Result<StoredTokens, DriveError> {
-        let sealed = self.storage.get_credential(user, PROVIDER).await?.ok_or(DriveError::NotLinked)?;
+        let sealed = self.storage.credentials().get(user, PROVIDER).await?.ok_or(DriveError::NotLinked)?;
         Ok(StoredTokens { tokens: self.open_tokens(user, &sealed)?, sealed })
     }
 

@@ -85,7 +85,7 @@ impl ConnectionPool {
             server_info: state.info.as_ref().and_then(|info| serde_json::to_value(info).ok()),
             listed_at,
         };
-        if let Err(error) = self.storage.set_tool_list(entry.owner, &listing).await {
+        if let Err(error) = self.storage.connections().set_tool_list(entry.owner, &listing).await {
             tracing::error!(%error, "could not store the tools of a server");
         }
     }
@@ -96,7 +96,7 @@ impl ConnectionPool {
         if entries.iter().all(|entry| entry.state().has_loaded_tools) {
             return Ok(());
         }
-        let listings = self.storage.list_tool_lists(user).await?;
+        let listings = self.storage.connections().list_tool_lists(user).await?;
         for (entry, server) in entries.iter().zip(servers) {
             if !entry.state().has_loaded_tools {
                 let listing = listings.iter().find(|one| one.server == server.id);
@@ -112,7 +112,7 @@ impl ConnectionPool {
             return;
         }
         let loaded = async {
-            let listing = self.storage.get_tool_list(entry.owner, entry.server).await?;
+            let listing = self.storage.connections().get_tool_list(entry.owner, entry.server).await?;
             self.use_stored_listing(server, entry, listing.as_ref()).await
         };
         if let Err(error) = loaded.await {
@@ -131,7 +131,7 @@ impl ConnectionPool {
         let listing = listing.filter(|listing| listing.url == server.url);
         let initial_tools = match listing {
             Some(_) => Value::Null,
-            None => self.storage.get_found_tools(entry.owner, entry.server).await?,
+            None => self.storage.connections().get_tools(entry.owner, entry.server).await?,
         };
         entry.update(|state| self.apply_stored_tools(state, server, listing, initial_tools));
         Ok(())

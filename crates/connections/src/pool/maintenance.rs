@@ -78,7 +78,7 @@ impl ConnectionPool {
 
     /// Connects again after a failure, if the connection still exists unchanged.
     async fn retry(&self, entry: Arc<ConnectionEntry>) {
-        match self.storage.get_server(entry.owner, entry.server).await {
+        match self.storage.connections().get(entry.owner, entry.server).await {
             Ok(Some(server)) if ConfigKey::new(&server) == entry.config_key => {
                 drop(self.connect(&server, entry, false).await);
             }

@@ -43,7 +43,7 @@ impl EnteredClient {
 impl ConnectionService {
     /// Loads the client of a connection, unless the URL has changed since it was entered.
     pub(super) async fn load_client(&self, user: UserId, server: &Server) -> anyhow::Result<Option<EnteredClient>> {
-        let Some(sealed) = self.storage.get_server_client(user, server.id).await? else { return Ok(None) };
+        let Some(sealed) = self.storage.server_sign_ins().get_client(user, server.id).await? else { return Ok(None) };
         let plain = self.secrets.open(&seal_context(user, server), &sealed)?;
         let entered: EnteredClient = serde_json::from_slice(&plain)?;
         // Earlier versions stored the whole URL, with its query.
@@ -58,7 +58,7 @@ impl ConnectionService {
         entered: &EnteredClient,
     ) -> anyhow::Result<()> {
         let sealed = self.secrets.seal(&seal_context(user, server), &serde_json::to_vec(entered)?)?;
-        Ok(self.storage.set_server_client(user, server.id, &sealed).await?)
+        Ok(self.storage.server_sign_ins().set_client(user, server.id, &sealed).await?)
     }
 }
 

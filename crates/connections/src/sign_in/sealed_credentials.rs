@@ -44,14 +44,19 @@ impl SealedCredentials {
     async fn try_lock(&self, owner: CredentialOwner, holder: Uuid) -> Result<bool, CredentialStoreError> {
         let now = self.clock.now();
         let lease = Lease { holder, now, until: now.plus_seconds(LOCK_LEASE_SECONDS) };
-        self.storage.lock_server_credentials(owner.user, owner.server, lease).await.map_err(store_failed)
+        self.storage.server_sign_ins().lock(owner.user, owner.server, lease).await.map_err(store_failed)
     }
 }
 
 impl CredentialStore for SealedCredentials {
     fn load(&self, owner: CredentialOwner) -> BoxFuture<'_, Result<Vec<Credentials>, CredentialStoreError>> {
         async move {
-            let sealed = self.storage.list_server_credentials(owner.user, owner.server).await.map_err(store_failed)?;
+            let sealed = self
+                .storage
+                .server_sign_ins()
+                .list_credentials(owner.user, owner.server)
+                .await
+                .map_err(store_failed)?;
             sealed.iter().map(|sealed| open(&self.secrets, owner, sealed)).collect()
         }
         .boxed()
@@ -66,16 +71,21 @@ impl CredentialStore for SealedCredentials {
             let plain = serde_json::to_vec(&credentials).map_err(|_| unreadable())?;
             let context = seal_context(owner, credentials.issuer());
             let sealed = self.secrets.seal(&context, &plain).map_err(|_| unreadable())?;
-            let saved =
-                self.storage.set_server_credential(owner.user, owner.server, credentials.issuer(), &sealed).await;
+            let saved = self
+                .storage
+                .server_sign_ins()
+                .set_credential(owner.user, owner.server, credentials.issuer(), &sealed)
+                .await;
             saved.map_err(store_failed)
         }
         .boxed()
     }
 
     fn delete(&self, owner: CredentialOwner) -> BoxFuture<'_, Result<(), CredentialStoreError>> {
-        async move { self.storage.delete_server_credentials(owner.user, owner.server).await.map_err(store_failed) }
-            .boxed()
+        async move {
+            self.storage.server_sign_ins().delete_credentials(owner.user, owner.server).await.map_err(store_failed)
+        }
+        .boxed()
     }
 
     fn lock(&self, owner: CredentialOwner) -> BoxFuture<'_, Result<Box<dyn Send>, CredentialStoreError>> {
@@ -106,7 +116,7 @@ impl Drop for LockGuard {
     fn drop(&mut self) {
         let (storage, owner, holder) = (self.storage.clone(), self.owner, self.holder);
         self.tasks.spawn("unlock credentials", async move {
-            if let Err(error) = storage.unlock_server_credentials(owner.user, owner.server, holder).await {
+            if let Err(error) = storage.server_sign_ins().unlock(owner.user, owner.server, holder).await {
                 tracing::warn!(%error, "could not release the lock on credentials; it expires by itself");
             }
         });

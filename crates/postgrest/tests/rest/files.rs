@@ -21,7 +21,7 @@ const LONG_AGO: Timestamp = Timestamp(0);
 
 async fn keep(storage: &Storage, owner: UserId, bytes: &[u8]) -> FileId {
     let file = NewFile { id: FileId::fresh(), media_type: "text/plain", name: Some("a\u{0}.md"), bytes };
-    assert!(storage.insert_file(owner, &file, ROOM, NOW).await.unwrap());
+    assert!(storage.files().insert(owner, &file, ROOM, NOW).await.unwrap());
     file.id
 }
 
@@ -30,8 +30,8 @@ async fn chat(house: &House, owner: UserId) -> ChatId {
 }
 
 async fn is_there(storage: &Storage, owner: UserId, id: FileId) -> bool {
-    let known = storage.get_file(owner, id).await.unwrap();
-    let bytes = storage.get_file_bytes(owner, id).await.unwrap();
+    let known = storage.files().get(owner, id).await.unwrap();
+    let bytes = storage.files().get_bytes(owner, id).await.unwrap();
     assert_eq!(known.is_some(), bytes.is_some());
     known.is_some()
 }
@@ -43,7 +43,7 @@ fn part(id: FileId) -> Part {
 async fn queue(storage: &Storage, owner: UserId, chat: ChatId, file: FileId) -> Result<QueuedId, Error> {
     let id = QueuedId::fresh();
     let message = QueuedMessage { id, content: "w".into(), parts: vec![part(file)], tools: json!([]) };
-    storage.insert_queued(owner, chat, &message, 10, NOW).await.map(|()| id)
+    storage.queued_messages().insert(owner, chat, &message, 10, NOW).await.map(|()| id)
 }
 
 fn share(chat: ChatId, files: Vec<FileId>) -> NewShare {
@@ -56,23 +56,23 @@ async fn a_file_waits_is_counted_and_goes_when_nobody_sends_it() {
     for house in houses().await {
         let (me, storage) = (house.person().await, &house.storage);
         let id = keep(storage, me, &[7; 600]).await;
-        let known = storage.get_file(me, id).await.unwrap().unwrap();
+        let known = storage.files().get(me, id).await.unwrap().unwrap();
         assert_eq!((known.file.filename.as_deref(), known.file.size, known.chat), (Some("a.md"), 600, None));
-        assert_eq!(storage.get_file_bytes(me, id).await.unwrap().unwrap(), [7; 600]);
-        assert_eq!(storage.count_file_bytes(me).await.unwrap(), 600);
+        assert_eq!(storage.files().get_bytes(me, id).await.unwrap().unwrap(), [7; 600]);
+        assert_eq!(storage.files().count_bytes(me).await.unwrap(), 600);
         let more = NewFile { id: FileId::fresh(), media_type: "image/png", name: None, bytes: &[1; 401] };
-        assert!(!storage.insert_file(me, &more, ROOM, NOW).await.unwrap(), "there is no room for it");
+        assert!(!storage.files().insert(me, &more, ROOM, NOW).await.unwrap(), "there is no room for it");
         assert!(!is_there(storage, me, more.id).await);
 
-        storage.purge_files(LONG_AGO).await.unwrap();
+        storage.files().purge(LONG_AGO).await.unwrap();
         assert!(is_there(storage, me, id).await);
-        storage.purge_files(LATER).await.unwrap();
+        storage.files().purge(LATER).await.unwrap();
         assert!(!is_there(storage, me, id).await);
 
         let id = keep(storage, me, b"x").await;
-        assert!(storage.delete_waiting_file(me, id).await.unwrap());
-        assert!(!storage.delete_waiting_file(me, id).await.unwrap());
-        assert_eq!(storage.count_file_bytes(me).await.unwrap(), 0);
+        assert!(storage.files().delete_unsent(me, id).await.unwrap());
+        assert!(!storage.files().delete_unsent(me, id).await.unwrap());
+        assert_eq!(storage.files().count_bytes(me).await.unwrap(), 0);
         house.close().await;
     }
 }
@@ -84,21 +84,21 @@ async fn a_file_stays_for_as_long_as_something_names_it() {
         let room = chat(&house, me).await;
         let id = keep(storage, me, b"x").await;
         let queued = queue(storage, me, room, id).await.unwrap();
-        assert!(!storage.delete_waiting_file(me, id).await.unwrap(), "it waits no longer");
-        storage.purge_files(LATER).await.unwrap();
+        assert!(!storage.files().delete_unsent(me, id).await.unwrap(), "it waits no longer");
+        storage.files().purge(LATER).await.unwrap();
         assert!(is_there(storage, me, id).await, "what waits in a queue names it");
 
-        storage.insert_share(me, &share(room, vec![id]), 10).await.unwrap();
-        storage.delete_queued(me, room, queued).await.unwrap();
-        storage.purge_files(LATER).await.unwrap();
-        let (shared, bytes) = storage.get_shared_file(b"hash", id).await.unwrap().unwrap();
+        storage.shares().insert(me, &share(room, vec![id]), 10).await.unwrap();
+        storage.queued_messages().delete(me, room, queued).await.unwrap();
+        storage.files().purge(LATER).await.unwrap();
+        let (shared, bytes) = storage.files().get_shared(b"hash", id).await.unwrap().unwrap();
         assert_eq!((shared.id, bytes.as_slice()), (id, b"x".as_slice()), "a share names it");
-        assert!(storage.get_shared_file(b"other", id).await.unwrap().is_none());
+        assert!(storage.files().get_shared(b"other", id).await.unwrap().is_none());
 
-        let shares = storage.list_shares(me).await.unwrap();
-        storage.delete_share(me, shares[0].id).await.unwrap();
-        assert!(storage.get_shared_file(b"hash", id).await.unwrap().is_none());
-        storage.purge_files(LATER).await.unwrap();
+        let shares = storage.shares().list(me).await.unwrap();
+        storage.shares().delete(me, shares[0].id).await.unwrap();
+        assert!(storage.files().get_shared(b"hash", id).await.unwrap().is_none());
+        storage.files().purge(LATER).await.unwrap();
         assert!(!is_there(storage, me, id).await, "nothing names it any more");
         house.close().await;
     }
@@ -114,28 +114,28 @@ async fn a_deleted_chat_comes_back_with_its_files_and_goes_for_good_with_them() 
         let file = |id| NewFile { id, media_type: "image/png", name: None, bytes: b"x" };
         let (named, lost) = (FileId::fresh(), FileId::fresh());
         for (message, id) in [(message, named), (MessageId::fresh(), lost)] {
-            let kept = storage.insert_file_of_answer(me, (room, message), &file(id), ROOM, NOW).await;
+            let kept = storage.files().insert_for_message(me, (room, message), &file(id), ROOM, NOW).await;
             assert!(kept.unwrap());
         }
-        assert_eq!(storage.list_files(me, room).await.unwrap().len(), 2);
+        assert_eq!(storage.files().list(me, room).await.unwrap().len(), 2);
 
         postgrest::delete_rows(storage, me, NOW, RestTable::Sessions, &[eq("id", room)], &all()).await.unwrap();
-        storage.purge_files(LATER).await.unwrap();
+        storage.files().purge(LATER).await.unwrap();
         assert!(!is_there(storage, me, lost).await, "the answer that named it was never written");
-        storage.restore_chat(me, room, LONG_AGO).await.unwrap();
-        storage.purge_files(LATER).await.unwrap();
+        storage.chats().restore(me, room, LONG_AGO).await.unwrap();
+        storage.files().purge(LATER).await.unwrap();
         assert!(is_there(storage, me, named).await);
 
         // A client changes the id of the message, and deletes the chat.
         let other = domain::ids::fresh();
         house.update(me, RestTable::Messages, json!({ "id": other }), &[eq("id", message)]).await.unwrap();
-        storage.purge_files(LATER).await.unwrap();
+        storage.files().purge(LATER).await.unwrap();
         assert!(is_there(storage, me, named).await);
         postgrest::delete_rows(storage, me, NOW, RestTable::Sessions, &[eq("id", room)], &all()).await.unwrap();
-        storage.purge_deleted_chats(LATER).await.unwrap();
-        storage.purge_files(LATER).await.unwrap();
+        storage.chats().purge_deleted(LATER).await.unwrap();
+        storage.files().purge(LATER).await.unwrap();
         assert!(!is_there(storage, me, named).await);
-        let gone = storage.insert_file_of_answer(me, (room, message), &file(FileId::fresh()), ROOM, NOW).await;
+        let gone = storage.files().insert_for_message(me, (room, message), &file(FileId::fresh()), ROOM, NOW).await;
         assert!(matches!(gone, Err(Error::NotFound)), "{gone:?}");
         house.close().await;
     }
@@ -178,33 +178,33 @@ async fn trespass(house: &House, tries: &[Try], sent: bool) {
     if sent {
         queue(storage, other, theirs, id).await.unwrap();
     }
-    let before = storage.get_file(other, id).await.unwrap();
+    let before = storage.files().get(other, id).await.unwrap();
     for attempt in tries {
         match attempt {
             Try::Read => {
-                assert_eq!(storage.get_file(me, id).await.unwrap(), None);
-                assert_eq!(storage.get_file_bytes(me, id).await.unwrap(), None);
-                assert!(storage.list_files(me, theirs).await.unwrap().is_empty());
+                assert_eq!(storage.files().get(me, id).await.unwrap(), None);
+                assert_eq!(storage.files().get_bytes(me, id).await.unwrap(), None);
+                assert!(storage.files().list(me, theirs).await.unwrap().is_empty());
             }
-            Try::Delete => assert!(!storage.delete_waiting_file(me, id).await.unwrap()),
+            Try::Delete => assert!(!storage.files().delete_unsent(me, id).await.unwrap()),
             Try::Queue => {
                 queue(storage, me, mine, id).await.unwrap();
                 assert!(queue(storage, me, theirs, id).await.is_err());
             }
             Try::Share => {
                 let new = NewShare { token_hash: domain::ids::fresh().as_bytes().to_vec(), ..share(mine, vec![id]) };
-                storage.insert_share(me, &new, 10).await.unwrap();
-                assert!(storage.get_shared_file(&new.token_hash, id).await.unwrap().is_none());
+                storage.shares().insert(me, &new, 10).await.unwrap();
+                assert!(storage.files().get_shared(&new.token_hash, id).await.unwrap().is_none());
             }
             Try::Answer => {
                 let file = NewFile { id, media_type: "image/png", name: None, bytes: b"x" };
                 let place = (mine, MessageId::fresh());
-                let taken = storage.insert_file_of_answer(me, place, &file, ROOM, NOW).await;
+                let taken = storage.files().insert_for_message(me, place, &file, ROOM, NOW).await;
                 assert!(matches!(taken, Err(Error::Conflict(_))), "{taken:?}");
             }
         }
     }
-    assert_eq!(storage.count_file_bytes(me).await.unwrap(), 0);
-    assert_eq!(storage.get_file(other, id).await.unwrap(), before);
-    assert_eq!(storage.get_file_bytes(other, id).await.unwrap().unwrap(), b"secret");
+    assert_eq!(storage.files().count_bytes(me).await.unwrap(), 0);
+    assert_eq!(storage.files().get(other, id).await.unwrap(), before);
+    assert_eq!(storage.files().get_bytes(other, id).await.unwrap().unwrap(), b"secret");
 }

@@ -72,7 +72,7 @@ impl House {
     /// Creates an account with this id.
     pub async fn settle(&self, id: UserId) {
         let user = User { is_anonymous: true, ..User::new(id, NOW) };
-        self.storage.insert_user(&user).await.unwrap();
+        self.storage.users().insert(&user).await.unwrap();
     }
 
     pub async fn insert(

@@ -187,9 +187,10 @@ async fn nulls_sort_as_if_they_were_larger_and_texts_by_their_bytes() {
             tools: serde_json::json!([]),
             now: crate::fixture::NOW,
         };
-        house.storage.insert_turn(&answer, "t").await.unwrap();
+        house.storage.chats().insert_turn(&answer, "t").await.unwrap();
         house
             .storage
+            .chats()
             .finish_turn(me, answer.chat, answer.run, &finished(answer.answer), None, crate::fixture::NOW)
             .await
             .unwrap();

@@ -14,11 +14,11 @@ async fn finish(storage: &Storage, turn: &NewTurn, text: &str, now: Timestamp) -
     let parts = vec![Part::Text { text: text.to_owned() }];
     let (status, model) = (MessageStatus::Done, MODEL.to_owned());
     let answer = Answer { id: turn.answer, parts, status, error: None, model, costs: Vec::new() };
-    storage.finish_turn(turn.owner, turn.chat, turn.run, &answer, None, now).await
+    storage.chats().finish_turn(turn.owner, turn.chat, turn.run, &answer, None, now).await
 }
 
 async fn said(storage: &Storage, owner: UserId, chat: ChatId) -> Vec<String> {
-    let messages = storage.list_messages(owner, chat, 1_000).await.unwrap();
+    let messages = storage.chats().list_messages(owner, chat, 1_000).await.unwrap();
     messages.into_iter().map(|message| message.content).collect()
 }
 
@@ -31,10 +31,10 @@ async fn clocks_of_nodes_may_differ() {
         let (storage, now) = (&app.state.storage, app.state.clock.now());
         // Each clock is a minute behind the previous one.
         let first = new_turn(owner, chat, "one", now);
-        storage.insert_turn(&first, "one").await.unwrap();
+        storage.chats().insert_turn(&first, "one").await.unwrap();
         assert!(finish(storage, &first, "One.", now.plus_seconds(-60)).await.unwrap());
         let second = new_turn(owner, chat, "two", now.plus_seconds(-120));
-        storage.insert_turn(&second, "two").await.unwrap();
+        storage.chats().insert_turn(&second, "two").await.unwrap();
         assert!(finish(storage, &second, "Two.", now.plus_seconds(-180)).await.unwrap());
         assert_eq!(said(storage, owner, chat).await, ["one", "One.", "two", "Two."]);
         app.stop().await;
@@ -47,11 +47,12 @@ async fn a_turn_that_begins_while_another_node_ends_the_one_before_stands_behind
     let (owner, chat) = (scene.person.id.parse().unwrap(), scene.chat.parse().unwrap());
     let (here, there, clock) = (&scene.here.state.storage, &scene.there.state.storage, &scene.here.state.clock);
     let (mut expected, mut present) = (vec!["0".to_owned()], new_turn(owner, chat, "0", clock.now()));
-    here.insert_turn(&present, "0").await.unwrap();
+    here.chats().insert_turn(&present, "0").await.unwrap();
     for number in 1..=40 {
         // The time was read before the answer was stored, as if the request had waited for a connection.
         let next = new_turn(owner, chat, &number.to_string(), clock.now());
-        let (ended, begun) = join(finish(here, &present, "answer", clock.now()), there.insert_turn(&next, "")).await;
+        let (ended, begun) =
+            join(finish(here, &present, "answer", clock.now()), there.chats().insert_turn(&next, "")).await;
         assert!(ended.unwrap());
         expected.push("answer".to_owned());
         match begun {
@@ -64,7 +65,7 @@ async fn a_turn_that_begins_while_another_node_ends_the_one_before_stands_behind
         }
         assert_eq!(said(here, owner, chat).await, expected);
         present = new_turn(owner, chat, "again", clock.now());
-        here.insert_turn(&present, "").await.unwrap();
+        here.chats().insert_turn(&present, "").await.unwrap();
         expected.push("again".to_owned());
     }
     scene.stop().await;
@@ -79,7 +80,7 @@ async fn an_end_that_was_written_already_leaves_the_chat_as_it_is() {
         let (owner, chat) = (person.id.parse().unwrap(), id.parse().unwrap());
         let (storage, now) = (&app.state.storage, app.state.clock.now());
         let turn = new_turn(owner, chat, "one", now);
-        storage.insert_turn(&turn, "one").await.unwrap();
+        storage.chats().insert_turn(&turn, "one").await.unwrap();
         assert!(finish(storage, &turn, "One.", now.plus_seconds(60)).await.unwrap());
         let path = format!("/rest/v1/ai_chat_sessions?id=eq.{id}&select=updated_at");
         let ended = person.get(&path).await;
@@ -96,16 +97,16 @@ async fn the_log_of_a_turn_is_there_a_while_after_its_end_and_then_goes() {
     let (owner, chat) = (scene.person.id.parse().unwrap(), scene.chat.parse().unwrap());
     let (storage, now) = (&scene.here.state.storage, scene.here.state.clock.now());
     let turn = new_turn(owner, chat, "one", now);
-    storage.insert_turn(&turn, "one").await.unwrap();
-    storage.command_run(owner, chat, &RunCommand::Refresh).await.unwrap();
+    storage.chats().insert_turn(&turn, "one").await.unwrap();
+    storage.turns().send_command(owner, chat, &RunCommand::Refresh).await.unwrap();
     let chunk = Chunk { run: turn.run, seq: 1, payload: "1\t{}\n".to_owned() };
-    storage.insert_chunks(&[chunk]).await.unwrap();
+    storage.turns().insert_chunks(&[chunk]).await.unwrap();
     assert!(finish(storage, &turn, "One.", now).await.unwrap());
-    assert!(storage.list_run_commands().await.unwrap().is_empty());
-    let left = async || storage.list_chunks(owner, turn.run).await.unwrap().len();
-    storage.purge_ended(now).await.unwrap();
+    assert!(storage.turns().list_commands().await.unwrap().is_empty());
+    let left = async || storage.turns().list_chunks(owner, turn.run).await.unwrap().len();
+    storage.turns().purge_ended(now).await.unwrap();
     assert_eq!(left().await, 1);
-    storage.purge_ended(now.plus_seconds(1)).await.unwrap();
+    storage.turns().purge_ended(now.plus_seconds(1)).await.unwrap();
     assert_eq!(left().await, 0);
     scene.stop().await;
 }

@@ -79,13 +79,13 @@ async fn a_turn_whose_node_died_before_it_wrote_a_word_is_told_from_its_start() 
     let Some(scene) = Scene::new([]).await else { return };
     // A third node accepts a message, and dies.
     let third = Storage::open(&scene.here.database_url).await.unwrap();
-    third.register_node().await.unwrap();
+    third.nodes().register().await.unwrap();
     let (owner, chat) = (scene.person.id.parse().unwrap(), scene.chat.parse().unwrap());
     let turn = new_turn(owner, chat, "Hello?", scene.here.state.clock.now());
-    third.insert_turn(&turn, "Hello?").await.unwrap();
+    third.chats().insert_turn(&turn, "Hello?").await.unwrap();
     let viewer = scene.elsewhere.request(Method::GET, &scene.stream()).send().await.unwrap();
     assert_eq!(viewer.status(), StatusCode::OK);
-    third.remove_node(third.node()).await.unwrap();
+    third.nodes().remove(third.node()).await.unwrap();
     let told = viewer.text().await.unwrap();
     let events = events_of(&told);
     let kinds: Vec<&str> = events.iter().map(StreamEvent::kind).collect();

@@ -102,7 +102,7 @@ impl History {
             .await;
         let filled = began.elapsed();
         // Indexing runs in the background; the benchmark must not measure it.
-        while app.state.storage.index_pending(None, READ).await.unwrap() > 0 {}
+        while app.state.storage.search().index_pending(None, READ).await.unwrap() > 0 {}
         let read = began.elapsed().checked_sub(filled).unwrap_or_default();
         eprintln!("{database:?}: filled in {filled:.1?}, words read in {read:.1?} more");
         let mut people = Vec::new();
