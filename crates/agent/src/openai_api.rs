@@ -227,7 +227,7 @@ impl Completion<'_> {
     /// Runs the loop of model and tool calls.
     async fn run(&self, request: CompletionRequest) -> Result<(FinishReason, Usage), CompletionError> {
         let CompletionRequest { user, model, mut request, with_tools, .. } = request;
-        let sight = AttachmentLoader::new(InputModalities::of_model(&self.service.models, user, &model).await);
+        let attachments = AttachmentLoader::new(InputModalities::of_model(&self.service.models, user, &model).await);
         let offered = if with_tools { Some(self.offer(user, &model, &request).await?) } else { None };
         let mut usage = Usage::default();
         let mut text = AnswerText::new(&request);
@@ -246,7 +246,7 @@ impl Completion<'_> {
             };
             self.send_text(text.end_step()).await;
             let results =
-                tool_calls::run(self.service, user, (toolset, offer), &reply.calls, &sight, &self.cancel).await?;
+                tool_calls::run(self.service, user, (toolset, offer), &reply.calls, &attachments, &self.cancel).await?;
             let Reply { text, thoughts, calls, .. } = reply;
             request.messages.push(ModelMessage::Assistant { thoughts, text, calls, files: Vec::new() });
             request.messages.extend(results);

@@ -6,30 +6,30 @@
 
 pub mod event;
 
-mod answer;
-mod asker;
-mod call;
-pub mod choice;
-mod chunks;
-mod decision;
+mod approval_decision;
+mod background_calls;
+mod context_trimming;
+mod elicitation_answer;
+mod elicitation_handler;
 mod engine;
+mod event_log;
+mod event_recorder;
 mod finish;
 mod history;
 mod journal;
-mod log;
-mod long_calls;
-mod orders;
-mod overflow;
-mod questions;
-mod queue;
-pub mod readiness;
-mod recorder;
+mod journal_codec;
+mod message_queue;
+pub mod model_selection;
+mod model_stream;
+mod pending_interactions;
+pub mod prewarm;
 mod recovery;
-mod replica;
-mod reply;
-mod resuming;
+mod remote_log;
+mod resumed_calls;
 mod temporary;
+mod tool_call;
 mod transcript;
+mod turn_commands;
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -58,27 +58,27 @@ use platform::config::Limits;
 use platform::{BackgroundTasks, ClusterBus, SecretSealer, UserEventBus};
 use platform::{RunState, UserEvent};
 
-use long_calls::LiveCalls;
-use questions::Questions;
-use replica::Replicas;
+use background_calls::ActiveCalls;
+use pending_interactions::PendingInteractions;
+use remote_log::RemoteLogs;
 use transcript::Transcript;
 
-pub use answer::{AnswerError, Reply};
-pub use call::{NEVER, parse_arguments};
-pub use decision::{DecideError, Outcome as Decision};
+pub use approval_decision::{AppliedDecision, DecideError};
+pub use elicitation_answer::{AnswerError, AppliedAnswer};
+pub use event_log::{Cursor, EventLog};
 pub use history::tool_result;
 pub use journal::Journal;
-pub use log::{Cursor, RunLog};
-pub use questions::AllWaiting;
-pub use queue::QueueError;
-pub use recovery::Suspended;
+pub use message_queue::QueueError;
+pub use pending_interactions::PendingSnapshot;
+pub use recovery::SuspendedTurn;
+pub use tool_call::{TOOL_DENIED, parse_arguments};
 
 /// Longest wait of an account deletion for the user's turns to end.
-const LAST_WORDS: Duration = Duration::from_secs(5);
+const MAX_STOP_WAIT: Duration = Duration::from_secs(5);
 
 /// A turn in progress, or one that has just ended.
 #[derive(Debug)]
-pub struct Run {
+pub struct Turn {
     /// Id of the turn.
     pub id: RunId,
     /// Chat that the turn belongs to.
@@ -86,67 +86,67 @@ pub struct Run {
     /// User who owns the chat.
     pub owner: UserId,
     /// Store of the chat: the database, or the memory of a temporary chat.
-    pub home: Storage,
+    pub storage: Storage,
     /// Id of the assistant's message that the turn writes.
-    pub answer: MessageId,
+    pub message_id: MessageId,
     /// Event log, for subscribers on this node.
-    pub log: RunLog,
+    pub event_log: EventLog,
     /// Events so far, folded into the parts of the answer.
-    said: Mutex<Transcript>,
+    transcript: Mutex<Transcript>,
     /// Approvals and elicitations that wait for the user.
-    questions: Questions,
+    interactions: PendingInteractions,
     /// Tool calls in progress.
-    calls: LiveCalls,
+    calls: ActiveCalls,
     /// Usage of the turn's model calls.
     usage: UsageTracker,
     /// Cancelled when the user stops the turn.
     pub stop: CancellationToken,
     /// Whether the turn was stopped to send the first queued message instead.
-    gives_way: AtomicBool,
+    is_preempted: AtomicBool,
     /// Cancelled when the event log exceeds the memory limit of one turn.
-    overfull: CancellationToken,
+    memory_exceeded: CancellationToken,
     /// Cancelled when another node has taken over the turn.
-    pub lost: CancellationToken,
+    pub ownership_lost: CancellationToken,
     /// Outcome, set once when the turn has ended.
-    pub end: OnceLock<End>,
+    pub result: OnceLock<TurnResult>,
 }
 
-impl Run {
+impl Turn {
     /// Waits until every tool call in progress waits for the user, and returns what they wait for.
-    pub async fn waits(&self) -> AllWaiting {
-        self.questions.only_waiting().await
+    pub async fn wait_until_blocked(&self) -> PendingSnapshot {
+        self.interactions.wait_until_blocked().await
     }
 
     /// Returns the parts of the answer so far, without tool calls that have not ended.
-    pub fn settled_parts(&self) -> Vec<Part> {
-        self.transcript().settled_parts()
+    pub fn finished_parts(&self) -> Vec<Part> {
+        self.transcript().finished_parts()
     }
 
     /// Returns the storage for files of the turn's answer.
     fn file_saver<'a>(&'a self, files: &'a FileService) -> FileSaver<'a> {
-        FileSaver { files, storage: &self.home, owner: self.owner, chat: self.chat, answer: self.answer }
+        FileSaver { files, storage: &self.storage, owner: self.owner, chat: self.chat, answer: self.message_id }
     }
 
     /// Stops the turn so that the first queued message can be sent.
-    fn give_way(&self) {
-        self.gives_way.store(true, Ordering::Release);
+    fn preempt(&self) {
+        self.is_preempted.store(true, Ordering::Release);
         self.stop.cancel();
     }
 
     fn transcript(&self) -> MutexGuard<'_, Transcript> {
-        self.said.lock().unwrap_or_else(PoisonError::into_inner)
+        self.transcript.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl AsRef<RunLog> for Run {
-    fn as_ref(&self) -> &RunLog {
-        &self.log
+impl AsRef<EventLog> for Turn {
+    fn as_ref(&self) -> &EventLog {
+        &self.event_log
     }
 }
 
-/// Outcome of a [turn](Run) that has ended.
+/// Outcome of a [turn](Turn) that has ended.
 #[derive(Debug, Clone)]
-pub struct End {
+pub struct TurnResult {
     /// Status that the assistant's message was stored with.
     pub status: MessageStatus,
     /// Error text for the user, if the turn failed or was interrupted.
@@ -174,7 +174,7 @@ pub enum BeginError {
     #[error("You already have {0} response{plural} in progress. Wait for one to finish.", plural = if *.0 == 1 { "" } else { "s" })]
     TooMany(usize),
     /// The limit of all turns in progress, or of their memory, is reached.
-    #[error("the server writes as many answers as it can; try again soon")]
+    #[error("The server has reached its limit of answers in progress. Try again soon.")]
     Overloaded,
     /// No model can answer, or the user's quota is used up.
     #[error(transparent)]
@@ -232,12 +232,12 @@ pub struct Inner {
     limits: Limits,
     /// Turns by user and chat. With the user in the key, a request for another user's chat cannot block its owner's
     /// turn before the store rejects it.
-    active: Mutex<HashMap<(UserId, ChatId), Arc<Run>>>,
+    active: Mutex<HashMap<(UserId, ChatId), Arc<Turn>>>,
     journal: Journal,
-    /// Bytes in the event logs of all turns, shared with each [`RunLog`].
-    held: Arc<AtomicUsize>,
+    /// Bytes in the event logs of all turns, shared with each [`EventLog`].
+    log_bytes: Arc<AtomicUsize>,
     /// Copies of the logs of turns that run on other nodes, for subscribers here.
-    replicas: Replicas,
+    remote_logs: RemoteLogs,
 }
 
 impl std::ops::Deref for TurnService {
@@ -261,7 +261,7 @@ impl TurnService {
     pub async fn start(
         dependencies: TurnDependencies,
         previous: Option<NodeId>,
-    ) -> anyhow::Result<(Self, Vec<Suspended>)> {
+    ) -> anyhow::Result<(Self, Vec<SuspendedTurn>)> {
         let TurnDependencies {
             storage,
             clock,
@@ -298,16 +298,16 @@ impl TurnService {
             limits,
             active: Mutex::default(),
             journal,
-            held: Arc::default(),
-            replicas: Replicas::default(),
+            log_bytes: Arc::default(),
+            remote_logs: RemoteLogs::default(),
         };
         Ok((Self(Arc::new(inner)), suspended))
     }
 
     /// Resumes turns that waited for their user or for a task when the previous process stopped.
-    pub fn resume(&self, suspended: Vec<Suspended>) {
+    pub fn resume(&self, suspended: Vec<SuspendedTurn>) {
         for turn in suspended {
-            recovery::resume(self, turn);
+            recovery::resume_turn(self, turn);
         }
     }
 
@@ -317,13 +317,13 @@ impl TurnService {
     /// # Errors
     ///
     /// Fails if the database is unreachable.
-    pub async fn take_over(&self, run: &UnfinishedRun) -> Result<(), storage::Error> {
-        let suspended = recovery::close_unfinished(&self.storage, std::slice::from_ref(run), self.clock.now()).await?;
+    pub async fn take_over(&self, turn: &UnfinishedRun) -> Result<(), storage::Error> {
+        let suspended = recovery::close_unfinished(&self.storage, std::slice::from_ref(turn), self.clock.now()).await?;
         // A closed turn has ended for its user's clients; a resumed one is still in progress.
         if suspended.is_empty() {
-            let ended = UserEvent::Run { session_id: run.chat, run_id: run.id, state: RunState::Ended };
-            self.events.publish(run.owner, &ended);
-            self.events.publish(run.owner, &UserEvent::of_chat(run.chat));
+            let ended = UserEvent::Run { session_id: turn.chat, run_id: turn.id, state: RunState::Ended };
+            self.events.publish(turn.owner, &ended);
+            self.events.publish(turn.owner, &UserEvent::of_chat(turn.chat));
         }
         self.resume(suspended);
         Ok(())
@@ -334,62 +334,62 @@ impl TurnService {
     /// # Errors
     ///
     /// See [`BeginError`]. Nothing is stored in that case.
-    pub async fn begin(&self, owner: UserId, question: Question) -> Result<Arc<Run>, BeginError> {
-        let home = self.temporary.store_for(owner, question.chat);
-        let (model, settings) = match choice::model_of(self, &home, owner, question.chat).await {
+    pub async fn begin(&self, owner: UserId, request: TurnRequest) -> Result<Arc<Turn>, BeginError> {
+        let storage = self.temporary.store_for(owner, request.chat);
+        let (model, settings) = match model_selection::select_model(self, &storage, owner, request.chat).await {
             Ok(chosen) => chosen,
             // A missing chat is reported before a missing model, so that the error does not reveal whether another
             // user's chat exists.
             Err(BeginError::Model(error)) => {
-                let chat = home.chats().get(owner, question.chat).await.map_err(BeginError::Storage)?;
+                let chat = storage.chats().get(owner, request.chat).await.map_err(BeginError::Storage)?;
                 return Err(if chat.is_some() { error.into() } else { BeginError::NoChat });
             }
             Err(error) => return Err(error),
         };
-        let answer = MessageId::fresh();
-        let run = Arc::new(Run {
+        let message_id = MessageId::fresh();
+        let turn = Arc::new(Turn {
             id: RunId::fresh(),
-            chat: question.chat,
+            chat: request.chat,
             owner,
-            home,
-            answer,
-            log: RunLog::counted(&self.held),
-            said: Mutex::default(),
-            questions: Questions::default(),
-            calls: LiveCalls::default(),
-            usage: self.models.usage.track_answer(owner, OfAnswer { chat: question.chat, message: answer }),
+            storage,
+            message_id,
+            event_log: EventLog::with_total(&self.log_bytes),
+            transcript: Mutex::default(),
+            interactions: PendingInteractions::default(),
+            calls: ActiveCalls::default(),
+            usage: self.models.usage.track_answer(owner, OfAnswer { chat: request.chat, message: message_id }),
             stop: CancellationToken::new(),
-            gives_way: AtomicBool::new(false),
-            overfull: CancellationToken::new(),
-            lost: CancellationToken::new(),
-            end: OnceLock::new(),
+            is_preempted: AtomicBool::new(false),
+            memory_exceeded: CancellationToken::new(),
+            ownership_lost: CancellationToken::new(),
+            result: OnceLock::new(),
         });
         // Registered before the message is stored: the limits are checked first, and a second request for the same
         // chat is rejected here instead of racing in the database.
-        self.enter(&run)?;
-        let turn = NewTurn {
+        self.register(&turn)?;
+        let new_turn = NewTurn {
             owner,
-            chat: question.chat,
-            run: run.id,
-            user_message: question.message_id.unwrap_or_else(MessageId::fresh),
-            answer: run.answer,
-            content: question.message.clone(),
-            place: question.place,
-            queued: question.queued,
-            parts: question.parts,
+            chat: request.chat,
+            run: turn.id,
+            user_message: request.message_id.unwrap_or_else(MessageId::fresh),
+            answer: turn.message_id,
+            content: request.message.clone(),
+            place: request.position,
+            queued: request.queued,
+            parts: request.parts,
             model: model.to_string(),
-            tools: question.tools.stored(),
+            tools: request.tools.stored(),
             now: self.clock.now(),
         };
-        let title = domain::text::title_of(question.message.as_deref().unwrap_or_default().trim());
-        let named = match run.home.chats().insert_turn(&turn, &title).await {
+        let title = domain::text::title_of(request.message.as_deref().unwrap_or_default().trim());
+        let named = match turn.storage.chats().insert_turn(&new_turn, &title).await {
             Ok(Some(named)) => named,
             Ok(None) => {
-                self.leave(&run);
+                self.deregister(&turn);
                 return Err(BeginError::NoMessage);
             }
             Err(error) => {
-                self.leave(&run);
+                self.deregister(&turn);
                 return Err(match error {
                     storage::Error::NotFound => BeginError::NoChat,
                     storage::Error::Conflict(rule) if rule.contains("ai_chat_messages") => BeginError::MessageExists,
@@ -399,29 +399,30 @@ impl TurnService {
             }
         };
         // Clients have to reload the chat: its messages are those of another branch now.
-        if matches!(turn.place, TurnPosition::Replace(_)) {
-            self.events.publish(owner, &UserEvent::Branch { session_id: run.chat });
+        if matches!(new_turn.place, TurnPosition::Replace(_)) {
+            self.events.publish(owner, &UserEvent::Branch { session_id: turn.chat });
         }
-        self.events.publish(owner, &UserEvent::Run { session_id: run.chat, run_id: run.id, state: RunState::Started });
-        self.events.publish(owner, &UserEvent::of_chat(run.chat));
-        let turn = engine::Turn {
+        self.events
+            .publish(owner, &UserEvent::Run { session_id: turn.chat, run_id: turn.id, state: RunState::Started });
+        self.events.publish(owner, &UserEvent::of_chat(turn.chat));
+        let input = engine::TurnInput {
             model,
             settings: Some(settings),
-            selection: question.tools,
+            selection: request.tools,
             title: named.then_some(title),
-            began: turn.now,
-            goes_on: matches!(turn.place, TurnPosition::Continue(_)),
+            started_at: new_turn.now,
+            is_continuation: matches!(new_turn.place, TurnPosition::Continue(_)),
             is_waiting: false,
             resumed: None,
         };
-        self.tasks.spawn("run", engine::drive(self.clone(), Arc::clone(&run), turn));
-        Ok(run)
+        self.tasks.spawn("turn", engine::run_turn(self.clone(), Arc::clone(&turn), input));
+        Ok(turn)
     }
 
     /// Returns the attachments of the newest messages of a chat, newest first.
     pub async fn attachments(&self, owner: UserId, chat: ChatId) -> Result<Vec<Attachment>, storage::Error> {
         let messages =
-            self.temporary.store_for(owner, chat).chats().list_messages(owner, chat, history::MESSAGES).await?;
+            self.temporary.store_for(owner, chat).chats().list_messages(owner, chat, history::MAX_MESSAGES).await?;
         let parts = messages.into_iter().rev().flat_map(|message| message.parts);
         Ok(parts
             .filter_map(|part| match part {
@@ -431,9 +432,9 @@ impl TurnService {
             .collect())
     }
 
-    /// Returns the user's turn in progress in a chat, if it runs on this node; [`replica`](Self::replica) finds it on
+    /// Returns the user's turn in progress in a chat, if it runs on this node; [`follow_remote`](Self::follow_remote) finds it on
     /// another one.
-    pub fn get(&self, owner: UserId, chat: ChatId) -> Option<Arc<Run>> {
+    pub fn find(&self, owner: UserId, chat: ChatId) -> Option<Arc<Turn>> {
         self.active().get(&(owner, chat)).cloned()
     }
 
@@ -444,26 +445,26 @@ impl TurnService {
             stored.iter().map(|turn| UserEvent::of_running(turn.chat, turn.run, turn.is_waiting)).collect();
         // Turns of temporary chats are in memory only.
         let active = self.active();
-        let temporary = active.values().filter(|run| run.owner == owner && !run.home.is_lasting());
-        events.extend(temporary.map(|run| UserEvent::of_running(run.chat, run.id, run.questions.are_open())));
+        let temporary = active.values().filter(|turn| turn.owner == owner && !turn.storage.is_lasting());
+        events.extend(temporary.map(|turn| UserEvent::of_running(turn.chat, turn.id, turn.interactions.has_open())));
         Ok(events)
     }
 
-    fn get_by_id(&self, owner: UserId, id: RunId) -> Option<Arc<Run>> {
-        self.active().values().find(|run| run.owner == owner && run.id == id).cloned()
+    fn find_by_id(&self, owner: UserId, id: RunId) -> Option<Arc<Turn>> {
+        self.active().values().find(|turn| turn.owner == owner && turn.id == id).cloned()
     }
 
     /// Stops all turns of a user on every node, and waits at most five seconds for those of this node to end.
     pub async fn stop_all(&self, owner: UserId) {
-        self.stop_elsewhere(owner).await;
-        let runs: Vec<Arc<Run>> = self.active().values().filter(|run| run.owner == owner).cloned().collect();
-        for run in &runs {
-            run.stop.cancel();
+        self.stop_on_other_nodes(owner).await;
+        let turns: Vec<Arc<Turn>> = self.active().values().filter(|turn| turn.owner == owner).cloned().collect();
+        for turn in &turns {
+            turn.stop.cancel();
         }
         // Turns of other nodes are not waited for: they end within a heartbeat, and their rows are deleted with the
         // account.
-        let ended = futures_util::future::join_all(runs.iter().map(|run| run.log.closed()));
-        drop(tokio::time::timeout(LAST_WORDS, ended).await);
+        let ended = futures_util::future::join_all(turns.iter().map(|turn| turn.event_log.closed()));
+        drop(tokio::time::timeout(MAX_STOP_WAIT, ended).await);
     }
 
     /// Returns the configured limits.
@@ -477,37 +478,37 @@ impl TurnService {
     }
 
     /// Registers a turn, unless its chat has one already or a limit is reached.
-    fn enter(&self, run: &Arc<Run>) -> Result<(), BeginError> {
+    fn register(&self, turn: &Arc<Turn>) -> Result<(), BeginError> {
         let mut active = self.active();
-        if active.contains_key(&(run.owner, run.chat)) {
+        if active.contains_key(&(turn.owner, turn.chat)) {
             return Err(BeginError::Busy);
         }
         let Limits { runs, turns_bytes, .. } = self.limits;
-        let own = active.keys().filter(|(owner, _)| *owner == run.owner).count();
+        let own = active.keys().filter(|(owner, _)| *owner == turn.owner).count();
         if own >= runs.per_user {
             return Err(BeginError::TooMany(runs.per_user));
         }
-        if active.len() >= runs.total || self.held.load(Ordering::Relaxed) >= turns_bytes {
+        if active.len() >= runs.total || self.log_bytes.load(Ordering::Relaxed) >= turns_bytes {
             return Err(BeginError::Overloaded);
         }
-        active.insert((run.owner, run.chat), Arc::clone(run));
+        active.insert((turn.owner, turn.chat), Arc::clone(turn));
         Ok(())
     }
 
     /// Deregisters a turn that has ended or continues elsewhere.
-    fn leave(&self, run: &Run) {
-        self.journal.forget(run.id);
-        self.active().remove(&(run.owner, run.chat));
+    fn deregister(&self, turn: &Turn) {
+        self.journal.forget(turn.id);
+        self.active().remove(&(turn.owner, turn.chat));
     }
 
-    fn active(&self) -> MutexGuard<'_, HashMap<(UserId, ChatId), Arc<Run>>> {
+    fn active(&self) -> MutexGuard<'_, HashMap<(UserId, ChatId), Arc<Turn>>> {
         self.active.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// Request to [begin](TurnService::begin) a turn.
 #[derive(Debug, Clone)]
-pub struct Question {
+pub struct TurnRequest {
     /// Chat to answer in.
     pub chat: ChatId,
     /// Text of the message; `None` when an answer is to be replaced or continued.
@@ -515,7 +516,7 @@ pub struct Question {
     /// Id that the client chose for the message, so that a repeated request is recognized.
     pub message_id: Option<MessageId>,
     /// Position of the turn in the chat: at the end, in place of another message, or as continuation.
-    pub place: TurnPosition,
+    pub position: TurnPosition,
     /// Attachments of the message, and context that MCP apps add for the model.
     pub parts: Vec<Part>,
     /// Tools that the model may use.

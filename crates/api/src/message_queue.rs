@@ -1,7 +1,7 @@
 //! `/api/sessions/{id}/queue`: messages that are sent when the current turn has ended.
 
 use agent::models::with_advice;
-use agent::turns::{QueueError, TurnService, choice};
+use agent::turns::{QueueError, TurnService, model_selection};
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
@@ -30,8 +30,11 @@ pub async fn list_queued(
     let (chat, home) = chats.find(caller.user, &chat).await?;
     let waiting = home.queued_messages().list(caller.user, chat).await?;
     // The reason needs further queries, and matters only if a message is queued.
-    let hindrance =
-        if waiting.is_empty() { None } else { choice::hindrance_of(&turns, &home, caller.user, chat).await? };
+    let hindrance = if waiting.is_empty() {
+        None
+    } else {
+        model_selection::check_can_begin(&turns, &home, caller.user, chat).await?
+    };
     let messages: Vec<Value> = waiting
         .iter()
         .map(|message| {
@@ -66,13 +69,13 @@ pub async fn queue_message(
     let (chat, _) = chats.find(caller.user, &chat).await?;
     let question = requests.read(&caller, body).await?;
     // A queued message is sent after the current turn, so it can only be appended.
-    if question.chat != chat || question.place != TurnPosition::End {
+    if question.chat != chat || question.position != TurnPosition::End {
         return Err(ApiError::BadRequest("what waits is sent at the end of this chat".into()));
     }
     let message = question.message.ok_or_else(|| ApiError::BadRequest("message is blank".into()))?;
     let id = QueuedId::fresh();
     let queued = QueuedMessage { id, content: message, parts: question.parts, tools: question.tools.stored() };
-    turns.queue(caller.user, chat, queued).await.map_err(|error| match error {
+    turns.queue_message(caller.user, chat, queued).await.map_err(|error| match error {
         QueueError::NoChat => ApiError::NotFound("session"),
         QueueError::Full => ApiError::TooMany { code: "queue_full", message: error.to_string() },
         QueueError::Storage(error) => error.into(),

@@ -336,7 +336,7 @@ impl RestApi {
         if asked.table == RestTable::Sessions {
             for id in &written.ids {
                 // Their turns would write to a chat that no longer exists.
-                self.turns.end_deleted(writer, ChatId(*id));
+                self.turns.stop_deleted_chat(writer, ChatId(*id));
             }
         }
         self.notify_changed(writer, asked.table, &written.ids);

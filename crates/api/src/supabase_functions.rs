@@ -7,7 +7,7 @@ use agent::chats::temporary::TemporaryChats;
 use agent::files;
 use agent::models::with_advice;
 use agent::tool_selection::{Selection, SelectionError, Wanted};
-use agent::turns::{AllWaiting, BeginError, Question, Run, TurnService};
+use agent::turns::{BeginError, PendingSnapshot, Turn, TurnRequest, TurnService};
 use axum::Json;
 use axum::extract::{FromRef, FromRequest, Request, State};
 use axum::http::{HeaderMap, StatusCode, header};
@@ -94,16 +94,16 @@ pub async fn ai_chat(
         let JsonBody(body) = JsonBody::from_request(request, &()).await?;
         Ok((requests.begin(&caller, body).await?, permit))
     };
-    let run = match begun.await {
-        Ok((run, Some(permit))) => return stream_of(run, 0, permit),
-        Ok((run, None)) => run,
+    let turn = match begun.await {
+        Ok((turn, Some(permit))) => return stream_of(turn, 0, permit),
+        Ok((turn, None)) => turn,
         Err(error) => return refusal(&error),
     };
     // A JSON client cannot answer an interaction while its request is pending, so the response must not wait for the
     // end then.
     tokio::select! {
-        () = run.log.closed() => whole(&run),
-        waiting = run.waits() => waits(&run, &waiting),
+        () = turn.event_log.closed() => whole(&turn),
+        waiting = turn.wait_until_blocked() => waits(&turn, &waiting),
     }
 }
 
@@ -128,8 +128,8 @@ impl FromRef<AppState> for TurnRequests {
 }
 
 impl TurnRequests {
-    /// Validates the request and starts the turn, which a [`Run`] represents.
-    async fn begin(&self, caller: &SignedIn, body: AiChat) -> Result<Arc<Run>, ApiError> {
+    /// Validates the request and starts the turn, which a [`Turn`] represents.
+    async fn begin(&self, caller: &SignedIn, body: AiChat) -> Result<Arc<Turn>, ApiError> {
         let question = self.read(caller, body).await?;
         self.turns.begin(caller.user, question).await.map_err(|error| match error {
             BeginError::NoChat => ApiError::NotFound("session"),
@@ -154,7 +154,7 @@ impl TurnRequests {
     ///
     /// [`ApiError::BadRequest`] for bad values; [`ApiError::Conflict`] if the message is already stored;
     /// [`ApiError::Unprocessable`] for unknown tools or attachments.
-    pub async fn read(&self, caller: &SignedIn, body: AiChat) -> Result<Question, ApiError> {
+    pub async fn read(&self, caller: &SignedIn, body: AiChat) -> Result<TurnRequest, ApiError> {
         let place = match (body.replaces, body.continues) {
             (None, None) => TurnPosition::End,
             (Some(id), None) => TurnPosition::Replace(id),
@@ -200,7 +200,7 @@ impl TurnRequests {
         let mut parts = self.attached(caller, body.session_id, &body.attachments.unwrap_or_default()).await?;
         parts.extend(body.contexts.into_iter().map(|context| Part::AppContext { context }));
         let (message, message_id) = (body.message, body.message_id);
-        Ok(Question { chat: body.session_id, message, message_id, place, parts, tools, queued: None })
+        Ok(TurnRequest { chat: body.session_id, message, message_id, position: place, parts, tools, queued: None })
     }
 
     /// Resolves attachment ids to message parts: uploaded files, pending attachments, and attachments of an earlier
@@ -260,11 +260,11 @@ pub fn check_message(message: &str) -> Result<(), ApiError> {
 }
 
 /// Responds with a turn that waits for an interaction, as JSON.
-fn waits(run: &Run, waiting: &AllWaiting) -> Response {
-    let parts = run.settled_parts();
+fn waits(turn: &Turn, waiting: &PendingSnapshot) -> Response {
+    let parts = turn.finished_parts();
     Json(json!({
         "content": text_of(&parts),
-        "messageId": run.answer,
+        "messageId": turn.message_id,
         "toolCalls": tool_calls_of(&parts),
         "status": "waiting",
         "approvals": waiting.approvals,
@@ -274,9 +274,9 @@ fn waits(run: &Run, waiting: &AllWaiting) -> Response {
 }
 
 /// Responds with a completed turn as JSON, or with the error of a failed one.
-fn whole(run: &Run) -> Response {
+fn whole(turn: &Turn) -> Response {
     // The log is closed only after the end is set, so a missing end is an internal error.
-    let Some(end) = run.end.get() else {
+    let Some(end) = turn.result.get() else {
         return refusal(&ApiError::Internal(anyhow::anyhow!("a run closed without an end")));
     };
     // A stopped turn is a success, since its user wanted it.
@@ -286,7 +286,7 @@ fn whole(run: &Run) -> Response {
     }
     Json(json!({
         "content": text_of(&end.parts),
-        "messageId": run.answer,
+        "messageId": turn.message_id,
         "toolCalls": tool_calls_of(&end.parts),
         "status": end.status,
     }))

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use agent::turns::{self, AnswerError, BeginError, DecideError, RunLog, TurnService};
+use agent::turns::{self, AnswerError, BeginError, DecideError, EventLog, TurnService};
 use axum::Json;
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
@@ -52,13 +52,13 @@ pub async fn stream_turn(
     let (chat, _) = chats.find(caller.user, &chat).await?;
     let permit = streams.acquire(caller.user)?;
     // A turn of this node: its event log is in memory.
-    if let Some(run) = turns.get(caller.user, chat) {
+    if let Some(run) = turns.find(caller.user, chat) {
         // A client that resumes another turn would misread the event ids of this one.
         let is_other = wanted.is_some_and(|wanted| wanted != run.id);
         return Ok(if is_other { StatusCode::NO_CONTENT.into_response() } else { stream_of(run, seen, permit) });
     }
     // No turn of this chat runs on this node; another node may run it and share its events through the database.
-    match turns.replica((caller.user, chat), wanted).await? {
+    match turns.follow_remote((caller.user, chat), wanted).await? {
         Some(replica) => Ok(stream_of(replica, seen, permit)),
         None => Ok(StatusCode::NO_CONTENT.into_response()),
     }
@@ -116,7 +116,7 @@ pub async fn stop_turn(
     Named(chat): Named,
 ) -> Result<Json<Value>, ApiError> {
     let (chat, _) = chats.find(caller.user, &chat).await?;
-    Ok(Json(json!({ "stopped": turns.stop_run(caller.user, chat).await? })))
+    Ok(Json(json!({ "stopped": turns.stop(caller.user, chat).await? })))
 }
 
 /// Cancels one tool call of the running turn; the turn continues without its result. Idempotent.
@@ -146,11 +146,11 @@ pub async fn decide_approval(
     caller: SignedIn,
     NamedTwo(chat, approval): NamedTwo,
     JsonBody(body): JsonBody<ApprovalDecision>,
-) -> Result<Json<turns::Decision>, ApiError> {
+) -> Result<Json<turns::AppliedDecision>, ApiError> {
     let (chat, _) = chats.find(caller.user, &chat).await?;
     let approval: ApprovalId = approval.parse().map_err(|_| ApiError::NotFound("approval"))?;
     let decided = Decided { decision: body.decision, arguments: body.arguments };
-    let made = turns.decide((caller.user, chat), approval, decided).await;
+    let made = turns.decide_approval((caller.user, chat), approval, decided).await;
     made.map(Json).map_err(|error| match error {
         DecideError::NotFound => ApiError::NotFound("approval"),
         DecideError::BadArguments(message) => ApiError::Unprocessable { code: "bad_arguments", message },
@@ -176,10 +176,11 @@ pub async fn answer_elicitation(
     caller: SignedIn,
     NamedTwo(chat, id): NamedTwo,
     JsonBody(said): JsonBody<ElicitationResponse>,
-) -> Result<Json<turns::Reply>, ApiError> {
+) -> Result<Json<turns::AppliedAnswer>, ApiError> {
     let (chat, _) = chats.find(caller.user, &chat).await?;
     let id: ElicitationId = id.parse().map_err(|_| ApiError::NotFound("elicitation"))?;
-    let made = turns.answer((caller.user, chat), id, said.action, said.content.unwrap_or_default()).await;
+    let made =
+        turns.answer_elicitation((caller.user, chat), id, said.action, said.content.unwrap_or_default()).await;
     made.map(Json).map_err(|error| match error {
         AnswerError::NotFound => ApiError::NotFound("elicitation"),
         AnswerError::BadContent(message) => ApiError::Unprocessable { code: "bad_content", message },
@@ -190,7 +191,7 @@ pub async fn answer_elicitation(
 }
 
 /// Responds with a turn's events as an AI SDK UI message stream, version 1, beginning after the event `after`.
-pub fn stream_of<R: AsRef<RunLog> + Send + Sync + 'static>(run: Arc<R>, after: u64, permit: Permit) -> Response {
+pub fn stream_of<R: AsRef<EventLog> + Send + Sync + 'static>(run: Arc<R>, after: u64, permit: Permit) -> Response {
     let cursor = run.as_ref().as_ref().follow(after);
     let frames = stream::unfold((run, cursor), |(run, mut cursor)| async move {
         let piece = run.as_ref().as_ref().next(&mut cursor).await?;

@@ -197,7 +197,7 @@ async fn a_kill_loses_no_long_call() {
     let scene = Scene::new(Database::Sqlite, 1).await;
     scene.begin(1).await;
     let runs = &scene.app.state.runs;
-    let run = runs.get(scene.person.id.parse().unwrap(), scene.chat.parse().unwrap()).unwrap();
+    let run = runs.find(scene.person.id.parse().unwrap(), scene.chat.parse().unwrap()).unwrap();
     assert!(runs.journal().flush(run.id).await);
     // After a kill, the database has what it has now.
     let copy = scene.app.folder.path().join("killed.db");

@@ -10,7 +10,7 @@ use agent::chats::temporary::TemporaryChats;
 use agent::files::FileService;
 use agent::models::ModelService;
 use agent::openai_api::CompletionService;
-use agent::turns::{TurnDependencies, TurnService, readiness};
+use agent::turns::{TurnDependencies, TurnService, prewarm};
 use anyhow::Context;
 use api::limiters::{DownloadLimiter, ImportLimiter, ProbeAddressLimiter, ProbeLimiter, StreamLimiter, UploadLimiter};
 use api::state::{FileQuota, PublicSettings, SiteUrl};
@@ -130,7 +130,7 @@ impl App {
         let (catalogue_owner, shutdown) = (Arc::clone(models), tasks.shutdown_token().clone());
         tasks.spawn("catalogue", async move { catalogue_owner.catalogue.reload_on_change(shutdown).await });
         connections.start_maintenance();
-        tasks.spawn("prewarm models", readiness::prewarm_on_ready(runs.clone(), ready));
+        tasks.spawn("prewarm models", prewarm::prewarm_on_ready(runs.clone(), ready));
         models.prepare_once();
     }
 

@@ -48,7 +48,7 @@ pub struct ClusterEvents {
 
 impl ClusterHandler for ClusterEvents {
     fn abandon_turns(&self) {
-        self.turns.lose_all();
+        self.turns.abandon_all();
     }
 
     fn take_over<'a>(&'a self, turn: &'a UnfinishedRun) -> BoxFuture<'a, Result<(), storage::Error>> {
@@ -56,7 +56,7 @@ impl ClusterHandler for ClusterEvents {
     }
 
     fn follow_commands(&self) -> BoxFuture<'_, Result<(), storage::Error>> {
-        Box::pin(self.turns.follow_orders())
+        Box::pin(self.turns.execute_commands())
     }
 
     fn wake_follower(&self, turn: RunId) {
@@ -68,7 +68,7 @@ impl ClusterHandler for ClusterEvents {
     }
 
     fn chat_deleted(&self, user: UserId, chat: ChatId) {
-        self.turns.end_here(user, chat);
+        self.turns.stop_here(user, chat);
     }
 
     fn signed_in(&self, user: UserId, server: ServerId) {

@@ -16,7 +16,7 @@ use super::{CompletionError, CompletionService};
 use crate::files::model_attachments::AttachmentLoader;
 use crate::tool_search::Offer;
 use crate::tool_selection::{Selection, Toolset, Wanted};
-use crate::turns::{NEVER, parse_arguments, tool_result};
+use crate::turns::{TOOL_DENIED, parse_arguments, tool_result};
 
 /// Returns all tools that the user's connections offer models now.
 ///
@@ -58,7 +58,7 @@ pub async fn run(
     user: UserId,
     (toolset, offer): (&Toolset, &Offer),
     calls: &[ModelCall],
-    sight: &AttachmentLoader,
+    attachments: &AttachmentLoader,
     cancel: &CancellationToken,
 ) -> Result<Vec<ModelMessage>, CompletionError> {
     let mut prepared = Vec::new();
@@ -100,7 +100,7 @@ pub async fn run(
             CallOutcome::Result(result) => record.result = Some(result),
             CallOutcome::Failed { reason, .. } => record.error = Some(reason),
         }
-        Ok(tool_result(&record, call.name.clone(), sight))
+        Ok(tool_result(&record, call.name.clone(), attachments))
     });
     // All calls are awaited even if one fails, because they have started.
     join_all(made).await.into_iter().collect()
@@ -134,7 +134,7 @@ async fn prepare(
         PermissionCheck::Allowed(by) => Ok(Prepared::Ready(Box::new(tool), arguments, by)),
         PermissionCheck::Denied => {
             denied();
-            Ok(Prepared::Refused(NEVER.to_owned(), Outcome::Denied))
+            Ok(Prepared::Refused(TOOL_DENIED.to_owned(), Outcome::Denied))
         }
         PermissionCheck::Ask { .. } => {
             denied();

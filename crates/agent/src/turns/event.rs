@@ -14,7 +14,7 @@ use serde_json::Value;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "kebab-case", rename_all_fields = "camelCase")]
 #[expect(missing_docs, reason = "the fields are the protocol's own")]
-pub enum RunEvent {
+pub enum TurnEvent {
     Start {
         message_id: MessageId,
         message_metadata: StartMetadata,
@@ -123,7 +123,7 @@ pub enum RunEvent {
     },
 }
 
-/// Metadata of an answer at its start, in [`RunEvent::Start`].
+/// Metadata of an answer at its start, in [`TurnEvent::Start`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct StartMetadata {
@@ -137,7 +137,7 @@ pub struct StartMetadata {
     pub model: String,
 }
 
-/// Metadata of an answer at its end, in [`RunEvent::Finish`].
+/// Metadata of an answer at its end, in [`TurnEvent::Finish`].
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct FinishMetadata {
     /// Total tokens of all model calls of the turn.
@@ -151,7 +151,7 @@ pub struct ProviderMetadata {
     pub provider: Seal,
 }
 
-/// Metadata of a tool call, in [`RunEvent::ToolInputStart`] and [`RunEvent::ToolInputAvailable`].
+/// Metadata of a tool call, in [`TurnEvent::ToolInputStart`] and [`TurnEvent::ToolInputAvailable`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ToolMetadata {
@@ -162,7 +162,7 @@ pub struct ToolMetadata {
     pub app: Option<String>,
 }
 
-/// Description of a tool for an approval ([`RunEvent::ToolApprovalRequest`]), as its server gives it.
+/// Description of a tool for an approval ([`TurnEvent::ToolApprovalRequest`]), as its server gives it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ApprovalDescriptor {
@@ -275,7 +275,7 @@ pub struct TaskData {
     pub message: Option<String>,
 }
 
-impl RunEvent {
+impl TurnEvent {
     /// Returns whether the event is part of the answer and therefore written to the [journal](super::Journal).
     /// Transient events are not.
     pub fn is_lasting(&self) -> bool {

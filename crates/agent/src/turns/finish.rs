@@ -10,91 +10,96 @@ use storage::chats::Answer;
 use storage::runs::Chunk;
 
 use super::TurnService;
-use super::chunks::with_end;
-use super::engine::{Break, Done, Turn, let_go};
-use super::event::{FinishMetadata, NoticeData, RunEvent};
-use super::recorder::Recorder;
+use super::engine::{TurnError, TurnInput, TurnOutcome, detach};
+use super::event::{FinishMetadata, NoticeData, TurnEvent};
+use super::event_recorder::EventRecorder;
+use super::journal_codec::append_final_event;
 use super::recovery::INTERRUPTED;
-use super::{End, Run, queue};
+use super::{Turn, TurnResult, message_queue};
 use platform::{RunState, UserEvent};
 
 /// Longest wait for the journal to hand over the last events of a turn.
-const LONGEST_WAIT: Duration = Duration::from_secs(2);
+const MAX_JOURNAL_WAIT: Duration = Duration::from_secs(2);
 /// Pause between attempts to store the answer.
-const WRITE_AGAIN: Duration = Duration::from_secs(1);
+const RETRY_INTERVAL: Duration = Duration::from_secs(1);
 /// Notice for subscribers while the answer cannot be stored.
-const UNSTORED: &str = "The database does not answer. The answer is complete and is stored as soon as it does.";
+const ANSWER_NOT_STORED_NOTICE: &str =
+    "The database does not answer. The answer is complete and is stored as soon as it does.";
 
 /// Ends a turn: stores the answer and its cost, and then publishes the last event. A client that loads the chat after
 /// the end of the stream finds both stored.
 pub async fn finish(
     turns: &TurnService,
-    run: &Arc<Run>,
-    turn: &Turn,
-    recorder: &Recorder,
-    outcome: Result<Done, Break>,
+    turn: &Arc<Turn>,
+    input: &TurnInput,
+    recorder: &EventRecorder,
+    outcome: Result<TurnOutcome, TurnError>,
 ) {
     let (status, error, last) = match outcome {
-        Ok(Done { reason, usage }) => match cut_off(&reason) {
+        Ok(TurnOutcome { reason, usage }) => match incomplete_reason(&reason) {
             None => {
-                let finish_reason = finish_word(&reason).to_owned();
+                let finish_reason = finish_reason_name(&reason).to_owned();
                 let message_metadata = FinishMetadata { usage };
-                (MessageStatus::Done, None, RunEvent::Finish { finish_reason, message_metadata })
+                (MessageStatus::Done, None, TurnEvent::Finish { finish_reason, message_metadata })
             }
-            Some(why) => (MessageStatus::Failed, Some(why.to_owned()), RunEvent::Error { error_text: why.to_owned() }),
+            Some(why) => (MessageStatus::Failed, Some(why.to_owned()), TurnEvent::Error { error_text: why.to_owned() }),
         },
-        Err(Break::Stopped) => (MessageStatus::Stopped, None, RunEvent::Abort { reason: "stopped".to_owned() }),
-        Err(Break::Interrupted) => {
+        Err(TurnError::Stopped) => (MessageStatus::Stopped, None, TurnEvent::Abort { reason: "stopped".to_owned() }),
+        Err(TurnError::Interrupted) => {
             let text = INTERRUPTED.to_owned();
-            (MessageStatus::Interrupted, Some(text.clone()), RunEvent::Error { error_text: text })
+            (MessageStatus::Interrupted, Some(text.clone()), TurnEvent::Error { error_text: text })
         }
-        Err(Break::Failed(text)) => (MessageStatus::Failed, Some(text.clone()), RunEvent::Error { error_text: text }),
+        Err(TurnError::Failed(text)) => {
+            (MessageStatus::Failed, Some(text.clone()), TurnEvent::Error { error_text: text })
+        }
     };
-    let end = End { status, error: error.clone(), parts: recorder.take_parts() };
-    if !run.home.is_lasting() {
+    let end = TurnResult { status, error: error.clone(), parts: recorder.take_parts() };
+    if !turn.storage.is_lasting() {
         // A temporary chat's answer is in memory, so its usage is recorded in the database separately.
-        run.usage.flush();
+        turn.usage.flush();
     }
-    let (pieces, ()) = tokio::join!(last_pieces(turns, run), run.usage.flushed());
-    let (model, costs) = (turn.model.to_string(), run.usage.unrecorded());
-    let answer = Answer { id: run.answer, parts: end.parts.clone(), status, error, model, costs };
-    if !write(turns, run, &answer, &last, pieces).await {
+    let (unwritten, ()) = tokio::join!(take_unwritten(turns, turn), turn.usage.flushed());
+    let (model, costs) = (input.model.to_string(), turn.usage.unrecorded());
+    let answer = Answer { id: turn.message_id, parts: end.parts.clone(), status, error, model, costs };
+    if !write(turns, turn, &answer, &last, unwritten).await {
         // This node lost the turn, or shuts down before the answer could be stored: recovery ends the turn.
-        return let_go(turns, run);
+        return detach(turns, turn);
     }
-    drop(run.end.set(end));
+    drop(turn.result.set(end));
     // Deregistered before the log is closed: a client that sees the end can begin the next turn at once.
-    turns.leave(run);
+    turns.deregister(turn);
     if status == MessageStatus::Interrupted {
         // The process stops. Subscribers reconnect and find an answer that can be continued, instead of being shown a
         // failure.
-        run.log.leave();
+        turn.event_log.disconnect();
     } else {
-        run.log.close();
+        turn.event_log.close();
     }
-    turns.events.publish(run.owner, &UserEvent::Run { session_id: run.chat, run_id: run.id, state: RunState::Ended });
-    turns.events.publish(run.owner, &UserEvent::of_chat(run.chat));
+    turns
+        .events
+        .publish(turn.owner, &UserEvent::Run { session_id: turn.chat, run_id: turn.id, state: RunState::Ended });
+    turns.events.publish(turn.owner, &UserEvent::of_chat(turn.chat));
     // A turn that was stopped or failed does not send the next queued message: the user decides when to continue.
-    if status == MessageStatus::Done || run.gives_way.load(Ordering::Acquire) {
-        turns.tasks.spawn("queue", queue::next_turn(turns.clone(), run.owner, run.chat));
+    if status == MessageStatus::Done || turn.is_preempted.load(Ordering::Acquire) {
+        turns.tasks.spawn("queue", message_queue::begin_next_turn(turns.clone(), turn.owner, turn.chat));
     }
 }
 
 /// Events of a turn that were not written when it ended.
-type LastPieces = Option<Chunk>;
+type UnwrittenEvents = Option<Chunk>;
 
 /// Takes from the [journal](super::Journal) the events to store before the end of the log, for subscribers on other
 /// nodes.
 ///
 /// Returns `None` if there are no other nodes, or if the events are incomplete. Without the end of the log, those
 /// subscribers load the stored answer.
-async fn last_pieces(turns: &TurnService, run: &Run) -> Option<LastPieces> {
-    if !run.home.is_shared() {
+async fn take_unwritten(turns: &TurnService, turn: &Turn) -> Option<UnwrittenEvents> {
+    if !turn.storage.is_shared() {
         return None;
     }
     let journal = turns.journal();
-    let pieces = tokio::time::timeout(LONGEST_WAIT, journal.take(run.id)).await.ok()?;
-    (!journal.has_gaps(run.id)).then_some(pieces)
+    let unwritten = tokio::time::timeout(MAX_JOURNAL_WAIT, journal.take(turn.id)).await.ok()?;
+    (!journal.is_lossy(turn.id)).then_some(unwritten)
 }
 
 /// Stores the answer, and the end of the log for subscribers on other nodes, and retries while the database is
@@ -102,39 +107,49 @@ async fn last_pieces(turns: &TurnService, run: &Run) -> Option<LastPieces> {
 ///
 /// Returns `false` if another node has taken over the turn, or if the process shuts down first; the turn is then
 /// found unfinished by recovery.
-async fn write(turns: &TurnService, run: &Run, answer: &Answer, last: &RunEvent, pieces: Option<LastPieces>) -> bool {
+async fn write(
+    turns: &TurnService,
+    turn: &Turn,
+    answer: &Answer,
+    last: &TurnEvent,
+    unwritten: Option<UnwrittenEvents>,
+) -> bool {
     let mut tries = 0_u32;
     loop {
         // Withheld until the answer is stored; `close` publishes it.
-        let (number, json) = run.log.hold(last);
-        let chunk = pieces.as_ref().map(|pieces| with_end(pieces.as_ref(), run.id, number, json));
-        let finished =
-            run.home.chats().finish_turn(run.owner, run.chat, run.id, answer, chunk.as_ref(), turns.clock.now()).await;
+        let (number, json) = turn.event_log.append_uncommitted(last);
+        let chunk = unwritten.as_ref().map(|unwritten| append_final_event(unwritten.as_ref(), turn.id, number, json));
+        let finished = turn
+            .storage
+            .chats()
+            .finish_turn(turn.owner, turn.chat, turn.id, answer, chunk.as_ref(), turns.clock.now())
+            .await;
         match finished {
             Ok(written) => {
                 if written {
-                    run.usage.mark_recorded(&answer.costs);
+                    turn.usage.mark_recorded(&answer.costs);
                 }
                 // A commit that was reported as failed may have succeeded, and a deleted chat has no place for the
                 // answer: in neither case was the turn lost to another node.
-                return written || tries > 0 || run.stop.is_cancelled() || !run.home.is_shared();
+                return written || tries > 0 || turn.stop.is_cancelled() || !turn.storage.is_shared();
             }
             // A temporary chat is full or was deleted. Waiting would not help.
-            Err(_) if !run.home.is_lasting() => return true,
-            Err(error) => tracing::warn!(%error, run = %run.id, tries, "the answer could not be written"),
+            Err(_) if !turn.storage.is_lasting() => return true,
+            Err(error) => tracing::warn!(%error, turn_id = %turn.id, tries, "the answer could not be stored"),
         }
-        run.log.take_back(number);
+        turn.event_log.rollback(number);
         if tries == 0 {
-            run.log.append(&RunEvent::DataNotice { data: NoticeData { text: UNSTORED.to_owned() } });
+            turn.event_log
+                .append(&TurnEvent::DataNotice { data: NoticeData { text: ANSWER_NOT_STORED_NOTICE.to_owned() } });
         }
         tries += 1;
         tokio::select! {
-            () = tokio::time::sleep(WRITE_AGAIN) => {}
-            () = run.lost.cancelled() => return false,
+            () = tokio::time::sleep(RETRY_INTERVAL) => {}
+            () = turn.ownership_lost.cancelled() => return false,
             () = turns.tasks.shutdown_token().cancelled() => {
-                tracing::error!(run = %run.id, "the answer could not be written; it is recovered at the next start");
-                if let Some(pieces) = pieces.flatten() {
-                    turns.journal().give_back(pieces);
+                tracing::error!(turn_id = %turn.id, "the answer could not be stored; it is recovered at the next start");
+                if let Some(unwritten) = unwritten.flatten() {
+                    turns.journal().return_unwritten(unwritten);
                 }
                 return false;
             }
@@ -143,7 +158,7 @@ async fn write(turns: &TurnService, run: &Run, answer: &Answer, last: &RunEvent,
 }
 
 /// Returns the error text of a finish reason that leaves the answer incomplete.
-fn cut_off(reason: &FinishReason) -> Option<&'static str> {
+fn incomplete_reason(reason: &FinishReason) -> Option<&'static str> {
     match reason {
         FinishReason::Truncated => Some("the model's answer broke off"),
         FinishReason::ContentFilter => Some("the model provider's filter cut the answer"),
@@ -153,7 +168,7 @@ fn cut_off(reason: &FinishReason) -> Option<&'static str> {
 }
 
 /// Returns the name of a finish reason in the UI message stream.
-fn finish_word(reason: &FinishReason) -> &'static str {
+fn finish_reason_name(reason: &FinishReason) -> &'static str {
     match reason {
         FinishReason::Stop => "stop",
         FinishReason::ToolCalls => "tool-calls",

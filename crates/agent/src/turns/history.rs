@@ -10,13 +10,13 @@ use storage::chats::StoredMessage;
 use crate::files::model_attachments::{self, AttachmentLoader, ModelInput};
 
 /// Maximum number of messages that are read from the database.
-pub const MESSAGES: i64 = 200;
+pub const MAX_MESSAGES: i64 = 200;
 /// Maximum size of the conversation in a model request, in bytes; older messages are left out.
-const HISTORY_BYTES: usize = 400_000;
+const MAX_CONVERSATION_BYTES: usize = 400_000;
 /// Maximum size of one tool result in a model request, in bytes. The user sees the whole result.
-const RESULT_BYTES: usize = 32_000;
+const MAX_RESULT_BYTES: usize = 32_000;
 /// Maximum size of one attachment in a model request, in bytes.
-const ATTACHMENT_BYTES: usize = 100_000;
+const MAX_ATTACHMENT_BYTES: usize = 100_000;
 
 /// Returns the newest messages that fit, oldest first, starting with a user's message.
 ///
@@ -25,18 +25,18 @@ const ATTACHMENT_BYTES: usize = 100_000;
 pub fn conversation(
     messages: &[StoredMessage],
     name_of: impl Fn(&ToolCall) -> String,
-    sight: &AttachmentLoader,
+    attachments: &AttachmentLoader,
 ) -> Vec<ModelMessage> {
-    let blind = AttachmentLoader::new(sight.modalities());
+    let blind = AttachmentLoader::new(attachments.modalities());
     let mut turns: Vec<Vec<ModelMessage>> = Vec::new();
     let mut bytes = 0;
     for message in messages.iter().rev() {
-        let mut turn = read(message, &name_of, sight);
-        if bytes + weight(&turn) > HISTORY_BYTES && !turns.is_empty() {
+        let mut turn = read(message, &name_of, attachments);
+        if bytes + weight(&turn) > MAX_CONVERSATION_BYTES && !turns.is_empty() {
             turn = read(message, &name_of, &blind);
         }
         bytes += weight(&turn);
-        if bytes > HISTORY_BYTES && !turns.is_empty() {
+        if bytes > MAX_CONVERSATION_BYTES && !turns.is_empty() {
             break;
         }
         turns.push(turn);
@@ -57,27 +57,27 @@ fn weight(turn: &[ModelMessage]) -> usize {
 fn read(
     message: &StoredMessage,
     name_of: &impl Fn(&ToolCall) -> String,
-    sight: &AttachmentLoader,
+    attachments: &AttachmentLoader,
 ) -> Vec<ModelMessage> {
     match message.role {
-        Role::User => vec![question(message, sight)],
+        Role::User => vec![question(message, attachments)],
         // An answer that a client inserted has text and no parts.
         Role::Assistant if message.parts.is_empty() && !message.content.is_empty() => {
             vec![ModelMessage::assistant(message.content.clone(), Vec::new())]
         }
-        Role::Assistant => answer(&message.parts, name_of, sight),
+        Role::Assistant => answer(&message.parts, name_of, attachments),
     }
 }
 
 /// Converts a user's message: attachments first, then the text, then context from MCP apps.
-fn question(message: &StoredMessage, sight: &AttachmentLoader) -> ModelMessage {
+fn question(message: &StoredMessage, attachments: &AttachmentLoader) -> ModelMessage {
     let (mut words, mut files) = (Vec::new(), Vec::new());
     for part in &message.parts {
         match part {
             Part::Attachment { attachment } => {
-                words.push(attachment.to_model_text(|text| bounded(text, ATTACHMENT_BYTES)));
+                words.push(attachment.to_model_text(|text| truncated(text, MAX_ATTACHMENT_BYTES)));
             }
-            Part::File(file) => match sight.to_model_input(file) {
+            Part::File(file) => match attachments.to_model_input(file) {
                 ModelInput::File(file) => files.push(file),
                 ModelInput::Text(said) => words.push(said),
             },
@@ -94,19 +94,23 @@ fn question(message: &StoredMessage, sight: &AttachmentLoader) -> ModelMessage {
 
 /// Converts the parts of an answer: text, reasoning, tool calls and their results, in the order that provider APIs
 /// require.
-pub fn answer(parts: &[Part], name_of: &impl Fn(&ToolCall) -> String, sight: &AttachmentLoader) -> Vec<ModelMessage> {
+pub fn answer(
+    parts: &[Part],
+    name_of: &impl Fn(&ToolCall) -> String,
+    attachments: &AttachmentLoader,
+) -> Vec<ModelMessage> {
     let mut messages = Vec::new();
-    let mut breath = Breath::default();
+    let mut breath = StepMessages::default();
     for part in parts {
         // Anything after a tool call was written when its result was known, so it belongs to the next step.
         let says_nothing_to_it = matches!(part, Part::Notice { .. } | Part::Reasoning { seal: None, .. });
         if !breath.calls.is_empty() && !matches!(part, Part::ToolCall { .. }) && !says_nothing_to_it {
-            breath.close(&mut messages, name_of, sight);
+            breath.close(&mut messages, name_of, attachments);
         }
         match part {
             Part::Text { text } => breath.text.push_str(text),
             Part::ToolCall { call } => breath.calls.push(call.as_ref()),
-            Part::File(file) => match sight.to_model_input(file) {
+            Part::File(file) => match attachments.to_model_input(file) {
                 ModelInput::File(file) => breath.files.push(file),
                 ModelInput::Text(said) => breath.text.push_str(&said),
             },
@@ -120,26 +124,26 @@ pub fn answer(parts: &[Part], name_of: &impl Fn(&ToolCall) -> String, sight: &At
             | Part::Attachment { .. } => {}
         }
     }
-    breath.close(&mut messages, name_of, sight);
+    breath.close(&mut messages, name_of, attachments);
     messages
 }
 
 /// Output of one step: one model call.
 #[derive(Default)]
-struct Breath<'a> {
+struct StepMessages<'a> {
     thoughts: Vec<Thought>,
     text: String,
     calls: Vec<&'a ToolCall>,
     files: Vec<ModelFile>,
 }
 
-impl Breath<'_> {
+impl StepMessages<'_> {
     /// Appends the step as one assistant message with the results of its tool calls, and clears it.
     fn close(
         &mut self,
         messages: &mut Vec<ModelMessage>,
         name_of: &impl Fn(&ToolCall) -> String,
-        sight: &AttachmentLoader,
+        attachments: &AttachmentLoader,
     ) {
         let Self { thoughts, text, calls, files } = std::mem::take(self);
         // Providers reject a reasoning block without text or tool call after it, as an incomplete answer may have.
@@ -152,19 +156,19 @@ impl Breath<'_> {
             arguments: arguments_text(&call.arguments),
         });
         messages.push(ModelMessage::Assistant { thoughts, text, calls: made.collect(), files });
-        messages.extend(calls.into_iter().map(|call| tool_result(call, name_of(call), sight)));
+        messages.extend(calls.into_iter().map(|call| tool_result(call, name_of(call), attachments)));
     }
 }
 
 /// Returns the result of a tool call as a [message](ModelMessage::ToolResult) for the model. `name` is the name under
 /// which the model knows the tool.
-pub fn tool_result(call: &ToolCall, name: String, sight: &AttachmentLoader) -> ModelMessage {
+pub fn tool_result(call: &ToolCall, name: String, attachments: &AttachmentLoader) -> ModelMessage {
     let (text, is_error) = match (&call.result, &call.error) {
         (Some(result), _) => (result_text(result), result.is_error),
-        (None, Some(error)) => (bounded(error.clone(), RESULT_BYTES), true),
+        (None, Some(error)) => (truncated(error.clone(), MAX_RESULT_BYTES), true),
         (None, None) => ("The call was stopped before it gave a result.".to_owned(), true),
     };
-    let files = call.result.as_ref().map(|result| sight.of_result(result)).unwrap_or_default();
+    let files = call.result.as_ref().map(|result| attachments.of_result(result)).unwrap_or_default();
     ModelMessage::ToolResult { call_id: call.id.clone(), name, text, is_error, files }
 }
 
@@ -173,15 +177,15 @@ fn result_text(result: &ToolResult) -> String {
     let text = result.to_model_text();
     match &result.whole {
         Some(whole) => {
-            let cut = cut_to(&text, RESULT_BYTES);
+            let cut = cut_to(&text, MAX_RESULT_BYTES);
             format!("{cut}\n[cut: {} of about {} bytes]", cut.len(), whole.size)
         }
-        None => bounded(text, RESULT_BYTES),
+        None => truncated(text, MAX_RESULT_BYTES),
     }
 }
 
 /// Returns a text, cut to `bytes` with a note if it is longer.
-fn bounded(text: String, bytes: usize) -> String {
+fn truncated(text: String, bytes: usize) -> String {
     match cut_to(&text, bytes) {
         cut if cut.len() < text.len() => format!("{cut}\n[cut: {} of {} bytes]", cut.len(), text.len()),
         _ => text,
@@ -298,7 +302,7 @@ mod tests {
 
     #[test]
     fn old_messages_fall_away_and_a_person_speaks_first() {
-        let long = "x".repeat(HISTORY_BYTES / 2);
+        let long = "x".repeat(MAX_CONVERSATION_BYTES / 2);
         let messages = [
             message(Role::User, &long, vec![]),
             message(Role::Assistant, "", vec![text(&long)]),
@@ -311,18 +315,18 @@ mod tests {
     fn the_oldest_pictures_are_the_first_to_go() {
         let picture = |id| FileRef { media_type: "image/png".into(), filename: None, id, size: 1 };
         let (old, new) = (FileId::fresh(), FileId::fresh());
-        let sight = keen();
+        let attachments = keen();
         for id in [old, new] {
-            sight.add(id, Arc::from([1]));
+            attachments.add(id, Arc::from([1]));
         }
         // There is room for all texts, and for one image.
-        let long = "x".repeat(HISTORY_BYTES - 10_000);
+        let long = "x".repeat(MAX_CONVERSATION_BYTES - 10_000);
         let messages = [
             message(Role::User, "Before.", vec![Part::File(picture(old))]),
             message(Role::Assistant, &long, vec![]),
             message(Role::User, "And now?", vec![Part::File(picture(new))]),
         ];
-        let read = conversation(&messages, |call| call.name.clone(), &sight);
+        let read = conversation(&messages, |call| call.name.clone(), &attachments);
         let seen: Vec<usize> = read.iter().map(|message| message.files().len()).collect();
         assert_eq!(seen, [0, 0, 1]);
         let ModelMessage::User { text, .. } = &read[0] else { panic!("a person speaks first") };

@@ -15,47 +15,47 @@ use tokio::sync::{Notify, oneshot};
 use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
 
-use super::chunks::add_line;
+use super::journal_codec::append_line;
 
 /// Longest time that an event waits before it is written.
-const DELAY: Duration = Duration::from_millis(250);
+const FLUSH_INTERVAL: Duration = Duration::from_millis(250);
 /// Number of waiting bytes of one turn above which everything that waits is written at once.
-const SIZE: usize = 4 * 1024;
+const FLUSH_BYTES: usize = 4 * 1024;
 /// Pause after a failed write.
-const RETRY: Duration = Duration::from_secs(1);
+const RETRY_INTERVAL: Duration = Duration::from_secs(1);
 /// Number of attempts of a write that a caller waits for.
-const FLUSH_TRIES: u32 = 3;
+const MAX_FLUSH_ATTEMPTS: u32 = 3;
 /// Maximum number of bytes that wait for the database. A turn with more to write is dropped from the journal: its
 /// answer is stored whole at its end, and until then it may not do anything that has to be durable first.
-const MOST: usize = 64 * 1024 * 1024;
+const MAX_BUFFERED_BYTES: usize = 64 * 1024 * 1024;
 
 /// Handle for writing events of turns; cheap to clone.
 #[derive(Debug, Clone)]
 pub struct Journal {
-    inbox: Arc<Inbox>,
+    inbox: Arc<Buffer>,
 }
 
 /// Buffer between the turns and the [`Writer`]. Events are appended to the text of their turn, and the writer is
 /// woken for the first event of a batch, not for each.
 #[derive(Debug, Default)]
-struct Inbox {
-    waiting: Mutex<Waiting>,
+struct Buffer {
+    waiting: Mutex<Buffered>,
     wake: Notify,
     /// Whether the last write failed.
     is_stalled: AtomicBool,
 }
 
 #[derive(Debug, Default)]
-struct Waiting {
+struct Buffered {
     /// Events of each turn, in the format of the database, with the number of the last one.
-    runs: HashMap<RunId, (u64, String)>,
+    turns: HashMap<RunId, (u64, String)>,
     /// Bytes of the waiting events and of those that are being written.
     bytes: usize,
     /// Turns of which events were dropped; usually empty.
     incomplete: HashSet<RunId>,
     /// Time by which the waiting events are written.
     due: Option<Instant>,
-    /// Whether a turn has more than [`SIZE`] bytes waiting.
+    /// Whether a turn has more than [`FLUSH_BYTES`] bytes waiting.
     is_full: bool,
     /// Callers that wait until the earlier events of a turn are written. The answer is whether that succeeded.
     flushes: Vec<(RunId, oneshot::Sender<bool>)>,
@@ -69,7 +69,7 @@ impl Journal {
     /// Creates a journal and its writer, which runs as a task until `stopping` is cancelled and everything is
     /// written.
     pub fn new(storage: Storage, stopping: CancellationToken) -> (Self, impl Future<Output = ()>) {
-        let inbox = Arc::new(Inbox::default());
+        let inbox = Arc::new(Buffer::default());
         let writer = Writer { storage, inbox: Arc::clone(&inbox) };
         (Self { inbox }, writer.run(stopping))
     }
@@ -80,28 +80,28 @@ impl Journal {
     }
 
     /// Buffers an event for the next write and returns at once.
-    pub fn push(&self, run: RunId, seq: u64, json: &str) {
+    pub fn append(&self, turn_id: RunId, seq: u64, json: &str) {
         let mut waiting = self.inbox.waiting();
-        if waiting.is_closed || waiting.incomplete.contains(&run) {
+        if waiting.is_closed || waiting.incomplete.contains(&turn_id) {
             return;
         }
-        if waiting.bytes + json.len() > MOST {
-            waiting.incomplete.insert(run);
-            tracing::error!(%run, "more waits for the database than is kept; the answer is stored at its end");
+        if waiting.bytes + json.len() > MAX_BUFFERED_BYTES {
+            waiting.incomplete.insert(turn_id);
+            tracing::error!(%turn_id, "the journal buffer is full; the answer is stored when the turn ends");
             return;
         }
-        let (last, lines) = waiting.runs.entry(run).or_default();
+        let (last, lines) = waiting.turns.entry(turn_id).or_default();
         let before = lines.len();
         *last = seq;
-        add_line(lines, seq, json);
+        append_line(lines, seq, json);
         let now = lines.len();
         waiting.bytes += now - before;
         // The writer sleeps until `due`. It has to be woken when that is set, and when the buffer becomes full
         // before.
         let is_first = waiting.due.is_none();
-        let fills = now > SIZE && !waiting.is_full;
+        let fills = now > FLUSH_BYTES && !waiting.is_full;
         if is_first {
-            waiting.due = Some(Instant::now() + DELAY);
+            waiting.due = Some(Instant::now() + FLUSH_INTERVAL);
         }
         waiting.is_full |= fills;
         drop(waiting);
@@ -113,22 +113,22 @@ impl Journal {
     /// Waits until all earlier events of a turn are in the database.
     ///
     /// Returns `false` if that failed after three attempts, or if events of the turn were dropped.
-    pub async fn flush(&self, run: RunId) -> bool {
-        for attempt in 1..=FLUSH_TRIES {
+    pub async fn flush(&self, turn_id: RunId) -> bool {
+        for attempt in 1..=MAX_FLUSH_ATTEMPTS {
             let (done, written) = oneshot::channel();
             {
                 let mut waiting = self.inbox.waiting();
                 if waiting.is_closed {
                     return false;
                 }
-                waiting.flushes.push((run, done));
+                waiting.flushes.push((turn_id, done));
             }
             self.inbox.wake.notify_one();
             if written.await == Ok(true) {
-                return !self.has_gaps(run);
+                return !self.is_lossy(turn_id);
             }
-            if attempt < FLUSH_TRIES {
-                tokio::time::sleep(RETRY).await;
+            if attempt < MAX_FLUSH_ATTEMPTS {
+                tokio::time::sleep(RETRY_INTERVAL).await;
             }
         }
         false
@@ -136,26 +136,26 @@ impl Journal {
 
     /// Takes the events of a turn that are not written yet, so that the caller can write them in the transaction that
     /// ends the turn. All earlier events are in the database when this returns. If that transaction fails, they are
-    /// [given back](Self::give_back). Returns `None` if nothing waits.
-    pub async fn take(&self, run: RunId) -> Option<Chunk> {
+    /// [given back](Self::return_unwritten). Returns `None` if nothing waits.
+    pub async fn take(&self, turn_id: RunId) -> Option<Chunk> {
         let (given, taken) = oneshot::channel();
         {
             let mut waiting = self.inbox.waiting();
             if waiting.is_closed {
                 return None;
             }
-            waiting.takes.push((run, given));
+            waiting.takes.push((turn_id, given));
         }
         self.inbox.wake.notify_one();
         taken.await.ok().flatten()
     }
 
     /// Buffers events again that were [taken](Self::take) and could not be written.
-    pub fn give_back(&self, chunk: Chunk) {
+    pub fn return_unwritten(&self, chunk: Chunk) {
         let mut waiting = self.inbox.waiting();
         if !waiting.is_closed {
             waiting.bytes += chunk.payload.len();
-            waiting.put_back(vec![chunk], RETRY);
+            waiting.put_back(vec![chunk], RETRY_INTERVAL);
         }
         drop(waiting);
         self.inbox.wake.notify_one();
@@ -163,43 +163,47 @@ impl Journal {
 
     /// Returns whether events of a turn were dropped, so that it is no longer written to the journal and
     /// [`flush`](Self::flush) fails.
-    pub fn has_gaps(&self, run: RunId) -> bool {
-        self.inbox.waiting().incomplete.contains(&run)
+    pub fn is_lossy(&self, turn_id: RunId) -> bool {
+        self.inbox.waiting().incomplete.contains(&turn_id)
     }
 
     /// Forgets a turn that has ended.
-    pub fn forget(&self, run: RunId) {
-        self.inbox.waiting().incomplete.remove(&run);
+    pub fn forget(&self, turn_id: RunId) {
+        self.inbox.waiting().incomplete.remove(&turn_id);
     }
 }
 
-impl Waiting {
+impl Buffered {
     /// Removes and returns the events to write: all of them, or those of the turns that a caller waits for.
     fn take_chunks(&mut self, is_all: bool) -> Vec<Chunk> {
         if is_all {
             self.due = None;
             self.is_full = false;
-            return self.runs.drain().map(|(run, (seq, payload))| Chunk { run, seq: seq as i64, payload }).collect();
+            return self
+                .turns
+                .drain()
+                .map(|(turn_id, (seq, payload))| Chunk { run: turn_id, seq: seq as i64, payload })
+                .collect();
         }
-        let runs: Vec<RunId> = self.flushes.iter().map(|(run, _)| *run).collect();
-        runs.into_iter().filter_map(|run| self.take_run(run)).collect()
+        let turns: Vec<RunId> = self.flushes.iter().map(|(turn_id, _)| *turn_id).collect();
+        turns.into_iter().filter_map(|turn_id| self.take_turn(turn_id)).collect()
     }
 
     /// Removes and returns the waiting events of one turn.
-    fn take_run(&mut self, run: RunId) -> Option<Chunk> {
-        let (seq, payload) = self.runs.remove(&run)?;
-        if self.runs.is_empty() {
+    fn take_turn(&mut self, turn_id: RunId) -> Option<Chunk> {
+        let (seq, payload) = self.turns.remove(&turn_id)?;
+        if self.turns.is_empty() {
             self.due = None;
             self.is_full = false;
         }
-        Some(Chunk { run, seq: seq as i64, payload })
+        Some(Chunk { run: turn_id, seq: seq as i64, payload })
     }
 
     /// Buffers events again that could not be written, before those that were added meanwhile, and delays the next
     /// write by `pause`. Their bytes must be counted already.
     fn put_back(&mut self, chunks: Vec<Chunk>, pause: Duration) {
-        for Chunk { run, seq, mut payload } in chunks {
-            let (last, lines) = self.runs.entry(run).or_default();
+        for Chunk { run: turn_id, seq, mut payload } in chunks {
+            let (last, lines) = self.turns.entry(turn_id).or_default();
             *last = (*last).max(seq as u64);
             payload.push_str(lines);
             *lines = payload;
@@ -208,8 +212,8 @@ impl Waiting {
     }
 }
 
-impl Inbox {
-    fn waiting(&self) -> MutexGuard<'_, Waiting> {
+impl Buffer {
+    fn waiting(&self) -> MutexGuard<'_, Buffered> {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -217,11 +221,11 @@ impl Inbox {
 /// The task that writes the journal.
 struct Writer {
     storage: Storage,
-    inbox: Arc<Inbox>,
+    inbox: Arc<Buffer>,
 }
 
 /// Next action of the writer.
-enum Now {
+enum WriterAction {
     Nothing,
     WriteBy(Instant),
     Write,
@@ -232,12 +236,12 @@ impl Writer {
     async fn run(self, stopping: CancellationToken) {
         loop {
             match self.now() {
-                Now::Write => self.write().await,
-                Now::WriteBy(due) => tokio::select! {
+                WriterAction::Write => self.write().await,
+                WriterAction::WriteBy(due) => tokio::select! {
                     () = self.inbox.wake.notified() => {}
                     () = sleep_until(due) => self.write().await,
                 },
-                Now::Nothing => tokio::select! {
+                WriterAction::Nothing => tokio::select! {
                     () = self.inbox.wake.notified() => {}
                     // Shutdown is looked at only while nothing waits, so that the turns that end with the process are
                     // written.
@@ -248,18 +252,18 @@ impl Writer {
     }
 
     /// Returns the next action.
-    fn now(&self) -> Now {
+    fn now(&self) -> WriterAction {
         let waiting = self.inbox.waiting();
         match waiting.due {
-            _ if !waiting.flushes.is_empty() || !waiting.takes.is_empty() => Now::Write,
-            _ if self.is_time(&waiting) => Now::Write,
-            Some(due) => Now::WriteBy(due),
-            None => Now::Nothing,
+            _ if !waiting.flushes.is_empty() || !waiting.takes.is_empty() => WriterAction::Write,
+            _ if self.is_time(&waiting) => WriterAction::Write,
+            Some(due) => WriterAction::WriteBy(due),
+            None => WriterAction::Nothing,
         }
     }
 
     /// Returns whether it is time to write the events of all turns.
-    fn is_time(&self, waiting: &Waiting) -> bool {
+    fn is_time(&self, waiting: &Buffered) -> bool {
         // While the database is down, a full buffer does not shorten the pause between attempts.
         let is_full = waiting.is_full && !self.inbox.is_stalled.load(Ordering::Relaxed);
         waiting.due.is_some_and(|due| is_full || due <= Instant::now())
@@ -279,8 +283,8 @@ impl Writer {
         let (chunks, flushes) = {
             let mut waiting = self.inbox.waiting();
             // First the callers that take events: these must not be written here as well.
-            for (run, given) in std::mem::take(&mut waiting.takes) {
-                let taken = waiting.take_run(run);
+            for (turn_id, given) in std::mem::take(&mut waiting.takes) {
+                let taken = waiting.take_turn(turn_id);
                 waiting.bytes -= bytes(taken.as_slice());
                 // The caller may have been cancelled.
                 if let Err(Some(chunk)) = given.send(taken) {
@@ -300,8 +304,8 @@ impl Writer {
             // bound.
             let mut waiting = self.inbox.waiting();
             if let Err(error) = written {
-                tracing::warn!(%error, runs = chunks.len(), "the journal could not be written; trying again");
-                waiting.put_back(chunks, RETRY);
+                tracing::warn!(%error, turns = chunks.len(), "the journal could not be written; retrying");
+                waiting.put_back(chunks, RETRY_INTERVAL);
             } else {
                 waiting.bytes -= bytes(&chunks);
             }
@@ -327,11 +331,11 @@ mod tests {
         let stopping = CancellationToken::new();
         let (journal, writer) = Journal::new(storage.clone(), stopping.clone());
         let asked = async {
-            let run = RunId::fresh();
-            assert!(journal.flush(run).await, "there is nothing to write");
+            let turn_id = RunId::fresh();
+            assert!(journal.flush(turn_id).await, "there is nothing to write");
             storage.close().await;
-            journal.push(run, 1, "{}");
-            let written = journal.flush(run).await;
+            journal.append(turn_id, 1, "{}");
+            let written = journal.flush(turn_id).await;
             assert!(journal.is_stalled());
             written
         };
@@ -349,16 +353,16 @@ mod tests {
         let (journal, writer) = Journal::new(storage.clone(), stopping.clone());
         let (loud, quiet) = (RunId::fresh(), RunId::fresh());
         // The writer does not run yet, as if it hung.
-        let piece = "x".repeat(MOST / 16 - 16);
+        let piece = "x".repeat(MAX_BUFFERED_BYTES / 16 - 16);
         for seq in 1..=40 {
-            journal.push(loud, seq, &piece);
+            journal.append(loud, seq, &piece);
         }
         let bytes = || journal.inbox.waiting().bytes;
-        assert!(bytes() <= MOST && bytes() > MOST - 2 * piece.len());
+        assert!(bytes() <= MAX_BUFFERED_BYTES && bytes() > MAX_BUFFERED_BYTES - 2 * piece.len());
         let asked = async {
             assert!(!journal.flush(loud).await, "something of it was left out");
             assert_eq!(bytes(), 0);
-            journal.push(quiet, 1, "{}");
+            journal.append(quiet, 1, "{}");
             assert!(journal.flush(quiet).await, "the others go on");
             assert!(!journal.flush(loud).await);
             journal.forget(loud);
@@ -376,18 +380,18 @@ mod tests {
         let storage = Storage::open(&format!("sqlite://{}", folder.path().join("test.db").display())).await.unwrap();
         let (journal, writer) = Journal::new(storage.clone(), CancellationToken::new());
         let (one, other) = (RunId::fresh(), RunId::fresh());
-        let waits = |run: RunId| journal.inbox.waiting().runs.get(&run).map(|(_, lines)| lines.clone());
+        let waits = |turn_id: RunId| journal.inbox.waiting().turns.get(&turn_id).map(|(_, lines)| lines.clone());
         let asked = async {
-            journal.push(one, 1, "{}");
-            journal.push(other, 1, "{}");
+            journal.append(one, 1, "{}");
+            journal.append(other, 1, "{}");
             assert!(journal.flush(one).await);
             assert_eq!((waits(one), waits(other)), (None, Some("1\t{}\n".to_owned())));
             let taken = journal.take(other).await.unwrap();
             assert_eq!((taken.seq, taken.payload.as_str()), (1, "1\t{}\n"));
             assert!(journal.take(other).await.is_none() && journal.inbox.waiting().due.is_none());
             assert_eq!(journal.inbox.waiting().bytes, 0);
-            journal.push(other, 2, "[]");
-            journal.give_back(taken);
+            journal.append(other, 2, "[]");
+            journal.return_unwritten(taken);
             assert_eq!(waits(other).as_deref(), Some("1\t{}\n2\t[]\n"));
             // The caller is cancelled before it takes the events.
             drop(tokio::time::timeout(Duration::ZERO, journal.take(other)).await);

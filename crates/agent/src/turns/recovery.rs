@@ -17,14 +17,14 @@ use storage::usage::OfAnswer;
 use tokio_util::sync::CancellationToken;
 
 use super::TurnService;
-use super::chunks::{Journal, chunk_of, events_of};
-use super::engine::{Resumed, Turn, drive};
-use super::event::{RunEvent, StartMetadata, encode_event};
-use super::log::GAP;
-use super::long_calls::LiveCalls;
-use super::questions::Questions;
+use super::background_calls::ActiveCalls;
+use super::engine::{Resumed, TurnInput, run_turn};
+use super::event::{StartMetadata, TurnEvent, encode_event};
+use super::event_log::SEQ_GAP;
+use super::journal_codec::{DecodedJournal, decode_journal, encode_events};
+use super::pending_interactions::PendingInteractions;
 use super::transcript::Transcript;
-use super::{Run, RunLog, resuming};
+use super::{EventLog, Turn, resumed_calls};
 use crate::models::ModelId;
 use crate::tool_selection::Selection;
 
@@ -38,14 +38,14 @@ const INTERRUPTED_WITH_LOSS: &str =
 /// A turn that waits for its user or for a task at a server, read from the database and ready to
 /// [resume](super::TurnService::resume).
 #[derive(Debug)]
-pub struct Suspended {
-    run: UnfinishedRun,
+pub struct SuspendedTurn {
+    row: UnfinishedRun,
     model: ModelId,
-    events: Vec<(u64, RunEvent)>,
+    events: Vec<(u64, TurnEvent)>,
     transcript: Transcript,
-    waiting: Vec<(Approval, ToolCall)>,
+    approvals: Vec<(Approval, ToolCall)>,
     tasks: Vec<(ToolTask, ToolCall)>,
-    asked: Vec<Elicitation>,
+    elicitations: Vec<Elicitation>,
 }
 
 /// Closes the turns of dead processes as interrupted, and returns those that wait for their user or for a task.
@@ -55,24 +55,24 @@ pub struct Suspended {
 /// Fails if the database is unreachable. A single turn that cannot be recovered is logged and skipped.
 pub async fn close_unfinished(
     storage: &Storage,
-    runs: &[UnfinishedRun],
+    turns: &[UnfinishedRun],
     now: Timestamp,
-) -> Result<Vec<Suspended>, storage::Error> {
+) -> Result<Vec<SuspendedTurn>, storage::Error> {
     let mut suspended = Vec::new();
     let mut closed = 0;
-    for run in runs {
-        match close_or_suspend(storage, run, now).await {
+    for turn in turns {
+        match close_or_suspend(storage, turn, now).await {
             Ok(Some(turn)) => suspended.push(turn),
             Ok(None) => closed += 1,
             Err(error) if error.is_outage() => return Err(error),
             // One unreadable turn must not prevent the start of the server and the recovery of all others.
             Err(error) => {
-                tracing::error!(turn_id = %run.id, chat_id = %run.chat, %error, "an unfinished turn could not be recovered");
+                tracing::error!(turn_id = %turn.id, chat_id = %turn.chat, %error, "an unfinished turn could not be recovered");
             }
         }
     }
     if closed > 0 {
-        tracing::warn!(runs = closed, "answers that another process left open are marked as interrupted");
+        tracing::warn!(turns = closed, "unfinished turns were closed as interrupted");
     }
     Ok(suspended)
 }
@@ -80,55 +80,67 @@ pub async fn close_unfinished(
 /// Returns a turn that waits for its user or for a task; any other is closed.
 async fn close_or_suspend(
     storage: &Storage,
-    run: &UnfinishedRun,
+    turn: &UnfinishedRun,
     now: Timestamp,
-) -> Result<Option<Suspended>, storage::Error> {
-    let Journal { events, unreadable } = events_of(run.id, &storage.turns().list_chunks(run.owner, run.id).await?);
+) -> Result<Option<SuspendedTurn>, storage::Error> {
+    let DecodedJournal { events, unreadable } =
+        decode_journal(turn.id, &storage.turns().list_chunks(turn.owner, turn.id).await?);
     let mut transcript = Transcript::default();
     for (_, event) in &events {
         transcript.apply(event);
     }
-    let waiting = waiting(storage.approvals().list(run.owner, run.id).await?, &transcript);
-    let tasks = tasks(storage.tool_tasks().list(run.owner, run.id).await?, &transcript);
-    let asked = storage.elicitations().list(run.owner, run.id).await?;
-    let asks = transcript.asking().iter().any(|call| asked.iter().any(|asked| asked.tool_call == call.id));
-    let is_over = waiting.is_empty() && tasks.is_empty() && !asks;
-    if let (false, Some(model)) = (is_over, ModelId::parse(&run.model)) {
-        return Ok(Some(Suspended { run: run.clone(), model, events, transcript, waiting, tasks, asked }));
+    let approvals = match_approvals(storage.approvals().list(turn.owner, turn.id).await?, &transcript);
+    let tasks = match_tasks(storage.tool_tasks().list(turn.owner, turn.id).await?, &transcript);
+    let elicitations = storage.elicitations().list(turn.owner, turn.id).await?;
+    let is_eliciting = transcript
+        .calls_awaiting_elicitation()
+        .iter()
+        .any(|call| elicitations.iter().any(|row| row.tool_call == call.id));
+    let is_over = approvals.is_empty() && tasks.is_empty() && !is_eliciting;
+    if let (false, Some(model)) = (is_over, ModelId::parse(&turn.model)) {
+        return Ok(Some(SuspendedTurn {
+            row: turn.clone(),
+            model,
+            events,
+            transcript,
+            approvals,
+            tasks,
+            elicitations,
+        }));
     }
     let reason = if unreadable > 0 { INTERRUPTED_WITH_LOSS } else { INTERRUPTED };
     let answer = Answer {
-        id: run.answer,
+        id: turn.answer,
         parts: transcript.into_parts(),
         status: MessageStatus::Interrupted,
         error: Some(reason.to_owned()),
-        model: run.model.clone(),
+        model: turn.model.clone(),
         costs: Vec::new(),
     };
-    let mut rest = vec![RunEvent::Error { error_text: reason.to_owned() }];
+    let mut rest = vec![TurnEvent::Error { error_text: reason.to_owned() }];
     if events.is_empty() {
         // The process ended before it wrote even the first event. Subscribers on other nodes have to learn which
         // answer failed.
-        rest.insert(0, start_of(run));
+        rest.insert(0, start_event(turn));
     }
     let rest: Vec<String> = rest.iter().map(encode_event).collect();
     // Behind a gap, because the dead process may have published events that it did not write.
-    let number = events.last().map_or(0, |(number, _)| *number) + GAP;
-    let chunk = chunk_of(run.id, number, &rest);
-    storage.chats().finish_turn(run.owner, run.chat, run.id, &answer, Some(&chunk), now).await?;
+    let number = events.last().map_or(0, |(number, _)| *number) + SEQ_GAP;
+    let chunk = encode_events(turn.id, number, &rest);
+    storage.chats().finish_turn(turn.owner, turn.chat, turn.id, &answer, Some(&chunk), now).await?;
     Ok(None)
 }
 
 /// Creates the first event of a turn.
-fn start_of(run: &UnfinishedRun) -> RunEvent {
-    let (run_id, session_id, created_at) = (run.id, run.chat, run.created_at);
-    let message_metadata = StartMetadata { run_id, session_id, created_at, model: run.model.clone() };
-    RunEvent::Start { message_id: run.answer, message_metadata }
+fn start_event(turn: &UnfinishedRun) -> TurnEvent {
+    let (run_id, session_id, created_at) = (turn.id, turn.chat, turn.created_at);
+    let message_metadata = StartMetadata { run_id, session_id, created_at, model: turn.model.clone() };
+    TurnEvent::Start { message_id: turn.answer, message_metadata }
 }
 
-/// Pairs each stored approval with its call, if the journal ([`Transcript::waiting`]) shows that it waits.
-fn waiting(approvals: Vec<Approval>, transcript: &Transcript) -> Vec<(Approval, ToolCall)> {
-    let mut calls: Vec<(ApprovalId, ToolCall)> = transcript.waiting();
+/// Pairs each stored approval with its call, if the journal ([`Transcript::calls_awaiting_approval`]) shows that it waits.
+fn match_approvals(approvals: Vec<Approval>, transcript: &Transcript) -> Vec<(Approval, ToolCall)> {
+    let mut calls: Vec<(ApprovalId, ToolCall)> = transcript.calls_awaiting_approval();
     let pair = |approval: Approval| {
         let index = calls.iter().position(|(id, _)| *id == approval.id)?;
         Some((approval, calls.swap_remove(index).1))
@@ -137,8 +149,8 @@ fn waiting(approvals: Vec<Approval>, transcript: &Transcript) -> Vec<(Approval, 
 }
 
 /// Pairs each stored task with its call, if the journal shows no end of it.
-fn tasks(tasks: Vec<ToolTask>, transcript: &Transcript) -> Vec<(ToolTask, ToolCall)> {
-    let mut calls = transcript.unsettled();
+fn match_tasks(tasks: Vec<ToolTask>, transcript: &Transcript) -> Vec<(ToolTask, ToolCall)> {
+    let mut calls = transcript.unfinished_calls();
     let pair = |task: ToolTask| {
         let index = calls.iter().position(|call| call.id == task.tool_call)?;
         Some((task, calls.swap_remove(index)))
@@ -147,66 +159,66 @@ fn tasks(tasks: Vec<ToolTask>, transcript: &Transcript) -> Vec<(ToolTask, ToolCa
 }
 
 /// Resumes a turn: it waits again, and its log continues with the sequence numbers that its subscribers know.
-pub fn resume(turns: &TurnService, suspended: Suspended) {
-    let Suspended { run: row, model, events, transcript, waiting, tasks, asked } = suspended;
-    let asking = resuming::asking(turns, &asked, &transcript);
-    let rounds = events.iter().filter(|(_, event)| matches!(event, RunEvent::StartStep)).count();
+pub fn resume_turn(turns: &TurnService, suspended: SuspendedTurn) {
+    let SuspendedTurn { row, model, events, transcript, approvals, tasks, elicitations } = suspended;
+    let elicitations = resumed_calls::match_elicitations(turns, &elicitations, &transcript);
+    let steps = events.iter().filter(|(_, event)| matches!(event, TurnEvent::StartStep)).count();
     let frames = events.iter().map(|(number, event)| (*number, encode_event(event)));
-    let run = Arc::new(Run {
+    let turn = Arc::new(Turn {
         id: row.id,
         chat: row.chat,
         owner: row.owner,
-        home: turns.storage.clone(),
-        answer: row.answer,
-        log: RunLog::restore(frames, &turns.held),
-        said: Mutex::new(transcript),
-        questions: Questions::default(),
-        calls: LiveCalls::default(),
+        storage: turns.storage.clone(),
+        message_id: row.answer,
+        event_log: EventLog::restore(frames, &turns.log_bytes),
+        transcript: Mutex::new(transcript),
+        interactions: PendingInteractions::default(),
+        calls: ActiveCalls::default(),
         usage: turns.models.usage.track_answer(row.owner, OfAnswer { chat: row.chat, message: row.answer }),
         stop: CancellationToken::new(),
-        gives_way: AtomicBool::new(false),
-        lost: CancellationToken::new(),
-        overfull: CancellationToken::new(),
-        end: OnceLock::new(),
+        is_preempted: AtomicBool::new(false),
+        ownership_lost: CancellationToken::new(),
+        memory_exceeded: CancellationToken::new(),
+        result: OnceLock::new(),
     });
     // Not subject to the limits of new turns, because it was accepted before.
-    turns.active().insert((run.owner, run.chat), Arc::clone(&run));
+    turns.active().insert((turn.owner, turn.chat), Arc::clone(&turn));
     let inner = turns.clone();
-    turns.tasks.spawn("run", async move {
+    turns.tasks.spawn("turn", async move {
         // Decisions that were made while no process ran the turn, or since the rows were read.
-        match inner.storage.approvals().list(run.owner, run.id).await {
+        match inner.storage.approvals().list(turn.owner, turn.id).await {
             Ok(approvals) => {
                 for approval in approvals {
                     if let Some(decided) = approval.decided {
-                        run.questions.decide(approval.id, decided);
+                        turn.interactions.deliver_decision(approval.id, decided);
                     }
                 }
             }
-            Err(error) => tracing::error!(%error, run = %run.id, "the decisions about a run could not be read"),
+            Err(error) => tracing::error!(%error, turn_id = %turn.id, "the decisions about a turn could not be read"),
         }
-        let selection = selection(&inner, &run, &row.tools).await;
-        let resumed = Some(Resumed { rounds, waiting, tasks, asking });
-        let began = row.created_at;
-        let turn = Turn {
+        let selection = restore_selection(&inner, &turn, &row.tools).await;
+        let resumed = Some(Resumed { steps, approvals, tasks, elicitations });
+        let started_at = row.created_at;
+        let input = TurnInput {
             model,
             settings: None,
             selection,
             title: None,
-            began,
-            goes_on: false,
+            started_at,
+            is_continuation: false,
             is_waiting: row.is_waiting,
             resumed,
         };
-        drive(inner, run, turn).await;
+        run_turn(inner, turn, input).await;
     });
 }
 
 /// Returns the tools that were selected for the turn, without those of removed connections.
-async fn selection(turns: &TurnService, run: &Run, tools: &serde_json::Value) -> Selection {
-    match turns.storage.connections().list(run.owner).await {
+async fn restore_selection(turns: &TurnService, turn: &Turn, tools: &serde_json::Value) -> Selection {
+    match turns.storage.connections().list(turn.owner).await {
         Ok(servers) => Selection::restore(tools, &servers),
         Err(error) => {
-            tracing::error!(%error, run = %run.id, "the connections of a run could not be read");
+            tracing::error!(%error, turn_id = %turn.id, "the connections of a turn could not be read");
             Selection::default()
         }
     }

@@ -2,7 +2,7 @@
 
 use domain::{ChatId, UserId};
 
-use super::{LAST_WORDS, TurnService};
+use super::{MAX_STOP_WAIT, TurnService};
 use crate::chats::temporary::TemporaryError;
 
 impl TurnService {
@@ -22,12 +22,12 @@ impl TurnService {
     /// Closes a temporary chat and stops its turn. Returns whether it existed.
     pub fn close_temporary_chat(&self, owner: UserId, chat: ChatId) -> bool {
         let Some(storage) = self.temporary.remove(owner, chat) else { return false };
-        let run = self.get(owner, chat);
-        self.end_here(owner, chat);
+        let turn = self.find(owner, chat);
+        self.stop_here(owner, chat);
         self.tasks.spawn("temporary", async move {
             // The turn writes its end to this store.
-            if let Some(run) = run {
-                drop(tokio::time::timeout(LAST_WORDS, run.log.closed()).await);
+            if let Some(turn) = turn {
+                drop(tokio::time::timeout(MAX_STOP_WAIT, turn.event_log.closed()).await);
             }
             storage.close().await;
         });
@@ -45,7 +45,7 @@ impl TurnService {
     pub fn close_unused_temporary_chats(&self) {
         for (owner, chat) in self.temporary.list_unused(|user| self.events.has_subscribers(user)) {
             // A chat with an answer in progress stays: its user is likely to come back.
-            if self.get(owner, chat).is_none() {
+            if self.find(owner, chat).is_none() {
                 self.close_temporary_chat(owner, chat);
             }
         }

@@ -6,57 +6,57 @@ use domain::tool::{Outcome, ToolCall};
 use domain::{ApprovalId, ElicitationId};
 use serde_json::Value;
 
-use super::event::{ElicitationData, ElicitationState, RunEvent};
+use super::event::{ElicitationData, ElicitationState, TurnEvent};
 
 /// Error of a tool call that the user declined, for the model and for the stored answer.
-pub const DECLINED: &str = "The person declined this call. It was not made.";
+pub const CALL_DECLINED: &str = "The person declined this call. It was not made.";
 
 /// [Parts](Part) of an answer, as of the last applied event.
 #[derive(Debug, Clone, Default)]
 pub struct Transcript {
-    parts: Vec<Slot>,
+    parts: Vec<TrackedPart>,
 }
 
 /// A part with the id that events refer to it by.
 #[derive(Debug, Clone)]
-struct Slot {
+struct TrackedPart {
     id: String,
     part: Part,
     /// Whether the part has no end yet. A tool call without an end may have been sent; only its result settles the
     /// outcome.
     open: bool,
     /// Approval that the tool call waits for.
-    waits: Option<ApprovalId>,
+    approval: Option<ApprovalId>,
     /// Elicitations that the tool call waits for, each with whether it survives a restart.
-    asks: Vec<(ElicitationId, bool)>,
+    elicitations: Vec<(ElicitationId, bool)>,
 }
 
-impl Slot {
+impl TrackedPart {
     /// Returns whether it waits for an elicitation that survives a restart.
-    fn is_kept(&self) -> bool {
-        self.asks.iter().any(|(_, lasts)| *lasts)
+    fn has_durable_elicitation(&self) -> bool {
+        self.elicitations.iter().any(|(_, lasts)| *lasts)
     }
 }
 
 impl Transcript {
     /// Applies one event. An event about an unknown part changes nothing.
-    pub fn apply(&mut self, event: &RunEvent) {
+    pub fn apply(&mut self, event: &TurnEvent) {
         match event {
-            RunEvent::TextStart { id } => self.push(id, Part::Text { text: String::new() }),
-            RunEvent::ReasoningStart { id } => self.push(id, Part::Reasoning { text: String::new(), seal: None }),
-            RunEvent::TextDelta { id, delta } | RunEvent::ReasoningDelta { id, delta } => {
+            TurnEvent::TextStart { id } => self.push(id, Part::Text { text: String::new() }),
+            TurnEvent::ReasoningStart { id } => self.push(id, Part::Reasoning { text: String::new(), seal: None }),
+            TurnEvent::TextDelta { id, delta } | TurnEvent::ReasoningDelta { id, delta } => {
                 if let Some(Part::Text { text } | Part::Reasoning { text, .. }) = self.part(id) {
                     text.push_str(delta);
                 }
             }
-            RunEvent::ReasoningEnd { id, provider_metadata: Some(metadata) } => {
+            TurnEvent::ReasoningEnd { id, provider_metadata: Some(metadata) } => {
                 if let Some(Part::Reasoning { seal, .. }) = self.part(id) {
                     *seal = Some(metadata.provider.clone());
                 }
             }
-            RunEvent::File(file) => self.push("", Part::File(file.clone())),
-            RunEvent::DataNotice { data } => self.push("", Part::Notice { text: data.text.clone() }),
-            RunEvent::ToolInputStart { tool_call_id, tool_name, tool_metadata, .. } => {
+            TurnEvent::File(file) => self.push("", Part::File(file.clone())),
+            TurnEvent::DataNotice { data } => self.push("", Part::Notice { text: data.text.clone() }),
+            TurnEvent::ToolInputStart { tool_call_id, tool_name, tool_metadata, .. } => {
                 let call = ToolCall {
                     id: tool_call_id.clone(),
                     name: tool_name.clone(),
@@ -70,12 +70,12 @@ impl Transcript {
                 };
                 self.push(tool_call_id, Part::ToolCall { call: Box::new(call) });
             }
-            RunEvent::ToolInputDelta { tool_call_id, input_text_delta } => {
+            TurnEvent::ToolInputDelta { tool_call_id, input_text_delta } => {
                 if let Some(ToolCall { arguments: Value::String(text), .. }) = self.call(tool_call_id) {
                     text.push_str(input_text_delta);
                 }
             }
-            RunEvent::ToolInputAvailable { tool_call_id, input, tool_metadata, .. } => {
+            TurnEvent::ToolInputAvailable { tool_call_id, input, tool_metadata, .. } => {
                 if let Some(call) = self.call(tool_call_id) {
                     call.arguments.clone_from(input);
                     call.app.clone_from(&tool_metadata.app);
@@ -83,39 +83,39 @@ impl Transcript {
                     call.outcome = Outcome::Unknown;
                 }
             }
-            RunEvent::ToolApprovalRequest { approval_id, tool_call_id, .. } => {
+            TurnEvent::ToolApprovalRequest { approval_id, tool_call_id, .. } => {
                 if let Some(call) = self.call(tool_call_id) {
                     // A call that waits for approval has certainly not been sent.
                     call.outcome = Outcome::Stopped;
                 }
                 if let Some(slot) = self.parts.iter_mut().rev().find(|slot| slot.id == *tool_call_id) {
-                    slot.waits = Some(*approval_id);
+                    slot.approval = Some(*approval_id);
                 }
             }
-            RunEvent::ToolApprovalResponse { approval_id, approved } => {
+            TurnEvent::ToolApprovalResponse { approval_id, approved } => {
                 let mut slots = self.parts.iter_mut();
-                let Some(slot) = slots.find(|slot| slot.waits == Some(*approval_id)) else { return };
-                slot.waits = None;
+                let Some(slot) = slots.find(|slot| slot.approval == Some(*approval_id)) else { return };
+                slot.approval = None;
                 if let Part::ToolCall { call } = &mut slot.part {
                     call.outcome = if *approved { Outcome::Unknown } else { Outcome::Denied };
                 }
             }
-            RunEvent::DataElicitation { id, data } => self.ask(*id, data),
-            RunEvent::ToolOutputDenied { tool_call_id } => {
-                if let Some(call) = self.settle(tool_call_id) {
+            TurnEvent::DataElicitation { id, data } => self.apply_elicitation(*id, data),
+            TurnEvent::ToolOutputDenied { tool_call_id } => {
+                if let Some(call) = self.finish_call(tool_call_id) {
                     call.outcome = Outcome::Denied;
-                    call.error = Some(DECLINED.to_owned());
+                    call.error = Some(CALL_DECLINED.to_owned());
                 }
             }
-            RunEvent::ToolOutputAvailable { tool_call_id, output, duration_ms, .. } => {
-                if let Some(call) = self.settle(tool_call_id) {
+            TurnEvent::ToolOutputAvailable { tool_call_id, output, duration_ms, .. } => {
+                if let Some(call) = self.finish_call(tool_call_id) {
                     call.outcome = if output.is_error { Outcome::Error } else { Outcome::Done };
                     call.result = Some(output.clone());
                     call.duration_ms = *duration_ms;
                 }
             }
-            RunEvent::ToolOutputError { tool_call_id, error_text, duration_ms, outcome, .. } => {
-                if let Some(call) = self.settle(tool_call_id) {
+            TurnEvent::ToolOutputError { tool_call_id, error_text, duration_ms, outcome, .. } => {
+                if let Some(call) = self.finish_call(tool_call_id) {
                     call.outcome = *outcome;
                     call.error = Some(error_text.clone());
                     call.duration_ms = *duration_ms;
@@ -140,8 +140,8 @@ impl Transcript {
     }
 
     /// Returns the calls that wait for approval, with the approval's id.
-    pub fn waiting(&self) -> Vec<(ApprovalId, ToolCall)> {
-        let waits = |slot: &Slot| match (&slot.part, slot.waits) {
+    pub fn calls_awaiting_approval(&self) -> Vec<(ApprovalId, ToolCall)> {
+        let waits = |slot: &TrackedPart| match (&slot.part, slot.approval) {
             (Part::ToolCall { call }, Some(question)) => Some((question, call.as_ref().clone())),
             _ => None,
         };
@@ -149,29 +149,29 @@ impl Transcript {
     }
 
     /// Returns the calls that wait for elicitations which survive a restart.
-    pub fn asking(&self) -> Vec<ToolCall> {
-        let asks = |slot: &Slot| match &slot.part {
-            Part::ToolCall { call } if slot.open && slot.is_kept() => Some(call.as_ref().clone()),
+    pub fn calls_awaiting_elicitation(&self) -> Vec<ToolCall> {
+        let asks = |slot: &TrackedPart| match &slot.part {
+            Part::ToolCall { call } if slot.open && slot.has_durable_elicitation() => Some(call.as_ref().clone()),
             _ => None,
         };
         self.parts.iter().filter_map(asks).collect()
     }
 
     /// Returns whether a call waits for an interaction that survives a restart.
-    pub fn waits(&self) -> bool {
-        self.parts.iter().any(|slot| slot.open && (slot.waits.is_some() || slot.is_kept()))
+    pub fn awaits_user(&self) -> bool {
+        self.parts.iter().any(|slot| slot.open && (slot.approval.is_some() || slot.has_durable_elicitation()))
     }
 
     /// Returns whether an elicitation is waiting.
-    pub fn asks(&self, id: ElicitationId) -> bool {
-        self.parts.iter().any(|slot| slot.open && slot.asks.iter().any(|(open, _)| *open == id))
+    pub fn awaits_elicitation(&self, id: ElicitationId) -> bool {
+        self.parts.iter().any(|slot| slot.open && slot.elicitations.iter().any(|(open, _)| *open == id))
     }
 
     /// Returns the waiting elicitations that do not survive a restart, each with its call.
-    pub fn lost_questions(&self) -> Vec<(ElicitationId, ToolCall)> {
-        let lost = |slot: &Slot| match &slot.part {
+    pub fn lost_elicitations(&self) -> Vec<(ElicitationId, ToolCall)> {
+        let lost = |slot: &TrackedPart| match &slot.part {
             Part::ToolCall { call } if slot.open => {
-                let lost = slot.asks.iter().filter(|(_, lasts)| !lasts);
+                let lost = slot.elicitations.iter().filter(|(_, lasts)| !lasts);
                 lost.map(|(id, _)| (*id, call.as_ref().clone())).collect()
             }
             _ => Vec::new(),
@@ -180,9 +180,9 @@ impl Transcript {
     }
 
     /// Returns the calls that have no end and do not wait for approval: they were in progress or about to start.
-    pub fn unsettled(&self) -> Vec<ToolCall> {
-        let is_unsettled = |slot: &&Slot| slot.open && slot.waits.is_none();
-        let call = |slot: &Slot| match &slot.part {
+    pub fn unfinished_calls(&self) -> Vec<ToolCall> {
+        let is_unsettled = |slot: &&TrackedPart| slot.open && slot.approval.is_none();
+        let call = |slot: &TrackedPart| match &slot.part {
             Part::ToolCall { call } => Some(call.as_ref().clone()),
             _ => None,
         };
@@ -190,30 +190,30 @@ impl Transcript {
     }
 
     /// Returns the parts that have an end, for readers during the turn.
-    pub fn settled_parts(&self) -> Vec<Part> {
-        let has_end = |slot: &&Slot| !matches!(slot.part, Part::ToolCall { .. }) || !slot.open;
+    pub fn finished_parts(&self) -> Vec<Part> {
+        let has_end = |slot: &&TrackedPart| !matches!(slot.part, Part::ToolCall { .. }) || !slot.open;
         Self { parts: self.parts.iter().filter(has_end).cloned().collect() }.into_parts()
     }
 
     /// Applies the state of an elicitation to its call.
-    fn ask(&mut self, id: ElicitationId, data: &ElicitationData) {
+    fn apply_elicitation(&mut self, id: ElicitationId, data: &ElicitationData) {
         let Some(slot) = self.parts.iter_mut().rev().find(|slot| slot.id == data.tool_call_id && slot.open) else {
             return;
         };
-        slot.asks.retain(|(known, _)| *known != id);
+        slot.elicitations.retain(|(known, _)| *known != id);
         if let ElicitationState::Waiting { in_flight } = data.state {
-            slot.asks.push((id, !in_flight));
+            slot.elicitations.push((id, !in_flight));
         }
-        let is_kept = slot.is_kept();
+        let has_durable_elicitation = slot.has_durable_elicitation();
         if let Part::ToolCall { call } = &mut slot.part {
             // While only the user is waited for, the call is certainly not running at its server.
-            call.outcome = if is_kept { Outcome::Stopped } else { Outcome::Unknown };
+            call.outcome = if has_durable_elicitation { Outcome::Stopped } else { Outcome::Unknown };
         }
     }
 
     /// Appends an open part.
     fn push(&mut self, id: &str, part: Part) {
-        self.parts.push(Slot { id: id.to_owned(), part, open: true, waits: None, asks: Vec::new() });
+        self.parts.push(TrackedPart { id: id.to_owned(), part, open: true, approval: None, elicitations: Vec::new() });
     }
 
     /// Returns the newest part with an id.
@@ -230,7 +230,7 @@ impl Transcript {
     }
 
     /// Marks a call as ended and returns it. Returns `None` if it has ended already.
-    fn settle(&mut self, id: &str) -> Option<&mut ToolCall> {
+    fn finish_call(&mut self, id: &str) -> Option<&mut ToolCall> {
         // Newest first: an id that a model uses twice means its latest call.
         let slot = self.parts.iter_mut().rev().find(|slot| slot.id == id && slot.open)?;
         slot.open = false;
@@ -248,7 +248,7 @@ mod tests {
     use domain::tool::ToolResult;
     use serde_json::json;
 
-    fn of(events: &[RunEvent]) -> Vec<Part> {
+    fn of(events: &[TurnEvent]) -> Vec<Part> {
         let mut transcript = Transcript::default();
         for event in events {
             transcript.apply(event);
@@ -256,25 +256,25 @@ mod tests {
         transcript.into_parts()
     }
 
-    fn call_events() -> Vec<RunEvent> {
+    fn call_events() -> Vec<TurnEvent> {
         let metadata = || ToolMetadata { server_name: "toolbox".into(), app: None };
         vec![
-            RunEvent::ToolInputStart {
+            TurnEvent::ToolInputStart {
                 tool_call_id: "c".into(),
                 tool_name: "add".into(),
                 dynamic: true,
                 tool_metadata: metadata(),
             },
-            RunEvent::ToolInputDelta { tool_call_id: "c".into(), input_text_delta: "{\"a\":1".into() },
-            RunEvent::ToolInputDelta { tool_call_id: "c".into(), input_text_delta: "}".into() },
-            RunEvent::ToolInputAvailable {
+            TurnEvent::ToolInputDelta { tool_call_id: "c".into(), input_text_delta: "{\"a\":1".into() },
+            TurnEvent::ToolInputDelta { tool_call_id: "c".into(), input_text_delta: "}".into() },
+            TurnEvent::ToolInputAvailable {
                 tool_call_id: "c".into(),
                 tool_name: "add".into(),
                 input: json!({ "a": 1 }),
                 dynamic: true,
                 tool_metadata: metadata(),
             },
-            RunEvent::ToolOutputAvailable {
+            TurnEvent::ToolOutputAvailable {
                 tool_call_id: "c".into(),
                 output: ToolResult::text("1"),
                 dynamic: true,
@@ -285,7 +285,7 @@ mod tests {
 
     #[test]
     fn a_call_that_was_cut_off_tells_how_far_it_came() {
-        let outcome = |events: &[RunEvent]| match of(events).first() {
+        let outcome = |events: &[TurnEvent]| match of(events).first() {
             Some(Part::ToolCall { call }) => (call.outcome, call.arguments.clone()),
             _ => panic!("no call"),
         };
@@ -302,11 +302,11 @@ mod tests {
     #[test]
     fn text_grows_and_empty_text_falls_away() {
         let events = [
-            RunEvent::TextStart { id: "0".into() },
-            RunEvent::TextDelta { id: "0".into(), delta: "Hel".into() },
-            RunEvent::TextDelta { id: "0".into(), delta: "lo".into() },
-            RunEvent::TextStart { id: "1".into() },
-            RunEvent::TextDelta { id: "gone".into(), delta: "x".into() },
+            TurnEvent::TextStart { id: "0".into() },
+            TurnEvent::TextDelta { id: "0".into(), delta: "Hel".into() },
+            TurnEvent::TextDelta { id: "0".into(), delta: "lo".into() },
+            TurnEvent::TextStart { id: "1".into() },
+            TurnEvent::TextDelta { id: "gone".into(), delta: "x".into() },
         ];
         assert_eq!(of(&events), [Part::Text { text: "Hello".into() }]);
     }

@@ -6,7 +6,7 @@ use domain::model::Request;
 use tokio::sync::mpsc;
 
 use super::TurnService;
-use super::engine::SYSTEM;
+use super::engine::SYSTEM_PROMPT;
 use crate::tool_search::Offer;
 use crate::tool_selection::Toolset;
 
@@ -15,13 +15,13 @@ pub async fn prewarm_on_ready(turns: TurnService, mut ready: mpsc::UnboundedRece
     let shutdown = turns.tasks.shutdown_token().clone();
     while let Some(Some(ConnectionReady { user })) = shutdown.run_until_cancelled(ready.recv()).await {
         let inner = turns.clone();
-        turns.tasks.spawn("prewarm model", async move { prepare(&inner, user).await });
+        turns.tasks.spawn("prewarm model", async move { prewarm_user(&inner, user).await });
     }
 }
 
 /// Lets the built-in model read the user's tools while it is idle, if it is the user's default model. The first
 /// question about them is then answered as fast as any other.
-async fn prepare(turns: &TurnService, user: UserId) {
+async fn prewarm_user(turns: &TurnService, user: UserId) {
     let Some(model) = turns.models.built_in_by_default() else { return };
     // A user with providers of their own uses those.
     if turns.models.default(user).await.ok().as_ref() != Some(&model) {
@@ -32,6 +32,10 @@ async fn prepare(turns: &TurnService, user: UserId) {
     let offer = Offer::new(&toolset, turns.models.tool_limits(user, &model).await, "", &[]);
     // If there are too many tools, the selection depends on the question, so there is nothing to read in advance.
     if matches!(offer, Offer::Whole) && !toolset.tools().is_empty() {
-        turns.models.prepare(Request { system: SYSTEM.to_owned(), tools: offer.specs(&toolset), ..Request::default() });
+        turns.models.prepare(Request {
+            system: SYSTEM_PROMPT.to_owned(),
+            tools: offer.specs(&toolset),
+            ..Request::default()
+        });
     }
 }

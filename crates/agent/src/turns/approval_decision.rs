@@ -15,7 +15,7 @@ use super::TurnService;
 
 /// Decision that holds for an approval.
 #[derive(Debug, Clone, Serialize)]
-pub struct Outcome {
+pub struct AppliedDecision {
     /// Decision.
     pub decision: Decision,
     /// Arguments of the call, if the user changed them.
@@ -49,13 +49,13 @@ impl TurnService {
     /// # Errors
     ///
     /// See [`DecideError`].
-    pub async fn decide(
+    pub async fn decide_approval(
         &self,
         (owner, chat): (UserId, ChatId),
         id: ApprovalId,
         decided: Decided,
-    ) -> Result<Outcome, DecideError> {
-        let approval = self.question(owner, chat, id).await?;
+    ) -> Result<AppliedDecision, DecideError> {
+        let approval = self.load_approval(owner, chat, id).await?;
         if let Some(earlier) = approval.decided {
             return Ok(outcome(earlier, false));
         }
@@ -82,61 +82,64 @@ impl TurnService {
             self.storage.permissions().insert(owner, rule, now).await?;
         }
         // Another request may have decided in between. Its decision counts.
-        let decided =
-            if first { decided } else { self.question(owner, chat, id).await?.decided.ok_or(DecideError::Ended)? };
+        let decided = if first {
+            decided
+        } else {
+            self.load_approval(owner, chat, id).await?.decided.ok_or(DecideError::Ended)?
+        };
         // Stored before it is delivered: a call that continues must find its decision after a crash.
-        match self.get_by_id(owner, approval.run) {
-            Some(run) => run.questions.decide(id, decided.clone()),
-            None => self.let_look(owner).await?,
+        match self.find_by_id(owner, approval.run) {
+            Some(turn) => turn.interactions.deliver_decision(id, decided.clone()),
+            None => self.notify_nodes(owner).await?,
         }
         if first && decided.decision == Decision::Always {
-            self.allow_the_others(owner, &approval).await;
+            self.approve_matching_calls(owner, &approval).await;
         }
         Ok(outcome(decided, first))
     }
 
-    /// Approves ([`allow_as_well`](Self::allow_as_well)) the same tool wherever else it waits for approval, in this
+    /// Approves ([`approve_call`](Self::approve_call)) the same tool wherever else it waits for approval, in this
     /// chat or another. An approval that cannot be read now stays open and can still be decided on its own.
-    async fn allow_the_others(&self, owner: UserId, approval: &Approval) {
+    async fn approve_matching_calls(&self, owner: UserId, approval: &Approval) {
         let is_alike = |other: &&Approval| {
             (&other.url, &other.definition, &other.instructions)
                 == (&approval.url, &approval.definition, &approval.instructions)
         };
         for home in self.temporary.stores(owner).iter().chain([&self.storage]) {
             let open = home.approvals().list_open(owner, approval.server, &approval.tool).await;
-            let open = open.inspect_err(|error| tracing::error!(%error, "open questions could not be read"));
+            let open = open.inspect_err(|error| tracing::error!(%error, "the pending approvals could not be read"));
             for other in open.unwrap_or_default().iter().filter(is_alike) {
-                self.allow_as_well(home, owner, other).await;
+                self.approve_call(home, owner, other).await;
             }
         }
     }
 
     /// Approves a waiting call whose tool the user has allowed permanently elsewhere.
-    pub(super) async fn allow_as_well(&self, home: &Storage, owner: UserId, approval: &Approval) {
+    pub(super) async fn approve_call(&self, home: &Storage, owner: UserId, approval: &Approval) {
         let decided = Decided { decision: Decision::Always, arguments: None };
         match home.approvals().decide(owner, approval.id, &decided, None, self.clock.now()).await {
-            Ok(true) => match self.get_by_id(owner, approval.run) {
-                Some(run) => run.questions.decide(approval.id, decided),
+            Ok(true) => match self.find_by_id(owner, approval.run) {
+                Some(turn) => turn.interactions.deliver_decision(approval.id, decided),
                 None => {
-                    if let Err(error) = self.let_look(owner).await {
-                        tracing::error!(%error, "another node could not be told of a decision");
+                    if let Err(error) = self.notify_nodes(owner).await {
+                        tracing::error!(%error, "the other nodes could not be notified of a decision");
                     }
                 }
             },
             Ok(false) => {}
-            Err(error) => tracing::error!(%error, "an open question could not be answered"),
+            Err(error) => tracing::error!(%error, "a pending approval could not be decided"),
         }
     }
 
     /// Loads an approval of the user's chat.
-    async fn question(&self, owner: UserId, chat: ChatId, id: ApprovalId) -> Result<Approval, DecideError> {
+    async fn load_approval(&self, owner: UserId, chat: ChatId, id: ApprovalId) -> Result<Approval, DecideError> {
         self.temporary.store_for(owner, chat).approvals().get(owner, chat, id).await?.ok_or(DecideError::NotFound)
     }
 }
 
 /// Returns the decision as the response shows it.
-fn outcome(decided: Decided, first: bool) -> Outcome {
-    Outcome { decision: decided.decision, arguments: decided.arguments, first }
+fn outcome(decided: Decided, first: bool) -> AppliedDecision {
+    AppliedDecision { decision: decided.decision, arguments: decided.arguments, first }
 }
 
 /// Maps a stored definition that cannot be decoded to [`storage::Error::Corrupt`].

@@ -15,23 +15,23 @@ use tokio::sync::watch;
 use super::event::encode_event;
 
 /// Frame that ends a stream.
-const DONE: &[u8] = b"data: [DONE]\n\n";
+const STREAM_END: &[u8] = b"data: [DONE]\n\n";
 
 /// Size of a chunk for a subscriber in bytes, unless a single event is larger. It bounds the memory that a subscriber
 /// holds which does not read.
-const PIECE: usize = 32 * 1024;
+const MAX_CHUNK_BYTES: usize = 32 * 1024;
 
 /// Size of an event in bytes up to which a subscriber gets a copy. The copy is freed once it is sent; sharing a frame
 /// instead allocates a reference count that stays with the event.
-const COPIED: usize = 4 * 1024;
+const MAX_COPIED_BYTES: usize = 4 * 1024;
 
 /// Sequence numbers that are skipped when a log is restored in another process. It exceeds the number of events that
 /// can have been published but not written, so that no number is used for two events.
-pub const GAP: u64 = 1_000_000;
+pub const SEQ_GAP: u64 = 1_000_000;
 
 /// Append-only log of server-sent events, numbered from 1.
 #[derive(Debug)]
-pub struct RunLog {
+pub struct EventLog {
     frames: Mutex<Frames>,
     head: watch::Sender<Head>,
     /// Bytes of all logs together.
@@ -83,22 +83,22 @@ struct Head {
     left: bool,
 }
 
-impl Default for RunLog {
+impl Default for EventLog {
     fn default() -> Self {
-        Self::counted(&Arc::default())
+        Self::with_total(&Arc::default())
     }
 }
 
-impl Drop for RunLog {
+impl Drop for EventLog {
     fn drop(&mut self) {
         let bytes = self.bytes();
         self.held.fetch_sub(bytes, Ordering::Relaxed);
     }
 }
 
-impl RunLog {
+impl EventLog {
     /// Creates an empty log whose size is added to the total `held`, in bytes.
-    pub fn counted(held: &Arc<AtomicUsize>) -> Self {
+    pub fn with_total(held: &Arc<AtomicUsize>) -> Self {
         let head = watch::Sender::new(Head::default());
         Self { frames: Mutex::default(), head, held: Arc::clone(held) }
     }
@@ -113,8 +113,8 @@ impl RunLog {
         self.push(event, false)
     }
 
-    /// Appends an event that is withheld from subscribers until it is [released](Self::release).
-    pub fn hold(&self, event: &impl Serialize) -> (u64, String) {
+    /// Appends an event that is withheld from subscribers until it is [released](Self::commit).
+    pub fn append_uncommitted(&self, event: &impl Serialize) -> (u64, String) {
         self.push(event, true)
     }
 
@@ -134,7 +134,7 @@ impl RunLog {
     }
 
     /// Publishes a withheld event.
-    pub fn release(&self, number: u64) {
+    pub fn commit(&self, number: u64) {
         let mut frames = self.frames();
         frames.held.remove(&number);
         self.head.send_modify(|head| head.frames = frames.visible());
@@ -152,9 +152,9 @@ impl RunLog {
         self.head.send_modify(|head| head.frames = frames.visible());
     }
 
-    /// Removes the last event, if it is withheld by [`hold`](Self::hold). No subscriber has seen it, so its number
+    /// Removes the last event, if it is withheld by [`append_uncommitted`](Self::append_uncommitted). No subscriber has seen it, so its number
     /// can be used again.
-    pub fn take_back(&self, number: u64) {
+    pub fn rollback(&self, number: u64) {
         let mut frames = self.frames();
         if frames.last == number && frames.held.remove(&number) {
             let taken = frames.all.pop().map_or(0, |(_, frame)| frame.len());
@@ -166,7 +166,7 @@ impl RunLog {
 
     /// Restores the log of a previous process from the events that it wrote.
     ///
-    /// Transient events and events that were lost in the crash are missing. New events are numbered from [`GAP`]
+    /// Transient events and events that were lost in the crash are missing. New events are numbered from [`SEQ_GAP`]
     /// after the last one.
     pub fn restore(events: impl IntoIterator<Item = (u64, String)>, held: &Arc<AtomicUsize>) -> Self {
         let mut frames = Frames::default();
@@ -175,7 +175,7 @@ impl RunLog {
                 frames.push(number, &json);
             }
         }
-        frames.last += GAP;
+        frames.last += SEQ_GAP;
         let head = Head { frames: frames.all.len(), ..Head::default() };
         held.fetch_add(frames.bytes, Ordering::Relaxed);
         Self { frames: Mutex::new(frames), head: watch::Sender::new(head), held: Arc::clone(held) }
@@ -183,7 +183,7 @@ impl RunLog {
 
     /// Disconnects the subscribers without the end of the stream that [`close`](Self::close) sends: the turn
     /// continues in another process, and they reconnect to it.
-    pub fn leave(&self) {
+    pub fn disconnect(&self) {
         self.head.send_modify(|head| {
             head.left = !head.closed || head.left;
             head.closed = true;
@@ -227,7 +227,7 @@ impl RunLog {
         let new = frames.all.get(next..head.frames).unwrap_or_default();
         let (mut taken, mut length) = (0, 0);
         for (_, frame) in new {
-            if taken > 0 && length + frame.len() > PIECE {
+            if taken > 0 && length + frame.len() > MAX_CHUNK_BYTES {
                 break;
             }
             (taken, length) = (taken + 1, length + frame.len());
@@ -235,10 +235,10 @@ impl RunLog {
         let new = &new[..taken];
         cursor.next = next + taken;
         cursor.ended = head.closed && cursor.next >= head.frames;
-        let end = if cursor.ended && !head.left { DONE } else { &[] };
-        // A single large event is shared, not copied; see `COPIED`.
+        let end = if cursor.ended && !head.left { STREAM_END } else { &[] };
+        // A single large event is shared, not copied; see `MAX_COPIED_BYTES`.
         if let ([(_, only)], []) = (new, end)
-            && length > COPIED
+            && length > MAX_COPIED_BYTES
         {
             return Some(only.clone());
         }
@@ -255,7 +255,7 @@ impl RunLog {
     }
 }
 
-/// Position of a subscriber in a [`RunLog`].
+/// Position of a subscriber in a [`EventLog`].
 #[derive(Debug)]
 pub struct Cursor {
     next: usize,
@@ -269,7 +269,7 @@ mod tests {
     use futures_util::FutureExt;
     use proptest::prelude::*;
 
-    async fn read(log: &RunLog, after: u64) -> String {
+    async fn read(log: &EventLog, after: u64) -> String {
         let mut cursor = log.follow(after);
         let mut text = String::new();
         while let Some(piece) = log.next(&mut cursor).await {
@@ -280,9 +280,9 @@ mod tests {
 
     #[tokio::test]
     async fn a_log_goes_on_behind_all_numbers_that_a_viewer_can_know() {
-        let log = RunLog::restore([(1, "1".to_owned()), (4, "4".to_owned())], &Arc::default());
+        let log = EventLog::restore([(1, "1".to_owned()), (4, "4".to_owned())], &Arc::default());
         let (next, _) = log.append(&5);
-        assert!(next > GAP);
+        assert!(next > SEQ_GAP);
         log.close();
         let end = format!("id: {next}\ndata: 5\n\ndata: [DONE]\n\n");
         assert_eq!(read(&log, next).await, "data: [DONE]\n\n");
@@ -296,38 +296,38 @@ mod tests {
 
     #[tokio::test]
     async fn a_log_that_goes_on_twice_keeps_its_numbers() {
-        let first = RunLog::restore([(1, "1".to_owned())], &Arc::default());
+        let first = EventLog::restore([(1, "1".to_owned())], &Arc::default());
         let (second, json) = first.append(&2);
-        let log = RunLog::restore([(1, "1".to_owned()), (second, json)], &Arc::default());
+        let log = EventLog::restore([(1, "1".to_owned()), (second, json)], &Arc::default());
         let (third, _) = log.append(&3);
         log.close();
-        assert!(third > second + GAP);
+        assert!(third > second + SEQ_GAP);
         assert_eq!(read(&log, second).await, format!("id: {third}\ndata: 3\n\ndata: [DONE]\n\n"));
     }
 
     #[tokio::test]
     async fn what_is_kept_back_keeps_back_what_follows_it() {
-        let log = RunLog::default();
+        let log = EventLog::default();
         log.append(&1);
-        let (second, _) = log.hold(&2);
-        let (third, _) = log.hold(&3);
+        let (second, _) = log.append_uncommitted(&2);
+        let (third, _) = log.append_uncommitted(&3);
         log.append(&4);
         let mut cursor = log.follow(0);
         assert_eq!(log.next(&mut cursor).await.unwrap(), "id: 1\ndata: 1\n\n");
-        log.release(third);
+        log.commit(third);
         assert!(log.next(&mut cursor).now_or_never().is_none());
-        log.release(second);
+        log.commit(second);
         assert_eq!(log.next(&mut cursor).await.unwrap(), "id: 2\ndata: 2\n\nid: 3\ndata: 3\n\nid: 4\ndata: 4\n\n");
-        log.hold(&5);
+        log.append_uncommitted(&5);
         log.close();
         assert_eq!(log.next(&mut cursor).await.unwrap(), "id: 5\ndata: 5\n\ndata: [DONE]\n\n");
     }
 
     #[tokio::test]
     async fn a_viewer_that_is_left_alone_is_not_told_that_it_is_over() {
-        let log = RunLog::default();
+        let log = EventLog::default();
         log.append(&1);
-        log.leave();
+        log.disconnect();
         assert_eq!(read(&log, 0).await, "id: 1\ndata: 1\n\n");
         assert_eq!(read(&log, 1).await, "");
     }
@@ -335,8 +335,8 @@ mod tests {
     #[tokio::test]
     async fn who_is_far_behind_is_handed_little_at_a_time_and_all_in_the_end() {
         let held = Arc::default();
-        let log = RunLog::counted(&held);
-        let (small, large) = ("s".repeat(1000), "l".repeat(10 * PIECE));
+        let log = EventLog::with_total(&held);
+        let (small, large) = ("s".repeat(1000), "l".repeat(10 * MAX_CHUNK_BYTES));
         for _ in 0..500 {
             log.append(&small);
         }
@@ -347,13 +347,13 @@ mod tests {
         while let Some(piece) = log.next(&mut behind).await {
             pieces.push(piece);
         }
-        let is_large = |piece: &&Bytes| piece.len() > PIECE + DONE.len();
+        let is_large = |piece: &&Bytes| piece.len() > MAX_CHUNK_BYTES + STREAM_END.len();
         let larger: Vec<&Bytes> = pieces.iter().filter(is_large).collect();
         assert_eq!(larger.len(), 1, "only the large event is more, and it is not copied");
         assert_eq!(larger[0].as_ptr(), log.frames().all[500].1.as_ptr());
         assert_eq!(pieces.concat(), read(&log, 0).await.as_bytes());
         let length: usize = pieces.iter().map(Bytes::len).sum();
-        assert_eq!((log.bytes(), held.load(Ordering::Relaxed)), (length - DONE.len(), length - DONE.len()));
+        assert_eq!((log.bytes(), held.load(Ordering::Relaxed)), (length - STREAM_END.len(), length - STREAM_END.len()));
         drop(log);
         assert_eq!(held.load(Ordering::Relaxed), 0);
     }
@@ -363,7 +363,7 @@ mod tests {
         #[test]
         fn replay_from_anywhere_gives_the_rest(events in prop::collection::vec(any::<u16>(), 0..20), after in 0u64..25) {
             let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
-            let log = RunLog::default();
+            let log = EventLog::default();
             for event in &events {
                 log.append(event);
             }

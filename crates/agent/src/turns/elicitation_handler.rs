@@ -22,17 +22,17 @@ use storage::elicitations::{Answered, Elicitation};
 use storage::tool_tasks::ToolTask;
 use tokio_util::sync::CancellationToken;
 
-use super::Run;
+use super::Turn;
 use super::TurnService;
-use super::event::{ElicitationData, ElicitationState, RunEvent};
-use super::questions::Asked;
-use super::recorder::Recorder;
+use super::event::{ElicitationData, ElicitationState, TurnEvent};
+use super::event_recorder::EventRecorder;
+use super::pending_interactions::PendingElicitation;
 use platform::secret_sealing::SealError;
 
-/// Fingerprint of a tool, stored with a call that waits as part of its [resume state](About). The call continues
+/// Fingerprint of a tool, stored with a call that waits as part of its [resume state](ResumeState). The call continues
 /// after a restart only if the tool still matches.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Bound {
+pub struct ToolFingerprint {
     /// Connection of the tool.
     pub server: ServerId,
     /// Name of the tool.
@@ -47,7 +47,7 @@ pub struct Bound {
     pub by: AllowedBy,
 }
 
-impl Bound {
+impl ToolFingerprint {
     /// Creates the fingerprint of a call that runs as a task. It has no definition, because the call is already made
     /// and only its interactions are shown.
     pub fn of_task(task: &ToolTask, tool: &str) -> Self {
@@ -75,9 +75,9 @@ impl Bound {
     }
 }
 
-/// State in which a call waits for the user's answer, in [`About`].
+/// State in which a call waits for the user's answer, in [`ResumeState`].
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub enum Waits {
+pub enum WaitState {
     /// The server holds the request open. The elicitation ends with the connection, so it does not survive a restart.
     InFlight,
     /// Only the user is waited for. The call can continue from here, also after a restart.
@@ -96,63 +96,60 @@ pub enum Waits {
 
 /// State to resume a call from, sealed and stored with each of its elicitations.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct About {
+pub struct ResumeState {
     /// Fingerprint of the call's tool.
-    pub bound: Bound,
+    #[serde(alias = "bound")]
+    pub fingerprint: ToolFingerprint,
     /// State in which the call waits.
-    pub waits: Waits,
+    pub waits: WaitState,
 }
 
-impl About {
+impl ResumeState {
     /// Decrypts the state that is stored with an elicitation. Returns `None` if it cannot be read, for example after
     /// the key was changed.
-    pub fn open(turns: &TurnService, asked: &Elicitation) -> Option<Self> {
-        let plain = turns.secrets.open(&sealed_at("about", asked.id), asked.resume_state.as_deref()?).ok()?;
+    pub fn open(turns: &TurnService, row: &Elicitation) -> Option<Self> {
+        let plain = turns.secrets.open(&seal_context("about", row.id), row.resume_state.as_deref()?).ok()?;
         serde_json::from_slice(&plain).ok()
     }
 }
 
-/// Encrypts the content of an answer for its row in the database; [`stored_answer`] decrypts it.
+/// Encrypts the content of an answer for its row in the database; [`open_stored_answer`] decrypts it.
 ///
 /// # Errors
 ///
 /// Fails if the content cannot be encrypted.
-pub fn seal_content(
-    turns: &TurnService,
-    id: ElicitationId,
-    content: &Map<String, Value>,
-) -> Result<Vec<u8>, SealError> {
-    turns.secrets.seal(&sealed_at("content", id), Value::Object(content.clone()).to_string().as_bytes())
+pub fn seal_answer(turns: &TurnService, id: ElicitationId, content: &Map<String, Value>) -> Result<Vec<u8>, SealError> {
+    turns.secrets.seal(&seal_context("content", id), Value::Object(content.clone()).to_string().as_bytes())
 }
 
 /// Decrypts a stored answer. One that no longer matches the form counts as cancelled.
-pub fn stored_answer(
+pub fn open_stored_answer(
     turns: &TurnService,
     id: ElicitationId,
     answered: &Answered,
     form: Option<&ElicitationForm>,
 ) -> ElicitationResponse {
     let sealed = answered.content.as_deref();
-    let plain = sealed.and_then(|sealed| turns.secrets.open(&sealed_at("content", id), sealed).ok());
+    let plain = sealed.and_then(|sealed| turns.secrets.open(&seal_context("content", id), sealed).ok());
     let content = plain.and_then(|plain| serde_json::from_slice(&plain).ok()).unwrap_or_default();
     elicitation_response(answered.action, content, form).unwrap_or(ElicitationResponse::Cancel)
 }
 
 /// Returns the context that a sealed column is bound to, so that its value is not accepted in another row.
-fn sealed_at(column: &str, id: ElicitationId) -> String {
+fn seal_context(column: &str, id: ElicitationId) -> String {
     format!("elicitations/{column}/{id}")
 }
 
 /// Handler ([`ElicitationHandler`] and [`InteractionHandler`]) of the elicitations and sign-ins of one tool call.
 #[derive(Clone)]
-pub struct CallAsker(Arc<Inner>);
+pub struct TurnInteractionHandler(Arc<Inner>);
 
 struct Inner {
     turns: TurnService,
-    recorder: Recorder,
+    recorder: EventRecorder,
     call: ToolCall,
     /// Fingerprint of the call's tool.
-    bound: Bound,
+    fingerprint: ToolFingerprint,
     /// Elicitations that were shown before the restart, in order. When the server asks again, they are reused instead
     /// of duplicated.
     earlier: Mutex<VecDeque<Elicitation>>,
@@ -162,44 +159,44 @@ struct Inner {
     waited_ms: AtomicU64,
 }
 
-impl fmt::Debug for CallAsker {
+impl fmt::Debug for TurnInteractionHandler {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("CallAsker").field(&self.0.call.id).finish()
+        f.debug_tuple("TurnInteractionHandler").field(&self.0.call.id).finish()
     }
 }
 
 /// An interaction that is about to be shown.
-struct Put {
+struct NewInteraction {
     /// Content of the interaction, for clients.
     request: Value,
     /// Form that the answer is checked against.
     form: Option<ElicitationForm>,
     /// Cancelled when the interaction is completed elsewhere, for example by a finished sign-in.
     done: CancellationToken,
-    waits: Wants,
+    waits: WaitKind,
 }
 
-/// Kind of waiting, before the first elicitation of a round has an id; it becomes [`Waits`].
-enum Wants {
+/// Kind of waiting, before the first elicitation of a round has an id; it becomes [`WaitState`].
+enum WaitKind {
     InFlight,
     Suspended(Arc<SuspendedCall>),
     SignIn { additional_scopes: bool },
 }
 
-impl CallAsker {
+impl TurnInteractionHandler {
     /// Creates a handler for a call. `earlier` are the elicitations of its last round, if it resumes after a restart.
     pub fn new(
         turns: &TurnService,
-        recorder: &Recorder,
+        recorder: &EventRecorder,
         call: &ToolCall,
-        bound: Bound,
+        fingerprint: ToolFingerprint,
         earlier: Vec<Elicitation>,
     ) -> Self {
         Self(Arc::new(Inner {
             turns: turns.clone(),
             recorder: recorder.clone(),
             call: call.clone(),
-            bound,
+            fingerprint,
             earlier: Mutex::new(earlier.into()),
             round: Mutex::default(),
             waited_ms: AtomicU64::new(0),
@@ -207,7 +204,7 @@ impl CallAsker {
     }
 
     /// Assigns the next elicitations to a round that began before the restart.
-    pub fn go_on_with(&self, from: &Arc<SuspendedCall>, round: ElicitationId) {
+    pub fn continue_round(&self, from: &Arc<SuspendedCall>, round: ElicitationId) {
         *self.0.round.lock().unwrap_or_else(PoisonError::into_inner) = Some((Arc::clone(from), round));
     }
 
@@ -216,157 +213,158 @@ impl CallAsker {
         self.0.waited_ms.load(Ordering::Relaxed)
     }
 
-    /// Shows an interaction with [`open`](Self::open) and waits for the answer.
-    async fn put(&self, put: Put) -> ElicitationResponse {
+    /// Shows an interaction with [`publish`](Self::publish) and waits for the answer.
+    async fn show_and_wait(&self, interaction: NewInteraction) -> ElicitationResponse {
         let inner = &*self.0;
         let began = inner.turns.clock.now();
         let earlier = inner.earlier.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
         let id = match &earlier {
             // It was answered before the restart, or by another node meanwhile.
             Some(Elicitation { id, answered: Some(answered), .. }) => {
-                let answer = stored_answer(&inner.turns, *id, answered, put.form.as_ref());
-                inner.recorder.emit_surely(&self.event(*id, ElicitationState::of(&answer), None)).await;
+                let answer = open_stored_answer(&inner.turns, *id, answered, interaction.form.as_ref());
+                inner.recorder.emit_with_retry(&self.state_event(*id, ElicitationState::of(&answer), None)).await;
                 return answer;
             }
             Some(waiting) => waiting.id,
-            None => match self.open(&put).await {
+            None => match self.publish(&interaction).await {
                 Some(id) => id,
                 None => return ElicitationResponse::Cancel,
             },
         };
         // From here on, also when this future is dropped, the guard withdraws the interaction.
-        let mut open = Open { asker: self, id, answered: false };
-        let in_flight = matches!(put.waits, Wants::InFlight);
-        let asked = Asked {
+        let mut open = OpenInteraction { handler: self, id, is_answered: false };
+        let in_flight = matches!(interaction.waits, WaitKind::InFlight);
+        let pending = PendingElicitation {
             elicitation_id: id,
             tool_call_id: inner.call.id.clone(),
             name: inner.call.name.clone(),
             server_name: inner.call.server_name.clone(),
-            request: put.request,
-            form: put.form,
+            request: interaction.request,
+            form: interaction.form,
         };
         let answer = tokio::select! {
-            answer = self.run().questions.reply(asked) => answer,
+            answer = self.turn().interactions.wait_for_answer(pending) => answer,
             // Completed elsewhere; the stored answer must say so, so that a restart does not show it again.
-            () = put.done.cancelled() => {
+            () = interaction.done.cancelled() => {
                 let answered = Answered { action: Action::Accept, content: None };
-                let (storage, owner) = (&self.run().home, self.run().owner);
+                let (storage, owner) = (&self.turn().storage, self.turn().owner);
                 if let Err(error) = storage.elicitations().answer(owner, id, &answered, inner.turns.clock.now()).await {
-                    tracing::error!(%error, run = %self.run().id, "that a question is settled could not be written");
+                    tracing::error!(%error, turn_id = %self.turn().id, "a completed interaction could not be stored");
                 }
                 ElicitationResponse::Accept(FormContent::default())
             }
         };
-        open.answered = true;
-        let settled = self.event(id, ElicitationState::of(&answer), None);
+        open.is_answered = true;
+        let settled = self.state_event(id, ElicitationState::of(&answer), None);
         if in_flight {
             inner.recorder.emit(&settled);
         } else {
             // The call continues with this answer, and must not continue with it a second time after a crash.
-            inner.recorder.emit_surely(&settled).await;
+            inner.recorder.emit_with_retry(&settled).await;
         }
         inner.waited_ms.fetch_add(inner.turns.clock.now().millis_since(began), Ordering::Relaxed);
         answer
     }
 
     /// Stores and publishes an interaction. Returns `None`, and the call continues as cancelled, if that fails.
-    async fn open(&self, put: &Put) -> Option<ElicitationId> {
+    async fn publish(&self, interaction: &NewInteraction) -> Option<ElicitationId> {
         let inner = &*self.0;
         let id = ElicitationId::fresh();
-        let about = About { bound: inner.bound.clone(), waits: self.waits(id, &put.waits) };
-        let sealed = inner.turns.secrets.seal(&sealed_at("about", id), &serde_json::to_vec(&about).ok()?).ok()?;
-        let run = self.run();
+        let state =
+            ResumeState { fingerprint: inner.fingerprint.clone(), waits: self.wait_state(id, &interaction.waits) };
+        let sealed = inner.turns.secrets.seal(&seal_context("about", id), &serde_json::to_vec(&state).ok()?).ok()?;
+        let turn = self.turn();
         let tool_call = inner.call.id.clone();
-        let row = Elicitation { id, run: run.id, tool_call, resume_state: Some(sealed), answered: None };
-        if let Err(error) = run.home.elicitations().insert(run.owner, &row, inner.turns.clock.now()).await {
-            tracing::error!(%error, run = %run.id, "the person could not be asked");
+        let row = Elicitation { id, run: turn.id, tool_call, resume_state: Some(sealed), answered: None };
+        if let Err(error) = turn.storage.elicitations().insert(turn.owner, &row, inner.turns.clock.now()).await {
+            tracing::error!(%error, turn_id = %turn.id, "an interaction could not be stored");
             return None;
         }
-        let in_flight = matches!(put.waits, Wants::InFlight);
-        let event = self.event(id, ElicitationState::Waiting { in_flight }, Some(put.request.clone()));
-        inner.recorder.emit_durably(&event).await.then_some(id)
+        let in_flight = matches!(interaction.waits, WaitKind::InFlight);
+        let event = self.state_event(id, ElicitationState::Waiting { in_flight }, Some(interaction.request.clone()));
+        inner.recorder.emit_synced(&event).await.then_some(id)
     }
 
     /// Returns the state to store with an elicitation, and remembers its round.
-    fn waits(&self, id: ElicitationId, wants: &Wants) -> Waits {
-        match wants {
-            Wants::InFlight => Waits::InFlight,
-            Wants::SignIn { additional_scopes } => Waits::SignIn { additional_scopes: *additional_scopes },
-            Wants::Suspended(from) => {
+    fn wait_state(&self, id: ElicitationId, kind: &WaitKind) -> WaitState {
+        match kind {
+            WaitKind::InFlight => WaitState::InFlight,
+            WaitKind::SignIn { additional_scopes } => WaitState::SignIn { additional_scopes: *additional_scopes },
+            WaitKind::Suspended(from) => {
                 let mut known = self.0.round.lock().unwrap_or_else(PoisonError::into_inner);
                 let round = match &*known {
                     Some((same, first)) if Arc::ptr_eq(same, from) => *first,
                     _ => id,
                 };
                 *known = Some((Arc::clone(from), round));
-                Waits::Suspended { from: from.as_ref().clone(), round }
+                WaitState::Suspended { from: from.as_ref().clone(), round }
             }
         }
     }
 
     /// Creates the event for a new state of an elicitation.
-    fn event(&self, id: ElicitationId, state: ElicitationState, request: Option<Value>) -> RunEvent {
+    fn state_event(&self, id: ElicitationId, state: ElicitationState, request: Option<Value>) -> TurnEvent {
         let call = &self.0.call;
         let (tool_call_id, server_name) = (call.id.clone(), call.server_name.clone());
-        RunEvent::DataElicitation { id, data: ElicitationData { tool_call_id, server_name, state, request } }
+        TurnEvent::DataElicitation { id, data: ElicitationData { tool_call_id, server_name, state, request } }
     }
 
     /// Returns the turn of the call.
-    fn run(&self) -> &Run {
-        self.0.recorder.run()
+    fn turn(&self) -> &Turn {
+        self.0.recorder.turn()
     }
 }
 
-impl ElicitationHandler for CallAsker {
+impl ElicitationHandler for TurnInteractionHandler {
     fn elicit(
         &self,
-        question: mcp::Elicitation,
+        elicitation: mcp::Elicitation,
         from: Option<Arc<SuspendedCall>>,
     ) -> BoxFuture<'_, ElicitationResponse> {
-        let request = match serde_json::to_value(&question) {
+        let request = match serde_json::to_value(&elicitation) {
             Ok(request) => request,
             Err(error) => {
-                tracing::error!(%error, "a question of a server could not be encoded");
+                tracing::error!(%error, "an elicitation could not be encoded");
                 return Box::pin(std::future::ready(ElicitationResponse::Cancel));
             }
         };
-        let (form, done) = match question {
+        let (form, done) = match elicitation {
             mcp::Elicitation::Form(form) => (Some(form), CancellationToken::new()),
             mcp::Elicitation::Url(visit) => (None, visit.completed),
         };
-        let waits = from.map_or(Wants::InFlight, Wants::Suspended);
-        self.put(Put { request, form, done, waits }).boxed()
+        let waits = from.map_or(WaitKind::InFlight, WaitKind::Suspended);
+        self.show_and_wait(NewInteraction { request, form, done, waits }).boxed()
     }
 }
 
-impl InteractionHandler for CallAsker {
+impl InteractionHandler for TurnInteractionHandler {
     fn sign_in(&self, prompt: SignInPrompt) -> BoxFuture<'_, bool> {
         let request = prompt.request();
-        let waits = Wants::SignIn { additional_scopes: prompt.additional_scopes };
-        let put = Put { request, form: None, done: prompt.done, waits };
-        self.put(put).map(|answer| matches!(answer, ElicitationResponse::Accept(_))).boxed()
+        let waits = WaitKind::SignIn { additional_scopes: prompt.additional_scopes };
+        let interaction = NewInteraction { request, form: None, done: prompt.done, waits };
+        self.show_and_wait(interaction).map(|answer| matches!(answer, ElicitationResponse::Accept(_))).boxed()
     }
 }
 
 /// An open interaction. If it is dropped without an answer, it is withdrawn: its call has ended, or its server needs
 /// no answer any more.
-struct Open<'a> {
-    asker: &'a CallAsker,
+struct OpenInteraction<'a> {
+    handler: &'a TurnInteractionHandler,
     id: ElicitationId,
-    answered: bool,
+    is_answered: bool,
 }
 
-impl Drop for Open<'_> {
+impl Drop for OpenInteraction<'_> {
     fn drop(&mut self) {
         // On shutdown the interaction stays open, to be resumed after the restart.
-        if self.asker.0.turns.tasks.shutdown_token().is_cancelled() {
+        if self.handler.0.turns.tasks.shutdown_token().is_cancelled() {
             return;
         }
-        let run = self.asker.run();
-        run.questions.close(self.id);
+        let turn = self.handler.turn();
+        turn.interactions.remove_elicitation(self.id);
         // When the turn ends, its last event tells clients that nothing waits any more.
-        if !self.answered && !run.stop.is_cancelled() && run.end.get().is_none() {
-            self.asker.0.recorder.emit(&self.asker.event(self.id, ElicitationState::Withdrawn, None));
+        if !self.is_answered && !turn.stop.is_cancelled() && turn.result.get().is_none() {
+            self.handler.0.recorder.emit(&self.handler.state_event(self.id, ElicitationState::Withdrawn, None));
         }
     }
 }

@@ -9,14 +9,14 @@ use serde_json::{Map, Value};
 use storage::elicitations::Answered;
 
 use super::TurnService;
-use super::asker::seal_content;
-use super::chunks::events_of;
-use super::event::RunEvent;
+use super::elicitation_handler::seal_answer;
+use super::event::TurnEvent;
+use super::journal_codec::decode_journal;
 use super::transcript::Transcript;
 
 /// Answer that holds for an [elicitation](storage::elicitations::Elicitation).
 #[derive(Debug, Clone, Copy, Serialize)]
-pub struct Reply {
+pub struct AppliedAnswer {
     /// Action that was chosen.
     pub action: Action,
     /// Whether this request gave the answer, and no earlier one.
@@ -49,21 +49,23 @@ impl TurnService {
     /// # Errors
     ///
     /// See [`AnswerError`].
-    pub async fn answer(
+    pub async fn answer_elicitation(
         &self,
         (owner, chat): (UserId, ChatId),
         id: ElicitationId,
         action: Action,
         content: Map<String, Value>,
-    ) -> Result<Reply, AnswerError> {
+    ) -> Result<AppliedAnswer, AnswerError> {
         let home = self.temporary.store_for(owner, chat);
         let row = home.elicitations().get(owner, chat, id).await?.ok_or(AnswerError::NotFound)?;
         if let Some(earlier) = row.answered {
-            return Ok(Reply { action: earlier.action, first: false });
+            return Ok(AppliedAnswer { action: earlier.action, first: false });
         }
-        let run = self.get_by_id(owner, row.run);
-        let asked = match &run {
-            Some(run) if run.transcript().asks(id) => run.questions.asked(id).await.map(|asked| asked.form),
+        let turn = self.find_by_id(owner, row.run);
+        let asked = match &turn {
+            Some(turn) if turn.transcript().awaits_elicitation(id) => {
+                turn.interactions.wait_for_elicitation(id).await.map(|asked| asked.form)
+            }
             Some(_) => None,
             None => asked_elsewhere(self, owner, row.run, id).await?,
         };
@@ -71,14 +73,14 @@ impl TurnService {
         let Some(form) = asked else { return earlier(self, owner, chat, id).await };
         let said = elicitation_response(action, content.clone(), form.as_ref()).map_err(AnswerError::BadContent)?;
         let filled_in = action == Action::Accept && form.is_some();
-        let content = filled_in.then(|| seal_content(self, id, &content)).transpose()?;
+        let content = filled_in.then(|| seal_answer(self, id, &content)).transpose()?;
         if home.elicitations().answer(owner, id, &Answered { action, content }, self.clock.now()).await? {
             // Stored before it is delivered: a call that continues must find its answer after a crash.
-            match run {
-                Some(run) => run.questions.tell(id, said),
-                None => self.let_look(owner).await?,
+            match turn {
+                Some(turn) => turn.interactions.deliver_answer(id, said),
+                None => self.notify_nodes(owner).await?,
             }
-            return Ok(Reply { action, first: true });
+            return Ok(AppliedAnswer { action, first: true });
         }
         earlier(self, owner, chat, id).await
     }
@@ -89,28 +91,33 @@ impl TurnService {
 async fn asked_elsewhere(
     turns: &TurnService,
     owner: UserId,
-    run: RunId,
+    turn_id: RunId,
     id: ElicitationId,
 ) -> Result<Option<Option<ElicitationForm>>, storage::Error> {
     let mut transcript = Transcript::default();
     let mut request = None;
-    for (_, event) in events_of(run, &turns.storage.turns().list_chunks(owner, run).await?).events {
+    for (_, event) in decode_journal(turn_id, &turns.storage.turns().list_chunks(owner, turn_id).await?).events {
         transcript.apply(&event);
         match event {
-            RunEvent::DataElicitation { id: asked, data } if asked == id && data.request.is_some() => {
+            TurnEvent::DataElicitation { id: asked, data } if asked == id && data.request.is_some() => {
                 request = data.request;
             }
             _ => {}
         }
     }
     let form = || serde_json::from_value(request.filter(|request| request["mode"] == "form")?).ok();
-    let is_open = transcript.asks(id) && turns.storage.turns().is_running(owner, run).await?;
+    let is_open = transcript.awaits_elicitation(id) && turns.storage.turns().is_running(owner, turn_id).await?;
     Ok(is_open.then(form))
 }
 
 /// Returns the answer that another request has given.
-async fn earlier(turns: &TurnService, owner: UserId, chat: ChatId, id: ElicitationId) -> Result<Reply, AnswerError> {
+async fn earlier(
+    turns: &TurnService,
+    owner: UserId,
+    chat: ChatId,
+    id: ElicitationId,
+) -> Result<AppliedAnswer, AnswerError> {
     let row = turns.temporary.store_for(owner, chat).elicitations().get(owner, chat, id).await?;
     let earlier = row.and_then(|row| row.answered).ok_or(AnswerError::Closed)?;
-    Ok(Reply { action: earlier.action, first: false })
+    Ok(AppliedAnswer { action: earlier.action, first: false })
 }

@@ -8,32 +8,32 @@ use futures_util::StreamExt;
 use futures_util::stream::BoxStream;
 use tokio::time::{Instant, sleep_until};
 
-use super::event::{NoticeData, ProviderMetadata, RunEvent, ToolMetadata};
-use super::recorder::Recorder;
+use super::event::{NoticeData, ProviderMetadata, ToolMetadata, TurnEvent};
+use super::event_recorder::EventRecorder;
 use crate::files::file_type::FileType;
 use crate::files::result_offload::FileSaver;
 
 /// Time after an emitted delta in which further text is collected, so that subscribers, the database and the network
 /// handle one larger delta instead of several. The first text of a part is emitted at once.
-const COALESCE: Duration = Duration::from_millis(30);
-/// Longest time that collected text waits. It is longer than [`COALESCE`], so that under a steady stream the next
+const BATCH_WINDOW: Duration = Duration::from_millis(30);
+/// Longest time that collected text waits. It is longer than [`BATCH_WINDOW`], so that under a steady stream the next
 /// text flushes the collected one and no timer has to fire.
-const PATIENCE: Duration = Duration::from_millis(50);
+const FLUSH_TIMEOUT: Duration = Duration::from_millis(50);
 /// Maximum size of a model's output in one step, in bytes. It is above what any model writes and ends a stream that
 /// never stops.
-const MOST: usize = 4 * 1024 * 1024;
+const MAX_STEP_BYTES: usize = 4 * 1024 * 1024;
 /// Size in bytes from which collected text is emitted at once.
-const PIECE: usize = 1024;
+const FLUSH_BYTES: usize = 1024;
 
 /// Notices about images that could not be stored or are not valid.
-const NO_ROOM: &str =
+const QUOTA_FULL_NOTICE: &str =
     "The model made a picture, and there was no room to keep it. Delete chats that have files, and ask again.";
-const NO_DATABASE: &str = "The model made a picture, and the database did not answer to keep it.";
-const NO_PICTURE: &str = "The model made a file that is no picture which could be shown.";
+const DATABASE_DOWN_NOTICE: &str = "The model made a picture, and the database did not answer to keep it.";
+const INVALID_IMAGE_NOTICE: &str = "The model made a file that is no picture which could be shown.";
 
 /// Complete result of one model call.
 #[derive(Debug, Default)]
-pub struct Reply {
+pub struct StepOutput {
     /// Reasoning that the provider expects back, in order.
     pub thoughts: Vec<Thought>,
     /// Requested tool calls, in order.
@@ -48,9 +48,9 @@ pub struct Reply {
     pub usage: Usage,
 }
 
-/// Failure of a model call, returned by [`Reader::read`].
+/// Failure of a model call, returned by [`ModelStreamReader::read`].
 #[derive(Debug)]
-pub struct Broken {
+pub struct StreamError {
     /// Error of the provider.
     pub error: ModelError,
     /// Whether output had been published before, so that the call cannot be repeated unnoticed.
@@ -58,26 +58,26 @@ pub struct Broken {
 }
 
 /// An unfinished part, with the text that is not yet published.
-struct Open {
+struct OpenPart {
     number: u32,
     kind: PartKind,
     id: String,
     pending: String,
     /// Complete text of a tool call's arguments or of reasoning.
-    gathered: String,
+    text: String,
     seal: Option<Seal>,
 }
 
-/// Reader of one model stream.
-pub struct Reader<'a> {
+/// ModelStreamReader of one model stream.
+pub struct ModelStreamReader<'a> {
     keeper: FileSaver<'a>,
-    recorder: &'a Recorder,
+    recorder: &'a EventRecorder,
     /// Number of the step within the turn.
-    round: usize,
+    step: usize,
     /// Maps the name that the model uses to the tool's own name and its connection's.
     server_of: &'a (dyn Fn(&str) -> (String, String) + Sync),
-    open: Vec<Open>,
-    reply: Reply,
+    open: Vec<OpenPart>,
+    reply: StepOutput,
     /// Size of the output so far, in bytes.
     bytes: usize,
     /// Time at which collected text is emitted at the latest.
@@ -86,22 +86,22 @@ pub struct Reader<'a> {
     last_sent: Option<Instant>,
 }
 
-impl<'a> Reader<'a> {
-    /// Creates a reader for step number `round` of a turn. `server_of` maps the name that the model uses to the
+impl<'a> ModelStreamReader<'a> {
+    /// Creates a reader for step number `step` of a turn. `server_of` maps the name that the model uses to the
     /// tool's own name and its connection's.
     pub fn new(
         keeper: FileSaver<'a>,
-        recorder: &'a Recorder,
-        round: usize,
+        recorder: &'a EventRecorder,
+        step: usize,
         server_of: &'a (dyn Fn(&str) -> (String, String) + Sync),
     ) -> Self {
         Self {
             keeper,
             recorder,
-            round,
+            step,
             server_of,
             open: Vec::new(),
-            reply: Reply::default(),
+            reply: StepOutput::default(),
             bytes: 0,
             due: None,
             last_sent: None,
@@ -112,13 +112,13 @@ impl<'a> Reader<'a> {
     pub async fn read(
         mut self,
         mut events: BoxStream<'static, Result<ModelEvent, ModelError>>,
-    ) -> Result<Reply, Broken> {
+    ) -> Result<StepOutput, StreamError> {
         let mut has_begun = false;
         let mut timer = std::pin::pin!(sleep_until(Instant::now()));
         loop {
             // Resetting a timer is almost free, while creating one for each token, or letting it fire in vain, is
             // measurable.
-            let end = self.due.or(self.last_sent.map(|sent| sent + PATIENCE));
+            let end = self.due.or(self.last_sent.map(|sent| sent + FLUSH_TIMEOUT));
             if let Some(end) = end.filter(|end| *end != timer.deadline()) {
                 timer.as_mut().reset(end);
             }
@@ -137,15 +137,15 @@ impl<'a> Reader<'a> {
                     Some(Ok(event)) => {
                         has_begun |= matches!(event, ModelEvent::PartStart { .. });
                         self.take(event);
-                        if self.bytes > MOST {
+                        if self.bytes > MAX_STEP_BYTES {
                             self.close_all();
-                            let error = ModelError::Malformed(format!("it did not stop after {MOST} bytes"));
-                            return Err(Broken { error, has_begun });
+                            let error = ModelError::Malformed(format!("it did not stop after {MAX_STEP_BYTES} bytes"));
+                            return Err(StreamError { error, has_begun });
                         }
                     }
                     Some(Err(error)) => {
                         self.close_all();
-                        return Err(Broken { error, has_begun });
+                        return Err(StreamError { error, has_begun });
                     }
                     None => break,
                 },
@@ -159,8 +159,8 @@ impl<'a> Reader<'a> {
     /// Handles one event of the model.
     fn take(&mut self, event: ModelEvent) {
         match event {
-            ModelEvent::Status(data) => self.recorder.emit(&RunEvent::DataModelStatus { data, transient: true }),
-            ModelEvent::Notice(text) => self.recorder.emit(&RunEvent::DataNotice { data: NoticeData { text } }),
+            ModelEvent::Status(data) => self.recorder.emit(&TurnEvent::DataModelStatus { data, transient: true }),
+            ModelEvent::Notice(text) => self.recorder.emit(&TurnEvent::DataNotice { data: NoticeData { text } }),
             ModelEvent::PartStart { part, kind } => self.start(part, kind),
             ModelEvent::Delta { part, text } => self.grow(part, &text),
             ModelEvent::PartEnd { part } => {
@@ -187,16 +187,16 @@ impl<'a> Reader<'a> {
         let notice = match kind {
             Some(kind) => match self.keeper.store_file(kind, None, &bytes).await {
                 Ok(Some(file)) => {
-                    self.recorder.emit(&RunEvent::File(file));
+                    self.recorder.emit(&TurnEvent::File(file));
                     self.reply.files.push(ModelFile { name: None, media_type: kind.to_owned(), bytes });
                     return;
                 }
-                Ok(None) => NO_ROOM,
-                Err(_) => NO_DATABASE,
+                Ok(None) => QUOTA_FULL_NOTICE,
+                Err(_) => DATABASE_DOWN_NOTICE,
             },
-            None => NO_PICTURE,
+            None => INVALID_IMAGE_NOTICE,
         };
-        self.recorder.emit(&RunEvent::DataNotice { data: NoticeData { text: notice.to_owned() } });
+        self.recorder.emit(&TurnEvent::DataNotice { data: NoticeData { text: notice.to_owned() } });
     }
 
     /// Opens a part and publishes its start.
@@ -204,14 +204,14 @@ impl<'a> Reader<'a> {
         let id = match &kind {
             PartKind::ToolCall { id, .. } => id.clone(),
             // A model numbers its parts from 0 in each call; the step's number makes the id unique within the answer.
-            PartKind::Text | PartKind::Reasoning => format!("{}-{number}", self.round),
+            PartKind::Text | PartKind::Reasoning => format!("{}-{number}", self.step),
         };
         match &kind {
-            PartKind::Text => self.recorder.emit(&RunEvent::TextStart { id: id.clone() }),
-            PartKind::Reasoning => self.recorder.emit(&RunEvent::ReasoningStart { id: id.clone() }),
+            PartKind::Text => self.recorder.emit(&TurnEvent::TextStart { id: id.clone() }),
+            PartKind::Reasoning => self.recorder.emit(&TurnEvent::ReasoningStart { id: id.clone() }),
             PartKind::ToolCall { name, .. } => {
                 let (tool_name, server_name) = (self.server_of)(name);
-                self.recorder.emit(&RunEvent::ToolInputStart {
+                self.recorder.emit(&TurnEvent::ToolInputStart {
                     tool_call_id: id.clone(),
                     tool_name,
                     dynamic: true,
@@ -219,7 +219,7 @@ impl<'a> Reader<'a> {
                 });
             }
         }
-        self.open.push(Open { number, kind, id, pending: String::new(), gathered: String::new(), seal: None });
+        self.open.push(OpenPart { number, kind, id, pending: String::new(), text: String::new(), seal: None });
         self.last_sent = None;
     }
 
@@ -228,11 +228,11 @@ impl<'a> Reader<'a> {
         let Some(open) = self.open.iter_mut().find(|open| open.number == number) else { return };
         open.pending.push_str(text);
         self.bytes += text.len();
-        let quiet = self.last_sent.is_none_or(|sent| sent.elapsed() >= COALESCE);
-        if quiet || open.pending.len() >= PIECE {
+        let quiet = self.last_sent.is_none_or(|sent| sent.elapsed() >= BATCH_WINDOW);
+        if quiet || open.pending.len() >= FLUSH_BYTES {
             self.send_all();
         } else if self.due.is_none() {
-            self.due = self.last_sent.map(|sent| sent + PATIENCE);
+            self.due = self.last_sent.map(|sent| sent + FLUSH_TIMEOUT);
         }
     }
 
@@ -246,21 +246,21 @@ impl<'a> Reader<'a> {
     }
 
     /// Publishes the rest of a part and ends it.
-    fn end(&mut self, mut open: Open) {
+    fn end(&mut self, mut open: OpenPart) {
         send(self.recorder, &mut self.reply.text, &mut open);
         match open.kind {
-            PartKind::Text => self.recorder.emit(&RunEvent::TextEnd { id: open.id }),
+            PartKind::Text => self.recorder.emit(&TurnEvent::TextEnd { id: open.id }),
             PartKind::Reasoning => {
                 let provider_metadata = open.seal.clone().map(|provider| ProviderMetadata { provider });
-                self.recorder.emit(&RunEvent::ReasoningEnd { id: open.id, provider_metadata });
+                self.recorder.emit(&TurnEvent::ReasoningEnd { id: open.id, provider_metadata });
                 self.reply.thoughts.extend(open.seal.map(|seal| Thought {
                     calls_before: self.reply.calls.len(),
-                    text: open.gathered,
+                    text: open.text,
                     seal,
                 }));
             }
             PartKind::ToolCall { name, .. } => {
-                self.reply.calls.push(ModelCall { id: open.id, name, arguments: open.gathered });
+                self.reply.calls.push(ModelCall { id: open.id, name, arguments: open.text });
             }
         }
     }
@@ -274,7 +274,7 @@ impl<'a> Reader<'a> {
 }
 
 /// Publishes the collected text of a part.
-fn send(recorder: &Recorder, text: &mut String, open: &mut Open) {
+fn send(recorder: &EventRecorder, text: &mut String, open: &mut OpenPart) {
     if open.pending.is_empty() {
         return;
     }
@@ -283,15 +283,15 @@ fn send(recorder: &Recorder, text: &mut String, open: &mut Open) {
     match open.kind {
         PartKind::Text => {
             text.push_str(&delta);
-            recorder.emit(&RunEvent::TextDelta { id, delta });
+            recorder.emit(&TurnEvent::TextDelta { id, delta });
         }
         PartKind::Reasoning => {
-            open.gathered.push_str(&delta);
-            recorder.emit(&RunEvent::ReasoningDelta { id, delta });
+            open.text.push_str(&delta);
+            recorder.emit(&TurnEvent::ReasoningDelta { id, delta });
         }
         PartKind::ToolCall { .. } => {
-            open.gathered.push_str(&delta);
-            recorder.emit(&RunEvent::ToolInputDelta { tool_call_id: id, input_text_delta: delta });
+            open.text.push_str(&delta);
+            recorder.emit(&TurnEvent::ToolInputDelta { tool_call_id: id, input_text_delta: delta });
         }
     }
 }

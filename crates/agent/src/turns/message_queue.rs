@@ -8,7 +8,7 @@ use domain::{ChatId, QueuedId, UserId};
 use storage::queue::QueuedMessage;
 use storage::runs::RunCommand;
 
-use super::{BeginError, Question, Run, TurnPosition, TurnService}; //, Run, TurnService};
+use super::{BeginError, Turn, TurnPosition, TurnRequest, TurnService};
 use crate::tool_selection::Selection;
 use platform::UserEvent;
 
@@ -28,7 +28,7 @@ pub enum QueueError {
 
 /// Begins the turn of the first queued message of a chat ([`TurnService::send_next`]). The future is boxed because the end
 /// of a turn begins the next, which would make its type infinite.
-pub fn next_turn(turns: TurnService, owner: UserId, chat: ChatId) -> Pin<Box<dyn Future<Output = ()> + Send>> {
+pub fn begin_next_turn(turns: TurnService, owner: UserId, chat: ChatId) -> Pin<Box<dyn Future<Output = ()> + Send>> {
     Box::pin(async move { turns.send_next(owner, chat).await })
 }
 
@@ -38,7 +38,7 @@ impl TurnService {
     /// # Errors
     ///
     /// See [`QueueError`].
-    pub async fn queue(&self, owner: UserId, chat: ChatId, message: QueuedMessage) -> Result<(), QueueError> {
+    pub async fn queue_message(&self, owner: UserId, chat: ChatId, message: QueuedMessage) -> Result<(), QueueError> {
         let most = self.limits.queued_per_user;
         let inserted = self
             .temporary
@@ -55,7 +55,7 @@ impl TurnService {
         // A turn that ends from here on finds the message itself. If none is running, the message is sent now, unless
         // earlier ones wait: those were held back by a turn that was stopped or failed. The queue is read after the
         // message is in it, because an earlier message can be removed in the same moment.
-        if self.get(owner, chat).is_none() {
+        if self.find(owner, chat).is_none() {
             self.send_first_if(owner, chat, |first| first.id == message.id).await;
         }
         Ok(())
@@ -68,8 +68,8 @@ impl TurnService {
             return Ok(false);
         }
         self.events.publish(owner, &UserEvent::Queue { session_id: chat });
-        match self.get(owner, chat) {
-            Some(run) => run.give_way(),
+        match self.find(owner, chat) {
+            Some(turn) => turn.preempt(),
             // The node that runs the turn begins the next one as well.
             None if self.storage.is_shared()
                 && self.storage.turns().send_command(owner, chat, &RunCommand::Preempt).await? => {}
@@ -89,7 +89,7 @@ impl TurnService {
             let next = match self.temporary.store_for(owner, chat).queued_messages().list(owner, chat).await {
                 Ok(waiting) => waiting.into_iter().next(),
                 Err(error) => {
-                    tracing::error!(%error, "what waits in a chat could not be read");
+                    tracing::error!(%error, "the message queue could not be read");
                     return;
                 }
             };
@@ -102,7 +102,7 @@ impl TurnService {
                 // The message was removed or edited meanwhile.
                 Err(BeginError::NoMessage) => {}
                 Err(error) => {
-                    tracing::info!(%error, "a message that waits could not be sent yet");
+                    tracing::info!(%error, "a queued message could not be sent yet");
                     // Clients read the reason together with the queue.
                     self.events.publish(owner, &UserEvent::Queue { session_id: chat });
                     return;
@@ -112,17 +112,17 @@ impl TurnService {
     }
 
     /// Begins the turn of a queued message, with the tools that were selected when it was queued.
-    async fn begin_queued(&self, owner: UserId, chat: ChatId, next: QueuedMessage) -> Result<Arc<Run>, BeginError> {
+    async fn begin_queued(&self, owner: UserId, chat: ChatId, next: QueuedMessage) -> Result<Arc<Turn>, BeginError> {
         let servers = self.storage.connections().list(owner).await.map_err(BeginError::Storage)?;
-        let question = Question {
+        let request = TurnRequest {
             chat,
             message: Some(next.content),
             message_id: None,
-            place: TurnPosition::End,
+            position: TurnPosition::End,
             tools: Selection::restore(&next.tools, &servers),
             parts: next.parts,
             queued: Some(next.id),
         };
-        self.begin(owner, question).await
+        self.begin(owner, request).await
     }
 }

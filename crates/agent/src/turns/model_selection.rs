@@ -16,13 +16,13 @@ use crate::models::ModelId;
 ///
 /// [`BeginError::Model`] if the model is not available or the user's quota is used up, [`BeginError::Store`] if the
 /// database fails.
-pub async fn model_of(
+pub async fn select_model(
     turns: &TurnService,
     home: &Storage,
     owner: UserId,
     chat: ChatId,
 ) -> Result<(ModelId, ModelSettings), BeginError> {
-    let (own, defaults) = choices_of(turns, home, owner, chat).await.map_err(BeginError::Storage)?;
+    let (own, defaults) = read_choices(turns, home, owner, chat).await.map_err(BeginError::Storage)?;
     let model = match own.model {
         None => turns.models.default_of(owner, defaults.model.as_deref()).await?,
         // No silent fallback: another provider would receive the conversation without the user's consent.
@@ -36,18 +36,18 @@ pub async fn model_of(
 }
 
 /// Returns the model settings of a chat.
-pub async fn settings_of(
+pub async fn chat_settings(
     turns: &TurnService,
     home: &Storage,
     owner: UserId,
     chat: ChatId,
 ) -> Result<ModelSettings, storage::Error> {
-    let (own, defaults) = choices_of(turns, home, owner, chat).await?;
+    let (own, defaults) = read_choices(turns, home, owner, chat).await?;
     Ok(own.settings.over(defaults.settings))
 }
 
 /// Returns the user's choices for the chat and the user's defaults.
-async fn choices_of(
+async fn read_choices(
     turns: &TurnService,
     home: &Storage,
     owner: UserId,
@@ -61,13 +61,13 @@ async fn choices_of(
 
 /// Returns the [reason](ModelError) for which no turn could begin in a chat now, if there is one: the model is not
 /// available, or the quota is used up.
-pub async fn hindrance_of(
+pub async fn check_can_begin(
     turns: &TurnService,
     home: &Storage,
     owner: UserId,
     chat: ChatId,
 ) -> Result<Option<ModelError>, storage::Error> {
-    match model_of(turns, home, owner, chat).await {
+    match select_model(turns, home, owner, chat).await {
         Err(BeginError::Model(error)) => Ok(Some(error)),
         Err(BeginError::Storage(error)) => Err(error),
         Ok(_) | Err(_) => Ok(None),

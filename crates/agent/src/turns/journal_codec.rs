@@ -5,28 +5,28 @@ use std::fmt::Write;
 use domain::RunId;
 use storage::runs::Chunk;
 
-use super::event::RunEvent;
+use super::event::TurnEvent;
 
 /// Appends an event in the format of the journal.
-pub fn add_line(lines: &mut String, seq: u64, json: &str) {
+pub fn append_line(lines: &mut String, seq: u64, json: &str) {
     // Writing to a string cannot fail.
     let _ = writeln!(lines, "{seq}\t{json}");
 }
 
 /// Encodes events as a [journal entry](Chunk) of their own, numbered from `first`.
-pub fn chunk_of(run: RunId, first: u64, events: &[String]) -> Chunk {
+pub fn encode_events(turn_id: RunId, first: u64, events: &[String]) -> Chunk {
     let mut payload = String::new();
     let mut last = first;
     for (seq, json) in (first..).zip(events) {
-        add_line(&mut payload, seq, json);
+        append_line(&mut payload, seq, json);
         last = seq;
     }
-    Chunk { run, seq: last as i64, payload }
+    Chunk { run: turn_id, seq: last as i64, payload }
 }
 
 /// Returns one journal entry with the waiting events of a turn, if any, followed by the event that ends it.
-pub fn with_end(pieces: Option<&Chunk>, run: RunId, seq: u64, json: String) -> Chunk {
-    let end = chunk_of(run, seq, &[json]);
+pub fn append_final_event(pieces: Option<&Chunk>, turn_id: RunId, seq: u64, json: String) -> Chunk {
+    let end = encode_events(turn_id, seq, &[json]);
     let before = pieces.map_or("", |pieces| &pieces.payload);
     Chunk { payload: [before, &end.payload].concat(), ..end }
 }
@@ -34,27 +34,27 @@ pub fn with_end(pieces: Option<&Chunk>, run: RunId, seq: u64, json: String) -> C
 /// Returns the sequence number and the JSON text of each event in a journal entry. Lines that cannot be parsed are
 /// skipped.
 pub fn lines(chunk: &str) -> impl Iterator<Item = (u64, &str)> {
-    chunk.lines().filter_map(read_line)
+    chunk.lines().filter_map(split_line)
 }
 
 /// Events of a turn, read from its journal.
 #[derive(Debug, Default)]
-pub struct Journal {
+pub struct DecodedJournal {
     /// Events that could be decoded, with their numbers, in order.
-    pub events: Vec<(u64, RunEvent)>,
+    pub events: Vec<(u64, TurnEvent)>,
     /// Number of lines that could not be decoded.
     pub unreadable: usize,
 }
 
-/// Decodes the journal of a turn, whose entries [`add_line`] has encoded.
+/// Decodes the journal of a turn, whose entries [`append_line`] has encoded.
 ///
 /// A line that cannot be decoded, for example one of a newer version, is logged and skipped. An event that is stored
 /// twice counts once: a write that was reported as failed may have succeeded and was repeated.
-pub fn events_of(run: RunId, chunks: &[String]) -> Journal {
-    let mut journal = Journal::default();
+pub fn decode_journal(turn_id: RunId, chunks: &[String]) -> DecodedJournal {
+    let mut journal = DecodedJournal::default();
     let mut last = 0;
     for line in chunks.iter().flat_map(|chunk| chunk.lines()) {
-        let entry = read_line(line);
+        let entry = split_line(line);
         if entry.is_some_and(|(seq, _)| seq <= last) {
             continue;
         }
@@ -62,11 +62,11 @@ pub fn events_of(run: RunId, chunks: &[String]) -> Journal {
         match entry.map(|(seq, json)| (seq, serde_json::from_str(json))) {
             Some((seq, Ok(event))) => journal.events.push((seq, event)),
             Some((seq, Err(error))) => {
-                tracing::error!(turn_id = %run, seq, %error, "an entry of a journal could not be read");
+                tracing::error!(%turn_id, seq, %error, "an entry of a journal could not be read");
                 journal.unreadable += 1;
             }
             None => {
-                tracing::error!(turn_id = %run, after = last, "an entry of a journal could not be read");
+                tracing::error!(%turn_id, after = last, "an entry of a journal could not be read");
                 journal.unreadable += 1;
             }
         }
@@ -74,7 +74,7 @@ pub fn events_of(run: RunId, chunks: &[String]) -> Journal {
     journal
 }
 
-fn read_line(line: &str) -> Option<(u64, &str)> {
+fn split_line(line: &str) -> Option<(u64, &str)> {
     let (seq, json) = line.split_once('\t')?;
     Some((seq.parse().ok()?, json))
 }
@@ -87,7 +87,7 @@ mod tests {
     fn what_was_written_twice_counts_once() {
         let line = |seq: u64| format!("{seq}\t{{\"type\":\"abort\",\"reason\":\"{seq}\"}}\n");
         let chunks = [line(1) + &line(2), line(1) + &line(2) + &line(3), line(5)];
-        let journal = events_of(RunId::fresh(), &chunks);
+        let journal = decode_journal(RunId::fresh(), &chunks);
         let numbers: Vec<u64> = journal.events.iter().map(|(seq, _)| *seq).collect();
         assert_eq!((numbers.as_slice(), journal.unreadable), (&[1, 2, 3, 5][..], 0));
     }
@@ -96,7 +96,7 @@ mod tests {
     fn counts_entries_that_cannot_be_read() {
         let good = |seq: u64| format!("{seq}\t{{\"type\":\"abort\",\"reason\":\"{seq}\"}}\n");
         let chunks = [good(1), "2\t{\"type\":\"of-a-newer-version\"}\n".to_owned(), "torn\n".to_owned(), good(3)];
-        let journal = events_of(RunId::fresh(), &chunks);
+        let journal = decode_journal(RunId::fresh(), &chunks);
         let numbers: Vec<u64> = journal.events.iter().map(|(seq, _)| *seq).collect();
         assert_eq!((numbers.as_slice(), journal.unreadable), (&[1, 3][..], 2));
     }

@@ -1,4 +1,4 @@
-//! One tool call within a turn: from its announcement through permission to its result.
+//! One tool call within a turn: from its tool_input_event through permission to its result.
 
 use std::sync::Arc;
 
@@ -15,38 +15,38 @@ use storage::approvals::Approval;
 use tokio::sync::OnceCell;
 
 use super::TurnService;
-use super::asker::{Bound, CallAsker};
-use super::event::{ApprovalDescriptor, InstructionsChange, NoticeData, RunEvent, ToolMetadata};
-use super::long_calls::Made;
-use super::questions::Waiting;
-use super::recorder::Recorder;
-use super::transcript::DECLINED;
-use super::{Run, history};
+use super::background_calls::TrackedCall;
+use super::elicitation_handler::{ToolFingerprint, TurnInteractionHandler};
+use super::event::{ApprovalDescriptor, InstructionsChange, NoticeData, ToolMetadata, TurnEvent};
+use super::event_recorder::EventRecorder;
+use super::pending_interactions::PendingApproval;
+use super::transcript::CALL_DECLINED;
+use super::{Turn, history};
 use crate::files::model_attachments::{AttachmentLoader, InputModalities};
 use crate::models::ModelId;
 use crate::tool_search::Offer;
 use crate::tool_selection::{Selection, Toolset};
 
 /// Error of a tool call whose tool the user never allows.
-pub const NEVER: &str = "The person does not allow this tool. The call was not made.";
+pub const TOOL_DENIED: &str = "The person does not allow this tool. The call was not made.";
 /// Error of a tool call whose outcome is unknown because of a restart.
-pub const LOST: &str = "The server was restarted while the call was under way. It may have run.";
+pub const OUTCOME_UNKNOWN: &str = "The server was restarted while the call was under way. It may have run.";
 /// Notice for subscribers when a result cannot be written to the database.
-const UNWRITTEN: &str =
+const RESULT_NOT_STORED_NOTICE: &str =
     "The database does not answer. The answer goes on and is kept in memory until it can be stored.";
 
-/// Runner of one [turn](Run)'s tool calls.
-pub struct Caller<'a> {
-    /// Application.
+/// Runner of one [turn](Turn)'s tool calls.
+pub struct ToolRunner<'a> {
+    /// Service of the turn.
     pub turns: &'a TurnService,
     /// Turn that the calls belong to.
-    pub run: &'a Run,
-    /// Recorder of the turn's events.
-    pub recorder: &'a Recorder,
+    pub turn: &'a Turn,
+    /// EventRecorder of the turn's events.
+    pub recorder: &'a EventRecorder,
     /// Tools that the user selected for the turn.
     pub selection: &'a Selection,
     /// Files of the conversation, as far as the model accepts them.
-    pub sight: AttachmentLoader,
+    pub attachments: AttachmentLoader,
     /// Tools of the turn, opened when they are first needed: a turn that waits after a restart needs no connection
     /// until the user answers.
     toolset: OnceCell<Toolset>,
@@ -55,47 +55,47 @@ pub struct Caller<'a> {
 }
 
 /// Outcome of a tool call.
-pub struct Ended {
+pub struct FinishedCall {
     /// Result or error.
-    pub end: CallOutcome,
+    pub outcome: CallOutcome,
     /// Duration in milliseconds, without the time that the call waited for the user.
     pub duration_ms: u64,
     /// Whether the user declined this call.
-    pub declined: bool,
+    pub is_declined: bool,
 }
 
-impl Ended {
+impl FinishedCall {
     /// Creates the outcome of a call that was not made here.
-    pub fn unmade(end: CallOutcome) -> Self {
-        Self { end, duration_ms: 0, declined: false }
+    pub fn not_made(outcome: CallOutcome) -> Self {
+        Self { outcome, duration_ms: 0, is_declined: false }
     }
 
     /// Creates the outcome of a call that was rejected for `reason`.
-    pub fn refused(reason: impl Into<String>) -> Self {
-        Self::unmade(CallOutcome::rejected(reason.into()))
+    pub fn rejected(reason: impl Into<String>) -> Self {
+        Self::not_made(CallOutcome::rejected(reason.into()))
     }
 }
 
-impl<'a> Caller<'a> {
-    /// Creates a runner for the tools that the user selected. `takes` are the file types that the model accepts.
+impl<'a> ToolRunner<'a> {
+    /// Creates a runner for the tools that the user selected. `modalities` are the file types that the model accepts.
     pub fn new(
         turns: &'a TurnService,
-        run: &'a Run,
-        recorder: &'a Recorder,
+        turn: &'a Turn,
+        recorder: &'a EventRecorder,
         selection: &'a Selection,
-        takes: InputModalities,
+        modalities: InputModalities,
     ) -> Self {
-        let sight = AttachmentLoader::new(takes);
-        Self { turns, run, recorder, selection, sight, toolset: OnceCell::new(), offer: OnceCell::new() }
+        let attachments = AttachmentLoader::new(modalities);
+        Self { turns, turn, recorder, selection, attachments, toolset: OnceCell::new(), offer: OnceCell::new() }
     }
 
     /// Returns the tools of the turn. The first call opens them and emits a notice for each connection that cannot be
     /// used.
     pub async fn toolset(&self) -> &Toolset {
         let open = async || {
-            let mut toolset = Toolset::open(&self.turns.connections, self.run.owner, self.selection).await.for_model();
+            let mut toolset = Toolset::open(&self.turns.connections, self.turn.owner, self.selection).await.for_model();
             for text in toolset.notices.drain(..) {
-                self.recorder.emit(&RunEvent::DataNotice { data: NoticeData { text } });
+                self.recorder.emit(&TurnEvent::DataNotice { data: NoticeData { text } });
             }
             toolset
         };
@@ -111,10 +111,10 @@ impl<'a> Caller<'a> {
                 ModelMessage::User { text, .. } => Some(text.as_str()),
                 _ => None,
             });
-            let capacity = self.turns.models.tool_limits(self.run.owner, model).await;
+            let capacity = self.turns.models.tool_limits(self.turn.owner, model).await;
             let offer = Offer::new(toolset, capacity, words.unwrap_or_default(), conversation);
             if let Some(text) = offer.notice(toolset) {
-                self.recorder.emit(&RunEvent::DataNotice { data: NoticeData { text } });
+                self.recorder.emit(&TurnEvent::DataNotice { data: NoticeData { text } });
             }
             offer
         };
@@ -122,7 +122,7 @@ impl<'a> Caller<'a> {
     }
 
     /// Runs one tool call, emits its events, and returns the message for the model. A failed call is a result too.
-    pub async fn make(&self, call: &ModelCall) -> ModelMessage {
+    pub async fn run_call(&self, call: &ModelCall) -> ModelMessage {
         let toolset = self.toolset().await;
         let (name, server_name) = toolset.names(&call.name);
         let parsed = parse_arguments(&call.arguments);
@@ -143,70 +143,75 @@ impl<'a> Caller<'a> {
         };
         // The call is durable before it is made: after a crash, recovery must not take a call that may have run for
         // one that was never made.
-        let announced = self.recorder.emit_durably(&announcement(&record)).await;
-        let ended = match (parsed, toolset.get(&call.name)) {
-            _ if !announced => Ended::refused("The database does not answer, so the call was not made."),
-            (Err(reason), _) => Ended::refused(format!("The arguments are not a JSON object: {reason}")),
+        let is_durable = self.recorder.emit_synced(&tool_input_event(&record)).await;
+        let finished = match (parsed, toolset.get(&call.name)) {
+            _ if !is_durable => FinishedCall::rejected("The database does not answer, so the call was not made."),
+            (Err(reason), _) => FinishedCall::rejected(format!("The arguments are not a JSON object: {reason}")),
             // Not a tool of a connection: the built-in tool search, which only reads the list of tools and needs no
             // permission.
             (Ok(arguments), None) => {
                 match self.offer.get().and_then(|offer| offer.call(toolset, &call.name, arguments)) {
-                    Some(found) => Ended::unmade(CallOutcome::Result(found)),
-                    None => Ended::refused(format!("There is no tool called {}.", call.name)),
+                    Some(found) => FinishedCall::not_made(CallOutcome::Result(found)),
+                    None => FinishedCall::rejected(format!("There is no tool called {}.", call.name)),
                 }
             }
-            (Ok(arguments), Some(tool)) => Box::pin(self.through_permission(&record, tool, arguments)).await,
+            (Ok(arguments), Some(tool)) => Box::pin(self.run_if_permitted(&record, tool, arguments)).await,
         };
-        history::tool_result(&self.tell(record, ended).await, call.name.clone(), &self.sight)
+        history::tool_result(&self.finish_call(record, finished).await, call.name.clone(), &self.attachments)
     }
 
     /// Resumes a call that waited for an [approval](Approval) when the previous process stopped.
-    pub async fn make_waiting(&self, approval: &Approval, record: ToolCall) {
-        let definition = read_definition(&approval.definition);
+    pub async fn resume_waiting_call(&self, approval: &Approval, record: ToolCall) {
+        let definition = parse_definition(&approval.definition);
         let descriptor = ApprovalDescriptor {
             server_name: record.server_name.clone(),
             definition,
             before: None,
             instructions: None,
         };
-        let ended = match &record.arguments {
-            Value::Object(arguments) => self.asked(&record, approval, descriptor, arguments.clone()).await,
-            _ => Ended::refused("The arguments are not a JSON object."),
+        let finished = match &record.arguments {
+            Value::Object(arguments) => self.wait_for_decision(&record, approval, descriptor, arguments.clone()).await,
+            _ => FinishedCall::rejected("The arguments are not a JSON object."),
         };
-        self.tell(record, ended).await;
+        self.finish_call(record, finished).await;
     }
 
     /// Ends a call that was in progress when the previous process stopped. Its outcome is
     /// [unknown](Outcome::Unknown), and it is never repeated.
-    pub async fn give_up(&self, record: ToolCall) {
-        let end = CallOutcome::Failed { reason: LOST.to_owned(), outcome: Outcome::Unknown };
-        self.tell(record, Ended::unmade(end)).await;
+    pub async fn mark_unknown(&self, record: ToolCall) {
+        let outcome = CallOutcome::Failed { reason: OUTCOME_UNKNOWN.to_owned(), outcome: Outcome::Unknown };
+        self.finish_call(record, FinishedCall::not_made(outcome)).await;
     }
 
     /// Runs a call if the user's permission for the tool allows it, and asks for an approval if needed.
-    async fn through_permission(&self, record: &ToolCall, tool: &BoundTool, arguments: Map<String, Value>) -> Ended {
-        let (turns, owner) = (self.turns, self.run.owner);
+    async fn run_if_permitted(
+        &self,
+        record: &ToolCall,
+        tool: &BoundTool,
+        arguments: Map<String, Value>,
+    ) -> FinishedCall {
+        let (turns, owner) = (self.turns, self.turn.owner);
         // The permission applies to the tool as it is now. The server may have changed it since the turn began.
         let tool = turns.connections.refresh_tool(owner, tool).await;
         match turns.connections.check_permission_or_ask(owner, &tool).await {
-            PermissionCheck::Denied => self.denied(record, NEVER),
-            PermissionCheck::Allowed(by) => self.call(record, &tool, arguments, by, None).await,
-            PermissionCheck::Ask(changed) => self.ask(record, &tool, changed, arguments).await,
+            PermissionCheck::Denied => self.deny(record, TOOL_DENIED),
+            PermissionCheck::Allowed(by) => self.call_tool(record, &tool, arguments, by, None).await,
+            PermissionCheck::Ask(changed) => self.request_approval(record, &tool, changed, arguments).await,
         }
     }
 
     /// Requests the user's approval of a call. `changed` is what the server has changed since the tool was allowed.
-    async fn ask(
+    async fn request_approval(
         &self,
         record: &ToolCall,
         tool: &BoundTool,
         changed: ChangedDefinition,
         arguments: Map<String, Value>,
-    ) -> Ended {
+    ) -> FinishedCall {
         let definition = definition_hash(&tool.definition).text;
         let approval = Approval {
             id: ApprovalId::fresh(),
-            run: self.run.id,
+            run: self.turn.id,
             tool_call: record.id.clone(),
             server: tool.server.id,
             tool: tool.definition.name.clone(),
@@ -215,11 +220,13 @@ impl<'a> Caller<'a> {
             instructions: tool.instructions.to_string(),
             decided: None,
         };
-        if let Err(error) = self.run.home.approvals().insert(self.run.owner, &approval, self.turns.clock.now()).await {
-            tracing::error!(%error, run = %self.run.id, "the person could not be asked");
-            return Ended::refused("The person could not be asked, so the call was not made.");
+        if let Err(error) =
+            self.turn.storage.approvals().insert(self.turn.owner, &approval, self.turns.clock.now()).await
+        {
+            tracing::error!(%error, turn_id = %self.turn.id, "an interaction could not be stored");
+            return FinishedCall::rejected("The person could not be asked, so the call was not made.");
         }
-        let definition = read_definition(&definition);
+        let definition = parse_definition(&definition);
         let descriptor = ApprovalDescriptor {
             server_name: record.server_name.clone(),
             definition,
@@ -228,63 +235,63 @@ impl<'a> Caller<'a> {
                 .instructions
                 .map(|before| InstructionsChange { before, now: tool.instructions.to_string() }),
         };
-        let request = RunEvent::ToolApprovalRequest {
+        let request = TurnEvent::ToolApprovalRequest {
             approval_id: approval.id,
             tool_call_id: record.id.clone(),
             approval_descriptor: descriptor.clone(),
         };
-        if !self.recorder.emit_durably(&request).await {
-            return Ended::refused("The database does not answer, so the call was not made.");
+        if !self.recorder.emit_synced(&request).await {
+            return FinishedCall::rejected("The database does not answer, so the call was not made.");
         }
         // The user may have chosen "always" for another call of the same tool meanwhile. That decision looked for
         // open approvals before this one was stored, so it has to be checked again.
-        if let PermissionCheck::Allowed(_) = self.turns.connections.check_permission_or_ask(self.run.owner, tool).await
+        if let PermissionCheck::Allowed(_) = self.turns.connections.check_permission_or_ask(self.turn.owner, tool).await
         {
-            self.turns.allow_as_well(&self.run.home, self.run.owner, &approval).await;
+            self.turns.approve_call(&self.turn.storage, self.turn.owner, &approval).await;
         }
-        self.asked(record, &approval, descriptor, arguments).await
+        self.wait_for_decision(record, &approval, descriptor, arguments).await
     }
 
     /// Waits for the user's decision about a call, and runs it if it is approved.
-    async fn asked(
+    async fn wait_for_decision(
         &self,
         record: &ToolCall,
         approval: &Approval,
         descriptor: ApprovalDescriptor,
         arguments: Map<String, Value>,
-    ) -> Ended {
-        let waiting = Waiting {
+    ) -> FinishedCall {
+        let waiting = PendingApproval {
             approval_id: approval.id,
             tool_call_id: record.id.clone(),
             name: record.name.clone(),
             arguments: Value::Object(arguments.clone()),
             descriptor,
         };
-        let decided = self.run.questions.answer(waiting).await;
+        let decided = self.turn.interactions.wait_for_decision(waiting).await;
         let by = match decided.as_ref().map(|decided| decided.decision) {
             Some(Decision::Once) => AllowedBy::Once,
             Some(Decision::Always) => AllowedBy::Always,
             Some(Decision::Deny) | None => {
-                let response = RunEvent::ToolApprovalResponse { approval_id: approval.id, approved: false };
+                let response = TurnEvent::ToolApprovalResponse { approval_id: approval.id, approved: false };
                 self.recorder.emit(&response);
-                return Ended { declined: true, ..self.denied(record, DECLINED) };
+                return FinishedCall { is_declined: true, ..self.deny(record, CALL_DECLINED) };
             }
         };
         let arguments = match decided.and_then(|decided| decided.arguments) {
             Some(changed) => {
                 let changed_record = ToolCall { arguments: Value::Object(changed.clone()), ..record.clone() };
                 // Clients and the stored answer show the arguments that are really sent.
-                self.recorder.emit(&announcement(&changed_record));
+                self.recorder.emit(&tool_input_event(&changed_record));
                 changed
             }
             None => arguments,
         };
         // Durable before the call is made: recovery must know that it may have been sent.
-        let response = RunEvent::ToolApprovalResponse { approval_id: approval.id, approved: true };
-        if !self.recorder.emit_durably(&response).await {
-            return Ended::refused("The database does not answer, so the call was not made.");
+        let response = TurnEvent::ToolApprovalResponse { approval_id: approval.id, approved: true };
+        if !self.recorder.emit_synced(&response).await {
+            return FinishedCall::rejected("The database does not answer, so the call was not made.");
         }
-        let bound = Bound {
+        let fingerprint = ToolFingerprint {
             server: approval.server,
             tool: approval.tool.clone(),
             url: approval.url.clone(),
@@ -292,121 +299,129 @@ impl<'a> Caller<'a> {
             instructions: approval.instructions.clone(),
             by,
         };
-        self.call_if_same(record, &bound, arguments, None).await
+        self.call_if_unchanged(record, &fingerprint, arguments, None).await
     }
 
     /// Runs a call that the user was asked about, if the tool still has the definition and the address that the user
     /// saw.
-    pub async fn call_if_same(
+    pub async fn call_if_unchanged(
         &self,
         record: &ToolCall,
-        bound: &Bound,
+        fingerprint: &ToolFingerprint,
         arguments: Map<String, Value>,
         resume: Option<ResumedCall>,
-    ) -> Ended {
-        match self.still(bound).await {
-            Ok(tool) => self.call(record, &tool, arguments, bound.by, resume).await,
+    ) -> FinishedCall {
+        match self.revalidate(fingerprint).await {
+            Ok(tool) => self.call_tool(record, &tool, arguments, fingerprint.by, resume).await,
             Err(reason) => {
-                let refused = Ended::refused(reason);
-                let (turns, owner) = (self.turns, self.run.owner);
-                AuditedCall::new(&turns.connections, owner, &record.server_name, &record.name, bound.by)
-                    .finish(refused.end.outcome());
-                refused
+                let rejected = FinishedCall::rejected(reason);
+                let (turns, owner) = (self.turns, self.turn.owner);
+                AuditedCall::new(&turns.connections, owner, &record.server_name, &record.name, fingerprint.by)
+                    .finish(rejected.outcome.outcome());
+                rejected
             }
         }
     }
 
-    /// Returns the tool if it is unchanged, according to [`Bound`], since the user was asked, or else the reason for
+    /// Returns the tool if it is unchanged, according to [`ToolFingerprint`], since the user was asked, or else the reason for
     /// the model.
-    async fn still(&self, bound: &Bound) -> Result<BoundTool, String> {
+    async fn revalidate(&self, fingerprint: &ToolFingerprint) -> Result<BoundTool, String> {
         let toolset = self.toolset().await;
-        let Some(tool) = toolset.find_by_id(bound.server, &bound.tool) else {
-            return Err(format!("{} cannot be used any more.", bound.tool));
+        let Some(tool) = toolset.find_by_id(fingerprint.server, &fingerprint.tool) else {
+            return Err(format!("{} cannot be used any more.", fingerprint.tool));
         };
-        let tool = self.turns.connections.refresh_tool(self.run.owner, tool).await;
-        if Bound::of(&tool, bound.by) == *bound {
+        let tool = self.turns.connections.refresh_tool(self.turn.owner, tool).await;
+        if ToolFingerprint::of(&tool, fingerprint.by) == *fingerprint {
             return Ok(tool);
         }
         Err("The server changed the tool after the person was asked. The call was not made.".to_owned())
     }
 
     /// Runs a call that is allowed. `resume` is the state of a suspended call to continue.
-    pub async fn call(
+    pub async fn call_tool(
         &self,
         record: &ToolCall,
         tool: &BoundTool,
         arguments: Map<String, Value>,
         by: AllowedBy,
         resume: Option<ResumedCall>,
-    ) -> Ended {
-        let (turns, owner, began) = (self.turns, self.run.owner, self.turns.clock.now());
-        let made = Made { record, server: tool.server.id, url: &tool.server.url, by, began };
-        let asker = CallAsker::new(turns, self.recorder, record, Bound::of(tool, by), Vec::new());
-        let handler = asker.clone();
-        let ended = self
-            .attend(made, |context| {
+    ) -> FinishedCall {
+        let (turns, owner) = (self.turns, self.turn.owner);
+        let tracked = TrackedCall {
+            record,
+            server: tool.server.id,
+            url: &tool.server.url,
+            allowed_by: by,
+            started_at: self.turns.clock.now(),
+        };
+        let interactions =
+            TurnInteractionHandler::new(turns, self.recorder, record, ToolFingerprint::of(tool, by), Vec::new());
+        let handler = interactions.clone();
+        let finished = self
+            .track_call(tracked, |context| {
                 let context = CallContext { interactions: Some(Arc::new(handler)), resume, ..context };
                 turns.connections.call_tool(owner, tool, arguments, context)
             })
             .await;
-        Ended { duration_ms: ended.duration_ms.saturating_sub(asker.waited_ms()), ..ended }
+        FinishedCall { duration_ms: finished.duration_ms.saturating_sub(interactions.waited_ms()), ..finished }
     }
 
     /// Records a call that the user does not allow.
-    fn denied(&self, record: &ToolCall, reason: &str) -> Ended {
+    fn deny(&self, record: &ToolCall, reason: &str) -> FinishedCall {
         let audited = AuditedCall::new(
             &self.turns.connections,
-            self.run.owner,
+            self.turn.owner,
             &record.server_name,
             &record.name,
             AllowedBy::Nobody,
         );
         audited.finish(Outcome::Denied);
-        Ended::unmade(CallOutcome::Failed { reason: reason.to_owned(), outcome: Outcome::Denied })
+        FinishedCall::not_made(CallOutcome::Failed { reason: reason.to_owned(), outcome: Outcome::Denied })
     }
 
     /// Stores the parts of a result that are too large as files, with a [`FileSaver`], and emits a notice if that was
     /// not possible.
-    async fn keep(&self, output: ToolResult) -> ToolResult {
-        let (result, notice) = self.run.file_saver(&self.turns.files).offload_result(output, &self.sight).await;
+    async fn offload_result(&self, output: ToolResult) -> ToolResult {
+        let (result, notice) = self.turn.file_saver(&self.turns.files).offload_result(output, &self.attachments).await;
         if let Some(text) = notice {
-            self.recorder.emit(&RunEvent::DataNotice { data: NoticeData { text } });
+            self.recorder.emit(&TurnEvent::DataNotice { data: NoticeData { text } });
         }
         result
     }
 
-    /// Stores and publishes the [outcome](Ended) of a call, and returns the completed record.
-    pub async fn tell(&self, mut record: ToolCall, ended: Ended) -> ToolCall {
-        let Ended { end, duration_ms, declined } = ended;
-        record.outcome = end.outcome();
+    /// Stores and publishes the [outcome](FinishedCall) of a call, and returns the completed record.
+    pub async fn finish_call(&self, mut record: ToolCall, finished: FinishedCall) -> ToolCall {
+        let FinishedCall { outcome, duration_ms, is_declined } = finished;
+        record.outcome = outcome.outcome();
         record.duration_ms = duration_ms;
         let (tool_call_id, dynamic) = (record.id.clone(), true);
-        let event = match end {
-            _ if declined => {
-                record.error = Some(DECLINED.to_owned());
-                RunEvent::ToolOutputDenied { tool_call_id }
+        let event = match outcome {
+            _ if is_declined => {
+                record.error = Some(CALL_DECLINED.to_owned());
+                TurnEvent::ToolOutputDenied { tool_call_id }
             }
             CallOutcome::Result(output) => {
-                let output = self.keep(output).await;
+                let output = self.offload_result(output).await;
                 record.result = Some(output.clone());
-                RunEvent::ToolOutputAvailable { tool_call_id, output, dynamic, duration_ms }
+                TurnEvent::ToolOutputAvailable { tool_call_id, output, dynamic, duration_ms }
             }
             CallOutcome::Failed { reason, outcome } => {
                 record.error = Some(reason.clone());
-                RunEvent::ToolOutputError { tool_call_id, error_text: reason, dynamic, duration_ms, outcome }
+                TurnEvent::ToolOutputError { tool_call_id, error_text: reason, dynamic, duration_ms, outcome }
             }
         };
-        if !self.recorder.emit_durably(&event).await {
-            self.recorder.emit(&RunEvent::DataNotice { data: NoticeData { text: UNWRITTEN.to_owned() } });
+        if !self.recorder.emit_synced(&event).await {
+            self.recorder
+                .emit(&TurnEvent::DataNotice { data: NoticeData { text: RESULT_NOT_STORED_NOTICE.to_owned() } });
         }
-        self.run.questions.end_one();
+        self.turn.interactions.finish_call();
         record
     }
 }
 
 /// Returns the event that announces a call with its complete arguments.
-fn announcement(call: &ToolCall) -> RunEvent {
-    RunEvent::ToolInputAvailable {
+fn tool_input_event(call: &ToolCall) -> TurnEvent {
+    TurnEvent::ToolInputAvailable {
         tool_call_id: call.id.clone(),
         tool_name: call.name.clone(),
         input: call.arguments.clone(),
@@ -436,7 +451,7 @@ pub fn parse_arguments(text: &str) -> Result<Map<String, Value>, String> {
 }
 
 /// Parses a stored tool definition for an approval. Returns `null` if it is invalid.
-fn read_definition(definition: &str) -> Value {
+fn parse_definition(definition: &str) -> Value {
     serde_json::from_str(definition).unwrap_or_else(|error| {
         tracing::error!(%error, "the definition of a tool could not be read for its approval");
         Value::Null

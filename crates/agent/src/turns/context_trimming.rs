@@ -6,18 +6,18 @@ use domain::text::cut_to;
 use crate::files::model_attachments;
 
 /// Text in place of an omitted tool result.
-const LEFT_OUT: &str = "[left out: the conversation is too long]";
+const OMITTED_RESULT: &str = "[left out: the conversation is too long]";
 /// Number of bytes that are left of a tool result of the current turn.
-const KEPT: usize = 1_000;
+const TRIMMED_RESULT_BYTES: usize = 1_000;
 /// Maximum number of times that a request is shortened. Each leaves three fifths of it, so an eighth is left in the
 /// end.
-pub const TRIES: usize = 4;
+pub const MAX_TRIMS: usize = 4;
 
 /// Shortens a conversation by two fifths, in this order: the oldest files, the oldest tool results, the oldest turns,
 /// and at last the tool results of the current turn. The user's last message is never changed.
 ///
 /// Returns a notice for the user that says what was left out, or `None` if nothing could be.
-pub fn shorten(messages: &mut Vec<ModelMessage>) -> Option<String> {
+pub fn trim(messages: &mut Vec<ModelMessage>) -> Option<String> {
     let mut left = messages.iter().map(weight).sum::<usize>();
     let goal = left / 5 * 3;
     let now = messages.iter().rposition(|message| matches!(message, ModelMessage::User { .. }))?;
@@ -34,10 +34,10 @@ pub fn shorten(messages: &mut Vec<ModelMessage>) -> Option<String> {
     for message in &mut messages[..now] {
         if let ModelMessage::ToolResult { text, .. } = message
             && left > goal
-            && text.len() > LEFT_OUT.len()
+            && text.len() > OMITTED_RESULT.len()
         {
-            left -= text.len() - LEFT_OUT.len();
-            LEFT_OUT.clone_into(text);
+            left -= text.len() - OMITTED_RESULT.len();
+            OMITTED_RESULT.clone_into(text);
             results += 1;
         }
     }
@@ -54,10 +54,10 @@ pub fn shorten(messages: &mut Vec<ModelMessage>) -> Option<String> {
     for message in &mut messages[now - gone..] {
         if let ModelMessage::ToolResult { text, .. } = message
             && left > goal
-            && text.len() > KEPT + LEFT_OUT.len()
+            && text.len() > TRIMMED_RESULT_BYTES + OMITTED_RESULT.len()
         {
             let before = text.len();
-            *text = format!("{}\n{LEFT_OUT}", cut_to(text, KEPT));
+            *text = format!("{}\n{OMITTED_RESULT}", cut_to(text, TRIMMED_RESULT_BYTES));
             left -= before - text.len();
             results += 1;
         }
@@ -106,7 +106,7 @@ mod tests {
             ModelMessage::User { text: text.to_owned(), files: vec![picture] }
         };
         let mut messages = vec![with_picture("a"), words(10), with_picture("b"), words(10), with_picture("c")];
-        let said = shorten(&mut messages).unwrap();
+        let said = trim(&mut messages).unwrap();
         assert_eq!(said, "The chat is longer than this model can read: 2 earlier files were left out.");
         assert!(matches!(&messages[0], ModelMessage::User { text, .. } if text.starts_with("a\n\n[files left out")));
         assert_eq!((messages.len(), &messages[4]), (5, &with_picture("c")));
@@ -128,21 +128,21 @@ mod tests {
     #[test]
     fn the_oldest_results_go_first() {
         let mut messages = vec![user("a"), result(5_000), result(100), words(10), user("b"), result(4_000)];
-        let said = shorten(&mut messages).unwrap();
+        let said = trim(&mut messages).unwrap();
         assert_eq!(said, "The chat is longer than this model can read: 1 tool result was shortened.");
         assert_eq!(
             messages.iter().map(ModelMessage::bytes).collect::<Vec<_>>(),
-            [1, LEFT_OUT.len(), 100, 10, 1, 4_000]
+            [1, OMITTED_RESULT.len(), 100, 10, 1, 4_000]
         );
     }
 
     #[test]
     fn then_the_oldest_turns_and_never_the_question() {
         let mut messages = vec![user("a"), words(500), user("b"), words(500), user("c"), words(10), user("d")];
-        let said = shorten(&mut messages).unwrap();
+        let said = trim(&mut messages).unwrap();
         assert!(said.ends_with("1 earlier message and its answer were left out."), "{said}");
         assert_eq!(messages, [user("b"), words(500), user("c"), words(10), user("d")]);
-        while shorten(&mut messages).is_some() {}
+        while trim(&mut messages).is_some() {}
         assert_eq!(messages.last(), Some(&user("d")));
         assert!(matches!(messages.first(), Some(ModelMessage::User { .. })));
     }
@@ -150,15 +150,15 @@ mod tests {
     #[test]
     fn then_the_results_of_this_turn() {
         let mut messages = vec![user("a"), result(9_000), result(9_000)];
-        assert!(shorten(&mut messages).is_some());
+        assert!(trim(&mut messages).is_some());
         assert!(messages[1].bytes() < 2_000 && messages[2].bytes() == 9_000);
-        assert!(shorten(&mut messages).is_some());
+        assert!(trim(&mut messages).is_some());
         assert!(messages[2].bytes() < 2_000);
     }
 
     #[test]
     fn a_question_that_is_too_long_alone_cannot_be_helped() {
-        assert_eq!(shorten(&mut vec![user(&"x".repeat(200_000))]), None);
-        assert_eq!(shorten(&mut Vec::new()), None);
+        assert_eq!(trim(&mut vec![user(&"x".repeat(200_000))]), None);
+        assert_eq!(trim(&mut Vec::new()), None);
     }
 }
