@@ -179,8 +179,7 @@ pub async fn answer_elicitation(
 ) -> Result<Json<turns::AppliedAnswer>, ApiError> {
     let (chat, _) = chats.find(caller.user, &chat).await?;
     let id: ElicitationId = id.parse().map_err(|_| ApiError::NotFound("elicitation"))?;
-    let made =
-        turns.answer_elicitation((caller.user, chat), id, said.action, said.content.unwrap_or_default()).await;
+    let made = turns.answer_elicitation((caller.user, chat), id, said.action, said.content.unwrap_or_default()).await;
     made.map(Json).map_err(|error| match error {
         AnswerError::NotFound => ApiError::NotFound("elicitation"),
         AnswerError::BadContent(message) => ApiError::Unprocessable { code: "bad_content", message },
