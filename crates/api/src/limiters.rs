@@ -1,5 +1,7 @@
 //! The concurrency limiters of the routes, each of a type of its own.
 
+use std::hash::Hash;
+use std::marker::PhantomData;
 use std::net::IpAddr;
 use std::sync::Arc;
 
@@ -12,17 +14,14 @@ use crate::error::ApiError;
 /// Maximum number of imports at a time. Each holds its whole file in memory.
 const MAX_IMPORTS: usize = 2;
 /// Maximum number of file uploads at a time. Each holds up to 10 MiB in memory.
-const UPLOADS: Limit = Limit { per_user: 4, total: 16 };
-/// Maximum number of file downloads at a time: more than a browser requests for two tabs.
-const DOWNLOADS: Limit = Limit { per_user: 16, total: 64 };
+pub const UPLOADS: Limit = Limit { per_user: 4, total: 16 };
+/// Maximum number of file downloads at a time: more than a browser requests for two tabs. A file is in memory until it
+/// is sent.
+pub const DOWNLOADS: Limit = Limit { per_user: 16, total: 64 };
 /// Maximum number of `mcp-proxy` calls at a time. Each is a connection with a response of up to 16 MiB.
-const PROBES: Limit = Limit { per_user: 4, total: 64 };
+pub const PROBES: Limit = Limit { per_user: 4, total: 64 };
 /// Maximum number of `mcp-proxy` calls at a time for one network address.
-const PROBES_BY_ADDRESS: Limit = Limit { per_user: 16, total: 64 };
-
-/// Message for users who reach [`PROBES`] or [`PROBES_BY_ADDRESS`].
-const TOO_MANY_PROBES: &str =
-    "You are already connecting to as many servers as possible at once. Wait for one to finish.";
+pub const PROBES_BY_ADDRESS: Limit = Limit { per_user: 16, total: 64 };
 
 /// Returns the error for a limit of the caller's own, with this code and message, or of the whole server.
 pub(crate) fn at_limit(reached: LimitReached, code: &'static str, message: &str) -> ApiError {
@@ -32,29 +31,90 @@ pub(crate) fn at_limit(reached: LimitReached, code: &'static str, message: &str)
     }
 }
 
-/// Limiter of open event streams.
-#[derive(Debug, Clone)]
-pub struct StreamLimiter(ConcurrencyLimiter);
+/// A limited activity, with the error for users who reach their limit.
+pub trait LimitedActivity {
+    /// Code of the error.
+    const CODE: &'static str;
+    /// Message of the error.
+    const MESSAGE: &'static str;
+}
 
-impl StreamLimiter {
+/// An open event stream.
+#[derive(Debug, Clone, Copy)]
+pub struct EventStream;
+
+impl LimitedActivity for EventStream {
+    const CODE: &'static str = "too_many_streams";
+    const MESSAGE: &'static str = "Too many of your windows and devices follow your chats. Close some of them.";
+}
+
+/// An upload of a file.
+#[derive(Debug, Clone, Copy)]
+pub struct FileUpload;
+
+impl LimitedActivity for FileUpload {
+    const CODE: &'static str = "too_many_uploads";
+    const MESSAGE: &'static str =
+        "You are already uploading as many files as possible at once. Wait for one to finish.";
+}
+
+/// A download of a file.
+#[derive(Debug, Clone, Copy)]
+pub struct FileDownload;
+
+impl LimitedActivity for FileDownload {
+    const CODE: &'static str = "too_many_downloads";
+    const MESSAGE: &'static str =
+        "You are already downloading as many files as possible at once. Wait for one to finish.";
+}
+
+/// A call of `mcp-proxy`, which connects to a server once.
+#[derive(Debug, Clone, Copy)]
+pub struct ServerProbe;
+
+impl LimitedActivity for ServerProbe {
+    const CODE: &'static str = "too_many_probes";
+    const MESSAGE: &'static str =
+        "You are already connecting to as many servers as possible at once. Wait for one to finish.";
+}
+
+/// Limiter of one [activity](LimitedActivity), which makes it a type of its own by which handlers take it. It counts for
+/// each `K`: a user, or a network address.
+#[derive(Debug, Clone)]
+pub struct ActivityLimiter<A, K: Eq + Hash + Copy = UserId> {
+    limiter: ConcurrencyLimiter<K>,
+    activity: PhantomData<A>,
+}
+
+/// Limiter of open event streams.
+pub type StreamLimiter = ActivityLimiter<EventStream>;
+/// Limiter of file uploads.
+pub type UploadLimiter = ActivityLimiter<FileUpload>;
+/// Limiter of file downloads.
+pub type DownloadLimiter = ActivityLimiter<FileDownload>;
+/// Limiter of `mcp-proxy` calls, per user.
+pub type ProbeLimiter = ActivityLimiter<ServerProbe>;
+/// Limiter of `mcp-proxy` calls, per network address.
+pub type ProbeAddressLimiter = ActivityLimiter<ServerProbe, IpAddr>;
+
+impl<A: LimitedActivity, K: Eq + Hash + Copy> ActivityLimiter<A, K> {
     /// Creates the limiter.
     pub fn new(limit: Limit) -> Self {
-        Self(ConcurrencyLimiter::new(limit))
+        Self { limiter: ConcurrencyLimiter::new(limit), activity: PhantomData }
     }
 
-    /// Returns the number of open event streams.
+    /// Returns the number of permits in use.
     pub fn in_use(&self) -> usize {
-        self.0.in_use()
+        self.limiter.in_use()
     }
 
-    /// Acquires the permit for one more event stream of the user.
+    /// Acquires the permit for one more.
     ///
     /// # Errors
     ///
-    /// [`ApiError::TooMany`] at the user's limit, [`ApiError::Overloaded`] at the server's.
-    pub fn acquire(&self, user: UserId) -> Result<Permit, ApiError> {
-        let message = "Too many of your windows and devices follow your chats. Close some of them.";
-        self.0.acquire(user).map_err(|reached| at_limit(reached, "too_many_streams", message))
+    /// [`ApiError::TooMany`] at the limit of the user or address, [`ApiError::Overloaded`] at the server's.
+    pub fn acquire(&self, key: K) -> Result<Permit<K>, ApiError> {
+        self.limiter.acquire(key).map_err(|reached| at_limit(reached, A::CODE, A::MESSAGE))
     }
 }
 
@@ -76,93 +136,5 @@ impl ImportLimiter {
     /// [`ApiError::Overloaded`] if as many imports run as may.
     pub fn acquire(&self) -> Result<OwnedSemaphorePermit, ApiError> {
         Arc::clone(&self.0).try_acquire_owned().map_err(|_| ApiError::Overloaded)
-    }
-}
-
-/// Limiter of file uploads.
-#[derive(Debug, Clone)]
-pub struct UploadLimiter(ConcurrencyLimiter);
-
-impl Default for UploadLimiter {
-    fn default() -> Self {
-        Self(ConcurrencyLimiter::new(UPLOADS))
-    }
-}
-
-impl UploadLimiter {
-    /// Acquires the permit for one more upload of the user.
-    ///
-    /// # Errors
-    ///
-    /// [`ApiError::TooMany`] at the user's limit, [`ApiError::Overloaded`] at the server's.
-    pub fn acquire(&self, user: UserId) -> Result<Permit, ApiError> {
-        let message = "You are already uploading as many files as possible at once. Wait for one to finish.";
-        self.0.acquire(user).map_err(|reached| at_limit(reached, "too_many_uploads", message))
-    }
-}
-
-/// Limiter of file downloads.
-#[derive(Debug, Clone)]
-pub struct DownloadLimiter(ConcurrencyLimiter);
-
-impl Default for DownloadLimiter {
-    fn default() -> Self {
-        Self(ConcurrencyLimiter::new(DOWNLOADS))
-    }
-}
-
-impl DownloadLimiter {
-    /// Acquires the permit for one more download of the user. A file is in memory until it is sent.
-    ///
-    /// # Errors
-    ///
-    /// [`ApiError::TooMany`] at the user's limit, [`ApiError::Overloaded`] at the server's.
-    pub fn acquire(&self, user: UserId) -> Result<Permit, ApiError> {
-        let message = "You are already downloading as many files as possible at once. Wait for one to finish.";
-        self.0.acquire(user).map_err(|reached| at_limit(reached, "too_many_downloads", message))
-    }
-}
-
-/// Limiter of `mcp-proxy` calls, per user.
-#[derive(Debug, Clone)]
-pub struct ProbeLimiter(ConcurrencyLimiter);
-
-impl Default for ProbeLimiter {
-    fn default() -> Self {
-        Self(ConcurrencyLimiter::new(PROBES))
-    }
-}
-
-impl ProbeLimiter {
-    /// Acquires the permit for one more call of the user.
-    ///
-    /// # Errors
-    ///
-    /// [`ApiError::TooMany`] at the user's limit, [`ApiError::Overloaded`] at the server's.
-    pub fn acquire(&self, user: UserId) -> Result<Permit, ApiError> {
-        let message = TOO_MANY_PROBES;
-        self.0.acquire(user).map_err(|reached| at_limit(reached, "too_many_probes", message))
-    }
-}
-
-/// Limiter of `mcp-proxy` calls, per network address.
-#[derive(Debug, Clone)]
-pub struct ProbeAddressLimiter(ConcurrencyLimiter<IpAddr>);
-
-impl Default for ProbeAddressLimiter {
-    fn default() -> Self {
-        Self(ConcurrencyLimiter::new(PROBES_BY_ADDRESS))
-    }
-}
-
-impl ProbeAddressLimiter {
-    /// Acquires the permit for one more call from the address.
-    ///
-    /// # Errors
-    ///
-    /// [`ApiError::TooMany`] at the address's limit, [`ApiError::Overloaded`] at the server's.
-    pub fn acquire(&self, address: IpAddr) -> Result<Permit<IpAddr>, ApiError> {
-        let message = TOO_MANY_PROBES;
-        self.0.acquire(address).map_err(|reached| at_limit(reached, "too_many_probes", message))
     }
 }

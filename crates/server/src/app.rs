@@ -12,7 +12,9 @@ use agent::models::ModelService;
 use agent::openai_api::CompletionService;
 use agent::turns::{TurnDependencies, TurnService, prewarm};
 use anyhow::Context;
-use api::limiters::{DownloadLimiter, ImportLimiter, ProbeAddressLimiter, ProbeLimiter, StreamLimiter, UploadLimiter};
+use api::limiters::{
+    self, DownloadLimiter, ImportLimiter, ProbeAddressLimiter, ProbeLimiter, StreamLimiter, UploadLimiter,
+};
 use api::state::{FileQuota, PublicSettings, SiteUrl};
 use api::{AppState, TrustedProxies};
 use builtin_servers::google_drive::GoogleDriveSettings;
@@ -107,10 +109,10 @@ impl App {
             completions,
             streams,
             imports: ImportLimiter::default(),
-            uploads: UploadLimiter::default(),
-            downloads: DownloadLimiter::default(),
-            probes: ProbeLimiter::default(),
-            probes_by_address: ProbeAddressLimiter::default(),
+            uploads: UploadLimiter::new(limiters::UPLOADS),
+            downloads: DownloadLimiter::new(limiters::DOWNLOADS),
+            probes: ProbeLimiter::new(limiters::PROBES),
+            probes_by_address: ProbeAddressLimiter::new(limiters::PROBES_BY_ADDRESS),
         };
         let app = Self { state, maintenance, membership, _instance_lock: instance_lock };
         app.state.runs.resume(suspended);
