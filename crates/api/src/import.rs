@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use agent::chats::file::FileFrame;
-use agent::files::{FileError, MEBIBYTE};
+use agent::files::{FileError, FileService, MEBIBYTE};
 use axum::Json;
 use axum::body::Body;
 use axum::extract::State;
@@ -17,7 +17,6 @@ use super::body::{self, BodyError};
 use super::error::ApiError;
 use super::extract::SignedIn;
 use crate::limiters::ImportLimiter;
-use crate::state::FileQuota;
 
 /// Maximum size of the file, in bytes.
 const LIMIT: usize = 64 * 1024 * 1024;
@@ -26,7 +25,7 @@ const LIMIT: usize = 64 * 1024 * 1024;
 /// import can be repeated.
 pub async fn import_chats(
     State(imports): State<ImportLimiter>,
-    State(quota): State<FileQuota>,
+    State(files): State<FileService>,
     State(storage): State<Storage>,
     State(clock): State<Arc<dyn Clock>>,
     State(events): State<UserEventBus>,
@@ -40,9 +39,10 @@ pub async fn import_chats(
     let frame: FileFrame = body::read_value(text).map_err(body_error)?;
     let chats = frame.check(text).map_err(|error| ApiError::BadRequest(error.to_string()))?;
     // The whole file is valid by now, so an import stops only at the quota or at a fault of the server.
+    let quota_bytes = files.quota_bytes(&storage);
     let (mut imported, mut skipped, mut messages) = (0, 0, 0);
     for chat in chats {
-        check_quota(&storage, quota, &caller, &chat, imported).await?;
+        check_quota(&storage, quota_bytes, &caller, &chat, imported).await?;
         if storage.chats().insert_imported(caller.user, &chat, clock.now()).await? {
             imported += 1;
             messages += chat.messages.len();
@@ -73,7 +73,7 @@ fn body_error(error: BodyError) -> ApiError {
 /// skipped when the import is repeated.
 async fn check_quota(
     storage: &Storage,
-    FileQuota(most): FileQuota,
+    quota_bytes: u64,
     caller: &SignedIn,
     chat: &ImportedChat,
     before: usize,
@@ -83,10 +83,10 @@ async fn check_quota(
     if size == 0 || storage.chats().get(caller.user, chat.id).await?.is_some() {
         return Ok(());
     }
-    if storage.files().count_bytes(caller.user).await?.saturating_add(size) <= most {
+    if storage.files().count_bytes(caller.user).await?.saturating_add(size) <= quota_bytes {
         return Ok(());
     }
-    let full = FileError::Full(most / MEBIBYTE);
+    let full = FileError::Full(quota_bytes / MEBIBYTE);
     let message = format!("{full}. {before} chats were taken in before one that has files");
     Err(ApiError::TooLargeFor { code: "storage_full", message })
 }

@@ -35,8 +35,6 @@ pub struct AppState {
     pub trusted_proxies: TrustedProxies,
     /// Settings that clients may know.
     pub public_settings: PublicSettings,
-    /// Storage quota of each user's files.
-    pub file_quota: FileQuota,
     /// Clock.
     pub clock: Arc<dyn Clock>,
     /// Database.
@@ -117,7 +115,3 @@ impl From<&Config> for PublicSettings {
         }
     }
 }
-
-/// Storage quota of each user's files, in bytes.
-#[derive(Debug, Clone, Copy)]
-pub struct FileQuota(pub u64);

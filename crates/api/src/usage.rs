@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use agent::files::FileService;
 use agent::models::{ModelService, quota};
 use axum::Json;
 use axum::extract::State;
@@ -13,7 +14,6 @@ use storage::usage::{DayTotal, OfAnswer, Total};
 use super::error::ApiError;
 use super::extract::{NamedTwo, Query, SignedIn};
 use crate::chat_lookup::ChatLookup;
-use crate::state::FileQuota;
 
 /// Usage of one answer and of its whole chat.
 #[derive(Debug, Serialize)]
@@ -100,7 +100,7 @@ pub async fn get_usage_by_day(
     State(clock): State<Arc<dyn Clock>>,
     State(storage): State<Storage>,
     State(models): State<Arc<ModelService>>,
-    State(quota): State<FileQuota>,
+    State(files): State<FileService>,
     caller: SignedIn,
     Query(range): Query<UsageQuery>,
 ) -> Result<Json<UsageDto>, ApiError> {
@@ -118,7 +118,7 @@ pub async fn get_usage_by_day(
         from: format_date(from),
         to: format_date(today),
         days: rows.into_iter().map(DayUsageDto::from).collect(),
-        files: StorageDto { bytes: storage.files().count_bytes(caller.user).await?, most: quota.0 },
+        files: StorageDto { bytes: storage.files().count_bytes(caller.user).await?, most: files.quota_bytes(&storage) },
         limit: limit.map(|(used, tokens_per_day)| QuotaDto { tokens_per_day, used }),
     }))
 }

@@ -15,7 +15,7 @@ use anyhow::Context;
 use api::limiters::{
     self, DownloadLimiter, ImportLimiter, ProbeAddressLimiter, ProbeLimiter, StreamLimiter, UploadLimiter,
 };
-use api::state::{FileQuota, PublicSettings, SiteUrl};
+use api::state::{PublicSettings, SiteUrl};
 use api::{AppState, TrustedProxies};
 use builtin_servers::google_drive::GoogleDriveSettings;
 use builtin_servers::{BuiltinServers, GoogleDrive};
@@ -84,7 +84,6 @@ impl App {
         let membership = base.membership();
         let streams = StreamLimiter::new(base.config.limits.streams);
         let public_settings = PublicSettings::from(&*base.config);
-        let file_quota = FileQuota(base.config.limits.files_bytes as u64);
         let trusted_proxies = TrustedProxies(base.config.trusted_proxies.as_slice().into());
         let Foundation { config, site_url, clock, storage, secrets, tasks, events, .. } = base;
         let state = AppState {
@@ -92,7 +91,6 @@ impl App {
             site_url: SiteUrl(site_url),
             trusted_proxies,
             public_settings,
-            file_quota,
             clock,
             storage,
             secrets,
