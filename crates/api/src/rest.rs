@@ -189,7 +189,7 @@ impl FromRef<AppState> for RestApi {
             temporary: state.temporary.clone(),
             secrets: Arc::clone(&state.secrets),
             clock: Arc::clone(&state.clock),
-            turns: state.runs.clone(),
+            turns: state.turns.clone(),
             connections: state.connections.clone(),
             events: state.events.clone(),
             tasks: state.tasks.clone(),

@@ -56,7 +56,7 @@ pub struct AppState {
     /// Events for users' clients.
     pub events: UserEventBus,
     /// Turns.
-    pub runs: TurnService,
+    pub turns: TurnService,
     /// Temporary chats.
     pub temporary: TemporaryChats,
     /// Files of users and answers.

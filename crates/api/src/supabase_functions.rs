@@ -123,7 +123,7 @@ pub struct TurnRequests {
 
 impl FromRef<AppState> for TurnRequests {
     fn from_ref(state: &AppState) -> Self {
-        Self { turns: state.runs.clone(), connections: state.connections.clone(), temporary: state.temporary.clone() }
+        Self { turns: state.turns.clone(), connections: state.connections.clone(), temporary: state.temporary.clone() }
     }
 }
 

@@ -205,12 +205,12 @@ async fn nobody_has_many_and_those_that_are_left_behind_go() {
     let owner = person.id.parse().unwrap();
     let left_after = |minutes: i64| {
         clock.advance_seconds(minutes * 60);
-        app.state.runs.close_unused_temporary_chats();
+        app.state.turns.close_unused_temporary_chats();
         app.state.temporary.stores(owner).len()
     };
     assert_eq!(left_after(110), 3, "somebody may come back");
     assert_eq!(left_after(15), 0, "nobody did");
-    app.state.runs.open_temporary_chat(owner).await.unwrap();
+    app.state.turns.open_temporary_chat(owner).await.unwrap();
     app.state.accounts.remove_account(owner, &*app.state.account_deletion).await.unwrap();
     assert!(app.state.temporary.stores(owner).is_empty());
     app.stop().await;

@@ -208,8 +208,8 @@ async fn a_process_that_dies_leaves_an_interrupted_answer_with_all_that_was_writ
         while !seen.contains("half") {
             seen.push_str(&String::from_utf8_lossy(&stream.chunk().await.unwrap().unwrap()));
         }
-        let run = app.state.runs.find(person.id.parse().unwrap(), chat.parse().unwrap()).unwrap();
-        assert!(app.state.runs.journal().flush(run.id).await);
+        let run = app.state.turns.find(person.id.parse().unwrap(), chat.parse().unwrap()).unwrap();
+        assert!(app.state.turns.journal().flush(run.id).await);
         // After a kill, the database has what it has now: a second server reads it.
         let copy = match database {
             Database::Sqlite => {

@@ -71,16 +71,16 @@ impl App {
         let instance_lock = InstanceLock::acquire(&base.config.data_dir, base.storage.node());
         let dependencies = base.turn_dependencies(&connections, &models, &files, &temporary);
         let previous_node = instance_lock.as_ref().and_then(|lock| lock.previous);
-        let (runs, suspended) = TurnService::start(dependencies, previous_node).await?;
+        let (turns, suspended) = TurnService::start(dependencies, previous_node).await?;
         let completions = base.completions(&connections, &models);
         let builtin_servers = BuiltinServers::new(drive, &base.clock);
         let account_deletion = AccountCleanup {
-            turns: runs.clone(),
+            turns: turns.clone(),
             connections: connections.clone(),
             builtin_servers: builtin_servers.clone(),
             tasks: base.tasks.clone(),
         };
-        let maintenance = base.maintenance(&runs);
+        let maintenance = base.maintenance(&turns);
         let membership = base.membership();
         let streams = StreamLimiter::new(base.config.limits.streams);
         let public_settings = PublicSettings::from(&*base.config);
@@ -101,7 +101,7 @@ impl App {
             connections,
             builtin_servers,
             events,
-            runs,
+            turns,
             temporary,
             files,
             completions,
@@ -113,7 +113,7 @@ impl App {
             probes_by_address: ProbeAddressLimiter::new(limiters::PROBES_BY_ADDRESS),
         };
         let app = Self { state, maintenance, membership, _instance_lock: instance_lock };
-        app.state.runs.resume(suspended);
+        app.state.turns.resume(suspended);
         app.start_background_work(outbox, ready);
         tracing::info!(database = app.state.storage.kind(), address = %address, "started");
         Ok(app)
@@ -121,16 +121,16 @@ impl App {
 
     /// Starts what runs beside requests until shutdown.
     fn start_background_work(&self, outbox: ClusterOutbox, ready: UnboundedReceiver<ConnectionReady>) {
-        let AppState { tasks, storage, runs, connections, models, .. } = &self.state;
+        let AppState { tasks, storage, turns, connections, models, .. } = &self.state;
         tasks.spawn("database", watch_database(storage.clone(), tasks.clone()));
-        let handler = ClusterEvents { turns: runs.clone(), connections: connections.clone() };
+        let handler = ClusterEvents { turns: turns.clone(), connections: connections.clone() };
         self.membership.start(outbox, Arc::new(handler));
         tasks.spawn("chat maintenance", Arc::clone(&self.maintenance).run());
         tasks.spawn("threads", threads::renew(tasks.clone()));
         let (catalogue_owner, shutdown) = (Arc::clone(models), tasks.shutdown_token().clone());
         tasks.spawn("catalogue", async move { catalogue_owner.catalogue.reload_on_change(shutdown).await });
         connections.start_maintenance();
-        tasks.spawn("prewarm models", prewarm::prewarm_on_ready(runs.clone(), ready));
+        tasks.spawn("prewarm models", prewarm::prewarm_on_ready(turns.clone(), ready));
         models.prepare_once();
     }
 
@@ -280,9 +280,9 @@ impl Foundation {
         )
     }
 
-    fn maintenance(&self, runs: &TurnService) -> Arc<ChatMaintenance> {
+    fn maintenance(&self, turns: &TurnService) -> Arc<ChatMaintenance> {
         let shutdown = self.tasks.shutdown_token().clone();
-        Arc::new(ChatMaintenance::new(self.storage.clone(), Arc::clone(&self.clock), runs.clone(), shutdown))
+        Arc::new(ChatMaintenance::new(self.storage.clone(), Arc::clone(&self.clock), turns.clone(), shutdown))
     }
 
     fn membership(&self) -> Cluster {
