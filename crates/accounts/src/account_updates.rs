@@ -8,7 +8,7 @@ use super::error::AuthError;
 use super::gotrue_error::{CONFLICT, EMAIL_EXISTS, Refusal};
 use super::sign_up::e_mail_provider;
 
-/// How often a change is tried anew when somebody else changed the account meanwhile.
+/// Maximum number of attempts to store an edit while others change the account.
 pub const ATTEMPTS: usize = 5;
 
 impl AccountService {
@@ -65,7 +65,7 @@ pub fn forget_email_change(user: &mut User) {
     user.email_change_confirmed = None;
 }
 
-/// Somebody else took the address between the look and the write.
+/// Maps a conflict, which means that another user took the address meanwhile, to `refusal`.
 pub fn taken(error: storage::Error, refusal: Refusal) -> AuthError {
     match error {
         storage::Error::Conflict(_) => refusal.into(),

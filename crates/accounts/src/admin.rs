@@ -32,7 +32,7 @@ pub struct Wish {
     pub id: Option<String>,
     /// The address. It counts at once.
     pub email: Option<String>,
-    /// A telephone number, which nobody here has.
+    /// A phone number, which this server does not support.
     pub phone: Option<String>,
     /// The password.
     pub password: Option<String>,
@@ -51,7 +51,7 @@ pub struct Wish {
 }
 
 impl Wish {
-    /// What this server has no place for is refused, so that nobody takes it for done.
+    /// Rejects fields that this server does not support, so that callers do not believe that they were stored.
     fn check_served(&self) -> Result<(), Refusal> {
         if self.phone.is_some() {
             return Err(PHONE_CHANGE_DISABLED);
@@ -196,7 +196,7 @@ impl AccountService {
     }
 }
 
-/// What stands for the address of an emptied account: it tells nobody the address, and is none.
+/// Returns the replacement for the address of an anonymized account, a hash that does not reveal the address.
 fn no_address(user: &User) -> String {
     let text = format!("{}{}", user.id, user.email.as_deref().unwrap_or_default());
     URL_SAFE_NO_PAD.encode(digest(&SHA256, text.as_bytes()))

@@ -47,7 +47,8 @@ impl AccountService {
         Ok(())
     }
 
-    /// What every letter in the background begins with: nobody learns more from it than that the mail server is there.
+    /// Starts the cooldown of an email that is sent in the background, and checks that the mail server is reachable. The
+    /// result does not depend on whether the address has an account.
     pub(super) async fn begin(&self, purpose: Purpose, email: &str, subject: &Subject) -> Result<(), AuthError> {
         self.pauses.begin(purpose, email)?;
         let reached = self.check_mail_server(subject).await;
@@ -92,8 +93,8 @@ impl AccountService {
         Err(CONFLICT.into())
     }
 
-    /// Replaces an earlier sign-up of an unconfirmed account: nobody has shown yet whose address it is, and whoever signed up
-    /// first may not be its owner. The metadata of an invited account was written by an administrator and stays.
+    /// Replaces an earlier sign-up of an unconfirmed account, because the owner of the address is not proven yet and may
+    /// be another user than the first one. The metadata of an invited account is from an administrator and stays.
     async fn replace_sign_up(&self, user: User, new: &User, token: &OneTimeToken) -> Result<(), AuthError> {
         let now = self.clock.now();
         self.update_account(user, CONFLICT, |user| {

@@ -11,7 +11,7 @@ use super::one_time_tokens::Issued;
 use super::{AccountService, AuthError};
 use crate::mailer::Subject;
 
-/// How an account comes to its new address.
+/// The time at which a new address takes effect.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Way {
     /// At once.

@@ -75,7 +75,8 @@ impl Pauses {
     }
 }
 
-/// Whole seconds until the next mail, rounded up. A clock that was put back makes nobody wait for longer than the pause.
+/// Returns the whole seconds until the next email, rounded up. They never exceed [`PAUSE`], even if the clock was set
+/// back.
 fn left(sent: Timestamp, now: Timestamp) -> i64 {
     let left = sent.plus_seconds(PAUSE).0 - now.0;
     ((left + MICROSECONDS - 1) / MICROSECONDS).min(PAUSE)

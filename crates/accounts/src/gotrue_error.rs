@@ -96,9 +96,9 @@ catalogue! {
     ENROLL_NEEDS_AAL2 = 403 "insufficient_aal" "AAL2 required to enroll a new factor";
     /// Removing a factor without it.
     UNENROLL_NEEDS_AAL2 = 422 "insufficient_aal" "AAL2 required to unenroll verified factor";
-    /// Whoever never said who they are has nothing to guard.
+    /// Anonymous users have no credentials that a factor could protect.
     NOT_FOR_ANONYMOUS = 403 "no_authorization" "Anonymous user not allowed to perform these actions";
-    /// A factor that is not there, or somebody else's.
+    /// A factor that does not exist or belongs to another user.
     FACTOR_NOT_FOUND = 404 "mfa_factor_not_found" "Factor not found";
     /// An id that is none.
     FACTOR_ID_MALFORMED = 404 "validation_failed" "factor_id must be an UUID";
@@ -129,9 +129,9 @@ catalogue! {
     NO_USER_WITH_EMAIL = 404 "user_not_found" "User with this email not found";
     /// The administrator names a person by what is no id.
     USER_ID_MALFORMED = 404 "validation_failed" "user_id must be an UUID";
-    /// Nobody has a passkey.
+    /// Passkeys are not supported, so no user has one.
     NO_SUCH_PASSKEY = 404 "validation_failed" "Passkey not found";
-    /// Everybody here has the same role and audience.
+    /// All users have the same role and audience.
     ROLE_FIXED = 400 "validation_failed" "This server has no role and no audience but authenticated";
     /// Hashes of another program.
     PASSWORD_HASH_UNSUPPORTED = 400 "validation_failed" "This server takes a password and no password_hash";

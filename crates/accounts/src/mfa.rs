@@ -28,7 +28,7 @@ const MOST: u8 = 10;
 const CHALLENGE_LIFETIME: i64 = 300;
 /// How long a challenge that is over can still be told from one that never was, in seconds.
 const REMEMBERED: i64 = 24 * 3600;
-/// Longest name of a factor or its issuer, in characters. Both stand in a QR code.
+/// Maximum length of the name of a factor or its issuer, in characters. Both are part of a QR code.
 const LONGEST_NAME: usize = 100;
 
 /// A factor that was begun.
@@ -198,7 +198,7 @@ impl AccountService {
     }
 }
 
-/// Nobody has begun to finish it since.
+/// Returns whether an unverified factor was neither created nor challenged since a time.
 fn is_abandoned(factor: &Factor, since: Timestamp) -> bool {
     !factor.is_verified
         && factor.created_at < since

@@ -90,7 +90,7 @@ pub fn is_pkce(link_token: &str) -> bool {
     link_token.starts_with(PKCE)
 }
 
-/// NUL stands in no address.
+/// Returns the text whose HMAC is stored for a code. NUL separates the parts, because no address contains it.
 fn said(kind: TokenKind, email: &str, code: &str) -> Vec<u8> {
     [kind.word(), email, code].join("\0").into_bytes()
 }

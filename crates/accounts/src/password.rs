@@ -33,7 +33,7 @@ pub fn check_length(password: &str) -> Result<(), AuthError> {
 
 /// The 10,000 most common passwords of six characters and more, one a line, in the order of their bytes. From Django 5.2
 /// (`django/contrib/auth/common-passwords.txt.gz`), which took them from lists of stolen passwords by Royce Williams. BSD
-/// 3-Clause; the licence stands beside the list.
+/// 3-Clause; the licence is in the file beside the list.
 const COMMON_PASSWORDS: &str = include_str!("common_passwords.txt");
 
 /// Which new passwords are refused.

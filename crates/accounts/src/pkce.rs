@@ -16,7 +16,7 @@ use platform::secret_sealing::random_bytes;
 
 /// How long a code is good, in seconds: the protocol's.
 const LIFETIME: i64 = 300;
-/// How long an expired one is told from one that never was, in seconds.
+/// Time for which an expired code is reported as expired instead of unknown, in seconds.
 const REMEMBERED: i64 = 24 * 3600;
 const CODE_BYTES: usize = 32;
 

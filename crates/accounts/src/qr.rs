@@ -6,7 +6,7 @@ use fast_qr::{ECL, QRBuilder};
 
 /// The empty frame that readers need, in modules (ISO/IEC 18004 section 6.3.8).
 const QUIET_ZONE: usize = 4;
-/// Pixels of a module where nobody says how large the picture is to be.
+/// Default size of a module, in pixels.
 const MODULE: usize = 4;
 
 /// The text as a picture, black on white in every colour scheme, or nothing when it is too long for one. Without `#`:

@@ -111,8 +111,8 @@ impl Limits {
         })
     }
 
-    /// Counts a try to prove that one is the person of `account`, or refuses it: see [`Attempts`]. Whoever passes says so
-    /// with [`Attempt::succeeded`]; anything else stays counted as a failure.
+    /// Counts an attempt to prove the ownership of `account`, or rejects it; see [`Attempts`]. It stays counted as a
+    /// failure unless the caller reports success with [`Attempt::succeeded`].
     pub fn attempt(&self, proof: Proof, account: &str, address: IpAddr) -> Result<Attempt<'_>, AuthError> {
         let from = address.to_canonical();
         let counted =

@@ -13,7 +13,7 @@ use super::gotrue_error::NO_OTP;
 use super::{AccountService, AuthError};
 use crate::mailer::Subject;
 
-/// Somebody who wants to be let in.
+/// A request to sign in by email.
 #[derive(Debug)]
 pub struct Visitor {
     /// The address, in lower case.
@@ -40,9 +40,9 @@ impl AccountService {
         Ok(())
     }
 
-    /// Mails a link and a code to sign in with, to whoever has the address or is to have an account with it.
+    /// Sends an email with a link and a code to sign in, and creates the account first if there is none.
     ///
-    /// A caller who wants no account to be made is told when there is none, because the protocol says so.
+    /// A caller who does not want an account created gets an error if there is none, as the protocol demands.
     pub async fn mail_sign_in(&self, visitor: Visitor) -> Result<(), AuthError> {
         if !visitor.create && self.storage.users().get_by_email(&visitor.email).await?.is_none() {
             return Err(NO_OTP.into());

@@ -53,7 +53,7 @@ pub enum SignedUp {
 pub struct Change {
     /// The new address.
     pub email: Option<String>,
-    /// A telephone number, which nobody here has.
+    /// A phone number, which this server does not support.
     pub phone: Option<String>,
     /// How the number is to be reached.
     pub channel: String,
@@ -94,7 +94,7 @@ impl AccountService {
         Ok(SignedUp::In(self.open(user, "password", user_agent).await?))
     }
 
-    /// Makes an account of somebody who does not say who they are, and signs in to it.
+    /// Creates an anonymous account and signs in to it.
     pub async fn sign_in_anonymously(
         &self,
 
@@ -194,7 +194,7 @@ impl AccountService {
 }
 
 impl Change {
-    /// What is wrong with it, whoever asks.
+    /// Checks what does not depend on the user who asks.
     fn check_form(&self) -> Result<(), AuthError> {
         if let Some(number) = &self.phone {
             phone::check(number)?;

@@ -84,8 +84,9 @@ impl Keys {
         encode(&header, claims, private)
     }
 
-    /// What a token says, if one of the keys signed it. The key is found by its id, and the algorithm is the key's: what
-    /// the token says about it must agree, and never decides. Times are for the caller to check, by the house's clock.
+    /// Returns the claims of a token, if one of the keys signed it. The token's key id selects the key, and the key
+    /// decides on the algorithm, which the token's header must match. The caller checks times, with the application's
+    /// clock.
     pub fn verify<T: DeserializeOwned>(&self, token: &str) -> Result<T, NotOurs> {
         let header = decode_header(token).map_err(|_| NotOurs)?;
         let kid = header.kid.as_deref().ok_or(NotOurs)?;

@@ -176,7 +176,7 @@ pub fn read_role(keys: &Keys, token: &str, now: Timestamp) -> Result<Role, Refus
 /// A part of this server that speaks to another part of it on behalf of a person.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Audience {
-    /// The built-in MCP servers that work with a person's own authorisations.
+    /// The built-in MCP servers, which use the user's own authorisations.
     Mcp,
 }
 

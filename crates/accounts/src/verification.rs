@@ -20,7 +20,7 @@ use super::{AccountService, AuthError};
 /// Fields of the metadata that the server writes itself.
 const OWN_METADATA: [&str; 4] = ["sub", "email", "email_verified", "phone_verified"];
 
-/// What was mailed, as somebody shows it.
+/// The secret of an email, as the client presents it.
 #[derive(Debug, Clone)]
 pub enum Shown {
     /// What the link carries.
@@ -117,7 +117,7 @@ impl AccountService {
         Ok(found.filter(|token| token.expires_at > now).ok_or(shown.refusal())?)
     }
 
-    /// Uses the token up. Answers the person, or nobody when the other half of a change of address is still missing.
+    /// Uses the token up. Returns the user, or `None` if the other address still has to confirm a change of address.
     async fn redeem(&self, token: &OneTimeToken, gone: Refusal) -> Result<Option<User>, AuthError> {
         let now = self.clock.now();
         let user = self.storage.users().get(token.user).await?.ok_or(gone)?;

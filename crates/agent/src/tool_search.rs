@@ -35,7 +35,7 @@ const FOUND_SHARE: usize = 20;
 const MIN_FOUND_TOKENS: usize = 4_000;
 /// Tokens of the tools that a model gets that cannot search.
 const FITTING: usize = 1_000;
-/// Bytes of JSON that come to a token, roughly.
+/// Approximate number of bytes of JSON per token.
 const TOKEN: usize = 4;
 /// Tools that are given because the person names them, or because they were called before.
 const KNOWN: usize = 32;
@@ -105,7 +105,7 @@ impl Offer {
         Some(format!("{count} tools are more than this model can read. It gets those that fit your words: {names}."))
     }
 
-    /// What the model is told about the tools.
+    /// Returns the specifications of the tools for the model.
     pub fn specs(&self, toolset: &Toolset) -> Vec<ToolSpec> {
         let of = |given: &[usize]| given.iter().map(|&index| spec(&toolset.tools()[index])).collect::<Vec<_>>();
         match self {
@@ -251,7 +251,7 @@ fn weight(tool: &BoundTool) -> usize {
     tool.model_name.len() + definition.description.len() + definition.input_schema.to_string().len()
 }
 
-/// Whether the tools come to more than so many bytes. Looks no further than it has to.
+/// Returns whether the tools exceed a number of bytes. Stops counting as soon as they do.
 fn is_heavier(tools: &[BoundTool], bytes: usize) -> bool {
     let mut left = bytes;
     tools.iter().any(|tool| match left.checked_sub(weight(tool)) {
@@ -263,7 +263,7 @@ fn is_heavier(tools: &[BoundTool], bytes: usize) -> bool {
     })
 }
 
-/// The tools whose names stand in a message.
+/// Returns the indices of the tools whose names occur in a message.
 fn named(tools: &[BoundTool], message: &str) -> Vec<usize> {
     let is_part = |character: char| character.is_ascii_alphanumeric() || matches!(character, '_' | '-' | '.');
     let words = message.split(|character| !is_part(character));

@@ -17,11 +17,11 @@ use crate::tool_search::{DETAILS, SEARCH};
 
 /// Characters of a tool's name in a model's request: the narrowest rule among the providers.
 const MODEL_NAME: usize = 64;
-/// Tools of one turn. Whoever has connected more can still ask, with those that come first.
+/// Maximum number of tools of one turn. A turn of a user with more gets the first ones.
 const MOST: usize = 20_000;
 
-/// One entry of the `tools` list of a request. Whatever else stands in it is ignored: what a tool is and does is what
-/// its server says.
+/// One entry of the `tools` list of a request. Its other fields are ignored: the definition of a tool comes from its
+/// server.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Wanted {
@@ -272,7 +272,7 @@ fn away(server: &Server, reason: &str) -> String {
     format!("{}: the server {reason}. Its tools are left out.", server.name)
 }
 
-/// What the model is told about a tool.
+/// Returns the specification of a tool for the model.
 pub fn spec(tool: &BoundTool) -> ToolSpec {
     let ToolDefinition { description, input_schema, .. } = &tool.definition;
     let mut input_schema = input_schema.clone();

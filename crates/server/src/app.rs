@@ -143,7 +143,7 @@ impl App {
     }
 }
 
-/// What every service is built from: settings, database, secrets, clock, background tasks and events.
+/// The common dependencies of the services: settings, database, secrets, clock, background tasks and events.
 struct Foundation {
     config: Arc<Config>,
     address: SocketAddr,

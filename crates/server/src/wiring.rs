@@ -25,7 +25,7 @@ impl TokenIssuer for McpTokenIssuer {
     }
 }
 
-/// The Google Drive tools as the tools that stand in for a server without tools.
+/// The Google Drive tools as [`FallbackTools`] of a server without tools.
 #[derive(Debug)]
 pub struct DriveFallback(pub GoogleDrive);
 
@@ -39,7 +39,7 @@ impl FallbackTools for DriveFallback {
     }
 }
 
-/// What the messages and losses of the cluster mean for turns and connections.
+/// The reactions of turns and connections to messages and losses of the cluster.
 #[derive(Debug)]
 pub struct ClusterEvents {
     pub turns: TurnService,
@@ -76,7 +76,7 @@ impl ClusterHandler for ClusterEvents {
     }
 }
 
-/// What ends with an account in the other services: turns, connections, and access that the user granted elsewhere.
+/// The cleanup of an account in the other services: turns, connections, and access that the user granted elsewhere.
 #[derive(Debug, Clone)]
 pub struct AccountCleanup {
     pub turns: TurnService,

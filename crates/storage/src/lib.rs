@@ -1,8 +1,9 @@
 //! Storage: all access to the database, with SQL written once for SQLite and PostgreSQL.
 //!
 //! Every function that reaches a user's row takes the owner's id, and its SQL filters by it: no row is reachable
-//! without it. The statements of `postgrest` do the same over [`raw`]. Functions are named `get_` (returns an `Option`), `load_` (or [`Error::NotFound`]), `list_`, `insert_`,
-//! `update_`, `delete_`.
+//! without it. The statements of `postgrest` do the same over [`raw`]. The functions are in one repository for each
+//! aggregate, such as [`Storage::chats`], and begin with `get` (returns an `Option`), `load` (or [`Error::NotFound`]),
+//! `list`, `insert`, `update` or `delete`.
 
 mod availability;
 mod checkpoints;

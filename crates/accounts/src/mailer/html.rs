@@ -2,8 +2,7 @@
 
 use super::templates::{Letter, PRODUCT};
 
-/// Mail programs keep little of a style sheet: sizes and light colours stand at the elements, and the sheet only adds the
-/// dark colours for those that read it.
+/// Style sheet with the dark colours. Many mail programs ignore style sheets, so sizes and light colours are inline.
 const STYLE: &str = ":root{color-scheme:light dark}\
     @media(prefers-color-scheme:dark){.page{background:#0a0a0a!important}.card{background:#171717!important;\
     border-color:#303030!important}.text{color:#fafafa!important}.quiet{color:#a1a1a1!important}\
@@ -63,7 +62,7 @@ fn quiet(words: &str) -> String {
     format!("<p class=\"quiet\" style=\"margin:0 0 8px;font-size:14px;line-height:1.5;color:#737373\">{words}</p>")
 }
 
-/// Text as it may stand in an element and in a quoted attribute.
+/// Escapes text for an element or a quoted attribute.
 fn escape(text: &str) -> String {
     text.chars().fold(String::with_capacity(text.len()), |mut out, letter| {
         match letter {

@@ -8,11 +8,11 @@ pub const PRODUCT: &str = "AI Chat MCP";
 pub enum Subject {
     /// A new account waits for its address to be confirmed.
     Confirmation,
-    /// Somebody wants an account with an address that has one.
+    /// A sign-up for an address that already has an account.
     AlreadyRegistered,
-    /// Somebody wants to choose a new password.
+    /// A request to choose a new password.
     Recovery,
-    /// Somebody wants to be let in without a password.
+    /// A request to sign in without a password.
     MagicLink,
     /// An administrator invites.
     Invite,

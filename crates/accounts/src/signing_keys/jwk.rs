@@ -15,7 +15,7 @@ use super::der;
 
 /// The shortest symmetric key, in bytes: as long as its hash (RFC 7518 section 3.2).
 const SHORTEST_SECRET: usize = 32;
-/// How symmetric keys begin that are printed in documentation and shipped with examples: everybody has them.
+/// Prefixes of symmetric keys from documentation and examples, which are publicly known.
 const EXAMPLE_SECRETS: [&[u8]; 2] = [b"super-secret-jwt-token", b"your-super-secret-jwt-token"];
 
 /// Why a key is refused. Never repeats the key.
@@ -48,7 +48,7 @@ pub struct Key {
     pub public: DecodingKey,
     /// The half that signs.
     pub private: Option<EncodingKey>,
-    /// The public half for everybody to read; none for a symmetric key.
+    /// The public key as a JWK; `None` for a symmetric key.
     pub published: Option<Value>,
 }
 
