@@ -2,6 +2,7 @@ import { expect, test, vi } from "vitest";
 import { page, userEvent } from "vitest/browser";
 import { render } from "vitest-browser-react";
 import { ActionMenu } from "./menu";
+import { Popover } from "./popover";
 
 const item = (name: string) => page.getByRole("menuitem", { name });
 
@@ -52,6 +53,29 @@ test("Escape closes without an action", async () => {
   await expect.element(page.getByRole("menu")).not.toBeInTheDocument();
   await expect.element(page.getByRole("button", { name: "More" })).toHaveFocus();
   expect(onSelect).not.toHaveBeenCalled();
+});
+
+test("within a popover, the focus returns to the menu's button and stays there", async () => {
+  await render(
+    <Popover trigger="Chats" triggerClassName="" label="Recent chats">
+      <ActionMenu
+        label="More"
+        icon="…"
+        groups={[[{ icon: null, label: "Pin", onSelect: () => undefined }]]}
+      />
+    </Popover>,
+  );
+  await page.getByRole("button", { name: "Chats" }).click();
+  const button = page.getByRole("button", { name: "More" });
+  for (const key of ["{Escape}", "{Enter}"]) {
+    await button.click();
+    await expect.element(page.getByRole("menu", { name: "More" })).toBeVisible();
+    await userEvent.keyboard(`{Home}${key}`);
+    await expect.element(page.getByRole("menu")).not.toBeInTheDocument();
+    // The popover moves a lost focus to itself in the next frame.
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    await expect.element(button).toHaveFocus();
+  }
 });
 
 test("stays in the window at its edge", async () => {

@@ -24,14 +24,19 @@ interface ActionMenuProps {
 export function ActionMenu({ label, icon, groups }: ActionMenuProps) {
   const movesFocus = useRef(false);
   const button = useRef<HTMLButtonElement>(null);
+  const popup = useRef<HTMLDivElement>(null);
   const [around, setAround] = useState<HTMLElement>();
   return (
     <Menu.Root
       modal={false}
       onOpenChange={(open) => {
-        if (!open) return;
-        movesFocus.current = false;
-        setAround(button.current?.closest<HTMLElement>("[role=dialog]") ?? undefined);
+        if (open) {
+          movesFocus.current = false;
+          setAround(button.current?.closest<HTMLElement>("[role=dialog]") ?? undefined);
+        } else if (!movesFocus.current && popup.current?.contains(document.activeElement)) {
+          // Before the focused item goes: a popover around the menu takes a focus that is lost to the page.
+          button.current?.focus({ preventScroll: true });
+        }
       }}
     >
       <Menu.Trigger ref={button} render={<IconButton size="sm" label={label} icon={icon} />} />
@@ -39,6 +44,7 @@ export function ActionMenu({ label, icon, groups }: ActionMenuProps) {
       <Menu.Portal container={around}>
         <Menu.Positioner {...floatingPlace} positionMethod="fixed" align="end">
           <Menu.Popup
+            ref={popup}
             aria-label={label}
             finalFocus={() => !movesFocus.current}
             className={cn(floatingClass, "max-h-(--available-height) min-w-44")}
