@@ -11,9 +11,10 @@ export function useConnect(userId: string, onConnected?: () => void) {
   return useMutation({
     mutationFn: (draft: ConnectDraft) => connectServer(userId, draft),
     onSuccess: async (connected) => {
+      // First the tools, then the news: a message sent in between would go without them.
+      await reloadConnections(client, userId);
       toast(connectedToast(connected));
       onConnected?.();
-      await reloadConnections(client, userId);
     },
     onError: (error) => {
       const description = error.message === "" ? t("servers.failed.text") : error.message;
