@@ -33,6 +33,8 @@ impl AccountService {
             match written.map_err(|error| taken(error, EMAIL_EXISTS))? {
                 Written::Done => return Ok(user),
                 Written::Spent => return Err(spent.into()),
+                // Reading the account again is not enough: the edit must see the other change, or it would write the
+                // old value over it.
                 Written::Changed => user = self.storage.users().get(user.id).await?.ok_or(CONFLICT)?,
             }
         }
@@ -50,6 +52,8 @@ pub fn confirm(user: &mut User, now: domain::Timestamp) {
 pub fn set_email(user: &mut User, email: String, now: domain::Timestamp) {
     user.user_metadata.insert("email".to_owned(), json!(email));
     user.email = Some(email);
+    // An anonymous account has no provider. With an address it becomes a permanent one, which clients tell by
+    // `provider`.
     if user.is_anonymous {
         user.is_anonymous = false;
         user.app_metadata.extend(e_mail_provider());

@@ -89,6 +89,8 @@ impl AccountService {
             return Ok(());
         }
         let claims = tokens::read_role(&self.keys, token, self.clock.now())?;
+        // A token of a signed-in user is not enough by its signature alone: the session may have ended, or the user be
+        // banned.
         if claims.has_session {
             self.verify_first_factor(token).await?;
         }
@@ -97,6 +99,7 @@ impl AccountService {
 
     /// Makes an account. Its address is only confirmed if the wish says so.
     pub async fn create_user(&self, wish: Wish) -> Result<User, AuthError> {
+        // The checks are in GoTrue's order, so that a request with several faults gets the same error as there.
         if wish.email.is_none() && wish.phone.is_none() {
             return Err(Refusal::invalid("Cannot create a user without either an email or phone").into());
         }
@@ -113,6 +116,8 @@ impl AccountService {
         wish.check_served()?;
         let email = email.ok_or(PHONE_CHANGE_DISABLED)?;
         let password_hash = match wish.password.filter(|password| !password.is_empty()) {
+            // Only the length is checked: like GoTrue, the server leaves the strength of a new password to the
+            // administrator here.
             Some(password) => {
                 password::check_length(&password)?;
                 Some(self.passwords.hash(password).await?)
@@ -134,6 +139,8 @@ impl AccountService {
         sign_up::check_size(&user.user_metadata)?;
         sign_up::check_size(&user.app_metadata)?;
         self.storage.users().insert(&user).await.map_err(|error| match error {
+            // The check above does not stop two requests with the same address. The unique index does, and its name
+            // says which one.
             storage::Error::Conflict(rule) if rule.contains("email") => EMAIL_EXISTS.into(),
             storage::Error::Conflict(_) => USER_ALREADY_EXISTS.into(),
             other => AuthError::from(other),
@@ -150,6 +157,8 @@ impl AccountService {
             self.password_rules().check_new(password, email.as_deref().as_slice())?;
         }
         wish.check_served()?;
+        // Hashed before the account is read: an Argon2 hash in between would make it likely that others change the row
+        // meanwhile.
         let password_hash = match wish.password.take() {
             Some(password) => Some(self.passwords.hash(password).await?),
             None => None,
@@ -177,6 +186,8 @@ impl AccountService {
                 sign_up::check_size(&user.user_metadata)?;
                 sign_up::check_size(&user.app_metadata)?;
                 ban.apply(user, now);
+                // Emailed links of before must not open the account any more: the password may have been replaced
+                // because of them.
                 Ok(Along { sign_out: new_password, void: new_password || wish.email_confirm, ..Along::default() })
             })
             .await?;
@@ -189,6 +200,7 @@ impl AccountService {
     /// Takes from an account what says who its person is and what opens it. The row and its id stay.
     pub async fn anonymize_user(&self, user: &User, handler: &dyn AccountDeletionHandler) -> Result<(), AuthError> {
         self.storage.users().anonymize(user.id, &no_address(user), self.clock.now()).await?;
+        // After the update: from now on the account accepts no sign-in, so that no turn can start behind this.
         handler.stop_turns(user.id).await;
         self.events.publish(user.id, &UserEvent::Devices);
         self.events.disconnect(user.id);

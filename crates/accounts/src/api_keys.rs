@@ -52,6 +52,7 @@ impl AccountService {
         if let Some(Bearer { key, user }) = &bearer
             && key.last_used_at.is_none_or(|last| now.millis_since(last) >= EXACTNESS)
         {
+            // Awaited, unlike the last use of a session: it happens at most once a minute for each key.
             self.storage.api_keys().touch(*user, key.id, now).await.map_err(AuthError::internal)?;
         }
         Ok(bearer)

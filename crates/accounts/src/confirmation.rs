@@ -24,6 +24,8 @@ impl AccountService {
     pub(super) async fn sign_up_by_mail(&self, new: User, email: &str, landing: Landing) -> Result<User, AuthError> {
         self.pauses.begin(Purpose::Confirmation, email)?;
         let (service, address) = (self.clone(), email.to_owned());
+        // In a task of its own: if the client disconnected after the email was handed in, its link would belong to no
+        // account.
         let work = async move { service.settle_sign_up(new, address, landing).await };
         let settled = self.tasks.spawn_and_wait("sign-up", work).await.unwrap_or(Err(CONFLICT.into()));
         if settled.is_err() {
@@ -51,6 +53,7 @@ impl AccountService {
     /// result does not depend on whether the address has an account.
     pub(super) async fn begin(&self, purpose: Purpose, email: &str, subject: &Subject) -> Result<(), AuthError> {
         self.pauses.begin(purpose, email)?;
+        // The email is sent after the response, so this is the only moment to report a mail server that is down.
         let reached = self.check_mail_server(subject).await;
         if reached.is_err() {
             self.pauses.forget(purpose, email);
@@ -62,6 +65,8 @@ impl AccountService {
         let found = self.storage.users().get_by_email(&email).await?;
         let id = found.as_ref().map_or(new.id, |user| user.id);
         note(&mut new, TokenKind::Confirmation, self.clock.now());
+        // The owner learns of the attempt by email. The response stays that of a new account, so that nobody learns who
+        // has one.
         if found.is_some_and(|user| user.email_confirmed_at.is_some()) {
             let link = Some(self.settings.site_url.to_string());
             self.send_email(&email, Letter { subject: Subject::AlreadyRegistered, link, code: None }).await?;
@@ -84,6 +89,8 @@ impl AccountService {
                     issued.token.user = new.id;
                     match self.storage.users().insert_with(&new, std::slice::from_ref(&issued.token)).await {
                         Ok(()) => return Ok(new),
+                        // A concurrent sign-up inserted the address first. The next round finds its account and treats
+                        // it as an earlier sign-up.
                         Err(storage::Error::Conflict(_)) => {}
                         Err(error) => return Err(error.into()),
                     }
@@ -101,6 +108,8 @@ impl AccountService {
             user.password_hash.clone_from(&new.password_hash);
             if user.invited_at.is_none() {
                 user.user_metadata.clone_from(&new.user_metadata);
+                // `sub` repeats the id of the account, and the copied metadata has that of the account that was not
+                // created.
                 user.user_metadata.insert("sub".to_owned(), json!(user.id));
             }
             note(user, token.kind, now);

@@ -18,6 +18,8 @@ pub fn normalize(email: &str) -> Result<String, AuthError> {
         return Err(Refusal::invalid("An email address is too long").into());
     }
     match email.split_once('@') {
+        // The local part is case-sensitive by RFC 5321, but hardly any provider treats it so, and users vary the case
+        // that they type.
         Some((local, domain)) if is_local(local) && domain.split('.').all(is_label) => Ok(email.to_ascii_lowercase()),
         _ => Err(Refusal::invalid("Unable to validate email address: invalid format").into()),
     }

@@ -23,6 +23,7 @@ pub(super) enum Way {
 /// Notes what waits for its confirmation.
 pub(super) fn wait_for(user: &mut User, new: &str, now: domain::Timestamp) {
     user.new_email = Some(new.to_owned());
+    // A confirmation of an earlier new address must not count for this one.
     user.email_change_confirmed = None;
     note(user, TokenKind::EmailChangeNew, now);
 }
@@ -37,6 +38,7 @@ impl AccountService {
         landing: &Landing,
     ) -> Result<Vec<OneTimeToken>, AuthError> {
         let account = user.id.to_string();
+        // Counted for the account and not for the new address, else one account could mail any number of strangers.
         self.pauses.begin(Purpose::EmailChange, &account)?;
         let issued = self.issue_both(user, new, landing)?;
         let sent = self.send_both(&issued, new, landing).await;

@@ -50,11 +50,14 @@ impl Pauses {
         let Some(sent) = &self.sent else { return Ok(()) };
         let now = self.clock.now();
         let mut sent = sent.lock().unwrap_or_else(PoisonError::into_inner);
+        // Swept on insertion instead of by a timer: without new emails there is nothing to bound.
         if sent.len() >= SWEEP_AT {
             sent.retain(|_, at| left(*at, now) > 0);
         }
         let key = self.key(purpose, address);
         match sent.get(&key).map_or(0, |at| left(*at, now)) {
+            // Recorded before the email is sent, so that concurrent requests cannot all pass. A failed email takes it
+            // back.
             ..=0 => {
                 sent.insert(key, now);
                 Ok(())

@@ -135,6 +135,7 @@ impl AccountService {
     pub(super) fn send_in_background(&self, work: impl Future<Output = Result<(), AuthError>> + Send + 'static) {
         let stopping = self.tasks.shutdown_token().clone();
         self.tasks.spawn("letter", async move {
+            // A slow mail server must not delay the end of the process. Users can request the email again.
             let overdue = async {
                 stopping.cancelled().await;
                 tokio::time::sleep(GRACE).await;

@@ -19,6 +19,7 @@ impl AccountService {
     /// Notes that a sign-in is used now.
     pub(super) fn record_use(&self, claims: Claims, standing: Standing) {
         let now = self.clock.now();
+        // The set keeps the requests that arrive while a write is in progress from each starting another one.
         if now.millis_since(standing.used_at) < EXACT_TO || !self.presence.writing().insert(claims.session) {
             return;
         }
@@ -27,6 +28,7 @@ impl AccountService {
             if let Err(error) = service.storage.auth_sessions().touch(claims.user, claims.session, now).await {
                 tracing::warn!(%error, "the use of a sign-in could not be noted");
             }
+            // Removed after a failure as well; the next request tries again.
             service.presence.writing().remove(&claims.session);
         });
     }

@@ -203,6 +203,7 @@ impl AccountService {
     /// Those of [`AccountService::verify`].
     pub async fn verify_first_factor(&self, token: &str) -> Result<Claims, AuthError> {
         let claims = tokens::read_access(&self.keys, &self.issuer, token, self.clock.now())?;
+        // GoTrue checks the same. It makes sign-outs and deletions effective at once, and not when the token expires.
         let standing = self.storage.auth_sessions().get_standing(claims.user, claims.session).await?;
         let standing = standing.ok_or(gotrue_error::SESSION_NOT_FOUND)?;
         if standing.banned_until.is_some_and(|until| until > self.clock.now()) {

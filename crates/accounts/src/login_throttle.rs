@@ -67,6 +67,7 @@ impl Patience {
         match failures.checked_sub(self.free) {
             None => 0,
             Some(more) => {
+                // `checked_shl` fails only from 64 on; a shift by 63 gives a negative number, which the filter catches.
                 1_i64.checked_shl(more).filter(|wait| *wait > 0).map_or(self.longest, |w| w.min(self.longest))
             }
         }
@@ -165,11 +166,15 @@ impl Attempts {
     /// Counts a try as a failure until it says otherwise: many at the same time do not pass all.
     pub(super) fn begin(&self, proof: Proof, account: &str, address: IpAddr) -> Result<Counted<'_>, AuthError> {
         let now = self.clock.monotonic_now();
+        // The hasher has a random key for each process, so that nobody can choose addresses that collide with a
+        // victim's.
         let account = self.hasher.hash_one((proof, account));
         let mut records = self.lock();
         let record = |key: Key| records.get(&key).copied().unwrap_or_default();
         let (here, everywhere) = (record((account, Some(address))), record((account, None)));
         let wait = match proof {
+            // For a factor the network address is ignored: who has the password may have many addresses, but the code
+            // has six digits.
             Proof::Factor => everywhere.wait(&ONE_FACTOR, now),
             Proof::Password | Proof::MailedCode if here.is_usual(now) => here.wait(&ONE_ADDRESS, now),
             Proof::Password | Proof::MailedCode => here.wait(&ONE_ADDRESS, now).max(everywhere.wait(&ONE_ACCOUNT, now)),
@@ -191,6 +196,8 @@ impl Attempts {
         let now = self.clock.monotonic_now();
         let mut records = self.lock();
         records.insert((account, Some(address)), Record { failures: 0, last: now, proven: Some(now) });
+        // A successful sign-in shows that the account is in use; its owner must not wait for the guesses of others
+        // elsewhere.
         records.remove(&(account, None));
     }
 
@@ -204,6 +211,7 @@ fn forget(records: &mut HashMap<Key, Record>, now: Timestamp) {
     records.retain(|_, record| record.failures(now) > 0 || record.is_usual(now));
     if records.len() > MOST / 2 {
         let mut times: Vec<Timestamp> = records.values().map(|record| record.last).collect();
+        // The median instead of a sort: an attacker who fills the table makes this run again and again.
         let (_, median, _) = times.select_nth_unstable(records.len() / 2);
         let median = *median;
         records.retain(|_, record| record.last > median);

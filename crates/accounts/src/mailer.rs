@@ -52,6 +52,8 @@ impl Mailer {
         // What is wrong with it is not repeated: the password stands in it.
         let mut transport =
             AsyncSmtpTransport::<Tokio1Executor>::from_url(url.expose_secret()).ok().context(UNREADABLE_URL)?;
+        // The path of the URL is the EHLO name in lettre. Its default is the loopback address, which strict mail servers
+        // reject.
         let named = Url::parse(url.expose_secret()).is_ok_and(|url| url.path().len() > 1);
         if !named {
             transport = transport.hello_name(ClientId::Domain(host.to_owned()));
@@ -78,6 +80,7 @@ impl Mailer {
     fn write(&self, to: &str, letter: &Letter, now: Timestamp) -> anyhow::Result<Message> {
         // An address is not repeated in an error.
         let to: Address = to.parse().ok().context("the recipient is no address")?;
+        // Set here because lettre would take the system time, and tests move the application's clock.
         let date = SystemTime::UNIX_EPOCH + Duration::from_micros(now.0.unsigned_abs());
         let id = format!("<{}@{}>", domain::ids::fresh().simple(), self.from.email.domain());
         let message = Message::builder()

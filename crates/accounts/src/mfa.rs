@@ -78,8 +78,10 @@ impl AccountService {
         if [&friendly_name, issuer].iter().any(|name| name.chars().count() > LONGEST_NAME) {
             return Err(Refusal::invalid("friendly_name and issuer have at most 100 characters").into());
         }
+        // PostgreSQL cannot store NUL in a text.
         let friendly_name = without_nul(friendly_name);
         let now = self.clock.now();
+        // An enrollment that was never completed must not block its name, or count for the limit, for ever.
         let abandoned = now.plus_seconds(-CHALLENGE_LIFETIME);
         let kept: Vec<&Factor> = user.factors.iter().filter(|factor| !is_abandoned(factor, abandoned)).collect();
         if kept.iter().any(|factor| factor.friendly_name == friendly_name) {
@@ -97,10 +99,12 @@ impl AccountService {
         let uri = secret.to_uri(&issuer, user.email.as_deref().unwrap_or_default());
         let qr_code = qr::svg(&uri).ok_or_else(|| anyhow::anyhow!("a QR code could not be drawn"));
         let id = FactorId::fresh();
+        // Encrypted with the factor's id as context, so that a copied row does not make another factor's secret valid.
         let sealed = self.secrets.seal(&place(id), secret.as_bytes()).map_err(AuthError::internal)?;
         let factor = NewFactor { id, friendly_name: friendly_name.clone(), secret: sealed };
         match self.storage.factors().insert(user.id, &factor, i64::from(MOST), abandoned, now).await {
             Ok(true) => {}
+            // Concurrent enrollments passed the checks above with the same list of factors. The insertion decides.
             Ok(false) => return Err(TOO_MANY_FACTORS.into()),
             Err(storage::Error::Conflict(_)) => return Err(name_taken(&friendly_name)),
             Err(error) => return Err(error.into()),
@@ -114,6 +118,7 @@ impl AccountService {
         let now = self.clock.now();
         let id = ChallengeId::fresh();
         let forgotten = now.plus_seconds(-REMEMBERED);
+        // A dual-stack socket reports an IPv4 client as `::ffff:a.b.c.d`; another listener reports the plain address.
         let address = address.to_canonical().to_string();
         match self.storage.factors().insert_challenge(owner, factor, id, &address, forgotten, now).await {
             Ok(()) => Ok(Invited { id, expires_at: now.plus_seconds(CHALLENGE_LIFETIME).as_seconds() }),
@@ -144,6 +149,7 @@ impl AccountService {
         {
             self.require_recent_proof(user, claims).await?;
         }
+        // Before the attempt is counted: an invalid challenge tells nothing about the code, and is no guess.
         self.check_challenge(owner, factor, answer.challenge, address).await?;
         let now = self.clock.now();
         let attempt = self.limits.attempt(Proof::Factor, &owner.to_string(), address)?;
@@ -151,9 +157,12 @@ impl AccountService {
         let secret = Secret::from_bytes(self.secrets.open(&place(factor), &sealed).map_err(AuthError::internal)?);
         let step = secret.step_of(&answer.code, now.as_seconds()).ok_or(WRONG_CODE)?;
         let raised = self.storage.factors().verify(owner, claims.session, factor, answer.challenge, step, now).await?;
+        // A code of a used step is rejected like a wrong one (RFC 6238 section 5.2), so that a copied code is worth
+        // nothing.
         let session = raised.ok_or(WRONG_CODE)?;
         attempt.succeeded();
         self.events.publish(owner, &UserEvent::Devices);
+        // Read again for the token: the factor is verified now.
         let user = self.storage.users().get(owner).await?.ok_or(USER_NOT_FOUND)?;
         self.tokens(user, &session, now)
     }
@@ -168,6 +177,7 @@ impl AccountService {
         address: IpAddr,
     ) -> Result<(), AuthError> {
         let challenge = self.storage.factors().get_challenge(owner, factor, id).await?.ok_or(NO_SUCH_CHALLENGE)?;
+        // GoTrue answers both cases with the code of an address mismatch.
         if challenge.is_verified || challenge.address != address.to_canonical().to_string() {
             return Err(CHALLENGE_ADDRESS.into());
         }

@@ -65,6 +65,7 @@ impl OneTime {
             user,
             kind,
             email: email.to_owned(),
+            // GoTrue mails only a code for reauthentication: it has to be typed into the session that asked for it.
             link_hash: (kind != TokenKind::Reauthentication).then(|| link_hash(&link_token)),
             code_hash: hmac::sign(&self.key, &said(kind, email, &code)).as_ref().to_vec(),
             challenge,

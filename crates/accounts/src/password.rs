@@ -114,6 +114,8 @@ impl Passwords {
             let hash = hash.as_deref().unwrap_or(NOBODY);
             match argon2()?.verify_password(password.as_bytes(), hash) {
                 Ok(()) => Ok(true),
+                // Any other error means that the stored hash is damaged. Reporting it as a wrong password would hide
+                // that.
                 Err(argon2::password_hash::Error::PasswordInvalid) => Ok(false),
                 Err(error) => Err(error.into()),
             }

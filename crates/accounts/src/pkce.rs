@@ -22,6 +22,7 @@ const CODE_BYTES: usize = 32;
 
 /// What a request says of PKCE: both or neither of the two.
 pub fn challenge(text: Option<String>, method: Option<String>) -> Result<Option<Challenge>, Refusal> {
+    // GoTrue does not tell an empty field from an absent one.
     let text = text.filter(|text| !text.is_empty());
     let method = method.filter(|method| !method.is_empty());
     let (text, method) = match (text, method) {
@@ -37,6 +38,7 @@ pub fn challenge(text: Option<String>, method: Option<String>) -> Result<Option<
             "code challenge can only contain alphanumeric characters, hyphens, periods, underscores and tildes",
         ));
     }
+    // auth-js sends `s256` in lower case, RFC 7636 writes `S256`.
     let methods = [ChallengeMethod::S256, ChallengeMethod::Plain];
     let method = methods.into_iter().find(|known| method.eq_ignore_ascii_case(known.word()));
     let method = method.ok_or(Refusal::invalid("unsupported code_challenge method"))?;
@@ -79,6 +81,8 @@ impl AccountService {
         if user.is_banned(now) {
             return Err(USER_BANNED.into());
         }
+        // Deleting the row decides which of two concurrent exchanges of the same code succeeds (RFC 6749 section
+        // 4.1.2).
         if !self.storage.auth_codes().delete(row.user, &row.code_hash).await? {
             return Err(FLOW_STATE_NOT_FOUND.into());
         }

@@ -102,11 +102,13 @@ impl Limits {
     /// Counts a call, or refuses it.
     pub fn check(&self, limit: Limit, address: IpAddr) -> Result<(), AuthError> {
         let Some(counters) = &self.0 else { return Ok(()) };
+        // Relaxed is sufficient: the counter only spaces the sweeps and orders nothing else.
         if counters.calls.fetch_add(1, Ordering::Relaxed) % SWEEP_EVERY == SWEEP_EVERY - 1 {
             counters.limiters.iter().for_each(Limiter::retain_recent);
         }
         counters.limiters[limit as usize].check_key(&subscriber_network(address)).map_err(|refused| {
             let wait = refused.wait_time_from(counters.clock.now());
+            // Rounded up: a client that waits the stated time must not be rejected for a fraction of a second.
             AuthError::TooMany { retry_after: wait.as_secs() + 1 }
         })
     }

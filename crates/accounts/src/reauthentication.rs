@@ -72,12 +72,14 @@ impl AccountService {
             self.pauses.forget(Purpose::Reauthentication, &email);
             return Err(error);
         }
+        // Stored after the email was accepted: a failed email must not replace the code that the user already has.
         self.store_token(user, &issued.token).await?;
         Ok(())
     }
 
     /// Returns the ways in which a user can prove who they are, the easiest first.
     pub fn proof_methods(&self, user: &User) -> Vec<ProofMethod> {
+        // With that setting only an emailed code or a factor is a proof, as in GoTrue.
         let has_password = user.password_hash.is_some() && !self.settings.password_reauthentication;
         let has_factor = user.factors.iter().any(|factor| factor.is_verified);
         let has_mail = self.mailer.is_some() && user.email.is_some() && user.email_confirmed_at.is_some();
@@ -118,6 +120,8 @@ impl AccountService {
             }
             ShownProof::MailedCode(code) => {
                 let spend = Some(self.check_mailed_code(&user, &code, from).await?);
+                // No field of the user changes; the update only uses up the token in the same transaction that checks
+                // it.
                 let spend = |_: &mut User| Ok(Along { spend, ..Along::default() });
                 self.update_account(user.clone(), REAUTHENTICATION_NOT_VALID, spend).await?;
                 "otp"
@@ -201,6 +205,7 @@ impl AccountService {
         let now: Timestamp = self.clock.now();
         let token = tokens
             .into_iter()
+            // The lookup is by address, and the address may have moved to another account since the code was sent.
             .find(|token| token.user == user.id && token.expires_at > now && self.one_time.is_code_of(code, token));
         let token = token.ok_or(REAUTHENTICATION_NOT_VALID)?;
         attempt.succeeded();

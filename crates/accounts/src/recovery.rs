@@ -44,9 +44,11 @@ impl AccountService {
     ///
     /// A caller who does not want an account created gets an error if there is none, as the protocol demands.
     pub async fn mail_sign_in(&self, visitor: Visitor) -> Result<(), AuthError> {
+        // This reveals whether the address has an account, which GoTrue accepts for `create_user: false`.
         if !visitor.create && self.storage.users().get_by_email(&visitor.email).await?.is_none() {
             return Err(NO_OTP.into());
         }
+        // Built before the response, for every address: oversized metadata has to be reported to the caller.
         let unconfirmed = self.new_user(visitor.email.clone(), None, visitor.data)?;
         self.begin(Purpose::Recovery, &visitor.email, &Subject::MagicLink).await?;
         let service = self.clone();
@@ -90,6 +92,8 @@ impl AccountService {
         self.storage.users().insert_with(&user, std::slice::from_ref(&issued.token)).await?;
         let sent = self.send_link(subject, &issued, link, &landing.redirect).await;
         if sent.is_err() {
+            // The account must not stay when nobody can confirm it. A change in the meantime shows that somebody did,
+            // or tried.
             self.storage.users().delete_unconfirmed(user.id, user.updated_at).await?;
             self.pauses.forget(Purpose::Recovery, email);
         }

@@ -24,6 +24,7 @@ impl Redirects {
 
     fn allowed(&self, asked: &str) -> Option<Url> {
         let url = Url::parse(asked).ok()?;
+        // User information before the `@` makes an address look like another host's.
         if !url.username().is_empty() || url.password().is_some() {
             return None;
         }
@@ -31,6 +32,7 @@ impl Redirects {
             return Some(url);
         }
         let on_loopback = is_loopback(&url);
+        // GoTrue's rule: IP addresses other than loopback are rejected even if a pattern matches them.
         if ip_address(&url).is_some() && !on_loopback {
             return None;
         }
@@ -49,6 +51,8 @@ impl Redirects {
                 may_match && matches(pattern.as_bytes(), text.as_bytes())
             })
         };
+        // Patterns may be written for the text as it was sent or for its normal form, which ends with a slash after the
+        // host.
         (matches(asked) || matches(url.as_str())).then_some(url)
     }
 

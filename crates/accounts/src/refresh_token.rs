@@ -53,6 +53,7 @@ impl RefreshTokens {
     pub fn read(&self, token: &str) -> Option<(AuthSessionId, i64)> {
         let bytes = URL_SAFE_NO_PAD.decode(token).ok()?;
         let (said, seal) = bytes.split_at_checked(1 + ID_BYTES + COUNTER_BYTES)?;
+        // The seal is checked before any field is interpreted, and in constant time.
         verify_slices_are_equal(&self.seal(said), seal).ok()?;
         let (&[VERSION], rest) = said.split_first_chunk()? else { return None };
         let (id, counter) = rest.split_first_chunk::<ID_BYTES>()?;

@@ -106,6 +106,8 @@ impl AccountService {
             let mut session = self.storage.auth_sessions().get(id).await?.ok_or(REFRESH_TOKEN_NOT_FOUND)?;
             match judge(session.refresh_counter - counter, &session, now) {
                 Verdict::Rotate => {
+                    // Another request rotated the token since the read. The next round reads its counter and repeats
+                    // its token.
                     if !self.storage.auth_sessions().advance(session.user, id, counter, now).await? {
                         continue;
                     }
@@ -169,6 +171,7 @@ enum Verdict {
 }
 
 fn judge(behind: i64, session: &AuthSession, now: Timestamp) -> Verdict {
+    // The absolute value, because another node's clock may be ahead of this one's.
     let just_now = (now.0 - session.refreshed_at.0).abs() < REUSE_INTERVAL * 1_000_000;
     let has_arrived = session.confirmed_at >= session.refreshed_at;
     match behind {

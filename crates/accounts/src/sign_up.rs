@@ -81,6 +81,8 @@ impl AccountService {
     pub async fn sign_up(&self, account: NewAccount, user_agent: Option<String>) -> Result<SignedUp, AuthError> {
         let email = email_address::normalize(&account.email)?;
         let autoconfirm = self.settings.autoconfirm;
+        // The early check saves a hash and gives the right error first. The unique index still decides at the
+        // insertion.
         if autoconfirm && self.storage.users().get_by_email(&email).await?.is_some() {
             return Err(USER_ALREADY_EXISTS.into());
         }
@@ -119,6 +121,7 @@ impl AccountService {
         from: IpAddr,
         user_agent: Option<String>,
     ) -> Result<SignIn, AuthError> {
+        // Counted for the text as typed, even if it is no address: the response time must not tell the two apart.
         let attempt = self.limits.attempt(Proof::Password, &email.to_ascii_lowercase(), from)?;
         let user = match email_address::normalize(email) {
             Ok(email) => self.storage.users().get_by_email(&email).await?,
@@ -128,6 +131,7 @@ impl AccountService {
         let matches = self.passwords.matches(password, hash).await?;
         let user = user.filter(|_| matches).ok_or(INVALID_CREDENTIALS)?;
         attempt.succeeded();
+        // Only after the password was right: a ban or an unconfirmed address is not for strangers to learn.
         if user.is_banned(self.clock.now()) {
             return Err(BANNED_LOGIN.into());
         }
@@ -147,6 +151,7 @@ impl AccountService {
             let emails: Vec<&str> = user.email.as_deref().into_iter().chain(email.as_deref()).collect();
             self.password_rules().check_new(password, &emails)?;
         }
+        // Clients send the whole form back. The present address is no change, and needs no proof.
         let email = email.filter(|email| user.email.as_ref() != Some(email));
         change.check_right(&user, claims, email.is_some())?;
         let way = match &email {
@@ -157,12 +162,14 @@ impl AccountService {
             return Err(PHONE_CHANGE_DISABLED.into());
         }
         let spend = if change.password.is_some() || email.is_some() {
+            // The current password proves only a change of the password, as in GoTrue.
             let current = change.current_password.as_deref().filter(|_| change.password.is_some());
             let proof = Given { nonce: change.nonce.as_deref(), password: current };
             self.check_reauthentication(&user, claims, change.password.is_some(), proof, change.from).await?
         } else {
             None
         };
+        // Outside of `update_account`, which may apply the change several times: a hash takes tens of milliseconds.
         let password_hash = self.hash_of_new(&user, change.password).await?;
         let keep = password_hash.is_some().then_some(claims.session);
         let mut checked = Checked { email, way, password_hash, data: change.data, keep, spend, issue: Vec::new() };
@@ -268,6 +275,7 @@ impl AccountService {
         let id = UserId::fresh();
         let now = self.clock.now();
         let mut user_metadata = data;
+        // A null in an update removes a field, so a new account must not contain one.
         user_metadata.retain(|_, value| !value.is_null());
         user_metadata.insert("sub".to_owned(), json!(id));
         user_metadata.insert("email".to_owned(), json!(email));

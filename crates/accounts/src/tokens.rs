@@ -45,6 +45,7 @@ impl<'a> AccessToken<'a> {
             exp: now.as_seconds() + LIFETIME,
             iat: now.as_seconds(),
             email: user.email.as_deref().unwrap_or_default(),
+            // GoTrue writes an empty text for a user without a number, and clients read the field.
             phone: "",
             app_metadata: &user.app_metadata,
             user_metadata: &user.user_metadata,

@@ -59,6 +59,7 @@ impl Secret {
     pub fn step_of(&self, code: &str, seconds: i64) -> Option<i64> {
         let now = seconds.div_euclid(PERIOD);
         let mut found = None;
+        // No early exit: the time must not tell which step matched.
         for step in now - SKEW..=now + SKEW {
             let right = verify_slices_are_equal(self.code(step).as_bytes(), code.trim().as_bytes()).is_ok();
             found = if right { Some(step) } else { found };
@@ -76,6 +77,8 @@ impl Secret {
         let key = hmac::Key::new(HMAC_SHA1_FOR_LEGACY_USE_ONLY, &self.0);
         let tag = hmac::sign(&key, &step.to_be_bytes());
         let tag = tag.as_ref();
+        // Dynamic truncation; the highest bit is cleared so that signed and unsigned arithmetic agree (RFC 4226 section
+        // 5.3).
         let offset = usize::from(tag.last().copied().unwrap_or_default() & 0xf);
         let number = tag.iter().skip(offset).take(4).fold(0_u32, |number, byte| (number << 8) | u32::from(*byte));
         format!("{:06}", (number & 0x7fff_ffff) % MODULUS)

@@ -127,10 +127,14 @@ impl AccountService {
                     return Err(USER_BANNED.into());
                 }
                 let is_first = user.email.is_some() && user.email_confirmed_at.is_none() && !user.is_anonymous;
+                // This token proves the address but was not sent for the latest sign-up, whose password a stranger may
+                // have chosen.
                 if is_first && !token.from_sign_up {
                     drop_unproven(user);
                 }
                 let whole = apply(user, token.kind, now).ok_or(gone)?;
+                // Sessions of an unconfirmed account may belong to whoever signed up with the address, not to its
+                // owner.
                 Ok(Along { spend: Some(token.id), void: whole, sign_out: is_first, ..Along::default() })
             })
             .await?;
@@ -170,6 +174,7 @@ fn apply(user: &mut User, kind: TokenKind, now: Timestamp) -> Option<bool> {
 fn confirm_half(user: &mut User, half: EmailHalf, now: Timestamp) -> Option<bool> {
     let new = user.new_email.clone()?;
     let other_is_there = user.email_change_confirmed.is_some_and(|confirmed| confirmed != half);
+    // An anonymous account has no current address, so the new one is sufficient.
     if user.email.is_some() && !other_is_there {
         user.email_change_confirmed = Some(half);
         return Some(false);

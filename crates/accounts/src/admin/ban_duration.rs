@@ -4,6 +4,7 @@
 const UNITS: [(&str, f64); 8] = [
     ("ns", 1.0),
     ("us", 1e3),
+    // GoTrue parses with Go's `time.ParseDuration`, which accepts the micro sign and the Greek letter mu.
     ("\u{b5}s", 1e3),
     ("\u{3bc}s", 1e3),
     ("ms", 1e6),
@@ -21,6 +22,7 @@ pub fn parse(text: &str) -> Option<i64> {
         Some(rest) => (-1.0, rest),
         None => (1.0, text.strip_prefix('+').unwrap_or(text)),
     };
+    // Go's one duration that needs no unit.
     if rest == "0" {
         return Some(0);
     }

@@ -121,6 +121,7 @@ impl AccountService {
             None => {
                 let password = wish.password.filter(|_| purpose == Purpose::Signup);
                 match purpose {
+                    // GoTrue's behavior: a magic link for an unknown address is a sign-up without a password.
                     Purpose::MagicLink => purpose = Purpose::Signup,
                     Purpose::Signup if password.as_deref().unwrap_or_default().is_empty() => {
                         return Err(Refusal::invalid("Signup requires a valid password").into());
@@ -146,8 +147,12 @@ impl AccountService {
             }
             _ => None,
         };
+        // The code is bound to the address that it is sent to, and a change of address has one code for each of the
+        // two.
         let sent_to = if purpose == Purpose::EmailChangeNew { new_email.as_ref() } else { None }.unwrap_or(&email);
         let mut issued = self.issue(user.id, purpose.kind(), sent_to, None)?;
+        // Otherwise the confirmation would discard the password as that of a stranger; see
+        // `verification::drop_unproven`.
         issued.token.from_sign_up = purpose == Purpose::Signup;
         let link = self.action_link(&issued, purpose.link(), &redirect)?;
         let data =
@@ -181,6 +186,7 @@ impl AccountService {
         let user = found.unwrap_or_else(|| self.blank_user(email.clone()));
         let issued = self.issue(user.id, TokenKind::Confirmation, &email, None)?;
         let redirect = self.redirect_target(redirect);
+        // Sent before anything is stored, so that an invitation that was not delivered leaves no account behind.
         self.send_link(Subject::Invite, &issued, LinkType::Invite, &redirect).await?;
         let edit = |user: &mut User| {
             // What an earlier sign-up of the address wrote is not the administrator's.

@@ -70,6 +70,7 @@ fn escape(text: &str) -> String {
             '<' => out.push_str("&lt;"),
             '>' => out.push_str("&gt;"),
             '"' => out.push_str("&quot;"),
+            // Not `&apos;`, which HTML 4 does not define and old mail programs show as text.
             '\'' => out.push_str("&#39;"),
             other => out.push(other),
         }

@@ -108,6 +108,8 @@ impl Letter {
         }
         paragraphs.extend(self.validity().map(str::to_owned));
         paragraphs.push(self.ignore().to_owned());
+        // Two hyphens and a space on a line start a signature (RFC 3676 section 4.3); mail programs do not quote what
+        // follows.
         paragraphs.push(format!("-- \n{PRODUCT}\n"));
         paragraphs.join("\n\n")
     }

@@ -137,6 +137,7 @@ fn read(fields: &Fields) -> Result<Key, &'static str> {
     };
     let missing = "a public field is missing";
     let jwk: Jwk = serde_json::from_value(public.clone()).map_err(|_| missing)?;
+    // The library parses an incomplete key as one of an unknown type instead of failing.
     if matches!(jwk.algorithm, AlgorithmParameters::Other(_)) {
         return Err(missing);
     }
@@ -168,6 +169,7 @@ fn ec_private(fields: &Fields) -> Result<Option<EncodingKey>, &'static str> {
     if fields.d.is_none() {
         return Ok(None);
     }
+    // The uncompressed form of a point (SEC 1 section 2.3.3).
     let mut point = vec![0x04];
     point.extend(bytes(fields.x.as_ref())?);
     point.extend(bytes(fields.y.as_ref())?);
@@ -209,5 +211,6 @@ fn secret(fields: &Fields) -> Result<EncodingKey, &'static str> {
 
 fn bytes(field: Option<&String>) -> Result<Vec<u8>, &'static str> {
     let text = field.ok_or("a private field is missing (an RSA key needs n, e, d, p, q, dp, dq and qi)")?;
+    // RFC 7515 forbids padding in base64url, but some tools that export keys write it.
     URL_SAFE_NO_PAD.decode(text.trim_end_matches('=')).map_err(|_| "a private field is not base64url")
 }
