@@ -64,6 +64,8 @@ impl Client {
         self.http.policy().check_url(&target.url)?;
         let limit = self.limits.connect_timeout;
         tokio::select! {
+            // A cancellation wins over a handshake that completes at the same moment: its caller does not want the
+            // connection.
             biased;
             () = cancel.cancelled() => Err(Error::Cancelled),
             connection = tokio::time::timeout(limit, self.negotiate(&target)) => {
@@ -93,6 +95,7 @@ impl Client {
             }
         }
         let connection = match self.attempt(target, modern_then_legacy()).await {
+            // The library's own fallback misses such servers.
             Err(AttemptError { speaks_legacy: true, .. }) => {
                 self.attempt(target, ClientLifecycleMode::Initialize).await
             }
@@ -110,6 +113,7 @@ impl Client {
             let errors = TransportErrorSlot::default();
             let transport =
                 websocket::WebSocketTransport::open(&self.http, target, self.limits, errors.clone()).await?;
+            // No fallback to HTTP+SSE: the scheme of the address decides.
             return self.handshake(transport, mode, url, TransportKind::WebSocket, errors).await;
         }
         let errors = TransportErrorSlot::default();

@@ -88,6 +88,7 @@ impl Connection {
         let ended = session.ended.clone().drop_guard();
         session.background.spawn(async move {
             let _ended = ended;
+            // An error of the task means that it panicked, which ends the connection as well.
             service.waiting().await.ok();
         });
         follow_tool_changes(&session);
@@ -232,6 +233,7 @@ impl Connection {
     /// with an unknown outcome.
     pub async fn close(&self) {
         self.0.session.stop.cancel();
+        // A server that does not answer in time keeps its session; it has to expire it by itself.
         tokio::time::timeout(CLOSE_TIMEOUT, self.0.session.background.wait()).await.ok();
     }
 }
@@ -278,6 +280,7 @@ async fn follow_tool_list_stream(peer: Peer<RoleClient>, tools_changed: Arc<watc
                     }
                 }
             }
+            // Repeating would not help: the server declares list changes without knowing the request.
             Err(ServiceError::McpError(error)) if error.code == ErrorCode::METHOD_NOT_FOUND => return,
             // The stream was there and cannot be had again. Whoever lists the tools now learns why.
             Err(_) if std::mem::take(&mut was_subscribed) => tools_changed.send_modify(|count| *count += 1),
@@ -292,6 +295,7 @@ async fn follow_tool_list_stream(peer: Peer<RoleClient>, tools_changed: Arc<watc
 
 /// Returns a random number from 0 to 1.
 fn random_fraction() -> f64 {
+    // The standard library's source of random keys is good enough for jitter.
     let random = u32::try_from(RandomState::new().hash_one(()) >> 32).unwrap_or_default();
     f64::from(random) / f64::from(u32::MAX)
 }

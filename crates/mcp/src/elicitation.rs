@@ -90,6 +90,7 @@ impl Elicitation {
     /// Parses the parameters of an `elicitation/create` request of any revision.
     pub(crate) fn parse(params: &Value) -> Result<Self, UnsupportedElicitation> {
         match params.get("mode").and_then(Value::as_str) {
+            // Revision 2025-06-18 had no modes, and later ones define the form as the default.
             None | Some("form") => form::parse_form(params).map(Self::Form),
             Some("url") => UrlElicitation::parse(params).map(Self::Url),
             Some(_) => Err(UnsupportedElicitation("neither a form nor an address")),
@@ -107,6 +108,7 @@ impl UrlElicitation {
     pub(crate) fn parse(params: &Value) -> Result<Self, UnsupportedElicitation> {
         let url = params.get("url").and_then(Value::as_str).and_then(|url| Url::parse(url).ok());
         let url = url.ok_or(UnsupportedElicitation("its address is none"))?;
+        // User information before the `@` makes an address look like another host's.
         if !matches!(url.scheme(), "http" | "https") || !url.username().is_empty() || url.password().is_some() {
             return Err(UnsupportedElicitation("its address is not of the web"));
         }

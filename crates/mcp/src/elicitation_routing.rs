@@ -75,6 +75,7 @@ impl ElicitationRouter {
             return ElicitationResponse::Cancel.to_result(false);
         }
         self.open.send_modify(|open| *open += 1);
+        // A guard, because this future is dropped when the server withdraws its request.
         let _open = OpenElicitation(&self.open);
         let is_form = matches!(elicitation, Elicitation::Form(_));
         let names_task = |call: &&RegisteredCall| task_id.is_some() && call.task_id.as_deref() == task_id;

@@ -100,6 +100,7 @@ async fn download_image(guard: &GuardedHttp, url: &Url) -> Result<IconImage, Ico
             http.get(url.clone()).header(ACCEPT, "image/png, image/jpeg, image/webp, image/gif").send().await;
         let response = response.map_err(|error| Error::from_http(&error))?;
         let status = response.status();
+        // The client follows 307 and 308 within the origin; the rules for icons forbid other origins.
         if status.is_redirection() {
             return Err(Error::Redirected(String::new()));
         }
@@ -109,6 +110,7 @@ async fn download_image(guard: &GuardedHttp, url: &Url) -> Result<IconImage, Ico
         http_response::read_body(response, MAX_ICON_BYTES).await
     };
     let bytes = tokio::time::timeout(FETCH_TIMEOUT, work).await.unwrap_or(Err(Error::Timeout(FETCH_TIMEOUT)))?;
+    // By the content and not by the header: browsers guess the type of a file whose header is wrong.
     let mime_type = picture_type(&bytes).ok_or(IconError::NotAnImage)?;
     Ok(IconImage { mime_type, bytes })
 }

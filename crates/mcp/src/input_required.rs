@@ -109,6 +109,7 @@ pub(crate) async fn request_until_complete(
             Answer::InputRequired(RequiredInput::Responses { elicitations, state: next })
                 if elicitations.is_empty() =>
             {
+                // The next request carries the state of this answer or none, never that of an earlier one.
                 state = next;
             }
             Answer::InputRequired(_) => {
@@ -166,6 +167,7 @@ impl SuspendedCall {
     ) -> Result<ResumedCall, CallError> {
         match (eliciting, &self.required) {
             (Some(eliciting), _) => self.collect_from(&Recipient::Call(eliciting)).await,
+            // The server's own error says more than that this client could not show the pages.
             (None, RequiredInput::Visits { .. }) => Err(self.refusal()),
             (None, RequiredInput::Responses { elicitations, state }) if elicitations.is_empty() => {
                 Ok(ResumedCall { round: self.round, responses: BTreeMap::new(), state: state.clone() })

@@ -14,6 +14,7 @@ pub(crate) fn explain_handshake_error(error: &ClientInitializeError, transport_e
         ClientInitializeError::TransportError { error, .. } => explain_send_error(error, transport_errors),
         ClientInitializeError::JsonRpcError(error) => Error::server(error.code.0, &error.message),
         ClientInitializeError::NoCompatibleProtocolVersion { .. } => Error::Version,
+        // The failed discovery only shows that the server is not modern; the error of `initialize` says what is wrong.
         ClientInitializeError::LegacyFallbackFailed { fallback, .. } => {
             explain_handshake_error(fallback, transport_errors)
         }

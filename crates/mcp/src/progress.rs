@@ -61,6 +61,7 @@ impl ProgressRouter {
 
 impl Drop for ProgressRoute {
     fn drop(&mut self) {
+        // `drop` cannot wait for the lock, which `register` holds while a request is being sent.
         if let Ok(mut routes) = self.router.0.try_lock() {
             routes.remove(&self.token);
         } else if let Ok(runtime) = Handle::try_current() {

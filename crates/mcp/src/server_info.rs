@@ -50,6 +50,7 @@ impl ServerInfo {
     /// Builds the description from the result of the handshake or of `server/discover`.
     pub(crate) fn from_peer(peer: &ServerPeerInfo, transport: TransportKind, url: &Url) -> Self {
         let server = peer.server_info.as_ref();
+        // Through JSON, because the library's type of an icon is not the domain's.
         let icons = server.and_then(|server| serde_json::to_value(&server.icons).ok()).unwrap_or_default();
         let mut icons: Vec<Icon> = serde_json::from_value(icons).unwrap_or_default();
         icons::retain_usable(&mut icons, url);

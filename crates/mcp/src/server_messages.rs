@@ -85,6 +85,8 @@ impl ServerMessageHandler {
             return Err(not_offered("elicitation"));
         }
         let task_of_context = || context.meta.get(RELATED_TASK_KEY).and_then(|task| task.get("taskId")?.as_str());
+        // Depending on the type of the request, the library leaves `_meta` in the parameters or moves it to the
+        // context.
         let task_id = params["_meta"][RELATED_TASK_KEY]["taskId"].as_str().or_else(task_of_context);
         let result = context.ct.run_until_cancelled(self.routes.elicitations.respond(params, task_id)).await;
         Ok(result.unwrap_or_else(|| ElicitationResponse::Cancel.to_result(false)))
@@ -170,6 +172,7 @@ impl ClientHandler for ServerMessageHandler {
     fn get_info(&self) -> ClientConfig {
         let client = Implementation::new("ai-chat-mcp", env!("CARGO_PKG_VERSION")).with_title("AI Chat MCP");
         let mut capabilities = ClientCapabilities::default();
+        // Declared to every server; one that does not know the extension ignores it.
         let extensions = [(TASKS_EXTENSION_ID.to_owned(), JsonObject::new())];
         capabilities.extensions = Some(extensions.into());
         if self.features.elicitation {

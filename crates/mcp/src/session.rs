@@ -129,6 +129,8 @@ impl PendingRequest {
         let Some(handle) = self.handle.as_mut() else { return std::future::pending().await };
         let answer = (&mut handle.rx).await.unwrap_or(Err(ServiceError::TransportClosed));
         let transport_errors = session.transport_errors.for_request(&handle.id);
+        // Taken only now: a future that is dropped while it waits must leave the handle for the next call, or for
+        // `drop`.
         self.handle = None;
         answer.map_err(|error| (error, transport_errors))
     }

@@ -63,6 +63,7 @@ impl ResumedCall {
     /// Adds the responses and the request state to the parameters of the original call.
     pub(crate) fn apply_to(&self, original: CallToolRequestParams) -> CallToolRequestParams {
         let responses = self.responses.clone();
+        // The fields are omitted, not empty or null, if the server did not ask for them (2026-07-28, "Input Required").
         let params = if responses.is_empty() { original } else { original.with_input_responses(responses) };
         match &self.state {
             Some(state) => params.with_request_state(state.clone()),

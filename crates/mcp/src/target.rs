@@ -18,6 +18,7 @@ impl ConnectionTarget {
     /// Creates a target without headers. `ws` and `wss` mean WebSocket; for `http` and `https` the transport is
     /// negotiated.
     pub fn new(mut url: Url) -> Self {
+        // A fragment is for browsers; no server receives it.
         url.set_fragment(None);
         Self { url, headers: HeaderMap::new(), token_source: None }
     }
@@ -35,6 +36,7 @@ impl ConnectionTarget {
         }
         let mut value = HeaderValue::try_from(value.trim())
             .map_err(|_| invalid(&format!("the value of the header {name} is not valid")))?;
+        // Keeps the value out of `Debug` output and out of the header tables of HTTP/2.
         value.set_sensitive(true);
         self.headers.insert(name, value);
         Ok(self)

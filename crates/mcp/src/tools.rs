@@ -61,6 +61,7 @@ async fn read_pages(session: &Session) -> Result<Vec<ToolDefinition>, Error> {
                 continue;
             };
             icons::retain_usable(&mut tool.icons, &session.url);
+            // Of two tools with one name only the first can be called.
             if names.insert(tool.name.clone()) {
                 tools.push(tool);
             }
@@ -69,6 +70,7 @@ async fn read_pages(session: &Session) -> Result<Vec<ToolDefinition>, Error> {
             }
         }
         if next.is_none() {
+            // Only once the list is whole: a list that fails half-way leaves the previous names.
             session.task_tools.replace(task_tools);
             return Ok(tools);
         }

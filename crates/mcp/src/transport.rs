@@ -73,6 +73,7 @@ impl TransportErrorSlot {
 
     /// Signals that the server may be gone although the transport has not ended: its event stream cannot be restored.
     fn signal_doubt(&self) {
+        // `notify_one` stores a permit, so a doubt is not lost if nobody waits at this moment.
         self.doubt.notify_one();
     }
 

@@ -107,6 +107,7 @@ pub(super) fn parse_form(params: &Value) -> Result<ElicitationForm, UnsupportedE
         .iter()
         .map(|(name, schema)| parse_field(name, schema, required.contains(&name.as_str())))
         .collect::<Result<Vec<_>, _>>()?;
+    // A stable sort: within the two groups the server's order stays.
     fields.sort_by_key(|field| !field.required);
     Ok(ElicitationForm { message: read_message(params), fields })
 }
@@ -131,6 +132,7 @@ fn parse_kind(schema: &Value) -> Result<FieldKind, UnsupportedElicitation> {
     let number = |key: &str| schema.get(key).and_then(Value::as_f64);
     let count = |key: &str| schema.get(key).and_then(Value::as_u64);
     let text = |key: &str| schema.get(key).and_then(Value::as_str).map(str::to_owned);
+    // Before the type, because a choice has the type `string` as well.
     if let Some(options) = parse_options(schema)? {
         return Ok(FieldKind::One { options });
     }
@@ -157,6 +159,7 @@ fn parse_kind(schema: &Value) -> Result<FieldKind, UnsupportedElicitation> {
 /// Parses the options of a field: plain (`enum`), with titles in a second list (`enumNames`), or each with its title
 /// (`oneOf`, `anyOf`). Returns `None` if the field has no options.
 fn parse_options(schema: &Value) -> Result<Option<Vec<FieldOption>>, UnsupportedElicitation> {
+    // 2025-11-25 replaced `enumNames`, which JSON Schema does not know; older servers still send it.
     let titled = ["oneOf", "anyOf"].iter().find_map(|key| schema.get(key)).and_then(Value::as_array);
     let options: Vec<FieldOption> = if let Some(titled) = titled {
         let option = |option: &Value| {

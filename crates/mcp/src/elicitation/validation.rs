@@ -64,6 +64,7 @@ impl FormField {
         match &self.kind {
             FieldKind::Text { format, min_length, max_length, pattern: _ } => {
                 let text = value.as_str().ok_or("enter text")?;
+                // JSON Schema counts characters, not bytes (Validation 2020-12, 6.3).
                 let length = text.chars().count() as u64;
                 check_minimum(length, *min_length, "characters")?;
                 check_maximum(length, *max_length, "characters")?;
@@ -71,6 +72,7 @@ impl FormField {
             }
             FieldKind::Number { integer, minimum, maximum } => {
                 let number = value.as_f64().filter(|number| number.is_finite()).ok_or("enter a number")?;
+                // `2.0` is an integer in JSON Schema, and some forms send it so.
                 if *integer && number.fract() != 0.0 {
                     return Err("enter a whole number".to_owned());
                 }
@@ -132,6 +134,7 @@ fn is_email(text: &str) -> bool {
 /// Returns whether the text is an existing day in the notation of RFC 3339.
 fn is_date(text: &str) -> bool {
     let digits = |range: std::ops::Range<usize>| text.get(range).and_then(|part| part.parse::<u32>().ok());
+    // `parse` alone would accept a sign in place of a digit.
     let shape = text.len() == 10
         && text.bytes().enumerate().all(
             |(at, byte)| {

@@ -16,6 +16,7 @@ pub(super) enum AddressClass {
 
 /// Returns the class of an address.
 pub(super) fn classify(ip: IpAddr) -> AddressClass {
+    // An IPv6 address that embeds an IPv4 address reaches that one, through the socket or a translator of the network.
     match canonical_ip(ip) {
         IpAddr::V4(v4) => classify_v4(v4),
         IpAddr::V6(v6) => classify_v6(v6),

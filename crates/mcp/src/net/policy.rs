@@ -127,6 +127,7 @@ impl NetworkPolicy {
         let found = tokio::time::timeout(RESOLVE_TIMEOUT, self.resolver.resolve(host, port))
             .await
             .map_err(|_| Error::NameNotFound)?
+            // The reason is the resolver's own text, which differs between systems and may name internal servers.
             .map_err(|_| Error::NameNotFound)?;
         if found.is_empty() {
             return Err(Error::NameNotFound);
@@ -138,6 +139,8 @@ impl NetworkPolicy {
 
     fn permits(&self, host: &str, port: u16, ip: IpAddr) -> bool {
         let allowed = match classify(ip) {
+            // A resolver inside the network may answer for such a name with a public address, which is still an
+            // internal host.
             AddressClass::Public => !is_local_name(host),
             AddressClass::Loopback => self.rules.loopback,
             AddressClass::Special => false,
@@ -150,6 +153,7 @@ impl NetworkPolicy {
 
 /// Returns the host in lower case without a final dot (IPv6 in brackets), and the port or the scheme's default.
 pub(super) fn host_and_port(url: &Url) -> Result<(String, u16), PolicyViolation> {
+    // `localhost.` and `localhost` are the same host, and a rule must not miss one of them.
     let host = url.host_str().unwrap_or_default().trim_end_matches('.').to_ascii_lowercase();
     match url.port_or_known_default() {
         Some(port) if !host.is_empty() => Ok((host, port)),

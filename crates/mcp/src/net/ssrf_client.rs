@@ -52,12 +52,14 @@ impl GuardedHttp {
         self.policy.check_url(url)?;
         let (host, port) = host_and_port(url)?;
         let mut tls = ClientConfig::clone(&self.tls);
+        // A preconfigured TLS backend gets no ALPN protocols from the HTTP library.
         tls.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
         #[expect(clippy::disallowed_methods, reason = "this is the guarded client")]
         let builder = reqwest::Client::builder();
         builder
             .user_agent(concat!("ai-chat-mcp/", env!("CARGO_PKG_VERSION")))
             .no_proxy()
+            // The address of a server may hold a key, which a followed redirect must not repeat in a header.
             .referer(false)
             .redirect(same_origin_redirects(self.policy.clone()))
             .dns_resolver(Arc::new(OriginResolver { policy: self.policy.clone(), host, port }))
@@ -133,6 +135,7 @@ impl Resolve for OriginResolver {
 /// connect, and those of the operating system, so that an authority of the company works.
 fn tls_config() -> Result<ClientConfig, rustls::Error> {
     let mut roots = RootCertStore { roots: webpki_roots::TLS_SERVER_ROOTS.to_vec() };
+    // Files that cannot be read or parsed are skipped: one bad certificate must not cost all connections.
     roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
     let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
     Ok(ClientConfig::builder_with_provider(provider)

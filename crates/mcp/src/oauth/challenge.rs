@@ -54,6 +54,8 @@ fn parse_header(header: &str) -> Option<AuthChallenge> {
     while !rest.is_empty() {
         let (word, after) = split_token(rest);
         if word.is_empty() {
+            // Commas separate both challenges and parameters (RFC 9110, 11.6.1), so they say nothing about where one
+            // ends.
             rest = rest[1..].trim_start();
             continue;
         }
@@ -69,6 +71,7 @@ fn parse_header(header: &str) -> Option<AuthChallenge> {
                 "error" => error,
                 _ => continue,
             };
+            // The first value counts; a parameter must not occur twice (RFC 9110, 11.2).
             field.get_or_insert(value);
         } else {
             // A token without a value begins the next challenge.

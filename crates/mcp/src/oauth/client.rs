@@ -73,6 +73,7 @@ impl OAuthClient {
     ) -> Result<impl Send + use<>, CredentialStoreError> {
         let lock = {
             let mut locks = self.0.owner_locks.lock().unwrap_or_else(PoisonError::into_inner);
+            // Weak references, so that the map does not grow with every user who ever signed in.
             locks.retain(|_, lock| lock.strong_count() > 0);
             let lock = locks.get(&owner).and_then(Weak::upgrade).unwrap_or_default();
             locks.insert(owner, Arc::downgrade(&lock));

@@ -45,6 +45,7 @@ pub(super) async fn choose_client(
     if let Some(client) = manual {
         return manual_client(server, client);
     }
+    // A client id that is a metadata URL has to be https and have a path (2025-11-25, "Client ID Metadata Documents").
     let metadata_url = metadata.metadata_url.as_ref().filter(|url| url.scheme() == "https" && url.path() != "/");
     if let (true, Some(metadata_url)) = (server.client_id_metadata_document_supported, metadata_url) {
         return Ok(ClientIdentity {
@@ -54,6 +55,7 @@ pub(super) async fn choose_client(
         });
     }
     let is_valid = |registered: &DynamicRegistration| {
+        // A registration is for its redirect addresses; after a change of the site's URL the server would reject them.
         registered.redirect_uri == metadata.redirect_uri && registered.until.is_none_or(|until| now < until)
     };
     if let Some(known) = known.filter(|known| known.client.registered.as_ref().is_some_and(is_valid)) {
@@ -109,6 +111,7 @@ async fn register(
     let unreadable = |_| SignInError::Document("its registration of this app cannot be read");
     let registration: RegistrationResponse = serde_json::from_slice(&response.body).map_err(unreadable)?;
     let secret = registration.client_secret.filter(|secret| !secret.is_empty()).map(SecretString::new);
+    // The server may register another method than the one that was requested (RFC 7591, 3.2.1).
     let method = registration.token_endpoint_auth_method.as_deref().unwrap_or(requested);
     let proof = match (method, secret) {
         ("client_secret_basic", Some(secret)) => ClientAuthentication::Basic(secret),
@@ -117,6 +120,7 @@ async fn register(
         _ => return Err(SignInError::Document("it wants this app to prove itself in an unknown way")),
     };
     let until = registration.client_secret_expires_at;
+    // 0 means that the secret does not expire (RFC 7591, 3.2.1).
     let until = (until > 0).then(|| Timestamp::default().plus_seconds(until));
     let registered = Some(DynamicRegistration { redirect_uri: metadata.redirect_uri.clone(), until });
     Ok(ClientIdentity { id: registration.client_id, proof, registered })

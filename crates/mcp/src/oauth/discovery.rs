@@ -40,6 +40,7 @@ pub(super) async fn discover(
         return Err(SignInError::Resource);
     }
     let servers = &metadata.authorization_servers;
+    // With a known server the user need not consent, and the product need not register, once more.
     let issuer = known.iter().find_map(|known| servers.iter().find(|server| **server == known.issuer));
     let issuer = issuer.or(servers.first()).ok_or(SignInError::NotOffered)?;
     let address = Url::parse(issuer).map_err(|_| SignInError::Document("its sign-in server has no address"))?;
@@ -122,6 +123,7 @@ fn well_known_urls(url: &Url, name: &str) -> Vec<Url> {
 /// Returns the well-known address of a document, with the path of `url` appended (RFC 8414, 3.1).
 fn well_known_url(url: &Url, name: &str) -> Url {
     let mut place = url.clone();
+    // The query of a connection's address may hold a key, which is not for other documents of the host.
     place.set_query(None);
     place.set_fragment(None);
     place.set_path(&format!("/.well-known/{name}{}", url.path().trim_end_matches('/')));
@@ -130,6 +132,7 @@ fn well_known_url(url: &Url, name: &str) -> Url {
 
 /// Returns the resource identifier of a server without metadata: its address without query and without a lone slash.
 fn canonical_resource(url: &Url) -> String {
+    // The protocol recommends the form without the slash ("Canonical Server URI").
     let path = if url.path() == "/" { "" } else { url.path() };
     format!("{}{path}", url.origin().ascii_serialization())
 }

@@ -36,6 +36,7 @@ pub(super) async fn fetch_document(guard: &GuardedHttp, url: &Url) -> Result<Opt
         }
         // A redirect counts as absent: its destination is not the well-known address that the document has to have.
         300..=499 => Ok(None),
+        // A failing server is not a missing document: the next location could lead to another authorization server.
         status => Err(Error::Status { status }.into()),
     }
 }

@@ -29,6 +29,7 @@ pub(super) fn sign_client_assertion(
     let key = SigningKey::parse(key)?;
     let header = json!({ "alg": key.algorithm(), "typ": "JWT" });
     let claims = json!({
+        // The issuer and not the token endpoint: with the latter, one server could use the assertion at another one.
         "iss": client, "sub": client, "aud": issuer, "jti": SecretString::generate()?.expose(),
         "iat": now.as_seconds(), "exp": now.as_seconds() + ASSERTION_LIFETIME_SECONDS,
     });
@@ -47,6 +48,7 @@ impl SigningKey {
     fn parse(pem: &SecretString) -> Result<Self, SignInError> {
         let der = PrivatePkcs8KeyDer::from_pem_slice(pem.expose().as_bytes()).map_err(|_| SignInError::Key)?;
         let der = der.secret_pkcs8_der();
+        // The type of the key is in the PKCS#8 structure, and each parser rejects the other's.
         if let Ok(pair) = EcdsaKeyPair::from_pkcs8(&ECDSA_P256_SHA256_FIXED_SIGNING, der) {
             return Ok(Self::P256(pair));
         }

@@ -182,6 +182,7 @@ impl OAuthClient {
         let manual = request.client.as_ref().ok_or(SignInError::NeedsClient)?;
         let client = manual_client(&found.server, manual)?;
         let now = self.clock().now();
+        // No repetition is counted: without a user there is nobody who could have unticked a scope.
         let (requested, _) = choose_scopes(&found, request.challenge.as_ref(), None, now)?;
         let credentials = new_credentials(found, client, GrantType::ClientCredentials, requested, 0, now);
         self.obtain_tokens(request.owner, credentials, TokenGrant::ClientCredentials, now).await

@@ -63,6 +63,7 @@ pub(super) async fn request_tokens(
     grant: TokenGrant<'_>,
     now: Timestamp,
 ) -> Result<TokenSet, SignInError> {
+    // In every request, whether or not the server supports it (2025-06-18, "Resource Parameter Implementation").
     let mut form = vec![("resource", credentials.resource.clone())];
     let refresh = match grant {
         TokenGrant::AuthorizationCode { code, verifier, redirect_uri } => {
@@ -100,6 +101,7 @@ fn parse_tokens(
     requested: &[String],
     now: Timestamp,
 ) -> Result<TokenSet, SignInError> {
+    // RFC 6749 requires the field, but some servers omit it for bearer tokens.
     if !response.token_type.is_none_or(|kind| kind.eq_ignore_ascii_case("bearer")) {
         return Err(SignInError::Document("its token is of a kind that is not known here"));
     }

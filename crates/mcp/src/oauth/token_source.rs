@@ -48,6 +48,7 @@ impl TokenSource {
         request: reqwest::RequestBuilder,
     ) -> Result<reqwest::Response, Error> {
         let request = request.build().map_err(|error| Error::from_http(&error))?;
+        // A streamed body cannot be cloned; the messages of the protocol are in memory.
         let repeat = request.try_clone();
         // The token is for this origin only, whatever address the protocol library uses.
         let token = if request.url().origin() == self.url.origin() { self.token().await? } else { None };
@@ -100,6 +101,7 @@ impl TokenSource {
                 self.oauth.store().save(self.owner, credentials).await?;
                 Ok(Some(access))
             }
+            // The client identity stays, so that the next sign-in needs no new registration.
             Err(error) if error.is_invalid_grant() => {
                 self.oauth.store().save(self.owner, Credentials { tokens: None, ..credentials }).await?;
                 Ok(None)
@@ -126,6 +128,7 @@ impl OAuthClient {
         let _lock = self.lock_credentials(owner).await?;
         let mut confirmed = true;
         for credentials in &self.store().load(owner).await? {
+            // An unreachable authorization server must not keep a user from signing out here.
             confirmed &= self.revoke(credentials).await.unwrap_or(false);
         }
         self.store().delete(owner).await?;

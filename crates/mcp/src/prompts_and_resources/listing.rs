@@ -117,6 +117,7 @@ pub(crate) async fn list_all<T: ListEntry>(session: &Session) -> Result<Listing<
             }
         }
         match page.get("nextCursor").and_then(Value::as_str) {
+            // An empty cursor is valid ("Pagination"); only its absence ends the list.
             Some(next) => cursor = Some(next.to_owned()),
             None => return Ok(listing),
         }

@@ -97,6 +97,7 @@ pub(crate) async fn get_prompt(
     let filled: Option<FilledPrompt> = read_lenient(result.await?);
     let filled = filled.filter(|filled| filled.messages.iter().all(|message| message.content.is_object()));
     let filled = filled.ok_or_else(|| Error::Protocol("its prompt cannot be read".to_owned()))?;
+    // Rejected instead of cut: half of a prompt may mean something else.
     if filled.messages.len() > MAX_PROMPT_MESSAGES {
         return Err(Error::Protocol(format!("its prompt has more than {MAX_PROMPT_MESSAGES} messages")));
     }

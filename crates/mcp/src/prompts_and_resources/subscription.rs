@@ -63,6 +63,7 @@ pub(crate) async fn subscribe(session: &Session, uri: &str) -> Result<ResourceSu
             let ends = [stop.clone(), session.stop.clone(), session.ended.clone()];
             session.background.spawn(async move {
                 run_until_any(ends, forward_updates(updates, &uri, &sender)).await;
+                // Outside of `run_until_any`, so that the server is informed when the connection closes, too.
                 tokio::time::timeout(NOTICE_TIMEOUT, unsubscribe(&peer, uri)).await.ok();
             });
         }

@@ -80,6 +80,7 @@ pub(crate) async fn wait_for_task(
     };
     let outcome = poller.poll_until_end(state, progress).await;
     match &outcome {
+        // `CancelIfUnwatched` cancels the task, because the caller's token is cancelled.
         Err(CallError::Cancelled) => {}
         // The server cannot be understood, or requests what is not offered: the result would never be read.
         Err(CallError::Unknown(Error::Protocol(_))) => poller.on_drop = OnDrop::Cancel,
@@ -168,6 +169,7 @@ impl TaskPoller<'_> {
                         listener.try_send(report).ok();
                     }
                 }
+                // Not at once: a server could otherwise have itself polled without pause by sending notifications.
                 () = self.changes.changed() => next_poll = next_poll.min(Instant::now() + MIN_POLL_INTERVAL),
                 () = sleep_until(next_poll) => {
                     if let Some(outcome) = self.poll_once().await? {
@@ -249,6 +251,7 @@ impl TaskPoller<'_> {
         // The server repeats its open elicitations in every answer until it has the responses.
         let is_new = |key: &String| !self.elicited.contains(key);
         let requests: Map<String, Value> = requests.into_iter().filter(|(key, _)| is_new(key)).collect();
+        // New elicitations that arrive meanwhile are repeated by the server, and asked when the open ones are answered.
         if requests.is_empty() || self.elicitations.is_some() {
             return Ok(());
         }
@@ -356,6 +359,7 @@ async fn results_of(elicitations: &mut Option<BoxFuture<'_, ElicitationResults>>
 async fn next_report(progress: &mut Option<mpsc::Receiver<ProgressReport>>) -> Option<ProgressReport> {
     match progress {
         Some(progress) => progress.recv().await,
+        // A closed or absent channel makes the branch of `select!` inactive instead of waiting.
         None => None,
     }
 }

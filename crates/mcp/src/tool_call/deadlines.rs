@@ -41,6 +41,7 @@ impl CallDeadlines {
     pub(super) async fn pause_during<T>(&mut self, input: impl Future<Output = T>) -> T {
         let since = Instant::now();
         let output = input.await;
+        // The idle deadline restarts with the next request, so only the total one is moved.
         self.total_deadline += since.elapsed();
         output
     }
@@ -52,6 +53,7 @@ impl CallDeadlines {
             // the next one has to count the pause from its beginning.
             if self.paused_since.is_some() || *self.open_elicitations.borrow() > 0 {
                 let since = *self.paused_since.get_or_insert_with(Instant::now);
+                // Fails only if the connection is gone, and then the response says so.
                 self.open_elicitations.wait_for(|open| *open == 0).await.ok();
                 self.paused_since = None;
                 self.total_deadline += since.elapsed();

@@ -61,6 +61,7 @@ fn describe_destination(location: &str) -> String {
 ///
 /// [`Error::TooLarge`] as soon as the body exceeds `limit` bytes, declared or read.
 pub(crate) async fn read_body(response: reqwest::Response, limit: usize) -> Result<Bytes, Error> {
+    // Before anything is read. The header may be absent or wrong, so the loop counts as well.
     if response.content_length().is_some_and(|length| length > limit as u64) {
         return Err(Error::TooLarge(limit));
     }

@@ -71,6 +71,7 @@ async fn receive_endpoint(events: &mut EventStream, url: &Url) -> Result<Url, Er
         let event = event.map_err(|error| explain_error(&error))?;
         match (event.event.as_deref(), event.data) {
             (Some("endpoint"), Some(data)) => return resolve_endpoint(url, &data),
+            // Such an event carries nothing, for example a keep-alive.
             (None, None) => {}
             _ => return Err(Error::NotMcp("its event stream does not begin with an endpoint".to_owned())),
         }
@@ -96,6 +97,7 @@ impl rmcp::transport::Transport<RoleClient> for HttpSseTransport {
         let (http, token_source) = (self.http.clone(), self.token_source.clone());
         async move {
             let response = send(&http, token_source.as_ref(), request).await?;
+            // The body is ignored: the answer arrives on the event stream.
             if response.status().is_success() {
                 Ok(())
             } else {
@@ -108,6 +110,7 @@ impl rmcp::transport::Transport<RoleClient> for HttpSseTransport {
         loop {
             let event = self.events.next().await?.ok()?;
             let Some(data) = event.data else { continue };
+            // An event without a type is a `message` (WHATWG HTML, 9.2.6); other types are not the protocol's.
             if !matches!(event.event.as_deref(), None | Some("" | "message")) {
                 continue;
             }

@@ -47,6 +47,8 @@ impl<T: rmcp::transport::Transport<RoleClient>> rmcp::transport::Transport<RoleC
         }
         if matches!(self.held, Some(JsonRpcMessage::Request(_))) {
             let burst = REQUEST_INTERVAL * BURST_REQUESTS;
+            // A token bucket without a counter: the time at which it would be full again says how many tokens are
+            // missing.
             let full_at = self.full_at.max(Instant::now()) + REQUEST_INTERVAL;
             sleep_until(full_at.checked_sub(burst).unwrap_or(full_at)).await;
             self.full_at = full_at;

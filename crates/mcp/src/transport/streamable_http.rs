@@ -158,6 +158,7 @@ impl RequestSender {
             ClientJsonRpcMessage::Request(request) => Some(request.id.clone()),
             _ => None,
         };
+        // The specification says 202 for notifications and responses; some servers answer 204.
         if matches!(status, StatusCode::ACCEPTED | StatusCode::NO_CONTENT) {
             return Ok(StreamableHttpPostResponse::Accepted);
         }
@@ -284,6 +285,7 @@ async fn parse_response_body(body: &[u8], id: &RequestId) -> Result<ServerJsonRp
         ServerJsonRpcMessage::Response(response) if response.id.to_string() == id.to_string() => {
             Ok(ServerJsonRpcMessage::Response(response))
         }
+        // The id is replaced, because it is null if the server could not read the request.
         ServerJsonRpcMessage::Error(error) => Ok(ServerJsonRpcMessage::error(error.error, Some(id.clone()))),
         _ => Err(Error::Protocol("it answered a request that was not made".to_owned())),
     }

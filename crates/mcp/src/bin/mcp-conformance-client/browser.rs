@@ -45,11 +45,14 @@ impl Browser {
         let challenge = Some(challenge);
         let wish =
             SignInRequest { owner: self.owner, url: self.server.clone(), challenge, client: self.client.clone() };
+        // These scenarios have no consent page: their authorization server knows the client credentials grant only.
         let for_itself = setting("MCP_CONFORMANCE_SCENARIO").is_some_and(|name| name.contains("client-credentials"));
         if for_itself {
             return Ok(self.oauth.sign_in_as_client(wish).await?);
         }
         let started = self.oauth.start_sign_in(wish).await?;
+        // The suite's consent page consents at once, with a redirect to another origin, which the guarded client does
+        // not follow.
         let page = self.guard.client_for(&started.url)?.get(started.url).send().await?;
         let back = page.headers().get(LOCATION).ok_or("the sign-in page leads nowhere")?;
         let back = Url::parse(back.to_str()?)?;

@@ -43,6 +43,7 @@ async fn main() -> ExitCode {
 async fn run() -> Outcome<()> {
     let url: url::Url =
         std::env::args().nth(1).ok_or("usage: mcp-conformance-client <address of the server>")?.parse()?;
+    // The suite's servers listen on loopback.
     let guard = GuardedHttp::new(NetworkPolicy::new(&[], true, vec![]))?;
     let browser = Browser::new(guard.clone(), url.clone(), registered_client())?;
     let client = Client::new(guard).with_elicitation();

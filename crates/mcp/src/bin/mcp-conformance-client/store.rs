@@ -29,6 +29,7 @@ impl CredentialStore for Memory {
         let mut sets = self.sets();
         let sets = sets.entry(owner).or_default();
         sets.retain(|set| set.issuer() != credentials.issuer());
+        // The set in use comes first, as the trait demands.
         sets.insert(0, credentials);
         std::future::ready(Ok(())).boxed()
     }
