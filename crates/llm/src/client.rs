@@ -82,6 +82,7 @@ impl Client {
         provider: &Provider,
         request: Request,
     ) -> impl Stream<Item = Result<ModelEvent, ModelError>> + Send + use<> {
+        // Boxed, because `unfold` moves the state with every event.
         let request_loop = Box::new(RequestLoop::new(Arc::clone(&self.http), provider.clone(), request));
         futures_util::stream::unfold(request_loop, |mut request_loop| async move {
             let event = request_loop.next_event().await?;

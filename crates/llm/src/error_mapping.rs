@@ -60,6 +60,7 @@ impl ProviderErrorBody {
         }
         let text = String::from_utf8_lossy(body);
         let text = text.trim();
+        // Web pages of proxies and dumps of a request are not for users.
         let is_sentence = text.len() <= MAX_MESSAGE_BYTES && !text.contains(['<', '{', '\n']);
         Self { message: if is_sentence { text.to_owned() } else { String::new() }, ..Self::default() }
     }
@@ -115,6 +116,7 @@ impl ProviderErrorBody {
                 let mut details = fields.get("details").and_then(Value::as_array).into_iter().flatten();
                 let delay = details.find_map(|detail| parse_google_duration(detail.get("retryDelay")?.as_str()?));
                 self.retry_after = self.retry_after.or(delay);
+                // OpenRouter's place for the response of the host behind it.
                 if let Some(raw) = value.pointer("/metadata/raw").and_then(Value::as_str) {
                     self.read_wrapped_error(raw, depth - 1);
                 }
@@ -153,9 +155,12 @@ impl ProviderErrorBody {
             None => self.message,
         };
         match status {
+            // Before the status: OpenAI sends 429 for it, which would be retried in vain.
             400..500 if unpaid => ModelError::Unpaid(message),
             401 | 403 => ModelError::Unauthorized(message),
             400 if wrong_key => ModelError::Unauthorized(message),
+            // Before 429, which OpenAI sends for a request that alone exceeds the tokens per minute: a retry would not
+            // help.
             _ if too_long => ModelError::TooLong(message),
             429 | 529 => ModelError::RateLimited { message, retry_after },
             400..500 if unknown_model => ModelError::UnknownModel(message),

@@ -155,6 +155,7 @@ impl WireFormat for ProviderApi {
 
     fn parse_model_names(self, body: &[u8]) -> Result<Vec<String>, ModelError> {
         match self {
+            // Anthropic's list has the shape of OpenAI's, with further fields.
             Self::OpenAiChat | Self::Anthropic => openai_chat::parse_model_names(body),
             Self::OpenAiResponses => openai_responses::parse_model_names(body),
             Self::Gemini => gemini::parse_model_names(body),

@@ -45,6 +45,7 @@ fn redact_message(mut message: String, key: Option<&SecretString>, request: Opti
         if sample.len() >= MIN_SAMPLE_BYTES
             && let Some(at) = message.find(sample)
         {
+            // Cut and not replaced: the quotation may continue with text that is not searched for.
             message.truncate(at);
             message.push('…');
         }

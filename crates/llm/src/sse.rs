@@ -59,6 +59,7 @@ impl SseParser {
                 self.buffer_line(&bytes[..end])?;
                 let mut line = std::mem::take(&mut self.line);
                 self.parse_line(&line, &mut each)?;
+                // Given back for the next line, so that its memory is allocated once per stream.
                 line.clear();
                 self.line = line;
             }
@@ -100,6 +101,7 @@ impl SseParser {
         }
         let colon = line.iter().position(|byte| *byte == b':').unwrap_or(line.len());
         let value = line.get(colon + 1..).unwrap_or_default();
+        // One space only; further ones belong to the value (WHATWG HTML, 9.2.6).
         let value = value.strip_prefix(b" ").unwrap_or(value);
         match &line[..colon] {
             b"data" => self.add_data(value)?,
@@ -131,6 +133,7 @@ impl SseParser {
     where
         F: FnMut(SseEvent<'_>) -> Result<(), ModelError>,
     {
+        // An event without data is not dispatched (WHATWG HTML, 9.2.6).
         let outcome = if self.has_data {
             each(SseEvent { name: &self.name, data: &String::from_utf8_lossy(&self.data) })
         } else {

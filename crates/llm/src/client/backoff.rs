@@ -36,7 +36,9 @@ impl RetryBackoff {
 pub(super) fn parse_retry_after(headers: &HeaderMap) -> Option<Duration> {
     let number = |name: &str| headers.get(name)?.to_str().ok()?.trim().parse::<f64>().ok();
     let seconds =
+        // The more exact one first, as OpenAI's own clients do.
         number("retry-after-ms").map(|milliseconds| milliseconds / 1_000.0).or_else(|| number("retry-after"))?;
+    // Fails for negative numbers and NaN, which `parse` accepts.
     Duration::try_from_secs_f64(seconds).ok()
 }
 

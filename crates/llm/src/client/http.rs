@@ -142,6 +142,7 @@ impl HttpTransport {
         }
         let sent = timeout(self.settings.idle_timeout, request.send()).await;
         let mut response = match sent {
+            // Not retried: the provider may be working on the request, and a second wait would be as long.
             Err(_) => return Err(RequestFailure::permanent(ModelError::Silent(self.settings.idle_timeout))),
             // Nothing of a response has arrived, so a retry repeats nothing.
             Ok(Err(error)) => return Err(RequestFailure::transient(self.unreachable_error(&error))),
@@ -152,6 +153,7 @@ impl HttpTransport {
             return Ok(response);
         }
         let retry_after = parse_retry_after(response.headers());
+        // A body that cannot be read costs only the details: the status is known.
         let body = self.read_up_to(MAX_ERROR_BODY_BYTES, &mut response).await.unwrap_or_default();
         let mut error_body = ProviderErrorBody::parse_body(&body);
         // A header is more exact than what the body says, because gateways set it.
@@ -195,6 +197,7 @@ impl HttpTransport {
     /// Reads the body, or its beginning when it is longer than `limit` bytes.
     async fn read_up_to(&self, limit: usize, response: &mut Response) -> Result<Vec<u8>, RequestFailure> {
         let mut body = Vec::new();
+        // One byte more than the limit is enough for the caller to see that the body is longer.
         while body.len() <= limit
             && let Some(chunk) = self.next_chunk(response, self.settings.idle_timeout).await?
         {
@@ -225,7 +228,10 @@ fn trusted_client(settings: &ClientSettings) -> reqwest::ClientBuilder {
         .user_agent(concat!("ai-chat-mcp/", env!("CARGO_PKG_VERSION")))
         .connect_timeout(settings.connect_timeout)
         .http1_only()
+        // A request is one write followed by a wait, which Nagle's algorithm could only delay.
         .tcp_nodelay(true)
+        // A redirect could lead a key and a conversation to another host. Its status becomes an error with advice
+        // instead.
         .redirect(reqwest::redirect::Policy::none())
 }
 

@@ -207,6 +207,7 @@ impl RequestLoop {
         let text =
             format!("A picture or document of this chat could not be used, so the model answers without it: {refusal}");
         self.pending.push_back(ModelEvent::Notice(text));
+        // The request has no files any more, so this happens at most once and the loop in `send` ends.
         self.request = files::replace_all_files(&self.request);
     }
 
@@ -223,6 +224,7 @@ impl RequestLoop {
         let mut events = Vec::new();
         let is_complete = loop {
             let is_complete = open.decode_chunk(chunk, &mut events);
+            // While the response is young every chunk is returned at once, because users wait for the first words.
             if !matches!(is_complete, Ok(false)) || events.len() >= MAX_BATCH_EVENTS || !open.ticker.is_active() {
                 break is_complete;
             }

@@ -47,6 +47,7 @@ pub(super) struct ReadTicker {
 impl ReadTicker {
     /// Registers a response that starts now.
     pub(super) fn start() -> Self {
+        // Relaxed: the counters only choose the time of a read and guard no other data.
         OPEN_RESPONSES.fetch_add(1, Ordering::Relaxed);
         Self { started_at: Instant::now(), sequence: STARTED_RESPONSES.fetch_add(1, Ordering::Relaxed) }
     }

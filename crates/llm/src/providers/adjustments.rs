@@ -70,6 +70,7 @@ pub(super) fn refuses_tools(refusal: &str) -> bool {
 pub(super) fn omit_refused_parameter(refusal: &str, current: RequestAdjustments) -> Option<RequestAdjustments> {
     let refusal = refusal.to_ascii_lowercase();
     let names = |phrases: &[&str]| phrases.iter().any(|phrase| refusal.contains(phrase));
+    // Temperature and top-p are dropped together: models that reason refuse both, and a refusal names only one.
     if !current.omit_sampling && names(&["temperature", "top_p", "topp"]) {
         return Some(RequestAdjustments { omit_sampling: true, ..current });
     }

@@ -152,6 +152,7 @@ impl AnthropicDecoder {
     }
 
     fn read_usage(&mut self, event: &MessageEvent<'_>) {
+        // `message_start` has the usage inside the message, `message_delta` beside the delta.
         for usage in [event.usage, event.message.as_ref().and_then(|message| message.usage)] {
             event::merge_usage(usage, &mut self.usage);
         }

@@ -18,6 +18,7 @@ pub(crate) fn endpoint_url(provider: &Provider, path: &str) -> Url {
     url.set_path(&format!("{base}/{path}"));
     let queries: Vec<&str> =
         [provider.base_url.query().unwrap_or_default(), query].into_iter().filter(|query| !query.is_empty()).collect();
+    // A configured query is kept: Azure's API requires `api-version` in it.
     url.set_query((!queries.is_empty()).then(|| queries.join("&")).as_deref());
     url.set_fragment(None);
     url

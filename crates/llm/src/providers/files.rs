@@ -199,6 +199,7 @@ impl GeneratedPictures {
                 .with_decode_allow_trailing_bits(true),
         );
         let bytes = LENIENT_BASE64.decode(base64.trim()).ok()?;
+        // The type comes from the content, because servers declare wrong ones.
         let media_type = picture_type(&bytes)?;
         (self.seen.len() < MAX_PICTURES_PER_RESPONSE && self.seen.insert(content_hash(&bytes)))
             .then(|| GeneratedPicture { media_type, bytes: bytes.into() })

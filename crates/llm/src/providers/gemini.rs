@@ -210,12 +210,14 @@ impl crate::providers::EventDecoder for GeminiDecoder {
             return Err(ModelError::Malformed("the stream ended before the response began".to_owned()));
         }
         self.end_open_part(out);
+        // Reasons such as `MALFORMED_FUNCTION_CALL` come with an empty response, which is a failure of the model.
         if let (0, true, Some(FinishReason::Other(name))) = (self.parts.count(), self.pictures.is_empty(), &self.reason)
         {
             return Err(ModelError::Provider(format!("the response is empty: {name}")));
         }
         let has_calls = self.parts.has_calls();
         out.push(ModelEvent::Finish(match self.reason.take().unwrap_or(FinishReason::Truncated) {
+            // This API has no reason of its own for tool calls and reports `STOP`.
             FinishReason::Stop | FinishReason::Other(_) if has_calls => FinishReason::ToolCalls,
             reason => reason,
         }));
@@ -223,6 +225,7 @@ impl crate::providers::EventDecoder for GeminiDecoder {
     }
 
     fn progress(&self) -> StreamProgress {
+        // Never `Closed`: this API has no end marker, and parts may follow a first reason.
         if self.reason.is_some() { StreamProgress::Finished } else { StreamProgress::Generating }
     }
 }

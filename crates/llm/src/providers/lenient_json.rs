@@ -36,6 +36,7 @@ pub(super) fn parse_or_default<'a, T: Deserialize<'a> + Default>(raw: RawField<'
 /// Returns the JSON text of tool arguments: the string, or the object that some servers send instead of a string.
 pub(super) fn arguments_text(raw: RawField<'_>) -> Cow<'_, str> {
     let text = raw.map_or("", RawValue::get);
+    // The raw text, not a value parsed and written again: the order of the fields stays the model's.
     if text.starts_with(['{', '[']) { Cow::Borrowed(text) } else { as_text(raw).unwrap_or_default() }
 }
 

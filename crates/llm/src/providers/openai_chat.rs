@@ -182,6 +182,7 @@ impl crate::providers::EventDecoder for ChatDecoder {
         self.calls.finish(&mut self.part_count, out);
         let reason = match self.reason.take() {
             Some(reason) => reason,
+            // Servers that end the stream properly but give no reason have finished.
             None if self.closed => FinishReason::Stop,
             None => FinishReason::Truncated,
         };

@@ -91,10 +91,12 @@ impl ResponsesDecoder {
             "message" => return self.open_part(index, PartKind::Text, out),
             "reasoning" => return self.open_part(index, PartKind::Reasoning, out),
             "function_call" => {
+                // `call_id` is what a result has to name; `id` identifies the item only.
                 let id = as_text(item.call_id).or_else(|| as_text(item.id));
                 let name = as_text(item.name).unwrap_or_default().into_owned();
                 self.parts.start_call(id.as_deref(), name, out)
             }
+            // Items of the provider's own tools; pictures count when they end.
             _ => return,
         };
         // Id and name are in the event that started the part, so the kind is all that is needed here.
@@ -248,6 +250,7 @@ impl crate::providers::EventDecoder for ResponsesDecoder {
         if !self.has_begun {
             return Err(ModelError::Malformed("the stream ended before the response began".to_owned()));
         }
+        // Their encrypted reasoning comes with the end of an item, so an unfinished one has nothing to keep.
         self.open_items.clear();
         self.parts.end_all(out);
         let reason = self.reason.take().unwrap_or(FinishReason::Truncated);

@@ -42,6 +42,7 @@ pub(super) fn without_tools(request: &Request) -> Request {
             ModelMessage::ToolResult { name, text, files, .. } => {
                 ModelMessage::User { text: format!("[The tool {name} gave back:] {text}"), files: files.clone() }
             }
+            // A message of calls alone; their results follow as the user's words.
             ModelMessage::Assistant { text, files, .. } if text.is_empty() && files.is_empty() => continue,
             ModelMessage::Assistant { text, files, .. } => {
                 let (thoughts, calls) = (Vec::new(), Vec::new());

@@ -41,6 +41,7 @@ impl StreamDecoder {
         if matches!(self.form, BodyForm::Unknown) {
             bytes = bytes.trim_ascii_start();
             self.form = match bytes.first() {
+                // White space alone so far, such as the blank lines of a keep-alive.
                 None => BodyForm::Unknown,
                 Some(b'<') => {
                     return Err(ModelError::Malformed("the response is a web page, check the base URL".to_owned()));
@@ -74,6 +75,7 @@ impl StreamDecoder {
                 Err(error) => return Err(error),
             },
             BodyForm::Document(document) => {
+                // Lossy, because one invalid byte in a text must not cost the response.
                 let data = &String::from_utf8_lossy(&document);
                 decode(&mut *self.decoder, &SseEvent { name: "", data }, out)?;
             }

@@ -233,6 +233,7 @@ fn tool_choice(request: &Request) -> Option<Value> {
 fn thinking(reasoning: ReasoningMode, max_tokens: u32) -> Option<Thinking> {
     let budget_tokens = max_tokens / THINKING_BUDGET_DIVISOR;
     match reasoning {
+        // Without `display` the newest models send their reasoning without its text.
         ReasoningMode::Current => Some(Thinking::Adaptive { display: "summarized" }),
         ReasoningMode::Legacy => {
             (budget_tokens >= MIN_THINKING_BUDGET_TOKENS).then_some(Thinking::Enabled { budget_tokens })
@@ -273,6 +274,7 @@ fn encode_messages(request: &Request, adjustments: RequestAdjustments) -> Vec<Me
         match message {
             ModelMessage::User { text, files } => {
                 builder.flush_detached_files();
+                // Files before the text, as the provider recommends for pictures and documents.
                 builder.push_blocks("user", files.iter().map(file_block).chain(text_block(text)).collect());
             }
             ModelMessage::ToolResult { call_id, name, text, is_error, files } => {
@@ -320,6 +322,7 @@ impl<'a> MessageBuilder<'a> {
     fn push_blocks(&mut self, role: &'static str, blocks: Vec<Block<'a>>) {
         let blocks = blocks.into_iter().map(|block| Cacheable { block, cache_control: None });
         match self.messages.last_mut() {
+            // An empty message is refused, and one in between would break the alternation of roles.
             _ if blocks.len() == 0 => {}
             Some(last) if last.role == role => last.content.extend(blocks),
             _ => self.messages.push(Message { role, content: blocks.collect() }),
@@ -373,6 +376,7 @@ fn assistant_blocks<'a>(message: &'a ModelMessage, request: &Request, with_reaso
             name: &call.name,
             input: arguments_object(&call.arguments),
         });
+        // Reasoning after the last call would end the message, which this API refuses.
         if next < calls.len() {
             blocks.extend(thoughts_before_call(next));
         }

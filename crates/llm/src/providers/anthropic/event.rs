@@ -111,6 +111,7 @@ pub(super) fn merge_usage(raw: RawField<'_>, usage: &mut Usage) {
     if let Some(input) = input {
         usage.input_tokens = usage.input_tokens.max(input);
     }
+    // Not the maximum, as for the input: each event has the total so far.
     if let Some(output) = as_number(counts.output) {
         usage.output_tokens = output;
     }

@@ -197,6 +197,7 @@ fn encode_contents(request: &Request, adjustments: RequestAdjustments) -> Vec<Co
                 builder.push_parts("user", files.iter().map(file_part).chain(text_part(text)).collect());
             }
             ModelMessage::ToolResult { call_id, name: tool, text, is_error, files } => {
+                // The two keys that the API defines; without either the whole object would count as output.
                 let field = if *is_error { "error" } else { "output" };
                 let response = json!({ field: tool_result_text(text, false) });
                 let parts = if adjustments.text_only_results {

@@ -180,6 +180,7 @@ pub(crate) fn adjust_after_refusal(refusal: &str, current: RequestAdjustments) -
     if !current.omit_stream_options && (names("stream_options") || names("include_usage")) {
         Some(RequestAdjustments { omit_stream_options: true, ..current })
     } else if !current.max_completion_tokens && names("max_completion_tokens") {
+        // OpenAI's refusal of `max_tokens` names the parameter to use instead.
         Some(RequestAdjustments { max_completion_tokens: true, ..current })
     } else {
         None
@@ -200,12 +201,15 @@ fn encode_messages(request: &Request) -> Vec<Message<'_>> {
                 detached_files.extend(DetachedFiles::from_tool_result(name, call_id, files));
             }
             ModelMessage::Assistant { text, calls, files, .. } => {
+                // Before the assistant's message, because that is where the results end: no user message may stand
+                // between them.
                 if !detached_files.is_empty() {
                     push_user_message("", &[], &mut detached_files, &mut messages);
                 }
                 detached_files.extend(DetachedFiles::from_model(files));
                 // A message of pictures alone is omitted; the text before the pictures mentions it.
                 if files.is_empty() || !text.is_empty() || !calls.is_empty() {
+                    // Null for calls without text, as OpenAI itself writes such a message.
                     let content = (calls.is_empty() || !text.is_empty()).then_some(text.as_str());
                     messages.push(Message::Assistant { content, tool_calls: calls.iter().map(encode_call).collect() });
                 }

@@ -92,6 +92,7 @@ impl ToolCallAssembler {
     fn find_call(&self, index: Option<u64>, id: Option<&str>, name: Option<&str>) -> Option<usize> {
         let last = self.calls.len().checked_sub(1);
         let position = match (index, id) {
+            // The last one: servers that send index 0 for every call continue the newest.
             (Some(index), _) => self.calls.iter().rposition(|call| call.index == Some(index)),
             (None, Some(id)) => self
                 .calls
@@ -146,6 +147,7 @@ impl JsonNesting {
             match byte {
                 b'\\' if self.in_string => self.is_escaped = true,
                 b'"' => self.in_string = !self.in_string,
+                // Bytes suffice: no byte of a multi-byte character in UTF-8 equals one of these.
                 b'{' | b'[' if !self.in_string => self.depth += 1,
                 b'}' | b']' if !self.in_string => {
                     self.depth = self.depth.saturating_sub(1);

@@ -158,6 +158,7 @@ fn tool_choice(request: &Request) -> Option<Value> {
 pub(crate) fn adjust_after_refusal(refusal: &str, current: RequestAdjustments) -> Option<RequestAdjustments> {
     let refusal = refusal.to_ascii_lowercase();
     let reasoning = current.reasoning.fallback()?;
+    // Both other modes ask for the encrypted text.
     if refusal.contains("encrypted") {
         return Some(RequestAdjustments { reasoning: ReasoningMode::Off, ..current });
     }
@@ -252,6 +253,7 @@ impl<'a> InputBuilder<'a> {
             let (call_id, arguments) = (sanitize_call_id(&call.id), arguments_json(&call.arguments));
             input.push(InputItem::FunctionCall { call_id, name: &call.name, arguments });
             if next < calls.len() {
+                // Never after the last call: this API refuses reasoning that is not followed by an item.
                 input.extend(thoughts_before_call(next));
             }
         }
