@@ -16,6 +16,8 @@ pub(crate) fn causal_attention(queries: &Tensor, keys: &Tensor, values: &Tensor)
     let (_, count, heads, dim) = queries.dims4()?;
     let (shared, length, _) = keys.dims3()?;
     let (sharing, before) = (heads / shared, length - count);
+    // The factor log2(e) turns the base of the softmax into 2, whose exponential is cheaper, in a scaling that is
+    // needed anyway.
     let queries = (queries.transpose(1, 2)?.contiguous()? * (std::f64::consts::LOG2_E / (dim as f64).sqrt()))?;
     let queries = queries.reshape((shared, sharing * count, dim))?;
     // With several tokens, each head is a part; with a single token, the heads are divided among the threads.
@@ -51,6 +53,7 @@ fn map_in_parallel<T: Send + Sync>(count: usize, work: impl Fn(usize) -> T + Syn
     let results: Vec<OnceLock<T>> = (0..count).map(|_| OnceLock::new()).collect();
     barrier_pool().execute_chunked(count, |range| {
         for index in range {
+            // Each index is in one range only, so the cell is empty.
             let _ = results[index].set(work(index));
         }
     });
@@ -61,6 +64,7 @@ fn map_in_parallel<T: Send + Sync>(count: usize, work: impl Fn(usize) -> T + Syn
 fn softmax_columns(scores: &mut [f32], width: usize) {
     let (mut max, mut sums) = (vec![f32::NEG_INFINITY; width], vec![0.0; width]);
     for scores in scores.chunks_exact(width) {
+        // Row by row in the order of memory; columns one after the other would jump through it.
         max.iter_mut().zip(scores).for_each(|(max, score)| *max = score.max(*max));
     }
     for scores in scores.chunks_exact_mut(width) {

@@ -19,6 +19,7 @@ impl Eq for PartialName {}
 
 impl Ord for PartialName {
     fn cmp(&self, other: &Self) -> Ordering {
+        // A total order, so that equal scores give the same ranking every time.
         self.score.total_cmp(&other.score).then_with(|| other.tokens.cmp(&self.tokens))
     }
 }
@@ -45,6 +46,7 @@ pub(crate) fn rank_names<E>(
     let mut open = BinaryHeap::from([PartialName { tokens: Vec::new(), score: 0.0 }]);
     let mut evaluations = 0;
     while let Some(PartialName { tokens, score }) = open.pop() {
+        // No beginning can become more likely as it grows, so the best open one bounds all others.
         if found.len() >= max_count && found[max_count - 1].1 >= score {
             break;
         }
@@ -63,6 +65,7 @@ pub(crate) fn rank_names<E>(
             evaluations += 1;
             let log_probabilities = next(&tokens)?;
             let goes_on: f32 = following.iter().map(|token| log_probabilities[*token as usize].exp()).sum();
+            // The sum of rounded probabilities may exceed 1; the minimum keeps the logarithm finite.
             ends_here += (1.0 - goes_on).max(f32::MIN_POSITIVE).ln();
             for token in following {
                 let longer = [tokens.as_slice(), &[token]].concat();

@@ -30,6 +30,7 @@ impl CpuContention {
     pub(crate) fn new() -> Self {
         let cores = fs::read_to_string("/proc/stat")
             .ok()
+            // All cores of the machine, because `/proc/loadavg` counts the threads on all of them.
             .map(|stat| stat.lines().filter(|line| line.starts_with("cpu")).count().saturating_sub(1));
         let spare = cores.filter(|_| barrier_pool().n_workers() == 1).map(|cores| cores as f32 - 2.0);
         Self { other_threads: AtomicU32::new(0), spare_cores: spare }
@@ -83,6 +84,7 @@ fn on_one_thread<T: Send>(work: impl FnOnce() -> Result<T> + Send) -> Result<T> 
                 let _ = sender.send(catch_unwind(AssertUnwindSafe(work)));
             }
         } else {
+            // The other thread sleeps here and leaves its core to the other program.
             let done = receiver.lock().unwrap_or_else(PoisonError::into_inner).recv();
             *outcome.lock().unwrap_or_else(PoisonError::into_inner) = done.ok();
         }

@@ -135,6 +135,7 @@ pub(crate) fn choice_prompt(tokenizer: &Tokenizer, question: &UserRequest<'_>) -
     let mut tail = ChatMlBuilder::new(tokenizer);
     for (request, tool) in question.earlier_requests() {
         tail.push_turn("user", &format!("Request: {request}"));
+        // As in the table, an opening parenthesis ends the name.
         tail.push_turn("assistant", &format!("Tool: {}(", tool.unwrap_or(NO_TOOL)));
     }
     tail.push_turn("user", &format!("Request: {}", question.shortened_message()));
@@ -145,6 +146,7 @@ pub(crate) fn choice_prompt(tokenizer: &Tokenizer, question: &UserRequest<'_>) -
 
 /// Returns the tokens of a tool's name as the model continues the table with it.
 pub(crate) fn tool_name_tokens(tokenizer: &Tokenizer, name: &str) -> Vec<u32> {
+    // With the space that follows "Tool:", because the vocabulary joins it with the beginning of the word.
     tokenizer.encode(&format!(" {name}"))
 }
 

@@ -74,6 +74,7 @@ pub(crate) fn prefix(tokenizer: &Tokenizer) -> Vec<u32> {
 
 /// Builds the prompt that asks for the addressee of a sentence. The model continues it with one of [`ADDRESSEES`].
 pub(crate) fn classification_prompt(tokenizer: &Tokenizer, sentence: &str) -> Prompt {
+    // On one line, because a line end would close the example.
     let sentence = ends(&sentence.split_whitespace().collect::<Vec<_>>().join(" "), SENTENCE_END_BYTES);
     let tail = tokenizer.encode(&format!("Sentence: {sentence}\nFor:"));
     Prompt { head: prefix(tokenizer), tail }

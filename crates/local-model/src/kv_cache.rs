@@ -69,6 +69,7 @@ impl KvCache {
 
     /// Drops all positions from `len` on.
     pub(crate) fn truncate(&mut self, len: usize) {
+        // The keys and values stay in memory and are overwritten; only the tokens say what is valid.
         self.tokens.truncate(len);
     }
 
@@ -113,6 +114,7 @@ impl KvCache {
         let (all_keys, all_values) = &self.layers[layer];
         let (start, added) = (self.tokens.len(), keys.dim(1)?);
         for (all, new) in [(all_keys, keys), (all_values, values)] {
+            // In place: a concatenation would copy the whole cache for every token.
             all.slice_set(&new.squeeze(0)?.transpose(0, 1)?.contiguous()?, 1, start)?;
         }
         Ok((all_keys.narrow(1, 0, start + added)?, all_values.narrow(1, 0, start + added)?))
@@ -190,6 +192,7 @@ impl CacheSlots {
         let mut cache = match found {
             Some(index) => self.caches.remove(index),
             None if self.caches.len() < MAX_SLOTS => fresh()?,
+            // The least recently used one, whose memory is used again.
             None => self.caches.remove(0),
         };
         self.evict_for((head.len() + tail.len()).max(cache.capacity));

@@ -41,6 +41,7 @@ impl LinearLayer {
     /// Maps `[1, count, width]` to `[1, count, height]`.
     pub(crate) fn forward(&self, x: &Tensor) -> Result<Tensor> {
         let y = match &self.single_row {
+            // One row: a single token while text is generated.
             Some(weights) if x.elem_count() == weights.width => weights.forward(x)?,
             _ => self.tiled.forward(x)?,
         };

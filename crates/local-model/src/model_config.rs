@@ -53,6 +53,7 @@ impl ModelConfig {
             rotary,
             layers: size("block_count")?,
             heads,
+            // Optional in the GGUF specification: without it every head has keys of its own.
             kv_heads: size("attention.head_count_kv").unwrap_or(heads),
             head_dim: size("attention.key_length").unwrap_or_else(|_| embedding.checked_div(heads).unwrap_or(0)),
             norm_epsilon: float("attention.layer_norm_rms_epsilon")?,

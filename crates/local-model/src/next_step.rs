@@ -141,6 +141,7 @@ pub(crate) fn needs_next_step(several: f32, needed: f32, steps: usize) -> bool {
 
 /// Returns whether the model repeats an earlier call, which would be a loop.
 pub(crate) fn is_repeated_call(made: &ModelCall, written: &ParsedCall) -> bool {
+    // Compared as values: spaces and the order of fields do not make another call.
     let arguments = |text: &str| serde_json::from_str::<Value>(text).ok();
     made.name == written.name && arguments(&made.arguments) == arguments(&written.arguments)
 }

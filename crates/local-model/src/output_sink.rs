@@ -66,6 +66,7 @@ impl OutputSink {
     /// Ends the response with an error, if it is still read.
     pub(crate) fn fail(&self, error: ModelError) {
         if let Some(sender) = &self.sender {
+            // Fails only if nobody reads the response any more.
             let _ = sender.send(Err(error));
         }
     }

@@ -254,6 +254,7 @@ impl InferencePipeline {
         out: &OutputSink,
     ) -> Result<(), InferenceError> {
         let schema = json_output::output_schema(&request.response_format);
+        // Before the prompt is read, so that an unsupported schema is reported at once.
         let matcher = schema.map(|schema| json_output::compile(&self.grammars, &schema)).transpose()?;
         let mut generation = self.start(prompt, false, out)?;
         generation.usage += decision_usage;
@@ -289,6 +290,7 @@ impl InferencePipeline {
             return Ok(Vec::new());
         }
         let has_run = |index: &usize| steps.iter().any(|(call, _)| call.name == tools[*index].name);
+        // A tool that has run already is not meant a second time by its name in the message.
         let named: Vec<usize> =
             find_named_tools(question.message, tools).into_iter().filter(|index| !has_run(index)).collect();
         let considered = if named.is_empty() { (0..tools.len()).collect() } else { named };

@@ -81,6 +81,7 @@ impl PrefixFiles {
         let (folder, identity) = (&self.folder, &self.weights_identity);
         let (tokens, is_stored) = self.prefixes.get_mut(index)?;
         let cache = read_file(&file_path(folder, index), identity, tokens, cache).ok()?;
+        // A loaded file need not be written again.
         *is_stored = true;
         Some(cache)
     }
@@ -135,6 +136,7 @@ fn read_file(path: &Path, identity: &[i64], tokens: &[u32], mut cache: KvCache) 
         candle_core::bail!("the file belongs to other weights or tokens");
     }
     let mut layers = Vec::new();
+    // The number of layers is checked by the cache, which knows that of the model.
     while let [Ok(keys), Ok(values)] = tensor_names(layers.len()).map(|name| take(&name)) {
         layers.push((keys, values));
     }

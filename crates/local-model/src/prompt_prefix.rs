@@ -52,6 +52,7 @@ impl CallPrompt {
     /// Builds the prompt that selects one of `tools` by a one-line summary of each. The model continues it with a name.
     pub(crate) fn tool_selection(&self, tokenizer: &Tokenizer, tools: &[&ToolSpec]) -> Prompt {
         let summaries = tokenizer.encode(&tool_summaries(tools));
+        // As if a call had begun, so that the next tokens are a name.
         let call_start = tokenizer.encode_marked("<tool_call>\n{\"name\": \"");
         Prompt {
             head: [self.before_tools.as_slice(), &summaries].concat(),
@@ -90,6 +91,7 @@ fn open_instructions<'a>(tokenizer: &'a Tokenizer, request: &Request) -> ChatMlB
     let mut turns = ChatMlBuilder::new(tokenizer);
     turns.open_turn("system");
     turns.push_text(system);
+    // No token may span the end of the instructions: prompts with and without tools share this prefix.
     turns.flush_text();
     turns
 }

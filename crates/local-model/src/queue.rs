@@ -95,6 +95,7 @@ impl<T> FairQueue<T> {
     /// end of the queue. Until the next call, the item counts as in progress.
     pub(crate) fn take(&self, timeout: Option<Duration>) -> QueueItem<T> {
         let mut inner = self.lock();
+        // The worker asks for the next item when it has finished the last one.
         inner.is_busy = false;
         loop {
             if inner.is_closed {
@@ -112,6 +113,7 @@ impl<T> FairQueue<T> {
             if let Some(item) = inner.background.pop_front() {
                 // The previous token is cancelled for good.
                 inner.interrupt = CancellationToken::new();
+                // Not counted as busy: a request interrupts it and does not wait for its end.
                 return QueueItem::Background(item);
             }
             let Some(timeout) = timeout else {

@@ -43,6 +43,7 @@ impl ModelProcess {
     /// Starts `program` with the arguments `model serve` and the weight file, and waits until the model is loaded.
     pub(crate) fn start(program: &Path, settings: &EngineSettings, out: &OutputSink) -> Result<Self, InferenceError> {
         let mut command = Command::new(program);
+        // Standard error is inherited, so that the process logs to where the program does.
         command.args(["model", "serve"]).arg(&settings.weights_path).stdin(Stdio::piped()).stdout(Stdio::piped());
         if settings.verify_checksum {
             command.arg("--verify");
@@ -60,6 +61,7 @@ impl ModelProcess {
             return Err(start_error(std::io::ErrorKind::BrokenPipe.into()));
         };
         // A thread reads the pipe, because blocking reads cannot be combined with the check for cancellation.
+        // Bounded: a process that writes without end is stopped by its full pipe.
         let (sender, receiver) = sync_channel(MAX_PENDING_RESPONSES);
         let reader = std::thread::Builder::new().name("built-in-model-reader".to_owned());
         let reader_started = reader.spawn(move || {
@@ -154,6 +156,7 @@ impl RequestHandler for ModelProcess {
 impl Drop for ModelProcess {
     fn drop(&mut self) {
         let _ = self.process.kill();
+        // Collects the exit status; otherwise the process would stay as a zombie.
         let _ = self.process.wait();
     }
 }

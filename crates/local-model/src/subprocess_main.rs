@@ -53,9 +53,11 @@ pub fn run_subprocess(weights: &Path, check: impl FnOnce() -> Result<(), String>
                         break;
                     }
                 }
+                // A line that cannot be read means that the parent process is gone or is another version.
                 Err(_) => break,
             }
         }
+        // The parent process has ended: the request in progress has no reader.
         ending.cancel();
     })?;
 
@@ -63,6 +65,7 @@ pub fn run_subprocess(weights: &Path, check: impl FnOnce() -> Result<(), String>
         let (events, mut output_items) = unbounded_channel();
         let sink = OutputSink::new(events, cancel, input_ended.clone());
         let result = std::thread::scope(|scope| {
+            // A thread of its own: inference does not wait for the pipe.
             let writer = scope.spawn(|| -> std::io::Result<()> {
                 let mut output = std::io::stdout();
                 while let Some(item) = output_items.blocking_recv() {
@@ -76,6 +79,7 @@ pub fn run_subprocess(weights: &Path, check: impl FnOnce() -> Result<(), String>
                 IpcRequest::Prepare(request) => pipeline.prepare(request, &sink),
                 IpcRequest::Cancel => Ok(()),
             };
+            // Closes the channel, which ends the writer.
             drop(sink);
             let written = writer.join().unwrap_or_else(|_| Err(std::io::ErrorKind::Other.into()));
             written.map(|()| result)

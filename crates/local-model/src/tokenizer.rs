@@ -60,6 +60,7 @@ impl Tokenizer {
         let (Some(turn_start), Some(turn_end)) = (find("<|im_start|>"), find("<|im_end|>")) else {
             return Err(LoadError::Tokenizer(format!("{pre_tokenizer_name}, without the control tokens of ChatML")));
         };
+        // Some models end a response with the token for the end of a document.
         let mut stops = vec![turn_end];
         stops.extend(find("<|endoftext|>"));
 
@@ -160,9 +161,11 @@ fn read_token_kinds(metadata: &Metadata, count: usize) -> Result<Vec<TokenKind>,
         return Err(LoadError::Damaged("the vocabulary and the token types differ in length".to_owned()));
     }
     let kind = |value: &Value| match value {
+        // The numbers of the GGUF specification; files of different tools use either integer type.
         Value::I32(1) | Value::U32(1) => TokenKind::Text,
         Value::I32(4) | Value::U32(4) => TokenKind::Marker,
         Value::I32(3) | Value::U32(3) => TokenKind::Control,
+        // Unknown and byte tokens occur in vocabularies of other kinds only.
         _ => TokenKind::Unused,
     };
     Ok(values.iter().map(kind).collect())
@@ -171,6 +174,7 @@ fn read_token_kinds(metadata: &Metadata, count: usize) -> Result<Vec<TokenKind>,
 /// Returns the byte of each character in the weight file, which writes bytes as printable characters.
 fn byte_alphabet() -> HashMap<char, u8> {
     let printable = |byte: u8| matches!(byte, b'!'..=b'~' | 0xa1..=0xac | 0xae..=0xff);
+    // The table of GPT-2: bytes that cannot be printed are numbered from U+0100 on.
     let mut substitutes = '\u{100}'..;
     (0..=u8::MAX)
         .filter_map(|byte| if printable(byte) { Some((byte as char, byte)) } else { Some((substitutes.next()?, byte)) })

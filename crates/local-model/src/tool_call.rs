@@ -77,6 +77,7 @@ pub(crate) fn drop_unrequested_arguments(arguments: &str, schema: &Value, messag
             return true;
         }
         if let Some(number) = value.as_f64() {
+            // The sign may be in the words of the message, such as "below zero".
             return numbers.contains(&number.abs());
         }
         let Some(text) = value.as_str() else { return true };

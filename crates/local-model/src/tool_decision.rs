@@ -127,6 +127,7 @@ pub(crate) fn most_likely_token(logits: &[f32], allowed: impl Fn(u32) -> bool) -
     let mut best: Option<(u32, f32)> = None;
     for (token, &logit) in logits.iter().enumerate() {
         let token = token as u32;
+        // The cheap comparison first: `allowed` is asked for the few tokens that would win, not for all 150,000.
         if best.is_none_or(|(_, max)| logit > max) && allowed(token) {
             best = Some((token, logit));
         }

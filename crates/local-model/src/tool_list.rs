@@ -64,6 +64,7 @@ pub(crate) fn argument_names(tool: &ToolSpec) -> String {
 fn strip_schema_noise(schema: &Value) -> Value {
     match schema {
         Value::Object(fields) => {
+            // `title` is kept if it is an object, because then it is a property of that name.
             let is_noise = |name: &str, value: &Value| name == "$schema" || (name == "title" && value.is_string());
             let kept = fields.iter().filter(|(name, value)| !is_noise(name, value));
             Value::Object(kept.map(|(name, value)| (name.clone(), strip_schema_noise(value))).collect())

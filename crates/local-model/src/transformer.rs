@@ -211,6 +211,7 @@ impl TransformerModel {
         match self.config.rotary {
             RotaryPairing::Halves => rope_thd(x, cos, sin),
             RotaryPairing::Adjacent => {
+                // The library has this variant for the layout by heads only.
                 rope_i(&x.transpose(1, 2)?.contiguous()?, cos, sin)?.transpose(1, 2)?.contiguous()
             }
         }

@@ -63,6 +63,7 @@ impl InferenceWorker {
     ) {
         let mut loaded: Option<A> = None;
         loop {
+            // Without a loaded model there is nothing to unload, and the thread sleeps until a request.
             let timeout = idle_timeout.filter(|_| loaded.is_some());
             let (job, is_background) = match self.queue.take(timeout) {
                 QueueItem::Requested(job) => (job, false),
@@ -77,6 +78,7 @@ impl InferenceWorker {
                 }
                 QueueItem::Closed => break,
             };
+            // The taken request has left the queue, so everyone behind it moves up.
             self.report_positions();
             // Cancelled while it waited; loading the model for it would be wasted.
             if !job.sink.is_wanted() {

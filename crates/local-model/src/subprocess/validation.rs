@@ -32,6 +32,7 @@ pub(super) fn read_responses(pipe: impl Read) -> impl Iterator<Item = IpcRespons
     std::iter::from_fn(move || {
         let mut line = Vec::new();
         (&mut pipe).take(MAX_LINE_BYTES).read_until(b'\n', &mut line).ok()?;
+        // A line without its end was cut, by the limit or by the end of the process.
         serde_json::from_slice(line.strip_suffix(b"\n")?).ok()
     })
 }
@@ -69,6 +70,7 @@ impl ResponseValidator {
                 self.statuses += 1;
                 Stage::ReadingPrompt
             }
+            // The text is shown to users, so only the known one passes.
             (Stage::ReadingPrompt, ModelEvent::Notice(text)) if text == NOTICE => {
                 self.statuses += 1;
                 Stage::ReadingPrompt
