@@ -67,7 +67,7 @@ export default defineConfig({
             },
             {
               name: "servers",
-              test: /features\/servers\/(api|moment|trouble|use-reconnect)/u,
+              test: /features\/servers\/(moment|trouble)/u,
               priority: 2,
             },
             {
@@ -95,7 +95,7 @@ export default defineConfig({
             },
             {
               name: "form",
-              test: /components\/(schema-form|elicitation)\/|server-sign-in\.ts$/u,
+              test: /components\/(schema-form|elicitation)\//u,
               priority: 2,
             },
             {

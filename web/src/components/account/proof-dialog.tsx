@@ -1,18 +1,18 @@
 import { useMutation, useQuery } from "@tanstack/react-query";
 import { useEffect, useId, useRef, useState } from "react";
-import { t } from "@/lib/later-texts";
 import { ApiError } from "@/lib/api-error";
 import { authErrorMessage } from "@/lib/auth-error-message";
+import { t } from "@/lib/later-texts";
 import { auth, type SignedInUser } from "@/lib/session";
 import { Button } from "@/ui/button";
 import { Form, SubmitButton } from "@/ui/form";
 import { Spinner } from "@/ui/spinner";
 import { CodeField } from "./code-field";
-import { codeErrorWords } from "./factors";
 import { focusNow } from "./focus-now";
 import { PasswordField } from "./password-field";
+import { codeErrorWords, type ProofMethod, proofOptionsQuery, prove } from "./queries";
 import { ResendButton } from "./resend-button";
-import { type ProofMethod, type ProofRequest, proofOptionsQuery, prove, useProofRequest } from "./step-up";
+import { type ProofRequest, useProofRequest } from "./step-up";
 
 /** Shows the identity check whenever a change needs one. */
 export function ProofHost({ user }: { user: SignedInUser }) {

@@ -3,8 +3,7 @@ import { type ReactNode, useState } from "react";
 import { t } from "@/lib/later-texts";
 import type { SignedInUser } from "@/lib/session";
 import { toast } from "@/ui/toast";
-import { apiKeysQuery, endAllApiKeys } from "./api-keys";
-import { endAllShares, sharesQuery } from "./shares";
+import { apiKeysQuery, endAllApiKeys, endAllShares, sharesQuery } from "./queries";
 
 interface Revocation {
   /** Checkboxes for the keys and links to revoke; empty if there are none. */

@@ -1,37 +1,9 @@
 import type { AuthError } from "@supabase/auth-js";
 import { useSyncExternalStore } from "react";
-import { callApi, jsonBody } from "@/lib/api-client";
 import { ApiError } from "@/lib/api-error";
 
 /** Error code of a change that needs a more recent proof of identity. */
 const proofNeeded = "reauthentication_needed";
-
-/** Proof of identity, as the server names it. */
-export type ProofMethod = "password" | "totp" | "email";
-
-interface ProofOptions {
-  /** Methods of the account, the easiest first. */
-  methods: ProofMethod[];
-  /** True if the account has a password. */
-  hasPassword: boolean;
-}
-
-/** Returns the query for the account's proofs of identity. */
-export function proofOptionsQuery(userId: string) {
-  return {
-    queryKey: ["proof-options", userId],
-    queryFn: () => callApi<ProofOptions>("/api/account/reauthentication"),
-    staleTime: 0,
-  };
-}
-
-/**
- * Proves the user's identity by their password or an emailed code.
- * @throws {ApiError} if it is wrong
- */
-export async function prove(proof: { password: string } | { nonce: string }): Promise<void> {
-  await callApi("/api/account/reauthentication", jsonBody(proof));
-}
 
 /** Open request for a proof of identity. */
 export interface ProofRequest {

@@ -3,14 +3,13 @@ import { type ReactNode, useId, useLayoutEffect, useRef } from "react";
 import { formatList } from "@/lib/intl";
 import { DefinitionChanges } from "@/components/approval/definition-changes";
 import { claimsOf } from "@/components/approval/definition";
-import { t as approvalText } from "@/lib/later-texts";
+import { t } from "@/lib/later-texts";
 import { stringifyJson } from "@/lib/json";
 import { showInvisible } from "@/lib/show-invisible";
 import { TextBlock } from "@/components/tool-result/text-block";
 import { Button, buttonClass } from "@/ui/button";
 import type { AppConsent } from "./app-calls";
 import type { AppPermissionRequest } from "./app-requests";
-import { t } from "@/lib/later-texts";
 
 /** Request of an app to the user, also for browser features before it starts. */
 export type PermissionRequest =
@@ -83,9 +82,9 @@ function partsOf(
     case "tool": {
       const { name, ask, input } = request;
       const { description } = ask.definition;
-      const claims = claimsOf(ask.definition).map((claim) => approvalText(claim));
+      const claims = claimsOf(ask.definition).map((claim) => t(claim));
       return {
-        title: approvalText("approval.title", { tool: name, server }),
+        title: t("approval.title", { tool: name, server }),
         body: (
           <>
             {(ask.before ?? ask.instructions) !== undefined && <DefinitionChanges approval={ask} />}
@@ -96,11 +95,11 @@ function partsOf(
             )}
             {claims.length > 0 && (
               <p className="text-sm text-ink-2">
-                {approvalText("approval.claims", { server, claims: formatList(claims) })}
+                {t("approval.claims", { server, claims: formatList(claims) })}
               </p>
             )}
             <div>
-              <p className="mb-1 text-xs text-ink-2">{approvalText("approval.arguments")}</p>
+              <p className="mb-1 text-xs text-ink-2">{t("approval.arguments")}</p>
               <TextBlock text={stringifyJson(input, 2)} />
             </div>
           </>
@@ -108,12 +107,12 @@ function partsOf(
         actions: (
           <>
             <Button size="sm" onClick={() => onDecide("once")}>
-              {approvalText("approval.once")}
+              {t("approval.once")}
             </Button>
             <Button size="sm" onClick={() => onDecide("always")}>
-              {approvalText("approval.always")}
+              {t("approval.always")}
             </Button>
-            {deny(approvalText("approval.deny"))}
+            {deny(t("approval.deny"))}
           </>
         ),
       };

@@ -1,13 +1,13 @@
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useEffect, useRef, useState } from "react";
+import { apiKeysQuery, makeApiKey } from "@/components/account/queries";
+import { withApiProof } from "@/components/account/step-up";
 import { t } from "@/lib/later-texts";
 import type { SignedInUser } from "@/lib/session";
-import { withApiProof } from "@/components/account/step-up";
 import { CopyButton } from "@/markdown/copy-button";
 import { Button } from "@/ui/button";
 import { Field, Input, Select } from "@/ui/field";
 import { Form, SubmitButton } from "@/ui/form";
-import { apiKeysQuery, makeApiKey } from "@/components/account/api-keys";
 
 /** Maximum length of a name. */
 const MAX_NAME_CHARS = 100;

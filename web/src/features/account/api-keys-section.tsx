@@ -1,13 +1,13 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { KeyRound, Trash2 } from "lucide-react";
+import { type ApiKey, apiKeysQuery, endApiKey, isExpired } from "@/components/account/queries";
 import { t } from "@/lib/later-texts";
 import type { SignedInUser } from "@/lib/session";
 import { t as common } from "@/lib/t";
 import { Badge } from "@/ui/badge";
-import { toast } from "@/ui/toast";
-import { type ApiKey, apiKeysQuery, endApiKey, isExpired } from "@/components/account/api-keys";
-import { ApiKeyForm } from "./api-key-form";
 import { ConfirmButton } from "@/ui/confirm-button";
+import { toast } from "@/ui/toast";
+import { ApiKeyForm } from "./api-key-form";
 import { dayOf, whenOf } from "./format-when";
 import { FailedRow, LoadingRow } from "./load-state";
 import { focusSection, Section } from "./section";

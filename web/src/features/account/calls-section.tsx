@@ -7,9 +7,9 @@ import { t as common } from "@/lib/t";
 import { Badge, type Tone } from "@/ui/badge";
 import { Button } from "@/ui/button";
 import { toast } from "@/ui/toast";
-import { type Call, type CallPage, callsQuery, loadCalls } from "./calls";
 import { whenOf } from "./format-when";
 import { FailedRow, LoadingRow } from "./load-state";
+import { type Call, type CallPage, callsQuery, loadCalls } from "./queries";
 import { Section } from "./section";
 
 /** Log of tool calls, with who approved each. */

@@ -8,9 +8,9 @@ import { Button } from "@/ui/button";
 import { Field, Input } from "@/ui/field";
 import { Form, SubmitButton } from "@/ui/form";
 import { toast } from "@/ui/toast";
-import { deleteAccount, exportAccount } from "./api";
 import { forgetWhatIsKept } from "./forget";
 import { ImportRow } from "./import-row";
+import { deleteAccount, exportAccount } from "./queries";
 import { Section } from "./section";
 import { SettingRow } from "./setting-row";
 

@@ -1,17 +1,17 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { LogOut, Monitor, Smartphone } from "lucide-react";
 import { useEffect } from "react";
-import { t } from "@/lib/later-texts";
 import { subscribeEvents } from "@/lib/events";
+import { t } from "@/lib/later-texts";
 import { auth, type SignedInUser, signOut } from "@/lib/session";
 import { t as common } from "@/lib/t";
 import { Badge } from "@/ui/badge";
-import { toast } from "@/ui/toast";
-import { type Device, devicesQuery, endDevice } from "./api";
 import { ConfirmButton } from "@/ui/confirm-button";
+import { toast } from "@/ui/toast";
 import { describeDevice } from "./device-name";
 import { whenOf } from "./format-when";
 import { FailedRow, LoadingRow } from "./load-state";
+import { type Device, devicesQuery, endDevice } from "./queries";
 import { focusSection, Section } from "./section";
 
 interface DevicesSectionProps {

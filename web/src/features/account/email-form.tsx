@@ -1,14 +1,14 @@
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { withProof } from "@/components/account/step-up";
-import { t } from "@/lib/later-texts";
 import { authErrorMessage } from "@/lib/auth-error-message";
 import { boot } from "@/lib/boot";
+import { t } from "@/lib/later-texts";
 import { auth, type SignedInUser } from "@/lib/session";
 import { EmailField } from "@/ui/email-field";
 import { Form, SubmitButton } from "@/ui/form";
 import { toast } from "@/ui/toast";
-import { accountQuery } from "./account-query";
+import { accountQuery } from "./queries";
 
 interface EmailFormProps {
   user: SignedInUser;

@@ -1,10 +1,10 @@
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useRef, useState } from "react";
 import { CodeField } from "@/components/account/code-field";
-import { codeErrorWords, factorsQuery } from "@/components/account/factors";
+import { codeErrorWords, factorsQuery } from "@/components/account/queries";
 import { withProof } from "@/components/account/step-up";
-import { t } from "@/lib/later-texts";
 import { authErrorMessage } from "@/lib/auth-error-message";
+import { t } from "@/lib/later-texts";
 import { auth, type SignedInUser } from "@/lib/session";
 import { CopyButton } from "@/markdown/copy-button";
 import { Field, Input } from "@/ui/field";

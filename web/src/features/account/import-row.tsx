@@ -4,7 +4,7 @@ import { t } from "@/lib/later-texts";
 import type { SignedInUser } from "@/lib/session";
 import { Button } from "@/ui/button";
 import { toast } from "@/ui/toast";
-import { importChats } from "./import-chats";
+import { importChats } from "./queries";
 
 /** Row that imports chats from a file. */
 export function ImportRow({ user }: { user: SignedInUser }) {

@@ -1,11 +1,12 @@
-import { useMutation, useQuery } from "@tanstack/react-query";
 import type { AuthError } from "@supabase/auth-js";
+import { useMutation, useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { PasswordField } from "@/components/account/password-field";
+import { proofOptionsQuery } from "@/components/account/queries";
 import { useRevocation } from "@/components/account/revocation";
-import { proofOptionsQuery, withProof } from "@/components/account/step-up";
-import { t } from "@/lib/later-texts";
+import { withProof } from "@/components/account/step-up";
 import { authErrorMessage } from "@/lib/auth-error-message";
+import { t } from "@/lib/later-texts";
 import { auth, type SignedInUser } from "@/lib/session";
 import { Form, SubmitButton } from "@/ui/form";
 import { toast } from "@/ui/toast";

@@ -2,11 +2,11 @@ import { useQuery } from "@tanstack/react-query";
 import { t } from "@/lib/later-texts";
 import type { SignedInUser } from "@/lib/session";
 import { t as common } from "@/lib/t";
-import { accountQuery } from "./account-query";
 import { EmailForm } from "./email-form";
 import { EmailPending } from "./email-pending";
 import { NameForm } from "./name-form";
 import { PasswordForm } from "./password-form";
+import { accountQuery } from "./queries";
 import { Section } from "./section";
 import { SettingRow } from "./setting-row";
 

@@ -1,4 +1,5 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { endShare, type Share, sharesQuery } from "@/components/account/queries";
 import { t } from "@/lib/later-texts";
 import type { SignedInUser } from "@/lib/session";
 import { t as common } from "@/lib/t";
@@ -7,7 +8,6 @@ import { toast } from "@/ui/toast";
 import { whenOf } from "./format-when";
 import { FailedRow, LoadingRow } from "./load-state";
 import { focusSection, Section } from "./section";
-import { endShare, type Share, sharesQuery } from "@/components/account/shares";
 
 const SECTION = "shares";
 

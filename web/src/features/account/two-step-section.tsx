@@ -1,14 +1,14 @@
-import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import type { Factor } from "@supabase/auth-js";
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { ShieldCheck, Trash2 } from "lucide-react";
-import { factorName, factorsQuery } from "@/components/account/factors";
+import { factorName, factorsQuery } from "@/components/account/queries";
 import { withProof } from "@/components/account/step-up";
-import { t } from "@/lib/later-texts";
 import { authErrorMessage } from "@/lib/auth-error-message";
+import { t } from "@/lib/later-texts";
 import { auth, type SignedInUser } from "@/lib/session";
 import { t as common } from "@/lib/t";
-import { toast } from "@/ui/toast";
 import { ConfirmButton } from "@/ui/confirm-button";
+import { toast } from "@/ui/toast";
 import { EnrolForm } from "./enrol-form";
 import { dayOf } from "./format-when";
 import { FailedRow, LoadingRow } from "./load-state";

@@ -3,19 +3,19 @@ import { type RefObject, Suspense, useCallback, useEffect, useEffectEvent, useRe
 import type { AvailableTool } from "@/lib/available-tool";
 import { subscribeEvents } from "@/lib/events";
 import { lazyPart } from "@/lib/lazy-part";
-import { type ChatSession, titleOf } from "./api/sessions";
 import type { ChatCommand } from "./chat-command";
 import { ChatRegistry } from "./chat-registry";
 import { Composer, type ComposerHandle } from "./composer/composer";
 import { ChatHead } from "./conversations/chat-head";
 import { chatsMenuId } from "./conversations/chats-menu";
+import { shownTitle } from "./conversations/shown-title";
 import { useChats } from "./conversations/use-chats";
 import { useHeldSender } from "./outbox/held-sender";
+import { chatKey, type ChatSession, queueQuery, titleOf } from "./queries";
 import type { TurnRequest } from "./stream/chat-contract";
 import type { ScrollTarget } from "./transcript/scroll-controller";
 import { Transcript } from "./transcript/transcript";
 import { useIsVisible } from "./use-is-visible";
-import { shownTitle } from "./conversations/shown-title";
 
 /** Rarely needed. */
 const UnfinishedOpening = lazyPart(
@@ -88,7 +88,8 @@ export function ChatPanel({ user, command, ...rest }: ChatPanelProps) {
           registry.onRunStarted(event.sessionId, event.runId);
         if (event.type === "run" && event.state === "ended")
           registry.onRunEnded(event.sessionId, event.runId);
-        if (event.type === "queue") void queries.invalidateQueries({ queryKey: ["queue", event.sessionId] });
+        if (event.type === "queue")
+          void queries.invalidateQueries({ queryKey: queueQuery(event.sessionId).queryKey });
         if (event.type === "branch") registry.onBranch(event.sessionId);
         if (event.type === "session") {
           const { type: _, sessionId, ...marks } = event;
@@ -96,7 +97,7 @@ export function ChatPanel({ user, command, ...rest }: ChatPanelProps) {
         }
         if (event.type === "open") {
           registry.onSession(undefined, {});
-          void queries.invalidateQueries({ queryKey: ["chat"] });
+          void queries.invalidateQueries({ queryKey: chatKey() });
         }
       }),
     [queries, registry],

@@ -2,9 +2,9 @@ import type { QueryClient } from "@tanstack/react-query";
 import { t } from "@/lib/t";
 import { forgetAfter } from "@/lib/user-data";
 import { toast } from "@/ui/toast";
-import { chatBackend } from "./api/backend";
-import { type ChatMarks, SessionListUpdater } from "./api/session-list-updater";
-import { type ChatSession, sessionsQuery } from "./api/sessions";
+import { chatBackend } from "./chat-backend";
+import { type ChatMarks, SessionListUpdater } from "./conversations/session-list-updater";
+import { branchesQuery, chatModelsKey, type ChatSession, sessionsQuery } from "./queries";
 import { ChatStore } from "./stream/chat-store";
 
 /** Stores of the chats that were opened on this page. A turn is followed even while another chat is shown. */
@@ -36,7 +36,7 @@ export class ChatRegistry {
         toast({ title: t("error.title"), description: reason || t("chat.sendFailed"), tone: "err" }),
       onEnded: () => {
         this.#list.note(chatId);
-        void this.#queries.invalidateQueries({ queryKey: ["branches", chatId] });
+        void this.#queries.invalidateQueries({ queryKey: branchesQuery(chatId).queryKey });
         this.#followLate(chatId);
       },
       onBackgroundError: (what, error) => console.error("Loading failed:", what, error),
@@ -102,14 +102,14 @@ export class ChatRegistry {
     if (chatId === undefined) void this.#queries.invalidateQueries({ queryKey: this.#key });
     else this.#list.note(chatId, marks);
     // Another tab may have chosen another model.
-    void this.#queries.invalidateQueries({ queryKey: ["chat-model"] });
+    void this.#queries.invalidateQueries({ queryKey: chatModelsKey });
   }
 
   /** Shows the branch that became the active one of a chat. */
   onBranch(chatId: string): void {
     const trouble = (cause: unknown) => console.error("Loading failed:", "messages", cause);
     this.#stores.get(chatId)?.reopen().catch(trouble);
-    void this.#queries.invalidateQueries({ queryKey: ["branches", chatId] });
+    void this.#queries.invalidateQueries({ queryKey: branchesQuery(chatId).queryKey });
   }
 
   get #key() {

@@ -1,5 +1,6 @@
 import { useQueryClient } from "@tanstack/react-query";
 import { useEffect } from "react";
+import { chatKey } from "./queries";
 import type { ChatStore } from "./stream/chat-store";
 
 /** Makes a chat follow its turn while its panel and the browser's tab are visible. */
@@ -9,7 +10,7 @@ export function useIsVisible(chatId: string, store: ChatStore): void {
     const look = () => {
       const isVisible = document.visibilityState === "visible";
       store.setVisible(isVisible);
-      if (isVisible) void queries.invalidateQueries({ queryKey: ["chat", chatId] });
+      if (isVisible) void queries.invalidateQueries({ queryKey: chatKey(chatId) });
     };
     store.setVisible(document.visibilityState === "visible");
     document.addEventListener("visibilitychange", look);

@@ -1,12 +1,12 @@
 import { type FormEvent, type KeyboardEvent, useRef } from "react";
+import { t } from "@/lib/later-texts";
 import { Button } from "@/ui/button";
 import { Card, CardHead } from "@/ui/card";
 import { Field, Input } from "@/ui/field";
 import { toast } from "@/ui/toast";
+import { useConnect } from "./connect";
 import { type ConnectDraft, emptyDraft, isComplete } from "./connect-draft";
 import { foldAway, HeaderFields } from "./header-fields";
-import { t } from "@/lib/later-texts";
-import { useConnect } from "./use-connect";
 
 interface ConnectFormProps {
   userId: string;

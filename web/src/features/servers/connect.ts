@@ -1,9 +1,15 @@
+import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { ApiError } from "@/lib/api-error";
 import { boot } from "@/lib/boot";
-import type { Toast } from "@/ui/toast";
-import { insertServer, probeServer } from "./api";
+import { t } from "@/lib/later-texts";
+import { type Toast, toast } from "@/ui/toast";
 import { type ConnectDraft, headersOf } from "./connect-draft";
 import { decideConnection, isServerUrl } from "./connect-rule";
-import { t } from "@/lib/later-texts";
+import { insertServer, probeServer } from "./queries";
+import { reloadConnections } from "./use-connections";
+
+/** PostgreSQL error code `unique_violation`. */
+const UNIQUE_VIOLATION = "23505";
 
 /** New connection, for the toast. */
 export interface Connected {
@@ -28,7 +34,12 @@ export async function connectServer(userId: string, draft: ConnectDraft): Promis
   const decision = decideConnection(probe, boot.fallbackTools, t("servers.noTools"));
   if (decision.kind === "refuse") throw new Error(decision.reason ?? t("servers.failed.text"));
   const tools = decision.kind === "connect" ? decision.tools : [];
-  await insertServer({ user_id: userId, name, url, tools, ...(headers && { headers }) });
+  await insertServer({ user_id: userId, name, url, tools, ...(headers && { headers }) }).catch(
+    (error: unknown) => {
+      if (!(error instanceof ApiError && error.code === UNIQUE_VIOLATION)) throw error;
+      throw new ApiError(t("servers.nameTaken", { name }), error.status, error.code);
+    },
+  );
   if (decision.kind === "sign-in") return { name, toolCount: 0, needsSignIn: true };
   return {
     name,
@@ -53,4 +64,22 @@ export function connectedToast({
   if (fallbackReason === undefined) return { title, description, tone: "ok" };
   const reason = fallbackReason.replace(/\.\s*$/u, "");
   return { title, description, detail: t("servers.connected.standIn", { reason }), tone: "warn" };
+}
+
+/** Returns the mutation that connects to a server and shows a toast with the result. */
+export function useConnect(userId: string, onConnected?: () => void) {
+  const client = useQueryClient();
+  return useMutation({
+    mutationFn: (draft: ConnectDraft) => connectServer(userId, draft),
+    onSuccess: async (connected) => {
+      // First the tools, then the news: a message sent in between would go without them.
+      await reloadConnections(client, userId);
+      toast(connectedToast(connected));
+      onConnected?.();
+    },
+    onError: (error) => {
+      const description = error.message === "" ? t("servers.failed.text") : error.message;
+      toast({ title: t("servers.failed.title"), description, tone: "err" });
+    },
+  });
 }

@@ -1,19 +1,19 @@
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { ChevronRight, Server, Trash2 } from "lucide-react";
 import { Suspense } from "react";
+import { t } from "@/lib/later-texts";
 import { lazyPart } from "@/lib/lazy-part";
 import { t as common } from "@/lib/t";
 import { Dot } from "@/ui/badge";
 import { ConfirmButton } from "@/ui/confirm-button";
 import { ServerIcon } from "@/ui/server-icon";
 import { toast } from "@/ui/toast";
-import { deleteServer } from "./api";
 import { DriveLink } from "./drive-link";
+import { deleteServer } from "./queries";
 import { type ServerConnection, statusTone } from "./server-connection";
-import { t } from "@/lib/later-texts";
+import { StatusBadge } from "./status-badge";
 import { Trouble } from "./trouble";
 import { reloadConnections } from "./use-connections";
-import { StatusBadge } from "./status-badge";
 
 /** Id of the heading that labels the card and takes the focus when a row disappears. */
 export const connectionsTitleId = "connections-title";

@@ -1,13 +1,13 @@
 import { Suspense, useRef, useState } from "react";
+import { t } from "@/lib/later-texts";
 import { lazyPart } from "@/lib/lazy-part";
 import { Badge } from "@/ui/badge";
 import { Button } from "@/ui/button";
 import { Card, CardHead } from "@/ui/card";
+import { useConnect } from "./connect";
 import { emptyDraft } from "./connect-draft";
 import { ConnectionRow, connectionsTitleId, loadSheet } from "./connection-row";
-import { t } from "@/lib/later-texts";
 import { SkeletonRows } from "./skeleton-rows";
-import { useConnect } from "./use-connect";
 import type { Connections } from "./use-connections";
 
 const ConnectionSheet = lazyPart(async () => (await loadSheet()).ConnectionSheet);

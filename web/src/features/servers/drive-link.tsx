@@ -1,11 +1,11 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { Check } from "lucide-react";
 import { boot } from "@/lib/boot";
+import { t } from "@/lib/later-texts";
 import { t as common } from "@/lib/t";
 import { Button } from "@/ui/button";
 import { toast } from "@/ui/toast";
-import { googleDrive, googleDriveLink, unlinkGoogleDrive } from "./api";
-import { t } from "@/lib/later-texts";
+import { googleDrive, googleDriveLink, unlinkGoogleDrive } from "./queries";
 
 /** State of the user's Google Drive, with the link to connect it; nothing if the operator has not set it up. */
 export function DriveLink({ userId }: { userId: string }) {

@@ -1,13 +1,13 @@
 import { useMutation } from "@tanstack/react-query";
-import { type FormEvent, type ReactNode, useState } from "react";
 import { Check, LogIn } from "lucide-react";
+import { type FormEvent, type ReactNode, useState } from "react";
 import { focusNow } from "@/components/account/focus-now";
-import { t, tRich } from "@/lib/later-texts";
 import { ApiError } from "@/lib/api-error";
+import { t, tRich } from "@/lib/later-texts";
+import { serverSignIn } from "@/lib/server-sign-in";
 import { Button, buttonClass } from "@/ui/button";
 import { Field, Input } from "@/ui/field";
-import { serverSignIn } from "@/lib/server-sign-in";
-import { enterServerClient, signOutOfServer } from "./api";
+import { enterServerClient, signOutOfServer } from "./queries";
 import type { ServerConnection } from "./server-connection";
 
 /** Error code for a sign-in server at which this app has to be registered manually. */

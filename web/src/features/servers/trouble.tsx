@@ -1,9 +1,9 @@
+import { t, tRich } from "@/lib/later-texts";
 import { Button } from "@/ui/button";
 import { quoted } from "@/ui/quoted";
 import { formatMoment } from "./moment";
 import type { ServerConnection } from "./server-connection";
-import { t, tRich } from "@/lib/later-texts";
-import { useReconnect } from "./use-reconnect";
+import { useReconnect } from "./use-connections";
 
 interface TroubleProps {
   userId: string;

@@ -1,8 +1,16 @@
-import { type QueryClient, useQuery, useQueryClient } from "@tanstack/react-query";
+import { type QueryClient, useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useEffect, useMemo } from "react";
 import type { Connection } from "@/lib/connection";
 import { type PageEvent, subscribeEvents } from "@/lib/events";
-import { liveConnections, storedServers } from "./connection-queries";
+import { t } from "@/lib/t";
+import { toast } from "@/ui/toast";
+import {
+  changeConnection,
+  type ConnectionChange,
+  liveConnections,
+  refreshConnection,
+  storedServers,
+} from "./queries";
 import { mergeConnections, type ServerConnection } from "./server-connection";
 
 export interface Connections {
@@ -54,4 +62,31 @@ function removeConnection(client: QueryClient, userId: string, id: string): void
     before?.filter((other) => other.id !== id),
   );
   client.setQueryData(storedServers(userId).queryKey, (before) => before?.filter((row) => row.id !== id));
+}
+
+/** Returns the mutation that reconnects to a server. */
+export function useReconnect(userId: string, id: string) {
+  const client = useQueryClient();
+  return useMutation({
+    mutationFn: () => refreshConnection(id),
+    onSuccess: (connection) => storeLiveState(client, userId, connection),
+    onError: (error) => toast({ title: t("error.title"), description: error.message, tone: "err" }),
+  });
+}
+
+/** Returns the mutation that changes a connection; `onChanged` is called after it succeeded. */
+export function useChange(userId: string, id: string, onChanged?: (connection: Connection) => void) {
+  const client = useQueryClient();
+  return useMutation({
+    mutationFn: (change: ConnectionChange) => changeConnection(id, change),
+    onSuccess: async (connection) => {
+      storeLiveState(client, userId, connection);
+      onChanged?.(connection);
+      await reloadConnections(client, userId);
+    },
+    onError: (error) => {
+      toast({ title: t("error.title"), description: error.message, tone: "err" });
+      void reloadConnections(client, userId);
+    },
+  });
 }

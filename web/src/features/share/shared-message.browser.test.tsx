@@ -2,8 +2,8 @@ import { expect, test, vi } from "vitest";
 import { page } from "vitest/browser";
 import { FileUrlContext } from "@/components/files/file-url";
 import { answerRequests, pathsOf, renderWithQueries } from "@/testing/render";
+import type { SharedMessage, SharedPart } from "./queries";
 import { SharedMessageView } from "./shared-message";
-import type { SharedMessage, SharedPart } from "./snapshot";
 
 const answerFiles = () => answerRequests(() => new Response(new Blob(["bytes"])));
 

@@ -1,15 +1,14 @@
 import { Activity as Pulse } from "lucide-react";
-import { drawable } from "@/markdown/drawable-text";
-import { HeadingLevel } from "@/markdown/heading-level";
-import { Markdown } from "@/markdown/markdown";
-import { showInvisible } from "@/lib/show-invisible";
+import { FileView } from "@/components/files/file-view";
 import { OutputView } from "@/components/tool-result/output-view";
 import { TextBlock } from "@/components/tool-result/text-block";
 import { toToolOutput } from "@/components/tool-result/tool-output";
-import { t as fileText } from "@/lib/later-texts";
-import { FileView } from "@/components/files/file-view";
 import { t } from "@/lib/later-texts";
-import type { SharedMessage, SharedPart, WholeCall } from "./snapshot";
+import { showInvisible } from "@/lib/show-invisible";
+import { drawable } from "@/markdown/drawable-text";
+import { HeadingLevel } from "@/markdown/heading-level";
+import { Markdown } from "@/markdown/markdown";
+import type { SharedMessage, SharedPart, WholeCall } from "./queries";
 
 /** Message of a shared chat. Content outside of the visible area is rendered lazily. */
 export function SharedMessageView({ message: { role, parts } }: { message: SharedMessage }) {
@@ -20,10 +19,7 @@ export function SharedMessageView({ message: { role, parts } }: { message: Share
       <article aria-label={t("share.you")} className="mb-7 flex flex-col items-end [content-visibility:auto]">
         <h2 className="sr-only">{t("share.you")}</h2>
         {files.length > 0 && (
-          <ul
-            aria-label={fileText("files.attached")}
-            className="mb-1 flex max-w-[85%] flex-wrap justify-end gap-2"
-          >
+          <ul aria-label={t("files.attached")} className="mb-1 flex max-w-[85%] flex-wrap justify-end gap-2">
             {files.map((part, index) => (
               // Parts of a shared message never change.
               <li key={index} className="max-w-full">
@@ -60,7 +56,7 @@ export function SharedMessageView({ message: { role, parts } }: { message: Share
 function PartView({ part, small = false }: { part: SharedPart; small?: boolean }) {
   if (part.type === "text") return <Markdown text={part.text} complete />;
   if (part.type === "file") return <FileView file={{ ...part, url: `/v1/files/${part.id}` }} small={small} />;
-  if (part.type === "hidden-file") return <p className="text-sm text-ink-2">{fileText("files.hidden")}</p>;
+  if (part.type === "hidden-file") return <p className="text-sm text-ink-2">{t("files.hidden")}</p>;
   const call = part.type === "tool-call" ? part : part.call;
   return (
     <div className="rounded-md border border-line bg-surface text-md">

@@ -2,13 +2,13 @@ import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useEffect } from "react";
 import { FileUrlContext } from "@/components/files/file-url";
 import { formatDate } from "@/lib/intl";
+import { t } from "@/lib/later-texts";
 import { t as common } from "@/lib/t";
 import { UserQueries } from "@/lib/user-queries";
 import { Button, buttonClass } from "@/ui/button";
 import { Logo } from "@/ui/logo";
-import { t } from "@/lib/later-texts";
+import { type Snapshot, snapshotQuery } from "./queries";
 import { SharedMessageView } from "./shared-message";
-import { type Snapshot, snapshotQuery } from "./snapshot";
 
 /** Read-only page of a shared chat. */
 export function SharedPage({ token }: { token: string }) {

@@ -1,8 +1,8 @@
 import { useMutation } from "@tanstack/react-query";
+import { t } from "@/lib/later-texts";
 import { Select } from "@/ui/field";
 import { toast } from "@/ui/toast";
-import { t } from "@/lib/later-texts";
-import { allowTool, type Permission, PERMISSIONS, type ToolPermission } from "./permissions";
+import { allowTool, type Permission, PERMISSIONS, type ToolPermission } from "./queries";
 
 interface PermissionSelectProps {
   permission: ToolPermission;

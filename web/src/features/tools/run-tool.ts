@@ -1,11 +1,13 @@
+import { useMutation } from "@tanstack/react-query";
+import { useEffect, useRef, useState } from "react";
 import type { ElicitationAction } from "@/components/elicitation/request";
+import { type ToolOutput, toToolOutput } from "@/components/tool-result/tool-output";
 import { authorizedFetch, callApi, jsonBody } from "@/lib/api-client";
 import { ApiError, errorOf } from "@/lib/api-error";
 import type { AvailableTool } from "@/lib/available-tool";
 import { stringifyJson } from "@/lib/json";
 import { readEvents } from "@/lib/sse";
 import { t } from "@/lib/t";
-import { type ToolOutput, toToolOutput } from "@/components/tool-result/tool-output";
 
 /** Result of a manual tool call. */
 export interface ToolRun {
@@ -72,4 +74,27 @@ export async function runTool(
 export function answerTool(id: string, action: ElicitationAction, content: unknown): Promise<void> {
   const body = { action, ...(content !== undefined && { content }) };
   return callApi(`/api/tools/run/elicitations/${encodeURIComponent(id)}`, jsonBody(body, stringifyJson));
+}
+
+/** Returns the state of a manual tool call and its elicitations. Unmounting cancels the call. */
+export function useToolRun(tool: AvailableTool) {
+  const [elicitations, setElicitations] = useState<readonly PendingElicitation[]>([]);
+  const controller = useRef<AbortController>(null);
+  useEffect(() => () => controller.current?.abort(), []);
+  const run = useMutation({
+    mutationFn: async (args: unknown) => {
+      const { signal } = (controller.current = new AbortController());
+      const onElicitation = (id: string, elicitation: PendingElicitation | undefined) =>
+        setElicitations((open) => [
+          ...open.filter((one) => one.id !== id),
+          ...(elicitation ? [elicitation] : []),
+        ]);
+      try {
+        return await runTool(tool, args, onElicitation, signal);
+      } finally {
+        setElicitations([]);
+      }
+    },
+  });
+  return { run, elicitations, answer: answerTool };
 }

@@ -1,16 +1,16 @@
 import { Suspense } from "react";
-import { lazyPart } from "@/lib/lazy-part";
-import type { AvailableTool, ToolAnnotations } from "@/lib/available-tool";
-import { showInvisible } from "@/lib/show-invisible";
-import type { PartKey, Plain } from "@/lib/t";
 import { ResultServer } from "@/components/tool-result/result-server";
 import { ToolResult } from "@/components/tool-result/tool-result";
+import type { AvailableTool, ToolAnnotations } from "@/lib/available-tool";
+import { t } from "@/lib/later-texts";
+import { lazyPart } from "@/lib/lazy-part";
+import { showInvisible } from "@/lib/show-invisible";
+import type { PartKey, Plain } from "@/lib/t";
 import { Button } from "@/ui/button";
 import { Sheet } from "@/ui/sheet";
 import { ArgumentsEditor } from "./arguments-editor";
-import { t } from "@/lib/later-texts";
+import { useToolRun } from "./run-tool";
 import { useArguments } from "./use-arguments";
-import { useToolRun } from "./use-tool-run";
 
 // Few tools need an elicitation.
 const Elicitation = lazyPart(async () => (await import("@/components/elicitation/elicitation")).Elicitation);

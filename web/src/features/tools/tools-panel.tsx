@@ -3,14 +3,14 @@ import { Search } from "lucide-react";
 import { useDeferredValue, useEffect, useMemo, useState } from "react";
 import type { AvailableTool } from "@/lib/available-tool";
 import { subscribeEvents } from "@/lib/events";
+import { t } from "@/lib/later-texts";
 import { Input } from "@/ui/field";
 import { LoadMoreList } from "@/ui/load-more-list";
 import { findTools } from "./find-tools";
 import { PermissionSelect } from "./permission-select";
-import { permissionsQuery } from "./permissions";
+import { permissionsQuery } from "./queries";
 import { ToolCard } from "./tool-card";
 import { ToolSheet } from "./tool-sheet";
-import { t } from "@/lib/later-texts";
 
 interface ToolsPanelProps {
   userId: string;

@@ -1,47 +1,13 @@
-import { queryOptions, useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
-import { t as account } from "@/lib/later-texts";
-import { callApi, jsonBody } from "@/lib/api-client";
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { ModelSettingsForm } from "@/components/model-settings/model-settings-form";
 import { t } from "@/lib/later-texts";
 import type { SignedInUser } from "@/lib/session";
-import { ModelSettingsForm } from "@/components/model-settings/model-settings-form";
-import type { ModelSettings } from "@/components/model-settings/settings";
 import { Field, Select } from "@/ui/field";
 import { toast } from "@/ui/toast";
 import { FailedRow, LoadingRow } from "../load-state";
+import { defaultsQuery, listedQuery, modelsKey, saveModelDefaults } from "../queries";
 import { Section } from "../section";
 import { SettingRow } from "../setting-row";
-import { modelsKey } from "./providers";
-
-interface ModelDefaults {
-  readonly model: string | null;
-  readonly settings: ModelSettings;
-}
-
-interface ListedModels {
-  readonly models: readonly {
-    id: string;
-    name: string;
-    available: boolean;
-    providerName?: string;
-    provider: string;
-  }[];
-}
-
-function defaultsQuery(userId: string) {
-  return queryOptions({
-    queryKey: ["model-defaults", userId],
-    queryFn: () => callApi<ModelDefaults>("/api/model-defaults"),
-    staleTime: 0,
-  });
-}
-
-function listedQuery(userId: string) {
-  return queryOptions({
-    queryKey: [...modelsKey, "listed", userId],
-    queryFn: () => callApi<ListedModels>("/api/models"),
-    staleTime: 60_000,
-  });
-}
 
 /** Settings of all chats without settings of their own. */
 export function ModelDefaultsSection({ user }: { user: SignedInUser }) {
@@ -50,8 +16,7 @@ export function ModelDefaultsSection({ user }: { user: SignedInUser }) {
   const { data, error } = useQuery(query);
   const { data: listed } = useQuery(listedQuery(user.id));
   const save = useMutation({
-    mutationFn: (defaults: ModelDefaults) =>
-      callApi<unknown>("/api/model-defaults", { ...jsonBody(defaults), method: "PUT" }),
+    mutationFn: saveModelDefaults,
     onSuccess: async () => {
       await client.invalidateQueries({ queryKey: query.queryKey });
       await client.invalidateQueries({ queryKey: modelsKey });
@@ -90,7 +55,7 @@ export function ModelDefaultsSection({ user }: { user: SignedInUser }) {
           <SettingRow
             part="model-settings"
             label={t("models.defaults.settings")}
-            action={account("account.change")}
+            action={t("account.change")}
           >
             {() => (
               <ModelSettingsForm

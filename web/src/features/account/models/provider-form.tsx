@@ -2,7 +2,7 @@ import { useState } from "react";
 import { t } from "@/lib/later-texts";
 import { Field, Input, Select } from "@/ui/field";
 import { Form, SubmitButton } from "@/ui/form";
-import { type Kind, kinds, type ModelProvider, type ProviderFields, usualAddress } from "./providers";
+import { type Kind, kinds, type ModelProvider, type ProviderFields, usualAddress } from "../queries";
 
 interface ProviderFormProps {
   /** Provider to edit; absent for a new one. */

@@ -5,21 +5,21 @@ import { t, tRich } from "@/lib/later-texts";
 import type { SignedInUser } from "@/lib/session";
 import { t as common } from "@/lib/t";
 import { Button, IconButton } from "@/ui/button";
+import { ConfirmButton } from "@/ui/confirm-button";
 import { quoted } from "@/ui/quoted";
 import { toast } from "@/ui/toast";
-import { ConfirmButton } from "@/ui/confirm-button";
-import { focusSection } from "../section";
 import { ProviderForm } from "./provider-form";
 import {
   changeProvider,
-  modelsKey,
   type ModelProvider,
+  modelsKey,
   type ProviderFields,
   providersQuery,
   removeProvider,
   type Tested,
   testProvider,
-} from "./providers";
+} from "../queries";
+import { focusSection } from "../section";
 
 interface ProviderRowProps {
   user: SignedInUser;

@@ -3,8 +3,6 @@ import { useState } from "react";
 import { t } from "@/lib/later-texts";
 import type { SignedInUser } from "@/lib/session";
 import { FailedRow, LoadingRow } from "../load-state";
-import { Section } from "../section";
-import { SettingRow } from "../setting-row";
 import { ProviderForm } from "./provider-form";
 import { ProviderRow } from "./provider-row";
 import {
@@ -15,7 +13,9 @@ import {
   providersQuery,
   type Tested,
   testProvider,
-} from "./providers";
+} from "../queries";
+import { Section } from "../section";
+import { SettingRow } from "../setting-row";
 
 /** The user's own model providers. */
 export function ModelProvidersSection({ user }: { user: SignedInUser }) {

@@ -7,11 +7,11 @@ import type { SignedInUser } from "@/lib/session";
 import { Button } from "@/ui/button";
 import { Select } from "@/ui/field";
 import { FailedRow, LoadingRow } from "../load-state";
-import { Section } from "../section";
 import { byDay, byModel, ranges, toCsv, type UsageReport, wholeOf } from "./usage";
-import { usageQuery } from "./usage-query";
 import { UsageChart } from "./usage-chart";
 import { UsageTable } from "./usage-table";
+import { usageQuery } from "../queries";
+import { Section } from "../section";
 
 /** Usage and cost of model calls, by day and by model. */
 export function UsageSection({ user }: { user: SignedInUser }) {

@@ -1,8 +1,8 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useEffect, useRef, useState } from "react";
 import { CodeField } from "@/components/account/code-field";
-import { codeErrorWords, factorName, factorsQuery } from "@/components/account/factors";
 import { focusNow } from "@/components/account/focus-now";
+import { codeErrorWords, factorName, factorsQuery } from "@/components/account/queries";
 import { t } from "@/lib/later-texts";
 import { auth, type SignedInUser, signOut } from "@/lib/session";
 import { t as common } from "@/lib/t";

@@ -1,14 +1,14 @@
 import { useMutation } from "@tanstack/react-query";
 import { TriangleAlert } from "lucide-react";
 import { use, useLayoutEffect, useRef } from "react";
-import { t } from "@/lib/later-texts";
-import { errorText } from "@/lib/error-text";
 import { claimsOf } from "@/components/approval/definition";
+import { errorText } from "@/lib/error-text";
+import { t } from "@/lib/later-texts";
 import { Badge } from "@/ui/badge";
 import { Button } from "@/ui/button";
 import { ChatId } from "../chat-id";
+import { decide, type Decision } from "../queries";
 import type { ApprovalRequest } from "../stream/message";
-import { type Decision, decide } from "./decide";
 
 const shortClaims = {
   "approval.claim.reads": "approval.short.reads",

@@ -1,19 +1,19 @@
 import { useMutation } from "@tanstack/react-query";
 import { PencilLine } from "lucide-react";
 import { use, useId, useLayoutEffect, useRef, useState } from "react";
+import { claimsOf } from "@/components/approval/definition";
+import { DefinitionChanges } from "@/components/approval/definition-changes";
+import { TextBlock } from "@/components/tool-result/text-block";
 import { errorText } from "@/lib/error-text";
 import { formatList } from "@/lib/intl";
 import { isObject, parseJson, stringifyJson } from "@/lib/json";
+import { t } from "@/lib/later-texts";
 import { showInvisible } from "@/lib/show-invisible";
-import { TextBlock } from "@/components/tool-result/text-block";
 import { Button } from "@/ui/button";
 import { Field, Textarea } from "@/ui/field";
 import { ChatId } from "../chat-id";
+import { decide, type Decision } from "../queries";
 import type { ApprovalRequest, ToolPart } from "../stream/message";
-import { t } from "@/lib/later-texts";
-import { DefinitionChanges } from "@/components/approval/definition-changes";
-import { type Decision, decide } from "./decide";
-import { claimsOf } from "@/components/approval/definition";
 
 interface ApprovalProps {
   part: ToolPart;

@@ -1,26 +1,10 @@
-import { queryOptions, useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
-import { callApi, jsonBody } from "@/lib/api-client";
-import { t } from "@/lib/later-texts";
 import { ModelSettingsForm } from "@/components/model-settings/model-settings-form";
 import type { ModelSettings } from "@/components/model-settings/settings";
+import { t } from "@/lib/later-texts";
 import { toast } from "@/ui/toast";
-
-interface ChatSettings {
-  readonly settings: ModelSettings;
-  /** Settings of all of the user's chats. */
-  readonly defaults: ModelSettings;
-}
-
-const pathOf = (chatId: string): string => `/api/sessions/${encodeURIComponent(chatId)}/settings`;
-
-function chatSettingsQuery(chatId: string) {
-  return queryOptions({
-    queryKey: ["chat-settings", chatId],
-    queryFn: () => callApi<ChatSettings>(pathOf(chatId)),
-    staleTime: 0,
-  });
-}
+import { chatSettingsQuery, saveChatSettings } from "../queries";
 
 /** Instructions and parameters for the models of one chat. */
 export function ChatSettings({ chatId }: { chatId: string }) {
@@ -42,8 +26,7 @@ function Fields({ chatId }: { chatId: string }) {
   const query = chatSettingsQuery(chatId);
   const { data, error } = useQuery(query);
   const save = useMutation({
-    mutationFn: (settings: ModelSettings) =>
-      callApi<unknown>(pathOf(chatId), { ...jsonBody(settings), method: "PUT" }),
+    mutationFn: (settings: ModelSettings) => saveChatSettings(chatId, settings),
     onSuccess: async () => {
       await client.invalidateQueries({ queryKey: query.queryKey });
       toast({ title: t("models.settings.saved"), tone: "ok" });

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import type { Model } from "../api/models";
 import { groupModels } from "./group-models";
+import type { Model } from "../queries";
 
 const model = (id: string, builtIn = false): Model => ({
   id,

@@ -1,5 +1,5 @@
 import { t } from "@/lib/later-texts";
-import type { Model } from "../api/models";
+import type { Model } from "../queries";
 
 interface ModelGroup {
   readonly name: string;

@@ -1,9 +1,9 @@
 import { t, tRich } from "@/lib/later-texts";
-import { quoted } from "@/ui/quoted";
 import { t as common } from "@/lib/t";
-import type { Model } from "../api/models";
+import { quoted } from "@/ui/quoted";
 import { hasTooManyTools, unavailableReason } from "./model-notes";
 import { ModelPicker } from "./model-picker";
+import type { Model } from "../queries";
 
 interface ModelDetailsProps {
   chatId: string;

@@ -1,8 +1,8 @@
 import { Brain, FileText, Image, Palette, Wrench } from "lucide-react";
 import type { ReactNode } from "react";
 import { t, tRich } from "@/lib/later-texts";
-import type { ModelFacts } from "../api/models";
-import { formatTokenCount, formatPrice } from "./compact-numbers";
+import { formatPrice, formatTokenCount } from "./compact-numbers";
+import type { ModelFacts } from "../queries";
 
 const abilities = [
   { ability: "tools", Icon: Wrench },

@@ -1,6 +1,6 @@
 import { t } from "@/lib/t";
-import type { Model } from "../api/models";
 import { useChatModel } from "./use-chat-model";
+import type { Model } from "../queries";
 
 /** With more tools than this, the built-in model often picks a wrong one. */
 const MAX_RECOMMENDED_TOOLS = 15;

@@ -8,10 +8,10 @@ import { iconButtonClass } from "@/ui/button";
 import { Input } from "@/ui/field";
 import { useClosePopover } from "@/ui/popover";
 import { toast } from "@/ui/toast";
-import { chatModelQuery, chooseModel, setFavorite, type Model, modelsQuery } from "../api/models";
 import { ChatSettings } from "./chat-settings";
-import { ModelFactsLine } from "./model-facts-line";
 import { groupModels } from "./group-models";
+import { ModelFactsLine } from "./model-facts-line";
+import { chatModelQuery, chooseModel, type Model, modelsQuery, setFavorite } from "../queries";
 
 interface ModelPickerProps {
   chatId: string;

@@ -1,5 +1,5 @@
 import { useQuery } from "@tanstack/react-query";
-import { activeModel, chatModelQuery, type Model, modelsQuery } from "../api/models";
+import { activeModel, chatModelQuery, type Model, modelsQuery } from "../queries";
 
 /** Returns the answering model of a chat once it is loaded. */
 export function useChatModel(chatId: string): { loaded: boolean; model: Model | undefined } {

@@ -1,16 +1,16 @@
 import { useQueryClient } from "@tanstack/react-query";
 import { useEffect, useRef, useState } from "react";
-import type { AvailableTool } from "@/lib/available-tool";
 import { ApiError } from "@/lib/api-error";
+import type { AvailableTool } from "@/lib/available-tool";
 import { t } from "@/lib/t";
 import { toast } from "@/ui/toast";
-import { enqueueMessage } from "../api/queue";
-import { hold, readHeld } from "../outbox/outbox";
-import type { TurnRequest } from "../stream/chat-contract";
-import type { ChatStore } from "../stream/chat-store";
-import { partOf, useAttachments } from "./use-attachments";
 import { readDraft, writeDraft } from "./draft";
 import { mentionsFiles } from "./file-mentions";
+import { partOf, useAttachments } from "./use-attachments";
+import { hold, readHeld } from "../outbox/outbox";
+import { enqueueMessage, queueQuery } from "../queries";
+import type { TurnRequest } from "../stream/chat-contract";
+import type { ChatStore } from "../stream/chat-store";
 
 /** Up to this many tools are sent with descriptions; the server knows the others, and requests have a size limit. */
 const MAX_DESCRIBED_TOOLS = 512;
@@ -76,7 +76,7 @@ export function useComposer({ chatId, store, tools, toolsConnected, onSend }: Co
   const addToQueue = async (turn: TurnRequest): Promise<boolean> => {
     try {
       await enqueueMessage(chatId, turn, choices());
-      await queries.invalidateQueries({ queryKey: ["queue", chatId] });
+      await queries.invalidateQueries({ queryKey: queueQuery(chatId).queryKey });
       return true;
     } catch (error) {
       const refusal = error instanceof ApiError ? error : null;

@@ -2,9 +2,17 @@ import { t } from "@/lib/later-texts";
 import { fetchFile, saveFile } from "@/lib/save-file";
 import { t as common } from "@/lib/t";
 import { toast } from "@/ui/toast";
-import { exportPath, loadSession, markSession, renameSession, restoreSession } from "../api/history";
-import { type ChatSession, deleteSession, sortLatestFirst } from "../api/sessions";
 import type { Chats } from "./use-chats";
+import {
+  type ChatSession,
+  deleteSession,
+  exportPath,
+  loadSession,
+  markSession,
+  renameSession,
+  restoreSession,
+  sortLatestFirst,
+} from "../queries";
 
 /** Actions of a chat in the list. */
 export interface ChatActions {

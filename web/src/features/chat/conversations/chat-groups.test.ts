@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import type { ChatSession } from "../api/sessions";
 import { groupChats } from "./chat-groups";
+import type { ChatSession } from "../queries";
 
 const now = new Date(2026, 10, 21, 14, 0);
 

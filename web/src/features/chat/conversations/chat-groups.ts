@@ -1,6 +1,6 @@
 import { formatDate } from "@/lib/intl";
 import { t } from "@/lib/later-texts";
-import type { ChatSession } from "../api/sessions";
+import type { ChatSession } from "../queries";
 
 /** Group of chats with a heading. */
 export interface ChatGroup {

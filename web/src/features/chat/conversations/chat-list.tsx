@@ -1,13 +1,11 @@
-import { type KeyboardEvent, useEffect, useId, useRef, useState } from "react";
 import { EyeOff } from "lucide-react";
+import { type KeyboardEvent, useEffect, useId, useRef, useState } from "react";
 import { t } from "@/lib/later-texts";
 import { t as common } from "@/lib/t";
 import { Button } from "@/ui/button";
 import { Input } from "@/ui/field";
 import { useClosePopover } from "@/ui/popover";
 import { toast } from "@/ui/toast";
-import type { ChatSession } from "../api/sessions";
-import type { ScrollTarget } from "../transcript/scroll-controller";
 import { type ChatActions, chatActions } from "./chat-actions";
 import { groupChats } from "./chat-groups";
 import { type ChatForm, ChatRow } from "./chat-row";
@@ -15,6 +13,8 @@ import { ListGroup } from "./list-group";
 import { SearchResults } from "./search-results";
 import { openTemporary } from "./temporary-chat";
 import type { Chats } from "./use-chats";
+import type { ChatSession } from "../queries";
+import type { ScrollTarget } from "../transcript/scroll-controller";
 
 interface ChatListProps {
   chats: Chats;

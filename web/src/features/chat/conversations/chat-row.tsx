@@ -17,12 +17,12 @@ import { t as common } from "@/lib/t";
 import { IconButton } from "@/ui/button";
 import { ActionMenu } from "@/ui/menu";
 import { Spinner } from "@/ui/spinner";
-import type { ChatSession } from "../api/sessions";
-import { dayOf } from "../format-time";
 import type { ChatActions } from "./chat-actions";
 import { RenameForm } from "./rename-form";
 import { ShareForm } from "./share-form";
 import { shownTitle } from "./shown-title";
+import { dayOf } from "../format-time";
+import type { ChatSession } from "../queries";
 
 /** Form that opens below a chat in the list. */
 export type ChatForm = "rename" | "share";

@@ -1,5 +1,5 @@
-import type { Excerpt } from "../api/history";
 import { stripMarkup } from "./strip-markup";
+import type { Excerpt } from "../queries";
 
 /** Search excerpt with the matches highlighted. */
 export function HighlightedExcerpt({ excerpt: { text, marks } }: { excerpt: Excerpt }) {

@@ -1,6 +1,5 @@
 import "./search-highlight.css";
-import type { MessageHit } from "../api/history";
-import { switchBranch } from "../message-actions/branches";
+import { type MessageHit, switchBranch } from "../queries";
 import type { ChatStore } from "../stream/chat-store";
 import type { ScrollTarget } from "../transcript/scroll-controller";
 

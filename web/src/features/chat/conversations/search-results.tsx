@@ -4,13 +4,13 @@ import { t } from "@/lib/later-texts";
 import { t as common } from "@/lib/t";
 import { Button } from "@/ui/button";
 import { toast } from "@/ui/toast";
-import { type Excerpt, type Found, type MessageHit, searchChats } from "../api/history";
-import { dayOf } from "../format-time";
-import type { ScrollTarget } from "../transcript/scroll-controller";
-import { revealSearchHit } from "./reveal-search-hit";
-import { ListGroup } from "./list-group";
 import { HighlightedExcerpt } from "./highlighted-excerpt";
+import { ListGroup } from "./list-group";
+import { revealSearchHit } from "./reveal-search-hit";
 import type { Chats } from "./use-chats";
+import { dayOf } from "../format-time";
+import { type Excerpt, type Found, type MessageHit, searchChats, searchQuery } from "../queries";
+import type { ScrollTarget } from "../transcript/scroll-controller";
 
 interface SearchResultsProps {
   /** The search text; it may lag behind the field by the debounce time. */
@@ -22,11 +22,7 @@ interface SearchResultsProps {
 
 /** Chats and messages that match the search text. */
 export function SearchResults({ query, chats, open, onReveal }: SearchResultsProps) {
-  const { data, error } = useQuery({
-    queryKey: ["search", query],
-    queryFn: () => searchChats(query, null),
-    enabled: query !== "",
-  });
+  const { data, error } = useQuery(searchQuery(query));
   // The previous results stay visible until the next ones are loaded.
   const [shown, setShown] = useState<{ query: string; found: Found }>();
   if (data && (shown?.query !== query || shown.found !== data) && !isLonger(shown?.found, data))

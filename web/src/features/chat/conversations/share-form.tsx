@@ -5,7 +5,7 @@ import { t } from "@/lib/later-texts";
 import { CopyButton } from "@/markdown/copy-button";
 import { Button } from "@/ui/button";
 import { Input } from "@/ui/field";
-import { shareSession } from "../api/history";
+import { shareSession } from "../queries";
 
 interface ShareFormProps {
   chatId: string;

@@ -1,5 +1,5 @@
 import { t } from "@/lib/t";
-import { type ChatSession, NEW_TITLE } from "../api/sessions";
+import { type ChatSession, NEW_TITLE } from "../queries";
 
 /** Returns the title of a chat to show. The one of a chat without messages is stored in English. */
 export function shownTitle({ title }: ChatSession): string {

@@ -2,10 +2,10 @@ import { TriangleAlert } from "lucide-react";
 import { Suspense } from "react";
 import { t } from "@/lib/later-texts";
 import { Button } from "@/ui/button";
-import type { ChatSession } from "../api/sessions";
-import type { ScrollTarget } from "../transcript/scroll-controller";
 import { ChatList } from "./chats-menu";
 import type { Chats } from "./use-chats";
+import type { ChatSession } from "../queries";
+import type { ScrollTarget } from "../transcript/scroll-controller";
 
 interface UnfinishedOpeningProps {
   chats: Chats;

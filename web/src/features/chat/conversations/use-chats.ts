@@ -2,10 +2,10 @@ import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useEffect, useEffectEvent, useRef, useState } from "react";
 import { t } from "@/lib/t";
 import { toast } from "@/ui/toast";
-import { type ChatSession, createSession, sessionsQuery } from "../api/sessions";
 import type { ChatRegistry } from "../chat-registry";
 import { chatInUrl, writeChatToUrl } from "./chat-url";
 import { forgetUnfinishedOpening, unfinishedOpening } from "./opening-marker";
+import { type ChatSession, createSession, sessionsQuery } from "../queries";
 
 /** Chat that is never stored. */
 export interface TemporaryChat extends ChatSession {

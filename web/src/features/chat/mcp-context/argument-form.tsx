@@ -1,6 +1,7 @@
 import { useMutation } from "@tanstack/react-query";
 import { useId, useState } from "react";
 import { errorText } from "@/lib/error-text";
+import { t } from "@/lib/later-texts";
 import { showInvisible } from "@/lib/show-invisible";
 import { Button } from "@/ui/button";
 import { Field } from "@/ui/field";
@@ -8,12 +9,11 @@ import { Sheet } from "@/ui/sheet";
 import type { DraftMcpAttachment } from "../composer/attachments";
 import { displayNameOf } from "./mcp-context-list";
 import {
-  createAttachment,
-  type CompletionTarget,
-  type PromptOrResource,
   type AttachRequest,
-} from "./prompts-and-resources";
-import { t } from "@/lib/later-texts";
+  type CompletionTarget,
+  createAttachment,
+  type PromptOrResource,
+} from "./queries";
 import { SuggestionInput } from "./suggestion-input";
 import { expand, variablesOf } from "./uri-template";
 

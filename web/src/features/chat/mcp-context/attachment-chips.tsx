@@ -2,14 +2,14 @@ import { useMutation, useQuery } from "@tanstack/react-query";
 import { FileText, MessageSquareQuote, RotateCw, X } from "lucide-react";
 import { useEffect, useState } from "react";
 import { subscribeEvents } from "@/lib/events";
+import { t } from "@/lib/later-texts";
 import { showInvisible } from "@/lib/show-invisible";
 import { IconButton } from "@/ui/button";
 import { Spinner } from "@/ui/spinner";
 import { toast } from "@/ui/toast";
 import type { DraftMcpAttachment } from "../composer/attachments";
 import { AttachmentSheet } from "./attachment-sheet";
-import { createAttachment, loadAttachment, unwatchResource, watchResource } from "./prompts-and-resources";
-import { t } from "@/lib/later-texts";
+import { attachmentQuery, createAttachment, unwatchResource, watchResource } from "./queries";
 
 interface AttachmentChipsProps {
   attachments: readonly DraftMcpAttachment[];
@@ -108,11 +108,7 @@ function Chip({ attachment, onRemove, onReplace }: ChipProps) {
 
 /** Sheet with the content of an attachment, which is stored on the server. */
 function DraftAttachmentSheet({ id, onClose }: { id: string; onClose: () => void }) {
-  const { data, error } = useQuery({
-    queryKey: ["attachment", id],
-    queryFn: () => loadAttachment(id),
-    staleTime: Number.POSITIVE_INFINITY,
-  });
+  const { data, error } = useQuery(attachmentQuery(id));
   return <AttachmentSheet attachment={data} failed={error !== null} onClose={onClose} />;
 }
 

@@ -7,16 +7,16 @@ import {
   useRef,
   useState,
 } from "react";
+import { t } from "@/lib/later-texts";
 import { toast } from "@/ui/toast";
 import type { Attachments } from "../composer/use-attachments";
 import type { ActiveOption } from "../composer/use-mcp-context";
+import { ArgumentForm, attachRequestFor, needsArguments } from "./argument-form";
 import { AttachmentChips } from "./attachment-chips";
-import { ArgumentForm, needsArguments, attachRequestFor } from "./argument-form";
 import { displayNameOf } from "./mcp-context-list";
 import { McpContextMenu, type McpContextMenuHandle } from "./mcp-context-menu";
 import { findTrigger, type Trigger, withoutTrigger } from "./menu-trigger";
-import { createAttachment, type PromptOrResource } from "./prompts-and-resources";
-import { t } from "@/lib/later-texts";
+import { createAttachment, type PromptOrResource } from "./queries";
 
 /** Calls of the message field into the host. */
 export interface McpContextHandle {

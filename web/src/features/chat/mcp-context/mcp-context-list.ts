@@ -1,11 +1,5 @@
 import type { Connection } from "@/lib/connection";
-import {
-  type Listing,
-  listConnections,
-  listPrompts,
-  listResources,
-  type PromptOrResource,
-} from "./prompts-and-resources";
+import { listConnections, type Listing, listPrompts, listResources, type PromptOrResource } from "./queries";
 
 /** Prompts or resources of all servers, as far as they are loaded. */
 export interface PromptsAndResources {

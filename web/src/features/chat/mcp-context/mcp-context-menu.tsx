@@ -9,11 +9,11 @@ import {
   useSyncExternalStore,
 } from "react";
 import { formatList } from "@/lib/intl";
+import { t } from "@/lib/later-texts";
 import { showInvisible } from "@/lib/show-invisible";
 import { ServerIcon } from "@/ui/server-icon";
-import { uriOf, findMatches, displayNameOf, promptList, resourceList } from "./mcp-context-list";
-import type { PromptOrResource } from "./prompts-and-resources";
-import { t } from "@/lib/later-texts";
+import { displayNameOf, findMatches, promptList, resourceList, uriOf } from "./mcp-context-list";
+import type { PromptOrResource } from "./queries";
 
 /** Keyboard access of the field to the list. */
 export interface McpContextMenuHandle {

@@ -2,11 +2,11 @@ import { Autocomplete } from "@base-ui/react/autocomplete";
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { cn } from "@/lib/cn";
+import { t } from "@/lib/later-texts";
 import { showInvisible } from "@/lib/show-invisible";
 import { type FieldIds, Input } from "@/ui/field";
 import { floatingClass, floatingPlace } from "@/ui/floating";
-import { type CompletionTarget, loadSuggestions } from "./prompts-and-resources";
-import { t } from "@/lib/later-texts";
+import { type CompletionTarget, suggestionsQuery } from "./queries";
 import { useDebouncedValue } from "./use-debounced-value";
 
 interface SuggestionInputProps extends FieldIds {
@@ -29,8 +29,7 @@ export function SuggestionInput({ value, onChange, required, question, ...ids }:
   const { connectionId, target, name, filled } = question;
   const { [name]: _own, ...others } = filled;
   const { data = NO_SUGGESTIONS } = useQuery({
-    queryKey: ["completion", connectionId, JSON.stringify(target), name, debounced, JSON.stringify(others)],
-    queryFn: () => loadSuggestions(connectionId, target, name, debounced, others),
+    ...suggestionsQuery(connectionId, target, name, debounced, others),
     enabled: open,
   });
   // The current value is no suggestion.

@@ -1,13 +1,13 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { ChevronLeft, ChevronRight } from "lucide-react";
 import { use, useEffect, useRef } from "react";
+import { t } from "@/lib/later-texts";
 import { IconButton } from "@/ui/button";
 import { toast } from "@/ui/toast";
 import { ChatId } from "../chat-id";
+import { branchesQuery, switchBranch } from "../queries";
 import type { ChatStore } from "../stream/chat-store";
 import { useChatStatus } from "../use-chat-store";
-import { branchesQuery, switchBranch } from "./branches";
-import { t } from "@/lib/later-texts";
 
 interface BranchSwitcherProps {
   id: string;

@@ -1,6 +1,6 @@
 import { useMutation } from "@tanstack/react-query";
 import { use, useLayoutEffect, useRef } from "react";
-import { callApi } from "@/lib/api-client";
+import { cancelCall } from "../queries";
 import { errorText } from "@/lib/error-text";
 import { showInvisible } from "@/lib/show-invisible";
 import { Button } from "@/ui/button";
@@ -54,13 +54,4 @@ export function RunningTask({ part, task }: RunningTaskProps) {
       </Button>
     </div>
   );
-}
-
-/**
- * Cancels one call; the turn continues without its result.
- * @throws {ApiError} if the call cannot be cancelled
- */
-async function cancelCall(chatId: string, toolCallId: string): Promise<void> {
-  const path = `/api/sessions/${encodeURIComponent(chatId)}/calls/${encodeURIComponent(toolCallId)}/cancel`;
-  await callApi(path, { method: "POST" });
 }

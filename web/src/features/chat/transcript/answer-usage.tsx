@@ -1,14 +1,14 @@
 import { useQuery, useQueryClient } from "@tanstack/react-query";
-import { formatNumber } from "@/lib/intl";
-import type { Usage } from "@/lib/usage";
 import { use } from "react";
 import { formatCost } from "@/lib/format-cost";
+import { formatNumber } from "@/lib/intl";
 import { t } from "@/lib/later-texts";
 import { t as common } from "@/lib/t";
+import type { Usage } from "@/lib/usage";
 import { Button } from "@/ui/button";
 import { Spinner } from "@/ui/spinner";
-import { answerUsageQuery } from "../api/usage";
 import { ChatId } from "../chat-id";
+import { answerUsageQuery } from "../queries";
 
 interface AnswerUsageProps {
   messageId: string;

@@ -4,17 +4,18 @@ import { type KeyboardEvent, Suspense, useCallback, useRef } from "react";
 import { lazyPart } from "@/lib/lazy-part";
 import { t } from "@/lib/t";
 import { buttonClass } from "@/ui/button";
+import { ChatId, SendInChat } from "../chat-id";
+import { chatKey } from "../queries";
 import type { TurnRequest } from "../stream/chat-contract";
 import type { ChatStore } from "../stream/chat-store";
-import { ChatId, SendInChat } from "../chat-id";
-import { useChatStatus } from "../use-chat-store";
 import { Announcer } from "./announcer";
 import type { EmptyStateProps } from "./empty-state";
-import type { ScrollTarget } from "./scroll-controller";
 import { MessageRow } from "./message-row";
+import type { ScrollTarget } from "./scroll-controller";
 import { TurnStatus } from "./turn-status";
 import { useOpeningMarker } from "./use-opening-marker";
 import { useScroll } from "./use-scroll";
+import { useChatStatus } from "../use-chat-store";
 
 /** Most opened chats have messages. */
 const EmptyState = lazyPart(async () => (await import("./empty-state")).EmptyState);
@@ -32,7 +33,7 @@ interface TranscriptProps extends EmptyStateProps {
 export function Transcript({ chatId, store, onTurn, scrollTarget, ...empty }: TranscriptProps) {
   const status = useChatStatus(store);
   const { error } = useQuery({
-    queryKey: ["chat", chatId],
+    queryKey: chatKey(chatId),
     queryFn: () => store.open().then(() => true),
     staleTime: 0,
   });

@@ -1,12 +1,11 @@
 import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { t } from "@/lib/later-texts";
 import { t as common } from "@/lib/t";
 import { Button } from "@/ui/button";
 import { toast } from "@/ui/toast";
-import { listToolsAgain } from "../api";
+import { listToolsAgain } from "../queries";
 import type { ServerConnection } from "../server-connection";
-import { t } from "@/lib/later-texts";
-import { storeLiveState } from "../use-connections";
-import { useReconnect } from "../use-reconnect";
+import { storeLiveState, useReconnect } from "../use-connections";
 
 interface ConnectionActionsProps {
   userId: string;

@@ -1,20 +1,19 @@
 import { useQuery } from "@tanstack/react-query";
 import { RotateCw } from "lucide-react";
+import { t } from "@/lib/later-texts";
 import { showInvisible } from "@/lib/show-invisible";
 import { Dot } from "@/ui/badge";
 import { Sheet } from "@/ui/sheet";
-import { connectionDetails } from "../api";
-import { liveConnections } from "../connection-queries";
-import { type ServerConnection, statusTone } from "../server-connection";
-import { t } from "@/lib/later-texts";
-import { StatusBadge } from "../status-badge";
-import { Trouble } from "../trouble";
 import { ConnectionActions } from "./connection-actions";
 import { Facts } from "./facts";
 import { HeadersSection } from "./headers-section";
 import { NameForm } from "./name-form";
 import { Section } from "./section";
 import { ToolSwitches } from "./tool-switches";
+import { connectionDetails, liveConnections } from "../queries";
+import { type ServerConnection, statusTone } from "../server-connection";
+import { StatusBadge } from "../status-badge";
+import { Trouble } from "../trouble";
 
 interface ConnectionSheetProps {
   userId: string;

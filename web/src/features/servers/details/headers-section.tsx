@@ -1,10 +1,10 @@
 import { Plus } from "lucide-react";
 import { useState } from "react";
-import { Button } from "@/ui/button";
 import { t } from "@/lib/later-texts";
+import { Button } from "@/ui/button";
 import { HeaderForm } from "./header-form";
 import { Section } from "./section";
-import { useChange } from "./use-change";
+import { useChange } from "../use-connections";
 
 /** Header for keys. */
 const KEY_HEADER = "Authorization";

@@ -1,9 +1,9 @@
 import { type FormEvent, useState } from "react";
+import { t } from "@/lib/later-texts";
 import { Button } from "@/ui/button";
 import { Field, Input } from "@/ui/field";
 import type { ServerConnection } from "../server-connection";
-import { t } from "@/lib/later-texts";
-import { useChange } from "./use-change";
+import { useChange } from "../use-connections";
 
 interface NameFormProps {
   userId: string;

@@ -1,15 +1,14 @@
 import { useQueryClient } from "@tanstack/react-query";
 import { Check } from "lucide-react";
 import { useState } from "react";
+import { t } from "@/lib/later-texts";
 import { showInvisible } from "@/lib/show-invisible";
 import { Input } from "@/ui/field";
-import { liveConnections } from "../connection-queries";
-import type { ServerConnection } from "../server-connection";
-import { t } from "@/lib/later-texts";
-import { storeLiveState } from "../use-connections";
 import { Section } from "./section";
 import { estimateTokens } from "./tool-weight";
-import { useChange } from "./use-change";
+import { liveConnections } from "../queries";
+import type { ServerConnection } from "../server-connection";
+import { storeLiveState, useChange } from "../use-connections";
 
 /** Number of tools from which on there is a search field. */
 const SEARCH_MIN_TOOLS = 12;

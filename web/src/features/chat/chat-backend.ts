@@ -1,8 +1,8 @@
 import { authorizedFetch, callApi, jsonBody } from "@/lib/api-client";
 import { pause } from "@/lib/backoff";
-import type { ChatBackend } from "../stream/chat-contract";
-import { appContexts } from "../app-contexts";
-import { loadPage, loadSince } from "./messages";
+import { appContexts } from "./app-contexts";
+import { loadPage, loadSince } from "./queries";
+import type { ChatBackend } from "./stream/chat-contract";
 
 const EVENT_STREAM = "text/event-stream";
 

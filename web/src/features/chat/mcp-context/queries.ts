@@ -1,7 +1,8 @@
+import { queryOptions } from "@tanstack/react-query";
 import { callApi, jsonBody } from "@/lib/api-client";
 import type { Connection } from "@/lib/connection";
-import { temporaryChats } from "@/lib/temporary-chats";
 import type { Icon } from "@/lib/icon";
+import { temporaryChats } from "@/lib/temporary-chats";
 import type { AttachmentContent, DraftMcpAttachment } from "../composer/attachments";
 
 /** Argument of a {@link Prompt}; its value is always text. */
@@ -56,7 +57,7 @@ export type AttachRequest =
   | { readonly prompt: { name: string; title?: string; arguments: Record<string, string> } }
   | { readonly resource: { uri: string; name: string; title?: string } };
 
-const pathOf = (connectionId: string) => `/api/connections/${encodeURIComponent(connectionId)}`;
+const connectionPath = (connectionId: string) => `/api/connections/${encodeURIComponent(connectionId)}`;
 
 export async function listConnections(): Promise<readonly Connection[]> {
   return (await callApi<{ connections: Connection[] }>("/api/connections")).connections;
@@ -70,7 +71,7 @@ export interface Listing {
 }
 
 export async function listPrompts({ id, name }: Connection): Promise<Listing> {
-  const path = `${pathOf(id)}/prompts`;
+  const path = `${connectionPath(id)}/prompts`;
   const { prompts, isCut } = await callApi<{ prompts: Prompt[]; isCut: boolean }>(path);
   const origin = { connectionId: id, serverName: name };
   return { items: prompts.map((prompt) => ({ kind: "prompt", ...origin, prompt })), isCut };
@@ -79,7 +80,7 @@ export async function listPrompts({ id, name }: Connection): Promise<Listing> {
 export async function listResources({ id, name }: Connection): Promise<Listing> {
   const origin = { connectionId: id, serverName: name };
   const found = await callApi<{ resources: Resource[]; templates: ResourceTemplate[]; isCut: boolean }>(
-    `${pathOf(id)}/resources`,
+    `${connectionPath(id)}/resources`,
   );
   const items = [
     ...found.resources.map((resource): PromptOrResource => ({ kind: "resource", ...origin, resource })),
@@ -88,16 +89,22 @@ export async function listResources({ id, name }: Connection): Promise<Listing> 
   return { items, isCut: found.isCut };
 }
 
-/** Loads the server's suggestions for a value that begins with `value`. */
-export async function loadSuggestions(
+/** Returns the query for the server's suggestions for a value that begins with `value`. */
+export function suggestionsQuery(
   connectionId: string,
   target: CompletionTarget,
   name: string,
   value: string,
   filled: Record<string, string>,
-): Promise<readonly string[]> {
-  const body = jsonBody({ for: target, name, value, filled });
-  return (await callApi<{ values: string[] }>(`${pathOf(connectionId)}/completion`, body)).values;
+) {
+  const question = { for: target, name, value, filled };
+  return queryOptions({
+    queryKey: ["completion", connectionId, question],
+    queryFn: async () => {
+      const path = `${connectionPath(connectionId)}/completion`;
+      return (await callApi<{ values: readonly string[] }>(path, jsonBody(question))).values;
+    },
+  });
 }
 
 /**
@@ -109,7 +116,7 @@ export async function createAttachment(
   request: AttachRequest,
 ): Promise<DraftMcpAttachment> {
   const { id, serverName, name, title, ...content } = await callApi<AttachmentContent>(
-    `${pathOf(connectionId)}/attachments`,
+    `${connectionPath(connectionId)}/attachments`,
     // Attachments of a temporary chat are as temporary as the chat.
     jsonBody({ ...request, sessionId: [...temporaryChats][0] }),
   );
@@ -118,18 +125,22 @@ export async function createAttachment(
   return { ...shown, kind: "resource", uri: content.uri };
 }
 
-/** Loads an attachment with the content that it had when it was attached. */
-export function loadAttachment(id: string): Promise<AttachmentContent> {
-  return callApi<AttachmentContent>(`/api/attachments/${encodeURIComponent(id)}`);
+/** Returns the query for an attachment with the content that it had when it was attached. */
+export function attachmentQuery(id: string) {
+  return queryOptions({
+    queryKey: ["attachment", id],
+    queryFn: () => callApi<AttachmentContent>(`/api/attachments/${encodeURIComponent(id)}`),
+    staleTime: Number.POSITIVE_INFINITY,
+  });
 }
 
 /** Asks the server to report changes of a resource for the next 15 minutes. */
 export async function watchResource(connectionId: string, uri: string): Promise<void> {
-  await callApi(`${pathOf(connectionId)}/resources/watch`, jsonBody({ uri }));
+  await callApi(`${connectionPath(connectionId)}/resources/watch`, jsonBody({ uri }));
 }
 
 export async function unwatchResource(connectionId: string, uri: string): Promise<void> {
-  await callApi(`${pathOf(connectionId)}/resources/watch?uri=${encodeURIComponent(uri)}`, {
+  await callApi(`${connectionPath(connectionId)}/resources/watch?uri=${encodeURIComponent(uri)}`, {
     method: "DELETE",
   });
 }

@@ -1,5 +1,5 @@
 import type { QueryClient } from "@tanstack/react-query";
-import { type ChatSession, listSessionsById, sessionsQuery, sortLatestFirst } from "./sessions";
+import { type ChatSession, listSessionsById, sessionsQuery, sortLatestFirst } from "../queries";
 
 /** User settings of a chat that may have changed; absent ones did not. */
 export type ChatMarks = Partial<Pick<ChatSession, "pinned" | "archived">>;

@@ -1,8 +1,8 @@
 import { QueryObserver } from "@tanstack/react-query";
 import { beforeEach, expect, test, vi } from "vitest";
 import { UserQueryClient } from "@/lib/user-query-client";
-import { SessionListUpdater } from "./session-list-updater";
-import { type ChatSession, sessionsQuery } from "./sessions";
+import { SessionListUpdater } from "../conversations/session-list-updater";
+import { type ChatSession, sessionsQuery } from "../queries";
 
 /** The chats of the server, the latest first. */
 let stored: ChatSession[] = [];

@@ -3,13 +3,26 @@ import { callApi, jsonBody } from "@/lib/api-client";
 import { ApiError } from "@/lib/api-error";
 import type { ToolDefinition } from "@/lib/available-tool";
 import type { Connection, ConnectionDetails } from "@/lib/connection";
-import { deleteRows, insertRow } from "@/lib/rows";
+import { deleteRows, insertRow, readRows } from "@/lib/rows";
 import { signInPath } from "@/lib/server-sign-in";
 import type { Probe, ProxyAnswer } from "./connect-rule";
-import { t } from "@/lib/later-texts";
+import type { StoredServer } from "./server-connection";
 
-/** PostgreSQL error code `unique_violation`. */
-const UNIQUE_VIOLATION = "23505";
+/** Returns the query for the user's stored connections. */
+export function storedServers(userId: string) {
+  return queryOptions({
+    queryKey: ["mcp_servers", userId],
+    queryFn: () => readRows<StoredServer>("mcp_servers", { user_id: `eq.${userId}` }),
+  });
+}
+
+/** Returns the query for the live state of the user's connections. */
+export function liveConnections(userId: string) {
+  return queryOptions({
+    queryKey: ["connections", userId],
+    queryFn: async () => (await callApi<{ connections: Connection[] }>("/api/connections")).connections,
+  });
+}
 
 /** Asks the proxy to connect to a server and list its tools. */
 export async function probeServer(url: string, headers: Record<string, string> | undefined): Promise<Probe> {
@@ -32,14 +45,9 @@ interface NewServer {
   headers?: Record<string, string>;
 }
 
+/** Stores a connection. The tools may take megabytes, so they are not requested back. */
 export async function insertServer(server: NewServer): Promise<void> {
-  try {
-    // The tools may take megabytes, so they are not requested back.
-    await insertRow("mcp_servers", { ...server, status: "connected" }, "id");
-  } catch (error) {
-    if (!(error instanceof ApiError && error.code === UNIQUE_VIOLATION)) throw error;
-    throw new ApiError(t("servers.nameTaken", { name: server.name }), error.status, error.code);
-  }
+  await insertRow("mcp_servers", { ...server, status: "connected" }, "id");
 }
 
 export function deleteServer(userId: string, name: string): Promise<void> {
