@@ -57,6 +57,7 @@ impl Statement {
     fn test(&mut self, column: &'static TableColumn, test: &ColumnCondition) -> Result<(), PgError> {
         match test {
             ColumnCondition::Compare(comparison, literal) => {
+                // PostgreSQL's type `json` has no equality, so every comparison of it is an error there.
                 if column.column_type == ColumnType::JsonList {
                     return Err(PgError::missing_operator(column.column_type, comparison.operator()));
                 }

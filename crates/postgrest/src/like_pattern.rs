@@ -118,6 +118,7 @@ fn bracket(out: &mut String, class: &[char]) {
 fn lower(c: char) -> char {
     let mut lower = c.to_lowercase();
     match (lower.next(), lower.next()) {
+        // A letter whose lower case is two characters, such as `İ`, would not fit into a class.
         (Some(one), None) => one,
         _ => c,
     }

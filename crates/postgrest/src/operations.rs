@@ -46,6 +46,7 @@ pub async fn read_rows(
 ) -> Result<RowPage, PostgrestError> {
     let shape = RowShape::new(table, Some(&query.select), &query.order)?;
     let limit = query.limit.unwrap_or(u64::MAX).min(MAX_ROWS as u64);
+    // The nil id, which no user has.
     let caller = owner.unwrap_or(UserId(Uuid::nil()));
     // Built for an anonymous caller, too, so that errors in the query are reported.
     let page = Statement::page(storage.dialect(), caller, table, query, shape.columns.clone(), limit)?;
@@ -78,6 +79,7 @@ pub async fn insert_rows(
     conflict: &OnConflict,
     options: &WriteOptions,
 ) -> Result<WrittenRows, PostgrestError> {
+    // Everything that needs no database comes first, so that an invalid request does not wait for the write lock.
     let key = unique_keys::conflict_key(table, conflict)?;
     let shape = RowShape::new(table, options.select.as_ref(), &options.order)?;
     let given = payload::columns(table, body)?;
@@ -91,6 +93,7 @@ pub async fn insert_rows(
     }
     let mut transaction = RestTransaction::begin_writing(storage).await?;
     let result = async {
+        // Before the keys, so that a foreign chat is reported as one whatever else is wrong.
         check_chat_ownership(&mut transaction, context.owner, rows.iter().flatten()).await?;
         let mut written: Vec<Vec<SqlValue>> = Vec::with_capacity(rows.len());
         let mut inserted = 0;
@@ -111,6 +114,7 @@ pub async fn insert_rows(
             let mut one = transaction.fetch(&insert, 1).await?;
             match (one.pop(), conflict) {
                 (Some(values), _) => {
+                    // PostgREST answers 200 instead of 201 to an upsert that has only merged.
                     inserted += usize::from(!existed);
                     written.push(values);
                 }
@@ -210,6 +214,7 @@ fn build_result(
         return Err(PgError::new("PGRST124", "Query result exceeds max-affected preference constraint")
             .with_details(format!("The query affects {} rows", rows.len())));
     }
+    // `RETURNING` has no order of its own on either database.
     shape.sort(&mut rows);
     let json = if options.select.is_some() { shape.json(&rows) } else { Vec::new() };
     Ok(WrittenRows { rows: json, ids: ids(&rows), inserted: 0 })

@@ -89,6 +89,7 @@ impl PgError {
 
     /// Creates the error for a violated unique key.
     pub(crate) fn unique_violation(table: RestTable, key: &[&str]) -> Self {
+        // The names that PostgreSQL gives to unnamed constraints.
         let name = if key == ["id"] { "pkey".to_owned() } else { format!("{}_key", key.join("_")) };
         Self::new("23505", format!("duplicate key value violates unique constraint \"{}_{name}\"", table.name()))
     }

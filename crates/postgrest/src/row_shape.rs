@@ -32,6 +32,7 @@ impl RowShape {
     /// Creates the form of a response with these columns. `None` returns only ids.
     pub(crate) fn new(table: RestTable, select: Option<&SelectList>, order: &[OrderTerm]) -> Result<Self, PgError> {
         let mut shape = Self { columns: vec![table.id()], keys: Vec::new(), order: Vec::new() };
+        // Errors in the order are reported even if no rows are returned.
         let Some(select) = select else {
             for term in order {
                 check_sortable(table.readable(&term.column)?)?;

@@ -36,6 +36,7 @@ pub(crate) fn copy_statements(
     }
 
     let mut messages = Statement::new(dialect, owner);
+    // All messages, inactive ones included, so that a restored chat has its branches.
     messages.push(
         "INSERT INTO deleted_messages
            (user_id, session_id, id, role, content, tool_calls, parts, status, error, model, created_at, parent_id,

@@ -105,6 +105,7 @@ impl Statement {
                 statement.push(", ");
             }
             if column.name == "user_id" {
+                // Never the value of the request, although it was compared with the caller before.
                 statement.push("$1");
                 continue;
             }
@@ -244,6 +245,7 @@ impl Statement {
             self.push(name);
         }
         self.push(")");
+        // The owner of a row never changes.
         let mut merge = merge.iter().filter(|column| column.name != "user_id").peekable();
         if matches!(conflict, OnConflict::Ignore(_)) || merge.peek().is_none() {
             self.push(" DO NOTHING");

@@ -13,6 +13,7 @@ use crate::table::ColumnType;
 
 /// Parses a literal from a URL.
 pub(crate) fn parse_literal(column_type: ColumnType, text: &str) -> Result<SqlValue, PgError> {
+    // SQLite would store a NUL, PostgreSQL cannot.
     if text.contains('\0') {
         return Err(PgError::new("22021", "invalid byte sequence for encoding \"UTF8\": 0x00"));
     }

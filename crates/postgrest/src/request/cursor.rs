@@ -94,6 +94,7 @@ impl<'a> ParameterCursor<'a> {
         let end = rest
             .char_indices()
             .find(|(at, c)| match c {
+                // A hyphen belongs to a name unless it begins an arrow, which is a path into JSON.
                 '-' => rest[*at..].starts_with("->"),
                 c => !(c.is_alphanumeric() || matches!(c, '_' | '$' | ' ')),
             })
@@ -124,6 +125,7 @@ impl<'a> ParameterCursor<'a> {
                 c => text.push(c),
             }
         }
+        // The error points to the end of the text, where the quote is missing.
         self.at = self.text.len();
         Err(self.syntax_error("expecting \"\\\"\""))
     }

@@ -108,6 +108,7 @@ fn comparison(column: String, cursor: &mut ParameterCursor<'_>, ends: ValueEnd) 
         _ if negated => return Err(cursor.syntax_error("expecting operator (eq, gt, ...)")),
         _ => return Err(cursor.syntax_error("expecting \"not\" or operator (eq, gt, ...)")),
     };
+    // `eq(any).{1,2}` and the like.
     if ahead.looks_at("(") {
         return Err(PgError::not_implemented(format!("a modifier of the operator {operator}")));
     }

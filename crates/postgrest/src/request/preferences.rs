@@ -77,6 +77,7 @@ impl RequestPreferences {
     /// Stores a preference, and returns whether it is known. The first of several values takes precedence (RFC 7240).
     fn take(&mut self, preference: &str) -> Result<bool, PgError> {
         let (name, value) = preference.split_once('=').unwrap_or((preference, ""));
+        // RFC 7240 allows a value in quotes, with the same meaning.
         let (name, value) = (name.trim(), value.trim().trim_matches('"'));
         match (name, value) {
             ("return", "minimal") => first(&mut self.returning, ReturnPreference::Minimal),
@@ -164,6 +165,7 @@ pub fn parse_accept(headers: &HeaderMap) -> Result<ResponseFormat, PgError> {
     let given = given.join(",");
     let mut wanted: Vec<(&str, f32)> = given.split(',').map(|media| (media.trim(), weight(media))).collect();
     wanted.retain(|(media, weight)| !media.is_empty() && *weight > 0.0);
+    // No header means anything (RFC 9110, 12.5.1).
     if wanted.is_empty() {
         return Ok(ResponseFormat::Array);
     }

@@ -98,6 +98,7 @@ fn decoded(text: &str) -> Result<String, PgError> {
     let mut rest = text.bytes();
     while let Some(byte) = rest.next() {
         bytes.push(match byte {
+            // The clients encode parameters as forms (`URLSearchParams`).
             b'+' => b' ',
             b'%' => {
                 let mut ahead = rest.clone();

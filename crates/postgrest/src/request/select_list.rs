@@ -11,6 +11,7 @@ const MAX_ITEMS: usize = 100;
 /// Parses a select list: `select=id,name:title,*`.
 pub(crate) fn select(table: RestTable, text: &str) -> Result<SelectList, PgError> {
     if text.is_empty() {
+        // PostgREST treats an empty `select` as `*`.
         return Ok(SelectList::default());
     }
     let mut cursor = ParameterCursor::new("select parameter", text);
@@ -132,6 +133,7 @@ fn term(cursor: &mut ParameterCursor<'_>) -> Result<OrderTerm, PgError> {
         let before = cursor.clone();
         let word = cursor.take_while(|c| c.is_ascii_lowercase());
         match word {
+            // In PostgREST's grammar the direction comes before the position of nulls.
             "asc" | "desc" if !directed && order.nulls_first.is_none() => {
                 directed = true;
                 order.descending = word == "desc";
