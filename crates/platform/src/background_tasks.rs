@@ -20,6 +20,7 @@ pub struct BackgroundTasks {
 impl BackgroundTasks {
     /// Runs `work` in the background. It must end soon after [`Self::shutdown_token`] is cancelled.
     pub fn spawn(&self, name: &'static str, work: impl Future<Output = ()> + Send + 'static) {
+        // Tracked before it is spawned, so that `stop` also waits for a task that has not begun.
         let tracked = self.tracker.track_future(work);
         #[expect(clippy::disallowed_methods, reason = "this is the one place that spawns")]
         drop(tokio::spawn(async move {

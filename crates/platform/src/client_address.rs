@@ -19,6 +19,8 @@ impl FromStr for TrustedProxy {
 
     fn from_str(text: &str) -> Result<Self, InvalidProxy> {
         let network = match text.parse::<IpAddr>() {
+            // A dual-stack socket reports IPv4 peers as mapped IPv6 addresses; all addresses are compared in the plain
+            // form.
             Ok(address) => address.to_canonical().into(),
             Err(_) => text.parse().map_err(|_| InvalidProxy)?,
         };

@@ -150,6 +150,7 @@ impl Cluster {
     /// Lets everything be read again from the database, after messages may have been missed.
     async fn refresh(&self, handler: &dyn ClusterHandler) -> Result<(), storage::Error> {
         handler.wake_all_followers();
+        // Clients that reconnect reload, which replaces the missed events.
         self.events.disconnect_all();
         handler.follow_commands().await
     }
@@ -179,6 +180,7 @@ impl Heartbeats {
     /// Sends heartbeats and checks the other nodes until shutdown.
     async fn run(mut self) {
         let shutdown = self.cluster.tasks.shutdown_token().clone();
+        // A pause after each tick, not a fixed rate: a slow database is not asked more often than it can answer.
         while pause(&shutdown, HEARTBEAT_INTERVAL).await {
             if let Err(error) = self.tick().await {
                 tracing::warn!(%error, "failed to write a heartbeat or to check the other nodes");
@@ -203,6 +205,7 @@ impl Heartbeats {
         }
         for (node, heartbeat) in self.detector.observe(storage.nodes().list_others().await?) {
             tracing::warn!(node_id = %node, "removing a dead node");
+            // With the heartbeat that was observed: a node that has written another one since then is alive and stays.
             storage.nodes().remove_dead(node, heartbeat).await?;
         }
         self.claimed.extend(storage.nodes().claim_turns().await?);

@@ -82,6 +82,7 @@ impl ClusterBus {
     /// Queues a message for the other nodes; `message` is called only if there can be any. User events are dropped while
     /// too many wait, and the other nodes learn that. All other messages are always queued.
     pub fn publish(&self, message: impl FnOnce() -> ClusterMessage) {
+        // A single node drops the receiving end, so that nothing is encoded or queued for nobody.
         let Some(Sender { queue, backlog }) = self.0.as_ref().filter(|sender| !sender.queue.is_closed()) else {
             return;
         };
@@ -96,6 +97,8 @@ impl ClusterBus {
                 }
                 return;
             }
+            // Counted apart from the check: concurrent callers may exceed the limit by their number, which does not
+            // matter.
             backlog.events.fetch_add(1, Ordering::Relaxed);
         }
         drop(queue.send(message));

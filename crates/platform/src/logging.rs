@@ -9,6 +9,7 @@ use tracing_subscriber::EnvFilter;
 /// `filter` has the syntax of `RUST_LOG`; an invalid one logs warnings only. Several apps in one process share the
 /// logging of the first.
 pub fn start(filter: &str) {
+    // A typo in `RUST_LOG` must not keep the server from starting.
     let filter = EnvFilter::try_new(filter).unwrap_or_else(|_| EnvFilter::new("warn"));
     let builder = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
     let started = if std::io::stderr().is_terminal() { builder.try_init() } else { builder.json().try_init() };

@@ -33,6 +33,7 @@ impl MonotonicClock {
     pub fn monotonic_now(&self) -> Timestamp {
         let mut state = self.0.state.lock().unwrap_or_else(PoisonError::into_inner);
         let now = self.0.clock.now();
+        // A step back is added once and for ever, so that the time continues from where it was.
         state.offset_micros += (state.last_reading.0 - now.0).max(0);
         state.last_reading = now;
         Timestamp(now.0 + state.offset_micros)

@@ -80,6 +80,7 @@ impl SecretSealer {
         // `create_new` fails if another process created the file at the same time, instead of overwriting its key.
         let mut file =
             std::fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(path).map_err(failed)?;
+        // Synced before the first secret is encrypted: a key that is lost in a power failure loses all of them.
         file.write_all(text.as_bytes()).and_then(|()| file.sync_all()).map_err(failed)?;
         Self::from_base64(&name, &text)
     }

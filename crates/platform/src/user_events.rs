@@ -131,6 +131,7 @@ impl UserEventBus {
     pub fn publish_local(&self, user: UserId, event: &Arc<str>) {
         let mut subscribers = self.0.subscribers.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(sender) = subscribers.get(&user) else { return };
+        // Fails only without receivers: the last client has disconnected.
         if sender.send(Arc::clone(event)).is_err() {
             subscribers.remove(&user);
         }

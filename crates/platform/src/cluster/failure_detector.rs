@@ -24,6 +24,7 @@ impl FailureDetector {
         for (node, heartbeat) in &current {
             let times = match seen.get(node) {
                 Some((before, times)) if before == heartbeat => times + 1,
+                // A node that is new, or whose heartbeat has changed in either direction.
                 _ => 0,
             };
             self.seen.insert(*node, (*heartbeat, times));

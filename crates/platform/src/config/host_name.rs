@@ -25,6 +25,7 @@ impl FromStr for HostName {
 
     fn from_str(text: &str) -> Result<Self, InvalidHostName> {
         match Host::parse(text).map_err(|_| InvalidHostName)? {
+            // A pattern, a URL or a port would never match a `Host` header, so the operator learns of it at the start.
             Host::Domain(name) if !name.contains(['*', '/', ':']) => Ok(Self(name)),
             // IP addresses are always accepted as host and need no setting.
             _ => Err(InvalidHostName),

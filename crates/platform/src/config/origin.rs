@@ -31,6 +31,7 @@ impl FromStr for Origin {
             && url.username().is_empty()
             && url.password().is_none();
         if bare && matches!(url.scheme(), "http" | "https") {
+            // In the form that browsers send: lower case, Punycode, without the default port.
             Ok(Self(url.origin().ascii_serialization()))
         } else {
             Err(NotAnOrigin)

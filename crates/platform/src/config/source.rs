@@ -175,6 +175,7 @@ pub(super) fn parse_url(name: &str, text: &str) -> Result<Url, ConfigError> {
 /// Parses the settings file.
 fn parse_file(text: &str) -> Result<BTreeMap<String, String>, ConfigError> {
     let table: toml::Table =
+        // The message alone: the full error quotes the line, which may hold a key.
         text.parse().map_err(|error: toml::de::Error| ConfigError::File(error.message().to_owned()))?;
     table
         .into_iter()
