@@ -254,6 +254,8 @@ impl BranchRepository<'_> {
             if moves == Moves::default() {
                 return Ok(false);
             }
+            // Read in the transaction that moves the messages; a running turn would append to a branch that is no
+            // longer active.
             let answered = sqlx::query_scalar::<_, i64>(IS_ANSWERED).bind(chat.0).bind(owner.0);
             if answered.fetch_one(&mut *tx).await? > 0 {
                 return Err(Error::Conflict("an answer that is being written".to_owned()));

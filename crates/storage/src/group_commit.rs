@@ -239,6 +239,7 @@ async fn run_group(
     let error = result.err();
     // Callers learn the result only now: their changes are durable together or not at all.
     for end in ends {
+        // A caller that was cancelled does not listen any more; its changes were kept or undone with the others.
         drop(end.send(error.as_ref().map_or(Ok(()), |error| Err(copy_error(error)))));
     }
     if let Some(error) = error {

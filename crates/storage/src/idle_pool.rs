@@ -118,6 +118,7 @@ impl<DB: Database> IdlePool<DB> {
 
     /// Waits for the acquired connections and closes all.
     pub(crate) async fn close(&self) {
+        // First, so that no connection is acquired or kept behind the two steps that follow.
         self.shared.permits.close();
         self.shared.idle().clear();
         self.shared.pool.close().await;
@@ -203,6 +204,7 @@ where
     pub(crate) async fn end(mut self, commit: bool) -> Result<(), sqlx::Error> {
         let statement = if commit { "COMMIT" } else { "ROLLBACK" };
         self.deref_mut().execute(sqlx::raw_sql(statement)).await?;
+        // Only after the statement succeeded: if it fails or is cancelled, the connection is closed.
         self.connection.is_in_transaction = false;
         self.release();
         Ok(())

@@ -221,6 +221,7 @@ impl SearchRepository<'_> {
             Db::Sqlite { write, .. } => sqlite_transaction!(self.storage, write, |tx| {
                 let rows = fetch_pending!(tx, owner, limit, "");
                 let words: Vec<(i64, String)> = rows.iter().map(|row| (row.seq, spaced(row))).collect();
+                // One parameter for all texts: a list of variable length would need another statement for each length.
                 let words = JsonText(words);
                 for statement in READ_SQLITE {
                     sqlx::query(statement).bind(&words).execute(&mut *tx).await?;

@@ -37,6 +37,7 @@ fn piece(text: &str, start: usize, end: usize, places: &[(usize, usize)]) -> Mar
         marked.text.push('…');
     }
     let mut units = marked.text.encode_utf16().count();
+    // A match that the excerpt cuts is not marked, because its mark would end outside of the text.
     let mut places = places.iter().filter(|(from, to)| *from >= start && *to <= end).peekable();
     let mut from = 0;
     for (at, character) in text[start..end].char_indices() {

@@ -51,6 +51,7 @@ pub(super) fn words(text: &str) -> Vec<Word> {
             word.end = end;
         }
     }
+    // A word of marks alone folds to nothing.
     words.retain(|word| !word.text.is_empty());
     words
 }
