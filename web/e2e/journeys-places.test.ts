@@ -23,6 +23,34 @@ test("Back returns to the chat before, and Forward to the one after", async (t) 
   await chat(appPage, "Second").waitFor();
 });
 
+test("Back and Forward lead to the chat of the URL from another tab and from a temporary chat", async (t) => {
+  const { account, appPage } = await fixture.openSignedInPage(t);
+  for (const title of ["Second", "First"]) await account.newChat(title);
+  await appPage.open();
+  await chat(appPage, "First").waitFor();
+  await (await appPage.openChats()).getByRole("button", { name: /^Second/u }).click();
+  await chat(appPage, "Second").waitFor();
+  await appPage.openTab("Tools");
+  await appPage.page.evaluate(() => history.go(-2));
+  await chat(appPage, "First").waitFor();
+  await appPage.page.goForward();
+  await chat(appPage, "Second").waitFor();
+  await appPage.openChats();
+  await appPage.button("New temporary chat").click();
+  await chat(appPage, "Temporary chat").waitFor();
+  await appPage.page.goBack();
+  await chat(appPage, "First").waitFor();
+});
+
+test("a chat that is gone leaves its place in the URL to the latest", async (t) => {
+  const { account, appPage } = await fixture.openSignedInPage(t);
+  const latest = await account.newChat("Latest");
+  await appPage.open("/?c=gone&tab=tools");
+  await appPage.openTab("Chat");
+  await chat(appPage, "Latest").waitFor();
+  await eventually(async () => assert.equal(new URL(appPage.page.url()).searchParams.get("c"), latest));
+});
+
 test("Back does not open settings again that were closed, and closes those that are open", async (t) => {
   const { appPage } = await fixture.openSignedInPage(t);
   await appPage.open();

@@ -3,7 +3,7 @@ import { useEffect, useEffectEvent, useRef, useState } from "react";
 import { t } from "@/lib/t";
 import { toast } from "@/ui/toast";
 import type { ChatRegistry } from "../chat-registry";
-import { chatInUrl, writeChatToUrl } from "./chat-url";
+import { pushChatToUrl, replaceChatInUrl, useChatInUrl } from "./chat-url";
 import { forgetUnfinishedOpening, unfinishedOpening } from "./opening-marker";
 import { type ChatSession, createSession, sessionsQuery } from "../queries";
 
@@ -45,13 +45,14 @@ export function useChats(userId: string, registry: ChatRegistry): Chats {
   const queries = useQueryClient();
   const sessions = sessionsQuery(userId);
   const { data: all = NO_CHATS, isPending, isSuccess, dataUpdatedAt } = useQuery(sessions);
-  const [chosen, setChosen] = useState(chatInUrl);
+  const named = useChatInUrl();
+  const [unnamed, setUnnamed] = useState<string>();
   const list = all.filter(({ archived }) => !archived);
   const [temporary, setTemporary] = useState<TemporaryChat | null>(null);
   const [unfinishedId, setUnfinishedId] = useState(unfinishedOpening);
-  const kept = all.find(({ id }) => id === chosen) ?? list[0];
+  const kept = all.find(({ id }) => id === (named ?? unnamed)) ?? list[0];
   // The open chat stays open when another one becomes the latest.
-  if (kept && kept.id !== chosen) setChosen(kept.id);
+  if (named === null && kept && kept.id !== unnamed) setUnnamed(kept.id);
 
   const showTemporary = (next: TemporaryChat | null) => {
     if (temporary) registry.forget(temporary.id);
@@ -68,21 +69,20 @@ export function useChats(userId: string, registry: ChatRegistry): Chats {
     showTemporary(null);
     forgetUnfinishedOpening();
     setUnfinishedId(null);
-    setChosen(id);
-    writeChatToUrl(id, kept?.id);
+    pushChatToUrl(id, kept?.id);
   };
 
-  const onBack = useEffectEvent(() => {
-    const named = chatInUrl();
-    if (named === null || named === chosen) return;
-    showTemporary(null);
-    setChosen(named);
-  });
+  const leaveTemporary = useEffectEvent(() => showTemporary(null));
+  const lastNamed = useRef(named);
+  const keptId = kept?.id;
   useEffect(() => {
-    const listener = () => onBack();
-    addEventListener("popstate", listener);
-    return () => removeEventListener("popstate", listener);
-  }, []);
+    // Back and Forward lead from a temporary chat to the chat of the URL.
+    if (named !== lastNamed.current) leaveTemporary();
+    // The named chat does not exist, or was deleted; the URL names the one that is shown instead.
+    const isGone = named !== null && keptId !== undefined && keptId !== named;
+    if (isGone) replaceChatInUrl(keptId);
+    lastNamed.current = isGone ? keptId : named;
+  }, [named, keptId]);
 
   const creation = useMutation({
     mutationFn: () => createSession(userId),
