@@ -103,6 +103,7 @@ impl GoogleDrive {
 
     /// Locks the renewal of a user's token. Two users may share a lock, so that one waits for the other.
     async fn lock_renewal(&self, user: UserId) -> MutexGuard<'_, ()> {
+        // The low bits of a UUID of version 7 are random, so the users spread evenly.
         let index = (user.0.as_u128() % RENEWAL_LOCKS as u128) as usize;
         self.renewal_locks[index].lock().await
     }

@@ -126,6 +126,7 @@ fn definition(
     required: &[&str],
     output_properties: Value,
 ) -> ToolDefinition {
+    // `occurrences` is the only field that depends on the arguments.
     let always_present: Vec<&String> =
         output_properties.as_object().into_iter().flat_map(Map::keys).filter(|key| *key != "occurrences").collect();
     let output_schema = json!({ "type": "object", "properties": output_properties, "required": always_present });

@@ -68,6 +68,7 @@ fn definition(
             title: Some(title.into()),
             read_only_hint: Some(is_read_only),
             destructive_hint: Some(false),
+            // Drive allows several files of one name: the same call creates another file.
             idempotent_hint: Some(is_read_only),
             open_world_hint: Some(true),
         }),

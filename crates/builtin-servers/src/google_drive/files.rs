@@ -69,6 +69,7 @@ impl GoogleDrive {
     fn api_url(&self, path: &[&str]) -> Result<Url, DriveError> {
         let mut url = self.settings.endpoints.drive.clone();
         match url.path_segments_mut() {
+            // The configured base ends with a slash, which would leave an empty segment. Each part is percent-encoded.
             Ok(mut segments) => segments.pop_if_empty().extend(path),
             Err(()) => return Err(DriveError::Internal(anyhow::anyhow!("the URL of the Drive API cannot be a base"))),
         };
@@ -85,6 +86,7 @@ impl GoogleDrive {
         let client = self.http.client()?;
         let mut access = self.access_token(user, None).await?;
         let mut response = http::send(request(client).bearer_auth(&access), max_bytes).await?;
+        // A token may be revoked before it expires. A second rejection means that the authorisation itself has ended.
         if response.status == StatusCode::UNAUTHORIZED {
             access = self.access_token(user, Some(&access)).await?;
             response = http::send(request(client).bearer_auth(&access), max_bytes).await?;
@@ -118,7 +120,9 @@ fn error_of(response: &GoogleResponse) -> DriveError {
     let reason = body.error.errors.first().map_or("", |first| first.reason.as_str());
     match (response.status.as_u16(), reason) {
         (401, _) => DriveError::LinkEnded,
+        // Google's consent page lets users untick single scopes.
         (403, "insufficientPermissions" | "ACCESS_TOKEN_SCOPE_INSUFFICIENT") => DriveError::NotPermitted,
+        // The Drive API reports its limits with either status.
         (429, _) | (403, "rateLimitExceeded" | "userRateLimitExceeded") => DriveError::RateLimited,
         (404, _) => DriveError::NotFound,
         (status, _) => {

@@ -49,6 +49,7 @@ fn builder() -> ClientBuilder {
         .user_agent(concat!("ai-chat-mcp/", env!("CARGO_PKG_VERSION")))
         .connect_timeout(CONNECT_TIMEOUT)
         .timeout(REQUEST_TIMEOUT)
+        // A redirect could carry the access token to another host.
         .redirect(reqwest::redirect::Policy::none())
 }
 
@@ -66,6 +67,7 @@ pub async fn send(request: RequestBuilder, max_bytes: usize) -> Result<GoogleRes
     let mut response = request.send().await.map_err(unreachable)?;
     let status = response.status();
     let mut body = Vec::new();
+    // At least one byte more than the limit is read, which shows that the body is longer.
     while body.len() <= max_bytes
         && let Some(chunk) = response.chunk().await.map_err(unreachable)?
     {

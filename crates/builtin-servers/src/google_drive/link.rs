@@ -86,12 +86,15 @@ impl GoogleDrive {
         let now = self.clock.now();
         let pending =
             self.storage.credentials().take_authorization(state, PROVIDER, now).await.map_err(DriveError::from)?;
+        // Taken before anything is checked: a state that was shown once is spent, whatever the outcome.
         let pending = pending.ok_or(LinkError::NotStartedHere)?;
         let plain = self.secrets.open(&seal_context(state), &pending.secret).map_err(DriveError::from)?;
         let secrets: LinkSecrets =
             serde_json::from_slice(&plain).map_err(|error| DriveError::Internal(error.into()))?;
+        // Otherwise an attacker could send the address of their own consent to a signed-in user, or use a stolen one.
         verify_slices_are_equal(secrets.browser.as_bytes(), browser.as_bytes())
             .map_err(|_| LinkError::NotStartedHere)?;
+        // No code: the user has declined on Google's page.
         let code = code.ok_or(LinkError::CodeRejected)?;
         let redirect_uri = self.redirect_uri()?;
         let tokens = self.exchange_code(&redirect_uri, code, &secrets.verifier, now).await?;

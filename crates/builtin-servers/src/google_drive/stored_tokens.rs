@@ -34,6 +34,7 @@ impl GoogleDrive {
     /// Renews the tokens of a user, unless another task or node has done so.
     async fn renew_tokens(&self, user: UserId, rejected: Option<&str>) -> Result<String, DriveError> {
         let _renewal = self.lock_renewal(user).await;
+        // Loaded again under the lock: another call may have renewed the tokens in the meantime.
         let old = self.load_tokens(user).await?;
         if let Some(access) = self.usable_access_token(&old.tokens, rejected) {
             return Ok(access);

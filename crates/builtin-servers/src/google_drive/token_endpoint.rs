@@ -70,6 +70,7 @@ impl GoogleDrive {
         let Some(response) = self.request_tokens(&form).await? else { return Ok(None) };
         let expires_at = expiry(&response, now);
         let tokens = |refresh| GoogleTokens { access: response.access_token, refresh, expires_at };
+        // Without a refresh token the link would end after an hour.
         Ok(response.refresh_token.map(tokens))
     }
 
@@ -84,6 +85,7 @@ impl GoogleDrive {
         Ok(response.map(|response| GoogleTokens {
             expires_at: expiry(&response, now),
             access: response.access_token,
+            // Without a new refresh token the old one stays valid (RFC 6749, section 6).
             refresh: response.refresh_token.unwrap_or_else(|| old.refresh.clone()),
         }))
     }
@@ -91,6 +93,7 @@ impl GoogleDrive {
     /// Revokes an authorisation at Google.
     pub(super) async fn revoke_tokens(&self, tokens: &GoogleTokens) -> Result<(), DriveError> {
         let url = self.settings.endpoints.revoke.clone();
+        // Revoking the refresh token revokes its access tokens as well.
         let request = self.http.client()?.post(url).form(&[("token", tokens.refresh.as_str())]);
         let response = http::request_document(request).await?;
         // Status 400: Google does not know the token, so it is not valid any more either.

@@ -125,6 +125,7 @@ impl<'a> Parser<'a> {
     fn product(&mut self) -> Result<Number, ExpressionError> {
         let mut value = self.signed()?;
         while let Some((sign, at)) = self.take_operator(&['*', '/', '%']) {
+            // `20%` means a percentage to people. Computing something else would be worse than an error.
             if sign == '%' && self.peek().is_none_or(Token::cannot_begin_operand) {
                 return Err(ExpressionError::new(at, "% is the remainder of a division; write 20/100 for 20 percent"));
             }
@@ -152,6 +153,7 @@ impl<'a> Parser<'a> {
     fn power(&mut self) -> Result<Number, ExpressionError> {
         let base = self.operand()?;
         match self.take_operator(&['^']) {
+            // The exponent may have a sign, as in 2^-3, and its own power, which makes the operator right-associative.
             Some((_, at)) => base.power(self.signed()?).map_err(|error| ExpressionError::undefined(at, error)),
             None => Ok(base),
         }
@@ -204,6 +206,7 @@ impl<'a> Parser<'a> {
     /// Runs a parser one level deeper.
     fn nested<T>(&mut self, parse: impl FnOnce(&mut Self) -> Result<T, ExpressionError>) -> Result<T, ExpressionError> {
         self.depth += 1;
+        // The parser is recursive, and a stack overflow would end the process.
         if self.depth > MAX_DEPTH {
             let at = self.peek().map_or(self.end, |token| token.at);
             return Err(ExpressionError::new(at, format!("it is nested more than {MAX_DEPTH} deep")));

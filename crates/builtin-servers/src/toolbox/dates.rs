@@ -76,6 +76,7 @@ fn workdays(from: Date, to: Date) -> i64 {
     let (first, last, sign) = if from <= to { (from, to, 1) } else { (to, from, -1) };
     let days = days(first, last);
     let begin = i64::from(first.weekday().since(Weekday::Monday));
+    // Whole weeks have five workdays each, so only the remainder is counted day by day.
     let rest = (0..days % 7).filter(|day| (begin + day) % 7 < 5).count();
     sign * (days / 7 * 5 + rest as i64)
 }

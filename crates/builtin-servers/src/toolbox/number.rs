@@ -95,6 +95,7 @@ impl Number {
 
     /// Returns the remainder of `self / other`, with the sign of `other`.
     pub fn remainder(self, other: Self) -> Result<Self, ArithmeticError> {
+        // Floored division, as in Python; Rust's `%` would have the sign of the dividend.
         let whole = self.over(other)?.floor();
         self.minus(other.times(whole)?)
     }
@@ -105,6 +106,7 @@ impl Number {
             return Err(ArithmeticError::DivisionByZero);
         }
         if let (Self::Exact(base), Self::Exact(by)) = (self, exponent)
+            // Bounded, because checking a huge exponent exactly would take long before it overflows.
             && let Some(by) = by.as_integer().filter(|by| by.abs() <= MAX_EXACT_POWER)
             && let Some(result) = base.power(by)
         {
@@ -187,6 +189,7 @@ impl Number {
 
     /// Compares two numbers.
     pub fn compare(self, other: Self) -> Ordering {
+        // The difference of exact numbers is exact; as floating point, close ones would be equal.
         match self.minus(other) {
             Ok(difference) if difference.is_zero() => Ordering::Equal,
             Ok(difference) if difference.is_negative() => Ordering::Less,
@@ -247,6 +250,7 @@ impl fmt::Display for Number {
             return f.write_str(&decimal);
         }
         let short = format!("{:.*e}", SIGNIFICANT_DIGITS - 1, self.to_f64());
+        // Parsed again, so that `Display` drops the zeros at the end.
         let value: f64 = short.parse().unwrap_or_else(|_| self.to_f64());
         if value == 0.0 {
             f.write_str("0")

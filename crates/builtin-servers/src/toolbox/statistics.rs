@@ -16,6 +16,7 @@ pub struct TextStatistics {
 pub fn text_statistics(input: &TextStatistics) -> ToolResult {
     let text = &input.text;
     let characters = text.chars().count();
+    // A dash between spaces is no word.
     let words = text.split_whitespace().filter(|word| word.chars().any(char::is_alphanumeric)).count();
     let sentences = sentences(text);
     let lines = text.lines().count();

@@ -6,6 +6,7 @@ pub fn closest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>, co
     let max_distance = word.len().div_ceil(3);
     let mut similar: Vec<(usize, &str)> = candidates
         .into_iter()
+        // The distance is at least the difference in length, which is cheaper to compute.
         .filter(|candidate| candidate.chars().count().abs_diff(word.len()) <= max_distance)
         .map(|candidate| (distance(&word, &candidate.to_lowercase().chars().collect::<Vec<_>>()), candidate))
         .filter(|(distance, _)| *distance <= max_distance)

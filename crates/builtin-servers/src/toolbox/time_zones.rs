@@ -12,6 +12,7 @@ pub fn find_zone(name: &str) -> Result<(String, TimeZone), String> {
     }
     let known: Vec<String> = tz::db().available().map(|name| name.as_str().to_owned()).collect();
     let with_city: Vec<&String> =
+        // Names without a slash, such as `Japan`, are old aliases and were found above.
         known.iter().filter(|known| known.contains('/') && city(known).eq_ignore_ascii_case(&wanted)).collect();
     match with_city.as_slice() {
         [one] => match tz::db().get(one) {

@@ -66,6 +66,7 @@ fn parse_value(value: &Value) -> Result<Number, String> {
 
 /// Finds a unit by its symbol or its name. The case of a symbol matters only where it distinguishes units.
 fn find_unit(text: &str) -> Result<&'static Unit, String> {
+    // Symbols with their case first: `Mb` and `MB`, or `mW` and `MW`, are different units.
     let symbol = normalize_symbol(text);
     if let Some(unit) = UNITS.iter().find(|unit| normalize_symbol(unit.symbol) == symbol) {
         return Ok(unit);
@@ -109,6 +110,7 @@ fn normalize_name(text: &str) -> String {
             "inches" => "inch",
             "sq" => "square",
             "cu" => "cubic",
+            // Short words are symbols, of which an `s` is a part: `ms` is not the plural of `m`.
             word if word.len() > 2 => word.strip_suffix('s').unwrap_or(word),
             word => word,
         })

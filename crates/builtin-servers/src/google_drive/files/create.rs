@@ -51,8 +51,10 @@ impl GoogleDrive {
         url.query_pairs_mut()
             .append_pair("uploadType", "multipart")
             .append_pair("fields", FIELDS)
+            // Without it the API does not find files and folders of shared drives.
             .append_pair("supportsAllDrives", "true");
         let content_type = format!("multipart/related; boundary={boundary}");
+        // The request is built again after a renewed token; cloning `Bytes` does not copy the content.
         let body = bytes::Bytes::from(body);
         let upload = |client: &Client| client.post(url.clone()).header(CONTENT_TYPE, &content_type).body(body.clone());
         let file: File = self.request(user, MAX_DOCUMENT_BYTES, upload).await?.json()?;
@@ -65,6 +67,7 @@ impl GoogleDrive {
 
 /// Encodes metadata and content as `multipart/related` (RFC 2387). Returns the boundary and the body.
 fn multipart(metadata: &Value, content_type: &str, content: &str) -> Result<(String, String), DriveError> {
+    // Random, so that the content cannot contain it.
     let boundary = format!("{:032x}", u128::from_be_bytes(random_bytes()?));
     let body = format!(
         "--{boundary}\r\nContent-Type: application/json; charset=UTF-8\r\n\r\n{metadata}\r\n\

@@ -42,6 +42,7 @@ impl GoogleDrive {
         let folder = input.folder_id.as_deref().filter(|id| !id.trim().is_empty());
         let folder = folder.map(|id| checked_id("folder", id)).transpose()?;
         let mut url = self.api_url(&["drive", "v3", "files"])?;
+        // Clamped instead of rejected: a model that asks for more gets a page and a token for the next one.
         let page_size = input.page_size.unwrap_or(DEFAULT_PAGE_SIZE).clamp(1, MAX_PAGE_SIZE);
         url.query_pairs_mut()
             .append_pair("q", &search_query(words, folder))
@@ -68,6 +69,7 @@ impl GoogleDrive {
 fn search_query(words: Option<&str>, folder: Option<&str>) -> String {
     let mut terms = vec!["trashed = false".to_owned()];
     if let Some(words) = words {
+        // `fullText` matches whole words only, and `name` the beginnings of words (search guide of the Drive API).
         let words = quoted(words);
         terms.push(format!("(name contains {words} or fullText contains {words})"));
     }
@@ -91,6 +93,7 @@ fn describe_page(page: &Page) -> String {
         .files
         .iter()
         .map(|file| {
+            // The date of an RFC 3339 time.
             let changed = file.modified_time.as_deref().and_then(|time| time.get(..10));
             let changed = changed.map(|day| format!(", changed {day}")).unwrap_or_default();
             format!("- {} ({}{changed}), id {}", file.name, file.type_name(), file.id)

@@ -58,6 +58,7 @@ impl GoogleDrive {
             }
             google if let Some(export) = export_type(google) => {
                 if let Ok(mut segments) = url.path_segments_mut() {
+                    // Documents of Google's own types have no content to download, only exports.
                     segments.push("export");
                 }
                 url.query_pairs_mut().append_pair("mimeType", export);
@@ -107,6 +108,7 @@ fn describe_without_text(file: &File) -> String {
 
 /// Returns the result for the content of a file, with notes on what is missing.
 fn content_result(file: &File, body: &[u8], is_truncated: bool) -> ToolResult {
+    // Drive's text exports of documents begin with a byte order mark.
     let body = body.strip_prefix(b"\xef\xbb\xbf").unwrap_or(body);
     let text = match std::str::from_utf8(body) {
         Ok(text) => text.to_owned(),

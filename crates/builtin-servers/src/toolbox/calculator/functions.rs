@@ -46,6 +46,7 @@ pub fn apply(name: &str, arguments: &[Number]) -> Result<Number, String> {
         "log10" => |x| x.logarithm(f64::log10),
         "log2" => |x| x.logarithm(f64::log2),
         "exp" => |x| Number::rounded(x.to_f64().exp()),
+        // The base is 10 on calculators and e in most programming languages.
         "log" => return Err("log is ambiguous: write ln or log10".into()),
         "pi" | "e" => return Err(format!("{name} is a constant; write {name} * (…)")),
         _ => return Err(unknown(name)),

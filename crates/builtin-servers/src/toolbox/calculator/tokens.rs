@@ -57,12 +57,15 @@ pub fn tokenize(expression: &str) -> Result<Vec<Token>, ExpressionError> {
             char if char.is_whitespace() => continue,
             '(' | '[' => TokenKind::Open,
             ')' | ']' => TokenKind::Close,
+            // Spreadsheets separate arguments by semicolons where the comma is a decimal mark.
             ',' | ';' => TokenKind::Comma,
+            // Python's operator for powers.
             '*' if chars.get(next) == Some(&'*') => {
                 next += 1;
                 TokenKind::Operator('^')
             }
             '+' | '-' | '*' | '/' | '%' | '^' => TokenKind::Operator(char),
+            // Models and word processors write typographic signs.
             '×' | '·' | '⋅' => TokenKind::Operator('*'),
             '÷' | ':' => TokenKind::Operator('/'),
             '−' | '–' => TokenKind::Operator('-'),

@@ -18,6 +18,7 @@ impl Fraction {
         if denominator == 0 || numerator == i128::MIN || denominator == i128::MIN {
             return None;
         }
+        // The sign moves to the numerator, which makes equal fractions equal in both parts.
         let divisor = gcd(numerator, denominator) * denominator.signum();
         Some(Self { numerator: numerator / divisor, denominator: denominator / divisor })
     }
@@ -41,6 +42,7 @@ impl Fraction {
 
     /// Returns `self + other`.
     pub fn plus(self, other: Self) -> Option<Self> {
+        // With the least common multiple as denominator, the products overflow later.
         let shared = gcd(self.denominator, other.denominator);
         let left = self.numerator.checked_mul(other.denominator / shared)?;
         let right = other.numerator.checked_mul(self.denominator / shared)?;
