@@ -165,7 +165,8 @@ impl WriteContext<'_> {
             return if column.nullable {
                 Ok((column, SqlValue::null(column.column_type.sql_type())))
             } else if column.name == "session_id" {
-                // PostgreSQL checks row-level security before constraints, and a message without a chat belongs to no user.
+                // PostgreSQL checks row-level security before constraints, and a message without a chat belongs to no
+                // user.
                 Err(PgError::row_level_security(table).into())
             } else {
                 Err(PgError::not_null_violation(table, column).into())
