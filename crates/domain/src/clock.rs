@@ -57,6 +57,7 @@ impl Timestamp {
         if fraction == 0 {
             return format!("{base}+00:00");
         }
+        // With the zeros in front, which belong to the value, before those at the end are cut.
         let digits = format!("{fraction:06}");
         format!("{base}.{}+00:00", digits.trim_end_matches('0'))
     }

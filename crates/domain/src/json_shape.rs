@@ -25,6 +25,7 @@ pub struct JsonShape {
 impl JsonShape {
     /// Measures a text in one pass without allocating. It does not validate: text that is not JSON has a shape, too.
     pub fn measure(text: &str) -> Self {
+        // The outermost value, which no separator introduces.
         let mut shape = Self { values: 1, ..Self::default() };
         let (mut depth, mut in_string, mut is_escaped, mut previous) = (0_usize, false, false, 0);
         for byte in text.bytes() {

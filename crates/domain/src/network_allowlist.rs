@@ -32,8 +32,10 @@ impl FromStr for AllowlistEntry {
         let text = entry.trim();
         if text.contains('/') {
             let network: IpNet = text.parse().map_err(|_| invalid())?;
+            // Truncated, so that `10.1.2.3/16` and `10.1.0.0/16` are equal.
             return Ok(Self { host: AllowedHost::Network(network.trunc()), port: None });
         }
+        // Before the split at a colon, which an IPv6 address contains.
         if let Ok(ip) = text.parse::<IpAddr>() {
             return Ok(Self { host: AllowedHost::Network(canonical_ip(ip).into()), port: None });
         }
@@ -42,6 +44,7 @@ impl FromStr for AllowlistEntry {
             None => (text, None),
         };
         let host = match url::Host::parse(host).map_err(|_| invalid())? {
+            // A pattern would be a name that never occurs, and the operator would believe it to be in force.
             url::Host::Domain(name) if name.contains('*') => return Err(invalid()),
             url::Host::Domain(name) => AllowedHost::Name(name.trim_end_matches('.').to_owned()),
             url::Host::Ipv4(ip) => AllowedHost::Network(IpAddr::V4(ip).into()),

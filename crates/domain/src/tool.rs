@@ -226,6 +226,7 @@ pub(crate) fn piece_as_text(piece: &ToolContent) -> Option<String> {
                 None => Some(format!("[{uri}, binary]")),
             }
         }
+        // A later revision may define it; the model learns at least that something is there.
         other => Some(format!("[{other}]")),
     }
 }
