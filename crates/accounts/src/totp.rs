@@ -1,91 +1,83 @@
 //! Time-based one-time passwords (RFC 6238) as every authenticator app reads them: SHA-1, six digits, thirty seconds.
 
-use aws_lc_rs::constant_time::verify_slices_are_equal;
-use aws_lc_rs::hmac::{self, HMAC_SHA1_FOR_LEGACY_USE_ONLY};
-use data_encoding::BASE32_NOPAD;
+use totp_rs::{Algorithm, Builder, Totp};
 use url::form_urlencoded::byte_serialize;
 
 use platform::secret_sealing::{SealError, random_bytes};
 
 /// Seconds of a step (RFC 6238 section 4.1).
-const PERIOD: i64 = 30;
-/// A code has six digits.
-const MODULUS: u32 = 1_000_000;
-/// Steps by which the clock of a telephone may differ, or a person be late (RFC 6238 section 5.2).
-const SKEW: i64 = 1;
+const PERIOD_SECONDS: u64 = 30;
+/// Digits of a code.
+const DIGITS: u8 = 6;
+/// Steps by which the clock of a telephone may differ, or a user be late (RFC 6238 section 5.2).
+const SKEW_STEPS: u16 = 1;
 /// As long as the hash (RFC 4226 section 4).
 const SECRET_BYTES: usize = 20;
 
-/// What a person's authenticator app and the server both know.
-pub struct Secret(Vec<u8>);
+/// Secret that a user's authenticator app and the server share.
+pub struct Secret(Totp);
 
 impl Secret {
-    /// A new one.
+    /// Returns a new random secret.
     pub fn fresh() -> Result<Self, SealError> {
-        Ok(Self(random_bytes::<SECRET_BYTES>()?.to_vec()))
+        Ok(Self::from_bytes(random_bytes::<SECRET_BYTES>()?.to_vec()))
     }
 
-    /// From its bytes.
+    /// Wraps the bytes of a stored secret.
     pub fn from_bytes(bytes: Vec<u8>) -> Self {
-        Self(bytes)
+        Self::from_secret(bytes.into())
     }
 
-    /// Its bytes.
-    pub fn as_bytes(&self) -> &[u8] {
-        &self.0
-    }
-
-    /// As people type it into an app: base32 (RFC 4648).
-    pub fn to_base32(&self) -> String {
-        BASE32_NOPAD.encode(&self.0)
-    }
-
-    /// From what people type.
+    /// Parses a secret that was typed in base32 (RFC 4648).
     pub fn from_base32(text: &str) -> Option<Self> {
-        BASE32_NOPAD.decode(text.as_bytes()).ok().map(Self)
+        totp_rs::Secret::try_from_base32(text).ok().map(Self::from_secret)
     }
 
-    /// The address that an app reads from a QR code: who gave the secret out, for which account.
+    fn from_secret(secret: totp_rs::Secret) -> Self {
+        // `build` would also reject short secrets. Every stored one comes from `fresh`, which has one length.
+        let totp = Builder::new()
+            .with_algorithm(Algorithm::SHA1)
+            .with_digits(DIGITS)
+            .with_skew(SKEW_STEPS)
+            .with_step_duration(PERIOD_SECONDS)
+            .with_secret(secret)
+            .build_noncompliant();
+        Self(totp)
+    }
+
+    /// Returns the bytes of the secret, to be sealed.
+    pub fn as_bytes(&self) -> &[u8] {
+        self.0.secret().as_bytes()
+    }
+
+    /// Returns the secret in base32, for users who type it into an app.
+    pub fn to_base32(&self) -> String {
+        self.0.secret().to_base32()
+    }
+
+    /// Returns the address that an app reads from a QR code: the issuer, the account and the secret.
     pub fn to_uri(&self, issuer: &str, account: &str) -> String {
         let (issuer, account) = (percent_encoded(issuer), percent_encoded(account));
         let secret = self.to_base32();
+        // GoTrue names the parameters that have their default values, too, and in this order.
         format!(
-            "otpauth://totp/{issuer}:{account}?algorithm=SHA1&digits=6&issuer={issuer}&period={PERIOD}&secret={secret}"
+            "otpauth://totp/{issuer}:{account}?algorithm=SHA1&digits={DIGITS}&issuer={issuer}&period={PERIOD_SECONDS}&secret={secret}"
         )
     }
 
-    /// The step whose code this is, if it is the code of now or of a neighbouring step. Takes as long for every code of
-    /// six digits.
+    /// Returns the step of a code if it is the current step or a neighbouring one, and `None` for any other code.
     pub fn step_of(&self, code: &str, seconds: i64) -> Option<i64> {
-        let now = seconds.div_euclid(PERIOD);
-        let mut found = None;
-        // No early exit: the time must not tell which step matched.
-        for step in now - SKEW..=now + SKEW {
-            let right = verify_slices_are_equal(self.code(step).as_bytes(), code.trim().as_bytes()).is_ok();
-            found = if right { Some(step) } else { found };
-        }
-        found
+        let step = self.0.check(code.trim(), u64::try_from(seconds).ok()?)?;
+        i64::try_from(step).ok()
     }
 
-    /// The code of a moment, in seconds since 1970: what the authenticator app shows.
+    /// Returns the code of a moment, in seconds since 1970, as the authenticator app shows it.
     pub fn code_at(&self, seconds: i64) -> String {
-        self.code(seconds.div_euclid(PERIOD))
-    }
-
-    /// The code of a step (RFC 4226 section 5.3).
-    fn code(&self, step: i64) -> String {
-        let key = hmac::Key::new(HMAC_SHA1_FOR_LEGACY_USE_ONLY, &self.0);
-        let tag = hmac::sign(&key, &step.to_be_bytes());
-        let tag = tag.as_ref();
-        // Dynamic truncation; the highest bit is cleared so that signed and unsigned arithmetic agree (RFC 4226 section
-        // 5.3).
-        let offset = usize::from(tag.last().copied().unwrap_or_default() & 0xf);
-        let number = tag.iter().skip(offset).take(4).fold(0_u32, |number, byte| (number << 8) | u32::from(*byte));
-        format!("{:06}", (number & 0x7fff_ffff) % MODULUS)
+        self.0.generate(u64::try_from(seconds).unwrap_or_default()).to_string()
     }
 }
 
-/// Apps do not read `+` as a space.
+/// Encodes a space as `%20`, because apps do not read `+` as a space.
 fn percent_encoded(text: &str) -> String {
     byte_serialize(text.as_bytes()).collect::<String>().replace('+', "%20")
 }
@@ -108,7 +100,7 @@ mod tests {
         ];
         for (seconds, code) in table {
             assert_eq!(secret.code_at(seconds), code);
-            assert_eq!(secret.step_of(code, seconds), Some(seconds / PERIOD));
+            assert_eq!(secret.step_of(code, seconds), Some(seconds / 30));
         }
     }
 
@@ -116,10 +108,10 @@ mod tests {
     fn a_code_is_good_one_step_early_and_late_and_no_longer() {
         let secret = Secret::from_bytes(b"12345678901234567890".to_vec());
         let at = |seconds| secret.step_of("005924", seconds);
-        let step = 1_234_567_890 / PERIOD;
+        let step = 1_234_567_890 / 30;
         assert_eq!((at(step * 30 - 30), at(step * 30 + 59)), (Some(step), Some(step)));
         assert_eq!((at(step * 30 - 31), at(step * 30 + 60)), (None, None));
-        for wrong in ["", "5924", "0005924", "00592", "005925", "abcdef", "００５９２４"] {
+        for wrong in ["", "5924", "+05924", "-05924", "0005924", "00592", "005925", "abcdef", "００５９２４"] {
             assert_eq!(secret.step_of(wrong, 1_234_567_890), None, "{wrong}");
         }
         assert_eq!(secret.step_of(" 005924 ", 1_234_567_890), Some(step));
