@@ -81,6 +81,7 @@ pub async fn list_proof_methods(
     State(accounts): State<AccountService>,
     caller: SignedIn,
 ) -> Result<Json<Value>, ApiError> {
+    // The account may have been deleted since the token was verified.
     let user = storage.users().get(caller.user).await?.ok_or(ApiError::Unauthorized)?;
     // Which ways exist depends on the account and on whether the server can send emails.
     let methods = accounts.proof_methods(&user);
@@ -99,6 +100,7 @@ pub async fn reauthenticate(
     accounts.limits().check(Limit::Verify, from).map_err(auth_error)?;
     let proof = match (body.password, body.nonce) {
         (Some(password), None) => ShownProof::Password(password),
+        // Named as in `PUT /auth/v1/user`, where GoTrue's clients send the same code.
         (None, Some(nonce)) => ShownProof::MailedCode(nonce),
         _ => return Err(ApiError::BadRequest("the body must hold password or nonce, one of them".into())),
     };

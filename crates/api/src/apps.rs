@@ -124,6 +124,7 @@ pub async fn serve_sandbox(
     Named(policy): Named,
 ) -> Result<Response, ApiError> {
     let policy = SandboxPolicy::open(&secrets, &policy).ok_or(ApiError::NotFound("app"))?;
+    // Without `allow-same-origin` the frame has an opaque origin and reaches neither our storage nor our page.
     let csp = policy.content_security_policy("'self'", "allow-scripts allow-forms");
     let value = |text: String| HeaderValue::try_from(text).map_err(|error| ApiError::Internal(error.into()));
     let headers = [

@@ -76,6 +76,7 @@ fn page(settings: PublicSettings, accounts: &AccountService) -> Response {
         return (StatusCode::NOT_FOUND, hint).into_response();
     };
     let html = String::from_utf8_lossy(&index.data);
+    // Settings of the server only. A text of a user or of the request could end the script element.
     let boot = json!({
         "version": env!("CARGO_PKG_VERSION"),
         "fallbackTools": if settings.fallback_tools { "google-drive" } else { "off" },
@@ -142,5 +143,6 @@ fn body_of(data: std::borrow::Cow<'static, [u8]>) -> Body {
 /// Returns the file's hash as an entity tag.
 fn etag(file: &EmbeddedFile) -> HeaderValue {
     let hash = URL_SAFE_NO_PAD.encode(file.metadata.sha256_hash());
+    // Base64 is always a valid header value, so the alternative is never taken.
     HeaderValue::from_str(&format!("\"{hash}\"")).unwrap_or(ASK_AGAIN)
 }

@@ -81,6 +81,7 @@ pub fn section() -> Section {
         routes
             .fallback(error::no_such_route)
             .method_not_allowed_fallback(error::method_not_allowed)
+            // Added last, because a layer wraps only the routes and fallbacks that were there before it.
             .layer(from_fn(error::write_error))
     })
 }

@@ -47,9 +47,11 @@ pub async fn limit_body(State(limiter): State<BodyLimiter>, request: Request, ne
         return next.run(request).await;
     }
     let address = address_of_request(request.extensions(), request.headers(), &limiter.trusted_proxies.0);
+    // Handlers report every failed body as a broken one, so the reason bypasses them.
     let refused = Arc::new(OnceLock::new());
     let (head, body) = request.into_parts();
     // The permit is empty at first and grows with the received bytes.
+    // By subscriber rather than address: one subscriber has a whole network of IPv6 addresses.
     let body = BoundedBody::new(body, limiter.held.reserve(subscriber_network(address)), Arc::clone(&refused));
     let response = next.run(Request::from_parts(head, Body::new(body))).await;
     match refused.get() {

@@ -29,6 +29,7 @@ impl ChatLookup {
     /// 404 if the chat does not exist or belongs to another user.
     pub async fn find(&self, user: UserId, chat: &str) -> Result<(ChatId, Storage), ApiError> {
         let id: ChatId = chat.parse().map_err(|_| ApiError::NotFound("session"))?;
+        // First the chats in memory, because the look-up there needs no query.
         match self.temporary.find(user, id) {
             Some(storage) => Ok((id, storage)),
             None => Ok((self.find_stored(user, chat).await?, self.storage.clone())),

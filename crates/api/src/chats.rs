@@ -127,6 +127,7 @@ pub async fn set_marks(
     Named(chat): Named,
     JsonBody(change): JsonBody<MarksUpdate>,
 ) -> Result<Json<ChatMarks>, ApiError> {
+    // Temporary chats are in no list that the marks could change.
     let chat = chats.find_stored(caller.user, &chat).await?;
     let change = ChatMarksChange { pinned: change.pinned, archived: change.archived };
     let marks = storage.chat_settings().set(caller.user, chat, change, clock.now()).await.map_err(not_found_error)?;

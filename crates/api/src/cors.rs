@@ -41,6 +41,7 @@ pub fn allow(routes: Router, origins: &[Origin]) -> Router {
 
 /// Answers preflight requests of configured origins and marks the responses of other requests for them.
 async fn share(State(origins): State<Arc<[Origin]>>, request: Request, next: Next) -> Response {
+    // `/api` is for our own web app, which has the same origin.
     if !PATHS.iter().any(|path| request.uri().path().starts_with(path)) {
         return next.run(request).await;
     }

@@ -216,5 +216,6 @@ pub async fn method_not_allowed() -> ApiError {
 
 /// Responds 500 after a panic in a handler. Other requests are not affected.
 pub fn after_panic(_panic: Box<dyn Any + Send + 'static>) -> Response {
+    // The panic hook has printed the message, which may contain data of the request.
     ApiError::Internal(anyhow::anyhow!("a handler panicked")).into_response()
 }

@@ -36,6 +36,7 @@ pub async fn stream_events(
     let hello = stream::iter(hello.collect::<Vec<_>>());
     let events = stream::unfold(Some((receiver, storage, caller)), |state| async {
         let (mut receiver, storage, caller) = state?;
+        // Ends the stream also for a subscriber that has missed events, which only a reload can make up for.
         let event = receiver.recv().await.ok()?;
         let frame = format_frame(&event);
         // A revoked session is announced by this event, so only then is the database asked.

@@ -106,6 +106,7 @@ pub async fn export_chat(
 /// Returns the beginning of the JSON document: format, version and date, without the closing brace.
 fn document_head(now: Timestamp) -> String {
     let about = json!({ "format": "ai-chat-mcp-export", "version": VERSION, "exportedAt": now });
+    // The last value is a text, so exactly one brace is cut.
     about.to_string().trim_end_matches('}').to_owned()
 }
 
@@ -114,6 +115,7 @@ fn file_headers(kind: &str, name: &str, ending: &str, now: Timestamp) -> [(heade
     [
         (header::CONTENT_TYPE, kind.to_owned()),
         (header::CONTENT_DISPOSITION, format!("attachment; filename=\"ai-chat-mcp-{name}-{}.{ending}\"", date_of(now))),
+        // The browser's cache on a shared computer must not keep a copy of all chats.
         (header::CACHE_CONTROL, "no-store".to_owned()),
     ]
 }
@@ -241,6 +243,7 @@ impl ExportWriter {
                 let query = RowQuery { filters: vec![by_id], ..RowQuery::default() };
                 let page = postgrest::read_rows(&self.storage, Some(self.owner), RestTable::Sessions, &query).await?;
                 self.next.extend(page.rows.into_iter().map(|row| Step::Chat { row, first: true }));
+                // At the end of the queue: the other steps of the chat are pushed to the front.
                 self.next.push_back(Step::Text("]}\n"));
                 String::new()
             }
@@ -349,6 +352,7 @@ fn branch_row(row: &AsideMessage) -> serde_json::Result<String> {
         session_id: ChatId(row.session_id),
         role: &row.role,
         content: &row.content,
+        // The column has JSON as text, which is copied without being decoded.
         tool_calls: serde_json::from_str(&row.tool_calls)?,
         parts: row.parts.as_deref().map(serde_json::from_str).transpose()?,
         status: row.status.as_deref(),

@@ -53,6 +53,7 @@ fn token_error(error: AuthError) -> ApiError {
 pub fn bearer(parts: &Parts) -> Option<&str> {
     let value = parts.headers.get(header::AUTHORIZATION)?.to_str().ok()?;
     let (scheme, token) = value.split_once(' ')?;
+    // Names of schemes are case-insensitive (RFC 9110, section 11.1).
     scheme.eq_ignore_ascii_case("bearer").then(|| token.trim()).filter(|token| !token.is_empty())
 }
 

@@ -111,6 +111,7 @@ async fn download_file(
     let (home, known) = files.find(caller.user, id).await?.ok_or_else(not_found)?;
     // Acquired before the content is read into memory.
     let permit = downloads.acquire(caller.user)?;
+    // The file may have been deleted since it was found.
     let bytes = home.files().get_bytes(caller.user, id).await?.ok_or_else(not_found)?;
     Ok(file_response(&known.file, bytes, permit))
 }

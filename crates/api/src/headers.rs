@@ -36,6 +36,7 @@ pub fn security(routes: Router, is_https: bool) -> Router {
         if is_https { routes.layer(set(header::STRICT_TRANSPORT_SECURITY, STRICT_TRANSPORT_SECURITY)) } else { routes };
     routes
         .layer(set(HeaderName::from_static("cross-origin-opener-policy"), CROSS_ORIGIN_OPENER_POLICY))
+        // Applies to requests without CORS only, so the origins of `CHAT_CORS_ORIGINS` are not affected.
         .layer(set(HeaderName::from_static("cross-origin-resource-policy"), HeaderValue::from_static("same-origin")))
         .layer(set(HeaderName::from_static("permissions-policy"), PERMISSIONS_POLICY))
         .layer(set(header::CONTENT_SECURITY_POLICY, CONTENT_SECURITY_POLICY))

@@ -17,6 +17,8 @@ pub async fn check_liveness() -> &'static str {
 /// Responds 503 otherwise.
 pub async fn check_readiness(State(storage): State<Storage>, State(turns): State<TurnService>) -> Response {
     let reason = match storage.ping().await {
+        // A turn whose events cannot be stored would be lost with this process, so a load balancer has to send new ones
+        // elsewhere.
         Ok(()) if turns.journal().is_stalled() => "what is said cannot be written down",
         Ok(()) => return "ok".into_response(),
         Err(error) => {

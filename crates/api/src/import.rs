@@ -36,6 +36,7 @@ pub async fn import_chats(
     let _permit = imports.acquire()?;
     let bytes = body::read_bytes(body, LIMIT).await.map_err(body_error)?;
     let text = body::text(&bytes).map_err(body_error)?;
+    // Without the check for complexity, since the frame skips the chats instead of storing them.
     let frame: FileFrame = body::read_value(text).map_err(body_error)?;
     let chats = frame.check(text).map_err(|error| ApiError::BadRequest(error.to_string()))?;
     // The whole file is valid by now, so an import stops only at the quota or at a fault of the server.
@@ -43,6 +44,7 @@ pub async fn import_chats(
     let (mut imported, mut skipped, mut messages) = (0, 0, 0);
     for chat in chats {
         check_quota(&storage, quota_bytes, &caller, &chat, imported).await?;
+        // One transaction for each chat: a failure leaves whole chats behind, which a repeated import skips.
         if storage.chats().insert_imported(caller.user, &chat, clock.now()).await? {
             imported += 1;
             messages += chat.messages.len();

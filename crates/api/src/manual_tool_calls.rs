@@ -78,6 +78,7 @@ pub async fn call_tool(
             }
         }
     });
+    // Ends with the call: its handler, the only sender of updates, is dropped with it.
     let frames = stream::select(updates, called).map(|event| Bytes::from(format!("data: {event}\n\n")));
     Ok(sse::response_until(frames, tasks.shutdown_token().clone(), permit))
 }

@@ -74,6 +74,7 @@ impl McpEndpoint {
         }
         let body = axum::body::to_bytes(body, MAX_MESSAGE_BYTES).await.map_err(|_| RpcError::too_large())?;
         match Message::read(&body)? {
+            // 202 without a body is what the transport demands for notifications.
             Message::Notification => Ok(StatusCode::ACCEPTED.into_response()),
             Message::Request(request) => {
                 let id = request.id.clone();

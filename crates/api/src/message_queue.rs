@@ -67,6 +67,7 @@ pub async fn queue_message(
     JsonBody(body): JsonBody<AiChat>,
 ) -> Result<(StatusCode, Json<Value>), ApiError> {
     let (chat, _) = chats.find(caller.user, &chat).await?;
+    // Validated when it is queued: nobody may be there to see an error when it is sent.
     let question = requests.read(&caller, body).await?;
     // A queued message is sent after the current turn, so it can only be appended.
     if question.chat != chat || question.position != TurnPosition::End {

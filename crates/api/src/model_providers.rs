@@ -104,6 +104,8 @@ pub async fn create_provider(
         created_at: now,
         changed_at: now,
     };
+    // Counted in the statement, so that concurrent requests do not exceed the limit. A conflict is a slug that was
+    // taken since the list was read.
     let added = storage.model_providers().insert(caller.user, &provider, MOST).await.map_err(conflict_error)?;
     if !added {
         let message = format!("you have {MOST} providers; remove one of them first");
@@ -131,6 +133,7 @@ pub async fn update_provider(
     let entered = body.key.map(check_key).transpose()?;
     let has_key = entered.as_ref().map_or(provider.secret.is_some(), Option::is_some);
     if let Some(new) = body.base_url {
+        // A kind of a newer version, after a downgrade.
         let kind = ProviderKind::from_word(&provider.kind).unwrap_or(ProviderKind::Compatible);
         let new = parse_base_url(&models, kind, &new, has_key)?;
         // Only the origin counts, since another path belongs to the same server.
@@ -210,6 +213,7 @@ fn check_name(text: String) -> Result<String, ApiError> {
 /// Validates an API key. Returns `None` for an empty one.
 fn check_key(text: String) -> Result<Option<String>, ApiError> {
     let key = text.trim().to_owned();
+    // Keys are sent in a header, where other characters are invalid.
     if key.len() > LONG || !key.chars().all(|letter| letter.is_ascii_graphic()) {
         return Err(ApiError::BadRequest(format!("key must have at most {LONG} plain characters")));
     }

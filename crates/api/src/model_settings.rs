@@ -27,6 +27,7 @@ pub async fn get_chat_settings(
 ) -> Result<Json<Value>, ApiError> {
     let (chat, home) = chats.find(caller.user, &chat).await?;
     let settings = home.models().get_chat_settings(caller.user, chat).await?;
+    // Defaults are the user's, so they are in the database even for a temporary chat.
     let defaults = storage.models().get_defaults(caller.user).await?.settings;
     Ok(Json(json!({ "settings": settings, "defaults": defaults })))
 }

@@ -82,6 +82,7 @@ async fn model_objects(models: &ModelService, caller: &Caller) -> Result<Vec<Val
     let available = models.iter().filter(|model| model.available);
     let view = |model: &ModelView, ending: &str| {
         let id = format!("{}{ending}", model.id);
+        // OpenAI's schema requires `created`; 0 stands for an unknown time.
         json!({ "id": id, "object": "model", "created": 0, "owned_by": model.provider })
     };
     Ok(available.flat_map(|model| endings.iter().map(move |ending| view(model, ending))).collect())
@@ -123,6 +124,7 @@ async fn create_response(
     let (mut request, given) = body.read(requested.with_tools)?;
     api.add_files(&caller, &requested.model, given, &mut request, "input").await?;
     let shape = responses::answer::Answer::new(requested.name(), clock.now(), &request.response_format);
+    // Before the call, as in `create_chat_completion`.
     let permit = if is_stream { Some(streams.acquire(caller.user)?) } else { None };
     let said = api.start(&caller, requested, request)?;
     match permit {
@@ -195,6 +197,7 @@ impl CompletionApi {
         requested: RequestedModel,
         request: Request,
     ) -> Result<impl Stream<Item = StreamItem> + Send + 'static + use<>, OpenAiError> {
+        // Last of the checks, so that a rejected request does not count.
         let permit = self.completions.permit(caller.key, caller.user)?;
         let RequestedModel { model, with_tools } = requested;
         let request = CompletionRequest { user: caller.user, key: caller.own_key, model, request, with_tools };

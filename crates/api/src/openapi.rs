@@ -134,6 +134,7 @@ fn complete_operation(mut call: Value, entry: &Entry, tag: &str, section: &Secti
 fn security(access: Access) -> Value {
     match access {
         Access::Anyone => json!([]),
+        // The empty requirement makes the token optional (OpenAPI 3.1, Security Requirement Object).
         Access::OwnRows => json!([{}, { "person": [] }]),
         Access::SignedIn | Access::FirstFactor | Access::Owner | Access::OwnToken => json!([{ "person": [] }]),
         Access::Admin => json!([{ "administrator": [] }]),

@@ -155,6 +155,7 @@ pub async fn create_attachment(
     let server = find_own_server(&storage, &caller, &id).await?;
     let wish = match (body.resource, body.prompt) {
         (Some(wish), None) if wish.uri.is_some() => wish,
+        // `attach` takes every request with a URI for a resource.
         (None, Some(wish)) if !wish.name.is_empty() => AttachRequest { uri: None, ..wish },
         (Some(_), None) => return Err(ApiError::BadRequest("resource.uri is missing".into())),
         (None, Some(_)) => return Err(ApiError::BadRequest("prompt.name is missing".into())),

@@ -59,6 +59,7 @@ pub async fn complete_sign_in(
     headers: HeaderMap,
     Query(answer): Query<SignInCallback>,
 ) -> Response {
+    // A missing cookie equals no secret, so it fails like a wrong one.
     let browser = COOKIE.read(&headers).unwrap_or_default();
     let outcome = match connections.complete_sign_in(browser, answer).await {
         Ok(()) => "connected",

@@ -61,6 +61,7 @@ fn kept_alive(
             if is_quiet {
                 last = Instant::now();
             }
+            // The loop polls the new timer once: a timer that was not polled would not wake this task.
             timer.as_mut().reset(last + pause);
             if is_quiet {
                 return Poll::Ready(Some(Bytes::from_static(STILL_HERE)));

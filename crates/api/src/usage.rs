@@ -111,6 +111,7 @@ pub async fn get_usage_by_day(
     let today = quota::start_of_day(clock.now());
     // The range includes today, hence one day less.
     let from = today.plus_seconds(-(days - 1) * DAY);
+    // The end is exclusive, and today counts.
     let rows = storage.usage().costs_by_day(caller.user, from, today.plus_seconds(DAY)).await?;
     // Counted by its own rules: calls with the user's own keys are not limited.
     let limit = models.quota.usage_today(caller.user).await?;

@@ -96,7 +96,9 @@ where
     type Rejection = AuthApiError;
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, AuthApiError> {
+        // First, so that other callers do not learn from the error which accounts exist.
         let _admin = Admin::from_request_parts(parts, state).await?;
+        // As a list of pairs, since some of the routes have a second parameter.
         let ids = Path::<Vec<(String, String)>>::from_request_parts(parts, state).await.ok();
         let id = ids.and_then(|Path(ids)| Uuid::parse_str(&ids.first()?.1).ok()).ok_or(USER_ID_MALFORMED)?;
         Ok(Self(Storage::from_ref(state).users().get(UserId(id)).await?.ok_or(NO_SUCH_USER)?))
@@ -158,6 +160,7 @@ pub async fn list_users(State(storage): State<Storage>, _: Admin, uri: Uri) -> R
         None | Some(0) => PER_PAGE,
         Some(wanted) => wanted.min(MOST_PER_PAGE),
     };
+    // `LIMIT` and `OFFSET` are signed in SQL.
     let signed = |n: u64| i64::try_from(n).unwrap_or(i64::MAX);
     let total = u64::try_from(storage.users().count().await?).unwrap_or_default();
     let users = storage.users().list(signed(per_page), signed((page - 1).saturating_mul(per_page))).await?;
@@ -244,6 +247,7 @@ pub async fn delete_factor(
     let id: FactorId = factor.parse().map_err(|_| FACTOR_ID_MALFORMED)?;
     let factor = user.factors.into_iter().find(|factor| factor.id == id).ok_or(FACTOR_NOT_FOUND)?;
     storage.factors().delete(user.id, id).await?;
+    // Sessions that used the factor have fallen to `aal1`, which lists of devices show.
     events.publish(user.id, &UserEvent::Devices);
     Ok(Json(factor.into()))
 }

@@ -138,6 +138,7 @@ impl From<User> for UserBody {
             email_confirmed_at: user.email_confirmed_at,
             phone: "",
             confirmation_sent_at: user.confirmation_sent_at,
+            // In GoTrue the earlier confirmation of address and phone; accounts here have no phone.
             confirmed_at: user.email_confirmed_at,
             recovery_sent_at: user.recovery_sent_at,
             new_email: user.new_email,
@@ -160,6 +161,7 @@ fn email_identity(user: &User) -> Option<IdentityBody> {
     let email = user.email.clone()?;
     Some(IdentityBody {
         identity_id: user.identity_id,
+        // The user's id at the provider, which for the provider `email` is the user's own id.
         id: user.id.to_string(),
         user_id: user.id,
         identity_data: json!({

@@ -60,6 +60,7 @@ pub async fn send_recovery_email(
     uri: Uri,
     request: Request,
 ) -> EmptyResult {
+    // Before the body is read: attempts with a broken body count as well.
     accounts.limits().check(Limit::Recover, from)?;
     check_can_send_email(&accounts, NO_MAIL)?;
     let JsonBody(body) = JsonBody::<RecoverBody>::from_request(request, &()).await?;
@@ -116,6 +117,7 @@ pub async fn send_magic_link(
     check_can_send_email(&accounts, NO_MAGIC_LINK)?;
     let JsonBody(body) = JsonBody::<OtpBody>::from_request(request, &()).await?;
     if body.email.as_ref().is_none_or(String::is_empty) {
+        // GoTrue's own words, which are those of `/recover`; the status differs.
         return Err(Refusal::absent(422, "validation_failed", "Password recovery requires an email").into());
     }
     let email = email_address::normalize(body.email.as_deref().unwrap_or_default())?;
@@ -125,6 +127,7 @@ pub async fn send_magic_link(
 
 async fn mail_sign_in(accounts: &AccountService, email: String, landing: Landing, body: OtpBody) -> EmptyResult {
     let visitor =
+        // As in GoTrue, a sign-in by email creates the account unless the client says otherwise.
         Visitor { email, create: body.create_user.unwrap_or(true), data: body.data.unwrap_or_default(), landing };
     accounts.mail_sign_in(visitor).await?;
     Ok(Json(json!({})))

@@ -21,6 +21,7 @@ const TEXT_CODES_SINCE: &str = "2024-01-01";
 
 /// An error for which [`write_error`] has yet to write the body.
 #[derive(Clone)]
+// Shared, because extensions of a response must be `Clone`, which the error is not.
 struct PendingError(Arc<AuthError>);
 
 /// Error response of the auth API. It has a status and no body: the middleware [`write_error`] writes the body.
@@ -85,6 +86,7 @@ pub async fn write_error(request: Request, next: Next) -> Response {
     let has_text_codes = has_text_codes(&request);
     let mut response = next.run(request).await;
     if let Some(PendingError(error)) = response.extensions_mut().remove::<PendingError>() {
+        // The router has set it on a 405 response, which is replaced here.
         let allow = response.headers_mut().remove(header::ALLOW);
         response = error_response(&error, has_text_codes);
         if let Some(allow) = allow {
@@ -93,6 +95,7 @@ pub async fn write_error(request: Request, next: Next) -> Response {
     }
     let headers = response.headers_mut();
     if has_text_codes {
+        // auth-js reads the shape of an error from this header of the response.
         headers.insert(API_VERSION, HeaderValue::from_static(TEXT_CODES_SINCE));
     }
     headers.entry(header::CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));

@@ -60,6 +60,7 @@ where
         let NamedCaller { claims, user } = NamedCaller::from_request_parts(parts, state).await?;
         let Path(id) = Path::<FactorId>::from_request_parts(parts, state).await.map_err(|_| FACTOR_ID_MALFORMED)?;
         if user.factors.iter().all(|factor| factor.id != id) {
+            // Also for factors of other users, which the caller must not be able to tell from unknown ones.
             return Err(FACTOR_NOT_FOUND.into());
         }
         Ok(Self { claims, user, factor: id })
@@ -145,6 +146,7 @@ pub async fn verify_factor(
 ) -> Result<Json<SessionBody>, AuthApiError> {
     accounts.limits().check(Limit::FactorVerify, address)?;
     let JsonBody(body) = JsonBody::<VerifyFactorBody>::from_request(request, &()).await?;
+    // A missing challenge gets the response of one that does not exist.
     let challenge = body.challenge_id.unwrap_or(ChallengeId(Uuid::nil()));
     let answer = Answer { challenge, code: body.code.unwrap_or_default() };
     Ok(Json(accounts.verify_factor(own.claims, &own.user, own.factor, address, answer).await?.into()))

@@ -92,6 +92,8 @@ async fn sign_in_by_password(
         (true, true) => Err(Refusal::invalid("missing email or phone").into()),
         (false, true) => {
             let password = body.password.unwrap_or_default();
+            // As in GoTrue, an old password that breaks newer rules still signs in; `weak_password` tells the client
+            // why it should be changed.
             let weakness = accounts.password_rules().weakness(&password, &[&email]);
             let sign_in = accounts.sign_in(&email, password, from, user_agent).await?;
             Ok(SessionBody::from(sign_in).with_weakness(weakness))
@@ -107,5 +109,6 @@ pub async fn sign_out(
 ) -> Result<StatusCode, AuthApiError> {
     let scope = Scope::from_word(query_value(uri.query(), "scope").as_deref())?;
     accounts.sign_out(claims, scope).await?;
+    // Without a body: auth-js expects 204.
     Ok(StatusCode::NO_CONTENT)
 }

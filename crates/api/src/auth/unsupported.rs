@@ -111,12 +111,14 @@ pub fn reject_id_token(body: IdToken) -> AuthError {
     if provider.is_empty() && (filled(body.client_id).is_empty() || issuer.is_empty()) {
         return invalid_request("provider or client_id and issuer required".to_owned());
     }
+    // An empty issuer stands for one that depends on the installation; it matches no request.
     let known = |(name, theirs): &&(&str, &str)| *name == provider || (!theirs.is_empty() && *theirs == issuer);
     if let Some((_, theirs)) = ISSUERS.iter().find(known) {
         let message = format!("Provider (issuer {theirs:?}) is not enabled");
         return AuthError::Worded { status: 400, code: "provider_disabled", message };
     }
     match provider.as_str() {
+        // GoTrue finds the issuers of these two in the ID token; this is its error where it finds none.
         "apple" => invalid_request("Unable to detect issuer in ID token for Apple provider".to_owned()),
         "azure" => invalid_request("Unable to detect issuer in ID token for Azure provider".to_owned()),
         _ if provider.starts_with("custom:") => invalid_request("Custom OAuth providers are disabled".to_owned()),

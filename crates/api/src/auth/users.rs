@@ -57,6 +57,7 @@ pub async fn sign_up(
         if !settings.anonymous_sign_in {
             return Err(ANONYMOUS_DISABLED.into());
         }
+        // Counted after the body was read, unlike elsewhere: the body decides which limit applies.
         accounts.limits().check(Limit::Anonymous, address)?;
         let sign_in = accounts.sign_in_anonymously(body.data.unwrap_or_default(), user_agent).await?;
         return Ok(Json(SessionBody::from(sign_in)).into_response());
@@ -65,6 +66,7 @@ pub async fn sign_up(
     let account = read_new_account(&accounts, &uri, body)?;
     Ok(match accounts.sign_up(account, user_agent).await? {
         SignedUp::In(sign_in) => Json(SessionBody::from(sign_in)).into_response(),
+        // auth-js takes a body without tokens for an account that waits for its confirmation.
         SignedUp::Waiting(user) => Json(UserBody::from(user)).into_response(),
     })
 }

@@ -92,6 +92,7 @@ pub async fn follow_link(
     let value = |name| query_value(uri.query(), name).filter(|value| !value.is_empty());
     let kind = value("type").ok_or(NO_TYPE)?;
     let token = value("token").ok_or(Refusal::invalid("Verify requires a token or a token hash"))?;
+    // Checked against the allowed origins, because the redirect carries the session.
     let target = accounts.redirect_target(value("redirect_to").as_deref());
     if method == Method::HEAD {
         return Ok(redirect(&target));
@@ -123,6 +124,7 @@ fn with_session(mut target: Url, sign_in: &SignIn, kind: &str) -> Url {
         ("expires_at", &sign_in.expires_at.to_string()),
         ("expires_in", &sign_in.expires_in.to_string()),
         ("refresh_token", &sign_in.refresh_token),
+        // GoTrue marks its own redirects with this parameter.
         ("sb", ""),
         ("token_type", "bearer"),
         ("type", kind),
@@ -139,6 +141,7 @@ fn with_message(target: Url, pairs: &[(&str, &str)], pkce: bool) -> Url {
 }
 
 fn with_query(mut target: Url, pairs: &[(&str, &str)]) -> Url {
+    // A client must not read an earlier value of the same name from its own address.
     let kept: Vec<(String, String)> = target
         .query_pairs()
         .filter(|(name, _)| pairs.iter().all(|(new, _)| new != name))

@@ -30,6 +30,7 @@ impl Message {
     /// The body is not a single, valid JSON-RPC request or notification.
     pub fn read(body: &[u8]) -> Result<Self, RpcError> {
         let message = serde_json::from_slice(body).map_err(|error| RpcError::not_json(&error))?;
+        // Only revision 2025-03-26 has batches; later ones have removed them.
         let Value::Object(mut message) = message else {
             return Err(RpcError::invalid_request("a message is one JSON object; batches are not taken"));
         };

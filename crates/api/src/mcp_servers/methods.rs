@@ -86,6 +86,7 @@ async fn call(
         Some(_) => return Err(RpcError::invalid_params("arguments must be an object")),
     };
     let result = servers.call_tool(server, caller, name, arguments).await;
+    // As in the specification, an unknown tool is an error of the protocol, unlike one that a tool reports.
     let result = result.ok_or_else(|| RpcError::invalid_params(format!("Unknown tool: {name}")))?;
     Ok(json!(result))
 }

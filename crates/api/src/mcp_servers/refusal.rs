@@ -115,6 +115,7 @@ impl IntoResponse for RpcError {
             error["data"] = data;
         }
         let mut body = json!({ "jsonrpc": "2.0", "error": error });
+        // Left out rather than null where the request could not be read, since ids of MCP are never null.
         if let Some(id) = id {
             body["id"] = id;
         }
@@ -123,6 +124,7 @@ impl IntoResponse for RpcError {
             response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(OUTAGE_RETRY));
         }
         if status == StatusCode::UNAUTHORIZED {
+            // Without `resource_metadata`: these servers accept tokens of this server only, and have no OAuth flow.
             response.headers_mut().insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
         }
         response

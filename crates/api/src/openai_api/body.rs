@@ -86,6 +86,7 @@ impl ContentPart {
             }
             "file" | "input_file" => {
                 let FilePart { filename, file_data, file_url } =
+                    // `file` is the form of chat completions, the fields in the part itself that of the responses API.
                     self.file.take().unwrap_or_else(|| std::mem::take(&mut self.own));
                 Some(RequestFile { name: filename, url: file_data.or(file_url)? })
             }

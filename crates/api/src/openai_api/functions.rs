@@ -40,6 +40,7 @@ pub fn read(
     if functions.len() > MOST_TOOLS {
         return Err(OpenAiError::bad("tools", format!("there are more than {MOST_TOOLS} tools")));
     }
+    // Otherwise the calls of both would be mixed in one answer: some to run here, some at the client.
     if with_tools && !functions.is_empty() {
         let message = "a model whose name ends with :tools uses the tools of your connections; it takes no others";
         return Err(OpenAiError::bad("tools", message));

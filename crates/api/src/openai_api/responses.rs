@@ -104,6 +104,7 @@ impl ResponsesBody {
         if self.background == Some(true) {
             return Err(OpenAiError::bad("background", "an answer lasts as long as its request; leave background out"));
         }
+        // A format that is ignored silently would break clients that parse the answer.
         if self.response_format.is_some() {
             return Err(OpenAiError::bad("response_format", "a response has its format in text.format"));
         }
@@ -130,6 +131,7 @@ impl ResponsesBody {
         if !matches!(talk.said.last(), Some(ModelMessage::User { .. } | ModelMessage::ToolResult { .. })) {
             return Err(OpenAiError::bad("input", "the last item must be the user's or the output of a function"));
         }
+        // Zero counts as no limit, as in chat completions.
         let max_tokens = self.max_output_tokens.filter(|most| *most > 0);
         let system = talk.system.join("\n\n");
         let messages = talk.said;

@@ -43,6 +43,7 @@ fn parse(bytes: &[u8]) -> Result<Vec<RowObject>, PgError> {
     let first = bytes.iter().find(|byte| !byte.is_ascii_whitespace());
     let records: Vec<RowObject> = if first == Some(&b'[') {
         let items: Vec<Box<RawValue>> = serde_json::from_slice(bytes).map_err(invalid)?;
+        // PostgREST's error for elements that are not objects, too.
         if !items.iter().all(|item| item.get().starts_with('{')) {
             return Err(PgError::new("PGRST102", "All object keys must match"));
         }

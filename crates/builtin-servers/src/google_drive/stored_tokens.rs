@@ -52,6 +52,7 @@ impl GoogleDrive {
         if self.storage.credentials().replace(user, PROVIDER, &old.sealed, &sealed, now).await? {
             return Ok(new.access);
         }
+        // Another node was faster, and its tokens are the stored ones.
         self.load_tokens(user).await.map(|stored| stored.tokens.access)
     }
 

@@ -304,6 +304,7 @@ pub async fn whole(said: impl Stream<Item = StreamItem>, mut answer: Answer) -> 
                 answer.items.iter_mut().for_each(|item| item.is_open = false);
                 return Ok(Json(answer.ended(&reason, usage).1).into_response());
             }
+            // Only the state is needed here, not the events.
             Some(more) => drop(answer.take(more)),
         }
     }
