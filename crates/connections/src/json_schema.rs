@@ -1,5 +1,5 @@
 //! Validation by JSON Schema 2020-12. Schemas come from untrusted servers, so a validation fetches nothing and takes limited
-//! time with any schema. Where the result is uncertain, a value is accepted.
+//! time with any schema. Where the result is uncertain, a value is accepted. ADR 27 compares it with the crate `jsonschema`.
 
 mod fields;
 mod items;
