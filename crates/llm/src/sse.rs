@@ -3,8 +3,9 @@
 //! It accepts what real servers send: every kind of line end, fields without a colon, and a last event without its
 //! empty line. It rejects only events larger than [`MAX_EVENT_BYTES`].
 //!
-//! The parser is pushed instead of polled, because decoders do no I/O, and it knows the `error:` field of llama.cpp,
-//! which the `sse-stream` crate drops.
+//! The parser is pushed instead of polled, because decoders do no I/O. The crate `sse-stream`, which parses the streams of
+//! MCP servers, ends with an error at what providers send: the `error:` field of llama.cpp, other unknown fields, fields
+//! without a colon, and bytes that are not UTF-8. It also drops a last event without its empty line.
 
 use domain::model::ModelError;
 
