@@ -8,19 +8,18 @@ pub mod event;
 
 mod approval_decision;
 mod background_calls;
-mod context_trimming;
 mod elicitation_answer;
 mod elicitation_handler;
 mod engine;
 mod event_log;
 mod event_recorder;
+mod event_sink;
 mod finish;
 mod history;
 mod journal;
 mod journal_codec;
 mod message_queue;
 pub mod model_selection;
-mod model_stream;
 mod pending_interactions;
 pub mod prewarm;
 mod recovery;
@@ -71,7 +70,7 @@ pub use journal::Journal;
 pub use message_queue::QueueError;
 pub use pending_interactions::PendingSnapshot;
 pub use recovery::SuspendedTurn;
-pub use tool_call::{TOOL_DENIED, parse_arguments};
+pub use tool_call::TOOL_DENIED;
 
 /// Longest wait of an account deletion for the user's turns to end.
 const MAX_STOP_WAIT: Duration = Duration::from_secs(5);

@@ -5,18 +5,19 @@ use std::sync::Arc;
 use connections::permissions::PermissionCheck;
 use connections::{AuditedCall, BoundTool, CallContext, CallOutcome, NonInteractive};
 use domain::UserId;
-use domain::model::{ModelCall, ModelMessage};
+use domain::model::{ModelCall, ModelMessage, ToolSpec};
 use domain::permission::AllowedBy;
-use domain::tool::{Outcome, ToolCall, ToolResult};
-use futures_util::future::join_all;
+use domain::tool::{Outcome, ToolCall};
+use futures_util::future::{BoxFuture, join_all};
 use serde_json::{Map, Value};
 use tokio_util::sync::CancellationToken;
 
 use super::{CompletionError, CompletionService};
+use crate::agent_loop::{self, ResolvedCall, ToolExecutionError, ToolExecutor};
 use crate::files::model_attachments::AttachmentLoader;
 use crate::tool_search::Offer;
 use crate::tool_selection::{Selection, Toolset, Wanted};
-use crate::turns::{TOOL_DENIED, parse_arguments, tool_result};
+use crate::turns::{TOOL_DENIED, tool_result};
 
 /// Returns all tools that the user's connections offer models now.
 ///
@@ -37,108 +38,108 @@ pub async fn list_tools(service: &CompletionService, user: UserId) -> Result<Too
     Ok(Toolset::open(&service.connections, user, &selection).await.for_model())
 }
 
+/// Executor of the user's tools for a client of the API.
+pub struct ApiToolExecutor<'a> {
+    /// Service that answers the request.
+    pub service: &'a CompletionService,
+    /// User on behalf of whom the calls are made.
+    pub user: UserId,
+    /// The user's tools.
+    pub toolset: Toolset,
+    /// How the tools are presented to the model.
+    pub offer: Offer,
+    /// Files that the model accepts.
+    pub attachments: AttachmentLoader,
+    /// Ends the calls when it is cancelled.
+    pub cancel: &'a CancellationToken,
+}
+
 /// A tool call after the check of its permission.
-enum Prepared {
+enum CheckedCall {
     /// Allowed, and ready to run.
     Ready(Box<BoundTool>, Map<String, Value>, AllowedBy),
-    /// Rejected, with the reason for the model.
-    Refused(String, Outcome),
-    /// Result of the built-in tool search.
-    Found(ToolResult),
+    /// Ended without a call of a tool.
+    Ended(CallOutcome),
 }
 
-/// Runs the tool calls of a step: all of them or, if one needs the user's approval, none.
-///
-/// # Errors
-///
-/// [`CompletionError::ApprovalNeeded`] if a tool needs an approval, [`CompletionError::InputNeeded`] if a server requests an
-/// elicitation.
-pub async fn run(
-    service: &CompletionService,
-    user: UserId,
-    (toolset, offer): (&Toolset, &Offer),
-    calls: &[ModelCall],
-    attachments: &AttachmentLoader,
-    cancel: &CancellationToken,
-) -> Result<Vec<ModelMessage>, CompletionError> {
-    let mut prepared = Vec::new();
-    for call in calls {
-        prepared.push(prepare(service, user, (toolset, offer), call).await?);
+impl ToolExecutor for ApiToolExecutor<'_> {
+    fn specs(&self) -> Vec<ToolSpec> {
+        self.offer.specs(&self.toolset)
     }
-    // Only after all permissions are checked, so that either all calls are made or none.
-    let made = calls.iter().zip(prepared).map(|(call, prepared)| async move {
-        let (name, server_name) = toolset.names(&call.name);
-        let mut record = ToolCall {
-            id: call.id.clone(),
-            name,
-            server_name,
-            arguments: Value::Null,
-            result: None,
-            error: None,
-            outcome: Outcome::Stopped,
-            duration_ms: 0,
-            app: None,
-        };
-        let end = match prepared {
-            Prepared::Refused(reason, outcome) => CallOutcome::Failed { reason, outcome },
-            Prepared::Ready(tool, arguments, by) => {
-                let audited = AuditedCall::new(&service.connections, user, &record.server_name, &record.name, by);
-                let nobody = Arc::new(NonInteractive::default());
-                let context = CallContext::new(cancel.child_token());
-                let context = CallContext { interactions: Some(nobody.clone()), ..context };
-                let end = service.connections.call_tool(user, &tool, arguments, context).await;
-                audited.finish(end.outcome());
-                if nobody.was_asked() {
-                    return Err(CompletionError::InputNeeded { tool: record.name, server: record.server_name });
-                }
-                end
+
+    /// Makes all calls of a step or, if one of them needs the user's approval, none.
+    fn execute<'a>(&'a self, calls: &'a [ModelCall]) -> BoxFuture<'a, Result<Vec<ModelMessage>, ToolExecutionError>> {
+        Box::pin(async move {
+            let mut checked = Vec::new();
+            for call in calls {
+                checked.push(self.check(call).await?);
             }
-            Prepared::Found(result) => CallOutcome::Result(result),
-        };
-        record.outcome = end.outcome();
-        match end {
-            CallOutcome::Result(result) => record.result = Some(result),
-            CallOutcome::Failed { reason, .. } => record.error = Some(reason),
-        }
-        Ok(tool_result(&record, call.name.clone(), attachments))
-    });
-    // All calls are awaited even if one fails, because they have started.
-    join_all(made).await.into_iter().collect()
+            // Only after all permissions are checked, so that either all calls are made or none.
+            let made = calls.iter().zip(checked).map(|(call, (mut record, checked))| async move {
+                let outcome = match checked {
+                    CheckedCall::Ready(tool, arguments, by) => self.call(&record, &tool, arguments, by).await?,
+                    CheckedCall::Ended(outcome) => outcome,
+                };
+                record.outcome = outcome.outcome();
+                match outcome {
+                    CallOutcome::Result(result) => record.result = Some(result),
+                    CallOutcome::Failed { reason, .. } => record.error = Some(reason),
+                }
+                Ok(tool_result(&record, call.name.clone(), &self.attachments))
+            });
+            // All calls are awaited even if one fails, because they have started.
+            join_all(made).await.into_iter().collect()
+        })
+    }
 }
 
-/// Checks the permission of one call.
-async fn prepare(
-    service: &CompletionService,
-    user: UserId,
-    (toolset, offer): (&Toolset, &Offer),
-    call: &ModelCall,
-) -> Result<Prepared, CompletionError> {
-    let arguments = match parse_arguments(&call.arguments) {
-        Ok(arguments) => arguments,
-        Err(reason) => {
-            let reason = format!("The arguments are not a JSON object: {reason}");
-            return Ok(Prepared::Refused(reason, Outcome::Error));
+impl ApiToolExecutor<'_> {
+    /// Checks the permission of one call.
+    async fn check(&self, call: &ModelCall) -> Result<(ToolCall, CheckedCall), ToolExecutionError> {
+        let (connections, user) = (&self.service.connections, self.user);
+        let (record, resolved) = agent_loop::resolve(&self.toolset, Some(&self.offer), call);
+        let (tool, arguments) = match resolved {
+            ResolvedCall::Tool(tool, arguments) => (tool, arguments),
+            ResolvedCall::Search(found) => return Ok((record, CheckedCall::Ended(CallOutcome::Result(found)))),
+            ResolvedCall::Invalid(reason) => return Ok((record, CheckedCall::Ended(CallOutcome::rejected(reason)))),
+        };
+        // The permission applies to the tool as it is now, not as it was when the answer began.
+        let tool = connections.refresh_tool(user, tool).await;
+        let (server, name) = (tool.server.name.clone(), tool.definition.name.clone());
+        let denied = || AuditedCall::new(connections, user, &server, &name, AllowedBy::Nobody).finish(Outcome::Denied);
+        match connections.check_permission_or_ask(user, &tool).await {
+            PermissionCheck::Allowed(by) => Ok((record, CheckedCall::Ready(Box::new(tool), arguments, by))),
+            PermissionCheck::Denied => {
+                denied();
+                let reason = TOOL_DENIED.to_owned();
+                Ok((record, CheckedCall::Ended(CallOutcome::Failed { reason, outcome: Outcome::Denied })))
+            }
+            PermissionCheck::Ask { .. } => {
+                denied();
+                Err(ToolExecutionError::ApprovalNeeded { tool: name, server })
+            }
         }
-    };
-    let Some(tool) = toolset.get(&call.name) else {
-        let found = offer.call(toolset, &call.name, arguments).map(Prepared::Found);
-        let unknown = || Prepared::Refused(format!("There is no tool called {}.", call.name), Outcome::Error);
-        return Ok(found.unwrap_or_else(unknown));
-    };
-    // The permission applies to the tool as it is now, not as it was when the answer began.
-    let tool = service.connections.refresh_tool(user, tool).await;
-    let (server, name) = (tool.server.name.clone(), tool.definition.name.clone());
-    let denied =
-        || AuditedCall::new(&service.connections, user, &server, &name, AllowedBy::Nobody).finish(Outcome::Denied);
-    match service.connections.check_permission_or_ask(user, &tool).await {
-        PermissionCheck::Allowed(by) => Ok(Prepared::Ready(Box::new(tool), arguments, by)),
-        PermissionCheck::Denied => {
-            denied();
-            Ok(Prepared::Refused(TOOL_DENIED.to_owned(), Outcome::Denied))
+    }
+
+    /// Makes a call that is allowed.
+    async fn call(
+        &self,
+        record: &ToolCall,
+        tool: &BoundTool,
+        arguments: Map<String, Value>,
+        by: AllowedBy,
+    ) -> Result<CallOutcome, ToolExecutionError> {
+        let (connections, user) = (&self.service.connections, self.user);
+        let audited = AuditedCall::new(connections, user, &record.server_name, &record.name, by);
+        let interactions = Arc::new(NonInteractive::default());
+        let context = CallContext::new(self.cancel.child_token());
+        let context = CallContext { interactions: Some(interactions.clone()), ..context };
+        let outcome = connections.call_tool(user, tool, arguments, context).await;
+        audited.finish(outcome.outcome());
+        if interactions.was_asked() {
+            let (tool, server) = (record.name.clone(), record.server_name.clone());
+            return Err(ToolExecutionError::InputNeeded { tool, server });
         }
-        PermissionCheck::Ask { .. } => {
-            denied();
-            Err(CompletionError::ApprovalNeeded { tool: name, server })
-        }
+        Ok(outcome)
     }
 }

@@ -1,4 +1,5 @@
-//! The agent loop: model → tool calls → model, until the model ends its answer or something ends the turn.
+//! Run of a turn: it prepares the request, runs the [agent loop](crate::agent_loop), and ends when that ends or something
+//! else ends the turn.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -6,7 +7,7 @@ use std::sync::Arc;
 use domain::Timestamp;
 use domain::file::FileRef;
 use domain::message::{Role, files_of};
-use domain::model::{FinishReason, ModelError, ModelMessage, ModelSettings, Request, Usage};
+use domain::model::{FinishReason, ModelMessage, ModelSettings, Request};
 use domain::tool::ToolCall;
 use futures_util::StreamExt;
 use futures_util::future::join_all;
@@ -16,20 +17,18 @@ use storage::chats::StoredMessage;
 use storage::tool_tasks::ToolTask;
 
 use super::TurnService;
-use super::context_trimming::{self, MAX_TRIMS};
 use super::event::{NoticeData, StartMetadata, TitleData, TurnEvent};
 use super::event_recorder::EventRecorder;
-use super::model_stream::{ModelStreamReader, StreamError};
+use super::event_sink::TurnEventSink;
 use super::resumed_calls::ElicitingCall;
 use super::tool_call::ToolRunner;
 use super::{Turn, finish, history, model_selection};
+use crate::agent_loop::{Agent, AgentError, AgentOutcome};
 use crate::files::model_attachments::{AttachmentLoader, InputModalities, ModelInput};
 use crate::models::{ModelId, advise};
 use crate::tool_selection::Selection;
 use platform::UserEvent;
 
-/// Maximum number of model calls in one turn.
-const MAX_STEPS_PER_TURN: usize = 25;
 /// System prompt. It contains no date or time, because a stable prompt prefix lets providers and the built-in model
 /// reuse their caches from turn to turn.
 pub(super) const SYSTEM_PROMPT: &str = "You are the assistant of AI Chat MCP. You help the person you talk to, in their language, \
@@ -72,14 +71,6 @@ pub struct Resumed {
     pub elicitations: Vec<ElicitingCall>,
 }
 
-/// Result of a turn that the model ended.
-pub struct TurnOutcome {
-    /// Reason the model gave for its last step.
-    pub reason: FinishReason,
-    /// Total tokens of all steps.
-    pub usage: Usage,
-}
-
 /// Reason for which a turn ended before the model was done.
 pub enum TurnError {
     /// The user stopped it.
@@ -109,7 +100,7 @@ pub async fn run_turn(turns: TurnService, turn: Arc<Turn>, input: TurnInput) {
         },
         outcome = run_loop(&turns, &turn, &input, &recorder) => match outcome {
             // Stop also ends the model's stream, and `select!` may see that end before the cancelled token.
-            Ok(TurnOutcome { reason: FinishReason::Truncated, .. }) | Err(TurnError::Failed(_)) if turn.stop.is_cancelled() => {
+            Ok(AgentOutcome { reason: FinishReason::Truncated, .. }) | Err(TurnError::Failed(_)) if turn.stop.is_cancelled() => {
                 Err(TurnError::Stopped)
             }
             outcome => outcome,
@@ -183,13 +174,13 @@ fn emit_start(turn: &Turn, input: &TurnInput, recorder: &EventRecorder) {
     }
 }
 
-/// Runs the agent loop, at most [`MAX_STEPS_PER_TURN`] steps.
+/// Prepares the request and runs the [agent loop](Agent).
 async fn run_loop(
     turns: &TurnService,
     turn: &Turn,
     input: &TurnInput,
     recorder: &EventRecorder,
-) -> Result<TurnOutcome, TurnError> {
+) -> Result<AgentOutcome, TurnError> {
     let modalities = Box::pin(InputModalities::of_model(&turns.models, turn.owner, &input.model)).await;
     let runner = ToolRunner::new(turns, turn, recorder, &input.selection, modalities);
     let first_step = match &input.resumed {
@@ -225,8 +216,7 @@ async fn run_loop(
         messages.push(ModelMessage::user(CONTINUE_PROMPT));
     }
     messages.extend(history::answer(&parts, &name_of, &runner.attachments));
-    let offer = Box::pin(runner.offer(&input.model, &messages)).await;
-    let tools = offer.specs(toolset);
+    Box::pin(runner.offer(&input.model, &messages)).await;
     let settings = match &input.settings {
         Some(settings) => settings.clone(),
         None => Box::pin(model_selection::chat_settings(turns, &turn.storage, turn.owner, turn.chat)).await.map_err(
@@ -238,53 +228,22 @@ async fn run_loop(
     };
     let (parameters, max_tokens) = (settings.parameters(), settings.max_tokens);
     let system = system_prompt(settings.system);
-    let mut request = Request { system, messages, tools, max_tokens, parameters, draws: true, ..Request::default() };
+    let request = Request { system, messages, max_tokens, parameters, draws: true, ..Request::default() };
     let names = |name: &str| toolset.names(name);
-    let mut usage = Usage::default();
-    for step in first_step..MAX_STEPS_PER_TURN {
-        recorder.emit(&TurnEvent::StartStep);
-        let mut trims = 0;
-        let failed = |error: &ModelError| TurnError::Failed(advise(error, &input.model.provider));
-        let output = loop {
-            let stream =
-                turns.models.stream_recorded(&turn.usage, &input.model, request.clone(), turn.stop.child_token());
-            // A request that is too long is shortened and repeated, but only while nothing of the answer has been
-            // sent to subscribers.
-            let error = match ModelStreamReader::new(turn.file_saver(&turns.files), recorder, step, &names)
-                .read(stream)
-                .await
-            {
-                Ok(output) => break output,
-                Err(StreamError { error: error @ ModelError::TooLong(_), has_begun: false }) if trims < MAX_TRIMS => {
-                    error
-                }
-                Err(StreamError { error, .. }) => return Err(failed(&error)),
-            };
-            trims += 1;
-            let Some(text) = context_trimming::trim(&mut request.messages) else { return Err(failed(&error)) };
-            recorder.emit(&TurnEvent::DataNotice { data: NoticeData { text } });
-        };
-        usage += output.usage;
-        if output.calls.is_empty() {
-            recorder.emit(&TurnEvent::FinishStep);
-            return Ok(TurnOutcome { reason: output.finish.unwrap_or(FinishReason::Truncated), usage });
-        }
-        // The usage so far is recorded now: the tool calls may take long, and the turn may not reach its end.
-        turn.usage.flush();
-        turn.interactions.start_step(output.calls.len());
-        let results = Box::pin(join_all(output.calls.iter().map(|call| runner.run_call(call)))).await;
-        recorder.emit(&TurnEvent::FinishStep);
-        request.messages.push(ModelMessage::Assistant {
-            thoughts: output.thoughts,
-            text: output.text,
-            calls: output.calls,
-            files: output.files,
-        });
-        request.messages.extend(results);
-        // A tool search in this step may have added tools.
-        request.tools = offer.specs(toolset);
-    }
-    Err(TurnError::Failed(format!("the assistant called tools {MAX_STEPS_PER_TURN} times in a row and was stopped")))
+    let mut sink = TurnEventSink::new(turns, turn, recorder, &names);
+    let agent = Agent {
+        models: &turns.models,
+        model: &input.model,
+        usage: &turn.usage,
+        cancel: &turn.stop,
+        trims_context: true,
+    };
+    agent.run(request, first_step, Some(&runner), &mut sink).await.map_err(|error| {
+        TurnError::Failed(match error {
+            AgentError::Model(error) => advise(&error, &input.model.provider),
+            error => error.to_string(),
+        })
+    })
 }
 
 /// Emits a notice that names the files of the user's last message that the model does not receive according to

@@ -10,12 +10,13 @@ use storage::chats::Answer;
 use storage::runs::Chunk;
 
 use super::TurnService;
-use super::engine::{TurnError, TurnInput, TurnOutcome, detach};
+use super::engine::{TurnError, TurnInput, detach};
 use super::event::{FinishMetadata, NoticeData, TurnEvent};
 use super::event_recorder::EventRecorder;
 use super::journal_codec::append_final_event;
 use super::recovery::INTERRUPTED;
 use super::{Turn, TurnResult, message_queue};
+use crate::agent_loop::AgentOutcome;
 use platform::{RunState, UserEvent};
 
 /// Longest wait for the journal to hand over the last events of a turn.
@@ -33,10 +34,10 @@ pub async fn finish(
     turn: &Arc<Turn>,
     input: &TurnInput,
     recorder: &EventRecorder,
-    outcome: Result<TurnOutcome, TurnError>,
+    outcome: Result<AgentOutcome, TurnError>,
 ) {
     let (status, error, last) = match outcome {
-        Ok(TurnOutcome { reason, usage }) => match incomplete_reason(&reason) {
+        Ok(AgentOutcome { reason, usage }) => match incomplete_reason(&reason) {
             None => {
                 let finish_reason = finish_reason_name(&reason).to_owned();
                 let message_metadata = FinishMetadata { usage };

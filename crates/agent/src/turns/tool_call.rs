@@ -5,10 +5,10 @@ use std::sync::Arc;
 use connections::permissions::{ChangedDefinition, PermissionCheck, binding_url, definition_hash};
 use connections::{AuditedCall, BoundTool, CallContext, CallOutcome};
 use domain::ApprovalId;
-use domain::json_shape::JsonShape;
-use domain::model::{ModelCall, ModelMessage};
+use domain::model::{ModelCall, ModelMessage, ToolSpec};
 use domain::permission::{AllowedBy, Decision};
 use domain::tool::{Outcome, ToolCall, ToolResult};
+use futures_util::future::{BoxFuture, join_all};
 use mcp::ResumedCall;
 use serde_json::{Map, Value};
 use storage::approvals::Approval;
@@ -22,6 +22,7 @@ use super::event_recorder::EventRecorder;
 use super::pending_interactions::PendingApproval;
 use super::transcript::CALL_DECLINED;
 use super::{Turn, history};
+use crate::agent_loop::{self, ResolvedCall, ToolExecutionError, ToolExecutor, last_user_text};
 use crate::files::model_attachments::{AttachmentLoader, InputModalities};
 use crate::models::ModelId;
 use crate::tool_search::Offer;
@@ -107,12 +108,8 @@ impl<'a> ToolRunner<'a> {
     pub async fn offer(&self, model: &ModelId, conversation: &[ModelMessage]) -> &Offer {
         let toolset = self.toolset().await;
         let make = async || {
-            let words = conversation.iter().rev().find_map(|message| match message {
-                ModelMessage::User { text, .. } => Some(text.as_str()),
-                _ => None,
-            });
             let capacity = self.turns.models.tool_limits(self.turn.owner, model).await;
-            let offer = Offer::new(toolset, capacity, words.unwrap_or_default(), conversation);
+            let offer = Offer::new(toolset, capacity, last_user_text(conversation), conversation);
             if let Some(text) = offer.notice(toolset) {
                 self.recorder.emit(&TurnEvent::DataNotice { data: NoticeData { text } });
             }
@@ -124,38 +121,15 @@ impl<'a> ToolRunner<'a> {
     /// Runs one tool call, emits its events, and returns the message for the model. A failed call is a result too.
     pub async fn run_call(&self, call: &ModelCall) -> ModelMessage {
         let toolset = self.toolset().await;
-        let (name, server_name) = toolset.names(&call.name);
-        let parsed = parse_arguments(&call.arguments);
-        let arguments = match &parsed {
-            Ok(arguments) => Value::Object(arguments.clone()),
-            Err(_) => Value::String(call.arguments.clone()),
-        };
-        let record = ToolCall {
-            id: call.id.clone(),
-            name,
-            server_name,
-            arguments,
-            result: None,
-            error: None,
-            outcome: Outcome::Stopped,
-            duration_ms: 0,
-            app: toolset.get(&call.name).and_then(|tool| tool.definition.meta.app()).map(str::to_owned),
-        };
+        let (record, resolved) = agent_loop::resolve(toolset, self.offer.get(), call);
         // The call is durable before it is made: after a crash, recovery must not take a call that may have run for
         // one that was never made.
         let is_durable = self.recorder.emit_synced(&tool_input_event(&record)).await;
-        let finished = match (parsed, toolset.get(&call.name)) {
+        let finished = match resolved {
             _ if !is_durable => FinishedCall::rejected("The database does not answer, so the call was not made."),
-            (Err(reason), _) => FinishedCall::rejected(format!("The arguments are not a JSON object: {reason}")),
-            // Not a tool of a connection: the built-in tool search, which only reads the list of tools and needs no
-            // permission.
-            (Ok(arguments), None) => {
-                match self.offer.get().and_then(|offer| offer.call(toolset, &call.name, arguments)) {
-                    Some(found) => FinishedCall::not_made(CallOutcome::Result(found)),
-                    None => FinishedCall::rejected(format!("There is no tool called {}.", call.name)),
-                }
-            }
-            (Ok(arguments), Some(tool)) => Box::pin(self.run_if_permitted(&record, tool, arguments)).await,
+            ResolvedCall::Invalid(reason) => FinishedCall::rejected(reason),
+            ResolvedCall::Search(found) => FinishedCall::not_made(CallOutcome::Result(found)),
+            ResolvedCall::Tool(tool, arguments) => Box::pin(self.run_if_permitted(&record, tool, arguments)).await,
         };
         history::tool_result(&self.finish_call(record, finished).await, call.name.clone(), &self.attachments)
     }
@@ -419,6 +393,17 @@ impl<'a> ToolRunner<'a> {
     }
 }
 
+impl ToolExecutor for ToolRunner<'_> {
+    fn specs(&self) -> Vec<ToolSpec> {
+        let (toolset, offer) = (self.toolset.get(), self.offer.get());
+        toolset.zip(offer).map(|(toolset, offer)| offer.specs(toolset)).unwrap_or_default()
+    }
+
+    fn execute<'a>(&'a self, calls: &'a [ModelCall]) -> BoxFuture<'a, Result<Vec<ModelMessage>, ToolExecutionError>> {
+        Box::pin(async { Ok(join_all(calls.iter().map(|call| self.run_call(call))).await) })
+    }
+}
+
 /// Returns the event that announces a call with its complete arguments.
 fn tool_input_event(call: &ToolCall) -> TurnEvent {
     TurnEvent::ToolInputAvailable {
@@ -430,46 +415,10 @@ fn tool_input_event(call: &ToolCall) -> TurnEvent {
     }
 }
 
-/// Parses the arguments that a model wrote. An empty text is an empty object: some models send nothing for tools
-/// without parameters.
-///
-/// # Errors
-///
-/// Returns the reason, for the model, if the text is not a JSON object or is too large or too deep.
-pub fn parse_arguments(text: &str) -> Result<Map<String, Value>, String> {
-    if text.trim().is_empty() {
-        return Ok(Map::new());
-    }
-    if !JsonShape::measure(text).is_acceptable() {
-        return Err("it has too many values, or is nested too deep".to_owned());
-    }
-    match serde_json::from_str(text) {
-        Ok(Value::Object(arguments)) => Ok(arguments),
-        Ok(_) => Err("it is another kind of value".to_owned()),
-        Err(error) => Err(error.to_string()),
-    }
-}
-
 /// Parses a stored tool definition for an approval. Returns `null` if it is invalid.
 fn parse_definition(definition: &str) -> Value {
     serde_json::from_str(definition).unwrap_or_else(|error| {
         tracing::error!(%error, "the definition of a tool could not be read for its approval");
         Value::Null
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn arguments_are_an_object_or_nothing() {
-        assert_eq!(parse_arguments("  ").unwrap(), Map::new());
-        assert_eq!(parse_arguments("{\"a\":1}").unwrap()["a"], 1);
-        assert!(parse_arguments("[1]").is_err());
-        assert!(
-            parse_arguments(&format!("{{\"a\":[{}1]}}", "{},".repeat(1_500_000))).unwrap_err().contains("too many")
-        );
-        assert!(parse_arguments("{\"a\":").is_err());
-    }
 }

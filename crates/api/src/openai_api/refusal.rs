@@ -1,5 +1,6 @@
 //! Errors of the OpenAI-compatible API: `{error: {message, type, param, code}}`.
 
+use agent::agent_loop::ToolExecutionError;
 use agent::models::with_advice;
 use agent::openai_api::{CompletionError, RequestLimitError};
 use axum::Json;
@@ -89,11 +90,12 @@ impl From<CompletionError> for OpenAiError {
     fn from(failure: CompletionError) -> Self {
         match failure {
             CompletionError::Model(error) => of_model(&error),
-            CompletionError::ApprovalNeeded { .. } => {
-                Self::new(StatusCode::FORBIDDEN, "tool_needs_approval", failure.to_string())
-            }
-            CompletionError::InputNeeded { .. } => {
-                Self::new(StatusCode::FORBIDDEN, "tool_needs_input", failure.to_string())
+            CompletionError::Tools(error) => {
+                let code = match &error {
+                    ToolExecutionError::ApprovalNeeded { .. } => "tool_needs_approval",
+                    ToolExecutionError::InputNeeded { .. } => "tool_needs_input",
+                };
+                Self::new(StatusCode::FORBIDDEN, code, error.to_string())
             }
             CompletionError::TooManySteps => Self::new(StatusCode::BAD_GATEWAY, "too_many_rounds", failure.to_string()),
             CompletionError::Stopping => Self {

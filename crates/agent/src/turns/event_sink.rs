@@ -1,15 +1,17 @@
-//! Reader of a model's stream: publishes its events and collects the result of the step.
+//! Publication of a turn's answer: the model's output becomes events of the turn, in batches.
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use domain::model::{FinishReason, ModelCall, ModelError, ModelEvent, ModelFile, PartKind, Seal, Thought, Usage};
+use domain::model::{ModelError, ModelEvent, ModelFile, PartKind, Request};
 use futures_util::StreamExt;
-use futures_util::stream::BoxStream;
+use futures_util::future::{BoxFuture, ready};
 use tokio::time::{Instant, sleep_until};
 
 use super::event::{NoticeData, ProviderMetadata, ToolMetadata, TurnEvent};
 use super::event_recorder::EventRecorder;
+use super::{Turn, TurnService};
+use crate::agent_loop::{EventSink, ModelStream, OpenPart, StepCollector, StepOutput, StreamError};
 use crate::files::file_type::FileType;
 use crate::files::result_offload::FileSaver;
 
@@ -31,53 +33,88 @@ const QUOTA_FULL_NOTICE: &str =
 const DATABASE_DOWN_NOTICE: &str = "The model made a picture, and the database did not answer to keep it.";
 const INVALID_IMAGE_NOTICE: &str = "The model made a file that is no picture which could be shown.";
 
-/// Complete result of one model call.
-#[derive(Debug, Default)]
-pub struct StepOutput {
-    /// Reasoning that the provider expects back, in order.
-    pub thoughts: Vec<Thought>,
-    /// Requested tool calls, in order.
-    pub calls: Vec<ModelCall>,
-    /// Text.
-    pub text: String,
-    /// Generated images.
-    pub files: Vec<ModelFile>,
-    /// Reason for the end; `None` if the stream ended without one.
-    pub finish: Option<FinishReason>,
-    /// Tokens, as far as the provider reported them.
-    pub usage: Usage,
+/// Publisher of a turn's answer: the [`EventSink`] of a chat.
+pub struct TurnEventSink<'a> {
+    turns: &'a TurnService,
+    turn: &'a Turn,
+    recorder: &'a EventRecorder,
+    /// Maps the name that the model uses to the tool's own name and its connection's.
+    names: &'a (dyn Fn(&str) -> (String, String) + Sync),
 }
 
-/// Failure of a model call, returned by [`ModelStreamReader::read`].
-#[derive(Debug)]
-pub struct StreamError {
-    /// Error of the provider.
-    pub error: ModelError,
-    /// Whether output had been published before, so that the call cannot be repeated unnoticed.
-    pub has_begun: bool,
+impl<'a> TurnEventSink<'a> {
+    /// Creates the sink of a turn. `names` maps the name that the model uses to the tool's own name and its
+    /// connection's.
+    pub fn new(
+        turns: &'a TurnService,
+        turn: &'a Turn,
+        recorder: &'a EventRecorder,
+        names: &'a (dyn Fn(&str) -> (String, String) + Sync),
+    ) -> Self {
+        Self { turns, turn, recorder, names }
+    }
 }
 
-/// An unfinished part, with the text that is not yet published.
-struct OpenPart {
-    number: u32,
-    kind: PartKind,
+impl EventSink for TurnEventSink<'_> {
+    fn start_step(&mut self) {
+        self.recorder.emit(&TurnEvent::StartStep);
+    }
+
+    fn read<'a>(
+        &'a mut self,
+        step: usize,
+        _: &'a Request,
+        events: ModelStream,
+    ) -> BoxFuture<'a, Result<StepOutput, StreamError>> {
+        let reader = ModelStreamReader {
+            files: self.turn.file_saver(&self.turns.files),
+            recorder: self.recorder,
+            step,
+            names: self.names,
+            collector: StepCollector::default(),
+            bytes: 0,
+            due: None,
+            last_sent: None,
+        };
+        Box::pin(reader.read(events))
+    }
+
+    fn notify(&mut self, text: String) {
+        self.recorder.emit(&TurnEvent::DataNotice { data: NoticeData { text } });
+    }
+
+    fn start_calls(&mut self, count: usize) -> BoxFuture<'_, ()> {
+        // The usage so far is recorded now: the tool calls may take long, and the turn may not reach its end.
+        self.turn.usage.flush();
+        self.turn.interactions.start_step(count);
+        Box::pin(ready(()))
+    }
+
+    fn finish_step(&mut self) {
+        self.recorder.emit(&TurnEvent::FinishStep);
+    }
+}
+
+/// What a reader keeps for an incomplete part.
+struct Unpublished {
+    /// Id of the part in the stream of the turn.
     id: String,
-    pending: String,
-    /// Complete text of a tool call's arguments or of reasoning.
+    /// Text that is not yet published.
     text: String,
-    seal: Option<Seal>,
 }
 
-/// ModelStreamReader of one model stream.
-pub struct ModelStreamReader<'a> {
-    keeper: FileSaver<'a>,
+/// An incomplete part, with its text that is not yet published.
+type UnpublishedPart = OpenPart<Unpublished>;
+
+/// Reader of the output of one model call.
+struct ModelStreamReader<'a> {
+    files: FileSaver<'a>,
     recorder: &'a EventRecorder,
     /// Number of the step within the turn.
     step: usize,
     /// Maps the name that the model uses to the tool's own name and its connection's.
-    server_of: &'a (dyn Fn(&str) -> (String, String) + Sync),
-    open: Vec<OpenPart>,
-    reply: StepOutput,
+    names: &'a (dyn Fn(&str) -> (String, String) + Sync),
+    collector: StepCollector<Unpublished>,
     /// Size of the output so far, in bytes.
     bytes: usize,
     /// Time at which collected text is emitted at the latest.
@@ -86,33 +123,9 @@ pub struct ModelStreamReader<'a> {
     last_sent: Option<Instant>,
 }
 
-impl<'a> ModelStreamReader<'a> {
-    /// Creates a reader for step number `step` of a turn. `server_of` maps the name that the model uses to the
-    /// tool's own name and its connection's.
-    pub fn new(
-        keeper: FileSaver<'a>,
-        recorder: &'a EventRecorder,
-        step: usize,
-        server_of: &'a (dyn Fn(&str) -> (String, String) + Sync),
-    ) -> Self {
-        Self {
-            keeper,
-            recorder,
-            step,
-            server_of,
-            open: Vec::new(),
-            reply: StepOutput::default(),
-            bytes: 0,
-            due: None,
-            last_sent: None,
-        }
-    }
-
+impl ModelStreamReader<'_> {
     /// Reads the stream to its end. What was published before an error stays in the answer.
-    pub async fn read(
-        mut self,
-        mut events: BoxStream<'static, Result<ModelEvent, ModelError>>,
-    ) -> Result<StepOutput, StreamError> {
+    async fn read(mut self, mut events: ModelStream) -> Result<StepOutput, StreamError> {
         let mut has_begun = false;
         let mut timer = std::pin::pin!(sleep_until(Instant::now()));
         loop {
@@ -127,16 +140,16 @@ impl<'a> ModelStreamReader<'a> {
                 biased;
                 event = events.next() => match event {
                     Some(Ok(ModelEvent::Finish(reason))) => {
-                        self.reply.finish = Some(reason);
+                        self.collector.output.finish = Some(reason);
                         break;
                     }
                     Some(Ok(ModelEvent::File { bytes, .. })) => {
                         has_begun = true;
-                        self.picture(bytes).await;
+                        self.store_picture(bytes).await;
                     }
                     Some(Ok(event)) => {
                         has_begun |= matches!(event, ModelEvent::PartStart { .. });
-                        self.take(event);
+                        self.handle(event);
                         if self.bytes > MAX_STEP_BYTES {
                             self.close_all();
                             let error = ModelError::Malformed(format!("it did not stop after {MAX_STEP_BYTES} bytes"));
@@ -153,42 +166,38 @@ impl<'a> ModelStreamReader<'a> {
             }
         }
         self.close_all();
-        Ok(self.reply)
+        Ok(self.collector.output)
     }
 
     /// Handles one event of the model.
-    fn take(&mut self, event: ModelEvent) {
+    fn handle(&mut self, event: ModelEvent) {
         match event {
             ModelEvent::Status(data) => self.recorder.emit(&TurnEvent::DataModelStatus { data, transient: true }),
             ModelEvent::Notice(text) => self.recorder.emit(&TurnEvent::DataNotice { data: NoticeData { text } }),
             ModelEvent::PartStart { part, kind } => self.start(part, kind),
             ModelEvent::Delta { part, text } => self.grow(part, &text),
             ModelEvent::PartEnd { part } => {
-                if let Some(index) = self.open.iter().position(|open| open.number == part) {
-                    let open = self.open.remove(index);
+                if let Some(open) = self.collector.take(part) {
                     self.end(open);
                 }
             }
-            ModelEvent::Seal { part, seal } => {
-                if let Some(open) = self.open.iter_mut().find(|open| open.number == part) {
-                    open.seal = Some(seal);
-                }
-            }
-            ModelEvent::Usage(usage) => self.reply.usage = usage,
+            ModelEvent::Seal { part, seal } => self.collector.seal(part, seal),
+            ModelEvent::Usage(usage) => self.collector.output.usage = usage,
             ModelEvent::File { .. } | ModelEvent::Finish(_) => {}
         }
     }
 
     /// Stores and publishes a generated image. Its type is [detected](FileType::of) from its bytes; the provider's claim
     /// is ignored.
-    async fn picture(&mut self, bytes: Arc<[u8]>) {
+    async fn store_picture(&mut self, bytes: Arc<[u8]>) {
         self.send_all();
         let kind = FileType::of(&bytes).filter(|kind| kind.is_picture()).map(|kind| kind.media_type(None));
         let notice = match kind {
-            Some(kind) => match self.keeper.store_file(kind, None, &bytes).await {
+            Some(kind) => match self.files.store_file(kind, None, &bytes).await {
                 Ok(Some(file)) => {
                     self.recorder.emit(&TurnEvent::File(file));
-                    self.reply.files.push(ModelFile { name: None, media_type: kind.to_owned(), bytes });
+                    let file = ModelFile { name: None, media_type: kind.to_owned(), bytes };
+                    self.collector.output.files.push(file);
                     return;
                 }
                 Ok(None) => QUOTA_FULL_NOTICE,
@@ -210,7 +219,7 @@ impl<'a> ModelStreamReader<'a> {
             PartKind::Text => self.recorder.emit(&TurnEvent::TextStart { id: id.clone() }),
             PartKind::Reasoning => self.recorder.emit(&TurnEvent::ReasoningStart { id: id.clone() }),
             PartKind::ToolCall { name, .. } => {
-                let (tool_name, server_name) = (self.server_of)(name);
+                let (tool_name, server_name) = (self.names)(name);
                 self.recorder.emit(&TurnEvent::ToolInputStart {
                     tool_call_id: id.clone(),
                     tool_name,
@@ -219,17 +228,17 @@ impl<'a> ModelStreamReader<'a> {
                 });
             }
         }
-        self.open.push(OpenPart { number, kind, id, pending: String::new(), text: String::new(), seal: None });
+        self.collector.start(number, kind, Unpublished { id, text: String::new() });
         self.last_sent = None;
     }
 
     /// Adds text to a part, and publishes it now or collects it.
     fn grow(&mut self, number: u32, text: &str) {
-        let Some(open) = self.open.iter_mut().find(|open| open.number == number) else { return };
-        open.pending.push_str(text);
+        let Some(open) = self.collector.part(number) else { return };
+        open.state.text.push_str(text);
         self.bytes += text.len();
         let quiet = self.last_sent.is_none_or(|sent| sent.elapsed() >= BATCH_WINDOW);
-        if quiet || open.pending.len() >= FLUSH_BYTES {
+        if quiet || open.state.text.len() >= FLUSH_BYTES {
             self.send_all();
         } else if self.due.is_none() {
             self.due = self.last_sent.map(|sent| sent + FLUSH_TIMEOUT);
@@ -240,58 +249,46 @@ impl<'a> ModelStreamReader<'a> {
     fn send_all(&mut self) {
         self.due = None;
         self.last_sent = Some(Instant::now());
-        for open in &mut self.open {
-            send(self.recorder, &mut self.reply.text, open);
+        for open in &mut self.collector.open {
+            send(self.recorder, open);
         }
     }
 
     /// Publishes the rest of a part and ends it.
-    fn end(&mut self, mut open: OpenPart) {
-        send(self.recorder, &mut self.reply.text, &mut open);
+    fn end(&mut self, mut open: UnpublishedPart) {
+        send(self.recorder, &mut open);
+        let id = open.state.id.clone();
         match open.kind {
-            PartKind::Text => self.recorder.emit(&TurnEvent::TextEnd { id: open.id }),
+            PartKind::Text => self.recorder.emit(&TurnEvent::TextEnd { id }),
             PartKind::Reasoning => {
                 let provider_metadata = open.seal.clone().map(|provider| ProviderMetadata { provider });
-                self.recorder.emit(&TurnEvent::ReasoningEnd { id: open.id, provider_metadata });
-                self.reply.thoughts.extend(open.seal.map(|seal| Thought {
-                    calls_before: self.reply.calls.len(),
-                    text: open.text,
-                    seal,
-                }));
+                self.recorder.emit(&TurnEvent::ReasoningEnd { id, provider_metadata });
             }
-            PartKind::ToolCall { name, .. } => {
-                self.reply.calls.push(ModelCall { id: open.id, name, arguments: open.text });
-            }
+            // A tool call ends with its complete arguments, when it is executed.
+            PartKind::ToolCall { .. } => {}
         }
+        self.collector.finish(open);
     }
 
     /// Ends all parts that are open.
     fn close_all(&mut self) {
-        for open in std::mem::take(&mut self.open) {
+        for open in std::mem::take(&mut self.collector.open) {
             self.end(open);
         }
     }
 }
 
 /// Publishes the collected text of a part.
-fn send(recorder: &EventRecorder, text: &mut String, open: &mut OpenPart) {
-    if open.pending.is_empty() {
+fn send(recorder: &EventRecorder, open: &mut UnpublishedPart) {
+    if open.state.text.is_empty() {
         return;
     }
-    let delta = std::mem::take(&mut open.pending);
-    let id = open.id.clone();
-    match open.kind {
-        PartKind::Text => {
-            text.push_str(&delta);
-            recorder.emit(&TurnEvent::TextDelta { id, delta });
-        }
-        PartKind::Reasoning => {
-            open.text.push_str(&delta);
-            recorder.emit(&TurnEvent::ReasoningDelta { id, delta });
-        }
-        PartKind::ToolCall { .. } => {
-            open.text.push_str(&delta);
-            recorder.emit(&TurnEvent::ToolInputDelta { tool_call_id: id, input_text_delta: delta });
-        }
-    }
+    let delta = std::mem::take(&mut open.state.text);
+    open.text.push_str(&delta);
+    let id = open.state.id.clone();
+    recorder.emit(&match open.kind {
+        PartKind::Text => TurnEvent::TextDelta { id, delta },
+        PartKind::Reasoning => TurnEvent::ReasoningDelta { id, delta },
+        PartKind::ToolCall { .. } => TurnEvent::ToolInputDelta { tool_call_id: id, input_text_delta: delta },
+    });
 }
