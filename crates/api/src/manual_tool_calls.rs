@@ -15,7 +15,7 @@ use connections::{
 };
 use domain::permission::AllowedBy;
 use domain::tool::Outcome;
-use domain::{Clock, ElicitationId, UserId};
+use domain::{Clock, InteractionId, UserId};
 use futures_util::{StreamExt, stream};
 use platform::BackgroundTasks;
 use serde::Deserialize;
@@ -91,7 +91,7 @@ pub async fn answer_elicitation(
     JsonBody(said): JsonBody<ElicitationResponse>,
 ) -> Result<Json<Value>, ApiError> {
     let not_found = || ApiError::NotFound("elicitation");
-    let id: ElicitationId = id.parse().map_err(|_| not_found())?;
+    let id: InteractionId = id.parse().map_err(|_| not_found())?;
     let runs = connections.manual_runs();
     let replied = runs.answer(caller.user, id, said.action, said.content.unwrap_or_default());
     replied.ok_or_else(not_found)?.map_err(|message| ApiError::Unprocessable { code: "bad_content", message })?;

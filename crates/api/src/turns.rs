@@ -9,12 +9,12 @@ use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use domain::elicitation::Action;
 use domain::permission::Decision;
-use domain::{ApprovalId, Clock, ElicitationId, MessageId, RunId};
+use domain::{Clock, InteractionId, MessageId, RunId};
 use futures_util::stream;
 use platform::{Permit, UserEvent, UserEventBus};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
-use storage::approvals::Decided;
+use storage::interactions::ApprovalDecision;
 
 use super::error::ApiError;
 use super::extract::{JsonBody, Named, NamedTwo, Query, SignedIn};
@@ -132,7 +132,7 @@ pub async fn cancel_tool_call(
 
 /// Request body of [`decide_approval`].
 #[derive(Debug, Deserialize)]
-pub struct ApprovalDecision {
+pub struct ApprovalDecisionRequest {
     decision: Decision,
     /// Arguments edited by the user, which replace the model's.
     #[serde(default)]
@@ -145,12 +145,12 @@ pub async fn decide_approval(
     State(turns): State<TurnService>,
     caller: SignedIn,
     NamedTwo(chat, approval): NamedTwo,
-    JsonBody(body): JsonBody<ApprovalDecision>,
+    JsonBody(body): JsonBody<ApprovalDecisionRequest>,
 ) -> Result<Json<turns::AppliedDecision>, ApiError> {
     let (chat, _) = chats.find(caller.user, &chat).await?;
-    let approval: ApprovalId = approval.parse().map_err(|_| ApiError::NotFound("approval"))?;
-    let decided = Decided { decision: body.decision, arguments: body.arguments };
-    let made = turns.decide_approval((caller.user, chat), approval, decided).await;
+    let approval: InteractionId = approval.parse().map_err(|_| ApiError::NotFound("approval"))?;
+    let decision = ApprovalDecision { decision: body.decision, arguments: body.arguments };
+    let made = turns.decide_approval((caller.user, chat), approval, decision).await;
     made.map(Json).map_err(|error| match error {
         DecideError::NotFound => ApiError::NotFound("approval"),
         DecideError::BadArguments(message) => ApiError::Unprocessable { code: "bad_arguments", message },
@@ -178,7 +178,7 @@ pub async fn answer_elicitation(
     JsonBody(said): JsonBody<ElicitationResponse>,
 ) -> Result<Json<turns::AppliedAnswer>, ApiError> {
     let (chat, _) = chats.find(caller.user, &chat).await?;
-    let id: ElicitationId = id.parse().map_err(|_| ApiError::NotFound("elicitation"))?;
+    let id: InteractionId = id.parse().map_err(|_| ApiError::NotFound("elicitation"))?;
     let made = turns.answer_elicitation((caller.user, chat), id, said.action, said.content.unwrap_or_default()).await;
     made.map(Json).map_err(|error| match error {
         AnswerError::NotFound => ApiError::NotFound("elicitation"),

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use domain::elicitation::Action;
-use domain::{ElicitationId, UserId};
+use domain::{InteractionId, UserId};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use mcp::{Elicitation, ElicitationForm, ElicitationHandler, ElicitationResponse, FormContent, SuspendedCall};
@@ -16,7 +16,7 @@ use super::{InteractionHandler, SignInPrompt, elicitation_response};
 
 /// The open interactions of all manual tool calls. Clones share them.
 #[derive(Debug, Clone, Default)]
-pub struct ManualRuns(Arc<Mutex<HashMap<ElicitationId, OpenInteraction>>>);
+pub struct ManualRuns(Arc<Mutex<HashMap<InteractionId, OpenInteraction>>>);
 
 #[derive(Debug)]
 struct OpenInteraction {
@@ -29,9 +29,9 @@ struct OpenInteraction {
 #[derive(Debug, Clone)]
 pub enum InteractionUpdate {
     /// The interaction waits for an answer to this request.
-    Opened(ElicitationId, Value),
+    Opened(InteractionId, Value),
     /// The interaction was answered or withdrawn.
-    Closed(ElicitationId),
+    Closed(InteractionId),
 }
 
 impl ManualRuns {
@@ -47,7 +47,7 @@ impl ManualRuns {
     pub fn answer(
         &self,
         owner: UserId,
-        id: ElicitationId,
+        id: InteractionId,
         action: Action,
         content: Map<String, Value>,
     ) -> Option<Result<(), String>> {
@@ -60,7 +60,7 @@ impl ManualRuns {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<ElicitationId, OpenInteraction>> {
+    fn lock(&self) -> MutexGuard<'_, HashMap<InteractionId, OpenInteraction>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -76,7 +76,7 @@ pub struct ManualHandler {
 impl ManualHandler {
     /// Opens an interaction and waits until it is answered, or until `done` is cancelled.
     async fn ask(&self, request: Value, form: Option<ElicitationForm>, done: CancellationToken) -> ElicitationResponse {
-        let id = ElicitationId::fresh();
+        let id = InteractionId::fresh();
         let (reply, answered) = oneshot::channel();
         self.runs.lock().insert(id, OpenInteraction { owner: self.owner, form, reply });
         let _closing = ClosingGuard { handler: self, id };
@@ -110,7 +110,7 @@ impl InteractionHandler for ManualHandler {
 /// Closes an interaction when it is dropped: after an answer, or when its call has ended.
 struct ClosingGuard<'a> {
     handler: &'a ManualHandler,
-    id: ElicitationId,
+    id: InteractionId,
 }
 
 impl Drop for ClosingGuard<'_> {

@@ -75,12 +75,10 @@ ids! {
     RunId,
     /// A node: one of the processes that share a database.
     NodeId,
-    /// A tool call that waits for the user's approval.
-    ApprovalId,
+    /// An interaction: an approval, an elicitation or a sign-in that a tool call waits for.
+    InteractionId,
     /// A shared snapshot of a chat.
     ShareId,
-    /// An elicitation: a question to the user on which a tool call waits.
-    ElicitationId,
     /// An API key of a user.
     ApiKeyId,
     /// A model provider that a user configured.

@@ -24,6 +24,6 @@ pub mod tool_arguments;
 
 pub use clock::{Clock, SystemClock, Timestamp};
 pub use ids::{
-    ApiKeyId, ApprovalId, AttachmentId, AuthSessionId, ChallengeId, ChatId, ElicitationId, FactorId, FileId, MessageId,
+    ApiKeyId, AttachmentId, AuthSessionId, ChallengeId, ChatId, FactorId, FileId, InteractionId, MessageId,
     ModelProviderId, NodeId, QueuedId, RunId, ServerId, ShareId, UserId,
 };

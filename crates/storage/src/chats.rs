@@ -300,10 +300,10 @@ impl ChatRepository<'_> {
             if !self.storage.is_shared() {
                 sqlx::query(crate::runs::DELETE_CHUNKS).bind(run.0).execute(&mut *tx).await?;
             }
-            // Only turns with tool calls can have tasks and elicitations; most turns save two statements.
+            // Only turns with tool calls can have tasks and interactions; most turns save two statements.
             if answer.parts.iter().any(|part| matches!(part, Part::ToolCall { .. })) {
                 sqlx::query(crate::tool_tasks::DELETE_ALL).bind(run.0).bind(owner.0).execute(&mut *tx).await?;
-                sqlx::query(crate::elicitations::FORGET).bind(run.0).bind(owner.0).execute(&mut *tx).await?;
+                sqlx::query(crate::interactions::FORGET).bind(run.0).bind(owner.0).execute(&mut *tx).await?;
             }
             Ok(())
         });

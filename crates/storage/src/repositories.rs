@@ -26,7 +26,6 @@ macro_rules! repositories {
 
 repositories! {
     api_keys: ApiKeyRepository = "API keys",
-    approvals: ApprovalRepository = "approvals of tool calls",
     attachments: AttachmentRepository = "attachments that servers provided",
     auth_codes: AuthCodeRepository = "codes of the PKCE flow",
     auth_sessions: AuthSessionRepository = "sessions of users",
@@ -35,9 +34,9 @@ repositories! {
     chats: ChatRepository = "chats and their messages",
     connections: ConnectionRepository = "users' connections to MCP servers",
     credentials: CredentialRepository = "users' credentials of external services",
-    elicitations: ElicitationRepository = "elicitations and sign-in requests of turns",
     factors: FactorRepository = "second factors",
     files: FileRepository = "files of chats",
+    interactions: InteractionRepository = "approvals, elicitations and sign-ins that turns wait for",
     model_providers: ModelProviderRepository = "users' model providers",
     models: ModelChoiceRepository = "users' choices of models and their settings",
     nodes: NodeRepository = "nodes on the same database, and their messages",

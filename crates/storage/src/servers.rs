@@ -30,7 +30,7 @@ const MASK_COPIES: [&str; 4] = [
     "UPDATE tool_permissions SET url = $3 WHERE server_id = $1 AND url = $2",
     "UPDATE tool_lists SET url = $3 WHERE server_id = $1 AND url = $2",
     "UPDATE tool_tasks SET url = $3 WHERE server_id = $1 AND url = $2",
-    "UPDATE tool_approvals SET url = $3 WHERE server_id = $1 AND url = $2",
+    "UPDATE interactions SET url = $3 WHERE server_id = $1 AND url = $2",
 ];
 
 const RENAME: &str = "UPDATE mcp_servers SET name = $3, updated_at = $4 WHERE id = $1 AND user_id = $2";

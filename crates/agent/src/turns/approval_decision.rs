@@ -4,14 +4,15 @@ use connections::json_schema;
 use connections::permissions::text_hash;
 use domain::permission::{Decision, Permission};
 use domain::tool::ToolDefinition;
-use domain::{ApprovalId, ChatId, UserId};
+use domain::{ChatId, InteractionId, UserId};
 use serde::Serialize;
 use serde_json::{Map, Value};
 use storage::Storage;
-use storage::approvals::{Approval, Decided};
+use storage::interactions::{ApprovalDecision, ApprovalRequest, Interaction, StoredResponse};
 use storage::permissions::Rule;
 
 use super::TurnService;
+use super::pending_interactions::InteractionResponse;
 
 /// Decision that holds for an approval.
 #[derive(Debug, Clone, Serialize)]
@@ -52,21 +53,22 @@ impl TurnService {
     pub async fn decide_approval(
         &self,
         (owner, chat): (UserId, ChatId),
-        id: ApprovalId,
-        decided: Decided,
+        id: InteractionId,
+        decision: ApprovalDecision,
     ) -> Result<AppliedDecision, DecideError> {
-        let approval = self.load_approval(owner, chat, id).await?;
-        if let Some(earlier) = approval.decided {
-            return Ok(outcome(earlier, false));
+        let interaction = self.load_approval(owner, chat, id).await?;
+        if let Some(earlier) = interaction.decision() {
+            return Ok(outcome(earlier.clone(), false));
         }
-        if let Some(arguments) = &decided.arguments
-            && decided.decision != Decision::Deny
+        let approval = interaction.approval().ok_or(DecideError::NotFound)?;
+        if let Some(arguments) = &decision.arguments
+            && decision.decision != Decision::Deny
         {
             let definition: ToolDefinition = serde_json::from_str(&approval.definition).map_err(unreadable)?;
             json_schema::validate(&definition.input_schema, &Value::Object(arguments.clone()), "arguments")
                 .map_err(DecideError::BadArguments)?;
         }
-        let rule = (decided.decision == Decision::Always).then(|| Rule {
+        let rule = (decision.decision == Decision::Always).then(|| Rule {
             server: approval.server,
             tool: approval.tool.clone(),
             permission: Permission::Always,
@@ -77,36 +79,34 @@ impl TurnService {
         let (home, now) = (self.temporary.store_for(owner, chat), self.clock.now());
         // A permission outlives a temporary chat, so it is stored in the database and not with the approval.
         let with = rule.as_ref().filter(|_| home.is_lasting());
-        let first = home.approvals().decide(owner, id, &decided, with, now).await?;
+        let response = StoredResponse::Decision(decision.clone());
+        let first = home.interactions().respond(owner, id, &response, with, now).await?;
         if let Some(rule) = rule.as_ref().filter(|_| first && !home.is_lasting()) {
             self.storage.permissions().insert(owner, rule, now).await?;
         }
         // Another request may have decided in between. Its decision counts.
-        let decided = if first {
-            decided
+        let decision = if first {
+            decision
         } else {
-            self.load_approval(owner, chat, id).await?.decided.ok_or(DecideError::Ended)?
+            self.load_approval(owner, chat, id).await?.decision().cloned().ok_or(DecideError::Ended)?
         };
         // Stored before it is delivered: a call that continues must find its decision after a crash.
-        match self.find_by_id(owner, approval.run) {
-            Some(turn) => turn.interactions.deliver_decision(id, decided.clone()),
+        match self.find_by_id(owner, interaction.turn) {
+            Some(turn) => turn.interactions.deliver(id, InteractionResponse::Decision(decision.clone())),
             None => self.notify_nodes(owner).await?,
         }
-        if first && decided.decision == Decision::Always {
-            self.approve_matching_calls(owner, &approval).await;
+        if first && decision.decision == Decision::Always {
+            self.approve_matching_calls(owner, approval).await;
         }
-        Ok(outcome(decided, first))
+        Ok(outcome(decision, first))
     }
 
     /// Approves ([`approve_call`](Self::approve_call)) the same tool wherever else it waits for approval, in this
     /// chat or another. An approval that cannot be read now stays open and can still be decided on its own.
-    async fn approve_matching_calls(&self, owner: UserId, approval: &Approval) {
-        let is_alike = |other: &&Approval| {
-            (&other.url, &other.definition, &other.instructions)
-                == (&approval.url, &approval.definition, &approval.instructions)
-        };
+    async fn approve_matching_calls(&self, owner: UserId, approval: &ApprovalRequest) {
+        let is_alike = |other: &&Interaction| other.approval() == Some(approval);
         for home in self.temporary.stores(owner).iter().chain([&self.storage]) {
-            let open = home.approvals().list_open(owner, approval.server, &approval.tool).await;
+            let open = home.interactions().list_pending_approvals(owner, approval.server, &approval.tool).await;
             let open = open.inspect_err(|error| tracing::error!(%error, "the pending approvals could not be read"));
             for other in open.unwrap_or_default().iter().filter(is_alike) {
                 self.approve_call(home, owner, other).await;
@@ -115,11 +115,12 @@ impl TurnService {
     }
 
     /// Approves a waiting call whose tool the user has allowed permanently elsewhere.
-    pub(super) async fn approve_call(&self, home: &Storage, owner: UserId, approval: &Approval) {
-        let decided = Decided { decision: Decision::Always, arguments: None };
-        match home.approvals().decide(owner, approval.id, &decided, None, self.clock.now()).await {
-            Ok(true) => match self.find_by_id(owner, approval.run) {
-                Some(turn) => turn.interactions.deliver_decision(approval.id, decided),
+    pub(super) async fn approve_call(&self, home: &Storage, owner: UserId, approval: &Interaction) {
+        let decision = ApprovalDecision { decision: Decision::Always, arguments: None };
+        let response = StoredResponse::Decision(decision.clone());
+        match home.interactions().respond(owner, approval.id, &response, None, self.clock.now()).await {
+            Ok(true) => match self.find_by_id(owner, approval.turn) {
+                Some(turn) => turn.interactions.deliver(approval.id, InteractionResponse::Decision(decision)),
                 None => {
                     if let Err(error) = self.notify_nodes(owner).await {
                         tracing::error!(%error, "the other nodes could not be notified of a decision");
@@ -132,14 +133,15 @@ impl TurnService {
     }
 
     /// Loads an approval of the user's chat.
-    async fn load_approval(&self, owner: UserId, chat: ChatId, id: ApprovalId) -> Result<Approval, DecideError> {
-        self.temporary.store_for(owner, chat).approvals().get(owner, chat, id).await?.ok_or(DecideError::NotFound)
+    async fn load_approval(&self, owner: UserId, chat: ChatId, id: InteractionId) -> Result<Interaction, DecideError> {
+        let found = self.temporary.store_for(owner, chat).interactions().get(owner, chat, id).await?;
+        found.filter(|interaction| interaction.approval().is_some()).ok_or(DecideError::NotFound)
     }
 }
 
 /// Returns the decision as the response shows it.
-fn outcome(decided: Decided, first: bool) -> AppliedDecision {
-    AppliedDecision { decision: decided.decision, arguments: decided.arguments, first }
+fn outcome(decision: ApprovalDecision, first: bool) -> AppliedDecision {
+    AppliedDecision { decision: decision.decision, arguments: decision.arguments, first }
 }
 
 /// Maps a stored definition that cannot be decoded to [`storage::Error::Corrupt`].

@@ -2,19 +2,20 @@
 
 use connections::elicitation_response;
 use domain::elicitation::Action;
-use domain::{ChatId, ElicitationId, RunId, UserId};
+use domain::{ChatId, InteractionId, RunId, UserId};
 use mcp::ElicitationForm;
 use serde::Serialize;
 use serde_json::{Map, Value};
-use storage::elicitations::Answered;
+use storage::interactions::{Interaction, SealedAnswer, StoredResponse};
 
 use super::TurnService;
 use super::elicitation_handler::seal_answer;
 use super::event::TurnEvent;
 use super::journal_codec::decode_journal;
+use super::pending_interactions::InteractionResponse;
 use super::transcript::Transcript;
 
-/// Answer that holds for an [elicitation](storage::elicitations::Elicitation).
+/// Answer that holds for an [elicitation](Interaction).
 #[derive(Debug, Clone, Copy, Serialize)]
 pub struct AppliedAnswer {
     /// Action that was chosen.
@@ -52,32 +53,33 @@ impl TurnService {
     pub async fn answer_elicitation(
         &self,
         (owner, chat): (UserId, ChatId),
-        id: ElicitationId,
+        id: InteractionId,
         action: Action,
         content: Map<String, Value>,
     ) -> Result<AppliedAnswer, AnswerError> {
         let home = self.temporary.store_for(owner, chat);
-        let row = home.elicitations().get(owner, chat, id).await?.ok_or(AnswerError::NotFound)?;
-        if let Some(earlier) = row.answered {
+        let interaction = load_elicitation(self, owner, chat, id).await?;
+        if let Some(earlier) = interaction.answer() {
             return Ok(AppliedAnswer { action: earlier.action, first: false });
         }
-        let turn = self.find_by_id(owner, row.run);
+        let turn = self.find_by_id(owner, interaction.turn);
         let asked = match &turn {
             Some(turn) if turn.transcript().awaits_elicitation(id) => {
                 turn.interactions.wait_for_elicitation(id).await.map(|asked| asked.form)
             }
             Some(_) => None,
-            None => asked_elsewhere(self, owner, row.run, id).await?,
+            None => asked_elsewhere(self, owner, interaction.turn, id).await?,
         };
         // No call waits for it. It may have been answered since it was read.
         let Some(form) = asked else { return earlier(self, owner, chat, id).await };
-        let said = elicitation_response(action, content.clone(), form.as_ref()).map_err(AnswerError::BadContent)?;
+        let answer = elicitation_response(action, content.clone(), form.as_ref()).map_err(AnswerError::BadContent)?;
         let filled_in = action == Action::Accept && form.is_some();
         let content = filled_in.then(|| seal_answer(self, id, &content)).transpose()?;
-        if home.elicitations().answer(owner, id, &Answered { action, content }, self.clock.now()).await? {
+        let response = StoredResponse::Answer(SealedAnswer { action, content });
+        if home.interactions().respond(owner, id, &response, None, self.clock.now()).await? {
             // Stored before it is delivered: a call that continues must find its answer after a crash.
             match turn {
-                Some(turn) => turn.interactions.deliver_answer(id, said),
+                Some(turn) => turn.interactions.deliver(id, InteractionResponse::Answer(answer)),
                 None => self.notify_nodes(owner).await?,
             }
             return Ok(AppliedAnswer { action, first: true });
@@ -92,7 +94,7 @@ async fn asked_elsewhere(
     turns: &TurnService,
     owner: UserId,
     turn_id: RunId,
-    id: ElicitationId,
+    id: InteractionId,
 ) -> Result<Option<Option<ElicitationForm>>, storage::Error> {
     let mut transcript = Transcript::default();
     let mut request = None;
@@ -115,9 +117,20 @@ async fn earlier(
     turns: &TurnService,
     owner: UserId,
     chat: ChatId,
-    id: ElicitationId,
+    id: InteractionId,
 ) -> Result<AppliedAnswer, AnswerError> {
-    let row = turns.temporary.store_for(owner, chat).elicitations().get(owner, chat, id).await?;
-    let earlier = row.and_then(|row| row.answered).ok_or(AnswerError::Closed)?;
+    let interaction = load_elicitation(turns, owner, chat, id).await?;
+    let earlier = interaction.answer().ok_or(AnswerError::Closed)?;
     Ok(AppliedAnswer { action: earlier.action, first: false })
+}
+
+/// Loads an elicitation or a sign-in of the user's chat.
+async fn load_elicitation(
+    turns: &TurnService,
+    owner: UserId,
+    chat: ChatId,
+    id: InteractionId,
+) -> Result<Interaction, AnswerError> {
+    let found = turns.temporary.store_for(owner, chat).interactions().get(owner, chat, id).await?;
+    found.filter(|interaction| interaction.approval().is_none()).ok_or(AnswerError::NotFound)
 }

@@ -12,13 +12,13 @@ use connections::{BoundTool, InteractionHandler, SignInPrompt, elicitation_respo
 use domain::elicitation::Action;
 use domain::permission::AllowedBy;
 use domain::tool::ToolCall;
-use domain::{ElicitationId, ServerId};
+use domain::{InteractionId, ServerId};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use mcp::{ElicitationForm, ElicitationHandler, ElicitationResponse, FormContent, SuspendedCall};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
-use storage::elicitations::{Answered, Elicitation};
+use storage::interactions::{Interaction, InteractionRequest, SealedAnswer, StoredResponse};
 use storage::tool_tasks::ToolTask;
 use tokio_util::sync::CancellationToken;
 
@@ -85,7 +85,7 @@ pub enum WaitState {
         /// State of the call at its server.
         from: SuspendedCall,
         /// First elicitation of the same response of the server, which identifies the round.
-        round: ElicitationId,
+        round: InteractionId,
     },
     /// A sign-in to the server is needed; the call has not reached the tool.
     SignIn {
@@ -107,8 +107,8 @@ pub struct ResumeState {
 impl ResumeState {
     /// Decrypts the state that is stored with an elicitation. Returns `None` if it cannot be read, for example after
     /// the key was changed.
-    pub fn open(turns: &TurnService, row: &Elicitation) -> Option<Self> {
-        let plain = turns.secrets.open(&seal_context("about", row.id), row.resume_state.as_deref()?).ok()?;
+    pub fn open(turns: &TurnService, row: &Interaction) -> Option<Self> {
+        let plain = turns.secrets.open(&seal_context("about", row.id), row.resume_state()?).ok()?;
         serde_json::from_slice(&plain).ok()
     }
 }
@@ -118,26 +118,26 @@ impl ResumeState {
 /// # Errors
 ///
 /// Fails if the content cannot be encrypted.
-pub fn seal_answer(turns: &TurnService, id: ElicitationId, content: &Map<String, Value>) -> Result<Vec<u8>, SealError> {
+pub fn seal_answer(turns: &TurnService, id: InteractionId, content: &Map<String, Value>) -> Result<Vec<u8>, SealError> {
     turns.secrets.seal(&seal_context("content", id), Value::Object(content.clone()).to_string().as_bytes())
 }
 
 /// Decrypts a stored answer. One that no longer matches the form counts as cancelled.
 pub fn open_stored_answer(
     turns: &TurnService,
-    id: ElicitationId,
-    answered: &Answered,
+    id: InteractionId,
+    answer: &SealedAnswer,
     form: Option<&ElicitationForm>,
 ) -> ElicitationResponse {
-    let sealed = answered.content.as_deref();
+    let sealed = answer.content.as_deref();
     let plain = sealed.and_then(|sealed| turns.secrets.open(&seal_context("content", id), sealed).ok());
     let content = plain.and_then(|plain| serde_json::from_slice(&plain).ok()).unwrap_or_default();
-    elicitation_response(answered.action, content, form).unwrap_or(ElicitationResponse::Cancel)
+    elicitation_response(answer.action, content, form).unwrap_or(ElicitationResponse::Cancel)
 }
 
 /// Returns the context that a sealed column is bound to, so that its value is not accepted in another row.
-fn seal_context(column: &str, id: ElicitationId) -> String {
-    format!("elicitations/{column}/{id}")
+fn seal_context(column: &str, id: InteractionId) -> String {
+    format!("interactions/{column}/{id}")
 }
 
 /// Handler ([`ElicitationHandler`] and [`InteractionHandler`]) of the elicitations and sign-ins of one tool call.
@@ -152,9 +152,9 @@ struct Inner {
     fingerprint: ToolFingerprint,
     /// Elicitations that were shown before the restart, in order. When the server asks again, they are reused instead
     /// of duplicated.
-    earlier: Mutex<VecDeque<Elicitation>>,
+    earlier: Mutex<VecDeque<Interaction>>,
     /// Response of the server whose elicitations are being shown, with the first of them.
-    round: Mutex<Option<(Arc<SuspendedCall>, ElicitationId)>>,
+    round: Mutex<Option<(Arc<SuspendedCall>, InteractionId)>>,
     /// Total time that the call waited for the user, in milliseconds.
     waited_ms: AtomicU64,
 }
@@ -190,7 +190,7 @@ impl TurnInteractionHandler {
         recorder: &EventRecorder,
         call: &ToolCall,
         fingerprint: ToolFingerprint,
-        earlier: Vec<Elicitation>,
+        earlier: Vec<Interaction>,
     ) -> Self {
         Self(Arc::new(Inner {
             turns: turns.clone(),
@@ -204,7 +204,7 @@ impl TurnInteractionHandler {
     }
 
     /// Assigns the next elicitations to a round that began before the restart.
-    pub fn continue_round(&self, from: &Arc<SuspendedCall>, round: ElicitationId) {
+    pub fn continue_round(&self, from: &Arc<SuspendedCall>, round: InteractionId) {
         *self.0.round.lock().unwrap_or_else(PoisonError::into_inner) = Some((Arc::clone(from), round));
     }
 
@@ -220,8 +220,8 @@ impl TurnInteractionHandler {
         let earlier = inner.earlier.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
         let id = match &earlier {
             // It was answered before the restart, or by another node meanwhile.
-            Some(Elicitation { id, answered: Some(answered), .. }) => {
-                let answer = open_stored_answer(&inner.turns, *id, answered, interaction.form.as_ref());
+            Some(Interaction { id, response: Some(StoredResponse::Answer(answer)), .. }) => {
+                let answer = open_stored_answer(&inner.turns, *id, answer, interaction.form.as_ref());
                 inner.recorder.emit_with_retry(&self.state_event(*id, ElicitationState::of(&answer), None)).await;
                 return answer;
             }
@@ -246,9 +246,9 @@ impl TurnInteractionHandler {
             answer = self.turn().interactions.wait_for_answer(pending) => answer,
             // Completed elsewhere; the stored answer must say so, so that a restart does not show it again.
             () = interaction.done.cancelled() => {
-                let answered = Answered { action: Action::Accept, content: None };
-                let (storage, owner) = (&self.turn().storage, self.turn().owner);
-                if let Err(error) = storage.elicitations().answer(owner, id, &answered, inner.turns.clock.now()).await {
+                let response = StoredResponse::Answer(SealedAnswer { action: Action::Accept, content: None });
+                let (interactions, owner) = (self.turn().storage.interactions(), self.turn().owner);
+                if let Err(error) = interactions.respond(owner, id, &response, None, inner.turns.clock.now()).await {
                     tracing::error!(%error, turn_id = %self.turn().id, "a completed interaction could not be stored");
                 }
                 ElicitationResponse::Accept(FormContent::default())
@@ -267,16 +267,20 @@ impl TurnInteractionHandler {
     }
 
     /// Stores and publishes an interaction. Returns `None`, and the call continues as cancelled, if that fails.
-    async fn publish(&self, interaction: &NewInteraction) -> Option<ElicitationId> {
+    async fn publish(&self, interaction: &NewInteraction) -> Option<InteractionId> {
         let inner = &*self.0;
-        let id = ElicitationId::fresh();
+        let id = InteractionId::fresh();
         let state =
             ResumeState { fingerprint: inner.fingerprint.clone(), waits: self.wait_state(id, &interaction.waits) };
         let sealed = inner.turns.secrets.seal(&seal_context("about", id), &serde_json::to_vec(&state).ok()?).ok()?;
         let turn = self.turn();
         let tool_call = inner.call.id.clone();
-        let row = Elicitation { id, run: turn.id, tool_call, resume_state: Some(sealed), answered: None };
-        if let Err(error) = turn.storage.elicitations().insert(turn.owner, &row, inner.turns.clock.now()).await {
+        let request = match interaction.waits {
+            WaitKind::SignIn { .. } => InteractionRequest::SignIn(Some(sealed)),
+            WaitKind::InFlight | WaitKind::Suspended(_) => InteractionRequest::Elicitation(Some(sealed)),
+        };
+        let row = Interaction { id, turn: turn.id, tool_call, request, response: None };
+        if let Err(error) = turn.storage.interactions().insert(turn.owner, &row, inner.turns.clock.now()).await {
             tracing::error!(%error, turn_id = %turn.id, "an interaction could not be stored");
             return None;
         }
@@ -286,7 +290,7 @@ impl TurnInteractionHandler {
     }
 
     /// Returns the state to store with an elicitation, and remembers its round.
-    fn wait_state(&self, id: ElicitationId, kind: &WaitKind) -> WaitState {
+    fn wait_state(&self, id: InteractionId, kind: &WaitKind) -> WaitState {
         match kind {
             WaitKind::InFlight => WaitState::InFlight,
             WaitKind::SignIn { additional_scopes } => WaitState::SignIn { additional_scopes: *additional_scopes },
@@ -303,7 +307,7 @@ impl TurnInteractionHandler {
     }
 
     /// Creates the event for a new state of an elicitation.
-    fn state_event(&self, id: ElicitationId, state: ElicitationState, request: Option<Value>) -> TurnEvent {
+    fn state_event(&self, id: InteractionId, state: ElicitationState, request: Option<Value>) -> TurnEvent {
         let call = &self.0.call;
         let (tool_call_id, server_name) = (call.id.clone(), call.server_name.clone());
         TurnEvent::DataElicitation { id, data: ElicitationData { tool_call_id, server_name, state, request } }
@@ -350,7 +354,7 @@ impl InteractionHandler for TurnInteractionHandler {
 /// no answer any more.
 struct OpenInteraction<'a> {
     handler: &'a TurnInteractionHandler,
-    id: ElicitationId,
+    id: InteractionId,
     is_answered: bool,
 }
 
@@ -361,7 +365,7 @@ impl Drop for OpenInteraction<'_> {
             return;
         }
         let turn = self.handler.turn();
-        turn.interactions.remove_elicitation(self.id);
+        turn.interactions.remove(self.id);
         // When the turn ends, its last event tells clients that nothing waits any more.
         if !self.is_answered && !turn.stop.is_cancelled() && turn.result.get().is_none() {
             self.handler.0.recorder.emit(&self.handler.state_event(self.id, ElicitationState::Withdrawn, None));

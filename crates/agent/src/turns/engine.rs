@@ -12,7 +12,6 @@ use domain::tool::ToolCall;
 use futures_util::StreamExt;
 use futures_util::future::join_all;
 use futures_util::stream::FuturesUnordered;
-use storage::approvals::Approval;
 use storage::chats::StoredMessage;
 use storage::tool_tasks::ToolTask;
 
@@ -20,7 +19,7 @@ use super::TurnService;
 use super::event::{NoticeData, StartMetadata, TitleData, TurnEvent};
 use super::event_recorder::EventRecorder;
 use super::event_sink::TurnEventSink;
-use super::resumed_calls::ElicitingCall;
+use super::resumed_calls::{ElicitingCall, WaitingCall};
 use super::tool_call::ToolRunner;
 use super::{Turn, finish, history, model_selection};
 use crate::agent_loop::{Agent, AgentError, AgentOutcome};
@@ -64,7 +63,7 @@ pub struct Resumed {
     /// Number of model calls made so far.
     pub steps: usize,
     /// Tool calls that wait for an approval.
-    pub approvals: Vec<(Approval, ToolCall)>,
+    pub approvals: Vec<WaitingCall>,
     /// Tool calls that run as tasks at their servers.
     pub tasks: Vec<(ToolTask, ToolCall)>,
     /// Tool calls that wait for an elicitation or for a sign-in.
@@ -294,7 +293,7 @@ async fn finish_interrupted_step(runner: &ToolRunner<'_>, resumed: &Resumed) {
             runner.mark_unknown(call).await;
         }
     }
-    let approvals = approvals.iter().map(|(approval, call)| runner.resume_waiting_call(approval, call.clone()));
+    let approvals = approvals.iter().map(|waiting| runner.resume_waiting_call(waiting));
     let elicitations = elicitations.iter().map(|call| runner.resume_eliciting_call(call));
     let tasks = resumed.tasks.iter().map(|(task, call)| runner.resume_task_call(task, call.clone()));
     tokio::join!(join_all(approvals), join_all(elicitations), join_all(tasks));

@@ -5,7 +5,7 @@
 use domain::file::FileRef;
 use domain::model::{ModelStatus, Seal, Usage};
 use domain::tool::{Outcome, ToolResult};
-use domain::{ApprovalId, ChatId, ElicitationId, MessageId, RunId, Timestamp};
+use domain::{ChatId, InteractionId, MessageId, RunId, Timestamp};
 use mcp::ElicitationResponse;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -62,12 +62,12 @@ pub enum TurnEvent {
         tool_metadata: ToolMetadata,
     },
     ToolApprovalRequest {
-        approval_id: ApprovalId,
+        approval_id: InteractionId,
         tool_call_id: String,
         approval_descriptor: ApprovalDescriptor,
     },
     ToolApprovalResponse {
-        approval_id: ApprovalId,
+        approval_id: InteractionId,
         approved: bool,
     },
     ToolOutputDenied {
@@ -105,7 +105,7 @@ pub enum TurnEvent {
         transient: bool,
     },
     DataElicitation {
-        id: ElicitationId,
+        id: InteractionId,
         data: ElicitationData,
     },
     DataNotice {

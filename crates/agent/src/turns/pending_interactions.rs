@@ -4,11 +4,11 @@
 use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
-use domain::{ApprovalId, ElicitationId};
+use domain::InteractionId;
 use mcp::{ElicitationForm, ElicitationResponse};
 use serde::Serialize;
 use serde_json::Value;
-use storage::approvals::Decided;
+use storage::interactions::ApprovalDecision;
 use tokio::sync::watch;
 
 use super::event::ApprovalDescriptor;
@@ -22,7 +22,7 @@ const MAX_PUBLISH_DELAY: Duration = Duration::from_secs(5);
 #[serde(rename_all = "camelCase")]
 pub struct PendingApproval {
     /// Id of the approval.
-    pub approval_id: ApprovalId,
+    pub approval_id: InteractionId,
     /// Id of the tool call.
     pub tool_call_id: String,
     /// Name of the tool.
@@ -39,7 +39,7 @@ pub struct PendingApproval {
 #[serde(rename_all = "camelCase")]
 pub struct PendingElicitation {
     /// Id of the elicitation.
-    pub elicitation_id: ElicitationId,
+    pub elicitation_id: InteractionId,
     /// Id of the tool call.
     pub tool_call_id: String,
     /// Name of the tool.
@@ -53,7 +53,43 @@ pub struct PendingElicitation {
     pub form: Option<ElicitationForm>,
 }
 
-/// All pending interactions of a [turn](super::Turn).
+/// Interaction that a tool call waits for.
+#[derive(Debug, Clone)]
+pub enum PendingInteraction {
+    /// Approval of the call.
+    Approval(PendingApproval),
+    /// Elicitation or sign-in.
+    Elicitation(PendingElicitation),
+}
+
+impl PendingInteraction {
+    /// Returns the id of the interaction.
+    fn id(&self) -> InteractionId {
+        match self {
+            Self::Approval(approval) => approval.approval_id,
+            Self::Elicitation(elicitation) => elicitation.elicitation_id,
+        }
+    }
+
+    /// Returns the id of the tool call that waits.
+    fn tool_call_id(&self) -> &str {
+        match self {
+            Self::Approval(approval) => &approval.tool_call_id,
+            Self::Elicitation(elicitation) => &elicitation.tool_call_id,
+        }
+    }
+}
+
+/// Response to an interaction, as the waiting call gets it.
+#[derive(Debug, Clone)]
+pub enum InteractionResponse {
+    /// Decision about an approval.
+    Decision(ApprovalDecision),
+    /// Answer to an elicitation or a sign-in.
+    Answer(ElicitationResponse),
+}
+
+/// All pending interactions of a [turn](super::Turn), for clients that do not follow the event stream.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct PendingSnapshot {
     /// Tool calls that wait for approval.
@@ -63,15 +99,16 @@ pub struct PendingSnapshot {
 }
 
 impl PendingSnapshot {
-    fn is_empty(&self) -> bool {
-        self.approvals.is_empty() && self.elicitations.is_empty()
-    }
-
-    /// Returns the number of tool calls that wait. A call can wait for several answers.
-    fn calls(&self) -> usize {
-        let approvals = self.approvals.iter().map(|waiting| waiting.tool_call_id.as_str());
-        let asked = self.elicitations.iter().map(|asked| asked.tool_call_id.as_str());
-        approvals.chain(asked).collect::<HashSet<_>>().len()
+    /// Sorts pending interactions by their kind.
+    fn new(pending: &[PendingInteraction]) -> Self {
+        let mut snapshot = Self::default();
+        for interaction in pending {
+            match interaction {
+                PendingInteraction::Approval(approval) => snapshot.approvals.push(approval.clone()),
+                PendingInteraction::Elicitation(elicitation) => snapshot.elicitations.push(elicitation.clone()),
+            }
+        }
+        snapshot
     }
 }
 
@@ -82,14 +119,27 @@ struct State {
     has_begun: bool,
     /// Number of the step's calls that have not ended.
     under_way: usize,
-    open: PendingSnapshot,
-    /// Decisions, also of approvals that are not waited for yet.
-    decided: HashMap<ApprovalId, Decided>,
-    /// Answers, also of elicitations that are not waited for yet.
-    replies: HashMap<ElicitationId, ElicitationResponse>,
+    pending: Vec<PendingInteraction>,
+    /// Responses, also to interactions that are not waited for yet.
+    responses: HashMap<InteractionId, InteractionResponse>,
 }
 
-/// Pending interactions of one [turn](super::Turn), with their answers.
+impl State {
+    /// Returns the number of tool calls that wait. A call can wait for several answers.
+    fn waiting_calls(&self) -> usize {
+        self.pending.iter().map(PendingInteraction::tool_call_id).collect::<HashSet<_>>().len()
+    }
+
+    /// Returns a pending elicitation.
+    fn elicitation(&self, id: InteractionId) -> Option<&PendingElicitation> {
+        self.pending.iter().find_map(|pending| match pending {
+            PendingInteraction::Elicitation(elicitation) => Some(elicitation).filter(|open| open.elicitation_id == id),
+            PendingInteraction::Approval(_) => None,
+        })
+    }
+}
+
+/// Pending interactions of one [turn](super::Turn), with their responses.
 #[derive(Debug)]
 pub struct PendingInteractions(watch::Sender<State>);
 
@@ -113,80 +163,81 @@ impl PendingInteractions {
         self.0.send_modify(|state| state.under_way = state.under_way.saturating_sub(1));
     }
 
-    /// Adds an approval, waits for the decision, and returns it. Returns `None` if the turn is dropped.
-    pub async fn wait_for_decision(&self, question: PendingApproval) -> Option<Decided> {
-        let id = question.approval_id;
-        self.0.send_modify(|state| state.open.approvals.push(question));
-        // `wait_for` looks at the current state first, so a decision that was delivered before is not missed.
-        let mut states = self.0.subscribe();
-        let decided = states.wait_for(|state| state.decided.contains_key(&id)).await.ok()?.decided.get(&id).cloned();
-        self.0.send_modify(|state| state.open.approvals.retain(|open| open.approval_id != id));
-        decided
-    }
-
-    /// Delivers a decision to the call that waits for it now or later. The first decision holds.
-    pub fn deliver_decision(&self, id: ApprovalId, decided: Decided) {
-        self.0.send_modify(|state| {
-            state.decided.entry(id).or_insert(decided);
-        });
-    }
-
-    /// Adds an elicitation and waits for the answer. It stays pending until it is [closed](self::close).
-    pub async fn wait_for_answer(&self, asked: PendingElicitation) -> ElicitationResponse {
-        let id = asked.elicitation_id;
-        self.0.send_modify(|state| state.open.elicitations.push(asked));
-        let mut states = self.0.subscribe();
-        match states.wait_for(|state| state.replies.contains_key(&id)).await {
-            Ok(state) => state.replies.get(&id).cloned().unwrap_or(ElicitationResponse::Cancel),
-            Err(_) => ElicitationResponse::Cancel,
+    /// Adds an approval and waits for the decision; then it is no longer pending. Returns `None` if the turn is
+    /// dropped.
+    pub async fn wait_for_decision(&self, approval: PendingApproval) -> Option<ApprovalDecision> {
+        let id = approval.approval_id;
+        let response = self.wait(PendingInteraction::Approval(approval)).await;
+        self.remove(id);
+        match response? {
+            InteractionResponse::Decision(decision) => Some(decision),
+            InteractionResponse::Answer(_) => None,
         }
     }
 
-    /// Delivers an answer to the call that waits for it. The first answer holds.
-    pub fn deliver_answer(&self, id: ElicitationId, answer: ElicitationResponse) {
+    /// Adds an elicitation and waits for the answer. It stays pending until it is [removed](Self::remove). The answer
+    /// is a cancellation if the turn is dropped.
+    pub async fn wait_for_answer(&self, elicitation: PendingElicitation) -> ElicitationResponse {
+        match self.wait(PendingInteraction::Elicitation(elicitation)).await {
+            Some(InteractionResponse::Answer(answer)) => answer,
+            Some(InteractionResponse::Decision(_)) | None => ElicitationResponse::Cancel,
+        }
+    }
+
+    /// Adds an interaction and waits for its response.
+    async fn wait(&self, interaction: PendingInteraction) -> Option<InteractionResponse> {
+        let id = interaction.id();
+        self.0.send_modify(|state| state.pending.push(interaction));
+        // `wait_for` looks at the current state first, so a response that was delivered before is not missed.
+        let mut states = self.0.subscribe();
+        states.wait_for(|state| state.responses.contains_key(&id)).await.ok()?.responses.get(&id).cloned()
+    }
+
+    /// Delivers a response to the call that waits for it now or later. The first response holds.
+    pub fn deliver(&self, id: InteractionId, response: InteractionResponse) {
         self.0.send_modify(|state| {
-            state.replies.entry(id).or_insert(answer);
+            state.responses.entry(id).or_insert(response);
         });
     }
 
-    /// Removes an elicitation, answered or not.
-    pub fn remove_elicitation(&self, id: ElicitationId) {
-        self.0.send_modify(|state| state.open.elicitations.retain(|open| open.elicitation_id != id));
+    /// Removes an interaction, answered or not.
+    pub fn remove(&self, id: InteractionId) {
+        self.0.send_modify(|state| state.pending.retain(|pending| pending.id() != id));
     }
 
     /// Returns whether a call waits for the user.
     pub fn has_open(&self) -> bool {
-        !self.0.borrow().open.is_empty()
+        !self.0.borrow().pending.is_empty()
     }
 
     /// Waits until [`has_open`](Self::has_open) is no longer `known`, and returns what it is then.
     pub async fn wait_for_change(&self, known: bool) -> bool {
-        let has_changed = |state: &State| state.has_begun && state.open.is_empty() == known;
+        let has_changed = |state: &State| state.has_begun && state.pending.is_empty() == known;
         let mut states = self.0.subscribe();
-        states.wait_for(has_changed).await.map_or(known, |state| !state.open.is_empty())
+        states.wait_for(has_changed).await.map_or(known, |state| !state.pending.is_empty())
     }
 
     /// Returns a pending elicitation.
-    pub fn find_elicitation(&self, id: ElicitationId) -> Option<PendingElicitation> {
-        self.0.borrow().open.elicitations.iter().find(|open| open.elicitation_id == id).cloned()
+    pub fn find_elicitation(&self, id: InteractionId) -> Option<PendingElicitation> {
+        self.0.borrow().elicitation(id).cloned()
     }
 
     /// Returns a pending elicitation, and waits up to five seconds for one that was just published: its event can
     /// reach a client before its call waits for the answer.
-    pub async fn wait_for_elicitation(&self, id: ElicitationId) -> Option<PendingElicitation> {
-        let find = |state: &State| state.open.elicitations.iter().find(|open| open.elicitation_id == id).cloned();
+    pub async fn wait_for_elicitation(&self, id: InteractionId) -> Option<PendingElicitation> {
         let mut states = self.0.subscribe();
-        let put = states.wait_for(|state| find(state).is_some());
-        tokio::time::timeout(MAX_PUBLISH_DELAY, put).await.ok()?.ok().and_then(|state| find(&state))
+        let added = states.wait_for(|state| state.elicitation(id).is_some());
+        tokio::time::timeout(MAX_PUBLISH_DELAY, added).await.ok()?.ok().and_then(|state| state.elicitation(id).cloned())
     }
 
     /// Waits until every call of the step waits for the user, and returns what they wait for.
     pub async fn wait_until_blocked(&self) -> PendingSnapshot {
         let mut states = self.0.subscribe();
-        let only_waits = |state: &State| match state.open.calls() {
+        let only_waits = |state: &State| match state.waiting_calls() {
             0 => false,
             waiting => waiting >= state.under_way,
         };
-        states.wait_for(only_waits).await.map_or_else(|_| PendingSnapshot::default(), |state| state.open.clone())
+        let blocked = states.wait_for(only_waits).await;
+        blocked.map_or_else(|_| PendingSnapshot::default(), |state| PendingSnapshot::new(&state.pending))
     }
 }

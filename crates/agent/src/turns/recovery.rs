@@ -4,13 +4,12 @@
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, OnceLock};
 
+use domain::Timestamp;
 use domain::message::MessageStatus;
 use domain::tool::ToolCall;
-use domain::{ApprovalId, Timestamp};
 use storage::Storage;
-use storage::approvals::Approval;
 use storage::chats::Answer;
-use storage::elicitations::Elicitation;
+use storage::interactions::Interaction;
 use storage::runs::UnfinishedRun;
 use storage::tool_tasks::ToolTask;
 use storage::usage::OfAnswer;
@@ -24,6 +23,7 @@ use super::event_log::SEQ_GAP;
 use super::journal_codec::{DecodedJournal, decode_journal, encode_events};
 use super::pending_interactions::PendingInteractions;
 use super::transcript::Transcript;
+use super::turn_commands::deliver_stored_responses;
 use super::{EventLog, Turn, resumed_calls};
 use crate::models::ModelId;
 use crate::tool_selection::Selection;
@@ -43,9 +43,8 @@ pub struct SuspendedTurn {
     model: ModelId,
     events: Vec<(u64, TurnEvent)>,
     transcript: Transcript,
-    approvals: Vec<(Approval, ToolCall)>,
+    interactions: Vec<Interaction>,
     tasks: Vec<(ToolTask, ToolCall)>,
-    elicitations: Vec<Elicitation>,
 }
 
 /// Closes the turns of dead processes as interrupted, and returns those that wait for their user or for a task.
@@ -89,24 +88,11 @@ async fn close_or_suspend(
     for (_, event) in &events {
         transcript.apply(event);
     }
-    let approvals = match_approvals(storage.approvals().list(turn.owner, turn.id).await?, &transcript);
+    let interactions = storage.interactions().list(turn.owner, turn.id).await?;
     let tasks = match_tasks(storage.tool_tasks().list(turn.owner, turn.id).await?, &transcript);
-    let elicitations = storage.elicitations().list(turn.owner, turn.id).await?;
-    let is_eliciting = transcript
-        .calls_awaiting_elicitation()
-        .iter()
-        .any(|call| elicitations.iter().any(|row| row.tool_call == call.id));
-    let is_over = approvals.is_empty() && tasks.is_empty() && !is_eliciting;
+    let is_over = tasks.is_empty() && !awaits_user(&interactions, &transcript);
     if let (false, Some(model)) = (is_over, ModelId::parse(&turn.model)) {
-        return Ok(Some(SuspendedTurn {
-            row: turn.clone(),
-            model,
-            events,
-            transcript,
-            approvals,
-            tasks,
-            elicitations,
-        }));
+        return Ok(Some(SuspendedTurn { row: turn.clone(), model, events, transcript, interactions, tasks }));
     }
     let reason = if unreadable > 0 { INTERRUPTED_WITH_LOSS } else { INTERRUPTED };
     let answer = Answer {
@@ -138,14 +124,13 @@ fn start_event(turn: &UnfinishedRun) -> TurnEvent {
     TurnEvent::Start { message_id: turn.answer, message_metadata }
 }
 
-/// Pairs each stored approval with its call, if the journal ([`Transcript::calls_awaiting_approval`]) shows that it waits.
-fn match_approvals(approvals: Vec<Approval>, transcript: &Transcript) -> Vec<(Approval, ToolCall)> {
-    let mut calls: Vec<(ApprovalId, ToolCall)> = transcript.calls_awaiting_approval();
-    let pair = |approval: Approval| {
-        let index = calls.iter().position(|(id, _)| *id == approval.id)?;
-        Some((approval, calls.swap_remove(index).1))
+/// Returns whether a turn waits for its user, according to both the stored interactions and the journal.
+fn awaits_user(interactions: &[Interaction], transcript: &Transcript) -> bool {
+    let is_eliciting = |call: &ToolCall| {
+        interactions.iter().any(|interaction| interaction.approval().is_none() && interaction.tool_call == call.id)
     };
-    approvals.into_iter().filter_map(pair).collect()
+    !resumed_calls::match_approvals(interactions, transcript).is_empty()
+        || transcript.calls_awaiting_elicitation().iter().any(is_eliciting)
 }
 
 /// Pairs each stored task with its call, if the journal shows no end of it.
@@ -160,8 +145,9 @@ fn match_tasks(tasks: Vec<ToolTask>, transcript: &Transcript) -> Vec<(ToolTask, 
 
 /// Resumes a turn: it waits again, and its log continues with the sequence numbers that its subscribers know.
 pub fn resume_turn(turns: &TurnService, suspended: SuspendedTurn) {
-    let SuspendedTurn { row, model, events, transcript, approvals, tasks, elicitations } = suspended;
-    let elicitations = resumed_calls::match_elicitations(turns, &elicitations, &transcript);
+    let SuspendedTurn { row, model, events, transcript, interactions, tasks } = suspended;
+    let approvals = resumed_calls::match_approvals(&interactions, &transcript);
+    let elicitations = resumed_calls::match_elicitations(turns, &interactions, &transcript);
     let steps = events.iter().filter(|(_, event)| matches!(event, TurnEvent::StartStep)).count();
     let frames = events.iter().map(|(number, event)| (*number, encode_event(event)));
     let turn = Arc::new(Turn {
@@ -186,15 +172,8 @@ pub fn resume_turn(turns: &TurnService, suspended: SuspendedTurn) {
     let inner = turns.clone();
     turns.tasks.spawn("turn", async move {
         // Decisions that were made while no process ran the turn, or since the rows were read.
-        match inner.storage.approvals().list(turn.owner, turn.id).await {
-            Ok(approvals) => {
-                for approval in approvals {
-                    if let Some(decided) = approval.decided {
-                        turn.interactions.deliver_decision(approval.id, decided);
-                    }
-                }
-            }
-            Err(error) => tracing::error!(%error, turn_id = %turn.id, "the decisions about a turn could not be read"),
+        if let Err(error) = deliver_stored_responses(&inner, &turn).await {
+            tracing::error!(%error, turn_id = %turn.id, "the responses to a turn's interactions could not be read");
         }
         let selection = restore_selection(&inner, &turn, &row.tools).await;
         let resumed = Some(Resumed { steps, approvals, tasks, elicitations });

@@ -3,14 +3,26 @@
 use std::sync::Arc;
 
 use connections::CallOutcome;
+use domain::InteractionId;
 use domain::tool::{Outcome, ToolCall};
-use storage::elicitations::Elicitation;
+use storage::interactions::{ApprovalRequest, Interaction};
 
 use super::TurnService;
 use super::elicitation_handler::{ResumeState, TurnInteractionHandler, WaitState};
 use super::event::{ElicitationData, ElicitationState, TurnEvent};
 use super::tool_call::{FinishedCall, ToolRunner};
 use super::transcript::Transcript;
+
+/// A tool call that waits for an approval, resumed by [`ToolRunner::resume_waiting_call`].
+#[derive(Debug)]
+pub struct WaitingCall {
+    /// Id of the approval.
+    pub id: InteractionId,
+    /// Tool that the user was asked to approve.
+    pub approval: ApprovalRequest,
+    /// The call.
+    pub call: ToolCall,
+}
 
 /// A tool call that waits for one or more elicitations, resumed by [`ToolRunner::resume_eliciting_call`].
 #[derive(Debug)]
@@ -20,18 +32,28 @@ pub struct ElicitingCall {
     /// State to resume the call from.
     pub state: ResumeState,
     /// Elicitations of its last round, in the order in which they were shown.
-    pub elicitations: Vec<Elicitation>,
+    pub elicitations: Vec<Interaction>,
+}
+
+/// Returns the calls that wait for an approval, according to both the database and the journal.
+pub fn match_approvals(interactions: &[Interaction], transcript: &Transcript) -> Vec<WaitingCall> {
+    let calls = transcript.calls_awaiting_approval();
+    let wait = |interaction: &Interaction| {
+        let (_, call) = calls.iter().find(|(id, _)| *id == interaction.id)?;
+        Some(WaitingCall { id: interaction.id, approval: interaction.approval()?.clone(), call: call.clone() })
+    };
+    interactions.iter().filter_map(wait).collect()
 }
 
 /// Returns the calls whose elicitations can still be answered, according to both the database and the journal.
 pub fn match_elicitations(
     turns: &TurnService,
-    elicitations: &[Elicitation],
+    interactions: &[Interaction],
     transcript: &Transcript,
 ) -> Vec<ElicitingCall> {
     let resume = |call: ToolCall| {
-        let of_call = elicitations.iter().filter(|row| row.tool_call == call.id);
-        let opened: Vec<(ResumeState, &Elicitation)> =
+        let of_call = interactions.iter().filter(|row| row.approval().is_none() && row.tool_call == call.id);
+        let opened: Vec<(ResumeState, &Interaction)> =
             of_call.filter_map(|row| Some((ResumeState::open(turns, row)?, row))).collect();
         let (state, _) = opened.last()?.clone();
         let (_, newest) = opened.last()?;

@@ -4,14 +4,14 @@ use std::sync::Arc;
 
 use connections::permissions::{ChangedDefinition, PermissionCheck, binding_url, definition_hash};
 use connections::{AuditedCall, BoundTool, CallContext, CallOutcome};
-use domain::ApprovalId;
+use domain::InteractionId;
 use domain::model::{ModelCall, ModelMessage, ToolSpec};
 use domain::permission::{AllowedBy, Decision};
 use domain::tool::{Outcome, ToolCall, ToolResult};
 use futures_util::future::{BoxFuture, join_all};
 use mcp::ResumedCall;
 use serde_json::{Map, Value};
-use storage::approvals::Approval;
+use storage::interactions::{ApprovalRequest, Interaction, InteractionRequest};
 use tokio::sync::OnceCell;
 
 use super::TurnService;
@@ -20,6 +20,7 @@ use super::elicitation_handler::{ToolFingerprint, TurnInteractionHandler};
 use super::event::{ApprovalDescriptor, InstructionsChange, NoticeData, ToolMetadata, TurnEvent};
 use super::event_recorder::EventRecorder;
 use super::pending_interactions::PendingApproval;
+use super::resumed_calls::WaitingCall;
 use super::transcript::CALL_DECLINED;
 use super::{Turn, history};
 use crate::agent_loop::{self, ResolvedCall, ToolExecutionError, ToolExecutor, last_user_text};
@@ -134,8 +135,8 @@ impl<'a> ToolRunner<'a> {
         history::tool_result(&self.finish_call(record, finished).await, call.name.clone(), &self.attachments)
     }
 
-    /// Resumes a call that waited for an [approval](Approval) when the previous process stopped.
-    pub async fn resume_waiting_call(&self, approval: &Approval, record: ToolCall) {
+    /// Resumes a call that waited for an [approval](ApprovalRequest) when the previous process stopped.
+    pub async fn resume_waiting_call(&self, WaitingCall { id, approval, call: record }: &WaitingCall) {
         let definition = parse_definition(&approval.definition);
         let descriptor = ApprovalDescriptor {
             server_name: record.server_name.clone(),
@@ -144,10 +145,12 @@ impl<'a> ToolRunner<'a> {
             instructions: None,
         };
         let finished = match &record.arguments {
-            Value::Object(arguments) => self.wait_for_decision(&record, approval, descriptor, arguments.clone()).await,
+            Value::Object(arguments) => {
+                self.wait_for_decision(record, *id, approval, descriptor, arguments.clone()).await
+            }
             _ => FinishedCall::rejected("The arguments are not a JSON object."),
         };
-        self.finish_call(record, finished).await;
+        self.finish_call(record.clone(), finished).await;
     }
 
     /// Ends a call that was in progress when the previous process stopped. Its outcome is
@@ -170,7 +173,7 @@ impl<'a> ToolRunner<'a> {
         match turns.connections.check_permission_or_ask(owner, &tool).await {
             PermissionCheck::Denied => self.deny(record, TOOL_DENIED),
             PermissionCheck::Allowed(by) => self.call_tool(record, &tool, arguments, by, None).await,
-            PermissionCheck::Ask(changed) => self.request_approval(record, &tool, changed, arguments).await,
+            PermissionCheck::Ask(changed) => Box::pin(self.request_approval(record, &tool, changed, arguments)).await,
         }
     }
 
@@ -183,20 +186,22 @@ impl<'a> ToolRunner<'a> {
         arguments: Map<String, Value>,
     ) -> FinishedCall {
         let definition = definition_hash(&tool.definition).text;
-        let approval = Approval {
-            id: ApprovalId::fresh(),
-            run: self.turn.id,
-            tool_call: record.id.clone(),
+        let approval = ApprovalRequest {
             server: tool.server.id,
             tool: tool.definition.name.clone(),
             url: binding_url(tool).to_owned(),
             definition: definition.clone(),
             instructions: tool.instructions.to_string(),
-            decided: None,
         };
-        if let Err(error) =
-            self.turn.storage.approvals().insert(self.turn.owner, &approval, self.turns.clock.now()).await
-        {
+        let interaction = Interaction {
+            id: InteractionId::fresh(),
+            turn: self.turn.id,
+            tool_call: record.id.clone(),
+            request: InteractionRequest::Approval(approval.clone()),
+            response: None,
+        };
+        let (storage, now) = (&self.turn.storage, self.turns.clock.now());
+        if let Err(error) = storage.interactions().insert(self.turn.owner, &interaction, now).await {
             tracing::error!(%error, turn_id = %self.turn.id, "an interaction could not be stored");
             return FinishedCall::rejected("The person could not be asked, so the call was not made.");
         }
@@ -210,7 +215,7 @@ impl<'a> ToolRunner<'a> {
                 .map(|before| InstructionsChange { before, now: tool.instructions.to_string() }),
         };
         let request = TurnEvent::ToolApprovalRequest {
-            approval_id: approval.id,
+            approval_id: interaction.id,
             tool_call_id: record.id.clone(),
             approval_descriptor: descriptor.clone(),
         };
@@ -221,21 +226,22 @@ impl<'a> ToolRunner<'a> {
         // open approvals before this one was stored, so it has to be checked again.
         if let PermissionCheck::Allowed(_) = self.turns.connections.check_permission_or_ask(self.turn.owner, tool).await
         {
-            self.turns.approve_call(&self.turn.storage, self.turn.owner, &approval).await;
+            self.turns.approve_call(&self.turn.storage, self.turn.owner, &interaction).await;
         }
-        self.wait_for_decision(record, &approval, descriptor, arguments).await
+        self.wait_for_decision(record, interaction.id, &approval, descriptor, arguments).await
     }
 
     /// Waits for the user's decision about a call, and runs it if it is approved.
     async fn wait_for_decision(
         &self,
         record: &ToolCall,
-        approval: &Approval,
+        id: InteractionId,
+        approval: &ApprovalRequest,
         descriptor: ApprovalDescriptor,
         arguments: Map<String, Value>,
     ) -> FinishedCall {
         let waiting = PendingApproval {
-            approval_id: approval.id,
+            approval_id: id,
             tool_call_id: record.id.clone(),
             name: record.name.clone(),
             arguments: Value::Object(arguments.clone()),
@@ -246,7 +252,7 @@ impl<'a> ToolRunner<'a> {
             Some(Decision::Once) => AllowedBy::Once,
             Some(Decision::Always) => AllowedBy::Always,
             Some(Decision::Deny) | None => {
-                let response = TurnEvent::ToolApprovalResponse { approval_id: approval.id, approved: false };
+                let response = TurnEvent::ToolApprovalResponse { approval_id: id, approved: false };
                 self.recorder.emit(&response);
                 return FinishedCall { is_declined: true, ..self.deny(record, CALL_DECLINED) };
             }
@@ -261,7 +267,7 @@ impl<'a> ToolRunner<'a> {
             None => arguments,
         };
         // Durable before the call is made: recovery must know that it may have been sent.
-        let response = TurnEvent::ToolApprovalResponse { approval_id: approval.id, approved: true };
+        let response = TurnEvent::ToolApprovalResponse { approval_id: id, approved: true };
         if !self.recorder.emit_synced(&response).await {
             return FinishedCall::rejected("The database does not answer, so the call was not made.");
         }

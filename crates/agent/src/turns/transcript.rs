@@ -1,9 +1,9 @@
 //! Folding of a turn's events into the parts of its answer. Live turns and turns that are read from the journal share
 //! this code.
 
+use domain::InteractionId;
 use domain::message::Part;
 use domain::tool::{Outcome, ToolCall};
-use domain::{ApprovalId, ElicitationId};
 use serde_json::Value;
 
 use super::event::{ElicitationData, ElicitationState, TurnEvent};
@@ -26,9 +26,9 @@ struct TrackedPart {
     /// outcome.
     open: bool,
     /// Approval that the tool call waits for.
-    approval: Option<ApprovalId>,
+    approval: Option<InteractionId>,
     /// Elicitations that the tool call waits for, each with whether it survives a restart.
-    elicitations: Vec<(ElicitationId, bool)>,
+    elicitations: Vec<(InteractionId, bool)>,
 }
 
 impl TrackedPart {
@@ -140,7 +140,7 @@ impl Transcript {
     }
 
     /// Returns the calls that wait for approval, with the approval's id.
-    pub fn calls_awaiting_approval(&self) -> Vec<(ApprovalId, ToolCall)> {
+    pub fn calls_awaiting_approval(&self) -> Vec<(InteractionId, ToolCall)> {
         let waits = |slot: &TrackedPart| match (&slot.part, slot.approval) {
             (Part::ToolCall { call }, Some(question)) => Some((question, call.as_ref().clone())),
             _ => None,
@@ -163,12 +163,12 @@ impl Transcript {
     }
 
     /// Returns whether an elicitation is waiting.
-    pub fn awaits_elicitation(&self, id: ElicitationId) -> bool {
+    pub fn awaits_elicitation(&self, id: InteractionId) -> bool {
         self.parts.iter().any(|slot| slot.open && slot.elicitations.iter().any(|(open, _)| *open == id))
     }
 
     /// Returns the waiting elicitations that do not survive a restart, each with its call.
-    pub fn lost_elicitations(&self) -> Vec<(ElicitationId, ToolCall)> {
+    pub fn lost_elicitations(&self) -> Vec<(InteractionId, ToolCall)> {
         let lost = |slot: &TrackedPart| match &slot.part {
             Part::ToolCall { call } if slot.open => {
                 let lost = slot.elicitations.iter().filter(|(_, lasts)| !lasts);
@@ -196,7 +196,7 @@ impl Transcript {
     }
 
     /// Applies the state of an elicitation to its call.
-    fn apply_elicitation(&mut self, id: ElicitationId, data: &ElicitationData) {
+    fn apply_elicitation(&mut self, id: InteractionId, data: &ElicitationData) {
         let Some(slot) = self.parts.iter_mut().rev().find(|slot| slot.id == data.tool_call_id && slot.open) else {
             return;
         };

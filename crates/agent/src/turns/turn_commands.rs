@@ -3,9 +3,11 @@
 use std::sync::Arc;
 
 use domain::{ChatId, RunId, UserId};
+use storage::interactions::{Interaction, StoredResponse};
 use storage::runs::RunCommand;
 
 use super::elicitation_handler::open_stored_answer;
+use super::pending_interactions::InteractionResponse;
 use super::{Turn, TurnService};
 use platform::ClusterMessage;
 
@@ -70,7 +72,7 @@ impl TurnService {
                 RunCommand::Stop => turn.stop.cancel(),
                 RunCommand::Preempt => turn.preempt(),
                 RunCommand::Cancel(call) => drop(turn.calls.cancel(&call)),
-                RunCommand::Refresh => look(self, &turn).await?,
+                RunCommand::Refresh => deliver_stored_responses(self, &turn).await?,
             }
         }
         Ok(())
@@ -89,17 +91,22 @@ impl TurnService {
     }
 }
 
-/// Loads the stored decisions and answers of a turn, and delivers them to the calls that wait.
-async fn look(turns: &TurnService, turn: &Turn) -> Result<(), storage::Error> {
-    for approval in turns.storage.approvals().list(turn.owner, turn.id).await? {
-        if let Some(decided) = approval.decided {
-            turn.interactions.deliver_decision(approval.id, decided);
-        }
-    }
-    for asked in turns.storage.elicitations().list(turn.owner, turn.id).await? {
-        if let (Some(answered), Some(open)) = (&asked.answered, turn.interactions.find_elicitation(asked.id)) {
-            turn.interactions
-                .deliver_answer(asked.id, open_stored_answer(turns, asked.id, answered, open.form.as_ref()));
+/// Loads the stored responses to a turn's interactions, and delivers them to the calls that wait.
+pub(super) async fn deliver_stored_responses(turns: &TurnService, turn: &Turn) -> Result<(), storage::Error> {
+    for Interaction { id, response, .. } in turns.storage.interactions().list(turn.owner, turn.id).await? {
+        match response {
+            Some(StoredResponse::Decision(decision)) => {
+                turn.interactions.deliver(id, InteractionResponse::Decision(decision));
+            }
+            // An answer is checked against its form, which the waiting call knows. One that does not wait yet reads the
+            // stored answer itself.
+            Some(StoredResponse::Answer(answer)) => {
+                if let Some(open) = turn.interactions.find_elicitation(id) {
+                    let answer = open_stored_answer(turns, id, &answer, open.form.as_ref());
+                    turn.interactions.deliver(id, InteractionResponse::Answer(answer));
+                }
+            }
+            None => {}
         }
     }
     Ok(())

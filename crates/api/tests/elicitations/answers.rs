@@ -38,8 +38,8 @@ async fn a_form_is_checked_and_what_was_filled_in_reaches_the_server_with_its_st
         // The action is stored, the content is not.
         let (owner, chat) = (scene.person.id.parse().unwrap(), scene.chat.parse().unwrap());
         let id = asked["elicitationId"].as_str().unwrap().parse().unwrap();
-        let row = scene.app.state.storage.elicitations().get(owner, chat, id).await.unwrap().unwrap();
-        assert!(row.resume_state.is_none() && row.answered.unwrap().content.is_none());
+        let row = scene.app.state.storage.interactions().get(owner, chat, id).await.unwrap().unwrap();
+        assert!(row.resume_state().is_none() && row.answer().unwrap().content.is_none());
         let (status, answer) = scene.answer(asked, json!({ "action": "decline" })).await;
         assert_eq!((status, answer), (200, json!({ "action": "accept", "first": false })), "later ones are told it");
         scene.app.stop().await;
@@ -163,9 +163,14 @@ async fn pages_hear_when_turn_waits_for_answer_and_goes_on() {
         assert_eq!(page.turn_state(&scene.chat).await, "waiting");
         let mut later = PageEvents::open(&scene.person).await;
         assert_eq!(later.turn_state(&scene.chat).await, "waiting");
+        // A turn that ends at once could be reported as ended without being reported as started.
+        scene.model.replace_steps([Step::Hang("Then not.".into())]);
         scene.answer(&asked[0], json!({ "action": "decline" })).await;
-        for mut page in [page, later] {
+        for page in [&mut page, &mut later] {
             assert_eq!(page.turn_state(&scene.chat).await, "started");
+        }
+        scene.person.post(&format!("/api/sessions/{}/stop", scene.chat), &json!({})).await;
+        for mut page in [page, later] {
             assert_eq!(page.turn_state(&scene.chat).await, "ended");
         }
         scene.app.stop().await;

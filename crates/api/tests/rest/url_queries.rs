@@ -95,7 +95,7 @@ async fn holds_key(folder: &tempfile::TempDir, database_url: &str) -> bool {
         let mut held = files.filter(is_database).map(|path| fs::read(path).unwrap());
         return held.any(|bytes| bytes.windows(KEY.len()).any(|window| window == KEY.as_bytes()));
     }
-    let tables = ["mcp_servers", "tool_permissions", "tool_approvals", "tool_tasks", "tool_lists"];
+    let tables = ["mcp_servers", "tool_permissions", "interactions", "tool_tasks", "tool_lists"];
     let selects = tables.map(|table| format!("SELECT row_to_json(t)::text FROM {table} t")).join(" UNION ALL ");
     run(database_url, &selects).await.contains(KEY)
 }

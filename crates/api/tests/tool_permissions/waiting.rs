@@ -132,7 +132,7 @@ async fn a_row_that_cannot_be_read_does_not_stop_the_start() {
         scene.ask().await;
         // A decision and a journal entry that only a newer version knows.
         let statements = [
-            "UPDATE tool_approvals SET decision = 'postpone'",
+            "UPDATE interactions SET response = 'postpone'",
             "INSERT INTO run_journal (run_id, seq, payload) SELECT run_id, MAX(seq) + 1, 'torn' FROM run_journal GROUP BY run_id",
         ];
         let (scene, _) = again_after(scene, &statements).await;

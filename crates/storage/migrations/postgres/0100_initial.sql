@@ -351,37 +351,26 @@ CREATE TABLE run_commands (
   PRIMARY KEY (run_id, command)
 );
 
--- Tool calls that need their user's approval.
-CREATE TABLE tool_approvals (
+-- Approvals, elicitations and sign-ins that tool calls wait for.
+CREATE TABLE interactions (
   id           UUID PRIMARY KEY NOT NULL,
   run_id       UUID NOT NULL REFERENCES runs (id) ON DELETE CASCADE,
   user_id      UUID NOT NULL REFERENCES users (id) ON DELETE CASCADE,
   tool_call_id TEXT NOT NULL,
-  server_id    UUID NOT NULL,
-  tool         TEXT NOT NULL,
-  url          TEXT NOT NULL,
-  definition   TEXT NOT NULL,                     -- canonical JSON, as shown to the user
-  instructions TEXT NOT NULL DEFAULT '',          -- of the server at that time
-  decision     TEXT,                              -- once, always, deny; NULL: pending
-  arguments    TEXT,                              -- JSON object, if the user changed them
-  created_at   BIGINT NOT NULL,
-  decided_at   BIGINT
-);
-CREATE INDEX tool_approvals_by_run ON tool_approvals (run_id);
-
--- Elicitations and sign-ins that a tool call waits for.
-CREATE TABLE elicitations (
-  id           UUID PRIMARY KEY NOT NULL,
-  run_id       UUID NOT NULL REFERENCES runs (id) ON DELETE CASCADE,
-  user_id      UUID NOT NULL REFERENCES users (id) ON DELETE CASCADE,
-  tool_call_id TEXT NOT NULL,
+  kind         TEXT NOT NULL,                     -- approval, elicitation, sign-in
+  server_id    UUID,                              -- this and the next four: of approvals
+  tool         TEXT,
+  url          TEXT,
+  definition   TEXT,                              -- canonical JSON, as shown to the user
+  instructions TEXT,                              -- of the server at that time
   resume_state BYTEA,                             -- encrypted JSON: where the call resumes; until its turn has ended
-  action       TEXT,                              -- accept, decline, cancel; NULL: pending
-  content      BYTEA,                             -- encrypted JSON object: the response; until its turn has ended
+  response     TEXT,                              -- approvals: once, always, deny; others: accept, decline, cancel; NULL: pending
+  arguments    TEXT,                              -- JSON object, if the user changed those of an approval
+  content      BYTEA,                             -- encrypted JSON object: the answer; until its turn has ended
   created_at   BIGINT NOT NULL,
-  answered_at  BIGINT
+  responded_at BIGINT
 );
-CREATE INDEX elicitations_by_run ON elicitations (run_id);
+CREATE INDEX interactions_by_run ON interactions (run_id);
 
 -- Tool calls that run as MCP tasks, with what is needed to resume them after a restart.
 CREATE TABLE tool_tasks (

@@ -116,17 +116,17 @@ INSERT INTO run_journal
 INSERT INTO run_commands
   (run_id, command)
   VALUES ('00000000-0000-0000-0000-00000000000f', 'stop');
-INSERT INTO tool_approvals
-  (id, run_id, user_id, tool_call_id, server_id, tool, url, definition, instructions, decision, arguments,
-   created_at, decided_at)
+INSERT INTO interactions
+  (id, run_id, user_id, tool_call_id, kind, server_id, tool, url, definition, instructions, response, arguments,
+   created_at, responded_at)
   VALUES ('00000000-0000-0000-0000-000000000010', '00000000-0000-0000-0000-00000000000f',
-    '00000000-0000-0000-0000-000000000001', 'call', '00000000-0000-0000-0000-000000000008', 'search',
-    'https://mcp.example/', '{}', '', 'once', '{}', 1795255200000000, 1795255200000000);
-INSERT INTO elicitations
-  (id, run_id, user_id, tool_call_id, resume_state, action, content, created_at, answered_at)
+    '00000000-0000-0000-0000-000000000001', 'call', 'approval', '00000000-0000-0000-0000-000000000008',
+    'search', 'https://mcp.example/', '{}', '', 'once', '{}', 1795255200000000, 1795255200000000);
+INSERT INTO interactions
+  (id, run_id, user_id, tool_call_id, kind, resume_state, response, content, created_at, responded_at)
   VALUES ('00000000-0000-0000-0000-000000000011', '00000000-0000-0000-0000-00000000000f',
-    '00000000-0000-0000-0000-000000000001', 'call', '\x7cff', 'accept', '\x7cff', 1795255200000000,
-    1795255200000000);
+    '00000000-0000-0000-0000-000000000001', 'call', 'elicitation', '\x7cff', 'accept', '\x7cff',
+    1795255200000000, 1795255200000000);
 INSERT INTO tool_tasks
   (run_id, tool_call_id, user_id, server_id, url, allowed_by, task, form, ttl_ms, created_at)
   VALUES ('00000000-0000-0000-0000-00000000000f', 'call', '00000000-0000-0000-0000-000000000001',
