@@ -1,15 +1,15 @@
 import { Activity, type ReactNode, Suspense, useEffect, useMemo, useState } from "react";
-import type { ChatCommand } from "@/features/chat/chat-command";
-import { useConnections } from "@/features/servers/use-connections";
+import type { ChatCommand } from "@/features/chat/chat-panel";
 import { availableTools } from "@/features/servers/server-connection";
+import { useConnections } from "@/features/servers/use-connections";
 import type { SignedInUser } from "@/lib/session";
 import { t } from "@/lib/t";
 import { UserQueries } from "@/lib/user-queries";
 import { panelProps } from "@/ui/tabs";
 import { ErrorBoundary } from "./error-boundary";
 import { Header } from "./header";
+import { type HomeTab, homeTabsId, useHomeTab } from "./home-tab";
 import { ChatPanel, prefetchParts, ServersPanel, SettingsSheet, ToolsPanel } from "./lazy-parts";
-import { homeTabsId, type HomeTab, useHomeTab } from "./home-tab";
 import { clearReturnUrl } from "./return-url";
 import { StatusBar } from "./status-bar";
 import { useSettings } from "./use-settings";

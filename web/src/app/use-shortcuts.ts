@@ -1,5 +1,5 @@
 import { useEffect, useEffectEvent } from "react";
-import type { ChatCommand } from "@/features/chat/chat-command";
+import type { ChatCommand } from "@/features/chat/chat-panel";
 
 /** True if shortcuts use Command, because Control edits text. */
 const usesCommand = /Mac|iPhone|iPad/u.test(navigator.platform);

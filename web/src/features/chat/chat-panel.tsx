@@ -3,15 +3,13 @@ import { type RefObject, Suspense, useCallback, useEffect, useEffectEvent, useRe
 import type { AvailableTool } from "@/lib/available-tool";
 import { subscribeEvents } from "@/lib/events";
 import { lazyPart } from "@/lib/lazy-part";
-import type { ChatCommand } from "./chat-command";
 import { ChatRegistry } from "./chat-registry";
 import { Composer, type ComposerHandle } from "./composer/composer";
 import { ChatHead } from "./conversations/chat-head";
 import { chatsMenuId } from "./conversations/chats-menu";
-import { shownTitle } from "./conversations/shown-title";
 import { useChats } from "./conversations/use-chats";
 import { useHeldSender } from "./outbox/held-sender";
-import { chatKey, type ChatSession, queueQuery, titleOf } from "./queries";
+import { chatKey, type ChatSession, queueQuery, shownTitle, titleOf } from "./queries";
 import type { TurnRequest } from "./stream/chat-contract";
 import type { ScrollTarget } from "./transcript/scroll-controller";
 import { Transcript } from "./transcript/transcript";
@@ -181,3 +179,13 @@ function OpenChat({
     </>
   );
 }
+
+/** Command from another part of the page to the chat. */
+export type ChatCommand =
+  | { readonly type: "new" }
+  /** Focuses the message field. */
+  | { readonly type: "focus" }
+  /** Opens the list of chats. */
+  | { readonly type: "find" }
+  /** Puts a text into the message field. */
+  | { readonly type: "fill"; readonly text: string };

@@ -1,9 +1,10 @@
-import { queryOptions } from "@tanstack/react-query";
+import { queryOptions, useQuery } from "@tanstack/react-query";
 import type { ElicitationAction } from "@/components/elicitation/request";
 import type { ModelSettings } from "@/components/model-settings/settings";
 import { callApi, jsonBody } from "@/lib/api-client";
 import { stringifyJson } from "@/lib/json";
 import { deleteRows, insertRow, readRow, readRows, updateRows } from "@/lib/rows";
+import { t } from "@/lib/t";
 import type { Usage } from "@/lib/usage";
 import type { ToolChoice, TurnRequest } from "./stream/chat-contract";
 import type { ChatMessage } from "./stream/message";
@@ -416,4 +417,18 @@ export async function decide(
  */
 export async function cancelCall(chatId: string, toolCallId: string): Promise<void> {
   await callApi(chatPath(chatId, `calls/${encodeURIComponent(toolCallId)}/cancel`), { method: "POST" });
+}
+
+/** Returns the answering model of a chat once it is loaded. */
+export function useChatModel(chatId: string): { loaded: boolean; model: Model | undefined } {
+  const { data: list } = useQuery(modelsQuery);
+  const { data: chosen, error } = useQuery(chatModelQuery(chatId));
+  // If the choice cannot be loaded, the default is the best guess.
+  const loaded = list !== undefined && (chosen !== undefined || error !== null);
+  return { loaded, model: loaded ? activeModel(list, chosen) : undefined };
+}
+
+/** Returns the title of a chat to show. The one of a chat without messages is stored in English. */
+export function shownTitle({ title }: ChatSession): string {
+  return title === NEW_TITLE ? t("chat.new") : title;
 }

@@ -6,7 +6,7 @@ import { errorText } from "@/lib/error-text";
 import { t } from "@/lib/later-texts";
 import { Badge } from "@/ui/badge";
 import { Button } from "@/ui/button";
-import { ChatId } from "../chat-id";
+import { ChatId } from "../chat-context";
 import { decide, type Decision } from "../queries";
 import type { ApprovalRequest } from "../stream/message";
 

@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
 import { page, userEvent } from "vitest/browser";
 import { answerRequests, pathsOf, renderWithQueries } from "@/testing/render";
-import { ChatId } from "../chat-id";
-import type { ApprovalRequest, ToolPart } from "../stream/message";
 import { Approval } from "./approval";
+import { ChatId } from "../chat-context";
+import type { ApprovalRequest, ToolPart } from "../stream/message";
 
 const part: ToolPart = {
   type: "dynamic-tool",

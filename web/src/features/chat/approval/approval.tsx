@@ -11,7 +11,7 @@ import { t } from "@/lib/later-texts";
 import { showInvisible } from "@/lib/show-invisible";
 import { Button } from "@/ui/button";
 import { Field, Textarea } from "@/ui/field";
-import { ChatId } from "../chat-id";
+import { ChatId } from "../chat-context";
 import { decide, type Decision } from "../queries";
 import type { ApprovalRequest, ToolPart } from "../stream/message";
 

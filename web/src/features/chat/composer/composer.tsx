@@ -7,18 +7,18 @@ import {
   useLayoutEffect,
   useState,
 } from "react";
-import { lazyPart } from "@/lib/lazy-part";
 import { isComposing, isSending } from "@/lib/is-composing";
+import { lazyPart } from "@/lib/lazy-part";
 import { t } from "@/lib/t";
 import { growWithText } from "@/ui/grow-with-text";
-import type { ChatStore } from "../stream/chat-store";
-import type { TurnRequest } from "../stream/chat-contract";
-import { useChatStatus } from "../use-chat-store";
+import { useChatStatus } from "../chat-context";
 import { ModelInfo } from "./model-info";
 import { ModelNotes } from "./model-notes";
 import { QuickTools } from "./quick-tools";
-import { useMcpContext } from "./use-mcp-context";
 import { type ComposerOptions, useComposer } from "./use-composer";
+import { useMcpContext } from "./use-mcp-context";
+import type { TurnRequest } from "../stream/chat-contract";
+import type { ChatStore } from "../stream/chat-store";
 
 /** Calls from the rest of the chat into the composer. */
 export interface ComposerHandle {

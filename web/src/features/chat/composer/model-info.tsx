@@ -4,7 +4,7 @@ import { lazyPart } from "@/lib/lazy-part";
 import { t } from "@/lib/t";
 import { buttonClass } from "@/ui/button";
 import { Popover } from "@/ui/popover";
-import { useChatModel } from "./use-chat-model";
+import { useChatModel } from "../queries";
 
 const ModelDetails = lazyPart(async () => (await import("./model-details")).ModelDetails);
 

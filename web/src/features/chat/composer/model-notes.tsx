@@ -1,6 +1,5 @@
 import { t } from "@/lib/t";
-import { useChatModel } from "./use-chat-model";
-import type { Model } from "../queries";
+import { type Model, useChatModel } from "../queries";
 
 /** With more tools than this, the built-in model often picks a wrong one. */
 const MAX_RECOMMENDED_TOOLS = 15;

@@ -3,10 +3,10 @@ import { Suspense } from "react";
 import { lazyPart } from "@/lib/lazy-part";
 import { t } from "@/lib/t";
 import { Button } from "@/ui/button";
-import type { ScrollTarget } from "../transcript/scroll-controller";
 import { ChatsMenu } from "./chats-menu";
 import type { Chats } from "./use-chats";
-import { shownTitle } from "./shown-title";
+import { shownTitle } from "../queries";
+import type { ScrollTarget } from "../transcript/scroll-controller";
 
 interface ChatHeadProps {
   chats: Chats;

@@ -20,9 +20,8 @@ import { Spinner } from "@/ui/spinner";
 import type { ChatActions } from "./chat-actions";
 import { RenameForm } from "./rename-form";
 import { ShareForm } from "./share-form";
-import { shownTitle } from "./shown-title";
-import { dayOf } from "../format-time";
-import type { ChatSession } from "../queries";
+import { type ChatSession, shownTitle } from "../queries";
+import { dayOf } from "../time";
 
 /** Form that opens below a chat in the list. */
 export type ChatForm = "rename" | "share";

@@ -1,4 +1,3 @@
-import { stripMarkup } from "./strip-markup";
 import type { Excerpt } from "../queries";
 
 /** Search excerpt with the matches highlighted. */
@@ -16,4 +15,17 @@ export function HighlightedExcerpt({ excerpt: { text, marks } }: { excerpt: Exce
       {words(text.slice(marks.at(-1)?.[1] ?? 0))}
     </>
   );
+}
+
+/**
+ * Returns a function that removes Markdown syntax from pieces of an excerpt: emphasis, backticks, heading marks, table
+ * lines.
+ */
+export function stripMarkup(excerpt: string): (piece: string) => string {
+  const hasTable = /\|\s*:?-{3}/u.test(excerpt);
+  return (piece) => {
+    const words = piece.replace(/(?<!\s)\*\*|\*\*(?!\s)|`+|(?<=^|\s)#{1,6}\s/gu, "");
+    // A bar outside of a table is text.
+    return hasTable ? words.replace(/\s*\|(?:[\s|]|:?-{3,}:?)*/gu, " ") : words;
+  };
 }

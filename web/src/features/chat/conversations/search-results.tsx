@@ -4,12 +4,12 @@ import { t } from "@/lib/later-texts";
 import { t as common } from "@/lib/t";
 import { Button } from "@/ui/button";
 import { toast } from "@/ui/toast";
+import { ListGroup } from "./chat-groups";
 import { HighlightedExcerpt } from "./highlighted-excerpt";
-import { ListGroup } from "./list-group";
 import { revealSearchHit } from "./reveal-search-hit";
 import type { Chats } from "./use-chats";
-import { dayOf } from "../format-time";
 import { type Excerpt, type Found, type MessageHit, searchChats, searchQuery } from "../queries";
+import { dayOf } from "../time";
 import type { ScrollTarget } from "../transcript/scroll-controller";
 
 interface SearchResultsProps {

@@ -1,6 +1,6 @@
 import { use } from "react";
 import { Elicitation } from "@/components/elicitation/elicitation";
-import { ChatId } from "../chat-id";
+import { ChatId } from "../chat-context";
 import { respondToElicitation } from "../queries";
 import type { ToolPart } from "../stream/message";
 

@@ -2,14 +2,14 @@ import { Paperclip } from "lucide-react";
 import { type RefObject, useEffect, useEffectEvent, useRef } from "react";
 import { createPortal } from "react-dom";
 import { isPicture, toFileRef } from "@/components/files/file-ref";
+import { t } from "@/lib/later-texts";
 import { IconButton } from "@/ui/button";
 import type { Attachments } from "../composer/use-attachments";
-import { useChatModel } from "../composer/use-chat-model";
 import { DropZone } from "./drop-zone";
-import { t } from "@/lib/later-texts";
 import { deleteUpload } from "./upload";
 import { AttachedFile, UploadChip } from "./upload-chips";
 import { useUploads } from "./use-uploads";
+import { useChatModel } from "../queries";
 
 /** Longer pasted texts become a file. In characters. */
 const MAX_PASTED_CHARS = 4_000;

@@ -1,13 +1,12 @@
 import { Autocomplete } from "@base-ui/react/autocomplete";
 import { useQuery } from "@tanstack/react-query";
-import { useState } from "react";
+import { useEffect, useState } from "react";
 import { cn } from "@/lib/cn";
 import { t } from "@/lib/later-texts";
 import { showInvisible } from "@/lib/show-invisible";
 import { type FieldIds, Input } from "@/ui/field";
 import { floatingClass, floatingPlace } from "@/ui/floating";
 import { type CompletionTarget, suggestionsQuery } from "./queries";
-import { useDebouncedValue } from "./use-debounced-value";
 
 interface SuggestionInputProps extends FieldIds {
   value: string;
@@ -87,4 +86,14 @@ export function SuggestionInput({ value, onChange, required, question, ...ids }:
       </Autocomplete.Portal>
     </Autocomplete.Root>
   );
+}
+
+/** Returns the value once it has not changed for `delayMs` milliseconds. */
+export function useDebouncedValue(value: string, delayMs: number): string {
+  const [debounced, setDebounced] = useState(value);
+  useEffect(() => {
+    const timer = setTimeout(() => setDebounced(value), delayMs);
+    return () => clearTimeout(timer);
+  }, [value, delayMs]);
+  return debounced;
 }

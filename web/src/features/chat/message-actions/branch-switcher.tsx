@@ -4,10 +4,9 @@ import { use, useEffect, useRef } from "react";
 import { t } from "@/lib/later-texts";
 import { IconButton } from "@/ui/button";
 import { toast } from "@/ui/toast";
-import { ChatId } from "../chat-id";
+import { ChatId, useChatStatus } from "../chat-context";
 import { branchesQuery, switchBranch } from "../queries";
 import type { ChatStore } from "../stream/chat-store";
-import { useChatStatus } from "../use-chat-store";
 
 interface BranchSwitcherProps {
   id: string;

@@ -1,10 +1,10 @@
 import { Pencil, RotateCcw } from "lucide-react";
+import { t } from "@/lib/later-texts";
 import { IconButton } from "@/ui/button";
+import { useChatStatus } from "../chat-context";
+import { BranchSwitcher } from "./branch-switcher";
 import type { TurnRequest } from "../stream/chat-contract";
 import type { ChatStore } from "../stream/chat-store";
-import { useChatStatus } from "../use-chat-store";
-import { t } from "@/lib/later-texts";
-import { BranchSwitcher } from "./branch-switcher";
 
 interface UserMessageActionsProps {
   id: string;

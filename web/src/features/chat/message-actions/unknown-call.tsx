@@ -1,8 +1,8 @@
 import { use } from "react";
-import { Button } from "@/ui/button";
-import { SendInChat } from "../chat-id";
-import type { ToolPart } from "../stream/message";
 import { t } from "@/lib/later-texts";
+import { Button } from "@/ui/button";
+import { SendInChat } from "../chat-context";
+import type { ToolPart } from "../stream/message";
 
 /**
  * Notice of a tool call with an unknown outcome. The call is never repeated automatically: the user has the outcome

@@ -1,6 +1,5 @@
 import type { ApiError } from "@/lib/api-error";
 import { jsonOrUndefined } from "@/lib/json";
-import { randomUuid } from "@/lib/random-uuid";
 import { draftKeys, readDraft, writeDraft } from "../composer/draft";
 import type { ToolChoice, TurnRequest } from "../stream/chat-contract";
 
@@ -88,4 +87,19 @@ function write(chatId: string, list: readonly HeldMessage[]): void {
 
 function notify(): void {
   for (const listener of listeners) listener();
+}
+
+/** Returns a random UUID (version 4), also without TLS, where `crypto.randomUUID` does not exist. */
+export function randomUuid(): string {
+  const bytes = crypto.getRandomValues(new Uint8Array(16));
+  bytes[6] = ((bytes[6] ?? 0) & 0x0f) | 0x40;
+  bytes[8] = ((bytes[8] ?? 0) & 0x3f) | 0x80;
+  const digits = [...bytes].map((byte) => byte.toString(16).padStart(2, "0")).join("");
+  return [
+    digits.slice(0, 8),
+    digits.slice(8, 12),
+    digits.slice(12, 16),
+    digits.slice(16, 20),
+    digits.slice(20),
+  ].join("-");
 }

@@ -1,11 +1,11 @@
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { t } from "@/lib/later-texts";
+import { useChatStatus } from "../chat-context";
 import { HeldMessages } from "../outbox/held-messages";
 import { changeQueued, queueQuery, removeQueued, sendNow } from "../queries";
 import { PendingMessageList } from "./pending-message-list";
 import { QueuedRow } from "./queued-row";
 import type { ChatStore } from "../stream/chat-store";
-import { useChatStatus } from "../use-chat-store";
 
 interface QueueProps {
   chatId: string;

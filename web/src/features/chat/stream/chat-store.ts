@@ -1,22 +1,21 @@
-import { truncateAt, visibleHistory, optimisticTail } from "./visible-messages";
-import { hasElicitation, isStreamingText, countPending, isAwaitingUser } from "./live-message";
-import { type ChatMessage, userMessage } from "./message";
 import {
   type ChatBackend,
   type ChatEvents,
   type ChatStatus,
+  INITIAL_STATUS,
   PAGE_SIZE,
   type SendResult,
-  INITIAL_STATUS,
   type ToolChoice,
   type TurnRequest,
 } from "./chat-contract";
+import { EditingState, KeyedEmitter } from "./editing-state";
+import { countPending, hasElicitation, isAwaitingUser, isStreamingText } from "./live-message";
+import { type ChatMessage, userMessage } from "./message";
 import type { StreamChunk } from "./protocol";
 import { EMPTY_RUN, reduceChunk, type RunState } from "./reduce-chunk";
 import { followRun, type RunEnd } from "./run-connection";
 import { reuseUnchanged } from "./stored-message";
-import { EditingState } from "./editing-state";
-import { KeyedEmitter } from "./keyed-emitter";
+import { optimisticTail, truncateAt, visibleHistory } from "./visible-messages";
 
 /**
  * State of one chat: the loaded history, the message being sent, and the streaming answer. Rows subscribe by message

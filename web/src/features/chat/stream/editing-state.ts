@@ -1,5 +1,3 @@
-import type { KeyedEmitter } from "./keyed-emitter";
-
 /** Id of the message that is being edited, with notifications of its row. */
 export class EditingState {
   readonly #emitter: KeyedEmitter;
@@ -19,5 +17,25 @@ export class EditingState {
     const last = this.#id;
     this.#id = id;
     for (const one of [last, id]) if (one !== null) this.#emitter.emit(one);
+  }
+}
+
+/** Event emitter with listeners by key. */
+export class KeyedEmitter {
+  readonly #listeners = new Map<string, Set<() => void>>();
+
+  /** Calls `listener` on every event of a key; the result unsubscribes. */
+  subscribe(key: string, listener: () => void): () => void {
+    const listeners = this.#listeners.get(key) ?? new Set();
+    this.#listeners.set(key, listeners.add(listener));
+    return () => {
+      listeners.delete(listener);
+      if (listeners.size === 0) this.#listeners.delete(key);
+    };
+  }
+
+  /** Notifies the listeners of a key. */
+  emit(key: string): void {
+    this.#listeners.get(key)?.forEach((listener) => listener());
   }
 }

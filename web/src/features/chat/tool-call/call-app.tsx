@@ -1,13 +1,13 @@
 import { use, useMemo } from "react";
 import { type AppHost, AppHostContext } from "@/components/tool-app/app-host";
 import type { AppInput } from "@/components/tool-app/app-session";
-import { ToolApp } from "@/components/tool-app/tool-app";
 import { fromToolOutput } from "@/components/tool-app/call-result";
+import { ToolApp } from "@/components/tool-app/tool-app";
 import { t } from "@/lib/t";
-import { ChatId, SendInChat } from "../chat-id";
+import { storeAppContext } from "../app-contexts";
+import { ChatId, SendInChat } from "../chat-context";
 import type { ToolPart } from "../stream/message";
 import type { CallState } from "./call-state";
-import { storeAppContext } from "./store-app-context";
 
 /** MCP app of a tool call in the conversation. */
 export function CallApp({ part, state }: { part: ToolPart; state: CallState }) {

@@ -1,4 +1,6 @@
 import { Ban, Check, CircleAlert, CircleHelp, Hand, LoaderCircle, PencilLine, Square } from "lucide-react";
+import { useEffect, useState } from "react";
+import { formatDuration } from "@/lib/format";
 import { type FirstKey, t } from "@/lib/t";
 import type { CallState } from "./call-state";
 
@@ -21,5 +23,19 @@ export function CallStateView({ state }: { state: CallState }) {
       <Icon aria-hidden="true" className={`size-4 shrink-0 ${state === "running" ? "animate-spin" : ""}`} />
       {t(words)}
     </span>
+  );
+}
+
+const UPDATE_INTERVAL_MS = 100;
+
+/** Time since `since` (milliseconds since 1970), updated every second. */
+export function Elapsed({ since }: { since: number }) {
+  const [now, setNow] = useState(() => Date.now());
+  useEffect(() => {
+    const timer = setInterval(() => setNow(Date.now()), UPDATE_INTERVAL_MS);
+    return () => clearInterval(timer);
+  }, []);
+  return (
+    <>{formatDuration(Math.max(0, Math.floor((now - since) / UPDATE_INTERVAL_MS) * UPDATE_INTERVAL_MS))}</>
   );
 }

@@ -1,8 +1,8 @@
 import { RotateCw } from "lucide-react";
 import { use } from "react";
-import { Button } from "@/ui/button";
-import { ChatId, SendInChat } from "../chat-id";
 import { t } from "@/lib/later-texts";
+import { Button } from "@/ui/button";
+import { ChatId, SendInChat } from "../chat-context";
 import type { ToolPart } from "../stream/message";
 import { failureReason } from "./call-state";
 

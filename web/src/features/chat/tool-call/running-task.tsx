@@ -1,12 +1,12 @@
 import { useMutation } from "@tanstack/react-query";
 import { use, useLayoutEffect, useRef } from "react";
-import { cancelCall } from "../queries";
 import { errorText } from "@/lib/error-text";
+import { t } from "@/lib/later-texts";
 import { showInvisible } from "@/lib/show-invisible";
 import { Button } from "@/ui/button";
-import { ChatId } from "../chat-id";
+import { ChatId } from "../chat-context";
+import { cancelCall } from "../queries";
 import type { ToolPart, ToolTask } from "../stream/message";
-import { t } from "@/lib/later-texts";
 
 interface RunningTaskProps {
   part: ToolPart;

@@ -1,17 +1,16 @@
 import { Activity as Pulse, ChevronDown } from "lucide-react";
 import { memo, Suspense, useId, useState } from "react";
-import { useLanguage } from "@/lib/language";
-import { lazyPart } from "@/lib/lazy-part";
+import { storedHeight } from "@/components/tool-app/app-height";
 import { cn } from "@/lib/cn";
 import { formatDuration } from "@/lib/format";
+import { useLanguage } from "@/lib/language";
+import { lazyPart } from "@/lib/lazy-part";
 import { t } from "@/lib/t";
-import { storedHeight } from "@/components/tool-app/app-height";
 import { Badge } from "@/ui/badge";
 import { ProgressBar } from "../progress-bar";
 import type { MessageStatus, ToolPart } from "../stream/message";
 import { argumentsLine, callState, isBuiltIn } from "./call-state";
-import { CallStateView } from "./call-state-view";
-import { Elapsed } from "./elapsed";
+import { CallStateView, Elapsed } from "./call-state-view";
 
 // Most cards stay closed; a pointer near one preloads its content.
 const loadBody = () => import("./tool-body");

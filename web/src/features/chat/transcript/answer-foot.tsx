@@ -7,7 +7,7 @@ import { Button, IconButton, iconButtonClass } from "@/ui/button";
 import { Popover } from "@/ui/popover";
 import { quoted } from "@/ui/quoted";
 import { type ChatMessage, textOf } from "../stream/message";
-import { TimeOfDay } from "./time-of-day";
+import { TimeOfDay } from "../time";
 
 const AnswerUsage = lazyPart(async () => (await import("./answer-usage")).AnswerUsage);
 

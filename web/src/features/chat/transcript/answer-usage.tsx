@@ -7,7 +7,7 @@ import { t as common } from "@/lib/t";
 import type { Usage } from "@/lib/usage";
 import { Button } from "@/ui/button";
 import { Spinner } from "@/ui/spinner";
-import { ChatId } from "../chat-id";
+import { ChatId } from "../chat-context";
 import { answerUsageQuery } from "../queries";
 
 interface AnswerUsageProps {

@@ -3,13 +3,13 @@ import { useLanguage } from "@/lib/language";
 import { lazyPart } from "@/lib/lazy-part";
 import { t } from "@/lib/t";
 import { drawable } from "@/markdown/drawable-text";
+import { useMessage } from "../chat-context";
 import type { TurnRequest } from "../stream/chat-contract";
 import type { ChatStore } from "../stream/chat-store";
 import { attachmentsOf, type ChatMessage, type Part, textOf } from "../stream/message";
-import { useMessage } from "../use-chat-store";
+import { TimeOfDay } from "../time";
 import { AnswerFoot } from "./answer-foot";
 import { AnswerParts } from "./answer-parts";
-import { TimeOfDay } from "./time-of-day";
 
 // The text is drawn first, the actions below it follow.
 const UserMessageActions = lazyPart(

@@ -4,7 +4,7 @@ import { type KeyboardEvent, Suspense, useCallback, useRef } from "react";
 import { lazyPart } from "@/lib/lazy-part";
 import { t } from "@/lib/t";
 import { buttonClass } from "@/ui/button";
-import { ChatId, SendInChat } from "../chat-id";
+import { ChatId, SendInChat, useChatStatus } from "../chat-context";
 import { chatKey } from "../queries";
 import type { TurnRequest } from "../stream/chat-contract";
 import type { ChatStore } from "../stream/chat-store";
@@ -15,7 +15,6 @@ import type { ScrollTarget } from "./scroll-controller";
 import { TurnStatus } from "./turn-status";
 import { useOpeningMarker } from "./use-opening-marker";
 import { useScroll } from "./use-scroll";
-import { useChatStatus } from "../use-chat-store";
 
 /** Most opened chats have messages. */
 const EmptyState = lazyPart(async () => (await import("./empty-state")).EmptyState);

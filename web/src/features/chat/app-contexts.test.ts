@@ -1,6 +1,5 @@
 import { expect, test } from "vitest";
-import { appContexts } from "../app-contexts";
-import { storeAppContext } from "./store-app-context";
+import { appContexts, storeAppContext } from "./app-contexts";
 
 const context = (text: string) => ({
   serverName: "boards",

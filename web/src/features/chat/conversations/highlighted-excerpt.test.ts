@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { stripMarkup } from "./strip-markup";
+import { stripMarkup } from "./highlighted-excerpt";
 
 const plain = (text: string) => stripMarkup(text)(text);
 

@@ -1,7 +1,13 @@
-import { useCallback, useSyncExternalStore } from "react";
+import { createContext, useCallback, useSyncExternalStore } from "react";
 import type { ChatStatus } from "./stream/chat-contract";
 import type { ChatStore } from "./stream/chat-store";
 import type { ChatMessage } from "./stream/message";
+
+/** Id of the chat that a component belongs to. */
+export const ChatId = createContext("");
+
+/** Sends a text in this chat; resolves to true if the server accepted it. */
+export const SendInChat = createContext<(text: string) => Promise<boolean>>(async () => false);
 
 /** Subscribes to the state of a chat, which does not change while text streams. */
 export function useChatStatus(store: ChatStore): ChatStatus {

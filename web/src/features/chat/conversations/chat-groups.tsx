@@ -1,3 +1,4 @@
+import { type ReactNode, useId } from "react";
 import { formatDate } from "@/lib/intl";
 import { t } from "@/lib/later-texts";
 import type { ChatSession } from "../queries";
@@ -34,4 +35,17 @@ function ageOf(moment: string, now: Date): string {
 
 function midnight(date: Date): number {
   return new Date(date.getFullYear(), date.getMonth(), date.getDate()).getTime();
+}
+
+/** Heading with a list of chats or messages. */
+export function ListGroup({ name, children }: { name: string; children: ReactNode }) {
+  const id = useId();
+  return (
+    <section aria-labelledby={id} className="pb-1">
+      <h4 id={id} className="px-2.5 pt-1.5 pb-1 text-xs font-normal text-ink-3">
+        {name}
+      </h4>
+      <ul>{children}</ul>
+    </section>
+  );
 }

@@ -16,3 +16,11 @@ export function dayOf(moment: string, now = new Date()): string {
   const isRecent = now.getTime() - date.getTime() < 6 * DAY_MS;
   return formatDate(date, isRecent ? { weekday: "short" } : { day: "numeric", month: "short" });
 }
+
+export function TimeOfDay({ moment }: { moment: string }) {
+  return (
+    <time dateTime={moment} className="text-xs text-ink-3 tabular-nums">
+      {timeOf(moment)}
+    </time>
+  );
+}
