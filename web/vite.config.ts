@@ -67,7 +67,7 @@ export default defineConfig({
             },
             {
               name: "servers",
-              test: /features\/servers\/(moment|trouble)/u,
+              test: /features\/servers\/status/u,
               priority: 2,
             },
             {

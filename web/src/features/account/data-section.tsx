@@ -8,7 +8,6 @@ import { Button } from "@/ui/button";
 import { Field, Input } from "@/ui/field";
 import { Form, SubmitButton } from "@/ui/form";
 import { toast } from "@/ui/toast";
-import { forgetWhatIsKept } from "./forget";
 import { ImportRow } from "./import-row";
 import { deleteAccount, exportAccount } from "./queries";
 import { Section } from "./section";
@@ -99,4 +98,16 @@ function DeleteForm({ user, onLeave }: DataSectionProps) {
       </SubmitButton>
     </Form>
   );
+}
+
+/** Prefix of all storage keys of this app, except the session's. */
+const prefix = "ai-chat-mcp.";
+
+/** Deletes all stored data of a user, such as drafts, from this browser. */
+export function forgetWhatIsKept(): void {
+  try {
+    for (const key of Object.keys(localStorage)) if (key.startsWith(prefix)) localStorage.removeItem(key);
+  } catch {
+    // Without storage there is nothing to delete.
+  }
 }

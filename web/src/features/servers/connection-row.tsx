@@ -11,8 +11,7 @@ import { toast } from "@/ui/toast";
 import { DriveLink } from "./drive-link";
 import { deleteServer } from "./queries";
 import { type ServerConnection, statusTone } from "./server-connection";
-import { StatusBadge } from "./status-badge";
-import { Trouble } from "./trouble";
+import { StatusBadge, Trouble } from "./status";
 import { reloadConnections } from "./use-connections";
 
 /** Id of the heading that labels the card and takes the focus when a row disappears. */

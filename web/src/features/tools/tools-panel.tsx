@@ -6,7 +6,6 @@ import { subscribeEvents } from "@/lib/events";
 import { t } from "@/lib/later-texts";
 import { Input } from "@/ui/field";
 import { LoadMoreList } from "@/ui/load-more-list";
-import { findTools } from "./find-tools";
 import { PermissionSelect } from "./permission-select";
 import { permissionsQuery } from "./queries";
 import { ToolCard } from "./tool-card";
@@ -119,4 +118,14 @@ function NoTools() {
       <p className="text-balance text-ink-2">{t("tools.none.text")}</p>
     </div>
   );
+}
+
+/** Returns the tools that contain every word of the query in their name, description or server. */
+export function findTools(tools: readonly AvailableTool[], query: string): readonly AvailableTool[] {
+  const words = query.toLowerCase().split(/\s+/u).filter(Boolean);
+  if (words.length === 0) return tools;
+  return tools.filter((tool) => {
+    const text = `${tool.name} ${tool.description} ${tool.serverName}`.toLowerCase();
+    return words.every((word) => text.includes(word));
+  });
 }

@@ -2,16 +2,15 @@ import { useMutation } from "@tanstack/react-query";
 import { useState } from "react";
 import { focusNow } from "@/components/account/focus-now";
 import { ResendButton } from "@/components/account/resend-button";
-import { t } from "@/lib/later-texts";
 import { authErrorMessage } from "@/lib/auth-error-message";
+import { t } from "@/lib/later-texts";
 import { auth } from "@/lib/session";
 import { t as common } from "@/lib/t";
 import { EmailField } from "@/ui/email-field";
 import { Form, SubmitButton } from "@/ui/form";
 import type { StepProps } from "../auth-step";
-import { BackButton } from "./back-button";
 import { MailedCodeForm } from "./mailed-code-form";
-import { StepHead } from "./step-head";
+import { BackButton, StepHead } from "./step-head";
 
 /** Step that requests a link for a new password. The response is the same whether or not the account exists. */
 export function ForgotStep({ email, onEmail, onStep }: StepProps) {

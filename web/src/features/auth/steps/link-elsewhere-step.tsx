@@ -1,8 +1,7 @@
 import { t } from "@/lib/later-texts";
 import { Button } from "@/ui/button";
 import type { StepProps } from "../auth-step";
-import { BackButton } from "./back-button";
-import { StepHead } from "./step-head";
+import { BackButton, StepHead } from "./step-head";
 
 /** Step after a link for a new password was opened in another browser than the one that requested it. */
 export function LinkElsewhereStep({ onStep }: StepProps) {

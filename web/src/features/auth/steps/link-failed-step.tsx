@@ -1,9 +1,8 @@
-import { t } from "@/lib/later-texts";
 import { boot } from "@/lib/boot";
+import { t } from "@/lib/later-texts";
 import { Button } from "@/ui/button";
 import type { StepProps } from "../auth-step";
-import { BackButton } from "./back-button";
-import { StepHead } from "./step-head";
+import { BackButton, StepHead } from "./step-head";
 
 /** Step after opening a used or expired email link, whose purpose is unknown. */
 export function LinkFailedStep({ onStep }: StepProps) {

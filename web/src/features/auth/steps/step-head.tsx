@@ -1,5 +1,9 @@
+import { ArrowLeft } from "lucide-react";
 import type { ReactNode } from "react";
 import { focusNow } from "@/components/account/focus-now";
+import { t } from "@/lib/later-texts";
+import { Button } from "@/ui/button";
+import type { StepProps } from "../auth-step";
 
 interface StepHeadProps {
   title: string;
@@ -17,5 +21,15 @@ export function StepHead({ title, focus = false, children }: StepHeadProps) {
       </h1>
       <p className="mt-1 text-ink-2 wrap-anywhere">{children}</p>
     </div>
+  );
+}
+
+/** Button back to the two forms. */
+export function BackButton({ onStep }: Pick<StepProps, "onStep">) {
+  return (
+    <Button variant="quiet" className="-mb-2 w-full" onClick={() => onStep({ kind: "welcome" })}>
+      <ArrowLeft aria-hidden="true" />
+      {t("account.back")}
+    </Button>
   );
 }

@@ -2,9 +2,8 @@ import { ResendButton } from "@/components/account/resend-button";
 import { t } from "@/lib/later-texts";
 import { auth } from "@/lib/session";
 import type { StepProps } from "../auth-step";
-import { BackButton } from "./back-button";
 import { MailedCodeForm } from "./mailed-code-form";
-import { StepHead } from "./step-head";
+import { BackButton, StepHead } from "./step-head";
 
 /** Step for an account whose email address is not confirmed. */
 export function UnconfirmedStep({ email, mailed, onStep }: StepProps & { mailed: boolean }) {

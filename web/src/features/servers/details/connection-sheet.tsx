@@ -12,8 +12,7 @@ import { Section } from "./section";
 import { ToolSwitches } from "./tool-switches";
 import { connectionDetails, liveConnections } from "../queries";
 import { type ServerConnection, statusTone } from "../server-connection";
-import { StatusBadge } from "../status-badge";
-import { Trouble } from "../trouble";
+import { StatusBadge, Trouble } from "../status";
 
 interface ConnectionSheetProps {
   userId: string;

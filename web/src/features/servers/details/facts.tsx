@@ -1,10 +1,10 @@
 import type { ReactNode } from "react";
 import type { Connection } from "@/lib/connection";
 import { formatDuration } from "@/lib/format";
-import { showInvisible } from "@/lib/show-invisible";
-import { formatMoment } from "../moment";
 import { t } from "@/lib/later-texts";
+import { showInvisible } from "@/lib/show-invisible";
 import { Section } from "./section";
+import { formatMoment } from "../status";
 
 /** Details of a server and its protocol. */
 export function Facts({ connection }: { connection: Connection }) {

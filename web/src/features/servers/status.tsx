@@ -1,9 +1,31 @@
+import { formatDate } from "@/lib/intl";
 import { t, tRich } from "@/lib/later-texts";
+import { Badge } from "@/ui/badge";
 import { Button } from "@/ui/button";
 import { quoted } from "@/ui/quoted";
-import { formatMoment } from "./moment";
-import type { ServerConnection } from "./server-connection";
+import { isKnownStatus, type ServerConnection, statusTone } from "./server-connection";
 import { useReconnect } from "./use-connections";
+
+/** Formats a past or future time: today only the time of day, else with the date. */
+export function formatMoment(moment: string, now = new Date()): string {
+  const date = new Date(moment);
+  const isToday = date.toDateString() === now.toDateString();
+  return formatDate(date, isToday ? { timeStyle: "medium" } : { dateStyle: "medium", timeStyle: "short" });
+}
+
+interface StatusBadgeProps {
+  status: string;
+  className?: string;
+}
+
+/** Status of a connection in words and its color. One that this page does not know is shown as it is stored. */
+export function StatusBadge({ status, className }: StatusBadgeProps) {
+  return (
+    <Badge tone={statusTone(status)} {...(className !== undefined && { className })}>
+      {isKnownStatus(status) ? t(`servers.status.${status}`) : status}
+    </Badge>
+  );
+}
 
 interface TroubleProps {
   userId: string;
