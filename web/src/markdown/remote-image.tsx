@@ -1,7 +1,7 @@
 import { Image } from "lucide-react";
 import { useState } from "react";
+import { hostOf, safeUrl } from "@/lib/safe-url";
 import { t } from "@/lib/t";
-import { hostOf, safeUrl } from "./safe-url";
 
 interface RemoteImageProps {
   address: string;

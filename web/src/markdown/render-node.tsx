@@ -1,12 +1,11 @@
 import type { Heading, List, ListItem, Nodes, Parents, Table } from "mdast";
-import { type ReactNode, use } from "react";
+import { createContext, type ReactNode, use } from "react";
+import { hostOf, safeUrl } from "@/lib/safe-url";
 import { t } from "@/lib/t";
 import { CodeBlock } from "./code-block";
 import { drawable } from "./drawable-text";
-import { HeadingLevel } from "./heading-level";
 import type { Definitions } from "./incremental";
 import { RemoteImage } from "./remote-image";
-import { hostOf, safeUrl } from "./safe-url";
 
 const HEADINGS = {
   1: "text-lg",
@@ -230,3 +229,6 @@ function TableView({ table, definitions }: { table: Table; definitions: Definiti
     </div>
   );
 }
+
+/** Level of the highest headings in a text; the page's own headings are above. */
+export const HeadingLevel = createContext<3 | 4>(4);

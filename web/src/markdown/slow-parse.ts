@@ -1,6 +1,5 @@
 import type { Root } from "mdast";
 import { useCallback, useSyncExternalStore } from "react";
-import type { ParseRequest, ParseResponse } from "./parse-protocol";
 
 /** Time limit per text. Ordinary texts of 200 kB take a tenth of it. */
 const DEADLINE_MS = 3_000;
@@ -96,4 +95,16 @@ function settle(result: Result): void {
     for (const listener of entry.listeners) listener();
   }
   parseNext();
+}
+
+/** Request to the worker to parse a text. */
+export interface ParseRequest {
+  readonly id: number;
+  readonly text: string;
+}
+
+/** Tree of a parsed text. */
+export interface ParseResponse {
+  readonly id: number;
+  readonly root: Root;
 }

@@ -1,12 +1,12 @@
 import { useQueryClient } from "@tanstack/react-query";
 import { Download, File, FileText } from "lucide-react";
 import { useState } from "react";
+import { t } from "@/lib/later-texts";
 import { showInvisible } from "@/lib/show-invisible";
 import { IconButton } from "@/ui/button";
 import { type FileRef, formatSize, isText, nameOf } from "./file-ref";
-import { t } from "@/lib/later-texts";
-import { saveAs } from "./save-as";
 import { TextSheet } from "./text-sheet";
+import { saveAs } from "./use-file";
 
 /** Document: its name and size, with buttons to preview text and to save. */
 export function FileChip({ file }: { file: FileRef }) {

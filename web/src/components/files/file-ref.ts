@@ -1,3 +1,4 @@
+import { createContext, use } from "react";
 import { isObject } from "@/lib/json";
 import { t } from "@/lib/later-texts";
 
@@ -45,4 +46,14 @@ export function formatSize(bytes: number): string {
   if (bytes < 1_000) return t("files.bytes", { n: bytes });
   const inKb = bytes / 1_000;
   return inKb < 999.5 ? t("files.kb", { n: Math.round(inKb) }) : t("files.mb", { n: inKb / 1_000 });
+}
+
+/** Maps a file's path to the one to read it from: visitors of a shared chat read it through its link. */
+export const FileUrlContext = createContext<(url: string) => string>((url) => url);
+
+/** Validates a file reference and resolves its path for this page. */
+export function useFileRef(file: unknown): FileRef | undefined {
+  const resolveUrl = use(FileUrlContext);
+  const ref = toFileRef(file);
+  return ref && { ...ref, url: resolveUrl(ref.url) };
 }

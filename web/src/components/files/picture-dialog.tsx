@@ -1,12 +1,12 @@
 import { useQueryClient } from "@tanstack/react-query";
 import { Download, X } from "lucide-react";
 import { useEffect, useId, useRef } from "react";
+import { t } from "@/lib/later-texts";
 import { showInvisible } from "@/lib/show-invisible";
 import { IconButton } from "@/ui/button";
 import { hostToasts, readToastHost } from "@/ui/toast";
 import { type FileRef, formatSize, nameOf } from "./file-ref";
-import { t } from "@/lib/later-texts";
-import { saveAs } from "./save-as";
+import { saveAs } from "./use-file";
 
 interface PictureDialogProps {
   file: FileRef;

@@ -1,8 +1,12 @@
-import { queryOptions, useQuery } from "@tanstack/react-query";
+import { type QueryClient, queryOptions, useQuery } from "@tanstack/react-query";
 import { authorizedFetch } from "@/lib/api-client";
 import { ApiError, errorOf } from "@/lib/api-error";
+import { t } from "@/lib/later-texts";
+import { saveFile } from "@/lib/save-file";
 import { t as common } from "@/lib/t";
 import { forgetAfter } from "@/lib/user-data";
+import { toast } from "@/ui/toast";
+import { type FileRef, nameOf } from "./file-ref";
 
 /**
  * Loads a file's bytes. The request needs the session's token, so no element can load them itself.
@@ -49,4 +53,16 @@ export function useFile(url: string): {
 } {
   const { data: blob, error } = useQuery(fileQuery(url));
   return { src: blob && addressOf(blob), blob, error };
+}
+
+/** Saves a file with the browser's download. */
+export async function saveAs(queries: QueryClient, file: FileRef): Promise<void> {
+  const name = nameOf(file);
+  try {
+    const content = queries.getQueryData(fileQuery(file.url).queryKey) ?? (await loadFile(file.url));
+    saveFile({ name, content });
+  } catch (error) {
+    const description = error instanceof Error ? error.message : String(error);
+    toast({ title: t("files.saveFailed", { name }), description, tone: "err" });
+  }
 }

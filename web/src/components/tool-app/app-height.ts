@@ -24,3 +24,12 @@ export function storedHeight(callId: string): number {
     return DEFAULT_HEIGHT_PX;
   }
 }
+
+/** Stores the height of a call's app, in px, as long as the browser tab exists. */
+export function storeHeight(callId: string, height: number): void {
+  try {
+    sessionStorage.setItem(heightKey(callId), String(height));
+  } catch {
+    // Without storage the height lasts as long as the app.
+  }
+}

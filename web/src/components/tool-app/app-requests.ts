@@ -1,14 +1,14 @@
 import type { AppBridge } from "@modelcontextprotocol/ext-apps/app-bridge";
 import { isObject, type JsonObject } from "@/lib/json";
+import { webAddress } from "@/lib/safe-url";
 import {
   type AppAnswer,
+  type AppApprovalRequest,
   type AppConsent,
   callForApp,
-  type AppApprovalRequest,
   readForApp,
 } from "./app-calls";
 import type { AppContext } from "./app-host";
-import { webAddress } from "./web-address";
 
 /** Request of an app that the user decides on. */
 export type AppPermissionRequest =

@@ -1,21 +1,19 @@
 import { useQuery } from "@tanstack/react-query";
 import { AppWindow, Maximize, TriangleAlert } from "lucide-react";
 import { use, useId, useState } from "react";
-import { formatList } from "@/lib/intl";
 import { OutputView } from "@/components/tool-result/output-view";
-import { ResultServer } from "@/components/tool-result/result-server";
-import type { ToolOutput } from "@/components/tool-result/tool-output";
+import { ResultServer, type ToolOutput } from "@/components/tool-result/tool-output";
+import { formatList } from "@/lib/intl";
+import { t } from "@/lib/later-texts";
 import { Button } from "@/ui/button";
 import { Spinner } from "@/ui/spinner";
 import { type AppConsent, type AppPage, openApp } from "./app-calls";
 import { AppFrame } from "./app-frame";
-import { storedHeight } from "./app-height";
+import { storedHeight, storeHeight } from "./app-height";
 import { AppHostContext } from "./app-host";
-import type { AppInput, AppSession } from "./app-session";
-import type { AppPermissionRequest } from "./app-requests";
-import { t } from "@/lib/later-texts";
-import { storeHeight } from "./store-height";
 import { PermissionRequestPanel } from "./app-permission-request";
+import type { AppPermissionRequest } from "./app-requests";
+import type { AppInput, AppSession } from "./app-session";
 
 interface ToolAppProps {
   /** Id of the call, which the height is stored under. */

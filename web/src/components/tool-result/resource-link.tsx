@@ -1,16 +1,16 @@
 import { useMutation } from "@tanstack/react-query";
 import { use, useState } from "react";
-import { errorText } from "@/lib/error-text";
 import { formatSize } from "@/components/files/file-ref";
 import { callApi, jsonBody } from "@/lib/api-client";
-import { parseUrl } from "@/lib/parse-url";
 import type { Connection } from "@/lib/connection";
+import { errorText } from "@/lib/error-text";
 import { isObject, type JsonObject } from "@/lib/json";
+import { t } from "@/lib/later-texts";
+import { parseUrl } from "@/lib/safe-url";
 import { showInvisible } from "@/lib/show-invisible";
 import { Button, buttonClass } from "@/ui/button";
 import { EmbeddedResource } from "./embedded-resource";
-import { t } from "@/lib/later-texts";
-import { ResultServer } from "./result-server";
+import { ResultServer } from "./tool-output";
 
 const asText = (value: unknown): string => (typeof value === "string" ? value : "");
 

@@ -1,3 +1,4 @@
+import { createContext } from "react";
 import { isObject, type JsonObject } from "@/lib/json";
 
 /** Output of a tool. Blocks have the shape that the server sent, so each field is validated before use. */
@@ -29,3 +30,16 @@ export function toToolOutput(value: unknown): ToolOutput {
     ...(isObject(whole) ? { whole } : {}),
   };
 }
+
+/** Converts a result back to MCP's format. */
+export function fromToolOutput({ content, structuredContent, isError, meta }: ToolOutput): JsonObject {
+  return {
+    content,
+    isError,
+    ...(structuredContent !== undefined && { structuredContent }),
+    ...(meta && { _meta: meta }),
+  };
+}
+
+/** Name of the connection that a result came from; empty if unknown. */
+export const ResultServer = createContext("");

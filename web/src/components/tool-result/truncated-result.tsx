@@ -1,10 +1,9 @@
 import { useMutation } from "@tanstack/react-query";
 import { type ComponentType, useState } from "react";
-import { errorText } from "@/lib/error-text";
-import { formatSize } from "@/components/files/file-ref";
-import { useFileRef } from "@/components/files/file-url";
-import { t } from "@/lib/later-texts";
+import { formatSize, useFileRef } from "@/components/files/file-ref";
 import { loadFile } from "@/components/files/use-file";
+import { errorText } from "@/lib/error-text";
+import { t } from "@/lib/later-texts";
 import { Button } from "@/ui/button";
 import { type ToolOutput, toToolOutput } from "./tool-output";
 

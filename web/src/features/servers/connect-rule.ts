@@ -1,5 +1,5 @@
 import type { ToolDefinition } from "@/lib/available-tool";
-import { parseUrl } from "@/lib/parse-url";
+import { parseUrl } from "@/lib/safe-url";
 import { fallbackTools } from "./fallback-tools";
 
 /** Limit of the database as well. */

@@ -1,6 +1,6 @@
 import { expect, test, vi } from "vitest";
 import { page } from "vitest/browser";
-import { FileUrlContext } from "@/components/files/file-url";
+import { FileUrlContext } from "@/components/files/file-ref";
 import { answerRequests, pathsOf, renderWithQueries } from "@/testing/render";
 import type { SharedMessage, SharedPart } from "./queries";
 import { SharedMessageView } from "./shared-message";

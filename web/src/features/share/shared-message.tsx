@@ -6,8 +6,8 @@ import { toToolOutput } from "@/components/tool-result/tool-output";
 import { t } from "@/lib/later-texts";
 import { showInvisible } from "@/lib/show-invisible";
 import { drawable } from "@/markdown/drawable-text";
-import { HeadingLevel } from "@/markdown/heading-level";
 import { Markdown } from "@/markdown/markdown";
+import { HeadingLevel } from "@/markdown/render-node";
 import type { SharedMessage, SharedPart, WholeCall } from "./queries";
 
 /** Message of a shared chat. Content outside of the visible area is rendered lazily. */

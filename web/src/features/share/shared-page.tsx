@@ -1,6 +1,6 @@
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useEffect } from "react";
-import { FileUrlContext } from "@/components/files/file-url";
+import { FileUrlContext } from "@/components/files/file-ref";
 import { formatDate } from "@/lib/intl";
 import { t } from "@/lib/later-texts";
 import { t as common } from "@/lib/t";

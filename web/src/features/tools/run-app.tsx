@@ -1,8 +1,8 @@
 import { useMemo } from "react";
+import { ToolApp } from "@/components/tool-app/tool-app";
+import { fromToolOutput } from "@/components/tool-result/tool-output";
 import type { AvailableTool } from "@/lib/available-tool";
 import { t } from "@/lib/later-texts";
-import { ToolApp } from "@/components/tool-app/tool-app";
-import { fromToolOutput } from "@/components/tool-app/call-result";
 import type { ToolRun } from "./run-tool";
 
 /** MCP app of a manual tool call. */

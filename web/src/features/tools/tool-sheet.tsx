@@ -1,5 +1,5 @@
 import { Suspense } from "react";
-import { ResultServer } from "@/components/tool-result/result-server";
+import { ResultServer } from "@/components/tool-result/tool-output";
 import { ToolResult } from "@/components/tool-result/tool-result";
 import type { AvailableTool, ToolAnnotations } from "@/lib/available-tool";
 import { t } from "@/lib/later-texts";

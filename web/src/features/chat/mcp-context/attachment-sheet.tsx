@@ -1,10 +1,10 @@
-import { isObject } from "@/lib/json";
 import { ContentBlock } from "@/components/tool-result/content-block";
-import { ResultServer } from "@/components/tool-result/result-server";
+import { ResultServer } from "@/components/tool-result/tool-output";
+import { isObject } from "@/lib/json";
+import { t } from "@/lib/later-texts";
 import { Sheet } from "@/ui/sheet";
 import { Spinner } from "@/ui/spinner";
 import type { AttachmentContent } from "../composer/attachments";
-import { t } from "@/lib/later-texts";
 
 interface AttachmentSheetProps {
   /** Undefined while it loads. */

@@ -1,8 +1,8 @@
 import { use, useMemo } from "react";
 import { type AppHost, AppHostContext } from "@/components/tool-app/app-host";
 import type { AppInput } from "@/components/tool-app/app-session";
-import { fromToolOutput } from "@/components/tool-app/call-result";
 import { ToolApp } from "@/components/tool-app/tool-app";
+import { fromToolOutput } from "@/components/tool-result/tool-output";
 import { t } from "@/lib/t";
 import { storeAppContext } from "../app-contexts";
 import { ChatId, SendInChat } from "../chat-context";

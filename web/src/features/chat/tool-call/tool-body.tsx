@@ -1,10 +1,10 @@
 import type { ReactNode } from "react";
+import { OutputView } from "@/components/tool-result/output-view";
+import { TextBlock } from "@/components/tool-result/text-block";
+import { ResultServer } from "@/components/tool-result/tool-output";
+import { t as resultText } from "@/lib/later-texts";
 import { t } from "@/lib/t";
 import { CopyButton } from "@/markdown/copy-button";
-import { OutputView } from "@/components/tool-result/output-view";
-import { ResultServer } from "@/components/tool-result/result-server";
-import { t as resultText } from "@/lib/later-texts";
-import { TextBlock } from "@/components/tool-result/text-block";
 import type { ToolPart } from "../stream/message";
 import { argumentsText, callAsJson, type CallState } from "./call-state";
 

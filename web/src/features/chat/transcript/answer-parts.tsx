@@ -1,8 +1,8 @@
 import { Info } from "lucide-react";
 import { type ReactNode, Suspense } from "react";
 import { lazyPart } from "@/lib/lazy-part";
+import { hostOf, safeUrl } from "@/lib/safe-url";
 import { Markdown } from "@/markdown/markdown";
-import { hostOf, safeUrl } from "@/markdown/safe-url";
 import type { ChatMessage, Part, SourcePart, ToolPart } from "../stream/message";
 import { ToolGroup } from "../tool-call/tool-group";
 import { Reasoning } from "./reasoning";

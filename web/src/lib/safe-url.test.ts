@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { webAddress } from "./web-address";
+import { webAddress } from "./safe-url";
 
 test("addresses of web pages are read as browsers open them", () => {
   expect(webAddress("HTTPS://Example.com/a b")?.href).toBe("https://example.com/a%20b");
