@@ -2,7 +2,6 @@ import { t } from "@/lib/later-texts";
 import { authErrorMessage } from "@/lib/auth-error-message";
 import { emailLinkParams, emailLinkOffersSession, setEmailLinkResult } from "@/lib/email-link";
 import { auth, finishEmailLink } from "@/lib/session";
-import { t as common } from "@/lib/t";
 import { toast } from "@/ui/toast";
 import { askForSignIn } from "./ask-for-sign-in";
 import { readLinkedSession } from "./linked-session";
@@ -16,7 +15,7 @@ export async function showEmailLinkResult(): Promise<void> {
     const message = emailLinkOffersSession ? await takeSession() : await toastForEmailLink();
     if (message !== undefined) toast(message);
   } catch {
-    toast({ title: common("auth.signInFailed"), description: t("account.link.failed.other"), tone: "err" });
+    toast({ title: t("auth.signInFailed"), description: t("account.link.failed.other"), tone: "err" });
   } finally {
     finishEmailLink();
   }
@@ -36,7 +35,7 @@ async function takeSession(): Promise<ToastMessage | undefined> {
       : { title: t("account.confirmed"), description: staySignedInText(current.email), tone: "ok" };
   }
   if ("error" in linked)
-    return { title: common("auth.signInFailed"), description: authErrorMessage(linked.error), tone: "err" };
+    return { title: t("auth.signInFailed"), description: authErrorMessage(linked.error), tone: "err" };
   const isSameUser = current?.id === linked.userId;
   const needsQuestion = !isSameUser && (current !== undefined || !linked.isOurs);
   if (needsQuestion && !(await askForSignIn({ email: linked.email, current: current?.email }))) {
@@ -47,14 +46,14 @@ async function takeSession(): Promise<ToastMessage | undefined> {
   }
   const error = await linked.accept();
   if (error !== null)
-    return { title: common("auth.signInFailed"), description: authErrorMessage(error), tone: "err" };
+    return { title: t("auth.signInFailed"), description: authErrorMessage(error), tone: "err" };
   return toastForSession(linked.kind, linked.email);
 }
 
 /** Returns the toast after signing in by a link; undefined if a screen of its own shows the result. */
 export function toastForSession(kind: string | undefined, email: string): ToastMessage | undefined {
   if (kind === "signup")
-    return { title: t("account.confirmed"), description: common("auth.created.signedIn"), tone: "ok" };
+    return { title: t("account.confirmed"), description: t("auth.created.signedIn"), tone: "ok" };
   if (kind === "email_change")
     return {
       title: t("account.email.changed"),
@@ -83,16 +82,16 @@ export function toastForRefusal(
       if (email === undefined) return undefined;
       return { title: t("account.link.failed"), description: t("account.link.signedIn"), tone: "warn" };
     case "user_banned":
-      return { title: common("auth.signInFailed"), description: t("account.link.banned"), tone: "err" };
+      return { title: t("auth.signInFailed"), description: t("account.link.banned"), tone: "err" };
     case "unexpected_failure":
-      return { title: common("auth.signInFailed"), description: t("account.link.serverError"), tone: "err" };
+      return { title: t("auth.signInFailed"), description: t("account.link.serverError"), tone: "err" };
     case null:
       break;
     default:
-      return { title: common("auth.signInFailed"), description: t("account.link.failed.other"), tone: "err" };
+      return { title: t("auth.signInFailed"), description: t("account.link.failed.other"), tone: "err" };
   }
   if (link.has("error"))
-    return { title: common("auth.signInFailed"), description: t("account.link.failed.other"), tone: "err" };
+    return { title: t("auth.signInFailed"), description: t("account.link.failed.other"), tone: "err" };
   if (link.has("message"))
     return { title: t("account.link.half"), description: t("account.link.half.text"), tone: "neutral" };
   return undefined;

@@ -4,22 +4,20 @@ import type { laterParts } from "../../scripts/text-parts";
 import type { RichTextParams, TextParams } from "./text-params";
 import { formatText, renderText, type TextValues } from "./texts";
 
-type Key = keyof typeof messages;
+/** Keys of all texts. */
+export type Key = keyof typeof messages;
 
 /** Beginning of the keys whose texts are loaded after the first screens. */
 type LaterPart = (typeof laterParts)[number];
 
 /** Keys of the texts with elements in them. */
-type RichKey = keyof RichTextParams;
+export type RichKey = keyof RichTextParams;
 
 /** Keys of the texts that begin with one of the given words. */
 export type PartKey<Part extends LaterPart> = Exclude<Extract<Key, `${Part}.${string}`>, RichKey>;
 
-/** Keys of the texts that are loaded after the first screens. */
-export type LaterKey = PartKey<LaterPart>;
-
 /** Keys of the texts of the first screens. */
-export type FirstKey = Exclude<Key, RichKey | Extract<Key, `${LaterPart}.${string}`>>;
+export type FirstKey = Exclude<Key, RichKey | `${LaterPart}.${string}`>;
 
 /** Those of the keys whose texts have no parameters. */
 export type Plain<AnyKey extends Key> = Exclude<AnyKey, keyof TextParams>;
@@ -35,16 +33,13 @@ export type Params<AnyKey> = [Extract<AnyKey, keyof TextParams>] extends [never]
   ? []
   : [params: Intersection<TextParams[Extract<AnyKey, keyof TextParams>]>];
 
-/** Keys of the texts with elements that are loaded after the first screens. */
-export type LaterRichKey = Extract<RichKey, `${LaterPart}.${string}`>;
-
 /** Returns a text of the first screens in the page's language. */
 export function t<AnyKey extends FirstKey>(key: AnyKey, ...[params]: Params<AnyKey>): string {
   return formatText(key, params as TextValues | undefined) as string;
 }
 
 /** Renders a text of the first screens with elements in it: each tag is a parameter that renders what is between. */
-export function tRich<AnyKey extends Exclude<RichKey, LaterRichKey>>(
+export function tRich<AnyKey extends Exclude<RichKey, `${LaterPart}.${string}`>>(
   key: AnyKey,
   params: RichTextParams[AnyKey],
 ): ReactNode {

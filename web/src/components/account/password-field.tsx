@@ -1,5 +1,5 @@
 import type { Ref } from "react";
-import { t as common } from "@/lib/t";
+import { t } from "@/lib/t";
 import { Field, Input } from "@/ui/field";
 
 /** Minimum length that the server accepts. */
@@ -25,7 +25,7 @@ export function PasswordField({ label, kind, value, onChange, error, ref }: Pass
           name={`${kind}-password`}
           type="password"
           autoComplete={`${kind}-password`}
-          placeholder={kind === "new" ? common("auth.newPasswordPlaceholder") : undefined}
+          placeholder={kind === "new" ? t("auth.newPasswordPlaceholder") : undefined}
           minLength={kind === "new" ? MIN_PASSWORD_CHARS : undefined}
           required
           value={value}

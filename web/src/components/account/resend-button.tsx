@@ -3,7 +3,6 @@ import type { AuthError } from "@supabase/auth-js";
 import { t } from "@/lib/later-texts";
 import { authErrorMessage } from "@/lib/auth-error-message";
 import { retryAfterSeconds } from "@/lib/session";
-import { t as common } from "@/lib/t";
 import { useCountdown } from "./use-countdown";
 import { Button } from "@/ui/button";
 import { toast } from "@/ui/toast";
@@ -31,7 +30,7 @@ export function ResendButton({ send, mailed, size = "md", className = "" }: Rese
         return;
       }
       if (error.status === 429) wait(retryAfterSeconds);
-      toast({ title: common("error.title"), description: authErrorMessage(error), tone: "err" });
+      toast({ title: t("error.title"), description: authErrorMessage(error), tone: "err" });
     },
   });
   const rests = left > 0 || resend.isPending;

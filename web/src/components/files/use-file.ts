@@ -3,7 +3,6 @@ import { authorizedFetch } from "@/lib/api-client";
 import { ApiError, errorOf } from "@/lib/api-error";
 import { t } from "@/lib/later-texts";
 import { saveFile } from "@/lib/save-file";
-import { t as common } from "@/lib/t";
 import { forgetAfter } from "@/lib/user-data";
 import { toast } from "@/ui/toast";
 import { type FileRef, nameOf } from "./file-ref";
@@ -14,7 +13,7 @@ import { type FileRef, nameOf } from "./file-ref";
  */
 export async function loadFile(url: string): Promise<Blob> {
   const response = await authorizedFetch(url).catch(() => {
-    throw new ApiError(common("error.unreachable"), 0);
+    throw new ApiError(t("error.unreachable"), 0);
   });
   if (!response.ok) throw await errorOf(response);
   return response.blob();

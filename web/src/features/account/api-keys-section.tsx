@@ -3,7 +3,6 @@ import { KeyRound, Trash2 } from "lucide-react";
 import { type ApiKey, apiKeysQuery, endApiKey, isExpired } from "@/components/account/queries";
 import { t } from "@/lib/later-texts";
 import type { SignedInUser } from "@/lib/session";
-import { t as common } from "@/lib/t";
 import { Badge } from "@/ui/badge";
 import { ConfirmButton } from "@/ui/confirm-button";
 import { toast } from "@/ui/toast";
@@ -51,7 +50,7 @@ function KeyRow({ user, apiKey }: { user: SignedInUser; apiKey: ApiKey }) {
       await client.invalidateQueries({ queryKey: apiKeysQuery(user.id).queryKey });
       toast({ title: t("account.keys.ended"), description: name, tone: "ok" });
     },
-    onError: (error) => toast({ title: common("error.title"), description: error.message, tone: "err" }),
+    onError: (error) => toast({ title: t("error.title"), description: error.message, tone: "err" }),
   });
   return (
     <li className="flex items-center gap-3 py-2.5 pr-2 pl-4">

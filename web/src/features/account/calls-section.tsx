@@ -3,7 +3,6 @@ import { useState } from "react";
 import { t } from "@/lib/later-texts";
 import type { SignedInUser } from "@/lib/session";
 import { showInvisible } from "@/lib/show-invisible";
-import { t as common } from "@/lib/t";
 import { Badge, type Tone } from "@/ui/badge";
 import { Button } from "@/ui/button";
 import { toast } from "@/ui/toast";
@@ -21,7 +20,7 @@ export function CallsSection({ user }: { user: SignedInUser }) {
   const more = useMutation({
     mutationFn: (before: string) => loadCalls(before),
     onSuccess: (page) => setOlder({ calls: [...(older?.calls ?? []), ...page.calls], next: page.next }),
-    onError: (cause) => toast({ title: common("error.title"), description: cause.message, tone: "err" }),
+    onError: (cause) => toast({ title: t("error.title"), description: cause.message, tone: "err" }),
   });
   const calls = [...(first?.calls ?? []), ...(older?.calls ?? [])];
   return (

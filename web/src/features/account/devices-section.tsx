@@ -4,7 +4,6 @@ import { useEffect } from "react";
 import { subscribeEvents } from "@/lib/events";
 import { t } from "@/lib/later-texts";
 import { auth, type SignedInUser, signOut } from "@/lib/session";
-import { t as common } from "@/lib/t";
 import { Badge } from "@/ui/badge";
 import { ConfirmButton } from "@/ui/confirm-button";
 import { toast } from "@/ui/toast";
@@ -118,7 +117,7 @@ function DeviceRow({ device, onEnded, onLeave }: DeviceRowProps) {
         question={t(device.current ? "account.devices.endThis.question" : "account.devices.end.question", {
           name,
         })}
-        confirm={common("app.signOut")}
+        confirm={t("app.signOut")}
         onConfirm={() => end.mutate()}
       />
     </li>
@@ -132,5 +131,5 @@ function nameOf({ userAgent }: Device): string {
 }
 
 function toastError(error: Error): void {
-  toast({ title: common("error.title"), description: error.message, tone: "err" });
+  toast({ title: t("error.title"), description: error.message, tone: "err" });
 }

@@ -1,12 +1,11 @@
 import { type QueryKey, useQueryClient } from "@tanstack/react-query";
-import { t as common } from "@/lib/t";
 import { t } from "@/lib/later-texts";
 import { Button } from "@/ui/button";
 
 /** Placeholder for a list that is loading, shown only after a delay. */
 export function LoadingRow() {
   return (
-    <div role="status" aria-label={common("app.loading")} className="appear-late grid gap-2 px-4 py-3.5">
+    <div role="status" aria-label={t("app.loading")} className="appear-late grid gap-2 px-4 py-3.5">
       <span className="block h-3.5 w-2/5 rounded-sm bg-sunken" />
       <span className="block h-3 w-3/5 rounded-sm bg-sunken" />
     </div>
@@ -22,7 +21,7 @@ export function FailedRow({ queryKey }: { queryKey: QueryKey }) {
         {t("account.loadFailed")}
       </p>
       <Button size="sm" onClick={() => void client.invalidateQueries({ queryKey })}>
-        {common("app.crash.retry")}
+        {t("app.crash.retry")}
       </Button>
     </div>
   );

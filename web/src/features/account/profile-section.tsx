@@ -1,7 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
 import { t } from "@/lib/later-texts";
 import type { SignedInUser } from "@/lib/session";
-import { t as common } from "@/lib/t";
 import { EmailForm } from "./email-form";
 import { EmailPending } from "./email-pending";
 import { NameForm } from "./name-form";
@@ -24,13 +23,13 @@ export function ProfileSection({ user }: { user: SignedInUser }) {
       >
         {(close) => <NameForm user={user} onDone={close} />}
       </SettingRow>
-      <SettingRow part="email" label={common("auth.email")} value={user.email} action={t("account.change")}>
+      <SettingRow part="email" label={t("auth.email")} value={user.email} action={t("account.change")}>
         {(close) => <EmailForm user={user} onDone={close} />}
       </SettingRow>
       {newEmail !== "" && newEmail !== user.email && <EmailPending email={user.email} newEmail={newEmail} />}
       <SettingRow
         part="password"
-        label={common("auth.password")}
+        label={t("auth.password")}
         value={<span aria-hidden="true">••••••••</span>}
         action={t("account.change")}
       >

@@ -1,6 +1,6 @@
 import { ProofHost } from "@/components/account/proof-dialog";
-import { t as common } from "@/lib/t";
 import type { SignedInUser } from "@/lib/session";
+import { t } from "@/lib/t";
 import { Sheet } from "@/ui/sheet";
 import { ApiKeysSection } from "./api-keys-section";
 import { AppearanceSection } from "./appearance-section";
@@ -25,7 +25,7 @@ interface SettingsSheetProps {
 /** The user's account settings. */
 export function SettingsSheet({ user, onClose, onLeave }: SettingsSheetProps) {
   return (
-    <Sheet title={common("app.settings")} subtitle={user.email} onClose={onClose}>
+    <Sheet title={t("app.settings")} subtitle={user.email} onClose={onClose}>
       <div className="grid grid-cols-[minmax(0,1fr)] gap-7">
         <ProfileSection user={user} />
         <TwoStepSection user={user} />

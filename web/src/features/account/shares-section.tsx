@@ -2,7 +2,6 @@ import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { endShare, type Share, sharesQuery } from "@/components/account/queries";
 import { t } from "@/lib/later-texts";
 import type { SignedInUser } from "@/lib/session";
-import { t as common } from "@/lib/t";
 import { Button } from "@/ui/button";
 import { toast } from "@/ui/toast";
 import { whenOf } from "./format-when";
@@ -23,7 +22,7 @@ export function SharesSection({ user }: { user: SignedInUser }) {
       focusSection(SECTION);
       toast({ title: t("account.shares.ended"), description: ended.title, tone: "ok" });
     },
-    onError: (cause) => toast({ title: common("error.title"), description: cause.message, tone: "err" }),
+    onError: (cause) => toast({ title: t("error.title"), description: cause.message, tone: "err" }),
   });
   return (
     <Section id={SECTION} title={t("account.shares")} about={t("account.shares.about")}>

@@ -6,7 +6,6 @@ import { withProof } from "@/components/account/step-up";
 import { authErrorMessage } from "@/lib/auth-error-message";
 import { t } from "@/lib/later-texts";
 import { auth, type SignedInUser } from "@/lib/session";
-import { t as common } from "@/lib/t";
 import { ConfirmButton } from "@/ui/confirm-button";
 import { toast } from "@/ui/toast";
 import { EnrolForm } from "./enrol-form";
@@ -75,7 +74,7 @@ function FactorRow({ user, factor, last }: FactorRowProps) {
         tone: "ok",
       });
     },
-    onError: (error) => toast({ title: common("error.title"), description: error.message, tone: "err" }),
+    onError: (error) => toast({ title: t("error.title"), description: error.message, tone: "err" }),
   });
   return (
     <li className="flex items-center gap-3 py-2.5 pr-2 pl-4">

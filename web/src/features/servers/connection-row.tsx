@@ -3,7 +3,6 @@ import { ChevronRight, Server, Trash2 } from "lucide-react";
 import { Suspense } from "react";
 import { t } from "@/lib/later-texts";
 import { lazyPart } from "@/lib/lazy-part";
-import { t as common } from "@/lib/t";
 import { Dot } from "@/ui/badge";
 import { ConfirmButton } from "@/ui/confirm-button";
 import { ServerIcon } from "@/ui/server-icon";
@@ -119,7 +118,7 @@ function useRemove(userId: string, name: string) {
     },
     onError: (error) => {
       console.error("Removing a connection failed:", error);
-      toast({ title: common("error.title"), description: t("servers.removeFailed"), tone: "err" });
+      toast({ title: t("error.title"), description: t("servers.removeFailed"), tone: "err" });
     },
   });
 }

@@ -7,7 +7,6 @@ import { Card, CardHead } from "@/ui/card";
 import { useConnect } from "./connect";
 import { emptyDraft } from "./connect-draft";
 import { ConnectionRow, connectionsTitleId, loadSheet } from "./connection-row";
-import { SkeletonRows } from "./skeleton-rows";
 import type { Connections } from "./use-connections";
 
 const ConnectionSheet = lazyPart(async () => (await loadSheet()).ConnectionSheet);
@@ -71,6 +70,20 @@ function NoConnections({ userId }: { userId: string }) {
           {t("servers.toolbox.use")}
         </Button>
       </div>
+    </div>
+  );
+}
+
+/** Placeholders of two rows, shown only after a delay. */
+export function SkeletonRows() {
+  return (
+    <div role="status" aria-label={t("app.loading")} className="appear-late divide-y divide-line pt-2">
+      {[0, 1].map((row) => (
+        <div key={row} className="grid gap-2 px-5 py-3.5">
+          <span className="my-1 block h-3.5 w-2/5 rounded-sm bg-sunken" />
+          <span className="my-1 block h-3 w-3/5 rounded-sm bg-sunken" />
+        </div>
+      ))}
     </div>
   );
 }

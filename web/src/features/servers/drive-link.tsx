@@ -2,7 +2,6 @@ import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { Check } from "lucide-react";
 import { boot } from "@/lib/boot";
 import { t } from "@/lib/later-texts";
-import { t as common } from "@/lib/t";
 import { Button } from "@/ui/button";
 import { toast } from "@/ui/toast";
 import { googleDrive, googleDriveLink, unlinkGoogleDrive } from "./queries";
@@ -12,7 +11,7 @@ export function DriveLink({ userId }: { userId: string }) {
   const client = useQueryClient();
   const drive = useQuery({ ...googleDrive(userId), enabled: boot.googleDrive });
   const onError = (error: Error) =>
-    toast({ title: common("error.title"), description: error.message, tone: "err" });
+    toast({ title: t("error.title"), description: error.message, tone: "err" });
   const link = useMutation({
     mutationFn: googleDriveLink,
     onSuccess: (url) => location.assign(url),

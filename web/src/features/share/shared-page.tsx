@@ -3,7 +3,6 @@ import { useEffect } from "react";
 import { FileUrlContext } from "@/components/files/file-ref";
 import { formatDate } from "@/lib/intl";
 import { t } from "@/lib/later-texts";
-import { t as common } from "@/lib/t";
 import { UserQueries } from "@/lib/user-queries";
 import { Button, buttonClass } from "@/ui/button";
 import { Logo } from "@/ui/logo";
@@ -24,13 +23,13 @@ function SharedChat({ token }: { token: string }) {
   const query = snapshotQuery(token);
   const { data, error } = useQuery(query);
   useEffect(() => {
-    if (data) document.title = `${data.title} · ${common("app.title")}`;
+    if (data) document.title = `${data.title} · ${t("app.title")}`;
   }, [data]);
   return (
     <div className="grid h-dvh grid-cols-[minmax(0,1fr)] grid-rows-[auto_minmax(0,1fr)]">
       <header className="flex items-center gap-3 border-b border-line bg-surface px-5 py-2.5 max-wide:px-3">
         <Logo className="max-phone:hidden" />
-        <p className="min-w-0 flex-1 truncate font-semibold">{common("app.title")}</p>
+        <p className="min-w-0 flex-1 truncate font-semibold">{t("app.title")}</p>
         <a href="/" className={buttonClass({ size: "sm" })}>
           {t("share.home")}
         </a>

@@ -3,7 +3,6 @@ import { Cpu, Pencil, Trash2 } from "lucide-react";
 import { useId, useState } from "react";
 import { t, tRich } from "@/lib/later-texts";
 import type { SignedInUser } from "@/lib/session";
-import { t as common } from "@/lib/t";
 import { Button, IconButton } from "@/ui/button";
 import { ConfirmButton } from "@/ui/confirm-button";
 import { quoted } from "@/ui/quoted";
@@ -57,7 +56,7 @@ export function ProviderRow({ user, provider, tested }: ProviderRowProps) {
       await reload();
       toast({ title: t("models.provider.removed"), description: name, tone: "ok" });
     },
-    onError: (error) => toast({ title: common("error.title"), description: error.message, tone: "err" }),
+    onError: (error) => toast({ title: t("error.title"), description: error.message, tone: "err" }),
   });
   const told = test.data ?? tested;
 

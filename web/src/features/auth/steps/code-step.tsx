@@ -5,7 +5,6 @@ import { focusNow } from "@/components/account/focus-now";
 import { codeErrorWords, factorName, factorsQuery } from "@/components/account/queries";
 import { t } from "@/lib/later-texts";
 import { auth, type SignedInUser, signOut } from "@/lib/session";
-import { t as common } from "@/lib/t";
 import { Button } from "@/ui/button";
 import { Field, Select } from "@/ui/field";
 import { Form, SubmitButton } from "@/ui/form";
@@ -61,7 +60,7 @@ export function CodeStep({ user }: { user: SignedInUser }) {
           label={t("account.code.label")}
           value={code}
           onChange={setCode}
-          error={error ?? (factors.error ? common("error.unreachable") : undefined)}
+          error={error ?? (factors.error ? t("error.unreachable") : undefined)}
         />
         <SubmitButton busy={verify.isPending}>{t("account.code.verify")}</SubmitButton>
         <Button variant="quiet" className="-mb-2" onClick={() => void signOut()}>

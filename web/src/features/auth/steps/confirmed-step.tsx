@@ -1,5 +1,4 @@
 import { t } from "@/lib/later-texts";
-import { t as common } from "@/lib/t";
 import { Button } from "@/ui/button";
 import type { StepProps } from "../auth-step";
 import { StepHead } from "./step-head";
@@ -14,7 +13,7 @@ export function ConfirmedStep({ onStep }: StepProps) {
         {t("account.confirmed.text")}
       </StepHead>
       <Button variant="primary" className="w-full" onClick={() => onStep({ kind: "welcome" })}>
-        {common("auth.signIn")}
+        {t("auth.signIn")}
       </Button>
     </>
   );

@@ -5,7 +5,6 @@ import { ResendButton } from "@/components/account/resend-button";
 import { authErrorMessage } from "@/lib/auth-error-message";
 import { t } from "@/lib/later-texts";
 import { auth } from "@/lib/session";
-import { t as common } from "@/lib/t";
 import { EmailField } from "@/ui/email-field";
 import { Form, SubmitButton } from "@/ui/form";
 import type { StepProps } from "../auth-step";
@@ -45,7 +44,7 @@ export function ForgotStep({ email, onEmail, onStep }: StepProps) {
       <Form className="grid gap-4" busy={ask.isPending} onSend={() => ask.mutate()}>
         <EmailField
           ref={focusNow}
-          label={common("auth.email")}
+          label={t("auth.email")}
           value={email}
           onChange={onEmail}
           error={ask.data ? authErrorMessage(ask.data) : undefined}

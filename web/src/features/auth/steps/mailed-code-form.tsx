@@ -4,7 +4,6 @@ import { CodeField } from "@/components/account/code-field";
 import { t } from "@/lib/later-texts";
 import { authErrorMessage } from "@/lib/auth-error-message";
 import { auth } from "@/lib/session";
-import { t as common } from "@/lib/t";
 import { Form, SubmitButton } from "@/ui/form";
 import { toast } from "@/ui/toast";
 
@@ -28,7 +27,7 @@ export function MailedCodeForm({ email, type }: MailedCodeFormProps) {
         setCode("");
         form.current?.querySelector("input")?.focus();
       } else if (type === "signup") {
-        toast({ title: t("account.confirmed"), description: common("auth.created.signedIn"), tone: "ok" });
+        toast({ title: t("account.confirmed"), description: t("auth.created.signedIn"), tone: "ok" });
       }
     },
   });

@@ -8,7 +8,6 @@ import { withProof } from "@/components/account/step-up";
 import { t } from "@/lib/later-texts";
 import { authErrorMessage } from "@/lib/auth-error-message";
 import { auth, type SignedInUser, signOut } from "@/lib/session";
-import { t as common } from "@/lib/t";
 import { Button } from "@/ui/button";
 import { Form, SubmitButton } from "@/ui/form";
 import { toast } from "@/ui/toast";
@@ -29,7 +28,7 @@ export function PasswordStep({ user }: { user: SignedInUser }) {
       if (error !== null) return;
       toast({
         title: t("account.password.changed"),
-        description: common("auth.created.signedIn"),
+        description: t("auth.created.signedIn"),
         tone: "ok",
       });
     },

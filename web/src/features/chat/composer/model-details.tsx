@@ -1,5 +1,4 @@
 import { t, tRich } from "@/lib/later-texts";
-import { t as common } from "@/lib/t";
 import { quoted } from "@/ui/quoted";
 import { hasTooManyTools, unavailableReason } from "./model-notes";
 import { ModelPicker } from "./model-picker";
@@ -44,7 +43,7 @@ function BuiltIn({ model, toolCount }: { model: Model; toolCount: number }) {
     <>
       <p className="text-ink-2">{t("models.about.builtIn")}</p>
       {hasTooManyTools(model, toolCount) && (
-        <p className="text-warn">{common("chat.model.manyTools", { n: toolCount })}</p>
+        <p className="text-warn">{t("chat.model.manyTools", { n: toolCount })}</p>
       )}
       {about && (
         <dl className="grid grid-cols-[auto_minmax(0,1fr)] gap-x-4 gap-y-0.5 text-sm">

@@ -3,7 +3,6 @@ import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { Check, Star } from "lucide-react";
 import { useEffect, useRef, useState } from "react";
 import { t } from "@/lib/later-texts";
-import { t as common } from "@/lib/t";
 import { iconButtonClass } from "@/ui/button";
 import { Input } from "@/ui/field";
 import { useClosePopover } from "@/ui/popover";
@@ -41,7 +40,7 @@ export function ModelPicker({ chatId, model }: ModelPickerProps) {
       await client.invalidateQueries({ queryKey });
     } catch (error) {
       const description = error instanceof Error ? error.message : undefined;
-      toast({ title: common("error.title"), ...(description && { description }), tone: "err" });
+      toast({ title: t("error.title"), ...(description && { description }), tone: "err" });
     }
   }
 

@@ -1,6 +1,5 @@
 import { t } from "@/lib/later-texts";
 import { fetchFile, saveFile } from "@/lib/save-file";
-import { t as common } from "@/lib/t";
 import { toast } from "@/ui/toast";
 import type { Chats } from "./use-chats";
 import {
@@ -92,5 +91,5 @@ export function chatActions(chats: Chats): ChatActions {
 
 function toastError(cause: unknown): void {
   const description = cause instanceof Error ? cause.message : String(cause);
-  toast({ title: common("error.title"), description, tone: "err" });
+  toast({ title: t("error.title"), description, tone: "err" });
 }

@@ -1,7 +1,6 @@
 import { EyeOff } from "lucide-react";
 import { type KeyboardEvent, useEffect, useId, useRef, useState } from "react";
 import { t } from "@/lib/later-texts";
-import { t as common } from "@/lib/t";
 import { Button } from "@/ui/button";
 import { Input } from "@/ui/field";
 import { useClosePopover } from "@/ui/popover";
@@ -51,7 +50,7 @@ export function ChatList({ chats, onReveal }: ChatListProps) {
     try {
       chats.openTemporary(await openTemporary(chats.userId));
     } catch (error) {
-      toast({ title: common("error.title"), description: (error as Error).message, tone: "err" });
+      toast({ title: t("error.title"), description: (error as Error).message, tone: "err" });
     }
   };
 
@@ -63,7 +62,7 @@ export function ChatList({ chats, onReveal }: ChatListProps) {
       onKeyDown={(event) => moveFocus(event, root.current)}
     >
       <h3 id={headingId} className="px-2.5 pt-2.5 pb-2 text-xs font-normal text-ink-2">
-        {common("chat.recent")}
+        {t("chat.recent")}
       </h3>
       <div className="px-1 pb-1">
         <Input

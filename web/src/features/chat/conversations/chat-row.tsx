@@ -13,7 +13,6 @@ import {
 import { useRef, useSyncExternalStore } from "react";
 import { runOf, subscribeEvents } from "@/lib/events";
 import { t } from "@/lib/later-texts";
-import { t as common } from "@/lib/t";
 import { IconButton } from "@/ui/button";
 import { ActionMenu } from "@/ui/menu";
 import { Spinner } from "@/ui/spinner";
@@ -67,7 +66,7 @@ export function ChatRow({ chat, active, deletable, actions, form, onForm, onOpen
         {deletable && (
           <IconButton
             size="sm"
-            label={common("chat.delete", { title: shown })}
+            label={t("chat.delete", { title: shown })}
             icon={<Trash2 />}
             onClick={(event) => {
               focusNeighbour(event.currentTarget);

@@ -1,7 +1,6 @@
 import { useMutation, useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { t } from "@/lib/later-texts";
-import { t as common } from "@/lib/t";
 import { Button } from "@/ui/button";
 import { toast } from "@/ui/toast";
 import { ListGroup } from "./chat-groups";
@@ -42,13 +41,13 @@ export function SearchResults({ query, chats, open, onReveal }: SearchResultsPro
             }
           : before,
       ),
-    onError: (cause) => toast({ title: common("error.title"), description: cause.message, tone: "err" }),
+    onError: (cause) => toast({ title: t("error.title"), description: cause.message, tone: "err" }),
   });
 
   if (error)
     return (
       <p role="alert" className="px-2.5 py-3 text-sm text-err">
-        {error instanceof Error ? error.message : common("error.title")}
+        {error instanceof Error ? error.message : t("error.title")}
       </p>
     );
   if (!shown) return <p className="appear-late px-2.5 py-3 text-sm text-ink-2">{t("history.searching")}</p>;

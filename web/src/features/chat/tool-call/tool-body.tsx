@@ -2,8 +2,7 @@ import type { ReactNode } from "react";
 import { OutputView } from "@/components/tool-result/output-view";
 import { TextBlock } from "@/components/tool-result/text-block";
 import { ResultServer } from "@/components/tool-result/tool-output";
-import { t as resultText } from "@/lib/later-texts";
-import { t } from "@/lib/t";
+import { t } from "@/lib/later-texts";
 import { CopyButton } from "@/markdown/copy-button";
 import type { ToolPart } from "../stream/message";
 import { argumentsText, callAsJson, type CallState } from "./call-state";
@@ -19,7 +18,7 @@ export function ToolBody({ part, state }: { part: ToolPart; state: CallState }) 
         <TextBlock text={argumentsText(part)} />
       </Section>
       {part.output && (
-        <Section name={resultText("result.title")}>
+        <Section name={t("result.title")}>
           <ResultServer value={part.serverName ?? ""}>
             <OutputView output={part.output} />
           </ResultServer>

@@ -3,7 +3,6 @@ import { use } from "react";
 import { formatCost } from "@/lib/format-cost";
 import { formatNumber } from "@/lib/intl";
 import { t } from "@/lib/later-texts";
-import { t as common } from "@/lib/t";
 import type { Usage } from "@/lib/usage";
 import { Button } from "@/ui/button";
 import { Spinner } from "@/ui/spinner";
@@ -30,13 +29,13 @@ export function AnswerUsage({ messageId, model }: AnswerUsageProps) {
           <div role="alert" className="grid justify-items-start gap-2">
             <p className="text-err">{t("models.usage.failed")}</p>
             <Button size="sm" onClick={() => void client.invalidateQueries({ queryKey: query.queryKey })}>
-              {common("app.crash.retry")}
+              {t("app.crash.retry")}
             </Button>
           </div>
         ) : (
           <p className="flex items-center gap-2 text-ink-2">
             <Spinner />
-            {common("app.loading")}
+            {t("app.loading")}
           </p>
         ))}
       {data && (

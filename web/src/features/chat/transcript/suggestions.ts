@@ -1,6 +1,5 @@
 import type { AvailableTool } from "@/lib/available-tool";
 import { t } from "@/lib/later-texts";
-import { t as common } from "@/lib/t";
 
 /** Suggestion on the empty chat: its label, and the text for the message field. */
 export interface Suggestion {
@@ -57,6 +56,6 @@ function toSuggestion({ name, title, serverName }: AvailableTool): Suggestion {
     ? BUILT_IN_SUGGESTIONS[name as keyof typeof BUILT_IN_SUGGESTIONS]
     : undefined;
   // For other tools only the beginning of a sentence can be suggested.
-  const words = builtIn ?? { label: title ?? name, prompt: common("chat.prefill", { tool: name }) };
+  const words = builtIn ?? { label: title ?? name, prompt: t("chat.prefill", { tool: name }) };
   return { ...words, tool: name, serverName };
 }

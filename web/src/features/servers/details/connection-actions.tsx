@@ -1,6 +1,5 @@
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { t } from "@/lib/later-texts";
-import { t as common } from "@/lib/t";
 import { Button } from "@/ui/button";
 import { toast } from "@/ui/toast";
 import { listToolsAgain } from "../queries";
@@ -19,7 +18,7 @@ export function ConnectionActions({ userId, connection: { id } }: ConnectionActi
   const list = useMutation({
     mutationFn: () => listToolsAgain(id),
     onSuccess: (connection) => storeLiveState(client, userId, connection),
-    onError: (error) => toast({ title: common("error.title"), description: error.message, tone: "err" }),
+    onError: (error) => toast({ title: t("error.title"), description: error.message, tone: "err" }),
   });
   const busy = reconnect.isPending || list.isPending;
   return (
