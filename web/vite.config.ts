@@ -77,7 +77,7 @@ export default defineConfig({
             },
             {
               name: "models",
-              test: /src\/(lib\/format-cost\.|components\/model-settings\/)/u,
+              test: /src\/(lib\/usage\.|components\/model-settings\/)/u,
               priority: 2,
             },
             { name: "asking", test: /components\/approval/u, priority: 2 },

@@ -3,8 +3,7 @@ import { useLanguage } from "@/lib/language";
 import { useSession } from "@/lib/session";
 import { ErrorBoundary } from "./error-boundary";
 import { Toaster } from "./lazy-parts";
-import { LoadingPage } from "./loading-page";
-import { Routes } from "./routes";
+import { LoadingPage, Routes } from "./routes";
 
 export function App() {
   const session = useSession();

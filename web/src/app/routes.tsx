@@ -1,8 +1,9 @@
 import { Redirect, Route, Switch, useSearchParams } from "wouter";
 import { AuthPage } from "@/features/auth/auth-page";
 import type { SessionState } from "@/lib/session";
+import { t } from "@/lib/t";
+import { Spinner } from "@/ui/spinner";
 import { HomePage, preloadHome, SharedPage } from "./lazy-parts";
-import { LoadingPage } from "./loading-page";
 import { NotFoundPage } from "./not-found-page";
 import { returnUrl, saveReturnUrl } from "./return-url";
 
@@ -43,4 +44,16 @@ function AuthRoute({ session }: RoutesProps) {
   if (session.status === "checking") return <LoadingPage />;
   if (session.status === "signed-in") return <Redirect to={returnUrl()} replace />;
   return <AuthPage session={session} onEngaged={preloadHome} />;
+}
+
+/** Page while the session is being checked. */
+export function LoadingPage() {
+  return (
+    <main className="grid h-full place-items-center">
+      <p role="status" className="appear-late flex items-center gap-2.5 text-ink-2">
+        <Spinner />
+        {t("app.loading")}
+      </p>
+    </main>
+  );
 }

@@ -1,8 +1,7 @@
-import { useEffect } from "react";
+import { useEffect, useSyncExternalStore } from "react";
 import { subscribeEvents } from "@/lib/events";
 import { checkPageVersion, usePageIsOutdated } from "@/lib/page-version";
 import { t } from "@/lib/t";
-import { useIsOnline } from "@/lib/use-is-online";
 import { Button } from "@/ui/button";
 
 /** Notice that the network is down, or that the server has a newer version. */
@@ -34,4 +33,18 @@ export function StatusBar() {
       )}
     </div>
   );
+}
+
+/** Returns true if the browser reports a network. */
+export function useIsOnline(): boolean {
+  return useSyncExternalStore(subscribe, () => navigator.onLine);
+}
+
+function subscribe(listener: () => void): () => void {
+  addEventListener("online", listener);
+  addEventListener("offline", listener);
+  return () => {
+    removeEventListener("online", listener);
+    removeEventListener("offline", listener);
+  };
 }

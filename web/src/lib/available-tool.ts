@@ -1,4 +1,4 @@
-import type { Icon } from "./icon";
+import type { Icon } from "./connection";
 
 /** Hints of a server about a tool's behavior, which are no guarantees. */
 export interface ToolAnnotations {

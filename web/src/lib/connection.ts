@@ -1,5 +1,4 @@
 import type { ToolDefinition } from "./available-tool";
-import type { Icon } from "./icon";
 
 /** Live state of a connection on the server. */
 export interface Connection {
@@ -41,4 +40,15 @@ export interface ConnectionDetails extends Connection {
   instructions?: string | null;
   /** Names of the headers sent to it; their values are write-only. */
   headers: string[];
+}
+
+/** Icon of a server, tool, prompt or resource. */
+export interface Icon {
+  /** `https:` URL on the server's own origin, or a `data:` URL. */
+  readonly src: string;
+  readonly mimeType?: string;
+  /** For example `48x48`. */
+  readonly sizes?: readonly string[];
+  /** Theme of the background that it is made for. */
+  readonly theme?: string;
 }

@@ -1,7 +1,6 @@
 import { ChevronDown } from "lucide-react";
 import { type ComponentProps, type ReactNode, type RefObject, useId, useLayoutEffect, useRef } from "react";
 import { cn } from "@/lib/cn";
-import { growWithText } from "./grow-with-text";
 
 const box =
   "w-full rounded-md border border-line-strong bg-surface px-3 transition-colors duration-150 " +
@@ -85,4 +84,17 @@ export function Select({ className, ...rest }: ComponentProps<"select">) {
       />
     </span>
   );
+}
+
+/** Fits the height of a text field to its text in browsers without `field-sizing`. */
+export function growWithText(field: HTMLTextAreaElement | null): void {
+  if (!field || CSS.supports("field-sizing", "content")) return;
+  field.style.height = "0";
+  const borders = field.offsetHeight - field.clientHeight;
+  field.style.height = `${field.scrollHeight + borders}px`;
+}
+
+/** Focuses an element as soon as it is mounted, as its `ref`. */
+export function focusNow(element: HTMLElement | null): void {
+  element?.focus();
 }

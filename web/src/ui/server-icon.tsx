@@ -1,6 +1,6 @@
 import { type ReactNode, useEffect, useState } from "react";
 import { authorizedFetch } from "@/lib/api-client";
-import type { Icon } from "@/lib/icon";
+import type { Icon } from "@/lib/connection";
 import { forgetAfter } from "@/lib/user-data";
 
 interface ServerIconProps {

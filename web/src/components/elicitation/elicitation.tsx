@@ -1,8 +1,8 @@
 import { useMutation } from "@tanstack/react-query";
 import { useId, useLayoutEffect, useRef } from "react";
 import { errorText } from "@/lib/error-text";
-import { showInvisible } from "@/lib/show-invisible";
 import { t } from "@/lib/later-texts";
+import { showInvisible } from "@/lib/show-invisible";
 import { FormElicitation } from "./form-elicitation";
 import { type ElicitationAction, type InteractionRequest, parseRequest } from "./request";
 import { SignInPrompt } from "./sign-in-prompt";

@@ -1,13 +1,12 @@
 import { useMutation } from "@tanstack/react-query";
 import { LogIn } from "lucide-react";
 import { type ReactNode, useState } from "react";
-import { errorText } from "@/lib/error-text";
 import { ApiError } from "@/lib/api-error";
-import { serverSignIn } from "@/lib/server-sign-in";
-import { openSignIn } from "@/lib/sign-in-window";
+import { errorText } from "@/lib/error-text";
+import { t, tRich } from "@/lib/later-texts";
+import { openSignIn, serverSignIn } from "@/lib/server-sign-in";
 import { Button, buttonClass } from "@/ui/button";
 import type { Respond } from "./elicitation";
-import { t, tRich } from "@/lib/later-texts";
 
 /** Error code for a sign-in server at which this app has to be registered manually. */
 const CLIENT_NEEDED_CODE = "client_needed";

@@ -1,6 +1,5 @@
 import type { AvailableTool, ToolDefinition } from "@/lib/available-tool";
-import type { Connection } from "@/lib/connection";
-import type { Icon } from "@/lib/icon";
+import type { Connection, Icon } from "@/lib/connection";
 import type { Tone } from "@/ui/badge";
 
 /** Row of `mcp_servers`. */

@@ -1,12 +1,11 @@
 import { useMutation } from "@tanstack/react-query";
 import { Check, LogIn } from "lucide-react";
 import { type FormEvent, type ReactNode, useState } from "react";
-import { focusNow } from "@/components/account/focus-now";
 import { ApiError } from "@/lib/api-error";
 import { t, tRich } from "@/lib/later-texts";
 import { serverSignIn } from "@/lib/server-sign-in";
 import { Button, buttonClass } from "@/ui/button";
-import { Field, Input } from "@/ui/field";
+import { Field, focusNow, Input } from "@/ui/field";
 import { enterServerClient, signOutOfServer } from "./queries";
 import type { ServerConnection } from "./server-connection";
 

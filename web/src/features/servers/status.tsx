@@ -1,8 +1,8 @@
+import { quoted } from "@/lib/error-text";
 import { formatDate } from "@/lib/intl";
 import { t, tRich } from "@/lib/later-texts";
 import { Badge } from "@/ui/badge";
 import { Button } from "@/ui/button";
-import { quoted } from "@/ui/quoted";
 import { isKnownStatus, type ServerConnection, statusTone } from "./server-connection";
 import { useReconnect } from "./use-connections";
 

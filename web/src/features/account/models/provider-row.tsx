@@ -1,11 +1,11 @@
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { Cpu, Pencil, Trash2 } from "lucide-react";
 import { useId, useState } from "react";
+import { quoted } from "@/lib/error-text";
 import { t, tRich } from "@/lib/later-texts";
 import type { SignedInUser } from "@/lib/session";
 import { Button, IconButton } from "@/ui/button";
 import { ConfirmButton } from "@/ui/confirm-button";
-import { quoted } from "@/ui/quoted";
 import { toast } from "@/ui/toast";
 import { ProviderForm } from "./provider-form";
 import {

@@ -1,7 +1,6 @@
-import { formatCost } from "@/lib/format-cost";
 import { formatNumber } from "@/lib/intl";
 import { t } from "@/lib/later-texts";
-import type { Usage } from "@/lib/usage";
+import { formatCost, type Usage } from "@/lib/usage";
 import { tokensOf } from "./usage";
 
 interface UsageTableProps {

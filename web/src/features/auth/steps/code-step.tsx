@@ -1,12 +1,11 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useEffect, useRef, useState } from "react";
 import { CodeField } from "@/components/account/code-field";
-import { focusNow } from "@/components/account/focus-now";
 import { codeErrorWords, factorName, factorsQuery } from "@/components/account/queries";
 import { t } from "@/lib/later-texts";
 import { auth, type SignedInUser, signOut } from "@/lib/session";
 import { Button } from "@/ui/button";
-import { Field, Select } from "@/ui/field";
+import { Field, focusNow, Select } from "@/ui/field";
 import { Form, SubmitButton } from "@/ui/form";
 import { StepHead } from "./step-head";
 

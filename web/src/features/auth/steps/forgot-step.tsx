@@ -1,11 +1,11 @@
 import { useMutation } from "@tanstack/react-query";
 import { useState } from "react";
-import { focusNow } from "@/components/account/focus-now";
 import { ResendButton } from "@/components/account/resend-button";
 import { authErrorMessage } from "@/lib/auth-error-message";
 import { t } from "@/lib/later-texts";
 import { auth } from "@/lib/session";
 import { EmailField } from "@/ui/email-field";
+import { focusNow } from "@/ui/field";
 import { Form, SubmitButton } from "@/ui/form";
 import type { StepProps } from "../auth-step";
 import { MailedCodeForm } from "./mailed-code-form";

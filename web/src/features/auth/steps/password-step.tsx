@@ -1,14 +1,14 @@
 import { useMutation } from "@tanstack/react-query";
 import { useState } from "react";
-import { focusNow } from "@/components/account/focus-now";
 import { PasswordField } from "@/components/account/password-field";
 import { ProofHost } from "@/components/account/proof-dialog";
 import { useRevocation } from "@/components/account/revocation";
 import { withProof } from "@/components/account/step-up";
-import { t } from "@/lib/later-texts";
 import { authErrorMessage } from "@/lib/auth-error-message";
+import { t } from "@/lib/later-texts";
 import { auth, type SignedInUser, signOut } from "@/lib/session";
 import { Button } from "@/ui/button";
+import { focusNow } from "@/ui/field";
 import { Form, SubmitButton } from "@/ui/form";
 import { toast } from "@/ui/toast";
 import { StepHead } from "./step-head";

@@ -1,8 +1,8 @@
 import { ArrowLeft } from "lucide-react";
 import type { ReactNode } from "react";
-import { focusNow } from "@/components/account/focus-now";
 import { t } from "@/lib/later-texts";
 import { Button } from "@/ui/button";
+import { focusNow } from "@/ui/field";
 import type { StepProps } from "../auth-step";
 
 interface StepHeadProps {

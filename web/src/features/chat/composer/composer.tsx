@@ -10,7 +10,7 @@ import {
 import { isComposing, isSending } from "@/lib/is-composing";
 import { lazyPart } from "@/lib/lazy-part";
 import { t } from "@/lib/t";
-import { growWithText } from "@/ui/grow-with-text";
+import { growWithText } from "@/ui/field";
 import { useChatStatus } from "../chat-context";
 import { ModelInfo } from "./model-info";
 import { ModelNotes } from "./model-notes";

@@ -1,6 +1,9 @@
 import { readSession } from "@/lib/session";
-import { temporaryChats } from "@/lib/temporary-chats";
 import { forgetAfter } from "@/lib/user-data";
+
+/** Ids of the temporary chats of this page. Nothing typed in one may reach the browser's storage. */
+export const temporaryChats = new Set<string>();
+forgetAfter("session", () => temporaryChats.clear());
 
 const prefix = "ai-chat-mcp.draft.";
 const userPrefix = (): string => {

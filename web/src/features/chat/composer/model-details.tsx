@@ -1,5 +1,5 @@
+import { quoted } from "@/lib/error-text";
 import { t, tRich } from "@/lib/later-texts";
-import { quoted } from "@/ui/quoted";
 import { hasTooManyTools, unavailableReason } from "./model-notes";
 import { ModelPicker } from "./model-picker";
 import type { Model } from "../queries";

@@ -1,7 +1,7 @@
 import { Brain, FileText, Image, Palette, Wrench } from "lucide-react";
 import type { ReactNode } from "react";
 import { t, tRich } from "@/lib/later-texts";
-import { formatPrice, formatTokenCount } from "./compact-numbers";
+import { formatPrice, formatTokenCount } from "@/lib/usage";
 import type { ModelFacts } from "../queries";
 
 const abilities = [

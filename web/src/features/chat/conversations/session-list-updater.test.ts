@@ -1,7 +1,7 @@
 import { QueryObserver } from "@tanstack/react-query";
 import { beforeEach, expect, test, vi } from "vitest";
-import { UserQueryClient } from "@/lib/user-query-client";
-import { SessionListUpdater } from "../conversations/session-list-updater";
+import { UserQueryClient } from "@/lib/user-queries";
+import { SessionListUpdater } from "./session-list-updater";
 import { type ChatSession, sessionsQuery } from "../queries";
 
 /** The chats of the server, the latest first. */

@@ -1,8 +1,8 @@
-import { ApiError } from "@/lib/api-error";
 import { authorizedFetch, callApi } from "@/lib/api-client";
+import { ApiError } from "@/lib/api-error";
 import { t } from "@/lib/later-texts";
-import { temporaryChats } from "@/lib/temporary-chats";
 import { forgetAfter } from "@/lib/user-data";
+import { temporaryChats } from "../composer/draft";
 import type { TemporaryChat } from "./use-chats";
 
 const pathOf = (id: string): string => `/api/temporary-chats/${encodeURIComponent(id)}`;

@@ -1,7 +1,7 @@
 import { ApiError, errorOf } from "@/lib/api-error";
 import { accessToken, renewedToken } from "@/lib/session";
 import { t } from "@/lib/t";
-import { temporaryChats } from "@/lib/temporary-chats";
+import { temporaryChats } from "../composer/draft";
 
 /** File that the server has stored. */
 export interface Uploaded {

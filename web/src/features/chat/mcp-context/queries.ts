@@ -1,9 +1,8 @@
 import { queryOptions } from "@tanstack/react-query";
 import { callApi, jsonBody } from "@/lib/api-client";
-import type { Connection } from "@/lib/connection";
-import type { Icon } from "@/lib/icon";
-import { temporaryChats } from "@/lib/temporary-chats";
+import type { Connection, Icon } from "@/lib/connection";
 import type { AttachmentContent, DraftMcpAttachment } from "../composer/attachments";
+import { temporaryChats } from "../composer/draft";
 
 /** Argument of a {@link Prompt}; its value is always text. */
 export interface PromptArgument {

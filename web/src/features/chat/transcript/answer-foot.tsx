@@ -1,11 +1,11 @@
 import { CircleAlert, Gauge, RotateCcw, Square, Unplug } from "lucide-react";
 import { type ReactNode, Suspense } from "react";
+import { quoted } from "@/lib/error-text";
 import { lazyPart } from "@/lib/lazy-part";
 import { t, tRich } from "@/lib/t";
 import { CopyButton } from "@/markdown/copy-button";
 import { Button, IconButton, iconButtonClass } from "@/ui/button";
 import { Popover } from "@/ui/popover";
-import { quoted } from "@/ui/quoted";
 import { type ChatMessage, textOf } from "../stream/message";
 import { TimeOfDay } from "../time";
 

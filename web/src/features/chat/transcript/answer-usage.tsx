@@ -1,9 +1,8 @@
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { use } from "react";
-import { formatCost } from "@/lib/format-cost";
 import { formatNumber } from "@/lib/intl";
 import { t } from "@/lib/later-texts";
-import type { Usage } from "@/lib/usage";
+import { formatCost, type Usage } from "@/lib/usage";
 import { Button } from "@/ui/button";
 import { Spinner } from "@/ui/spinner";
 import { ChatId } from "../chat-context";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { formatTokenCount, formatPrice } from "./compact-numbers";
+import { formatPrice, formatTokenCount } from "@/lib/usage";
 
 test("figures are as short as they can be read", () => {
   expect([512, 8_192, 200_000, 1_000_000, 1_048_576, 1_050_000].map(formatTokenCount)).toEqual([

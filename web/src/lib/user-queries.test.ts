@@ -1,7 +1,7 @@
 import { type QueryKey, QueryObserver } from "@tanstack/react-query";
 import { expect, test, vi } from "vitest";
 import { ApiError } from "./api-error";
-import { UserQueryClient } from "./user-query-client";
+import { UserQueryClient } from "./user-queries";
 
 const queryKey: QueryKey = ["things", "mine"];
 
