@@ -17,7 +17,7 @@ export function preloadHome(): void {
 
 /** Shows the result of the email link or redirect that opened the page. */
 export function showRedirectResults(): void {
-  void loadWithRetries(() => withLaterTexts(() => import("./service-redirect-result"))).then(
+  void loadWithRetries(() => withLaterTexts(() => import("./redirect-results"))).then(
     (results) => results.showRedirectResults(),
     finishEmailLink,
   );

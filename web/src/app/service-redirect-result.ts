@@ -1,9 +1,8 @@
 import { t } from "@/lib/later-texts";
-import { endSignInWindow } from "@/lib/server-sign-in";
 import type { PartKey, Plain } from "@/lib/t";
 import type { Tone } from "@/ui/badge";
+import { endSignInWindow } from "@/lib/sign-in-window";
 import { toast } from "@/ui/toast";
-import { showEmailLinkResult } from "./email-link-result";
 import { showSignInDone } from "./sign-in-done";
 
 interface Outcome {
@@ -62,10 +61,4 @@ export function showServiceRedirectResult(): void {
   if (outcome === SERVER_OUTCOMES.get("connected")) window.close();
   // Visible only if the browser refuses to close the window.
   showSignInDone({ title, text });
-}
-
-/** Shows the result of the email link or redirect that opened the page. */
-export function showRedirectResults(): void {
-  showServiceRedirectResult();
-  void showEmailLinkResult();
 }

@@ -4,7 +4,8 @@ import { type ReactNode, useState } from "react";
 import { ApiError } from "@/lib/api-error";
 import { errorText } from "@/lib/error-text";
 import { t, tRich } from "@/lib/later-texts";
-import { openSignIn, serverSignIn } from "@/lib/server-sign-in";
+import { serverSignIn } from "@/lib/server-sign-in";
+import { openSignIn } from "@/lib/sign-in-window";
 import { Button, buttonClass } from "@/ui/button";
 import type { Respond } from "./elicitation";
 
