@@ -7,6 +7,7 @@ mod coverage;
 mod dependencies;
 mod length;
 mod licences;
+mod logs;
 mod manifests;
 mod messages;
 mod migrations;
@@ -37,12 +38,13 @@ type Rule = fn(&[Source]) -> Vec<String>;
 /// Lists all findings.
 pub fn tidy(workspace: &Workspace) -> Outcome {
     let files = sources(workspace)?;
-    let rules: [Rule; 10] = [
+    let rules: [Rule; 11] = [
         addresses::check,
         boundaries::words,
         boundaries::crates,
         coverage::check,
         length::check,
+        logs::check,
         manifests::check,
         messages::check,
         migrations::check,
@@ -56,7 +58,7 @@ pub fn tidy(workspace: &Workspace) -> Outcome {
         return Ok(());
     }
     let (number, list) = (findings.len(), findings.join("\n  "));
-    Err(Failure::new(format!("{number} findings against the rules of the house, mend them:\n  {list}")))
+    Err(Failure::new(format!("{number} findings against the repository's rules:\n  {list}")))
 }
 
 /// Reads each text file of the repository as a [`Source`].

@@ -142,9 +142,9 @@ impl AccountService {
             };
             tokio::select! {
                 done = work => if let Err(error) = done {
-                    tracing::warn!(error = error.detail(), "a letter was not sent");
+                    tracing::warn!(error = error.detail(), "an email was not sent");
                 },
-                () = overdue => tracing::warn!("a letter was not sent: the server stops"),
+                () = overdue => tracing::warn!("an email was not sent: the server is stopping"),
             }
         });
     }

@@ -26,7 +26,7 @@ impl AccountService {
         let service = self.clone();
         self.tasks.spawn("note use", async move {
             if let Err(error) = service.storage.auth_sessions().touch(claims.user, claims.session, now).await {
-                tracing::warn!(%error, "the use of a sign-in could not be noted");
+                tracing::warn!(%error, "the last use of a session could not be recorded");
             }
             // Removed after a failure as well; the next request tries again.
             service.presence.writing().remove(&claims.session);

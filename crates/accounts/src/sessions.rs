@@ -118,7 +118,7 @@ impl AccountService {
                     return Err(Refusal::invalid("Invalid Refresh Token: Not Issued By This Server").into());
                 }
                 Verdict::Stolen => {
-                    tracing::warn!(session = %id, "a used refresh token came back: the sign-in was ended");
+                    tracing::warn!(session = %id, "a used refresh token was presented again; its session was ended");
                     self.storage.auth_sessions().delete(session.user, id).await?;
                     self.events.publish(session.user, &UserEvent::Devices);
                     return Err(REFRESH_TOKEN_ALREADY_USED.into());

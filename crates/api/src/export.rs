@@ -141,7 +141,7 @@ async fn stream_document(
             Ok(Some(piece)) => Some((Ok(piece), Some(writer))),
             Ok(None) => None,
             Err(error) => {
-                tracing::error!(error = format!("{error:#}"), "an export broke off");
+                tracing::error!(error = format!("{error:#}"), "an export was interrupted");
                 Some((Err(error), None))
             }
         }

@@ -357,7 +357,7 @@ impl RestApi {
                 let connections = self.connections.clone();
                 self.tasks.spawn("reconcile", async move {
                     if let Err(error) = connections.reconcile(user).await {
-                        tracing::error!(%error, "connections could not be brought up to date");
+                        tracing::error!(%error, "the connections of a user could not be refreshed");
                     }
                 });
             }

@@ -297,9 +297,9 @@ async fn watch_database(storage: Storage, tasks: BackgroundTasks) {
         let report = async {
             while is_down.changed().await.is_ok() {
                 if *is_down.borrow_and_update() {
-                    tracing::error!("the database is away; what needs it is refused until it is back");
+                    tracing::error!("the database is unreachable; requests that need it are refused");
                 } else {
-                    tracing::info!("the database is back");
+                    tracing::info!("the database is reachable again");
                 }
             }
         };

@@ -108,7 +108,7 @@ pub async fn follow_link(
         Ok(Verified::Half) => with_message(target, &[("message", HALF)], pkce),
         Err(error) => {
             if error.status() >= 500 {
-                tracing::error!(error = error.detail(), "a link was not followed");
+                tracing::error!(error = error.detail(), "the link of an email could not be processed");
             }
             let words = error.to_string();
             let told = [("error", oauth_error_code(error.status())), ("error_code", error.code())];

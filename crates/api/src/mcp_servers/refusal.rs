@@ -55,7 +55,7 @@ impl RpcError {
 
     /// Creates an internal error. The cause is only logged.
     pub fn internal(error: &anyhow::Error) -> Self {
-        tracing::error!(error = format!("{error:#}"), "a call of our own MCP server failed");
+        tracing::error!(error = format!("{error:#}"), "a call to a built-in MCP server failed");
         let status = if is_outage(error) { StatusCode::SERVICE_UNAVAILABLE } else { StatusCode::INTERNAL_SERVER_ERROR };
         Self::new(status, INTERNAL_ERROR, "Internal error: try again soon")
     }
