@@ -1,6 +1,7 @@
 //! Rule: `docs/logs.md` lists every message that operators may find in their logs, and no other.
 
 use std::collections::BTreeSet;
+use std::path::Path;
 
 use super::Source;
 
@@ -21,10 +22,8 @@ pub fn check(files: &[Source]) -> Vec<String> {
 
 /// Returns whether a file is compiled into the program.
 fn is_of_program(path: &str) -> bool {
-    path.starts_with("crates/")
-        && path.contains("/src/")
-        && path.ends_with(".rs")
-        && !path.starts_with("crates/testkit")
+    let is_rust = Path::new(path).extension().is_some_and(|extension| extension == "rs");
+    is_rust && path.starts_with("crates/") && path.contains("/src/") && !path.starts_with("crates/testkit")
 }
 
 /// Returns the message of a row of the document: the second cell, in backticks.
