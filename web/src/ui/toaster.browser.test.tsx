@@ -1,3 +1,4 @@
+import { flushSync } from "react-dom";
 import { afterEach, expect, test, vi } from "vitest";
 import { page } from "vitest/browser";
 import { render } from "vitest-browser-react";
@@ -28,6 +29,17 @@ test("closes by its button", async () => {
   toast({ title: "Saved" });
   await toasts.getByRole("button", { name: "Close" }).click();
   await expect.element(toasts.getByText("Saved")).not.toBeInTheDocument();
+});
+
+test("removes all toasts at once, those that still appear included", async () => {
+  await render(<Toaster />);
+  toast({ title: "Early" });
+  toast({ title: "Saved" });
+  await expect.element(toasts.getByText("Saved")).toBeInTheDocument();
+  flushSync(clearToasts);
+  expect(toasts.getByRole("dialog").elements()).toHaveLength(0);
+  toast({ title: "Next" });
+  await expect.element(toasts.getByText("Next")).toBeVisible();
 });
 
 test("runs its action once and goes away", async () => {

@@ -1,6 +1,6 @@
 import { Toast } from "@base-ui/react/toast";
 import { Check, CircleAlert, Info, TriangleAlert, X } from "lucide-react";
-import { type RefObject, useEffect, useLayoutEffect, useRef, useSyncExternalStore } from "react";
+import { type RefObject, useEffect, useLayoutEffect, useRef, useState, useSyncExternalStore } from "react";
 import { t } from "@/lib/t";
 import type { Tone } from "./badge";
 import { Button, IconButton } from "./button";
@@ -25,9 +25,11 @@ const colours: Record<Tone, string> = {
 /** Renders the toasts and announces them to screen readers. */
 export function Toaster() {
   const host = useSyncExternalStore(subscribeToastHost, readToastHost);
+  // Closed toasts stay until their animations end; those of a user who signs out go with their provider, at once.
+  const [clearCount, setClearCount] = useState(0);
   return (
-    <Toast.Provider timeout={LIFETIME_MS} limit={MAX_VISIBLE_TOASTS}>
-      <Outlet />
+    <Toast.Provider key={clearCount} timeout={LIFETIME_MS} limit={MAX_VISIBLE_TOASTS}>
+      <Outlet onClear={() => setClearCount((count) => count + 1)} />
       <Toast.Portal container={host ?? undefined}>
         <Viewport host={host} />
       </Toast.Portal>
@@ -41,11 +43,11 @@ export function Toaster() {
  * It adds to the provider directly: an external manager drops toasts from before the provider has subscribed to it,
  * which happens after the effects in here.
  */
-function Outlet() {
-  const { add, close } = Toast.useToastManager<Content>();
-  const latest = useRef({ add, close });
+function Outlet({ onClear }: { onClear: () => void }) {
+  const { add } = Toast.useToastManager<Content>();
+  const latest = useRef({ add, onClear });
   useLayoutEffect(() => {
-    latest.current = { add, close };
+    latest.current = { add, onClear };
   });
   useEffect(
     () =>
@@ -59,7 +61,7 @@ function Outlet() {
             data,
           });
         },
-        clear: () => latest.current.close(),
+        clear: () => latest.current.onClear(),
       }),
     [],
   );
