@@ -32,6 +32,8 @@ export const looks: readonly [name: string, look: Look][] = [phone, desk].map((v
 
 /** Checks that a screen can be read, reached and hit, in light and in dark colours. Takes its pictures, too. */
 export async function inspect(appPage: AppPage, screen: string, look: Look): Promise<void> {
+  // Nothing moves from here on, so that colours change at once.
+  await appPage.page.emulateMedia({ reducedMotion: "reduce" });
   await settled(appPage);
   await takePicture(appPage, `${screen}-${look.viewport.width}-light`);
   assert.deepEqual(await faults(appPage, {}), [], screen);
@@ -45,13 +47,20 @@ export async function inspect(appPage: AppPage, screen: string, look: Look): Pro
 
 /** Checks what depends on the colours alone. A second visit in dark colours would take as long as the first. */
 async function inspectDark(appPage: AppPage, screen: string, look: Look): Promise<void> {
-  await appPage.page.emulateMedia({ colorScheme: "dark" });
-  // The colours begin to change some frames later, so that there is no animation to wait for yet.
-  await appPage.page.waitForTimeout(schemeChangeMs);
-  await settled(appPage);
+  await changeScheme(appPage, "dark");
   await takePicture(appPage, `${screen}-${look.viewport.width}-dark`);
   assert.deepEqual(await faults(appPage, { runOnly: ["color-contrast"] }), [], `${screen}, dark`);
-  await appPage.page.emulateMedia({ colorScheme: "light" });
+  await changeScheme(appPage, "light");
+}
+
+/** Changes the colours, which follow some frames later. */
+async function changeScheme(appPage: AppPage, colorScheme: "light" | "dark"): Promise<void> {
+  await appPage.page.emulateMedia({ colorScheme });
+  await appPage.page.waitForFunction(
+    (scheme) => matchMedia(`(prefers-color-scheme: ${scheme})`).matches,
+    colorScheme,
+  );
+  await settled(appPage);
 }
 
 /** Waits for a toast and points at it, so that it stays until it is closed. */
@@ -71,9 +80,6 @@ export async function closeToasts({ page, toasts }: AppPage): Promise<void> {
     });
   }
 }
-
-/** Milliseconds in which the colours of another scheme have begun to change, on a busy machine too. */
-const schemeChangeMs = 500;
 
 /** Milliseconds after which an animation that does not end is left alone. Those of hidden content never do. */
 const longestAnimation = 2_000;
