@@ -14,20 +14,20 @@ use crate::weights;
 use crate::workspace::Workspace;
 
 /// Lengths of the prompts in words: a question alone, and one after a long tool result.
-const WORDS: [&str; 2] = ["300", "1500"];
+const PROMPT_WORDS: [&str; 2] = ["300", "1500"];
 
 /// Number of generated tokens.
-const TOKENS: &str = "128";
+const GENERATED_TOKENS: &str = "128";
 
 /// Number of measurements, of which the fastest counts: other processes can only slow them down.
-const ROUNDS: usize = 3;
+const MEASUREMENTS: usize = 3;
 
 /// Folder with the scripts that measure llama.cpp.
-const BENCH: &str = "crates/local-model/bench";
+const BENCH_FOLDER: &str = "crates/local-model/bench";
 
 /// Returns the file with the pinned Python packages of llama.cpp.
 pub fn llama_requirements(workspace: &Workspace) -> PathBuf {
-    workspace.root.join(BENCH).join("requirements.txt")
+    workspace.root.join(BENCH_FOLDER).join("requirements.txt")
 }
 
 /// Runs the questions in `crates/local-model/eval` and prints how many were answered correctly. The arguments are
@@ -46,15 +46,19 @@ pub fn bench(workspace: &Workspace) -> Outcome {
     let threads = std::thread::available_parallelism().map_or(1, usize::from).to_string();
     let speed = example(workspace, "speed")?;
     let mut table = Vec::new();
-    for words in WORDS {
+    for words in PROMPT_WORDS {
         // Alternating spreads a slow phase of the machine over both engines.
         let mut ours = Command::new(speed.get_program());
-        ours.arg(&file).args([words, TOKENS]).env("RAYON_NUM_THREADS", &threads);
+        ours.arg(&file).args([words, GENERATED_TOKENS]).env("RAYON_NUM_THREADS", &threads);
         let mut theirs = Command::new(&python);
-        theirs.arg(workspace.root.join(BENCH).join("llama.py")).arg(&file).args([words, TOKENS, &threads]);
+        theirs.arg(workspace.root.join(BENCH_FOLDER).join("llama.py")).arg(&file).args([
+            words,
+            GENERATED_TOKENS,
+            &threads,
+        ]);
         let mut rounds = Vec::new();
         step(&format!("figures for {words} words"), || {
-            for _ in 0..ROUNDS {
+            for _ in 0..MEASUREMENTS {
                 rounds.push([figures(&mut theirs)?, figures(&mut ours)?]);
             }
             Ok(())

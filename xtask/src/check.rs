@@ -8,7 +8,7 @@ use crate::steps::step;
 use crate::workspace::Workspace;
 use crate::{node, tidy, web};
 
-const CLIPPY: [&str; 6] = ["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"];
+const CLIPPY_ARGUMENTS: [&str; 6] = ["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"];
 
 /// A check: its name and its function.
 pub type Check = (&'static str, fn(&Workspace) -> Outcome);
@@ -16,7 +16,7 @@ pub type Check = (&'static str, fn(&Workspace) -> Outcome);
 /// Each [`Check`], the cheapest first.
 pub const CHECKS: [Check; 4] = [
     ("format", |workspace| shown(&mut workspace.cargo(&["fmt", "--all", "--check"]), "run `cargo fmt --all`")),
-    ("lints", |workspace| shown(&mut workspace.cargo(&CLIPPY), "mend what is named above")),
+    ("lints", |workspace| shown(&mut workspace.cargo(&CLIPPY_ARGUMENTS), "mend what is named above")),
     ("rules", tidy::tidy),
     ("UI types, lints and format", |workspace| {
         shown(&mut node::script(&workspace.web(), "check")?, "mend what is named above; `npm run format` formats")

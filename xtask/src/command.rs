@@ -12,10 +12,10 @@ use std::time::{Duration, Instant};
 use crate::failure::{Context, Failure, Outcome};
 
 /// Number of lines shown of a failed program's output.
-const TAIL: usize = 60;
+const OUTPUT_TAIL_LINES: usize = 60;
 
 /// Time for a program to end after a signal, before it is killed.
-const PATIENCE: Duration = Duration::from_secs(10);
+const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Result of a program that has ended.
 pub struct Ended {
@@ -39,7 +39,7 @@ pub fn run_quiet(command: &mut Command) -> Outcome<String> {
         return Ok(text);
     }
     let errors = String::from_utf8_lossy(&output.stderr);
-    println!("{}", tail(&format!("{text}{errors}"), TAIL));
+    println!("{}", tail(&format!("{text}{errors}"), OUTPUT_TAIL_LINES));
     Err(Failure::new(format!("`{}` failed: see above", shown(command))))
 }
 
@@ -86,7 +86,7 @@ pub fn end(child: &mut Child, signal: &str) {
     // Through the `kill` program, since the standard library can only send SIGKILL.
     let asked = Command::new("kill").arg(format!("-{signal}")).arg(child.id().to_string()).status();
     let started = Instant::now();
-    while asked.is_ok() && started.elapsed() < PATIENCE {
+    while asked.is_ok() && started.elapsed() < SHUTDOWN_TIMEOUT {
         if !child.try_wait().is_ok_and(|status| status.is_none()) {
             return;
         }

@@ -34,7 +34,7 @@ use std::process::ExitCode;
 use failure::{Failure, Outcome};
 use workspace::Workspace;
 
-const HELP: &str = "\
+const HELP_TEXT: &str = "\
 The developer's commands:
 
   cargo xtask run [ARGS]     build everything, fetch the built-in model, serve on http://localhost:3000;
@@ -97,7 +97,7 @@ fn dispatch(command: &str, rest: &[String]) -> Outcome<ExitCode> {
         "dev" => dev::dev(&workspace, rest),
         "model" => weights::command(&workspace, rest),
         "help" | "--help" | "-h" => {
-            print!("{HELP}");
+            print!("{HELP_TEXT}");
             Ok(())
         }
         other => Err(Failure::new(format!("there is no command `{other}`; `cargo xtask help` lists them"))),
@@ -138,7 +138,10 @@ mod tests {
     #[test]
     fn help_names_every_option() {
         for option in OPTION_READERS.iter().flat_map(|source| options(source)) {
-            assert!(PASSED_BY_COMMANDS.contains(&option) || HELP.contains(option), "{option} is missing in the help");
+            assert!(
+                PASSED_BY_COMMANDS.contains(&option) || HELP_TEXT.contains(option),
+                "{option} is missing in the help"
+            );
         }
         assert_eq!(OPTION_READERS.iter().flat_map(|source| options(source)).count(), 7 + 1 + 6 + 6);
     }
@@ -146,7 +149,7 @@ mod tests {
     #[test]
     fn help_names_every_suite() {
         let suites = ["check", "web", "rust", "crash", "conformance", "api", "e2e"];
-        let line = HELP.lines().find(|line| line.contains("--only SUITE")).unwrap();
+        let line = HELP_TEXT.lines().find(|line| line.contains("--only SUITE")).unwrap();
         assert!(suites.iter().all(|suite| line.contains(suite)), "{line}");
     }
 }

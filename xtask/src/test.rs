@@ -21,10 +21,10 @@ use report::{Report, check, suite, suite_of};
 use rust::{BUILT_IN_MODEL, RustTests, rust_tests};
 
 /// Folder of third-party MCP servers that the tests of `mcp` use.
-const PEERS: &str = "crates/mcp/tests/peers";
+const PEERS_FOLDER: &str = "crates/mcp/tests/peers";
 
 /// Folder of the test that compares the running server with its OpenAPI document.
-const API: &str = "crates/api/tests/openapi";
+const API_TEST_FOLDER: &str = "crates/api/tests/openapi";
 
 /// The suites that a run includes.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -119,7 +119,7 @@ pub fn test(workspace: &Workspace, arguments: &[String]) -> Outcome<ExitCode> {
         report.add(suite("kills of nodes", || crash::suite_of_nodes(workspace).map(with_database)));
     }
     if only.wants(Only::Conformance) {
-        report.add(suite_of("MCP conformance", || conformance::runs(workspace, &workspace.root.join(PEERS))));
+        report.add(suite_of("MCP conformance", || conformance::runs(workspace, &workspace.root.join(PEERS_FOLDER))));
     }
     if let Some(python) = &needs.python {
         report.add(suite("API and its description", || api_check(workspace, python)));
@@ -143,7 +143,7 @@ fn compile(workspace: &Workspace) -> Outcome<PathBuf> {
 fn api_check(workspace: &Workspace, python: &Path) -> Outcome<Command> {
     let program = compile(workspace)?;
     let mut check = Command::new(python);
-    check.arg(workspace.root.join(API).join("run.py")).arg(program);
+    check.arg(workspace.root.join(API_TEST_FOLDER).join("run.py")).arg(program);
     Ok(check)
 }
 
@@ -179,16 +179,16 @@ impl Needs {
             openssl::ensure()?;
         }
         let postgres = if rust || journeys || only.wants(Only::Crash) { Some(postgres::ensure()?) } else { None };
-        let requirements = workspace.root.join(API).join("requirements.txt");
+        let requirements = workspace.root.join(API_TEST_FOLDER).join("requirements.txt");
         let python = if only.wants(Only::Api) { Some(python::ensure(&requirements)?) } else { None };
         web::packages(workspace)?;
-        let peers = workspace.root.join(PEERS);
+        let peers = workspace.root.join(PEERS_FOLDER);
         if (rust || journeys || only.wants(Only::Conformance)) && peers.join("package.json").is_file() {
             node::install("MCP servers of other makers", &peers)?;
         }
         let mut weights = Vec::new();
         if rust || journeys {
-            weights.extend([&weights::SMALL, &weights::BUILT_IN]);
+            weights.extend([&weights::SMALL_MODEL, &weights::BUILT_IN]);
         }
         let llama = if journeys { Some(python::ensure(&built_in::llama_requirements(workspace))?) } else { None };
         Ok(Self { chromium, firefox, webkit, postgres, python, llama, weights })
@@ -210,7 +210,7 @@ impl Needs {
         if let Some(webkit) = &self.webkit {
             tests.env("WEBKIT_DRIVER", webkit);
         }
-        if let (Some(llama), Ok(small)) = (&self.llama, weights::path(&weights::SMALL)) {
+        if let (Some(llama), Ok(small)) = (&self.llama, weights::path(&weights::SMALL_MODEL)) {
             tests.env("LLAMA_PYTHON", llama).env("SMALL_WEIGHTS", small);
         }
         tests

@@ -45,7 +45,7 @@ pub static BUILT_IN: Weights = Weights {
 };
 
 /// SmolLM2-135M-Instruct, Q4_1, Apache-2.0: small enough for tests of the engine.
-pub static SMALL: Weights = Weights {
+pub static SMALL_MODEL: Weights = Weights {
     file: "smollm2-135m-instruct.gguf",
     size: 98_362_432,
     sha256: "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53",
@@ -58,7 +58,7 @@ pub fn command(workspace: &Workspace, arguments: &[String]) -> Outcome {
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let weights = match words.as_slice() {
         [] => &BUILT_IN,
-        ["--test"] => &SMALL,
+        ["--test"] => &SMALL_MODEL,
         _ => return Err(Failure::new("usage: cargo xtask model [--test]")),
     };
     let file = models_folder()?.join(weights.file);

@@ -9,7 +9,7 @@ use super::gotrue_error::{CONFLICT, EMAIL_EXISTS, Refusal};
 use super::sign_up::e_mail_provider;
 
 /// Maximum number of attempts to store an edit while others change the account.
-pub const ATTEMPTS: usize = 5;
+pub const MAX_UPDATE_ATTEMPTS: usize = 5;
 
 impl AccountService {
     /// Stores what `edit` makes of the account, together with the tokens and sign-outs that it returns. Repeats the edit
@@ -24,7 +24,7 @@ impl AccountService {
         spent: Refusal,
         edit: impl Fn(&mut User) -> Result<Along<'a>, AuthError>,
     ) -> Result<User, AuthError> {
-        for _ in 0..ATTEMPTS {
+        for _ in 0..MAX_UPDATE_ATTEMPTS {
             let seen = user.updated_at;
             let along = edit(&mut user)?;
             // Later than what was read even if the clock stands still: the store compares versions by it.

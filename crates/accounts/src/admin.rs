@@ -18,7 +18,7 @@ use super::gotrue_error::{
     ADMIN_NEEDED, CONFLICT, EMAIL_EXISTS, NO_SUCH_USER, PASSWORD_HASH_UNSUPPORTED, PHONE_CHANGE_DISABLED, ROLE_FIXED,
     Refusal, USER_ALREADY_EXISTS,
 };
-use super::tokens::AUTHENTICATED;
+use super::tokens::AUTHENTICATED_ROLE;
 use super::{AccountService, AuthError, email_address, password, phone, sign_up, tokens};
 use platform::UserEvent;
 
@@ -56,7 +56,7 @@ impl Wish {
         if self.phone.is_some() {
             return Err(PHONE_CHANGE_DISABLED);
         }
-        if self.roles.iter().any(|role| role != AUTHENTICATED) {
+        if self.roles.iter().any(|role| role != AUTHENTICATED_ROLE) {
             return Err(ROLE_FIXED);
         }
         if self.password_hash.is_some() { Err(PASSWORD_HASH_UNSUPPORTED) } else { Ok(()) }

@@ -12,14 +12,14 @@ use super::AccountService;
 use super::error::AuthError;
 use platform::secret_sealing::random_bytes;
 
-/// What a key begins with, so that people and programs that look for leaked secrets know one when they see it.
-pub const PREFIX: &str = "sk-chat-";
-/// Keys of one person.
-pub const MOST: i64 = 50;
-/// Letters of a key's end that are shown.
-const HINT: usize = 4;
-/// How exactly the last use is known, in milliseconds: not every call writes.
-const EXACTNESS: u64 = 60_000;
+/// Prefix of every key, by which users and scanners for leaked secrets recognise one.
+pub const KEY_PREFIX: &str = "sk-chat-";
+/// Maximum number of keys per user.
+pub const MAX_KEYS: i64 = 50;
+/// Length of the hint, the end of a key that is shown, in characters.
+const HINT_CHARS: usize = 4;
+/// Precision of the last use of a key, in milliseconds, so that not every call writes.
+const LAST_USE_PRECISION_MS: u64 = 60_000;
 
 impl AccountService {
     /// A new key of a person's, and the secret, which is not known again. `None` when the person has too many.
@@ -30,18 +30,23 @@ impl AccountService {
         scopes: Vec<Scope>,
         expires_at: Option<Timestamp>,
     ) -> Result<Option<(ApiKey, String)>, AuthError> {
-        let secret = format!("{PREFIX}{}", BASE64URL_NOPAD.encode(&random_bytes::<32>().map_err(AuthError::internal)?));
+        let secret =
+            format!("{KEY_PREFIX}{}", BASE64URL_NOPAD.encode(&random_bytes::<32>().map_err(AuthError::internal)?));
         let key = ApiKey {
             id: ApiKeyId::fresh(),
             name,
-            hint: secret[secret.len() - HINT..].to_owned(),
+            hint: secret[secret.len() - HINT_CHARS..].to_owned(),
             scopes,
             created_at: self.clock.now(),
             expires_at,
             last_used_at: None,
         };
-        let added =
-            self.storage.api_keys().insert(owner, &key, &hash_of(&secret), MOST).await.map_err(AuthError::internal)?;
+        let added = self
+            .storage
+            .api_keys()
+            .insert(owner, &key, &hash_of(&secret), MAX_KEYS)
+            .await
+            .map_err(AuthError::internal)?;
         Ok(added.then_some((key, secret)))
     }
 
@@ -50,7 +55,7 @@ impl AccountService {
         let now = self.clock.now();
         let bearer = self.storage.api_keys().find(&hash_of(secret), now).await.map_err(AuthError::internal)?;
         if let Some(Bearer { key, user }) = &bearer
-            && key.last_used_at.is_none_or(|last| now.millis_since(last) >= EXACTNESS)
+            && key.last_used_at.is_none_or(|last| now.millis_since(last) >= LAST_USE_PRECISION_MS)
         {
             // Awaited, unlike the last use of a session: it happens at most once a minute for each key.
             self.storage.api_keys().touch(*user, key.id, now).await.map_err(AuthError::internal)?;

@@ -8,7 +8,7 @@ use serde_json::json;
 use storage::one_time_tokens::{OneTimeToken, TokenKind};
 use storage::users::{Along, User};
 
-use super::account_updates::ATTEMPTS;
+use super::account_updates::MAX_UPDATE_ATTEMPTS;
 use super::email_cooldown::Purpose;
 use super::emails::{Landing, LinkType, note};
 use super::gotrue_error::CONFLICT;
@@ -75,7 +75,7 @@ impl AccountService {
         let mut issued = self.issue(id, TokenKind::Confirmation, &email, landing.challenge.clone())?;
         issued.token.from_sign_up = true;
         self.send_confirmation(&issued, &landing).await?;
-        for _ in 0..ATTEMPTS {
+        for _ in 0..MAX_UPDATE_ATTEMPTS {
             // The account may have come to be, or may have been confirmed or deleted, while the letter was on its way.
             match self.storage.users().get_by_email(&email).await? {
                 Some(user) if user.email_confirmed_at.is_some() => return Ok(new),

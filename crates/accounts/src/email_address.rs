@@ -3,8 +3,8 @@
 use super::error::AuthError;
 use super::gotrue_error::Refusal;
 
-/// Longest address, in bytes: the protocol's.
-const LONGEST: usize = 255;
+/// Maximum length of an address, in bytes. The value is GoTrue's.
+const MAX_ADDRESS_BYTES: usize = 255;
 /// Longest part between two dots of a domain (RFC 1035 section 2.3.4).
 const LONGEST_LABEL: usize = 63;
 
@@ -14,7 +14,7 @@ pub fn normalize(email: &str) -> Result<String, AuthError> {
     if email.is_empty() {
         return Err(Refusal::invalid("An email address is required").into());
     }
-    if email.len() > LONGEST {
+    if email.len() > MAX_ADDRESS_BYTES {
         return Err(Refusal::invalid("An email address is too long").into());
     }
     match email.split_once('@') {

@@ -9,9 +9,9 @@ use domain::{Clock, Timestamp};
 
 use super::error::AuthError;
 
-/// The pause in seconds: the protocol's.
-const PAUSE: i64 = 60;
-const MICROSECONDS: i64 = 1_000_000;
+/// Minimum time between two mails to an address, in seconds. The value is GoTrue's default.
+const COOLDOWN_SECONDS: i64 = 60;
+const MICROSECONDS_PER_SECOND: i64 = 1_000_000;
 /// When so many are remembered, those that are over are forgotten.
 const SWEEP_AT: usize = 1024;
 
@@ -78,11 +78,11 @@ impl Pauses {
     }
 }
 
-/// Returns the whole seconds until the next email, rounded up. They never exceed [`PAUSE`], even if the clock was set
+/// Returns the whole seconds until the next email, rounded up. They never exceed [`COOLDOWN_SECONDS`], even if the clock was set
 /// back.
 fn left(sent: Timestamp, now: Timestamp) -> i64 {
-    let left = sent.plus_seconds(PAUSE).0 - now.0;
-    ((left + MICROSECONDS - 1) / MICROSECONDS).min(PAUSE)
+    let left = sent.plus_seconds(COOLDOWN_SECONDS).0 - now.0;
+    ((left + MICROSECONDS_PER_SECOND - 1) / MICROSECONDS_PER_SECOND).min(COOLDOWN_SECONDS)
 }
 
 #[cfg(test)]
@@ -122,7 +122,7 @@ mod tests {
         for number in 0..SWEEP_AT {
             assert_eq!(wait(&pauses, Purpose::Recovery, &number.to_string()), 0);
         }
-        clock.advance_seconds(PAUSE);
+        clock.advance_seconds(COOLDOWN_SECONDS);
         assert_eq!(wait(&pauses, Purpose::Recovery, "a@b.c"), 0);
         assert_eq!(pauses.sent.as_ref().unwrap().lock().unwrap().len(), 1);
         let off = Pauses::new(false, &shared);

@@ -14,8 +14,8 @@ use super::one_time_tokens::Issued;
 use super::{AccountService, gotrue_error};
 use crate::mailer::{Letter, Mailer, Subject};
 
-/// How long a letter that is on its way when the server stops may still take.
-const GRACE: Duration = Duration::from_secs(3);
+/// Time for mails that are being sent when the server stops.
+const STOP_GRACE_TIME: Duration = Duration::from_secs(3);
 
 /// What a link or a code is for, in the words of the protocol.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -138,7 +138,7 @@ impl AccountService {
             // A slow mail server must not delay the end of the process. Users can request the email again.
             let overdue = async {
                 stopping.cancelled().await;
-                tokio::time::sleep(GRACE).await;
+                tokio::time::sleep(STOP_GRACE_TIME).await;
             };
             tokio::select! {
                 done = work => if let Err(error) = done {

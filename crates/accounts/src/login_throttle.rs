@@ -25,8 +25,8 @@ use crate::error::AuthError;
 const FORGOTTEN_AFTER: i64 = 24 * 3600;
 /// How long an address is one of a person's usual places after they signed in from there, in seconds.
 const USUAL_FOR: i64 = 30 * 24 * 3600;
-/// The most that is remembered: some 8 MiB.
-const MOST: usize = 100_000;
+/// Maximum number of entries, which take about 8 MiB.
+const MAX_ENTRIES: usize = 100_000;
 
 /// What is tried.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -186,7 +186,7 @@ impl Attempts {
         for (key, seen) in [((account, Some(address)), here), ((account, None), everywhere)] {
             records.insert(key, Record { failures: seen.failures(now).saturating_add(1), last: now, ..seen });
         }
-        if records.len() > MOST {
+        if records.len() > MAX_ENTRIES {
             forget(&mut records, now);
         }
         Ok(Counted { attempts: self, account, address })
@@ -209,7 +209,7 @@ impl Attempts {
 /// Drops what no longer counts, and if that is not enough the older half of the rest.
 fn forget(records: &mut HashMap<Key, Record>, now: Timestamp) {
     records.retain(|_, record| record.failures(now) > 0 || record.is_usual(now));
-    if records.len() > MOST / 2 {
+    if records.len() > MAX_ENTRIES / 2 {
         let mut times: Vec<Timestamp> = records.values().map(|record| record.last).collect();
         // The median instead of a sort: an attacker who fills the table makes this run again and again.
         let (_, median, _) = times.select_nth_unstable(records.len() / 2);

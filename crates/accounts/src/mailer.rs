@@ -15,10 +15,10 @@ use url::Url;
 
 pub use templates::{Letter, Subject};
 
-/// How long the mail server may take for one step of the conversation.
-const STEP: Duration = Duration::from_secs(10);
-/// How long it may take for a whole letter.
-const WHOLE: Duration = Duration::from_secs(20);
+/// Maximum time of the mail server for one step of the conversation.
+const STEP_TIMEOUT: Duration = Duration::from_secs(10);
+/// Maximum time to send a mail.
+const SEND_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// Why a letter was not taken. Says nothing about the person: answers of mail servers repeat addresses.
 #[derive(Debug, thiserror::Error)]
@@ -60,9 +60,9 @@ impl Mailer {
         }
         let from = match from {
             Some(from) => from.clone(),
-            None => Mailbox::new(Some(templates::PRODUCT.to_owned()), Address::new("no-reply", host)?),
+            None => Mailbox::new(Some(templates::PRODUCT_NAME.to_owned()), Address::new("no-reply", host)?),
         };
-        Ok(Self { transport: transport.timeout(Some(STEP)).build(), from })
+        Ok(Self { transport: transport.timeout(Some(STEP_TIMEOUT)).build(), from })
     }
 
     /// Greets the mail server, and gives it nothing.
@@ -100,7 +100,7 @@ const UNREADABLE_URL: &str =
 async fn within<T>(
     conversation: impl Future<Output = Result<T, lettre::transport::smtp::Error>>,
 ) -> Result<T, MailError> {
-    match tokio::time::timeout(WHOLE, conversation).await {
+    match tokio::time::timeout(SEND_TIMEOUT, conversation).await {
         Ok(Ok(done)) => Ok(done),
         Ok(Err(error)) if error.is_timeout() => Err(MailError::TimedOut),
         Ok(Err(error)) => Err(match error.status() {

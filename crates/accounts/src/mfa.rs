@@ -22,12 +22,12 @@ use super::totp::Secret;
 use super::{AccountService, AuthError, Claims, qr};
 use platform::UserEvent;
 
-/// How many factors a person may have: the protocol's.
-const MOST: u8 = 10;
+/// Maximum number of factors per user. The value is GoTrue's default.
+const MAX_FACTORS: u8 = 10;
 /// How long a factor that was begun waits for its first code, and a challenge for its answer, in seconds: the protocol's.
 const CHALLENGE_LIFETIME: i64 = 300;
-/// How long a challenge that is over can still be told from one that never was, in seconds.
-const REMEMBERED: i64 = 24 * 3600;
+/// Time for which an expired challenge is reported as expired instead of unknown, in seconds.
+const EXPIRED_CHALLENGE_SECONDS: i64 = 24 * 3600;
 /// Maximum length of the name of a factor or its issuer, in characters. Both are part of a QR code.
 const LONGEST_NAME: usize = 100;
 
@@ -87,7 +87,7 @@ impl AccountService {
         if kept.iter().any(|factor| factor.friendly_name == friendly_name) {
             return Err(name_taken(&friendly_name));
         }
-        if kept.len() >= usize::from(MOST) {
+        if kept.len() >= usize::from(MAX_FACTORS) {
             return Err(TOO_MANY_FACTORS.into());
         }
         if claims.lacks_factor {
@@ -102,7 +102,7 @@ impl AccountService {
         // Encrypted with the factor's id as context, so that a copied row does not make another factor's secret valid.
         let sealed = self.secrets.seal(&place(id), secret.as_bytes()).map_err(AuthError::internal)?;
         let factor = NewFactor { id, friendly_name: friendly_name.clone(), secret: sealed };
-        match self.storage.factors().insert(user.id, &factor, i64::from(MOST), abandoned, now).await {
+        match self.storage.factors().insert(user.id, &factor, i64::from(MAX_FACTORS), abandoned, now).await {
             Ok(true) => {}
             // Concurrent enrollments passed the checks above with the same list of factors. The insertion decides.
             Ok(false) => return Err(TOO_MANY_FACTORS.into()),
@@ -117,7 +117,7 @@ impl AccountService {
     pub async fn challenge(&self, owner: UserId, factor: FactorId, address: IpAddr) -> Result<Invited, AuthError> {
         let now = self.clock.now();
         let id = ChallengeId::fresh();
-        let forgotten = now.plus_seconds(-REMEMBERED);
+        let forgotten = now.plus_seconds(-EXPIRED_CHALLENGE_SECONDS);
         // A dual-stack socket reports an IPv4 client as `::ffff:a.b.c.d`; another listener reports the plain address.
         let address = address.to_canonical().to_string();
         match self.storage.factors().insert_challenge(owner, factor, id, &address, forgotten, now).await {

@@ -13,14 +13,15 @@ use storage::one_time_tokens::{OneTimeToken, TokenKind};
 use super::error::AuthError;
 use platform::secret_sealing::random_bytes;
 
-/// How long a link and a code are good, in seconds: an hour, as the reference server's development setup has it.
-pub const LIFETIME: i64 = 3600;
-/// How often a code may be tried. With a mail a minute at the most, a guesser has ten chances in a million a minute.
-pub const TRIES: i64 = 10;
-/// What begins the token of a link whose sign-in ends with PKCE.
-const PKCE: &str = "pkce_";
+/// Lifetime of a link and of a code, in seconds: an hour, as in Supabase's development setup.
+pub const TOKEN_LIFETIME_SECONDS: i64 = 3600;
+/// Maximum number of attempts per code. With at most one mail per minute, an attacker has ten guesses in a million per
+/// minute.
+pub const MAX_CODE_ATTEMPTS: i64 = 10;
+/// Prefix of the token of a link whose sign-in ends with PKCE.
+const PKCE_PREFIX: &str = "pkce_";
 const LINK_BYTES: usize = 28;
-const CODES: u64 = 1_000_000;
+const CODE_COUNT: u64 = 1_000_000;
 
 /// A new token: what is stored, and what only the letter knows.
 #[derive(Debug, Clone)]
@@ -54,11 +55,11 @@ impl OneTime {
         challenge: Option<Challenge>,
         now: Timestamp,
     ) -> Result<Issued, AuthError> {
-        let prefix = if challenge.is_some() { PKCE } else { "" };
+        let prefix = if challenge.is_some() { PKCE_PREFIX } else { "" };
         let link = random_bytes::<LINK_BYTES>().map_err(AuthError::internal)?;
         let link_token = link.iter().fold(prefix.to_owned(), |token, byte| format!("{token}{byte:02x}"));
         // Of 2^64 equally likely numbers the remainders are equally likely up to one in 10^13.
-        let number = u64::from_be_bytes(random_bytes().map_err(AuthError::internal)?) % CODES;
+        let number = u64::from_be_bytes(random_bytes().map_err(AuthError::internal)?) % CODE_COUNT;
         let code = format!("{number:06}");
         let token = OneTimeToken {
             id: domain::ids::fresh(),
@@ -69,7 +70,7 @@ impl OneTime {
             link_hash: (kind != TokenKind::Reauthentication).then(|| link_hash(&link_token)),
             code_hash: hmac::sign(&self.key, &said(kind, email, &code)).as_ref().to_vec(),
             challenge,
-            expires_at: now.plus_seconds(LIFETIME),
+            expires_at: now.plus_seconds(TOKEN_LIFETIME_SECONDS),
             from_sign_up: false,
         };
         Ok(Issued { token, link_token, code })
@@ -88,7 +89,7 @@ pub fn link_hash(link_token: &str) -> Vec<u8> {
 
 /// Whether the sign-in of this link's token ends with PKCE.
 pub fn is_pkce(link_token: &str) -> bool {
-    link_token.starts_with(PKCE)
+    link_token.starts_with(PKCE_PREFIX)
 }
 
 /// Returns the text whose HMAC is stored for a code. NUL separates the parts, because no address contains it.

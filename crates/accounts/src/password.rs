@@ -8,19 +8,20 @@ use tokio::sync::Semaphore;
 use super::error::AuthError;
 use super::gotrue_error::Refusal;
 
-/// The fewest characters of a new password (specification 5 and 9).
-const SHORTEST: usize = 6;
+/// Minimum length of a new password, in characters (specification 5 and 9).
+const MIN_PASSWORD_CHARS: usize = 6;
 /// The most bytes of a new password: the protocol's, which has it from bcrypt.
 const LONGEST_BYTES: usize = 72;
 
-/// Memory in KiB: 19 MiB, with [`PASSES`] and [`LANES`] the first of the equal choices for Argon2id in the OWASP Password
+/// Memory in KiB: 19 MiB, with [`HASH_PASSES`] and [`HASH_LANES`] the first of the equal choices for Argon2id in the OWASP Password
 /// Storage Cheat Sheet.
 const MEMORY_KIB: u32 = 19 * 1024;
-const PASSES: u32 = 2;
-const LANES: u32 = 1;
+const HASH_PASSES: u32 = 2;
+const HASH_LANES: u32 = 1;
 
-/// What a password is compared with when there is no account: the same work, and no password has this hash.
-const NOBODY: &str =
+/// Hash that a password is compared with when there is no account, so that the response takes as long. No password has
+/// it.
+const DUMMY_HASH: &str =
     "$argon2id$v=19$m=19456,t=2,p=1$AAAAAAAAAAAAAAAAAAAAAA$AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA";
 
 /// Refuses a new password that is too long.
@@ -52,9 +53,9 @@ impl PasswordRules {
 
     /// Returns what makes a password too easy to guess, if anything does. One that an administrator chose may be.
     pub fn weakness(self, password: &str, emails: &[&str]) -> Option<Weakness> {
-        if password.chars().count() < SHORTEST {
+        if password.chars().count() < MIN_PASSWORD_CHARS {
             return Some(Weakness {
-                message: format!("Password should be at least {SHORTEST} characters."),
+                message: format!("Password should be at least {MIN_PASSWORD_CHARS} characters."),
                 reasons: vec!["length"],
             });
         }
@@ -69,8 +70,8 @@ impl PasswordRules {
 
 /// Capital letters do not make a common password rare.
 fn is_common(password: &str) -> bool {
-    static SORTED: LazyLock<Vec<&str>> = LazyLock::new(|| COMMON_PASSWORDS.lines().collect());
-    SORTED.binary_search(&password.to_lowercase().as_str()).is_ok()
+    static SORTED_COMMON_PASSWORDS: LazyLock<Vec<&str>> = LazyLock::new(|| COMMON_PASSWORDS.lines().collect());
+    SORTED_COMMON_PASSWORDS.binary_search(&password.to_lowercase().as_str()).is_ok()
 }
 
 /// Whether the password is the address or the part of it before the `@`.
@@ -111,7 +112,7 @@ impl Passwords {
     /// Whether the password has this hash. Without a hash the answer is no, after the same time.
     pub async fn matches(&self, password: String, hash: Option<String>) -> Result<bool, AuthError> {
         self.work(move || {
-            let hash = hash.as_deref().unwrap_or(NOBODY);
+            let hash = hash.as_deref().unwrap_or(DUMMY_HASH);
             match argon2()?.verify_password(password.as_bytes(), hash) {
                 Ok(()) => Ok(true),
                 // Any other error means that the stored hash is damaged. Reporting it as a wrong password would hide
@@ -139,7 +140,7 @@ impl Passwords {
 }
 
 fn argon2() -> anyhow::Result<Argon2<'static>> {
-    let params = Params::new(MEMORY_KIB, PASSES, LANES, None).map_err(|error| anyhow::anyhow!("{error}"))?;
+    let params = Params::new(MEMORY_KIB, HASH_PASSES, HASH_LANES, None).map_err(|error| anyhow::anyhow!("{error}"))?;
     Ok(Argon2::new(Algorithm::Argon2id, Version::V0x13, params))
 }
 
@@ -161,7 +162,7 @@ mod tests {
     async fn nobody_costs_the_same_work_and_never_matches() {
         let passwords = Passwords::default();
         assert!(!passwords.matches("anything".into(), None).await.unwrap());
-        assert_eq!(NOBODY.rsplitn(3, '$').nth(2).unwrap(), "$argon2id$v=19$m=19456,t=2,p=1");
+        assert_eq!(DUMMY_HASH.rsplitn(3, '$').nth(2).unwrap(), "$argon2id$v=19$m=19456,t=2,p=1");
     }
 
     #[tokio::test]
@@ -200,6 +201,6 @@ mod tests {
         let lines: Vec<&str> = COMMON_PASSWORDS.lines().collect();
         assert_eq!(lines.len(), 10_000);
         assert!(lines.is_sorted());
-        assert!(lines.iter().all(|line| line.chars().count() >= SHORTEST && line.to_lowercase() == **line));
+        assert!(lines.iter().all(|line| line.chars().count() >= MIN_PASSWORD_CHARS && line.to_lowercase() == **line));
     }
 }

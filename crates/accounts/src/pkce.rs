@@ -14,10 +14,10 @@ use super::sessions::SignIn;
 use super::{AccountService, AuthError};
 use platform::secret_sealing::random_bytes;
 
-/// How long a code is good, in seconds: the protocol's.
-const LIFETIME: i64 = 300;
+/// Lifetime of a code, in seconds. The value is GoTrue's default.
+const CODE_LIFETIME_SECONDS: i64 = 300;
 /// Time for which an expired code is reported as expired instead of unknown, in seconds.
-const REMEMBERED: i64 = 24 * 3600;
+const EXPIRED_CODE_SECONDS: i64 = 24 * 3600;
 const CODE_BYTES: usize = 32;
 
 /// What a request says of PKCE: both or neither of the two.
@@ -61,9 +61,9 @@ impl AccountService {
             user,
             method: method.to_owned(),
             challenge,
-            expires_at: now.plus_seconds(LIFETIME),
+            expires_at: now.plus_seconds(CODE_LIFETIME_SECONDS),
         };
-        self.storage.auth_codes().insert(&row, now.plus_seconds(-REMEMBERED)).await?;
+        self.storage.auth_codes().insert(&row, now.plus_seconds(-EXPIRED_CODE_SECONDS)).await?;
         Ok(code)
     }
 

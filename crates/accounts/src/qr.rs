@@ -7,7 +7,7 @@ use fast_qr::{ECL, QRBuilder};
 /// The empty frame that readers need, in modules (ISO/IEC 18004 section 6.3.8).
 const QUIET_ZONE: usize = 4;
 /// Default size of a module, in pixels.
-const MODULE: usize = 4;
+const MODULE_PIXELS: usize = 4;
 
 /// The text as a picture, black on white in every colour scheme, or nothing when it is too long for one. Without `#`:
 /// clients put the text of the picture into a `data:` URL as it is.
@@ -28,7 +28,7 @@ pub fn svg(text: &str) -> Option<String> {
         "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{pixels}\" height=\"{pixels}\" viewBox=\"0 0 {side} {side}\" \
          shape-rendering=\"crispEdges\"><rect width=\"{side}\" height=\"{side}\" fill=\"white\"/>\
          <path d=\"{path}\" fill=\"black\"/></svg>",
-        pixels = side * MODULE,
+        pixels = side * MODULE_PIXELS,
     ))
 }
 

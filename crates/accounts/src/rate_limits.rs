@@ -18,8 +18,8 @@ use platform::client_address::subscriber_network;
 use super::error::AuthError;
 use super::login_throttle::{Attempt, Attempts, Proof, log_failure};
 
-/// Calls that may come at once, of every kind.
-const BURST: u32 = 30;
+/// Number of calls of each kind that may arrive at once.
+const BURST_CALLS: u32 = 30;
 /// After so many calls the addresses that have been quiet are forgotten. An address is remembered until its calls are
 /// earned back, two minutes a call at most, so what is kept is bounded by how many calls can be answered.
 const SWEEP_EVERY: u32 = 1024;
@@ -126,7 +126,7 @@ impl Limits {
 
 fn quota(limit: Limit) -> Quota {
     let non_zero = |n: u32| NonZeroU32::new(n).unwrap_or(NonZeroU32::MIN);
-    Quota::per_hour(non_zero(limit.an_hour())).allow_burst(non_zero(BURST))
+    Quota::per_hour(non_zero(limit.an_hour())).allow_burst(non_zero(BURST_CALLS))
 }
 
 #[cfg(test)]

@@ -19,7 +19,7 @@ use super::gotrue_error::{
     REAUTHENTICATION_NOT_VALID, REAUTHENTICATION_WITHOUT_ADDRESS, Refusal, SESSION_NOT_FOUND, USER_NOT_FOUND,
 };
 use super::login_throttle::Proof;
-use super::one_time_tokens::TRIES;
+use super::one_time_tokens::MAX_CODE_ATTEMPTS;
 use super::{AccountService, AuthError, Claims};
 use crate::mailer::{Letter, Subject};
 
@@ -201,7 +201,11 @@ impl AccountService {
     async fn check_mailed_code(&self, user: &User, code: &str, from: IpAddr) -> Result<Uuid, AuthError> {
         let email = user.email.as_deref().ok_or::<Refusal>(REAUTHENTICATION_NOT_VALID)?;
         let attempt = self.limits.attempt(Proof::MailedCode, email, from)?;
-        let tokens = self.storage.one_time_tokens().try_codes(email, [TokenKind::Reauthentication; 2], TRIES).await?;
+        let tokens = self
+            .storage
+            .one_time_tokens()
+            .try_codes(email, [TokenKind::Reauthentication; 2], MAX_CODE_ATTEMPTS)
+            .await?;
         let now: Timestamp = self.clock.now();
         let token = tokens
             .into_iter()

@@ -8,8 +8,8 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use domain::AuthSessionId;
 use uuid::Uuid;
 
-/// The first byte of every token, so that the form can change later.
-const VERSION: u8 = 1;
+/// First byte of every token, so that the format can change later.
+const FORMAT_VERSION: u8 = 1;
 const ID_BYTES: usize = 16;
 const COUNTER_BYTES: usize = 8;
 /// Half of an HMAC-SHA-256: 128 bits cannot be guessed over a network (RFC 2104 section 5).
@@ -41,7 +41,7 @@ impl RefreshTokens {
     /// The token of a sign-in that was rotated `counter` times.
     pub fn write(&self, session: AuthSessionId, counter: i64) -> String {
         let mut bytes = Vec::with_capacity(1 + ID_BYTES + COUNTER_BYTES + SEAL_BYTES);
-        bytes.push(VERSION);
+        bytes.push(FORMAT_VERSION);
         bytes.extend_from_slice(session.0.as_bytes());
         bytes.extend_from_slice(&counter.to_be_bytes());
         let seal = self.seal(&bytes);
@@ -55,7 +55,7 @@ impl RefreshTokens {
         let (said, seal) = bytes.split_at_checked(1 + ID_BYTES + COUNTER_BYTES)?;
         // The seal is checked before any field is interpreted, and in constant time.
         verify_slices_are_equal(&self.seal(said), seal).ok()?;
-        let (&[VERSION], rest) = said.split_first_chunk()? else { return None };
+        let (&[FORMAT_VERSION], rest) = said.split_first_chunk()? else { return None };
         let (id, counter) = rest.split_first_chunk::<ID_BYTES>()?;
         Some((AuthSessionId(Uuid::from_bytes(*id)), i64::from_be_bytes(counter.try_into().ok()?)))
     }

@@ -14,7 +14,7 @@ use super::gotrue_error::{
     USER_NOT_FOUND,
 };
 use super::refresh_token::is_readable;
-use super::tokens::{AccessToken, LIFETIME};
+use super::tokens::{ACCESS_TOKEN_SECONDS, AccessToken};
 use super::{AccountService, AuthError, Claims};
 use platform::UserEvent;
 
@@ -22,7 +22,7 @@ use platform::UserEvent;
 const REUSE_INTERVAL: i64 = 10;
 /// A caller that loses the race to rotate once reads the winner's counter; more than one more try is never needed, unless
 /// the winner's answer is used at once as well.
-const ATTEMPTS: usize = 5;
+const MAX_ROTATION_ATTEMPTS: usize = 5;
 
 /// A person's sign-in with fresh tokens.
 #[derive(Debug)]
@@ -102,7 +102,7 @@ impl AccountService {
         }
         let (id, counter) = self.refresh_tokens.read(refresh_token).ok_or(REFRESH_TOKEN_NOT_FOUND)?;
         let now = self.clock.now();
-        for _ in 0..ATTEMPTS {
+        for _ in 0..MAX_ROTATION_ATTEMPTS {
             let mut session = self.storage.auth_sessions().get(id).await?.ok_or(REFRESH_TOKEN_NOT_FOUND)?;
             match judge(session.refresh_counter - counter, &session, now) {
                 Verdict::Rotate => {
@@ -154,7 +154,7 @@ impl AccountService {
         let expires_at = claims.expires_at();
         let access_token = self.keys.sign(&claims).map_err(AuthError::internal)?;
         let refresh_token = self.refresh_tokens.write(session.id, session.refresh_counter);
-        Ok(SignIn { user, access_token, refresh_token, expires_in: LIFETIME, expires_at })
+        Ok(SignIn { user, access_token, refresh_token, expires_in: ACCESS_TOKEN_SECONDS, expires_at })
     }
 }
 

@@ -19,8 +19,8 @@ use platform::SecretSealer;
 
 pub use jwk::{KeyError, generate};
 
-/// The number of the key that is made at first start.
-const FIRST: i64 = 1;
+/// Number of the key that is created at the first start.
+const FIRST_KEY_NUMBER: i64 = 1;
 
 /// All keys of this server. One of them signs, all of them verify.
 #[derive(Debug)]
@@ -61,8 +61,8 @@ impl Keys {
     pub async fn from_store(storage: &Storage, secrets: &SecretSealer, now: Timestamp) -> anyhow::Result<Self> {
         let mut sealed = storage.signing_keys().list().await?;
         if sealed.is_empty() {
-            let private_key = secrets.seal(&place(FIRST), generate()?.as_bytes())?;
-            storage.signing_keys().insert(&SealedKey { number: FIRST, private_key }, now).await?;
+            let private_key = secrets.seal(&place(FIRST_KEY_NUMBER), generate()?.as_bytes())?;
+            storage.signing_keys().insert(&SealedKey { number: FIRST_KEY_NUMBER, private_key }, now).await?;
             // Two nodes may start on an empty database at once. Both use the key of the one that inserted first.
             sealed = storage.signing_keys().list().await?;
         }

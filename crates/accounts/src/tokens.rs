@@ -10,11 +10,11 @@ use url::Url;
 use super::gotrue_error::{BAD_JWT, EXPIRED_JWT, Refusal};
 use super::signing_keys::{Keys, NotOurs};
 
-/// How long an access token is good, in seconds.
-pub const LIFETIME: i64 = 3600;
+/// Lifetime of an access token, in seconds.
+pub const ACCESS_TOKEN_SECONDS: i64 = 3600;
 
-/// Whom an access token speaks to; also the role it gives.
-pub const AUTHENTICATED: &str = "authenticated";
+/// Audience of access tokens, and the role that they grant.
+pub const AUTHENTICATED_ROLE: &str = "authenticated";
 
 /// An access token, as the protocol has it.
 #[derive(Debug, Serialize)]
@@ -41,15 +41,15 @@ impl<'a> AccessToken<'a> {
         Self {
             iss: issuer,
             sub: user.id,
-            aud: AUTHENTICATED,
-            exp: now.as_seconds() + LIFETIME,
+            aud: AUTHENTICATED_ROLE,
+            exp: now.as_seconds() + ACCESS_TOKEN_SECONDS,
             iat: now.as_seconds(),
             email: user.email.as_deref().unwrap_or_default(),
             // GoTrue writes an empty text for a user without a number, and clients read the field.
             phone: "",
             app_metadata: &user.app_metadata,
             user_metadata: &user.user_metadata,
-            role: AUTHENTICATED,
+            role: AUTHENTICATED_ROLE,
             aal: &session.aal,
             amr: &session.amr,
             session_id: session.id,
@@ -127,7 +127,7 @@ impl Issuer {
 /// Reads an access token and checks its signature, issuer, audience, role and times.
 pub fn read_access(keys: &Keys, issuer: &Issuer, token: &str, now: Timestamp) -> Result<Claims, Refusal> {
     let read: ReadAccess = keys.verify(token).map_err(|NotOurs| BAD_JWT)?;
-    let is_ours = issuer.is(&read.iss) && read.aud == AUTHENTICATED && read.role == AUTHENTICATED;
+    let is_ours = issuer.is(&read.iss) && read.aud == AUTHENTICATED_ROLE && read.role == AUTHENTICATED_ROLE;
     if !is_ours || read.nbf.is_some_and(|not_before| not_before > now.as_seconds()) {
         return Err(BAD_JWT);
     }

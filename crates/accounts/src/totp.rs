@@ -8,7 +8,7 @@ use platform::secret_sealing::{SealError, random_bytes};
 /// Seconds of a step (RFC 6238 section 4.1).
 const PERIOD_SECONDS: u64 = 30;
 /// Digits of a code.
-const DIGITS: u8 = 6;
+const CODE_DIGITS: u8 = 6;
 /// Steps by which the clock of a telephone may differ, or a user be late (RFC 6238 section 5.2).
 const SKEW_STEPS: u16 = 1;
 /// As long as the hash (RFC 4226 section 4).
@@ -37,7 +37,7 @@ impl Secret {
         // `build` would also reject short secrets. Every stored one comes from `fresh`, which has one length.
         let totp = Builder::new()
             .with_algorithm(Algorithm::SHA1)
-            .with_digits(DIGITS)
+            .with_digits(CODE_DIGITS)
             .with_skew(SKEW_STEPS)
             .with_step_duration(PERIOD_SECONDS)
             .with_secret(secret)
@@ -61,7 +61,7 @@ impl Secret {
         let secret = self.to_base32();
         // GoTrue names the parameters that have their default values, too, and in this order.
         format!(
-            "otpauth://totp/{issuer}:{account}?algorithm=SHA1&digits={DIGITS}&issuer={issuer}&period={PERIOD_SECONDS}&secret={secret}"
+            "otpauth://totp/{issuer}:{account}?algorithm=SHA1&digits={CODE_DIGITS}&issuer={issuer}&period={PERIOD_SECONDS}&secret={secret}"
         )
     }
 

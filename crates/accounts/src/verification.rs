@@ -13,7 +13,7 @@ use super::account_updates::{confirm, forget_email_change, set_email};
 use super::emails::LinkType;
 use super::gotrue_error::{LINK_EXPIRED, OTP_EXPIRED, Refusal, USER_BANNED};
 use super::login_throttle::Proof;
-use super::one_time_tokens::{TRIES, link_hash};
+use super::one_time_tokens::{MAX_CODE_ATTEMPTS, link_hash};
 use super::sessions::SignIn;
 use super::{AccountService, AuthError};
 
@@ -109,7 +109,7 @@ impl AccountService {
                 token.filter(|token| kinds.contains(&token.kind))
             }
             Shown::Code { email, code } => {
-                let tokens = self.storage.one_time_tokens().try_codes(email, kinds, TRIES).await?;
+                let tokens = self.storage.one_time_tokens().try_codes(email, kinds, MAX_CODE_ATTEMPTS).await?;
                 tokens.into_iter().find(|token| self.one_time.is_code_of(code, token))
             }
         };

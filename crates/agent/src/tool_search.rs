@@ -20,10 +20,10 @@ use crate::models::ToolLimits;
 use crate::tool_selection::{Toolset, spec};
 use connections::BoundTool;
 
-/// The tool that finds tools. No other tool of a turn has its name.
-pub const SEARCH: &str = "search_tools";
-/// The tool that describes tools.
-pub const DETAILS: &str = "get_tool_details";
+/// Name of the tool that finds tools. No other tool of a turn has it.
+pub const SEARCH_TOOL: &str = "search_tools";
+/// Name of the tool that describes tools.
+pub const DETAILS_TOOL: &str = "get_tool_details";
 
 /// Share of the context that tool definitions may take, as a divisor: the other half is for the conversation. It is fixed,
 /// so that a growing conversation does not change the list, which providers cache.
@@ -33,22 +33,24 @@ const DEFINITIONS_SHARE: usize = 2;
 const FOUND_SHARE: usize = 20;
 /// Minimum tokens for tools found by a search, where that much fits.
 const MIN_FOUND_TOKENS: usize = 4_000;
-/// Tokens of the tools that a model gets that cannot search.
-const FITTING: usize = 1_000;
+/// Maximum tokens of the definitions for a model that cannot search.
+const FITTING_TOKENS: usize = 1_000;
 /// Approximate number of bytes of JSON per token.
-const TOKEN: usize = 4;
-/// Tools that are given because the person names them, or because they were called before.
-const KNOWN: usize = 32;
-/// Tools that a turn adds to the list, at most.
-const FOUND: usize = 128;
-/// Tools that one search names, at most, and without a wish.
-const RESULTS: (usize, usize) = (50, 10);
-/// Tools that are described at once.
-const DETAILED: usize = 10;
-/// Bytes of a tool's description in what a search gives back.
-const LINE: usize = 200;
-/// Connections that are named in the description of the search.
-const NAMED: usize = 20;
+const BYTES_PER_TOKEN: usize = 4;
+/// Maximum number of tools that are listed because the message names them or an earlier turn called them.
+const MAX_KNOWN_TOOLS: usize = 32;
+/// Maximum number of tools that searches add to the list of a turn.
+const MAX_LISTED_TOOLS: usize = 128;
+/// Maximum number of tools that one search names.
+const MAX_RESULTS: usize = 50;
+/// Number of tools that a search without a limit names.
+const DEFAULT_RESULTS: usize = 10;
+/// Maximum number of tools that one call describes.
+const MAX_DESCRIBED_TOOLS: usize = 10;
+/// Maximum length of a tool's description in search results, in bytes.
+const SUMMARY_BYTES: usize = 200;
+/// Maximum number of connections that the description of the search names.
+const MAX_NAMED_CONNECTIONS: usize = 20;
 
 /// What a model gets to read of a turn's tools.
 #[derive(Debug)]
@@ -71,22 +73,22 @@ impl Offer {
     pub fn new(toolset: &Toolset, capacity: ToolLimits, message: &str, conversation: &[ModelMessage]) -> Self {
         let tools = toolset.tools();
         let fitting_tokens = capacity.context_tokens / DEFINITIONS_SHARE;
-        if !is_heavier(tools, fitting_tokens * TOKEN) {
+        if !is_heavier(tools, fitting_tokens * BYTES_PER_TOKEN) {
             return Self::Whole;
         }
-        let room = MIN_FOUND_TOKENS.max(capacity.context_tokens / FOUND_SHARE).min(fitting_tokens) * TOKEN;
+        let room = MIN_FOUND_TOKENS.max(capacity.context_tokens / FOUND_SHARE).min(fitting_tokens) * BYTES_PER_TOKEN;
         let mut given = called(toolset, conversation);
         for index in named(tools, message) {
             if !given.contains(&index) {
                 given.push(index);
             }
         }
-        given.truncate(KNOWN);
+        given.truncate(MAX_KNOWN_TOOLS);
         if capacity.can_search {
             return Self::Search { room, given: Mutex::new(given) };
         }
-        let mut left = FITTING * TOKEN;
-        given.extend(search::search(tools, message, None).into_iter().take(RESULTS.0));
+        let mut left = FITTING_TOKENS * BYTES_PER_TOKEN;
+        given.extend(search::search(tools, message, None).into_iter().take(MAX_RESULTS));
         let mut seen = HashSet::new();
         given.retain(|&index| {
             let rest = left.checked_sub(weight(&tools[index])).filter(|_| seen.insert(index));
@@ -123,8 +125,8 @@ impl Offer {
     pub fn call(&self, toolset: &Toolset, name: &str, arguments: Map<String, Value>) -> Option<ToolResult> {
         let Self::Search { room, given } = self else { return None };
         let result = match name {
-            SEARCH => tool_arguments::parse(arguments).map(|wish: Wish| find(toolset, &wish, *room, given)),
-            DETAILS => tool_arguments::parse(arguments).map(|Names { names }| describe(toolset, &names, given)),
+            SEARCH_TOOL => tool_arguments::parse(arguments).map(|wish: Wish| find(toolset, &wish, *room, given)),
+            DETAILS_TOOL => tool_arguments::parse(arguments).map(|Names { names }| describe(toolset, &names, given)),
             _ => return None,
         };
         Some(result.map_or_else(ToolResult::error, ToolResult::text))
@@ -150,8 +152,7 @@ fn find(toolset: &Toolset, wish: &Wish, room: usize, given: &Mutex<Vec<usize>>) 
     let tools = toolset.tools();
     let server = wish.server.as_deref().filter(|server| !server.is_empty());
     let found = search::search(tools, &wish.query, server);
-    let (most, usual) = RESULTS;
-    let shown = &found[..found.len().min(wish.limit.unwrap_or(usual).clamp(1, most))];
+    let shown = &found[..found.len().min(wish.limit.unwrap_or(DEFAULT_RESULTS).clamp(1, MAX_RESULTS))];
     if shown.is_empty() {
         return format!("No tool fits. {}", servers(tools));
     }
@@ -160,7 +161,7 @@ fn find(toolset: &Toolset, wish: &Wish, room: usize, given: &Mutex<Vec<usize>>) 
     let (mut ready, mut rest) = (String::new(), String::new());
     for &index in shown {
         let tool = &tools[index];
-        let fits = left.checked_sub(weight(tool)).filter(|_| given.len() < FOUND);
+        let fits = left.checked_sub(weight(tool)).filter(|_| given.len() < MAX_LISTED_TOOLS);
         let is_given = given.contains(&index) || fits.is_some();
         if let (false, Some(now)) = (given.contains(&index), fits) {
             left = now;
@@ -174,7 +175,7 @@ fn find(toolset: &Toolset, wish: &Wish, room: usize, given: &Mutex<Vec<usize>>) 
         let _ = write!(text, "\nYou can call these now, by their names:\n{ready}");
     }
     if !rest.is_empty() {
-        let _ = write!(text, "\nAsk {DETAILS} for these before you call them:\n{rest}");
+        let _ = write!(text, "\nAsk {DETAILS_TOOL} for these before you call them:\n{rest}");
     }
     text
 }
@@ -182,19 +183,23 @@ fn find(toolset: &Toolset, wish: &Wish, room: usize, given: &Mutex<Vec<usize>>) 
 /// Describes tools, and gives them to the model.
 fn describe(toolset: &Toolset, names: &[String], given: &Mutex<Vec<usize>>) -> String {
     let mut given = lock(given);
-    let about = names.iter().take(DETAILED).map(|name| {
+    let about = names.iter().take(MAX_DESCRIBED_TOOLS).map(|name| {
         let Some(index) = toolset.index(name) else {
             return json!({ "name": name, "error": "There is no such tool." });
         };
         let tool = &toolset.tools()[index];
-        if !given.contains(&index) && given.len() < FOUND {
+        if !given.contains(&index) && given.len() < MAX_LISTED_TOOLS {
             given.push(index);
         }
         let ToolSpec { name, description, input_schema } = spec(tool);
         json!({ "name": name, "server": tool.server.name, "description": description, "inputSchema": input_schema })
     });
     let about: Vec<Value> = about.collect();
-    let more = if names.len() > DETAILED { format!("\nOnly {DETAILED} at once.") } else { String::new() };
+    let more = if names.len() > MAX_DESCRIBED_TOOLS {
+        format!("\nOnly {MAX_DESCRIBED_TOOLS} at once.")
+    } else {
+        String::new()
+    };
     format!("You can call these now, by their names.\n{}{more}", Value::Array(about))
 }
 
@@ -213,11 +218,13 @@ fn own(toolset: &Toolset) -> Vec<ToolSpec> {
     let query = json!({
         "query": { "type": "string", "description": "A few words of what the tool does, in any order." },
         "server": { "type": "string", "description": "Only tools of this connection." },
-        "limit": { "type": "integer", "minimum": 1, "maximum": RESULTS.0, "default": RESULTS.1 },
+        "limit": { "type": "integer", "minimum": 1, "maximum": MAX_RESULTS, "default": DEFAULT_RESULTS },
     });
-    let details = format!("Describes up to {DETAILED} tools that {SEARCH} named, with the schemas of their arguments.");
-    let names = json!({ "names": { "type": "array", "items": { "type": "string" }, "maxItems": DETAILED } });
-    vec![tool(SEARCH, about, query, &["query"]), tool(DETAILS, details, names, &["names"])]
+    let details = format!(
+        "Describes up to {MAX_DESCRIBED_TOOLS} tools that {SEARCH_TOOL} named, with the schemas of their arguments."
+    );
+    let names = json!({ "names": { "type": "array", "items": { "type": "string" }, "maxItems": MAX_DESCRIBED_TOOLS } });
+    vec![tool(SEARCH_TOOL, about, query, &["query"]), tool(DETAILS_TOOL, details, names, &["names"])]
 }
 
 /// The connections, each with how many tools it has.
@@ -230,9 +237,10 @@ fn servers(tools: &[BoundTool]) -> String {
             _ => counts.push((&tool.server.name, 1)),
         }
     }
-    let mut names: Vec<String> = counts.iter().take(NAMED).map(|(name, count)| format!("{name} ({count})")).collect();
-    if counts.len() > NAMED {
-        names.push(format!("{} others", counts.len() - NAMED));
+    let mut names: Vec<String> =
+        counts.iter().take(MAX_NAMED_CONNECTIONS).map(|(name, count)| format!("{name} ({count})")).collect();
+    if counts.len() > MAX_NAMED_CONNECTIONS {
+        names.push(format!("{} others", counts.len() - MAX_NAMED_CONNECTIONS));
     }
     format!("{} tools of these connections: {}.", tools.len(), names.join(", "))
 }
@@ -240,7 +248,7 @@ fn servers(tools: &[BoundTool]) -> String {
 fn line(tool: &BoundTool) -> String {
     let first = tool.definition.description.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
     let first = show_invisible(first.trim());
-    let cut = cut_to(&first, LINE);
+    let cut = cut_to(&first, SUMMARY_BYTES);
     let dots = if cut.len() < first.len() { "…" } else { "" };
     format!("- {} ({}): {cut}{dots}", tool.model_name, tool.server.name)
 }

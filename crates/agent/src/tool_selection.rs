@@ -13,12 +13,12 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use storage::servers::Server;
 
-use crate::tool_search::{DETAILS, SEARCH};
+use crate::tool_search::{DETAILS_TOOL, SEARCH_TOOL};
 
-/// Characters of a tool's name in a model's request: the narrowest rule among the providers.
-const MODEL_NAME: usize = 64;
+/// Maximum length of a tool's name in a model's request, in characters: the narrowest rule among the providers.
+const MAX_MODEL_NAME_CHARS: usize = 64;
 /// Maximum number of tools of one turn. A turn of a user with more gets the first ones.
-const MOST: usize = 20_000;
+const MAX_TOOLS: usize = 20_000;
 
 /// One entry of the `tools` list of a request. Its other fields are ignored: the definition of a tool comes from its
 /// server.
@@ -57,7 +57,7 @@ impl Selection {
         servers: &[Server],
         offers: impl Fn(&Server) -> Vec<String>,
     ) -> Result<Self, SelectionError> {
-        let (wanted, rest) = wanted.split_at(wanted.len().min(MOST));
+        let (wanted, rest) = wanted.split_at(wanted.len().min(MAX_TOOLS));
         let offered: HashMap<ServerId, HashSet<String>> =
             servers.iter().map(|server| (server.id, offers(server).into_iter().collect())).collect();
         let mut chosen: BTreeMap<usize, Vec<String>> = BTreeMap::new();
@@ -132,10 +132,10 @@ impl Toolset {
     pub fn bind(selection: &Selection, opened: Vec<(Server, Result<OpenedConnection, String>)>) -> Self {
         let mut set = Self::default();
         if selection.left_out > 0 {
-            set.notices.push(format!("A turn can use {MOST} tools; {} are left out.", selection.left_out));
+            set.notices.push(format!("A turn can use {MAX_TOOLS} tools; {} are left out.", selection.left_out));
         }
         // Ours have their names whether they are used or not, so that no other tool's name depends on it.
-        let mut taken: HashMap<String, usize> = [SEARCH, DETAILS].map(|name| (name.to_owned(), 1)).into();
+        let mut taken: HashMap<String, usize> = [SEARCH_TOOL, DETAILS_TOOL].map(|name| (name.to_owned(), 1)).into();
         for ((server, opened), (_, names)) in opened.into_iter().zip(&selection.by_server) {
             match opened {
                 Ok(opened) => set.bind_server(&server, &opened, names, &mut taken),
@@ -310,7 +310,7 @@ fn model_name(name: &str, server_name: &str, taken: &mut HashMap<String, usize>)
         let count = taken.entry(plain.clone()).or_insert(1);
         *count += 1;
         let suffix = format!("_{count}");
-        format!("{}{suffix}", &plain[..plain.len().min(MODEL_NAME - suffix.len())])
+        format!("{}{suffix}", &plain[..plain.len().min(MAX_MODEL_NAME_CHARS - suffix.len())])
     });
     taken.entry(unique.clone()).or_insert(1);
     unique
@@ -318,7 +318,7 @@ fn model_name(name: &str, server_name: &str, taken: &mut HashMap<String, usize>)
 
 fn clean(name: &str) -> String {
     let allowed = |character: char| character.is_ascii_alphanumeric() || matches!(character, '_' | '-');
-    name.chars().map(|character| if allowed(character) { character } else { '_' }).take(MODEL_NAME).collect()
+    name.chars().map(|character| if allowed(character) { character } else { '_' }).take(MAX_MODEL_NAME_CHARS).collect()
 }
 
 #[cfg(test)]
@@ -376,9 +376,9 @@ mod tests {
 
     #[test]
     fn more_tools_than_a_turn_can_carry_are_left_out_and_counted() {
-        let wanted: Vec<Wanted> = (0..MOST + 3).map(|number| wanted(&format!("t{number}"), Some("a"))).collect();
+        let wanted: Vec<Wanted> = (0..MAX_TOOLS + 3).map(|number| wanted(&format!("t{number}"), Some("a"))).collect();
         let selection = Selection::resolve(&wanted, &[server("a")], |_| Vec::new()).unwrap();
-        assert_eq!(selection.by_server[0].1.len(), MOST);
+        assert_eq!(selection.by_server[0].1.len(), MAX_TOOLS);
         let set = Toolset::bind(&selection, Vec::new());
         assert_eq!(set.notices, ["A turn can use 20000 tools; 3 are left out."]);
     }
@@ -410,7 +410,7 @@ mod tests {
             let mut taken = HashMap::new();
             let made: Vec<String> = names.iter().map(|name| model_name(name, "my server", &mut taken)).collect();
             for (index, name) in made.iter().enumerate() {
-                prop_assert!((1..=MODEL_NAME).contains(&name.len()) && clean(name) == *name);
+                prop_assert!((1..=MAX_MODEL_NAME_CHARS).contains(&name.len()) && clean(name) == *name);
                 prop_assert!(!made[..index].contains(name), "{name} twice");
             }
         }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use accounts::api_keys::MOST;
+use accounts::api_keys::MAX_KEYS;
 use accounts::{AccountService, AuthError};
 use axum::Json;
 use axum::extract::State;
@@ -19,7 +19,7 @@ use super::error::ApiError;
 use super::extract::{JsonBody, Named, SignedIn};
 
 /// Maximum length of a key's name, in characters.
-const NAME: usize = 100;
+const MAX_NAME_CHARS: usize = 100;
 /// Maximum lifetime of a key that expires, in days.
 const MAX_LIFETIME_DAYS: u32 = 3650;
 const SECONDS_PER_DAY: i64 = 24 * 3600;
@@ -69,8 +69,8 @@ pub async fn create_key(
     JsonBody(body): JsonBody<NewApiKey>,
 ) -> Result<(StatusCode, Json<Value>), ApiError> {
     let name = body.name.trim().to_owned();
-    if name.is_empty() || name.chars().count() > NAME {
-        return Err(ApiError::BadRequest(format!("name must have 1 to {NAME} characters")));
+    if name.is_empty() || name.chars().count() > MAX_NAME_CHARS {
+        return Err(ApiError::BadRequest(format!("name must have 1 to {MAX_NAME_CHARS} characters")));
     }
     let mut scopes = body.scopes;
     scopes.dedup();
@@ -90,7 +90,7 @@ pub async fn create_key(
         other => ApiError::Internal(anyhow::anyhow!("{other}")),
     })?;
     let Some((key, secret)) = made else {
-        let message = format!("you have {MOST} keys; end one of them first");
+        let message = format!("you have {MAX_KEYS} keys; end one of them first");
         return Err(ApiError::Conflict { code: "too_many_keys", message });
     };
     Ok((StatusCode::CREATED, Json(json!({ "key": ApiKeyDto::from(key), "secret": secret }))))

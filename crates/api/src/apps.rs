@@ -20,9 +20,9 @@ use super::extract::{JsonBody, Named, SignedIn};
 
 /// HTML of the sandbox frame. It relays messages between the web app and the app's inner frame, and does nothing
 /// else.
-const SANDBOX: &str = include_str!("apps/sandbox.html");
+const SANDBOX_HTML: &str = include_str!("apps/sandbox.html");
 /// Maximum length of a resource URI, in characters.
-const ADDRESS: usize = 2_048;
+const MAX_URI_CHARS: usize = 2_048;
 
 /// Request body of [`open_app`].
 #[derive(Debug, Deserialize)]
@@ -110,8 +110,8 @@ pub async fn read_resource(
     caller: SignedIn,
     JsonBody(body): JsonBody<AppResourceRequest>,
 ) -> Result<Json<Value>, ApiError> {
-    if body.uri.chars().count() > ADDRESS {
-        return Err(ApiError::BadRequest(format!("uri is longer than {ADDRESS} characters")));
+    if body.uri.chars().count() > MAX_URI_CHARS {
+        return Err(ApiError::BadRequest(format!("uri is longer than {MAX_URI_CHARS} characters")));
     }
     let server = find_connection(&storage, &caller, &body.server_name).await?;
     let contents = connections.read_resource_for_app(caller.user, &server, &body.uri).await?;
@@ -136,7 +136,7 @@ pub async fn serve_sandbox(
         (header::X_DNS_PREFETCH_CONTROL, HeaderValue::from_static("off")),
         (header::CACHE_CONTROL, HeaderValue::from_static("private, max-age=3600")),
     ];
-    Ok((headers, SANDBOX).into_response())
+    Ok((headers, SANDBOX_HTML).into_response())
 }
 
 /// Returns the caller's connection of this name.

@@ -21,13 +21,13 @@ use crate::state::PublicSettings;
 struct Dist;
 
 /// Cache policy of files with a hash in their name, which never change.
-const FOREVER: HeaderValue = HeaderValue::from_static("public, max-age=31536000, immutable");
+const IMMUTABLE: HeaderValue = HeaderValue::from_static("public, max-age=31536000, immutable");
 /// Cache policy of files that change with the version: the browser revalidates by [`etag`].
 const ASK_AGAIN: HeaderValue = HeaderValue::from_static("no-cache");
 /// File endings of compressed variants, best first, with the name of the content encoding.
-const COMPRESSED: [(&str, &str); 2] = [(".br", "br"), (".gz", "gzip")];
+const ENCODINGS: [(&str, &str); 2] = [(".br", "br"), (".gz", "gzip")];
 /// API prefixes. Unknown paths below them respond 404 as JSON instead of the web app's page.
-const CALLS: [&str; 7] = ["v1/", "auth/v1/", "rest/v1/", "functions/", "api/", "mcp/", "health/"];
+const API_PREFIXES: [&str; 7] = ["v1/", "auth/v1/", "rest/v1/", "functions/", "api/", "mcp/", "health/"];
 /// Element of `index.html` that receives the server's settings for the web app.
 const BOOT_SLOT: &str = r#"<script type="application/json" id="boot">"#;
 
@@ -47,7 +47,7 @@ pub async fn serve(
     // `index.html` is served by `page`, which fills in the settings.
     if !matches!(path, "" | "index.html")
         // A compressed variant is served under the plain name only, with the right `Content-Encoding`.
-        && !COMPRESSED.iter().any(|(ending, _)| path.ends_with(ending))
+        && !ENCODINGS.iter().any(|(ending, _)| path.ends_with(ending))
         && let Some(file) = Dist::get(path)
     {
         return file_response(path, &file, &headers);
@@ -66,7 +66,7 @@ pub async fn serve(
 }
 
 fn is_call(path: &str) -> bool {
-    CALLS.iter().any(|prefix| path.starts_with(prefix))
+    API_PREFIXES.iter().any(|prefix| path.starts_with(prefix))
 }
 
 /// Returns `index.html` with the server's settings in its [`BOOT_SLOT`].
@@ -102,7 +102,7 @@ fn page(settings: PublicSettings, accounts: &AccountService) -> Response {
 /// Returns an embedded file in the best encoding, or 304 if the client has it already.
 fn file_response(path: &str, file: &EmbeddedFile, request: &HeaderMap) -> Response {
     let tag = etag(file);
-    let cache = if path.starts_with("assets/") { FOREVER } else { ASK_AGAIN };
+    let cache = if path.starts_with("assets/") { IMMUTABLE } else { ASK_AGAIN };
     // All variants share one tag, and caches tell them apart by `Vary`.
     let unchanged = request.get(header::IF_NONE_MATCH).is_some_and(|seen| *seen == tag);
     let (body, encoding) = if unchanged { (Body::empty(), None) } else { best(path, file, request) };
@@ -123,7 +123,7 @@ fn file_response(path: &str, file: &EmbeddedFile, request: &HeaderMap) -> Respon
 /// Returns the smallest variant that the client accepts, with its content encoding.
 fn best(path: &str, file: &EmbeddedFile, request: &HeaderMap) -> (Body, Option<&'static str>) {
     let accepted = request.get(header::ACCEPT_ENCODING).and_then(|value| value.to_str().ok()).unwrap_or_default();
-    for (ending, encoding) in COMPRESSED {
+    for (ending, encoding) in ENCODINGS {
         let takes = accepted.split(',').any(|item| item.split(';').next().is_some_and(|name| name.trim() == encoding));
         if takes && let Some(compressed) = Dist::get(&format!("{path}{ending}")) {
             return (body_of(compressed.data), Some(encoding));

@@ -21,8 +21,8 @@ use super::extract::address_of_request;
 use crate::TrustedProxies;
 
 /// Period in which [`MIN_WINDOW_BYTES`] or the end of the body must arrive.
-const WINDOW: Duration = Duration::from_secs(15);
-/// Minimum number of bytes in each [`WINDOW`]: 1 KiB per second, slower than any usable network.
+const WINDOW_TIME: Duration = Duration::from_secs(15);
+/// Minimum number of bytes in each [`WINDOW_TIME`]: 1 KiB per second, slower than any usable network.
 const MIN_WINDOW_BYTES: usize = 15 * 1_024;
 
 /// Limiter of the bytes of all request bodies in memory, per network address and in total.
@@ -75,7 +75,7 @@ enum BodyCut {
     Broken(#[source] axum::Error),
 }
 
-/// A request body that counts its bytes against the [`BodyLimiter`] limits and its rate against [`WINDOW`].
+/// A request body that counts its bytes against the [`BodyLimiter`] limits and its rate against [`WINDOW_TIME`].
 struct BoundedBody {
     body: Body,
     held: Permit<IpAddr>,
@@ -88,7 +88,7 @@ struct BoundedBody {
 
 impl BoundedBody {
     fn new(body: Body, held: Permit<IpAddr>, refused: Arc<OnceLock<LimitReached>>) -> Self {
-        let window_end = Box::pin(sleep_until(Instant::now() + WINDOW));
+        let window_end = Box::pin(sleep_until(Instant::now() + WINDOW_TIME));
         Self { body, held, refused, window_bytes: 0, window_end }
     }
 
@@ -99,7 +99,7 @@ impl BoundedBody {
         self.window_bytes += length;
         if self.window_bytes >= MIN_WINDOW_BYTES {
             self.window_bytes = 0;
-            self.window_end.as_mut().reset(Instant::now() + WINDOW);
+            self.window_end.as_mut().reset(Instant::now() + WINDOW_TIME);
         }
     }
 }
@@ -169,7 +169,7 @@ mod tests {
         let burst_then_trickle = std::iter::once((0, 1024 * 1024)).chain(std::iter::repeat_n((5, 1), 1_000));
         let cut = body_of(burst_then_trickle).collect().await.unwrap_err();
         assert!(matches!(cut, BodyCut::TooSlow), "{cut}");
-        assert!(began.elapsed() <= 2 * WINDOW, "{:?}", began.elapsed());
+        assert!(began.elapsed() <= 2 * WINDOW_TIME, "{:?}", began.elapsed());
     }
 
     #[tokio::test(start_paused = true)]

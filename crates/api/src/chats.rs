@@ -20,7 +20,7 @@ use super::extract::{JsonBody, Named, Query, SignedIn};
 use crate::chat_lookup::ChatLookup;
 
 /// Maximum length of a search query, in characters.
-const QUESTION: usize = 200;
+const MAX_QUERY_CHARS: usize = 200;
 
 /// Query parameters of [`search_chats`]: the text, and the cursor of the next page.
 #[derive(Debug, Deserialize)]
@@ -70,8 +70,8 @@ pub async fn search_chats(
     caller: SignedIn,
     Query(search): Query<SearchQuery>,
 ) -> Result<Json<Value>, ApiError> {
-    if search.q.chars().count() > QUESTION {
-        return Err(ApiError::BadRequest(format!("q has at most {QUESTION} characters")));
+    if search.q.chars().count() > MAX_QUERY_CHARS {
+        return Err(ApiError::BadRequest(format!("q has at most {MAX_QUERY_CHARS} characters")));
     }
     let before = match search.before.as_deref() {
         None => None,

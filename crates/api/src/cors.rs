@@ -12,9 +12,9 @@ use http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use platform::config::Origin;
 
 /// Paths that other origins may call.
-const PATHS: [&str; 4] = ["/auth/v1/", "/rest/v1/", "/functions/v1/", "/.well-known/jwks.json"];
+const CORS_PATHS: [&str; 4] = ["/auth/v1/", "/rest/v1/", "/functions/v1/", "/.well-known/jwks.json"];
 
-const METHODS: HeaderValue = HeaderValue::from_static("GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS");
+const ALLOWED_METHODS: HeaderValue = HeaderValue::from_static("GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS");
 
 /// Request headers that the official clients send.
 const REQUEST_HEADERS: HeaderValue = HeaderValue::from_static(
@@ -42,7 +42,7 @@ pub fn allow(routes: Router, origins: &[Origin]) -> Router {
 /// Answers preflight requests of configured origins and marks the responses of other requests for them.
 async fn share(State(origins): State<Arc<[Origin]>>, request: Request, next: Next) -> Response {
     // `/api` is for our own web app, which has the same origin.
-    if !PATHS.iter().any(|path| request.uri().path().starts_with(path)) {
+    if !CORS_PATHS.iter().any(|path| request.uri().path().starts_with(path)) {
         return next.run(request).await;
     }
     // Requests of other origins are served, too, but without the headers the browser withholds the response.
@@ -63,7 +63,7 @@ async fn share(State(origins): State<Arc<[Origin]>>, request: Request, next: Nex
 }
 
 fn preflight(headers: &mut HeaderMap) {
-    headers.insert(header::ACCESS_CONTROL_ALLOW_METHODS, METHODS);
+    headers.insert(header::ACCESS_CONTROL_ALLOW_METHODS, ALLOWED_METHODS);
     headers.insert(header::ACCESS_CONTROL_ALLOW_HEADERS, REQUEST_HEADERS);
     headers.insert(header::ACCESS_CONTROL_MAX_AGE, MAX_AGE);
 }

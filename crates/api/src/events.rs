@@ -40,7 +40,7 @@ pub async fn stream_events(
         let event = receiver.recv().await.ok()?;
         let frame = format_frame(&event);
         // A revoked session is announced by this event, so only then is the database asked.
-        let goes_on = *event != *UserEvent::DEVICES || is_session_valid(&storage, &caller).await;
+        let goes_on = *event != *UserEvent::DEVICES_JSON || is_session_valid(&storage, &caller).await;
         Some((frame, goes_on.then_some((receiver, storage, caller))))
     });
     Ok(sse::response_until(hello.chain(events), stopping, permit))

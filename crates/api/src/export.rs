@@ -4,7 +4,7 @@
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
-use agent::chats::file::{FileOfFile, VERSION};
+use agent::chats::file::{EXPORT_VERSION, FileOfFile};
 use agent::chats::markdown;
 use anyhow::Context;
 use axum::body::Body;
@@ -35,10 +35,10 @@ use super::usage::DayUsageDto;
 use crate::chat_lookup::ChatLookup;
 
 /// Number of rows per query. A message can be large, so few are held at a time.
-const ROWS: u64 = 20;
+const QUERY_ROWS: u64 = 20;
 
 /// Maximum number of messages in a Markdown document, which is built in memory.
-const MESSAGES: i64 = 100_000;
+const MAX_MARKDOWN_MESSAGES: i64 = 100_000;
 
 /// Streams all data of the user as JSON (`GET /api/account/export`).
 pub async fn export_account(
@@ -95,7 +95,7 @@ pub async fn export_chat(
         }
         Some("markdown") => {
             let found = storage.chats().get(caller.user, chat).await?.ok_or(ApiError::NotFound("session"))?;
-            let messages = storage.chats().list_messages(caller.user, chat, MESSAGES).await?;
+            let messages = storage.chats().list_messages(caller.user, chat, MAX_MARKDOWN_MESSAGES).await?;
             let headers = file_headers("text/markdown; charset=utf-8", "chat", "md", clock.now());
             Ok((headers, markdown::document(&found.title, &messages)).into_response())
         }
@@ -105,7 +105,7 @@ pub async fn export_chat(
 
 /// Returns the beginning of the JSON document: format, version and date, without the closing brace.
 fn document_head(now: Timestamp) -> String {
-    let about = json!({ "format": "ai-chat-mcp-export", "version": VERSION, "exportedAt": now });
+    let about = json!({ "format": "ai-chat-mcp-export", "version": EXPORT_VERSION, "exportedAt": now });
     // The last value is a text, so exactly one brace is cut.
     about.to_string().trim_end_matches('}').to_owned()
 }
@@ -325,7 +325,7 @@ impl ExportWriter {
             descending: false,
             nulls_first: None,
         });
-        let query = RowQuery { filters, order: order.to_vec(), limit: Some(ROWS), ..RowQuery::default() };
+        let query = RowQuery { filters, order: order.to_vec(), limit: Some(QUERY_ROWS), ..RowQuery::default() };
         let page = postgrest::read_rows(&self.storage, Some(self.owner), table, &query).await?;
         Ok(page.rows)
     }

@@ -23,12 +23,12 @@ use super::route::{Access, Section, delete, get, post};
 use crate::limiters::{DownloadLimiter, UploadLimiter};
 
 /// Content security policy of every file: a browser may display or save it, but not run it or frame anything in it.
-const POLICY: &str = "default-src 'none'; sandbox";
+const FILE_POLICY: &str = "default-src 'none'; sandbox";
 /// Media types that are served inline. All others are downloaded.
-const DRAWN: [&str; 4] = ["image/png", "image/jpeg", "image/gif", "image/webp"];
+const INLINE_TYPES: [&str; 4] = ["image/png", "image/jpeg", "image/gif", "image/webp"];
 
 /// Size of the chunks of a response body, in bytes.
-const PIECE: usize = 64 * 1024;
+const CHUNK_BYTES: usize = 64 * 1024;
 
 /// Returns the routes below `/v1/files`, whose errors are [`ApiError`]s.
 pub fn section() -> Section {
@@ -119,7 +119,7 @@ async fn download_file(
 /// Builds the response for a file, never as a type that a browser would run. The permit (a [`Permit`]) is released
 /// when the last chunk was handed to the connection.
 pub fn file_response(file: &FileRef, bytes: Vec<u8>, permit: Permit) -> Response {
-    let is_drawn = DRAWN.contains(&file.media_type.as_str());
+    let is_drawn = INLINE_TYPES.contains(&file.media_type.as_str());
     let kind = match file.media_type.as_str() {
         kind if is_drawn || kind == "application/pdf" || kind.starts_with("audio/") => kind.to_owned(),
         // HTML and SVG were stored as `text/plain`, so that a browser never renders them.
@@ -136,11 +136,11 @@ pub fn file_response(file: &FileRef, bytes: Vec<u8>, permit: Permit) -> Response
         (header::CONTENT_TYPE, kind),
         (header::CONTENT_DISPOSITION, disposition),
         (header::CACHE_CONTROL, HeaderValue::from_static("private, max-age=3600")),
-        (header::CONTENT_SECURITY_POLICY, HeaderValue::from_static(POLICY)),
+        (header::CONTENT_SECURITY_POLICY, HeaderValue::from_static(FILE_POLICY)),
     ];
     // In chunks, so that the permit is held until the client has taken most of the file.
     let pieces = stream::unfold((Bytes::from(bytes), permit), |(mut rest, permit)| async move {
-        let piece = rest.split_to(rest.len().min(PIECE));
+        let piece = rest.split_to(rest.len().min(CHUNK_BYTES));
         (!piece.is_empty()).then_some((Ok::<_, Infallible>(piece), (rest, permit)))
     });
     (headers, Body::from_stream(pieces)).into_response()

@@ -14,7 +14,7 @@ use crate::extract::{Query, SignedIn};
 use crate::state::SiteUrl;
 
 /// Cookie that binds the authorisation to the browser that began it.
-const COOKIE: BrowserCookie = BrowserCookie { name: "google-drive-link", path: "/api/google-drive" };
+const LINK_COOKIE: BrowserCookie = BrowserCookie { name: "google-drive-link", path: "/api/google-drive" };
 
 /// Response of [`get_status`]: whether the server has a Google client, and whether the user's Drive is linked.
 #[derive(Debug, Serialize)]
@@ -53,7 +53,7 @@ pub async fn start_link(
     who: SignedIn,
 ) -> Result<Response, ApiError> {
     let link = builtin_servers.google_drive().start_link(who.user).await?;
-    let cookie = [(header::SET_COOKIE, COOKIE.set(&site_url, &link.browser_secret, LINK_LIFETIME_SECONDS))];
+    let cookie = [(header::SET_COOKIE, LINK_COOKIE.set(&site_url, &link.browser_secret, LINK_LIFETIME_SECONDS))];
     Ok((AppendHeaders(cookie), Json(DriveLink { url: link.url.into() })).into_response())
 }
 
@@ -64,7 +64,7 @@ pub async fn complete_link(
     headers: HeaderMap,
     Query(returned): Query<RedirectQuery>,
 ) -> Response {
-    let browser = COOKIE.read(&headers).unwrap_or_default();
+    let browser = LINK_COOKIE.read(&headers).unwrap_or_default();
     let state = returned.state.as_deref().unwrap_or_default();
     // The cookie must be that of the browser that began, whatever `state` says.
     let drive = builtin_servers.google_drive();
@@ -79,7 +79,7 @@ pub async fn complete_link(
         }
     };
     // The cookie is valid for one attempt.
-    let cookie = [(header::SET_COOKIE, COOKIE.set(&site_url, "", 0))];
+    let cookie = [(header::SET_COOKIE, LINK_COOKIE.set(&site_url, "", 0))];
     (AppendHeaders(cookie), Redirect::to(&format!("/?tab=servers&google-drive={outcome}"))).into_response()
 }
 

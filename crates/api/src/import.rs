@@ -19,7 +19,7 @@ use super::extract::SignedIn;
 use crate::limiters::ImportLimiter;
 
 /// Maximum size of the file, in bytes.
-const LIMIT: usize = 64 * 1024 * 1024;
+const MAX_FILE_BYTES: usize = 64 * 1024 * 1024;
 
 /// Imports the chats of an exported file (`POST /api/account/import`). Chats that exist already are skipped, so an
 /// import can be repeated.
@@ -34,7 +34,7 @@ pub async fn import_chats(
 ) -> Result<Json<Value>, ApiError> {
     // Files are parsed in memory, so few imports run at the same time on the whole server.
     let _permit = imports.acquire()?;
-    let bytes = body::read_bytes(body, LIMIT).await.map_err(body_error)?;
+    let bytes = body::read_bytes(body, MAX_FILE_BYTES).await.map_err(body_error)?;
     let text = body::text(&bytes).map_err(body_error)?;
     // Without the check for complexity, since the frame skips the chats instead of storing them.
     let frame: FileFrame = body::read_value(text).map_err(body_error)?;
@@ -64,7 +64,7 @@ fn body_error(error: BodyError) -> ApiError {
     match error {
         BodyError::TooLarge => ApiError::Unprocessable {
             code: "file_too_large",
-            message: format!("a file has at most {} MiB", LIMIT / (1024 * 1024)),
+            message: format!("a file has at most {} MiB", MAX_FILE_BYTES / (1024 * 1024)),
         },
         BodyError::BrokeOff => ApiError::BadRequest("the body broke off".into()),
         BodyError::NotJson(error) => ApiError::BadRequest(format!("the body is not what this call takes: {error}")),

@@ -18,15 +18,15 @@ use super::error::ApiError;
 use super::extract::{JsonBody, Named, SignedIn};
 
 /// Maximum number of providers per user.
-const MOST: i64 = 20;
+const MAX_PROVIDERS: i64 = 20;
 /// Maximum length of a provider's name, in characters.
-const NAME: usize = 100;
+const MAX_NAME_CHARS: usize = 100;
 /// Maximum length of a base URL and of an API key, in bytes.
-const LONG: usize = 2_000;
+const MAX_VALUE_BYTES: usize = 2_000;
 /// Length of the hint, the end of a key that is shown, in characters.
-const HINT: usize = 4;
+const HINT_CHARS: usize = 4;
 /// Minimum length of a key that has a hint: the hint of a short key would disclose too much of it.
-const HINTED: usize = 12;
+const MIN_HINTED_CHARS: usize = 12;
 
 /// A provider as its user sees it.
 #[derive(Debug, Serialize)]
@@ -106,9 +106,10 @@ pub async fn create_provider(
     };
     // Counted in the statement, so that concurrent requests do not exceed the limit. A conflict is a slug that was
     // taken since the list was read.
-    let added = storage.model_providers().insert(caller.user, &provider, MOST).await.map_err(conflict_error)?;
+    let added =
+        storage.model_providers().insert(caller.user, &provider, MAX_PROVIDERS).await.map_err(conflict_error)?;
     if !added {
-        let message = format!("you have {MOST} providers; remove one of them first");
+        let message = format!("you have {MAX_PROVIDERS} providers; remove one of them first");
         return Err(ApiError::Conflict { code: "too_many_providers", message });
     }
     Ok((StatusCode::CREATED, Json(json!({ "provider": ProviderDto::from(provider) }))))
@@ -204,8 +205,8 @@ fn parse_id(id: &str) -> Result<ModelProviderId, ApiError> {
 /// Validates a provider's name.
 fn check_name(text: String) -> Result<String, ApiError> {
     let name = text.trim().to_owned();
-    if name.is_empty() || name.chars().count() > NAME || name.chars().any(char::is_control) {
-        return Err(ApiError::BadRequest(format!("name must have 1 to {NAME} characters")));
+    if name.is_empty() || name.chars().count() > MAX_NAME_CHARS || name.chars().any(char::is_control) {
+        return Err(ApiError::BadRequest(format!("name must have 1 to {MAX_NAME_CHARS} characters")));
     }
     Ok(name)
 }
@@ -214,20 +215,20 @@ fn check_name(text: String) -> Result<String, ApiError> {
 fn check_key(text: String) -> Result<Option<String>, ApiError> {
     let key = text.trim().to_owned();
     // Keys are sent in a header, where other characters are invalid.
-    if key.len() > LONG || !key.chars().all(|letter| letter.is_ascii_graphic()) {
-        return Err(ApiError::BadRequest(format!("key must have at most {LONG} plain characters")));
+    if key.len() > MAX_VALUE_BYTES || !key.chars().all(|letter| letter.is_ascii_graphic()) {
+        return Err(ApiError::BadRequest(format!("key must have at most {MAX_VALUE_BYTES} plain characters")));
     }
     Ok((!key.is_empty()).then_some(key))
 }
 
 /// Returns the end of a key, for its user to recognise it; `None` for a short key.
 fn key_hint(key: &str) -> Option<String> {
-    (key.len() >= HINTED).then(|| key[key.len() - HINT..].to_owned())
+    (key.len() >= MIN_HINTED_CHARS).then(|| key[key.len() - HINT_CHARS..].to_owned())
 }
 
 /// Parses, normalises and checks a base URL.
 fn parse_base_url(models: &ModelService, kind: ProviderKind, text: &str, has_key: bool) -> Result<Url, ApiError> {
-    let url = Url::parse(text.trim()).ok().filter(|_| text.len() <= LONG);
+    let url = Url::parse(text.trim()).ok().filter(|_| text.len() <= MAX_VALUE_BYTES);
     let url = url.ok_or_else(|| ApiError::BadRequest("baseUrl must be an address such as https://host/v1".into()))?;
     let url = kind.base_url(url);
     check_permitted(models, &url, has_key)?;

@@ -16,7 +16,7 @@ use super::extract::{JsonBody, Named, SignedIn};
 use crate::chat_lookup::ChatLookup;
 
 /// Maximum number of favourites per user.
-const FAVOURITES: i64 = 200;
+const MAX_FAVOURITES: i64 = 200;
 
 /// Lists the models available to the caller, the default model, and the caller's favourites.
 pub async fn list_models(
@@ -49,7 +49,7 @@ pub async fn set_favourite(
     // Only existing models can be added, but a model that its provider dropped can still be removed.
     if favourite {
         let model = find_known_model(&models, &caller, &model).await?.to_string();
-        storage.models().add_favourite(caller.user, &model, FAVOURITES, clock.now()).await?;
+        storage.models().add_favourite(caller.user, &model, MAX_FAVOURITES, clock.now()).await?;
     } else {
         // PostgreSQL rejects NUL in texts, and a name with it was never stored.
         storage.models().remove_favourite(caller.user, &domain::text::without_nul(model)).await?;

@@ -42,7 +42,7 @@ use responses::ResponsesBody;
 /// Suffix of a model's name that gives the model the tools of the user's connections.
 const WITH_TOOLS: &str = ":tools";
 /// Name of the model that is the default in the web app.
-const DEFAULT: &str = "default";
+const DEFAULT_MODEL: &str = "default";
 
 /// Returns the routes below `/v1`, with errors in OpenAI's shape.
 pub fn section() -> Section {
@@ -207,7 +207,7 @@ impl CompletionApi {
 
 /// Returns the model of a name, or the error that it is unknown.
 async fn find_model(models: &ModelService, user: UserId, name: &str) -> Result<ModelId, OpenAiError> {
-    if name == DEFAULT {
+    if name == DEFAULT_MODEL {
         return models.default(user).await.map_err(|error| OpenAiError::from(CompletionError::from(error)));
     }
     models.find(user, name).await.map_err(ApiError::from)?.ok_or_else(|| OpenAiError::unknown_model(name))

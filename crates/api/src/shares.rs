@@ -24,11 +24,11 @@ use crate::limiters::DownloadLimiter;
 use crate::state::SiteUrl;
 
 /// Maximum number of shares per user.
-const SHARES: i64 = 200;
+const MAX_SHARES: i64 = 200;
 /// Maximum size of a snapshot, in bytes.
-const SIZE: usize = 16 * 1024 * 1024;
+const MAX_SNAPSHOT_BYTES: usize = 16 * 1024 * 1024;
 /// Maximum number of messages of a snapshot.
-const MESSAGES: i64 = 20_000;
+const MAX_SNAPSHOT_MESSAGES: i64 = 20_000;
 
 /// Request body of [`create_share`]: optional content of the snapshot.
 #[derive(Debug, Deserialize)]
@@ -65,7 +65,7 @@ pub async fn create_share(
     JsonBody(wish): JsonBody<ShareOptions>,
 ) -> Result<Json<Value>, ApiError> {
     let chat = chats.find_stored(caller.user, &chat).await?;
-    let messages = storage.chats().list_messages(caller.user, chat, MESSAGES).await?;
+    let messages = storage.chats().list_messages(caller.user, chat, MAX_SNAPSHOT_MESSAGES).await?;
     let (shared, files) = snapshot::shared(messages, With { tools: wish.tools, files: wish.files });
     if shared.is_empty() {
         let message = "there is nothing in this chat yet".to_owned();
@@ -73,8 +73,8 @@ pub async fn create_share(
     }
     let json = serde_json::to_string(&shared).map_err(|error| ApiError::Internal(error.into()))?;
     // The limit applies to the encoded form, which is what the database stores.
-    if json.len() > SIZE {
-        let message = format!("a chat that is shared has at most {} MiB", SIZE / (1024 * 1024));
+    if json.len() > MAX_SNAPSHOT_BYTES {
+        let message = format!("a chat that is shared has at most {} MiB", MAX_SNAPSHOT_BYTES / (1024 * 1024));
         return Err(ApiError::Unprocessable { code: "too_large", message });
     }
     let token = link::fresh()?;
@@ -88,12 +88,12 @@ pub async fn create_share(
         tools: wish.tools,
         now: clock.now(),
     };
-    let has_room = storage.shares().insert(caller.user, &share, SHARES).await.map_err(|error| match error {
+    let has_room = storage.shares().insert(caller.user, &share, MAX_SHARES).await.map_err(|error| match error {
         storage::Error::NotFound => ApiError::NotFound("session"),
         other => other.into(),
     })?;
     if !has_room {
-        let message = format!("{SHARES} chats are shared already; stop sharing one of them first");
+        let message = format!("{MAX_SHARES} chats are shared already; stop sharing one of them first");
         return Err(ApiError::Conflict { code: "too_many_shares", message });
     }
     // The link opens the web app, which loads the snapshot.

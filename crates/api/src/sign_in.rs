@@ -19,9 +19,9 @@ use super::extract::{JsonBody, Named, Query, SignedIn};
 use crate::state::SiteUrl;
 
 /// Cookie that binds a sign-in to the browser that began it.
-const COOKIE: BrowserCookie = BrowserCookie { name: "server-sign-in", path: "/api/connections" };
+const SIGN_IN_COOKIE: BrowserCookie = BrowserCookie { name: "server-sign-in", path: "/api/connections" };
 /// Maximum length of a client id or secret, in characters.
-const LONGEST: usize = 4096;
+const MAX_CREDENTIAL_CHARS: usize = 4096;
 
 /// Request body of [`set_client`].
 #[derive(Deserialize)]
@@ -43,12 +43,13 @@ pub async fn start_sign_in(
 ) -> Result<Response, ApiError> {
     let server = find_own_server(&storage, &caller, &id).await?;
     // The present cookie is reused, so that sign-ins to several servers can run in one browser at the same time.
-    let started = connections.start_sign_in(caller.user, &server, COOKIE.read(&headers)).await;
+    let started = connections.start_sign_in(caller.user, &server, SIGN_IN_COOKIE.read(&headers)).await;
     let started = started.map_err(|error| match error {
         ServerSignInError::SignIn(SignInError::NeedsClient) => client_needed(&connections, &server),
         other => other.into(),
     })?;
-    let cookie = [(header::SET_COOKIE, COOKIE.set(&site_url, &started.browser_secret, SIGN_IN_LIFETIME_SECONDS))];
+    let cookie =
+        [(header::SET_COOKIE, SIGN_IN_COOKIE.set(&site_url, &started.browser_secret, SIGN_IN_LIFETIME_SECONDS))];
     Ok((AppendHeaders(cookie), Json(json!({ "url": started.url }))).into_response())
 }
 
@@ -60,7 +61,7 @@ pub async fn complete_sign_in(
     Query(answer): Query<SignInCallback>,
 ) -> Response {
     // A missing cookie equals no secret, so it fails like a wrong one.
-    let browser = COOKIE.read(&headers).unwrap_or_default();
+    let browser = SIGN_IN_COOKIE.read(&headers).unwrap_or_default();
     let outcome = match connections.complete_sign_in(browser, answer).await {
         Ok(()) => "connected",
         Err(ServerSignInError::SignIn(SignInError::Denied(_))) => "denied",
@@ -89,8 +90,10 @@ pub async fn set_client(
     if client_id.is_empty() {
         return Err(ApiError::BadRequest("clientId is blank".into()));
     }
-    if client_id.len().max(secret.as_ref().map_or(0, String::len)) > LONGEST {
-        return Err(ApiError::BadRequest(format!("clientId or clientSecret is longer than {LONGEST} characters")));
+    if client_id.len().max(secret.as_ref().map_or(0, String::len)) > MAX_CREDENTIAL_CHARS {
+        return Err(ApiError::BadRequest(format!(
+            "clientId or clientSecret is longer than {MAX_CREDENTIAL_CHARS} characters"
+        )));
     }
     connections.set_client(caller.user, &server, client_id.to_owned(), secret).await?;
     Ok(StatusCode::NO_CONTENT)

@@ -42,15 +42,15 @@ pub fn section() -> Section {
 }
 
 /// Maximum length of a message, in characters.
-const MESSAGE: usize = 200_000;
+const MAX_MESSAGE_CHARS: usize = 200_000;
 /// Maximum number of app contexts of a message.
-const CONTEXTS: usize = 16;
+const MAX_CONTEXTS: usize = 16;
 /// Maximum total size of the app contexts of a message, in bytes.
 const CONTEXT_BYTES: usize = 64 * 1024;
 /// Maximum number of attachments of a message.
-const ATTACHMENTS: usize = 16;
+const MAX_ATTACHMENTS: usize = 16;
 /// Maximum total size of the attachments of a message, in bytes: the web app loads them with every message.
-const ATTACHED: usize = 8 * 1024 * 1024;
+const MAX_ATTACHMENT_BYTES: usize = 8 * 1024 * 1024;
 
 /// Request body of [`ai_chat`].
 #[derive(Debug, Deserialize)]
@@ -178,8 +178,8 @@ impl TurnRequests {
             check_message(body.message.as_deref().unwrap_or_default())?;
         }
         let weight: usize = body.contexts.iter().map(|context| context.to_model_text().len()).sum();
-        if body.contexts.len() > CONTEXTS || weight > CONTEXT_BYTES {
-            let message = format!("contexts are more than {CONTEXTS}, or longer than {CONTEXT_BYTES} bytes");
+        if body.contexts.len() > MAX_CONTEXTS || weight > CONTEXT_BYTES {
+            let message = format!("contexts are more than {MAX_CONTEXTS}, or longer than {CONTEXT_BYTES} bytes");
             return Err(ApiError::BadRequest(message));
         }
         let wanted = body.tools.unwrap_or_default();
@@ -206,8 +206,8 @@ impl TurnRequests {
     /// Resolves attachment ids to message parts: uploaded files, pending attachments, and attachments of an earlier
     /// message that is sent again.
     async fn attached(&self, caller: &SignedIn, chat: ChatId, ids: &[AttachmentId]) -> Result<Vec<Part>, ApiError> {
-        if ids.len() > ATTACHMENTS {
-            return Err(ApiError::BadRequest(format!("attachments has more than {ATTACHMENTS} entries")));
+        if ids.len() > MAX_ATTACHMENTS {
+            return Err(ApiError::BadRequest(format!("attachments has more than {MAX_ATTACHMENTS} entries")));
         }
         let home = self.temporary.store_for(caller.user, chat);
         // The attachments of earlier messages are loaded at most once, and only if an id is found nowhere else.
@@ -233,8 +233,9 @@ impl TurnRequests {
                 message: "what was attached is not kept any more; attach it again".to_owned(),
             })?;
             bytes += found.content.size();
-            if bytes > ATTACHED {
-                let message = format!("what is attached is more than {} MiB together", ATTACHED / (1024 * 1024));
+            if bytes > MAX_ATTACHMENT_BYTES {
+                let message =
+                    format!("what is attached is more than {} MiB together", MAX_ATTACHMENT_BYTES / (1024 * 1024));
                 return Err(ApiError::Unprocessable { code: "too_large", message });
             }
             parts.push(Part::Attachment { attachment: Box::new(found) });
@@ -253,8 +254,8 @@ pub fn check_message(message: &str) -> Result<(), ApiError> {
     if message.trim().is_empty() {
         return Err(ApiError::BadRequest("message is blank".into()));
     }
-    if message.chars().count() > MESSAGE {
-        return Err(ApiError::BadRequest(format!("message is longer than {MESSAGE} characters")));
+    if message.chars().count() > MAX_MESSAGE_CHARS {
+        return Err(ApiError::BadRequest(format!("message is longer than {MAX_MESSAGE_CHARS} characters")));
     }
     Ok(())
 }

@@ -15,7 +15,7 @@ use super::error::ApiError;
 use super::extract::{JsonBody, Query, SignedIn};
 
 /// Default number of calls on a page of the log.
-const PAGE: i64 = 50;
+const DEFAULT_PAGE_CALLS: i64 = 50;
 /// Maximum number of calls on a page of the log.
 const LONGEST_PAGE: i64 = 200;
 
@@ -67,7 +67,7 @@ pub async fn list_audit(
 ) -> Result<Json<Value>, ApiError> {
     let before = page.before.filter(|before| !before.is_empty()).map(|before| before.parse::<Uuid>());
     let before = before.transpose().map_err(|_| ApiError::BadRequest("before is not an id of a call".into()))?;
-    let limit = page.limit.unwrap_or(PAGE).clamp(1, LONGEST_PAGE);
+    let limit = page.limit.unwrap_or(DEFAULT_PAGE_CALLS).clamp(1, LONGEST_PAGE);
     // One more than a page, to know whether there is a next one.
     let mut entries = storage.permissions().list_audit(caller.user, before, limit + 1).await?;
     let more = entries.len() as i64 > limit;

@@ -39,9 +39,9 @@ pub async fn get_answer_usage(
 /// Maximum number of days in one response: a leap year.
 const MOST_DAYS: i64 = 366;
 /// Default number of days.
-const DAYS: i64 = 30;
+const DEFAULT_DAYS: i64 = 30;
 /// Seconds per day.
-const DAY: i64 = 86_400;
+const SECONDS_PER_DAY: i64 = 86_400;
 
 /// Query parameters of [`get_usage_by_day`].
 #[derive(Debug, Deserialize)]
@@ -83,7 +83,7 @@ pub(super) struct DayUsageDto {
 
 impl From<DayTotal> for DayUsageDto {
     fn from(DayTotal { day, model, total }: DayTotal) -> Self {
-        Self { day: format_date(Timestamp(0).plus_seconds(day * DAY)), model, total }
+        Self { day: format_date(Timestamp(0).plus_seconds(day * SECONDS_PER_DAY)), model, total }
     }
 }
 
@@ -104,15 +104,15 @@ pub async fn get_usage_by_day(
     caller: SignedIn,
     Query(range): Query<UsageQuery>,
 ) -> Result<Json<UsageDto>, ApiError> {
-    let days = range.days.unwrap_or(DAYS);
+    let days = range.days.unwrap_or(DEFAULT_DAYS);
     if !(1..=MOST_DAYS).contains(&days) {
         return Err(ApiError::BadRequest(format!("days must be 1 to {MOST_DAYS}")));
     }
     let today = quota::start_of_day(clock.now());
     // The range includes today, hence one day less.
-    let from = today.plus_seconds(-(days - 1) * DAY);
+    let from = today.plus_seconds(-(days - 1) * SECONDS_PER_DAY);
     // The end is exclusive, and today counts.
-    let rows = storage.usage().costs_by_day(caller.user, from, today.plus_seconds(DAY)).await?;
+    let rows = storage.usage().costs_by_day(caller.user, from, today.plus_seconds(SECONDS_PER_DAY)).await?;
     // Counted by its own rules: calls with the user's own keys are not limited.
     let limit = models.quota.usage_today(caller.user).await?;
     Ok(Json(UsageDto {

@@ -16,7 +16,7 @@ use tokio_util::sync::CancellationToken;
 use super::{ConnectionService, ContextError};
 
 /// Time after which a subscription ends that no client has renewed.
-const LEASE: Duration = Duration::from_mins(15);
+const LEASE_TIME: Duration = Duration::from_mins(15);
 /// Pause before a server that closed its connection is subscribed to again.
 const RECONNECT_PAUSE: Duration = Duration::from_secs(5);
 /// Time after an event of a resource in which no other is published. Changes meanwhile lead to one more event.
@@ -122,7 +122,7 @@ impl ConnectionService {
     ) -> FollowEnd {
         let mut published_at: Option<Instant> = None;
         loop {
-            let expiry = tokio::time::sleep(LEASE);
+            let expiry = tokio::time::sleep(LEASE_TIME);
             tokio::pin!(expiry);
             loop {
                 tokio::select! {

@@ -15,7 +15,7 @@ use crate::task_calls::RunningTask;
 use crate::{BoundTool, ConnectionService, OpenedConnection, ToolSource};
 
 /// Reason of a call that was cancelled.
-pub(crate) const STOPPED: &str = "It was stopped.";
+pub(crate) const STOPPED_REASON: &str = "It was stopped.";
 
 /// Outcome of a tool call.
 #[derive(Debug, Clone)]
@@ -49,7 +49,7 @@ impl CallOutcome {
 
     /// Creates the outcome of a call that was cancelled.
     pub(crate) fn stopped(outcome: Outcome) -> Self {
-        Self::Failed { reason: STOPPED.to_owned(), outcome }
+        Self::Failed { reason: STOPPED_REASON.to_owned(), outcome }
     }
 
     /// Creates the outcome of a call that was not made.
@@ -67,7 +67,7 @@ pub(crate) struct CallFailure<'a> {
 impl fmt::Display for CallFailure<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.error {
-            CallError::Cancelled => f.write_str(STOPPED),
+            CallError::Cancelled => f.write_str(STOPPED_REASON),
             error => write!(f, "The server {} {error}.", self.server),
         }
     }

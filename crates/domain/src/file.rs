@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use crate::FileId;
 
 /// URL path prefix of files; the id follows.
-pub const PLACE: &str = "/v1/files/";
+pub const FILE_URL_PREFIX: &str = "/v1/files/";
 
 /// A reference to a stored file, as message parts contain it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -46,17 +46,17 @@ mod path {
     use serde::de::Error;
     use serde::{Deserialize, Deserializer, Serializer};
 
-    use super::PLACE;
+    use super::FILE_URL_PREFIX;
     use crate::FileId;
 
     pub fn serialize<S: Serializer>(id: &FileId, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(&format_args!("{PLACE}{id}"))
+        serializer.collect_str(&format_args!("{FILE_URL_PREFIX}{id}"))
     }
 
     pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<FileId, D::Error> {
         let path = String::deserialize(deserializer)?;
         // Only own paths are accepted, so that a stored part never refers to a foreign URL.
-        let id = path.strip_prefix(PLACE).and_then(|id| id.parse().ok());
+        let id = path.strip_prefix(FILE_URL_PREFIX).and_then(|id| id.parse().ok());
         id.ok_or_else(|| D::Error::custom("that is no file of this program"))
     }
 }

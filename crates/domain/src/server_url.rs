@@ -1,11 +1,11 @@
 //! URLs of MCP servers whose query holds secrets (`?api_key=…`).
 //!
-//! A URL is stored and shown in its masked form, in which [`MASK`] replaces every value of the query. The query itself
+//! A URL is stored and shown in its masked form, in which [`HIDDEN_VALUE`] replaces every value of the query. The query itself
 //! is stored encrypted in a column of its own. These functions work on the text, so that a URL is restored exactly as
 //! the user wrote it.
 
 /// Replacement for a hidden value. A value that really is `***` can be written as `%2A%2A%2A`.
-pub const MASK: &str = "***";
+pub const HIDDEN_VALUE: &str = "***";
 
 /// Splits a URL into its masked form and its query. Returns `None` if the query holds no values; such a URL is stored
 /// unchanged.
@@ -26,7 +26,7 @@ pub fn mask_query(url: &str) -> String {
 /// Returns whether a URL has a masked value, so that its real query is unknown.
 pub fn has_masked_values(url: &str) -> bool {
     // A parameter may consist of a value alone: `?***`.
-    let is_masked = |parameter: &str| parameter.split_once('=').map_or(parameter, |(_, value)| value) == MASK;
+    let is_masked = |parameter: &str| parameter.split_once('=').map_or(parameter, |(_, value)| value) == HIDDEN_VALUE;
     parts(url).is_some_and(|(_, query, _)| query.split('&').any(is_masked))
 }
 
@@ -50,8 +50,8 @@ fn mask_parameter(parameter: &str) -> String {
     match parameter.split_once('=') {
         _ if parameter.is_empty() => String::new(),
         // A key in Base64 may end with `=`, so a parameter without a value may itself be the secret.
-        Some((name, value)) if !value.trim_start_matches('=').is_empty() => format!("{name}={MASK}"),
-        _ => MASK.to_owned(),
+        Some((name, value)) if !value.trim_start_matches('=').is_empty() => format!("{name}={HIDDEN_VALUE}"),
+        _ => HIDDEN_VALUE.to_owned(),
     }
 }
 

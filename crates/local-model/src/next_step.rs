@@ -35,7 +35,7 @@ const MAX_ARGUMENTS_BYTES: usize = 200;
 type Example = (&'static str, &'static [(&'static str, &'static str)], bool);
 
 /// Few-shot examples. They need not resemble real requests, as long as each kind is present.
-const EXAMPLES: [Example; 26] = [
+const FEW_SHOT_EXAMPLES: [Example; 26] = [
     ("What is the weather in Oslo?", &[(r#"weather({"city":"Oslo"})"#, "4 °C, rain")], false),
     (
         "Find report.odt in /data/eva and tell me what it says",
@@ -154,7 +154,7 @@ pub(crate) fn several_steps_prefix(tokenizer: &Tokenizer) -> Vec<u32> {
         "A tool does one thing. Does the request need two different steps, one after the other, as looking something up \
          and then using what was found? Answer yes or no.",
     );
-    for (request, steps, is_needed) in EXAMPLES {
+    for (request, steps, is_needed) in FEW_SHOT_EXAMPLES {
         turns.push_turn("user", &format!("Request: {request}"));
         turns.push_turn("assistant", yes_or_no(is_needed || steps.len() > 1));
     }
@@ -176,7 +176,7 @@ pub(crate) fn next_tool_prefix(tokenizer: &Tokenizer) -> Vec<u32> {
         "A tool was run for a request. Is another tool needed before everything that was asked for is done, or is it all \
          done with this result? Answer yes when another one is needed, else no.",
     );
-    for (request, steps, is_needed) in EXAMPLES {
+    for (request, steps, is_needed) in FEW_SHOT_EXAMPLES {
         turns.push_turn("user", &format_steps(request, steps.iter().copied()));
         turns.push_turn("assistant", yes_or_no(is_needed));
     }

@@ -343,7 +343,7 @@ impl InferencePipeline {
         }
         let (results, is_changed) = filter.remove_sentences(&unwanted);
         if is_changed {
-            out.send(ModelEvent::Notice(injection_filter::NOTICE.to_owned()))?;
+            out.send(ModelEvent::Notice(injection_filter::REMOVAL_NOTICE.to_owned()))?;
         }
         Ok(results)
     }

@@ -10,7 +10,7 @@ use crate::net::PolicyViolation;
 use crate::oauth::AuthChallenge;
 
 /// Maximum length of a server's text in an error, in characters.
-const QUOTE: usize = 300;
+const MAX_QUOTE_CHARS: usize = 300;
 
 /// Failure to reach, understand or use a server. Each text is a predicate that follows the server's name. No text
 /// contains a header value or the address.
@@ -351,7 +351,7 @@ impl From<Error> for CallError {
 /// characters.
 pub(crate) fn sanitize_text(text: &str) -> String {
     let mut end = text.char_indices().map(|(at, _)| at);
-    let (cut, dots) = end.nth(QUOTE).map_or((text, ""), |end| (&text[..end], "…"));
+    let (cut, dots) = end.nth(MAX_QUOTE_CHARS).map_or((text, ""), |end| (&text[..end], "…"));
     let line = cut.replace(['\t', '\n', '\r'], " ");
     format!("{}{dots}", show_invisible(&line))
 }
@@ -369,8 +369,8 @@ fn seconds(time: Duration) -> String {
 
 /// Formats a size in MiB or bytes.
 fn size(bytes: usize) -> String {
-    const MIB: usize = 1024 * 1024;
-    if bytes >= MIB { format!("{} MiB", bytes / MIB) } else { format!("{bytes} bytes") }
+    const MEBIBYTE: usize = 1024 * 1024;
+    if bytes >= MEBIBYTE { format!("{} MiB", bytes / MEBIBYTE) } else { format!("{bytes} bytes") }
 }
 
 #[cfg(test)]
@@ -410,7 +410,7 @@ mod tests {
     fn a_servers_words_are_cleaned_and_cut() {
         assert_eq!(sanitize_text("a\u{1b}[31m\nb\u{202e}"), "a⟨U+001B⟩[31m b⟨U+202E⟩");
         let long = sanitize_text(&"ä".repeat(5000));
-        assert_eq!(long.chars().count(), QUOTE + 1);
+        assert_eq!(long.chars().count(), MAX_QUOTE_CHARS + 1);
         assert!(long.ends_with('…'));
     }
 }

@@ -31,7 +31,7 @@ pub use source::{ConfigError, Source};
 const SHORTEST_SERVICE_ROLE_KEY: usize = 32;
 
 /// Default time after which the unused built-in model is unloaded.
-const IDLE: Duration = Duration::from_mins(10);
+const DEFAULT_MODEL_IDLE_TIME: Duration = Duration::from_mins(10);
 /// Default maximum age of the last proof of identity.
 const REAUTHENTICATION_AFTER: Duration = Duration::from_mins(15);
 
@@ -220,7 +220,7 @@ impl Config {
             },
             local_threads: source.parse("CHAT_LOCAL_THREADS", "a number of threads, at least 1")?,
             local_idle: match source.text("CHAT_LOCAL_IDLE") {
-                None => Some(IDLE),
+                None => Some(DEFAULT_MODEL_IDLE_TIME),
                 Some(word) if word == "never" => None,
                 Some(text) => Some(minutes("CHAT_LOCAL_IDLE", &text)?),
             },

@@ -91,7 +91,7 @@ struct Inner {
 
 impl UserEvent {
     /// [`UserEvent::Devices`] as JSON.
-    pub const DEVICES: &str = r#"{"type":"devices"}"#;
+    pub const DEVICES_JSON: &str = r#"{"type":"devices"}"#;
 
     /// Returns the event of a chat that was created, changed or deleted and whose marks are unchanged.
     pub fn of_chat(chat: ChatId) -> Self {
@@ -182,7 +182,7 @@ mod tests {
             "the payload keeps its order"
         );
         events.publish(one, &UserEvent::Devices);
-        assert_eq!(&*mine.recv().await.unwrap(), UserEvent::DEVICES);
+        assert_eq!(&*mine.recv().await.unwrap(), UserEvent::DEVICES_JSON);
         events.disconnect(one);
         assert!(mine.recv().await.is_err());
         assert!(theirs.try_recv().is_err());

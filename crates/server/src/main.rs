@@ -76,7 +76,7 @@ fn run() -> anyhow::Result<()> {
     let config = Config::load()?;
     logging::start(&config.log.clone().unwrap_or_else(default_log_filter));
     let mut runtime = tokio::runtime::Builder::new_multi_thread();
-    runtime.enable_all().thread_keep_alive(threads::KEPT).build()?.block_on(async {
+    runtime.enable_all().thread_keep_alive(threads::IDLE_THREAD_LIFETIME).build()?.block_on(async {
         let listener = api::listen(config.listen)?;
         let app = App::start(config, listener.local_addr()?).await?;
         // 1. Serve until the system requests shutdown.  2. Open streams end and connections drain.

@@ -14,16 +14,16 @@ use tokio::task::block_in_place;
 use platform::BackgroundTasks;
 
 /// Time after which the runtime ends an idle thread.
-pub const KEPT: Duration = Duration::from_secs(5);
-/// Interval of checks for the end of a peak. It is longer than [`KEPT`], or the threads would replace each other in
+pub const IDLE_THREAD_LIFETIME: Duration = Duration::from_secs(5);
+/// Interval of checks for the end of a peak. It is longer than [`IDLE_THREAD_LIFETIME`], or the threads would replace each other in
 /// turn and never end.
-const EVERY: Duration = Duration::from_secs(10);
+const CHECK_INTERVAL: Duration = Duration::from_secs(10);
 /// Decrease in the number of tasks that counts as the end of a peak.
-const RUSH: usize = 500;
+const PEAK_TASKS: usize = 500;
 /// Number of times that the threads are replaced then. The caches that they leave to each other are freed gradually.
-const ROUNDS: u32 = 4;
+const REPLACEMENT_ROUNDS: u32 = 4;
 /// Time for which a thread is blocked. It is replaced long before.
-const HOLD: Duration = Duration::from_millis(20);
+const BLOCK_TIME: Duration = Duration::from_millis(20);
 
 /// Replaces the runtime's threads after each peak of load, until shutdown.
 pub async fn renew(tasks: BackgroundTasks) {
@@ -34,12 +34,12 @@ pub async fn renew(tasks: BackgroundTasks) {
     loop {
         tokio::select! {
             () = tasks.shutdown_token().cancelled() => return,
-            () = tokio::time::sleep(EVERY) => {}
+            () = tokio::time::sleep(CHECK_INTERVAL) => {}
         }
         // The number of tasks measures the load: a stream is one task.
         let now = tasks.count();
-        if now + RUSH <= most {
-            (most, rounds) = (now, ROUNDS);
+        if now + PEAK_TASKS <= most {
+            (most, rounds) = (now, REPLACEMENT_ROUNDS);
         }
         most = most.max(now);
         if rounds > 0 {
@@ -53,7 +53,7 @@ pub async fn renew(tasks: BackgroundTasks) {
 #[expect(clippy::disallowed_methods, reason = "a thread that waits for tokio would not be replaced")]
 fn replace(tasks: &BackgroundTasks) {
     for _ in 0..Handle::current().metrics().num_workers() {
-        tasks.spawn("hold up a thread", async { block_in_place(|| thread::sleep(HOLD)) });
+        tasks.spawn("hold up a thread", async { block_in_place(|| thread::sleep(BLOCK_TIME)) });
     }
 }
 
@@ -79,7 +79,7 @@ mod tests {
         let before = at_work(&tasks).await;
         while !at_work(&tasks).await.is_disjoint(&before) {
             replace(&tasks);
-            tokio::time::sleep(HOLD).await;
+            tokio::time::sleep(BLOCK_TIME).await;
         }
         tasks.stop().await;
     }

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use domain::file::{FileRef, PLACE};
+use domain::file::{FILE_URL_PREFIX, FileRef};
 use domain::message::{MessageStatus, Part, Role};
 use domain::model::ModelSettings;
 use domain::text::without_nul;
@@ -134,7 +134,7 @@ impl ChatRepository<'_> {
                 sqlx::query(files::INSERT_BYTES).bind(file_id.0).bind(bytes).execute(&mut *tx).await?;
                 sqlx::query(files::GIVE).bind(file_id.0).bind(owner.0).bind(id.0).execute(&mut *tx).await?;
                 if file_id != file.id {
-                    new_paths.push((format!("{PLACE}{}", file.id), format!("{PLACE}{file_id}")));
+                    new_paths.push((format!("{FILE_URL_PREFIX}{}", file.id), format!("{FILE_URL_PREFIX}{file_id}")));
                 }
             }
             // Files with a new id have a new path, which the messages must refer to.

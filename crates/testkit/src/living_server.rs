@@ -15,7 +15,7 @@ use tokio::sync::broadcast;
 use crate::background::Background;
 
 /// The notification that the tools have changed, as an event.
-const CHANGED: &str = "data: {\"jsonrpc\":\"2.0\",\"method\":\"notifications/tools/list_changed\"}\n\n";
+const TOOLS_CHANGED_EVENT: &str = "data: {\"jsonrpc\":\"2.0\",\"method\":\"notifications/tools/list_changed\"}\n\n";
 
 /// State of the server, which tests change and inspect.
 #[derive(Debug)]
@@ -151,7 +151,7 @@ async fn listen(State(script): State<Arc<Mutex<Script>>>) -> Response {
     }
     // The stream ends with the server; until then each change is one notification.
     let changes = futures_util::stream::unfold(changes, async |mut changes| {
-        changes.recv().await.ok().map(|()| (Ok::<_, std::io::Error>(CHANGED), changes))
+        changes.recv().await.ok().map(|()| (Ok::<_, std::io::Error>(TOOLS_CHANGED_EVENT), changes))
     });
     // A first comment, so that clients see the response's headers at once.
     let opened = futures_util::stream::once(async { Ok(": open\n\n") });

@@ -180,7 +180,7 @@ struct Cost {
     output: u64,
 }
 
-const COST: Cost = Cost { input: 120, cached: 20, output: 10 };
+const CALL_COST: Cost = Cost { input: 120, cached: 20, output: 10 };
 
 /// Encoder of an API: writes output as events, and the regular end if it is complete.
 type Frames = fn(&[Said], bool) -> Vec<String>;

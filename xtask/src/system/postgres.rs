@@ -13,11 +13,11 @@ use super::{find_or_install, id, is_root};
 use crate::command::{end, find_program, is_program, run_quiet, spawn, tail};
 use crate::failure::{Context, Failure, Outcome};
 
-const FOLDER: &str = "ai-chat-mcp-postgres-";
+const FOLDER_PREFIX: &str = "ai-chat-mcp-postgres-";
 const START_LIMIT: Duration = Duration::from_mins(1);
 
 /// Settings for data that need not survive a power cut, and for many simultaneous test processes.
-const SETTINGS: [&str; 7] = [
+const SERVER_SETTINGS: [&str; 7] = [
     "fsync=off",
     "synchronous_commit=off",
     "full_page_writes=off",
@@ -43,7 +43,7 @@ impl Postgres {
     /// Creates a cluster and starts its server. `programs` comes from [`ensure`].
     pub fn start(programs: &Path) -> Outcome<Self> {
         sweep();
-        let folder = std::env::temp_dir().join(format!("{FOLDER}{}", process::id()));
+        let folder = std::env::temp_dir().join(format!("{FOLDER_PREFIX}{}", process::id()));
         let user = User::find()?;
         make_folder(&folder, user.as_ref()).context(format!("cannot make {}", folder.display()))?;
         let started = start_in(&folder, programs, user.as_ref());
@@ -100,7 +100,7 @@ fn start_in(folder: &Path, programs: &Path, user: Option<&User>) -> Outcome<Post
     let port = free_port().context("cannot find a free port")?;
     let mut postgres = dying_with_us(&programs.join("postgres"));
     postgres.arg("-D").arg(&data).arg("-k").arg(folder).args(["-p", &port.to_string()]);
-    for setting in SETTINGS {
+    for setting in SERVER_SETTINGS {
         postgres.args(["-c", setting]);
     }
     let server = spawn(as_user(&mut postgres, folder, user).stdin(Stdio::null()).stdout(output).stderr(errors))?;
@@ -165,7 +165,8 @@ fn sweep() {
     let Ok(entries) = fs::read_dir(std::env::temp_dir()) else { return };
     for entry in entries.flatten() {
         let name = entry.file_name();
-        let owner = name.to_str().and_then(|name| name.strip_prefix(FOLDER)).and_then(|id| id.parse::<u32>().ok());
+        let owner =
+            name.to_str().and_then(|name| name.strip_prefix(FOLDER_PREFIX)).and_then(|id| id.parse::<u32>().ok());
         if owner.is_some_and(|id| !Path::new(&format!("/proc/{id}")).exists()) {
             let _ = fs::remove_dir_all(entry.path());
         }

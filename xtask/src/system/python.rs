@@ -11,9 +11,9 @@ use crate::failure::{Context, Outcome};
 use crate::steps::{nothing_to_do, step};
 use crate::workspace::cache_folder;
 
-const NAME: &str = "Python packages";
+const STEP_NAME: &str = "Python packages";
 /// File that marks a completely installed environment.
-const STAMP: &str = "installed";
+const STAMP_FILE: &str = "installed";
 
 /// Returns the Python of an environment with exactly these packages. The environment is created if it is missing.
 pub fn ensure(requirements: &Path) -> Outcome<PathBuf> {
@@ -23,8 +23,8 @@ pub fn ensure(requirements: &Path) -> Outcome<PathBuf> {
     // The name depends on the packages, so a changed file gets a new environment.
     let folder = cache_folder()?.join(format!("python-{:016x}", hasher.finish()));
     let python = folder.join("bin/python");
-    if folder.join(STAMP).is_file() && run_silent(Command::new(&python).arg("--version")) {
-        nothing_to_do(NAME, "the pinned versions are there");
+    if folder.join(STAMP_FILE).is_file() && run_silent(Command::new(&python).arg("--version")) {
+        nothing_to_do(STEP_NAME, "the pinned versions are there");
         return Ok(python);
     }
     // Debian's Python lacks `venv` without this package.
@@ -33,13 +33,13 @@ pub fn ensure(requirements: &Path) -> Outcome<PathBuf> {
         "Python 3 with venv, which checks the API's description and measures llama.cpp,",
         || find(&["-c", "import ensurepip, venv"]),
     )?;
-    step(NAME, || {
+    step(STEP_NAME, || {
         run_quiet(Command::new(system).args(["-m", "venv", "--clear"]).arg(&folder))?;
         let mut pip = Command::new(&python);
         pip.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--requirement"]);
         run_quiet(pip.arg(requirements))?;
         // Written last, so that an interrupted installation is repeated.
-        fs::write(folder.join(STAMP), "").context(format!("cannot write to {}", folder.display()))
+        fs::write(folder.join(STAMP_FILE), "").context(format!("cannot write to {}", folder.display()))
     })?;
     Ok(python)
 }

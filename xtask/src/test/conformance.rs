@@ -11,10 +11,10 @@ use crate::workspace::Workspace;
 
 /// Everything that a protocol version requires, for each version, and the scenarios of older servers. There is no
 /// list of accepted failures.
-const DEMANDED: [[&str; 2]; 3] =
+const REQUIRED_SCENARIOS: [[&str; 2]; 3] =
     [["--requirements", "2026-07-28"], ["--requirements", "2025-11-25"], ["--suite", "backcompat"]];
 /// Scenarios that the suite does not count as required, and that this client passes nevertheless.
-const BEYOND: [&str; 3] =
+const ADDITIONAL_SCENARIOS: [&str; 3] =
     ["auth/client-credentials-jwt", "auth/client-credentials-basic", "json-schema-2020-12-preservation"];
 
 /// Builds the client, and returns the runs of the suite that is installed in `folder`.
@@ -29,5 +29,9 @@ pub fn runs(workspace: &Workspace, folder: &Path) -> Outcome<Vec<Command>> {
         run.args(["client", "--command", &client]).args(what);
         Ok(run)
     };
-    DEMANDED.into_iter().chain(BEYOND.map(|scenario| ["--scenario", scenario])).map(run).collect()
+    REQUIRED_SCENARIOS
+        .into_iter()
+        .chain(ADDITIONAL_SCENARIOS.map(|scenario| ["--scenario", scenario]))
+        .map(run)
+        .collect()
 }

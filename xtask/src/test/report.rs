@@ -9,7 +9,7 @@ use crate::steps::{duration, step};
 use crate::suites::{Count, count};
 
 /// Number of lines of a failed suite's output that are repeated at the end.
-const TAIL: usize = 80;
+const OUTPUT_TAIL_LINES: usize = 80;
 
 /// Result of a suite.
 pub struct Suite {
@@ -73,7 +73,7 @@ fn judge(success: bool, output: &str) -> (Count, Option<String>) {
     let reason = if success && counted.is_none_or(|count| count.failed == 0) {
         "the runner ended well and told of no test".to_owned()
     } else {
-        tail(output, TAIL)
+        tail(output, OUTPUT_TAIL_LINES)
     };
     (count, Some(reason))
 }

@@ -4,23 +4,24 @@ use super::Source;
 
 /// Folders that exist on one machine only, and hosts that a package manager's settings select. Each is split in two,
 /// so that this file does not match itself.
-const FOREIGN: [(&str, &str, &str); 12] = [
-    ("/home", "/", MACHINE),
-    ("/Us", "ers/", MACHINE),
-    ("/ro", "ot/", MACHINE),
-    ("/wo", "rk/", MACHINE),
-    ("C:\\U", "sers", MACHINE),
-    ("registry", ".npmjs.org", HOST),
-    ("registry", ".yarnpkg.com", HOST),
-    ("pypi", ".org/", HOST),
-    ("files.python", "hosted.org", HOST),
-    ("static.", "crates.io", HOST),
-    ("index.", "crates.io", HOST),
-    ("deb.", "debian.org", HOST),
+const FOREIGN_ADDRESSES: [(&str, &str, &str); 12] = [
+    ("/home", "/", MACHINE_PATH_MESSAGE),
+    ("/Us", "ers/", MACHINE_PATH_MESSAGE),
+    ("/ro", "ot/", MACHINE_PATH_MESSAGE),
+    ("/wo", "rk/", MACHINE_PATH_MESSAGE),
+    ("C:\\U", "sers", MACHINE_PATH_MESSAGE),
+    ("registry", ".npmjs.org", REGISTRY_HOST_MESSAGE),
+    ("registry", ".yarnpkg.com", REGISTRY_HOST_MESSAGE),
+    ("pypi", ".org/", REGISTRY_HOST_MESSAGE),
+    ("files.python", "hosted.org", REGISTRY_HOST_MESSAGE),
+    ("static.", "crates.io", REGISTRY_HOST_MESSAGE),
+    ("index.", "crates.io", REGISTRY_HOST_MESSAGE),
+    ("deb.", "debian.org", REGISTRY_HOST_MESSAGE),
 ];
 
-const MACHINE: &str = "a path of one machine works on no other: write it relative to the clone, or from HOME";
-const HOST: &str = "which registry serves a package is the user's setting, not the project's";
+const MACHINE_PATH_MESSAGE: &str =
+    "a path of one machine works on no other: write it relative to the clone, or from HOME";
+const REGISTRY_HOST_MESSAGE: &str = "which registry serves a package is the user's setting, not the project's";
 
 pub fn check(files: &[Source]) -> Vec<String> {
     // Cargo writes the registry's URL into its lock file whatever registry is used.
@@ -31,7 +32,7 @@ pub fn check(files: &[Source]) -> Vec<String> {
 fn check_file(file: &Source) -> Vec<String> {
     let mut findings = Vec::new();
     for (number, line) in file.lines() {
-        for (start, end, why) in FOREIGN {
+        for (start, end, why) in FOREIGN_ADDRESSES {
             let found = line.match_indices(start).any(|(at, _)| line[at + start.len()..].starts_with(end));
             // Within a longer path or URL, the same letters have another meaning.
             let alone = !why.starts_with("a path") || starts_a_path(line, &format!("{start}{end}"));

@@ -4,7 +4,7 @@ use super::Source;
 use super::manifests::{Dependency, Manifest};
 
 /// Words with the folders and files that may contain them, and the reason.
-const WORDS: [(&str, &[&str], &str); 3] = [
+const RESTRICTED_WORDS: [(&str, &[&str], &str); 3] = [
     (
         "sqlx",
         // Tests of `postgrest` compare with PostgreSQL itself.
@@ -21,7 +21,7 @@ const WORDS: [(&str, &[&str], &str); 3] = [
 ];
 
 /// Dependencies that each crate may have, and additional ones for its tests.
-const KNOWS: &[(&str, &[&str], &[&str])] = &[
+const ALLOWED_DEPENDENCIES: &[(&str, &[&str], &[&str])] = &[
     ("domain", &[], &[]),
     ("llm", &["domain"], &[]),
     ("local-model", &["domain"], &[]),
@@ -79,9 +79,9 @@ const WORKSPACE_CRATES: &[&str] = &[
 ];
 
 /// The only file that may call axum's routing functions; all other routes are entries of the route table.
-const ROUTER: &str = "crates/api/src/route.rs";
+const ROUTE_TABLE_FILE: &str = "crates/api/src/route.rs";
 /// Calls that add a route without an entry in the table.
-const UNLISTED: [&str; 4] = [".route(", ".route_service(", ".nest(", ".nest_service("];
+const UNLISTED_ROUTE_CALLS: [&str; 4] = [".route(", ".route_service(", ".nest(", ".nest_service("];
 
 /// Checks words that belong to one crate, and routes outside the table.
 pub fn words(files: &[Source]) -> Vec<String> {
@@ -90,13 +90,14 @@ pub fn words(files: &[Source]) -> Vec<String> {
         for (number, line) in file.lines() {
             // Comments may mention what code may not use.
             let code = line.split("//").next().unwrap_or_default();
-            for (word, folders, why) in WORDS {
+            for (word, folders, why) in RESTRICTED_WORDS {
                 if says(code, word) && !folders.iter().any(|folder| file.path == *folder || file.is_within(folder)) {
                     findings.push(format!("{}:{number} says `{word}`: {why}", file.path));
                 }
             }
-            let names_a_path = file.is_within("crates/api/src") && UNLISTED.iter().any(|call| code.contains(call));
-            if names_a_path && file.path != ROUTER {
+            let names_a_path =
+                file.is_within("crates/api/src") && UNLISTED_ROUTE_CALLS.iter().any(|call| code.contains(call));
+            if names_a_path && file.path != ROUTE_TABLE_FILE {
                 findings.push(format!("{}:{number} adds a route beside the table: give it an entry", file.path));
             }
         }
@@ -112,8 +113,8 @@ pub fn crates(files: &[Source]) -> Vec<String> {
         let Ok(manifest) = Manifest::read(&file.text) else { continue };
         let name = manifest.package_name();
         // A new crate must be given its place here before it can be used.
-        let Some((_, always, in_tests)) = KNOWS.iter().find(|(known, ..)| *known == name) else {
-            findings.push(format!("{}: `{name}` is not in KNOWS yet", file.path));
+        let Some((_, always, in_tests)) = ALLOWED_DEPENDENCIES.iter().find(|(known, ..)| *known == name) else {
+            findings.push(format!("{}: `{name}` is not in ALLOWED_DEPENDENCIES yet", file.path));
             continue;
         };
         for Dependency { name: other, for_tests, .. } in manifest.dependencies() {
@@ -162,7 +163,7 @@ mod tests {
     fn routes_stand_in_the_table() {
         let found = |path| !words(&[source(path, "Router::new().route(path, handler)")]).is_empty();
         assert!(found("crates/api/src/rest.rs"));
-        assert!(!found(ROUTER));
+        assert!(!found(ROUTE_TABLE_FILE));
         assert!(!found("crates/api/tests/turns.rs"));
     }
 

@@ -7,23 +7,25 @@
 
 use super::Source;
 
-const FILE: &str = "docs/spec-coverage.md";
+const COVERAGE_FILE: &str = "docs/spec-coverage.md";
 
 /// Number of sections of the specification.
-const SECTIONS: usize = 9;
+const SECTION_COUNT: usize = 9;
 
 pub fn check(files: &[Source]) -> Vec<String> {
-    let Some(file) = files.iter().find(|file| file.path == FILE) else {
-        return vec![format!("{FILE} is missing: it says which test shows which statement of the specification")];
+    let Some(file) = files.iter().find(|file| file.path == COVERAGE_FILE) else {
+        return vec![format!(
+            "{COVERAGE_FILE} is missing: it says which test shows which statement of the specification"
+        )];
     };
     let mut findings = empty_sections(&file.text);
     for (number, cell) in last_cells(&file.text) {
         let tests = named_tests(&cell);
         if tests.is_empty() {
-            findings.push(format!("{FILE}:{number} names no test: a statement without a test is a wish"));
+            findings.push(format!("{COVERAGE_FILE}:{number} names no test: a statement without a test is a wish"));
         }
         for test in tests.iter().filter(|test| !exists(test, files)) {
-            findings.push(format!("{FILE}:{number} names `{test}`, which does not exist"));
+            findings.push(format!("{COVERAGE_FILE}:{number} names `{test}`, which does not exist"));
         }
     }
     findings
@@ -39,12 +41,13 @@ fn empty_sections(text: &str) -> Vec<String> {
     for (at, (line, title)) in heads.iter().enumerate() {
         let end = heads.get(at + 1).map_or(lines.len() + 1, |(next, _)| *next);
         if !rows.iter().any(|(row, _)| (*line..end).contains(row)) {
-            findings.push(format!("{FILE}:{line} has no row: the section \"{title}\" is not shown by any test"));
+            findings
+                .push(format!("{COVERAGE_FILE}:{line} has no row: the section \"{title}\" is not shown by any test"));
         }
     }
-    for number in 1..=SECTIONS {
+    for number in 1..=SECTION_COUNT {
         if !heads.iter().any(|(_, title)| title.starts_with(&format!("{number}. "))) {
-            findings.push(format!("{FILE} lacks section {number} of the specification"));
+            findings.push(format!("{COVERAGE_FILE} lacks section {number} of the specification"));
         }
     }
     findings
@@ -95,20 +98,20 @@ mod tests {
     use super::*;
     use crate::tidy::source;
 
-    const TABLE: &str = "| statement | tests |\n|---|---|\n";
-    const ROW: &str = "| a | `crates/x/tests/y.rs::keeps_owners_apart` |";
+    const TABLE_HEAD: &str = "| statement | tests |\n|---|---|\n";
+    const EXAMPLE_ROW: &str = "| a | `crates/x/tests/y.rs::keeps_owners_apart` |";
 
     /// Returns the findings in a file whose first section, from line 4 on, has these rows, and the others one row
     /// each.
     fn findings(rows: &str) -> Vec<String> {
-        let others = (2..=SECTIONS).map(|number| format!("## {number}. More\n{TABLE}{ROW}\n"));
+        let others = (2..=SECTION_COUNT).map(|number| format!("## {number}. More\n{TABLE_HEAD}{EXAMPLE_ROW}\n"));
         let others = others.collect::<Vec<_>>().concat();
-        check_text(&format!("## 1. First\n{TABLE}{rows}\n{others}"))
+        check_text(&format!("## 1. First\n{TABLE_HEAD}{rows}\n{others}"))
     }
 
     fn check_text(text: &str) -> Vec<String> {
         check(&[
-            source(FILE, text),
+            source(COVERAGE_FILE, text),
             source("web/e2e/journeys.test.ts", "describe('accounts', () => test(\"signs up\", run));"),
             source("crates/x/tests/y.rs", "async fn keeps_owners_apart() {}"),
         ])
@@ -134,7 +137,7 @@ mod tests {
     #[test]
     fn a_row_without_a_test_is_named() {
         for cell in ["", "not yet", "`GET`", "see above"] {
-            let [finding] = &findings(&format!("{ROW}\n| a | {cell} |"))[..] else {
+            let [finding] = &findings(&format!("{EXAMPLE_ROW}\n| a | {cell} |"))[..] else {
                 panic!("one finding for {cell:?}")
             };
             assert!(finding.starts_with("docs/spec-coverage.md:5 names no test"), "{finding}");
@@ -147,13 +150,13 @@ mod tests {
             findings(""),
             [r#"docs/spec-coverage.md:1 has no row: the section "1. First" is not shown by any test"#]
         );
-        let beyond = format!("{ROW}\n## Beyond\nNothing yet.");
+        let beyond = format!("{EXAMPLE_ROW}\n## Beyond\nNothing yet.");
         assert_eq!(
             findings(&beyond),
             [r#"docs/spec-coverage.md:5 has no row: the section "Beyond" is not shown by any test"#]
         );
-        let lacking = check_text(&format!("## 1. First\n{TABLE}{ROW}\n"));
-        assert_eq!(lacking.len(), SECTIONS - 1);
+        let lacking = check_text(&format!("## 1. First\n{TABLE_HEAD}{EXAMPLE_ROW}\n"));
+        assert_eq!(lacking.len(), SECTION_COUNT - 1);
         assert_eq!(lacking[0], "docs/spec-coverage.md lacks section 2 of the specification");
     }
 

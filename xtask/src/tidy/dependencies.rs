@@ -8,14 +8,14 @@ use crate::workspace::Workspace;
 
 /// Crates that must not be used: there is one TLS library and one cryptography library, both built from source by
 /// Cargo alone.
-const BANNED: [&str; 4] = ["openssl", "openssl-sys", "native-tls", "ring"];
+const BANNED_CRATES: [&str; 4] = ["openssl", "openssl-sys", "native-tls", "ring"];
 
 /// Crates whose licence is accepted although it is not permissive, with the reason.
-const ACCEPTED: [(&str, &str); 0] = [];
+const ACCEPTED_LICENCES: [(&str, &str); 0] = [];
 
 /// Crates of which the binary has several versions because others depend on different ones. A new one is a reason to
 /// check what added it; one that is no longer duplicated must be removed from this list.
-const SEVERAL: [&str; 15] = [
+const DUPLICATED_CRATES: [&str; 15] = [
     "base64",
     "block-buffer",
     "cpufeatures",
@@ -68,7 +68,7 @@ fn read(tree: &str) -> Vec<Package> {
 
 /// Returns findings for licences that are not permissive.
 fn licences(packages: &[Package]) -> Vec<String> {
-    let accepted = |name: &str| ACCEPTED.iter().any(|(accepted, _)| *accepted == name);
+    let accepted = |name: &str| ACCEPTED_LICENCES.iter().any(|(accepted, _)| *accepted == name);
     let refused = packages.iter().filter(|package| !is_permissive(&package.licence) && !accepted(&package.name));
     refused
         .map(|Package { name, licence, .. }| {
@@ -79,7 +79,7 @@ fn licences(packages: &[Package]) -> Vec<String> {
 
 /// Returns findings for banned crates.
 fn banned(packages: &[Package]) -> Vec<String> {
-    let found = packages.iter().filter(|package| BANNED.contains(&package.name.as_str()));
+    let found = packages.iter().filter(|package| BANNED_CRATES.contains(&package.name.as_str()));
     found
         .map(|Package { name, .. }| format!("crate {name} is in the binary: TLS is rustls over aws-lc alone"))
         .collect()
@@ -90,10 +90,10 @@ fn several(packages: &[Package]) -> Vec<String> {
     let mut twice: Vec<&str> =
         packages.windows(2).filter(|pair| pair[0].name == pair[1].name).map(|pair| pair[0].name.as_str()).collect();
     twice.dedup();
-    let new = twice.iter().filter(|name| !SEVERAL.contains(name)).map(|name| {
+    let new = twice.iter().filter(|name| !DUPLICATED_CRATES.contains(name)).map(|name| {
         format!("crate {name} is in the binary twice: `cargo tree -d -p ai-chat-mcp` shows who brings which version")
     });
-    let gone = SEVERAL.iter().filter(|name| !twice.contains(name));
+    let gone = DUPLICATED_CRATES.iter().filter(|name| !twice.contains(name));
     new.chain(gone.map(|name| format!("crate {name} is in the binary once by now: take it off the list SEVERAL")))
         .collect()
 }

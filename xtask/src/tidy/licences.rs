@@ -3,7 +3,7 @@
 use spdx::{Expression, ParseMode};
 
 /// Licences that demand no more than a notice.
-const PERMISSIVE: [&str; 15] = [
+const PERMISSIVE_LICENCES: [&str; 15] = [
     "0BSD",
     "Apache-2.0",
     "BSD-1-Clause",
@@ -28,7 +28,7 @@ const ACCEPTED_EXCEPTION: &str = "LLVM-exception";
 pub fn is_permissive(expression: &str) -> bool {
     let Ok(expression) = Expression::parse_mode(expression, ParseMode::LAX) else { return false };
     expression.evaluate(|licence| {
-        licence.license.id().is_some_and(|id| PERMISSIVE.contains(&id.name))
+        licence.license.id().is_some_and(|id| PERMISSIVE_LICENCES.contains(&id.name))
             && licence.addition.as_ref().is_none_or(|exception| exception.to_string() == ACCEPTED_EXCEPTION)
     })
 }

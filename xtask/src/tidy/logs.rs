@@ -5,18 +5,20 @@ use std::path::Path;
 
 use super::Source;
 
-const FILE: &str = "docs/logs.md";
+const LOGS_FILE: &str = "docs/logs.md";
 /// Levels that are listed; the others are for developers.
-const MACROS: [&str; 3] = ["tracing::error!(", "tracing::warn!(", "tracing::info!("];
+const LISTED_MACROS: [&str; 3] = ["tracing::error!(", "tracing::warn!(", "tracing::info!("];
 
 /// Checks the rule.
 pub fn check(files: &[Source]) -> Vec<String> {
-    let Some(file) = files.iter().find(|file| file.path == FILE) else { return vec![format!("{FILE} is missing")] };
+    let Some(file) = files.iter().find(|file| file.path == LOGS_FILE) else {
+        return vec![format!("{LOGS_FILE} is missing")];
+    };
     let listed: BTreeSet<String> = file.text.lines().filter_map(listed_message).collect();
     let logged: BTreeSet<String> =
         files.iter().filter(|file| is_of_program(&file.path)).flat_map(|file| messages(&file.text)).collect();
-    let missing = logged.difference(&listed).map(|message| format!("{FILE}: the message `{message}` is missing"));
-    let stale = listed.difference(&logged).map(|message| format!("{FILE}: nothing logs `{message}`"));
+    let missing = logged.difference(&listed).map(|message| format!("{LOGS_FILE}: the message `{message}` is missing"));
+    let stale = listed.difference(&logged).map(|message| format!("{LOGS_FILE}: nothing logs `{message}`"));
     missing.chain(stale).collect()
 }
 
@@ -36,7 +38,8 @@ fn listed_message(line: &str) -> Option<String> {
 /// Returns the messages of all calls of the macros in a file, without its tests.
 fn messages(text: &str) -> Vec<String> {
     let code = text.split("#[cfg(test)]").next().unwrap_or_default();
-    let calls = MACROS.iter().flat_map(|name| code.match_indices(name).map(|(at, name)| &code[at + name.len()..]));
+    let calls =
+        LISTED_MACROS.iter().flat_map(|name| code.match_indices(name).map(|(at, name)| &code[at + name.len()..]));
     calls.filter_map(message).collect()
 }
 
@@ -77,7 +80,7 @@ mod tests {
     fn messages_and_document_have_to_agree() {
         let code = "tracing::warn!(%error, a = f(\"x\"), \"lost (now)\"); tracing::info!(\n\"one \\\n    two\",\n);
             tracing::debug!(\"not listed\"); #[cfg(test)] tracing::error!(\"of a test\")";
-        let files = |table: &str| [source("crates/api/src/a.rs", code), source(FILE, table)];
+        let files = |table: &str| [source("crates/api/src/a.rs", code), source(LOGS_FILE, table)];
         let whole = "| level | message | fields |\n| warn | `lost (now)` | `error` |\n| info | `one two` |  |\n";
         assert_eq!(check(&files(whole)), Vec::<String>::new());
         assert_eq!(check(&files("| info | `one two` |  |")), ["docs/logs.md: the message `lost (now)` is missing"]);

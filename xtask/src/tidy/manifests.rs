@@ -6,7 +6,7 @@ use toml::{Table, Value};
 use super::Source;
 
 /// Settings that each manifest must inherit, with the reason.
-const INHERITED: [(&str, &str); 4] = [
+const INHERITED_SETTINGS: [(&str, &str); 4] = [
     ("publish", "nothing here is for a registry"),
     ("license", "the project has one licence"),
     ("edition", "the project has one edition"),
@@ -91,7 +91,7 @@ fn check_root(manifest: &Manifest) -> Vec<String> {
 /// Checks the manifest of a crate.
 fn check_member(path: &str, manifest: &Manifest) -> Vec<String> {
     let mut findings = Vec::new();
-    for (key, why) in INHERITED {
+    for (key, why) in INHERITED_SETTINGS {
         if !manifest.package.get(key).is_some_and(inherits) {
             findings.push(format!("{path}: `{key}.workspace = true` is missing: {why}"));
         }
@@ -116,19 +116,22 @@ mod tests {
     use super::*;
     use crate::tidy::source;
 
-    const GOOD: &str = "[package]\nname = \"x\"\nedition.workspace = true\nrust-version.workspace = true\n\
+    const VALID_MANIFEST: &str = "[package]\nname = \"x\"\nedition.workspace = true\nrust-version.workspace = true\n\
         license.workspace = true\npublish.workspace = true\n\n[lints]\nworkspace = true\n\n[dependencies]\n\
         a.workspace = true\nb = { workspace = true, optional = true }\n";
 
     #[test]
     fn members_inherit_settings_and_versions() {
         let findings = |text: &str| check(&[source("crates/x/Cargo.toml", text)]).len();
-        assert_eq!(findings(GOOD), 0);
-        assert_eq!(findings(&GOOD.replace("publish.workspace = true\n", "")), 1);
-        assert_eq!(findings(&GOOD.replace("[lints]\nworkspace = true\n", "")), 1);
-        assert_eq!(findings(&format!("{GOOD}c = \"1\"\n")), 1);
-        assert_eq!(findings(&format!("{GOOD}\n[target.'cfg(unix)'.dependencies]\nd = {{ version = \"1\" }}\n")), 1);
-        assert_eq!(findings(&format!("{GOOD}\n[target.'cfg(unix)'.dependencies]\nd.workspace = true\n")), 0);
+        assert_eq!(findings(VALID_MANIFEST), 0);
+        assert_eq!(findings(&VALID_MANIFEST.replace("publish.workspace = true\n", "")), 1);
+        assert_eq!(findings(&VALID_MANIFEST.replace("[lints]\nworkspace = true\n", "")), 1);
+        assert_eq!(findings(&format!("{VALID_MANIFEST}c = \"1\"\n")), 1);
+        assert_eq!(
+            findings(&format!("{VALID_MANIFEST}\n[target.'cfg(unix)'.dependencies]\nd = {{ version = \"1\" }}\n")),
+            1
+        );
+        assert_eq!(findings(&format!("{VALID_MANIFEST}\n[target.'cfg(unix)'.dependencies]\nd.workspace = true\n")), 0);
         assert_eq!(findings("[package\n"), 1);
     }
 

@@ -8,13 +8,13 @@ use serde::de::{Deserializer, Error, MapAccess, Visitor};
 
 use super::Source;
 
-const FILE: &str = "web/messages/en.json";
+const MESSAGES_FILE: &str = "web/messages/en.json";
 
 pub fn check(files: &[Source]) -> Vec<String> {
-    let Some(file) = files.iter().find(|file| file.path == FILE) else { return Vec::new() };
+    let Some(file) = files.iter().find(|file| file.path == MESSAGES_FILE) else { return Vec::new() };
     match serde_json::from_str::<Messages>(&file.text) {
         Ok(_) => Vec::new(),
-        Err(error) => vec![format!("{FILE}: {error}")],
+        Err(error) => vec![format!("{MESSAGES_FILE}: {error}")],
     }
 }
 
@@ -63,7 +63,7 @@ mod tests {
 
     #[test]
     fn rejects_repeated_keys_and_invalid_json() {
-        let findings = |text| check(&[source(FILE, text)]);
+        let findings = |text| check(&[source(MESSAGES_FILE, text)]);
         assert!(findings(r#"{"a": {"x": "1"}, "b": {"x": "1"}}"#).is_empty());
         assert!(findings(r#"{"a": {"x": "1", "x": "2"}}"#)[0].contains("`x` is there twice"));
         assert!(findings("{\n\"a\": }")[0].contains("line 2"));

@@ -2,7 +2,7 @@
 
 use super::Source;
 
-const FOLDER: &str = "crates/storage/migrations/";
+const MIGRATIONS_FOLDER: &str = "crates/storage/migrations/";
 const DATABASES: [&str; 2] = ["sqlite", "postgres"];
 
 pub fn check(files: &[Source]) -> Vec<String> {
@@ -10,20 +10,20 @@ pub fn check(files: &[Source]) -> Vec<String> {
     let lonely = |ours: &[&str], theirs: &[&str], database: &str| -> Vec<String> {
         let missing = ours.iter().filter(|name| !theirs.contains(name));
         missing
-            .map(|name| format!("{FOLDER}{database}/{name} is missing: both databases have every migration"))
+            .map(|name| format!("{MIGRATIONS_FOLDER}{database}/{name} is missing: both databases have every migration"))
             .collect()
     };
     let mut findings = lonely(&sqlite, &postgres, "postgres");
     findings.extend(lonely(&postgres, &sqlite, "sqlite"));
     for name in sqlite.iter().filter(|name| !is_numbered(name)) {
-        findings.push(format!("{FOLDER}sqlite/{name}: a migration is named NNNN_what_it_does.sql"));
+        findings.push(format!("{MIGRATIONS_FOLDER}sqlite/{name}: a migration is named NNNN_what_it_does.sql"));
     }
     findings
 }
 
 /// Returns the names of a database's migrations.
 fn names<'a>(files: &'a [Source], database: &str) -> Vec<&'a str> {
-    let folder = format!("{FOLDER}{database}/");
+    let folder = format!("{MIGRATIONS_FOLDER}{database}/");
     files.iter().filter_map(|file| file.path.strip_prefix(&folder)).collect()
 }
 
@@ -43,7 +43,7 @@ mod tests {
 
     #[test]
     fn migrations_come_in_pairs() {
-        let at = |path: &str| source(&format!("{FOLDER}{path}"), "");
+        let at = |path: &str| source(&format!("{MIGRATIONS_FOLDER}{path}"), "");
         let findings = |paths: &[&str]| check(&paths.iter().map(|path| at(path)).collect::<Vec<_>>());
         assert!(findings(&["sqlite/0001_start.sql", "postgres/0001_start.sql"]).is_empty());
         let lonely = findings(&["sqlite/0001_start.sql", "postgres/0002_more.sql"]);

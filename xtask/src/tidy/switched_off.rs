@@ -4,7 +4,7 @@ use super::Source;
 
 /// Syntax that disables tests, with the extensions of the files. Each is split in two, so that this file does not
 /// match itself.
-const MARKS: [(&str, &str, &[&str]); 6] = [
+const DISABLING_SYNTAX: [(&str, &str, &[&str]); 6] = [
     ("#[ig", "nore", &["rs"]),
     (".sk", "ip(", &["ts", "tsx"]),
     (".to", "do(", &["ts", "tsx"]),
@@ -15,7 +15,7 @@ const MARKS: [(&str, &str, &[&str]); 6] = [
 
 pub fn check(files: &[Source]) -> Vec<String> {
     let mut findings = Vec::new();
-    for (start, end, extensions) in MARKS {
+    for (start, end, extensions) in DISABLING_SYNTAX {
         let mark = format!("{start}{end}");
         for file in files.iter().filter(|file| file.is(extensions) && is_test(file)) {
             for (number, _) in file.lines().filter(|(_, line)| stands(line, &mark)) {

@@ -2,11 +2,11 @@
 
 use super::Source;
 
-const ROOT: &str = "/tests/all.rs";
+const TEST_ROOT: &str = "/tests/all.rs";
 
 /// Checks that each file next to a crate's `tests/all.rs` is a module of it.
 pub fn check(files: &[Source]) -> Vec<String> {
-    let roots = files.iter().filter_map(|file| Some((file, file.path.strip_suffix(ROOT)?)));
+    let roots = files.iter().filter_map(|file| Some((file, file.path.strip_suffix(TEST_ROOT)?)));
     roots.flat_map(|(root, folder)| left_out(root, folder, files)).collect()
 }
 

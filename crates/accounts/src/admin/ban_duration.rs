@@ -1,7 +1,7 @@
 //! How long a ban lasts, as the protocol writes it: `24h`, `1h30m`, `1.5h`.
 
 /// Units and their lengths in nanoseconds.
-const UNITS: [(&str, f64); 8] = [
+const UNIT_NANOSECONDS: [(&str, f64); 8] = [
     ("ns", 1.0),
     ("us", 1e3),
     // GoTrue parses with Go's `time.ParseDuration`, which accepts the micro sign and the Greek letter mu.
@@ -13,8 +13,8 @@ const UNITS: [(&str, f64); 8] = [
     ("h", 3600e9),
 ];
 
-/// The longest, in nanoseconds: a little less than 292 years.
-const LONGEST: f64 = i64::MAX as f64;
+/// Longest duration, in nanoseconds: a little less than 292 years.
+const MAX_NANOSECONDS: f64 = i64::MAX as f64;
 
 /// A length of time in microseconds; `None` for what is none.
 pub fn parse(text: &str) -> Option<i64> {
@@ -33,12 +33,12 @@ pub fn parse(text: &str) -> Option<i64> {
     while !rest.is_empty() {
         let (number, after) = split_at_first(rest, |c| !c.is_ascii_digit() && c != '.');
         let (unit, after) = split_at_first(after, |c| c.is_ascii_digit() || c == '.');
-        let (_, length) = UNITS.iter().find(|(name, _)| *name == unit)?;
+        let (_, length) = UNIT_NANOSECONDS.iter().find(|(name, _)| *name == unit)?;
         // Rust would take an exponent or a name such as `inf`; neither can stand here any more.
         nanoseconds += number.parse::<f64>().ok()? * length;
         rest = after;
     }
-    (nanoseconds < LONGEST).then_some((sign * nanoseconds / 1e3) as i64)
+    (nanoseconds < MAX_NANOSECONDS).then_some((sign * nanoseconds / 1e3) as i64)
 }
 
 fn split_at_first(text: &str, stop: impl Fn(char) -> bool) -> (&str, &str) {

@@ -145,10 +145,10 @@ fn many_at_the_same_time_do_not_pass_all() {
 #[test]
 fn what_is_remembered_is_bounded() {
     let door = Door::new();
-    for number in 0..MOST {
+    for number in 0..MAX_ENTRIES {
         door.fail(Proof::Password, &format!("{number}@example.com"), HOME).unwrap();
         door.clock.advance_seconds(1);
-        assert!(door.attempts.lock().len() <= MOST);
+        assert!(door.attempts.lock().len() <= MAX_ENTRIES);
     }
 }
 

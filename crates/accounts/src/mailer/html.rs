@@ -1,20 +1,20 @@
 //! A letter as HTML: one column, colours for light and dark, nothing that is loaded from anywhere.
 
-use super::templates::{Letter, PRODUCT};
+use super::templates::{Letter, PRODUCT_NAME};
 
 /// Style sheet with the dark colours. Many mail programs ignore style sheets, so sizes and light colours are inline.
-const STYLE: &str = ":root{color-scheme:light dark}\
+const STYLE_SHEET: &str = ":root{color-scheme:light dark}\
     @media(prefers-color-scheme:dark){.page{background:#0a0a0a!important}.card{background:#171717!important;\
     border-color:#303030!important}.text{color:#fafafa!important}.quiet{color:#a1a1a1!important}\
     .button{background:#fafafa!important;color:#171717!important}.code{background:#262626!important;\
     color:#fafafa!important}}";
 
-const FONT: &str = "font-family:system-ui,-apple-system,'Segoe UI',Roboto,sans-serif";
+const FONT_STYLE: &str = "font-family:system-ui,-apple-system,'Segoe UI',Roboto,sans-serif";
 
 /// The letter as a whole page.
 pub fn of(letter: &Letter) -> String {
     let mut body = vec![
-        format!("<p class=\"quiet\" style=\"margin:0 0 24px;font-size:14px;color:#737373\">{PRODUCT}</p>"),
+        format!("<p class=\"quiet\" style=\"margin:0 0 24px;font-size:14px;color:#737373\">{PRODUCT_NAME}</p>"),
         format!(
             "<h1 class=\"text\" style=\"margin:0 0 12px;font-size:22px;line-height:1.3;color:#171717\">{}</h1>",
             escape(letter.title())
@@ -43,8 +43,8 @@ pub fn of(letter: &Letter) -> String {
     format!(
         "<!doctype html><html lang=\"en\"><head><meta charset=\"utf-8\">\
          <meta name=\"viewport\" content=\"width=device-width\"><meta name=\"color-scheme\" content=\"light dark\">\
-         <title>{title}</title><style>{STYLE}</style></head>\
-         <body class=\"page\" style=\"margin:0;padding:32px 16px;background:#fafafa;{FONT}\">\
+         <title>{title}</title><style>{STYLE_SHEET}</style></head>\
+         <body class=\"page\" style=\"margin:0;padding:32px 16px;background:#fafafa;{FONT_STYLE}\">\
          <div class=\"card\" role=\"article\" style=\"max-width:480px;margin:0 auto;padding:32px;background:#ffffff;\
          border:1px solid #e5e5e5;border-radius:12px\">{body}</div></body></html>",
         title = escape(letter.title()),

@@ -1,7 +1,7 @@
 //! What the letters say.
 
-/// Who writes.
-pub const PRODUCT: &str = "AI Chat MCP";
+/// Name of the product, which signs each mail.
+pub const PRODUCT_NAME: &str = "AI Chat MCP";
 
 /// What a letter is about.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -65,21 +65,21 @@ impl Letter {
     pub(super) fn reason(&self) -> String {
         match &self.subject {
             Subject::Confirmation => {
-                format!("Confirm that this address is yours, and your {PRODUCT} account is ready.")
+                format!("Confirm that this address is yours, and your {PRODUCT_NAME} account is ready.")
             }
             Subject::AlreadyRegistered => format!(
-                "Somebody tried to create an {PRODUCT} account with this address, but it has one. Sign in with your \
+                "Somebody tried to create an {PRODUCT_NAME} account with this address, but it has one. Sign in with your \
                  password, or choose a new one on the same page."
             ),
-            Subject::Recovery => format!("Choose a new password for your {PRODUCT} account."),
-            Subject::MagicLink => format!("Sign in to {PRODUCT} without a password."),
-            Subject::Invite => format!("You have been invited to {PRODUCT}. Accept, and your account is ready."),
+            Subject::Recovery => format!("Choose a new password for your {PRODUCT_NAME} account."),
+            Subject::MagicLink => format!("Sign in to {PRODUCT_NAME} without a password."),
+            Subject::Invite => format!("You have been invited to {PRODUCT_NAME}. Accept, and your account is ready."),
             Subject::EmailChangeCurrent { new } => format!(
-                "The address of your {PRODUCT} account is to become {new}. It changes when both addresses have confirmed \
+                "The address of your {PRODUCT_NAME} account is to become {new}. It changes when both addresses have confirmed \
                  it."
             ),
-            Subject::EmailChangeNew => format!("This address is to become the one of your {PRODUCT} account."),
-            Subject::Reauthentication => format!("Type this code in {PRODUCT} to show that it is you."),
+            Subject::EmailChangeNew => format!("This address is to become the one of your {PRODUCT_NAME} account."),
+            Subject::Reauthentication => format!("Type this code in {PRODUCT_NAME} to show that it is you."),
         }
     }
 
@@ -110,23 +110,25 @@ impl Letter {
         paragraphs.push(self.ignore().to_owned());
         // Two hyphens and a space on a line start a signature (RFC 3676 section 4.3); mail programs do not quote what
         // follows.
-        paragraphs.push(format!("-- \n{PRODUCT}\n"));
+        paragraphs.push(format!("-- \n{PRODUCT_NAME}\n"));
         paragraphs.join("\n\n")
     }
 
     fn words(&self) -> Words {
-        const IGNORE: &str = "If it was not you who asked for this, ignore this mail: nothing happens.";
-        const ACT: &str =
+        const IGNORE_ADVICE: &str = "If it was not you who asked for this, ignore this mail: nothing happens.";
+        const SECURITY_ADVICE: &str =
             "If it was not you, do not confirm it, and change your password: somebody is signed in as you.";
         let (title, button, ignore) = match &self.subject {
-            Subject::Confirmation => ("Confirm your address", "Confirm address", IGNORE),
-            Subject::AlreadyRegistered => ("You already have an account", "Go to sign-in", IGNORE),
-            Subject::Recovery => ("Choose a new password", "Choose a new password", IGNORE),
-            Subject::MagicLink => ("Sign in", "Sign in", IGNORE),
-            Subject::Invite => ("You have been invited", "Accept the invitation", IGNORE),
-            Subject::EmailChangeCurrent { .. } => ("Confirm your change of address", "Confirm the change", ACT),
-            Subject::EmailChangeNew => ("Confirm your new address", "Confirm this address", IGNORE),
-            Subject::Reauthentication => ("Your confirmation code", "", ACT),
+            Subject::Confirmation => ("Confirm your address", "Confirm address", IGNORE_ADVICE),
+            Subject::AlreadyRegistered => ("You already have an account", "Go to sign-in", IGNORE_ADVICE),
+            Subject::Recovery => ("Choose a new password", "Choose a new password", IGNORE_ADVICE),
+            Subject::MagicLink => ("Sign in", "Sign in", IGNORE_ADVICE),
+            Subject::Invite => ("You have been invited", "Accept the invitation", IGNORE_ADVICE),
+            Subject::EmailChangeCurrent { .. } => {
+                ("Confirm your change of address", "Confirm the change", SECURITY_ADVICE)
+            }
+            Subject::EmailChangeNew => ("Confirm your new address", "Confirm this address", IGNORE_ADVICE),
+            Subject::Reauthentication => ("Your confirmation code", "", SECURITY_ADVICE),
         };
         Words { title, button, ignore }
     }

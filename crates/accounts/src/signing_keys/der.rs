@@ -1,7 +1,7 @@
 //! The one binary form that the RSA signer reads: `RSAPrivateKey` of RFC 8017, appendix A.1.2.
 
-const INTEGER: u8 = 0x02;
-const SEQUENCE: u8 = 0x30;
+const INTEGER_TAG: u8 = 0x02;
+const SEQUENCE_TAG: u8 = 0x30;
 
 /// The private key from its numbers, each big-endian: n, e, d, p, q, d mod (p-1), d mod (q-1), q⁻¹ mod p.
 pub fn rsa_private_key(numbers: &[Vec<u8>; 8]) -> Vec<u8> {
@@ -9,7 +9,7 @@ pub fn rsa_private_key(numbers: &[Vec<u8>; 8]) -> Vec<u8> {
     for number in numbers {
         content.extend(integer(number));
     }
-    element(SEQUENCE, &content)
+    element(SEQUENCE_TAG, &content)
 }
 
 /// An unsigned number: no needless zeros in front, and one where the first bit would read as a sign.
@@ -21,7 +21,7 @@ fn integer(bytes: &[u8]) -> Vec<u8> {
         content.push(0);
     }
     content.extend_from_slice(digits);
-    element(INTEGER, &content)
+    element(INTEGER_TAG, &content)
 }
 
 fn element(tag: u8, content: &[u8]) -> Vec<u8> {
@@ -45,8 +45,8 @@ mod tests {
         assert_eq!(integer(&[0]), [2, 1, 0]);
         assert_eq!(integer(&[0, 0, 127]), [2, 1, 127]);
         assert_eq!(integer(&[128]), [2, 2, 0, 128]);
-        assert_eq!(element(SEQUENCE, &[1; 127])[..2], [0x30, 127]);
-        assert_eq!(element(SEQUENCE, &[1; 128])[..3], [0x30, 0x81, 128]);
-        assert_eq!(element(SEQUENCE, &[1; 256])[..4], [0x30, 0x82, 1, 0]);
+        assert_eq!(element(SEQUENCE_TAG, &[1; 127])[..2], [0x30, 127]);
+        assert_eq!(element(SEQUENCE_TAG, &[1; 128])[..3], [0x30, 0x81, 128]);
+        assert_eq!(element(SEQUENCE_TAG, &[1; 256])[..4], [0x30, 0x82, 1, 0]);
     }
 }

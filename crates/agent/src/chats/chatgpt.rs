@@ -83,7 +83,7 @@ struct Metadata {
 }
 
 /// Recipient of a message with which the assistant creates a document ("canvas").
-const DOCUMENT: &str = "canmore.create_textdoc";
+const DOCUMENT_RECIPIENT: &str = "canmore.create_textdoc";
 
 /// Converts a conversation to a [chat](ImportedChat) with the messages of the user and the assistant. Returns `None`
 /// if its current branch has no messages.
@@ -224,7 +224,7 @@ fn said(message: &Message) -> Option<ImportedMessage> {
     }
     let content = match message.recipient.as_deref() {
         None | Some("all") => words_of(&message.content)?,
-        Some(DOCUMENT) => document(&message.content)?,
+        Some(DOCUMENT_RECIPIENT) => document(&message.content)?,
         Some(_) => return None,
     };
     if content.trim().is_empty() {

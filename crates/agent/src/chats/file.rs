@@ -22,7 +22,7 @@ use crate::models::is_name;
 use crate::models::settings::check;
 
 /// Version of our export format.
-pub const VERSION: u32 = 1;
+pub const EXPORT_VERSION: u32 = 1;
 
 /// Top level of an import file, without its chats. Our own export has `chats`; ChatGPT's list is in `conversations`.
 #[derive(Debug, Deserialize)]
@@ -37,7 +37,9 @@ pub struct FileFrame {
 #[derive(Debug, thiserror::Error)]
 pub enum FileError {
     /// The format is unknown.
-    #[error("the file is neither an export of this program of version {VERSION} nor one of ChatGPT's conversations")]
+    #[error(
+        "the file is neither an export of this program of version {EXPORT_VERSION} nor one of ChatGPT's conversations"
+    )]
     Unknown,
     /// The list of chats is malformed.
     #[error("{place}: {reason}")]
@@ -77,7 +79,7 @@ impl FileFrame {
     ///
     /// See [`FileError`].
     pub fn check(self, text: &str) -> Result<Chats<'_>, FileError> {
-        let is_ours = self.format.as_deref() == Some("ai-chat-mcp-export") && self.version == Some(VERSION);
+        let is_ours = self.format.as_deref() == Some("ai-chat-mcp-export") && self.version == Some(EXPORT_VERSION);
         let (place, read): (_, ReadChat) = match (self.chats, self.conversations) {
             (Some(_), None) if is_ours => ("chats", |row| own_chat(row).map(Some)),
             (None, Some(_)) if self.format.is_none() => ("conversations", chatgpt::chat),

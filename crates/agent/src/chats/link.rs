@@ -6,8 +6,8 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 
 use platform::secret_sealing::random_bytes;
 
-/// 256 random bits, which cannot be guessed.
-const BYTES: usize = 32;
+/// Length of a link's token, in bytes: 256 random bits cannot be guessed.
+const TOKEN_BYTES: usize = 32;
 
 /// Generates a token.
 ///
@@ -15,7 +15,7 @@ const BYTES: usize = 32;
 ///
 /// Fails if the system has no random numbers.
 pub fn fresh() -> anyhow::Result<String> {
-    Ok(URL_SAFE_NO_PAD.encode(random_bytes::<BYTES>()?))
+    Ok(URL_SAFE_NO_PAD.encode(random_bytes::<TOKEN_BYTES>()?))
 }
 
 /// Returns the SHA-256 of a token of [`fresh`], which is stored instead of the token itself.

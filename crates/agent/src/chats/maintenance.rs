@@ -14,7 +14,7 @@ use crate::turns::TurnService;
 /// Time in seconds for which a deleted chat can be restored.
 pub const UNDO_TTL_SECONDS: i64 = 600;
 /// Interval between two runs. A search indexes its own user's new texts first; this covers everything else.
-const INTERVAL: Duration = Duration::from_secs(5);
+const MAINTENANCE_INTERVAL: Duration = Duration::from_secs(5);
 /// Number of texts that are indexed in one transaction. It is small because a turn that begins has to wait for that
 /// transaction.
 const TEXTS_PER_BATCH: i64 = 64;
@@ -44,7 +44,7 @@ impl ChatMaintenance {
             }
             tokio::select! {
                 () = self.shutdown.cancelled() => return,
-                () = tokio::time::sleep(INTERVAL) => {}
+                () = tokio::time::sleep(MAINTENANCE_INTERVAL) => {}
             }
         }
     }

@@ -14,7 +14,7 @@ pub enum FileType {
 }
 
 /// Media types of text that are preserved for downloads; all others become `text/plain`.
-const TEXTS: [&str; 3] = ["text/markdown", "text/csv", "application/json"];
+const PRESERVED_TEXT_TYPES: [&str; 3] = ["text/markdown", "text/csv", "application/json"];
 
 impl FileType {
     /// Detects the type from the first bytes, or for text from all of them. Returns `None` for unsupported types.
@@ -35,7 +35,7 @@ impl FileType {
             Self::Pdf => "application/pdf",
             Self::Text => {
                 let said = said.map(|said| said.split(';').next().unwrap_or_default().trim().to_ascii_lowercase());
-                TEXTS.into_iter().find(|text| said.as_deref() == Some(text)).unwrap_or("text/plain")
+                PRESERVED_TEXT_TYPES.into_iter().find(|text| said.as_deref() == Some(text)).unwrap_or("text/plain")
             }
         }
     }

@@ -14,7 +14,7 @@ use tokio_util::sync::CancellationToken;
 pub use facts::{Facts, Price};
 
 /// Catalogue that is embedded in the binary.
-const EMBEDDED: &str = include_str!("../../data/model-catalogue.json");
+const EMBEDDED_CATALOGUE: &str = include_str!("../../data/model-catalogue.json");
 /// Interval at which the administrator's file is checked for changes.
 const POLL_INTERVAL: Duration = Duration::from_secs(2);
 /// Maximum size of a catalogue file, in bytes.
@@ -62,7 +62,7 @@ impl Catalogue {
     pub fn open(file: Option<&Path>) -> anyhow::Result<Self> {
         let known = match file {
             Some(file) => read(file).with_context(|| format!("CHAT_MODEL_CATALOGUE: {}", file.display()))?,
-            None => Known::parse(EMBEDDED)?,
+            None => Known::parse(EMBEDDED_CATALOGUE)?,
         };
         Ok(Self { file: file.map(Path::to_owned), facts: RwLock::new(Arc::new(known)) })
     }

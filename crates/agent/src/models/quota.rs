@@ -12,7 +12,7 @@ use domain::{Clock, Timestamp, UserId};
 use storage::Storage;
 
 use super::ModelId;
-use super::user_providers::{PREFIX, is_user_provider};
+use super::user_providers::{USER_PROVIDER_PREFIX, is_user_provider};
 
 /// Seconds of a day.
 const DAY_SECONDS: i64 = 86_400;
@@ -61,7 +61,7 @@ impl TokenQuota {
     pub async fn usage_today(&self, user: UserId) -> Result<Option<(u64, u64)>, storage::Error> {
         let Some(limit) = self.tokens_per_day else { return Ok(None) };
         let today = start_of_day(self.clock.now());
-        Ok(Some((self.storage.usage().tokens_since(user, today, PREFIX).await?, limit.get())))
+        Ok(Some((self.storage.usage().tokens_since(user, today, USER_PROVIDER_PREFIX).await?, limit.get())))
     }
 
     /// Checks that a user may call a model now. Their own providers are not limited.

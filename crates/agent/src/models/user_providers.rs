@@ -22,7 +22,7 @@ use platform::secret_sealing::{SealError, SecretSealer};
 pub use provider_kind::ProviderKind;
 
 /// Prefix of the names of users' own providers, so that they cannot be mistaken for configured ones.
-pub const PREFIX: &str = "my-";
+pub const USER_PROVIDER_PREFIX: &str = "my-";
 /// Maximum length of a slug without the prefix, in characters.
 const MAX_SLUG_CHARS: usize = 40;
 /// Maximum number of open providers. Each is an HTTP client with its connections and a list of models.
@@ -30,7 +30,7 @@ const MAX_OPEN_PROVIDERS: usize = 2_000;
 
 /// Returns whether the name is that of a user's own provider.
 pub fn is_user_provider(provider: &str) -> bool {
-    provider.starts_with(PREFIX)
+    provider.starts_with(USER_PROVIDER_PREFIX)
 }
 
 /// A user's own provider, ready to use.
@@ -196,9 +196,9 @@ pub struct ListedProvider {
     pub provider: Option<Arc<UserProvider>>,
 }
 
-/// Returns the slug of a new provider: [`PREFIX`] and its name in lowercase, made unique among `taken`.
+/// Returns the slug of a new provider: [`USER_PROVIDER_PREFIX`] and its name in lowercase, made unique among `taken`.
 pub fn slug_of(name: &str, taken: &[&str]) -> String {
-    let mut slug = PREFIX.to_owned();
+    let mut slug = USER_PROVIDER_PREFIX.to_owned();
     for letter in name.chars().flat_map(char::to_lowercase).take(MAX_SLUG_CHARS) {
         if letter.is_ascii_alphanumeric() {
             slug.push(letter);
@@ -208,7 +208,7 @@ pub fn slug_of(name: &str, taken: &[&str]) -> String {
     }
     let slug = slug.trim_end_matches('-');
     // Nothing of the name can be typed, for example because it is in another script.
-    let slug = if slug.len() < PREFIX.len() { "my-provider" } else { slug };
+    let slug = if slug.len() < USER_PROVIDER_PREFIX.len() { "my-provider" } else { slug };
     let numbered = (2..).map(|number: u32| format!("{slug}-{number}"));
     let mut candidates = std::iter::once(slug.to_owned()).chain(numbered);
     candidates.find(|slug| !taken.contains(&slug.as_str())).unwrap_or_default()

@@ -2,10 +2,10 @@
 
 use connections::BoundTool;
 
-/// Words of a query that are looked at.
-const WORDS: usize = 16;
+/// Maximum number of words of a query that are compared.
+const MAX_QUERY_WORDS: usize = 16;
 /// A word of a tool that begins a word of the query is close to it from this length on: "file" to "files".
-const STEM: usize = 4;
+const MIN_STEM_CHARS: usize = 4;
 
 /// What a word of the query is worth where it is found, whole and as a beginning.
 const IN_NAME: (u32, u32) = (12, 8);
@@ -20,7 +20,7 @@ const WHOLE_NAME: u32 = 100;
 pub fn search(tools: &[BoundTool], query: &str, server: Option<&str>) -> Vec<usize> {
     let mut words: Vec<String> = parts(query).map(str::to_lowercase).collect();
     words.dedup();
-    words.truncate(WORDS);
+    words.truncate(MAX_QUERY_WORDS);
     let whole = query.trim().to_lowercase();
     let mut found: Vec<(usize, u32, usize)> = Vec::new();
     for (index, tool) in tools.iter().enumerate() {
@@ -67,7 +67,7 @@ fn likeness(part: &str, word: &str, (whole, beginning): (u32, u32)) -> u32 {
             (None, None) => return whole,
             (Some(a), Some(b)) if a == b => common += 1,
             (Some(_), None) => return beginning,
-            (None, Some(_)) if common >= STEM => return beginning,
+            (None, Some(_)) if common >= MIN_STEM_CHARS => return beginning,
             _ => return 0,
         }
     }

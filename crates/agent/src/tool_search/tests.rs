@@ -72,7 +72,7 @@ fn a_list_that_fits_is_given_whole() {
     for context in [4_096, 8_192, 1_000_000] {
         let offer = Offer::new(&toolset, ToolLimits { context_tokens: context, ..ROOMY }, "hello", &[]);
         assert_eq!(names(&offer, &toolset).len(), toolset.tools().len(), "{context}");
-        assert!(offer.call(&toolset, SEARCH, Map::new()).is_none(), "there is nothing to search");
+        assert!(offer.call(&toolset, SEARCH_TOOL, Map::new()).is_none(), "there is nothing to search");
     }
 }
 
@@ -91,20 +91,20 @@ fn what_is_found_joins_the_list_behind_what_was_there() {
     let toolset = many(1_000);
     let offer = Offer::new(&toolset, ROOMY, "please", &[]);
     let before = offer.specs(&toolset);
-    assert_eq!(names(&offer, &toolset), [SEARCH, DETAILS]);
+    assert_eq!(names(&offer, &toolset), [SEARCH_TOOL, DETAILS_TOOL]);
     assert!(before[0].description.contains("1003 tools of these connections: factory (1002), desk (1)"), "{before:?}");
 
-    let said = call(&offer, &toolset, SEARCH, json!({ "query": "ticket new" }));
+    let said = call(&offer, &toolset, SEARCH_TOOL, json!({ "query": "ticket new" }));
     assert!(said.contains("- create_issue (factory): Opens a new ticket in the tracker."), "{said}");
-    assert_eq!(names(&offer, &toolset), [SEARCH, DETAILS, "create_issue"]);
-    let said = call(&offer, &toolset, DETAILS, json!({ "names": ["listFiles", "nothing", "create_issue"] }));
+    assert_eq!(names(&offer, &toolset), [SEARCH_TOOL, DETAILS_TOOL, "create_issue"]);
+    let said = call(&offer, &toolset, DETAILS_TOOL, json!({ "names": ["listFiles", "nothing", "create_issue"] }));
     assert!(said.contains(r#""inputSchema":{"type":"object"}"#) && said.contains("There is no such tool."), "{said}");
-    assert_eq!(names(&offer, &toolset), [SEARCH, DETAILS, "create_issue", "listFiles"]);
+    assert_eq!(names(&offer, &toolset), [SEARCH_TOOL, DETAILS_TOOL, "create_issue", "listFiles"]);
     assert_eq!(offer.specs(&toolset)[..2], before[..], "the beginning stays as it was");
 
-    let said = call(&offer, &toolset, SEARCH, json!({ "query": "zebra" }));
+    let said = call(&offer, &toolset, SEARCH_TOOL, json!({ "query": "zebra" }));
     assert!(said.starts_with("No tool fits. 1003 tools"), "{said}");
-    let said = offer.call(&toolset, SEARCH, Map::new()).unwrap();
+    let said = offer.call(&toolset, SEARCH_TOOL, Map::new()).unwrap();
     assert!(said.is_error && said.to_model_text().contains("query"), "the model learns what is wrong");
 }
 
@@ -114,15 +114,15 @@ fn a_search_gives_no_more_than_there_is_room_for() {
     let ticket = tool("create_issue", "Opens a new ticket in the tracker.");
     let toolset = toolset(&[("factory", heavy.chain([ticket]).collect())]);
     let offer = Offer::new(&toolset, ToolLimits { context_tokens: 8_192, can_search: true }, "please", &[]);
-    let said = call(&offer, &toolset, SEARCH, json!({ "query": "widget", "limit": 50 }));
+    let said = call(&offer, &toolset, SEARCH_TOOL, json!({ "query": "widget", "limit": 50 }));
     assert!(
         said.contains("by their names:\n- widget_0") && said.contains("before you call them:\n- widget_2"),
         "{said}"
     );
     let given = offer.specs(&toolset);
     let bytes: usize = given[2..].iter().map(|spec| spec.description.len()).sum();
-    assert!(given.len() > 20 && bytes <= MIN_FOUND_TOKENS * TOKEN, "{} tools of {bytes} bytes", given.len());
-    call(&offer, &toolset, DETAILS, json!({ "names": ["widget_49"] }));
+    assert!(given.len() > 20 && bytes <= MIN_FOUND_TOKENS * BYTES_PER_TOKEN, "{} tools of {bytes} bytes", given.len());
+    call(&offer, &toolset, DETAILS_TOOL, json!({ "names": ["widget_49"] }));
     assert_eq!(names(&offer, &toolset).last().unwrap(), "widget_49", "what is asked for by name is given");
 }
 
@@ -160,8 +160,8 @@ fn a_model_that_cannot_search_gets_what_fits_the_persons_words() {
 #[test]
 fn our_tools_keep_their_names() {
     let toolset = many(1_000);
-    assert!(toolset.get(SEARCH).is_none());
-    let theirs = toolset.find("desk", SEARCH).unwrap();
+    assert!(toolset.get(SEARCH_TOOL).is_none());
+    let theirs = toolset.find("desk", SEARCH_TOOL).unwrap();
     assert_eq!(theirs.model_name, "desk__search_tools");
 }
 

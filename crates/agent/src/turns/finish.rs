@@ -14,7 +14,7 @@ use super::engine::{TurnError, TurnInput, detach};
 use super::event::{FinishMetadata, NoticeData, TurnEvent};
 use super::event_recorder::EventRecorder;
 use super::journal_codec::append_final_event;
-use super::recovery::INTERRUPTED;
+use super::recovery::INTERRUPTED_MESSAGE;
 use super::{Turn, TurnResult, message_queue};
 use crate::agent_loop::AgentOutcome;
 use platform::{RunState, UserEvent};
@@ -47,7 +47,7 @@ pub async fn finish(
         },
         Err(TurnError::Stopped) => (MessageStatus::Stopped, None, TurnEvent::Abort { reason: "stopped".to_owned() }),
         Err(TurnError::Interrupted) => {
-            let text = INTERRUPTED.to_owned();
+            let text = INTERRUPTED_MESSAGE.to_owned();
             (MessageStatus::Interrupted, Some(text.clone()), TurnEvent::Error { error_text: text })
         }
         Err(TurnError::Failed(text)) => {

@@ -29,7 +29,7 @@ use crate::models::ModelId;
 use crate::tool_selection::Selection;
 
 /// Error of an answer that was cut off by the end of a process.
-pub const INTERRUPTED: &str = "The server stopped before the answer was complete.";
+pub const INTERRUPTED_MESSAGE: &str = "The server stopped before the answer was complete.";
 
 /// Error of an interrupted answer of which some events could not be read.
 const INTERRUPTED_WITH_LOSS: &str =
@@ -94,7 +94,7 @@ async fn close_or_suspend(
     if let (false, Some(model)) = (is_over, ModelId::parse(&turn.model)) {
         return Ok(Some(SuspendedTurn { row: turn.clone(), model, events, transcript, interactions, tasks }));
     }
-    let reason = if unreadable > 0 { INTERRUPTED_WITH_LOSS } else { INTERRUPTED };
+    let reason = if unreadable > 0 { INTERRUPTED_WITH_LOSS } else { INTERRUPTED_MESSAGE };
     let answer = Answer {
         id: turn.answer,
         parts: transcript.into_parts(),

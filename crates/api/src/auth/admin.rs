@@ -9,7 +9,7 @@ use accounts::deletion::AccountDeletionHandler;
 use accounts::gotrue_error::{
     FACTOR_ID_MALFORMED, FACTOR_NOT_FOUND, NO_AUTHORIZATION, NO_SUCH_PASSKEY, NO_SUCH_USER, Refusal, USER_ID_MALFORMED,
 };
-use accounts::tokens::AUTHENTICATED;
+use accounts::tokens::AUTHENTICATED_ROLE;
 use accounts::{AccountService, AuthError};
 use axum::Json;
 use axum::extract::{FromRef, FromRequestParts, Path, State};
@@ -164,7 +164,7 @@ pub async fn list_users(State(storage): State<Storage>, _: Admin, uri: Uri) -> R
     let signed = |n: u64| i64::try_from(n).unwrap_or(i64::MAX);
     let total = u64::try_from(storage.users().count().await?).unwrap_or_default();
     let users = storage.users().list(signed(per_page), signed((page - 1).saturating_mul(per_page))).await?;
-    let list = UserList { users: users.into_iter().map(UserBody::from).collect(), aud: AUTHENTICATED };
+    let list = UserList { users: users.into_iter().map(UserBody::from).collect(), aud: AUTHENTICATED_ROLE };
     Ok(([(TOTAL_COUNT, HeaderValue::from(total)), (header::LINK, link_header(page, per_page, total)?)], Json(list)))
 }
 

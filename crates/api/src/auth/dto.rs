@@ -2,7 +2,7 @@
 
 use accounts::password::Weakness;
 use accounts::sessions::SignIn;
-use accounts::tokens::AUTHENTICATED;
+use accounts::tokens::AUTHENTICATED_ROLE;
 use domain::{FactorId, Timestamp, UserId};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
@@ -132,8 +132,8 @@ impl From<User> for UserBody {
             identities: email_identity(&user).into_iter().collect(),
             factors: user.factors.into_iter().map(FactorBody::from).collect(),
             id: user.id,
-            aud: AUTHENTICATED,
-            role: AUTHENTICATED,
+            aud: AUTHENTICATED_ROLE,
+            role: AUTHENTICATED_ROLE,
             email: user.email.unwrap_or_default(),
             email_confirmed_at: user.email_confirmed_at,
             phone: "",

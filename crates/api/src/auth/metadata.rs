@@ -7,7 +7,7 @@ use axum::http::header;
 use axum::response::IntoResponse;
 use serde_json::{Map, Value, json};
 
-use super::unsupported::PROVIDERS;
+use super::unsupported::OAUTH_PROVIDERS;
 use crate::state::PublicSettings;
 
 /// Returns the public keys of access tokens (`GET /.well-known/jwks.json`). Clients cache them for ten minutes.
@@ -21,7 +21,7 @@ pub async fn get_settings(
     State(accounts): State<AccountService>,
 ) -> Json<Value> {
     let mut external: Map<String, Value> =
-        PROVIDERS.into_iter().map(|provider| (provider.to_owned(), json!(false))).collect();
+        OAUTH_PROVIDERS.into_iter().map(|provider| (provider.to_owned(), json!(false))).collect();
     external.insert("anonymous_users".to_owned(), json!(settings.anonymous_sign_in));
     external.insert("email".to_owned(), json!(true));
     external.insert("phone".to_owned(), json!(false));

@@ -20,7 +20,7 @@ use super::error::AuthApiError;
 use super::extract::{Address, Caller, JsonBody};
 
 /// The only supported type of factor.
-const TOTP: &str = "totp";
+const TOTP_FACTOR: &str = "totp";
 
 /// A caller whose account is not anonymous.
 pub struct NamedCaller {
@@ -114,7 +114,7 @@ pub async fn enroll_factor(
     JsonBody(body): JsonBody<EnrollBody>,
 ) -> Result<Json<EnrolledBody>, AuthApiError> {
     match body.factor_type.as_deref() {
-        Some(TOTP) => {}
+        Some(TOTP_FACTOR) => {}
         Some("phone") => return Err(PHONE_FACTOR_DISABLED.into()),
         Some("webauthn") => return Err(WEBAUTHN_FACTOR_DISABLED.into()),
         _ => return Err(UNKNOWN_FACTOR.into()),
@@ -123,7 +123,7 @@ pub async fn enroll_factor(
     let issuer = body.issuer.unwrap_or_default();
     let enrolled = accounts.enroll(person.claims, &person.user, name, &issuer).await?;
     let totp = TotpBody { qr_code: enrolled.qr_code, secret: enrolled.secret, uri: enrolled.uri };
-    Ok(Json(EnrolledBody { id: enrolled.id, r#type: TOTP, friendly_name: enrolled.friendly_name, totp }))
+    Ok(Json(EnrolledBody { id: enrolled.id, r#type: TOTP_FACTOR, friendly_name: enrolled.friendly_name, totp }))
 }
 
 /// Creates a challenge for a factor (`POST /factors/{id}/challenge`).
@@ -134,7 +134,7 @@ pub async fn create_challenge(
 ) -> Result<Json<ChallengeBody>, AuthApiError> {
     accounts.limits().check(Limit::FactorChallenge, address)?;
     let invited = accounts.challenge(own.claims.user, own.factor, address).await?;
-    Ok(Json(ChallengeBody { id: invited.id, r#type: TOTP, expires_at: invited.expires_at }))
+    Ok(Json(ChallengeBody { id: invited.id, r#type: TOTP_FACTOR, expires_at: invited.expires_at }))
 }
 
 /// Verifies a code and raises the session to the second factor (`POST /factors/{id}/verify`).

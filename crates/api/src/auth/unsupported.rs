@@ -20,7 +20,7 @@ const NO_RECOVERY_CODE: Refusal =
     Refusal::absent(422, "mfa_recovery_codes_verify_not_enabled", "MFA verification is disabled for recovery codes");
 
 /// OAuth providers that GoTrue supports.
-pub const PROVIDERS: [&str; 25] = [
+pub const OAUTH_PROVIDERS: [&str; 25] = [
     "apple",
     "azure",
     "bitbucket",
@@ -49,7 +49,7 @@ pub const PROVIDERS: [&str; 25] = [
 ];
 
 /// Providers whose ID tokens GoTrue accepts, each with its issuer.
-const ISSUERS: [(&str, &str); 6] = [
+const ID_TOKEN_ISSUERS: [(&str, &str); 6] = [
     ("google", "https://accounts.google.com"),
     ("facebook", "https://www.facebook.com"),
     ("kakao", "https://kauth.kakao.com"),
@@ -73,7 +73,7 @@ pub async fn reject_authorize(uri: Uri) -> AuthApiError {
     let provider = query_value(uri.query(), "provider").unwrap_or_default();
     let why = if provider.starts_with("custom:") {
         "custom OAuth providers are disabled".to_owned()
-    } else if PROVIDERS.contains(&provider.to_lowercase().as_str()) {
+    } else if OAUTH_PROVIDERS.contains(&provider.to_lowercase().as_str()) {
         "provider is not enabled".to_owned()
     } else {
         format!("Provider {} could not be found", provider.to_lowercase())
@@ -113,7 +113,7 @@ pub fn reject_id_token(body: IdToken) -> AuthError {
     }
     // An empty issuer stands for one that depends on the installation; it matches no request.
     let known = |(name, theirs): &&(&str, &str)| *name == provider || (!theirs.is_empty() && *theirs == issuer);
-    if let Some((_, theirs)) = ISSUERS.iter().find(known) {
+    if let Some((_, theirs)) = ID_TOKEN_ISSUERS.iter().find(known) {
         let message = format!("Provider (issuer {theirs:?}) is not enabled");
         return AuthError::Worded { status: 400, code: "provider_disabled", message };
     }

@@ -19,7 +19,8 @@ use super::error::AuthApiError;
 use super::extract::{Address, JsonBody, UserAgent, query_value};
 
 /// Message after the first of the two confirmations of a change of address.
-const HALF: &str = "Confirmation link accepted. Please proceed to confirm link sent to the other email";
+const FIRST_CONFIRMATION_MESSAGE: &str =
+    "Confirmation link accepted. Please proceed to confirm link sent to the other email";
 const NO_TYPE: Refusal = Refusal::invalid("Verify requires a verification type");
 const UNKNOWN_TYPE: Refusal = Refusal::invalid("Invalid email verification type");
 const NO_ADDRESS: Refusal = Refusal::absent(422, "validation_failed", "Invalid email format");
@@ -54,7 +55,9 @@ pub async fn verify_token(
     Ok(match verified {
         Verified::SignedIn(sign_in) => Json(SessionBody::from(*sign_in)).into_response(),
         // Auth codes are issued to browsers that follow a link, never here.
-        Verified::Half | Verified::AuthCode(_) => Json(json!({ "msg": HALF, "code": "200" })).into_response(),
+        Verified::Half | Verified::AuthCode(_) => {
+            Json(json!({ "msg": FIRST_CONFIRMATION_MESSAGE, "code": "200" })).into_response()
+        }
     })
 }
 
@@ -105,7 +108,7 @@ pub async fn follow_link(
     Ok(redirect(&match verified {
         Ok(Verified::SignedIn(sign_in)) => with_session(target, &sign_in, &kind),
         Ok(Verified::AuthCode(code)) => with_query(target, &[("code", &code)]),
-        Ok(Verified::Half) => with_message(target, &[("message", HALF)], pkce),
+        Ok(Verified::Half) => with_message(target, &[("message", FIRST_CONFIRMATION_MESSAGE)], pkce),
         Err(error) => {
             if error.status() >= 500 {
                 tracing::error!(error = error.detail(), "the link of an email could not be processed");

@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 
 use super::message::Request;
 use super::refusal::RpcError;
-use super::revision::{Era, LEGACY, SUPPORTED, era};
+use super::revision::{Era, LEGACY_VERSIONS, SUPPORTED_VERSIONS, era};
 
 /// Time for which a client may cache a result, in milliseconds. The tools change only with the version of the server.
 const TIME_TO_LIVE: u64 = 3_600_000;
@@ -40,7 +40,7 @@ pub async fn run(
 /// Returns supported versions, capabilities and instructions: the modern replacement of [`initialize`].
 fn discover(server: BuiltinServer) -> Value {
     cacheable(json!({
-        "supportedVersions": SUPPORTED,
+        "supportedVersions": SUPPORTED_VERSIONS,
         "capabilities": { "tools": {} },
         "instructions": server.instructions(),
     }))
@@ -52,7 +52,7 @@ fn initialize(server: BuiltinServer, params: &Map<String, Value>) -> Result<Valu
         return Err(RpcError::invalid_params("initialize says which protocolVersion it wants"));
     };
     // As the protocol demands, an unknown version is answered with the newest known one.
-    let version = LEGACY.into_iter().find(|known| *known == asked).unwrap_or(LEGACY[0]);
+    let version = LEGACY_VERSIONS.into_iter().find(|known| *known == asked).unwrap_or(LEGACY_VERSIONS[0]);
     Ok(json!({
         "protocolVersion": version,
         "capabilities": { "tools": {} },

@@ -5,7 +5,7 @@ use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde_json::{Value, json};
 
-use super::revision::{Era, SUPPORTED};
+use super::revision::{Era, SUPPORTED_VERSIONS};
 use crate::error::{OUTAGE_RETRY, is_outage};
 
 // Codes of the JSON-RPC specification; the last two are defined by MCP.
@@ -96,7 +96,7 @@ impl RpcError {
     pub fn unsupported_version(requested: &str) -> Self {
         let mut refusal =
             Self::new(StatusCode::BAD_REQUEST, UNSUPPORTED_PROTOCOL_VERSION, "Unsupported protocol version");
-        refusal.0.data = Some(json!({ "supported": SUPPORTED, "requested": requested }));
+        refusal.0.data = Some(json!({ "supported": SUPPORTED_VERSIONS, "requested": requested }));
         refusal
     }
 

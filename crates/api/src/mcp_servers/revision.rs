@@ -9,12 +9,12 @@ use super::message::Request;
 use super::refusal::RpcError;
 
 /// The version of the modern protocol family, which needs no handshake.
-pub const MODERN: &str = "2026-07-28";
+pub const MODERN_VERSION: &str = "2026-07-28";
 /// Versions with an `initialize` handshake, newest first. The first one is offered to clients that request an unknown
 /// version.
-pub const LEGACY: [&str; 3] = ["2025-11-25", "2025-06-18", "2025-03-26"];
+pub const LEGACY_VERSIONS: [&str; 3] = ["2025-11-25", "2025-06-18", "2025-03-26"];
 /// All supported versions, newest first.
-pub const SUPPORTED: [&str; 4] = [MODERN, LEGACY[0], LEGACY[1], LEGACY[2]];
+pub const SUPPORTED_VERSIONS: [&str; 4] = [MODERN_VERSION, LEGACY_VERSIONS[0], LEGACY_VERSIONS[1], LEGACY_VERSIONS[2]];
 
 const VERSION_KEY: &str = "io.modelcontextprotocol/protocolVersion";
 const CAPABILITIES_KEY: &str = "io.modelcontextprotocol/clientCapabilities";
@@ -50,18 +50,18 @@ pub fn era(headers: &HeaderMap, request: &Request) -> Result<Era, RpcError> {
             )));
         }
         // Older clients may send the metadata without the header.
-        (Some(said), None) if LEGACY.contains(&said) => said,
+        (Some(said), None) if LEGACY_VERSIONS.contains(&said) => said,
         (Some(_), None) => return Err(RpcError::header_mismatch("MCP-Protocol-Version is missing")),
         // The method exists in the modern family only, so the metadata is missing.
         (None, _) if request.method == "server/discover" => return Err(RpcError::missing_meta(VERSION_KEY)),
         (None, Some(header)) => header,
         // The header was introduced with 2025-06-18, so its absence means the version before.
-        (None, None) => LEGACY[2],
+        (None, None) => LEGACY_VERSIONS[2],
     };
-    if LEGACY.contains(&version) {
+    if LEGACY_VERSIONS.contains(&version) {
         return Ok(Era::Legacy);
     }
-    if version != MODERN {
+    if version != MODERN_VERSION {
         return Err(RpcError::unsupported_version(version));
     }
     if said.is_none() {

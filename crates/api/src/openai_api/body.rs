@@ -10,7 +10,7 @@ use crate::body::{self, BodyError};
 use crate::error::ApiError;
 
 /// Maximum size of a body, in bytes. Conversations contain their images in base64.
-const LIMIT: usize = 20 * 1024 * 1024;
+const MAX_BODY_BYTES: usize = 20 * 1024 * 1024;
 
 /// A JSON body; a bad one is rejected with a [`OpenAiError`].
 #[derive(Debug)]
@@ -20,10 +20,10 @@ impl<T: DeserializeOwned, S: Sync> FromRequest<S> for Body<T> {
     type Rejection = OpenAiError;
 
     async fn from_request(request: Request, _state: &S) -> Result<Self, OpenAiError> {
-        let read = body::read(request.into_body(), LIMIT).await;
+        let read = body::read(request.into_body(), MAX_BODY_BYTES).await;
         Ok(read.map(Self).map_err(|error| match error {
             BodyError::TooLarge => {
-                let message = format!("the body is larger than {} MiB", LIMIT / (1024 * 1024));
+                let message = format!("the body is larger than {} MiB", MAX_BODY_BYTES / (1024 * 1024));
                 ApiError::TooLargeFor { code: "body_too_large", message }
             }
             BodyError::BrokeOff => ApiError::BadRequest("the body broke off".into()),

@@ -1,6 +1,6 @@
 //! The caller of the API: an API client with an API key, or the web app with an access token.
 
-use accounts::api_keys::PREFIX;
+use accounts::api_keys::KEY_PREFIX;
 use accounts::{AccountService, AuthError};
 use axum::extract::{FromRef, FromRequestParts};
 use axum::http::request::Parts;
@@ -40,7 +40,7 @@ where
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, OpenAiError> {
         // The prefix tells API keys from access tokens, so only one of them is looked up.
-        if let Some(secret) = bearer(parts).filter(|secret| secret.starts_with(PREFIX)) {
+        if let Some(secret) = bearer(parts).filter(|secret| secret.starts_with(KEY_PREFIX)) {
             let known = AccountService::from_ref(state).find_api_key(secret).await.map_err(|error| match error {
                 AuthError::Internal(error) => ApiError::from(error),
                 _ => ApiError::Unauthorized,

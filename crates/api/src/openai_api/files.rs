@@ -13,11 +13,11 @@ use url::Url;
 use super::refusal::OpenAiError;
 
 /// Maximum number of files in a request.
-const MOST: usize = 20;
+const MAX_FILES: usize = 20;
 /// Maximum total size of the files in a request, in bytes; providers accept about as much.
-const BYTES: usize = 14 * 1024 * 1024;
+const MAX_TOTAL_BYTES: usize = 14 * 1024 * 1024;
 /// Maximum time to fetch a file.
-const FETCH: Duration = Duration::from_secs(10);
+const FETCH_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// An image or a document in a request.
 #[derive(Debug)]
@@ -64,11 +64,11 @@ impl RequestFiles {
         if self.0.is_empty() {
             return Ok(());
         }
-        if self.0.len() > MOST {
-            return Err(OpenAiError::bad(field, format!("more than {MOST} pictures and documents")));
+        if self.0.len() > MAX_FILES {
+            return Err(OpenAiError::bad(field, format!("more than {MAX_FILES} pictures and documents")));
         }
         // The remaining bytes also bound each download.
-        let mut room = BYTES;
+        let mut room = MAX_TOTAL_BYTES;
         for (place, RequestFile { name, url }) in self.0 {
             let bytes = match url.split_once("base64,").filter(|_| url.starts_with("data:")) {
                 Some((_, data)) => STANDARD.decode(data).map_err(|_| OpenAiError::bad(field, "data is not base64"))?,
@@ -106,7 +106,7 @@ impl RequestFiles {
 
 /// Returns the message for files that exceed the limit.
 fn too_much() -> String {
-    format!("pictures and documents come to more than {} MiB", BYTES / (1024 * 1024))
+    format!("pictures and documents come to more than {} MiB", MAX_TOTAL_BYTES / (1024 * 1024))
 }
 
 /// Fetches a file with the guarded client, which cannot reach private networks. Redirects are not followed.
@@ -130,5 +130,5 @@ async fn fetch(http: &GuardedHttp, url: &str, room: usize) -> Result<Vec<u8>, St
         }
         Ok(bytes)
     };
-    tokio::time::timeout(FETCH, work).await.unwrap_or_else(|_| Err("the file's server was too slow".to_owned()))
+    tokio::time::timeout(FETCH_TIMEOUT, work).await.unwrap_or_else(|_| Err("the file's server was too slow".to_owned()))
 }

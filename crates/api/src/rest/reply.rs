@@ -7,8 +7,8 @@ use postgrest::PgError;
 use postgrest::request::ResponseFormat;
 
 // PostgREST's media types, which the official client compares.
-const LIST: HeaderValue = HeaderValue::from_static("application/json; charset=utf-8");
-const OBJECT: HeaderValue = HeaderValue::from_static("application/vnd.pgrst.object+json; charset=utf-8");
+const LIST_MEDIA_TYPE: HeaderValue = HeaderValue::from_static("application/json; charset=utf-8");
+const OBJECT_MEDIA_TYPE: HeaderValue = HeaderValue::from_static("application/vnd.pgrst.object+json; charset=utf-8");
 
 /// A successful response.
 #[derive(Debug)]
@@ -35,7 +35,10 @@ impl IntoResponse for Reply {
         *response.status_mut() = self.status;
         let headers = response.headers_mut();
         if self.rows.is_some() {
-            headers.insert(header::CONTENT_TYPE, if self.form == ResponseFormat::Object { OBJECT } else { LIST });
+            headers.insert(
+                header::CONTENT_TYPE,
+                if self.form == ResponseFormat::Object { OBJECT_MEDIA_TYPE } else { LIST_MEDIA_TYPE },
+            );
         }
         let applied = HeaderName::from_static("preference-applied");
         let texts =

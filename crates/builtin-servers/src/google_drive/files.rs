@@ -15,11 +15,11 @@ use super::http::{self, GoogleResponse, MAX_DOCUMENT_BYTES};
 
 pub use list::MAX_PAGE_SIZE;
 
-const FOLDER: &str = "application/vnd.google-apps.folder";
-const DOCUMENT: &str = "application/vnd.google-apps.document";
-const SPREADSHEET: &str = "application/vnd.google-apps.spreadsheet";
-const PRESENTATION: &str = "application/vnd.google-apps.presentation";
-const SHORTCUT: &str = "application/vnd.google-apps.shortcut";
+const FOLDER_TYPE: &str = "application/vnd.google-apps.folder";
+const DOCUMENT_TYPE: &str = "application/vnd.google-apps.document";
+const SPREADSHEET_TYPE: &str = "application/vnd.google-apps.spreadsheet";
+const PRESENTATION_TYPE: &str = "application/vnd.google-apps.presentation";
+const SHORTCUT_TYPE: &str = "application/vnd.google-apps.shortcut";
 /// Maximum length of an id, in bytes. Google's have 30 to 50.
 const MAX_ID_BYTES: usize = 200;
 /// Maximum length of an error message of Google, in characters.
@@ -54,11 +54,11 @@ impl File {
     /// Returns a name for the type, or the media type if there is none.
     fn type_name(&self) -> &str {
         match self.mime_type.as_str() {
-            FOLDER => "folder",
-            DOCUMENT => "Google Doc",
-            SPREADSHEET => "Google Sheet",
-            PRESENTATION => "Google Slides",
-            SHORTCUT => "shortcut",
+            FOLDER_TYPE => "folder",
+            DOCUMENT_TYPE => "Google Doc",
+            SPREADSHEET_TYPE => "Google Sheet",
+            PRESENTATION_TYPE => "Google Slides",
+            SHORTCUT_TYPE => "shortcut",
             other => other,
         }
     }

@@ -7,13 +7,13 @@ use jiff::civil::Date;
 
 use super::Timestamp;
 
-const SECOND: i64 = 1_000_000;
-const DAY: i64 = 86_400 * SECOND;
+const SECOND_MICROS: i64 = 1_000_000;
+const DAY_MICROS: i64 = 86_400 * SECOND_MICROS;
 
 /// 0001-01-01T00:00:00Z.
-const FIRST: i64 = -719_162 * DAY;
+const FIRST_MICROS: i64 = -719_162 * DAY_MICROS;
 /// 10000-01-01T00:00:00Z, the first time that is out of range.
-const END: i64 = 2_932_897 * DAY;
+const END_MICROS: i64 = 2_932_897 * DAY_MICROS;
 
 /// The reason why a text is not a [`Timestamp`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -53,8 +53,8 @@ impl FromStr for Timestamp {
         if !reader.0.is_empty() {
             return Err(NotATimestamp::Syntax);
         }
-        let micros = midnight(date)? + since_midnight(time)? - seconds_of(offset)? * SECOND;
-        if (FIRST..END).contains(&micros) { Ok(Self(micros)) } else { Err(NotATimestamp::OutOfRange) }
+        let micros = midnight(date)? + since_midnight(time)? - seconds_of(offset)? * SECOND_MICROS;
+        if (FIRST_MICROS..END_MICROS).contains(&micros) { Ok(Self(micros)) } else { Err(NotATimestamp::OutOfRange) }
     }
 }
 
@@ -68,7 +68,7 @@ fn midnight([year, month, day]: [i64; 3]) -> Result<i64, NotATimestamp> {
     // The year before 1 is 1 BC. It is out of range even if the offset would move the time into year 1.
     let year = i16::try_from(year).ok().filter(|year| *year > 0).ok_or(NotATimestamp::OutOfRange)?;
     let date = Date::new(year, small(month)?, small(day)?).map_err(|_| NotATimestamp::OutOfRange)?;
-    Ok(date.duration_since(Date::constant(1970, 1, 1)).as_secs() * SECOND)
+    Ok(date.duration_since(Date::constant(1970, 1, 1)).as_secs() * SECOND_MICROS)
 }
 
 fn since_midnight([hours, minutes, seconds, micros]: [i64; 4]) -> Result<i64, NotATimestamp> {
@@ -77,7 +77,7 @@ fn since_midnight([hours, minutes, seconds, micros]: [i64; 4]) -> Result<i64, No
     if (hours > 23 && !whole_day) || minutes > 59 || seconds > 60 {
         return Err(NotATimestamp::OutOfRange);
     }
-    Ok(((hours * 60 + minutes) * 60 + seconds) * SECOND + micros)
+    Ok(((hours * 60 + minutes) * 60 + seconds) * SECOND_MICROS + micros)
 }
 
 fn seconds_of([sign, hours, minutes, seconds]: [i64; 4]) -> Result<i64, NotATimestamp> {

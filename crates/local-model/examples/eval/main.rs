@@ -19,7 +19,7 @@ use futures_util::StreamExt;
 use local_model::{Engine, EngineSettings};
 use tokio_util::sync::CancellationToken;
 
-use cases::{Case, KINDS, Lists};
+use cases::{CASE_KINDS, Case, Lists};
 use score::Answer;
 
 #[derive(Default)]
@@ -53,7 +53,7 @@ async fn main() -> Result<()> {
             continue;
         }
         let mut questions = Vec::new();
-        for kind in KINDS {
+        for kind in CASE_KINDS {
             // An answer from a result does not see the tools.
             if kind == "answers" && length == "38" && options.tools.is_none() {
                 continue;
@@ -166,7 +166,7 @@ mod tests {
     fn every_case_can_be_right() {
         let lists = Lists::read().unwrap();
         let mut count = 0;
-        for case in KINDS.into_iter().flat_map(|kind| cases::of_kind(kind).unwrap()) {
+        for case in CASE_KINDS.into_iter().flat_map(|kind| cases::of_kind(kind).unwrap()) {
             count += 1;
             let expected = case.call.iter();
             for (suffix, length) in [("", 14), ("+", 38)] {

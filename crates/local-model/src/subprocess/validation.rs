@@ -5,7 +5,7 @@ use std::io::{BufRead, BufReader, Read};
 use domain::model::{FinishReason, ModelError, ModelEvent, ModelStatus, PartKind, Usage};
 use domain::text::cut_to;
 
-use crate::injection_filter::NOTICE;
+use crate::injection_filter::REMOVAL_NOTICE;
 use crate::ipc::IpcResponse;
 
 /// Maximum size of one response line in bytes.
@@ -71,7 +71,7 @@ impl ResponseValidator {
                 Stage::ReadingPrompt
             }
             // The text is shown to users, so only the known one passes.
-            (Stage::ReadingPrompt, ModelEvent::Notice(text)) if text == NOTICE => {
+            (Stage::ReadingPrompt, ModelEvent::Notice(text)) if text == REMOVAL_NOTICE => {
                 self.statuses += 1;
                 Stage::ReadingPrompt
             }
@@ -153,7 +153,7 @@ mod tests {
         ] {
             assert_eq!(admitted(events.clone()), (0, false), "{events:?}");
         }
-        assert_eq!(admitted(vec![ModelEvent::Notice(NOTICE.to_owned()), begin(0), END, FINISH]), (4, true));
+        assert_eq!(admitted(vec![ModelEvent::Notice(REMOVAL_NOTICE.to_owned()), begin(0), END, FINISH]), (4, true));
         assert_eq!(admitted(vec![begin(0), begin(0)]), (1, false));
         assert_eq!(admitted(vec![begin(0), reading]), (1, false));
         assert_eq!(admitted(vec![begin(0), FINISH]), (1, false));

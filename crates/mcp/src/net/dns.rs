@@ -26,8 +26,10 @@ impl DnsResolver for SystemResolver {
 /// Returns whether a name is reserved for local use (RFC 6761, 6762, 8375, and `internal`). Such a host is not public,
 /// whatever address it resolves to.
 pub(super) fn is_local_name(host: &str) -> bool {
-    const LOCAL: [&str; 4] = ["localhost", "local", "internal", "home.arpa"];
-    LOCAL.iter().any(|local| host.strip_suffix(local).is_some_and(|rest| rest.is_empty() || rest.ends_with('.')))
+    const LOCAL_DOMAINS: [&str; 4] = ["localhost", "local", "internal", "home.arpa"];
+    LOCAL_DOMAINS
+        .iter()
+        .any(|local| host.strip_suffix(local).is_some_and(|rest| rest.is_empty() || rest.ends_with('.')))
 }
 
 #[cfg(test)]

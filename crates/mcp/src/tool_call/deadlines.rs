@@ -83,7 +83,7 @@ mod tests {
     use crate::elicitation_routing::ElicitationRouter;
     use crate::suspended_call::SuspendedCall;
 
-    const MINUTE: Duration = Duration::from_mins(1);
+    const ONE_MINUTE: Duration = Duration::from_mins(1);
 
     /// Declines after an hour.
     #[derive(Debug)]
@@ -91,7 +91,7 @@ mod tests {
 
     impl ElicitationHandler for SlowHandler {
         fn elicit(&self, _: Elicitation, _: Option<Arc<SuspendedCall>>) -> BoxFuture<'_, ElicitationResponse> {
-            tokio::time::sleep(60 * MINUTE).map(|()| ElicitationResponse::Decline).boxed()
+            tokio::time::sleep(60 * ONE_MINUTE).map(|()| ElicitationResponse::Decline).boxed()
         }
     }
 
@@ -99,13 +99,13 @@ mod tests {
     async fn deadlines_pause_while_an_elicitation_is_open() {
         let router = ElicitationRouter::default();
         let _call = router.register(Arc::new(SlowHandler));
-        let options = CallOptions { idle_timeout: MINUTE, total_timeout: 2 * MINUTE, ..CallOptions::default() };
+        let options = CallOptions { idle_timeout: ONE_MINUTE, total_timeout: 2 * ONE_MINUTE, ..CallOptions::default() };
         let mut deadlines = CallDeadlines::new(&options, router.subscribe_open());
         let params = json!({ "message": "?", "requestedSchema": { "type": "object" } });
         let mut response = std::pin::pin!(router.respond(&params, None));
         loop {
             // Progress in between drops the future of the deadlines, which starts again.
-            let progress = tokio::time::sleep(7 * MINUTE);
+            let progress = tokio::time::sleep(7 * ONE_MINUTE);
             tokio::select! {
                 timeout = deadlines.expired() => panic!("{timeout:?} expired while the user was asked"),
                 response = &mut response => break assert_eq!(response, json!({ "action": "decline" })),
@@ -113,8 +113,8 @@ mod tests {
             }
         }
         let answered = Instant::now();
-        assert_eq!((deadlines.expired().await, answered.elapsed()), (MINUTE, MINUTE));
+        assert_eq!((deadlines.expired().await, answered.elapsed()), (ONE_MINUTE, ONE_MINUTE));
         deadlines.restart_idle();
-        assert_eq!((deadlines.expired().await, answered.elapsed()), (2 * MINUTE, 2 * MINUTE));
+        assert_eq!((deadlines.expired().await, answered.elapsed()), (2 * ONE_MINUTE, 2 * ONE_MINUTE));
     }
 }

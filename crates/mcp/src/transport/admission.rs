@@ -11,7 +11,7 @@ const BUDGET_BYTES: usize = 256 * 1024 * 1024;
 /// The unit of the budget. A message below it counts nothing.
 const UNIT_BYTES: usize = 1024 * 1024;
 
-static BUDGET: Semaphore = Semaphore::const_new(BUDGET_BYTES / UNIT_BYTES);
+static MEMORY_BUDGET: Semaphore = Semaphore::const_new(BUDGET_BYTES / UNIT_BYTES);
 
 /// A part of the budget, held while a message is read.
 pub(super) type Admission = Option<SemaphorePermit<'static>>;
@@ -28,7 +28,7 @@ pub(super) async fn admit(message: &str) -> Result<Admission, Error> {
         return Ok(None);
     }
     // The budget is never closed.
-    Ok(BUDGET.acquire_many(units).await.ok())
+    Ok(MEMORY_BUDGET.acquire_many(units).await.ok())
 }
 
 #[cfg(test)]

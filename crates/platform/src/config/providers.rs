@@ -22,7 +22,7 @@ struct Known {
 }
 
 /// Providers, in the order in which a default model is looked for.
-const KNOWN: [Known; 3] = [
+const KNOWN_PROVIDERS: [Known; 3] = [
     Known {
         name: "openai",
         api: ProviderApi::OpenAiChat,
@@ -51,7 +51,7 @@ pub(super) fn read(source: &mut Source) -> Result<Vec<Provider>, ConfigError> {
     let openai_apis = [("responses", ProviderApi::OpenAiResponses), ("chat", ProviderApi::OpenAiChat)];
     let openai_api = source.choice("CHAT_OPENAI_WIRE", &openai_apis)?;
     let mut providers = Vec::new();
-    for known in KNOWN {
+    for known in KNOWN_PROVIDERS {
         let (key, base) = (source.secret(known.key), source.url(known.base)?);
         // A base URL alone is enough: local servers need no key.
         if key.is_none() && base.is_none() {

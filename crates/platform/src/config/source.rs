@@ -8,7 +8,7 @@ use secrecy::SecretString;
 use url::Url;
 
 /// Name of the settings file in the working folder.
-const FILE: &str = "ai-chat-mcp.toml";
+const SETTINGS_FILE_NAME: &str = "ai-chat-mcp.toml";
 
 /// Reason for which the settings are rejected.
 #[derive(Debug, thiserror::Error)]
@@ -30,7 +30,7 @@ pub enum ConfigError {
         hint: Option<String>,
     },
     /// The settings file exists and cannot be read.
-    #[error("{FILE} cannot be read: {0}")]
+    #[error("{SETTINGS_FILE_NAME} cannot be read: {0}")]
     File(String),
 }
 
@@ -54,7 +54,7 @@ impl Source {
             // Variables that are not UTF-8 cannot be settings and are ignored.
             .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
             .collect();
-        let file = match std::fs::read_to_string(FILE) {
+        let file = match std::fs::read_to_string(SETTINGS_FILE_NAME) {
             Ok(text) => parse_file(&text)?,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => BTreeMap::new(),
             Err(error) => return Err(ConfigError::File(error.to_string())),

@@ -8,7 +8,7 @@ use aws_lc_rs::digest::{Context, SHA256};
 use data_encoding::HEXLOWER;
 
 /// Size of a read, in bytes.
-const PIECE: usize = 1 << 20;
+const READ_BYTES: usize = 1 << 20;
 
 /// SHA-256 of data that arrives in pieces, for [`of_file`] and for downloads.
 pub struct Digest(Context);
@@ -26,7 +26,7 @@ impl Digest {
 
     /// Adds the rest of a file to the hash.
     pub fn read(&mut self, file: &mut File) -> std::io::Result<()> {
-        let mut piece = vec![0; PIECE];
+        let mut piece = vec![0; READ_BYTES];
         loop {
             match file.read(&mut piece)? {
                 0 => return Ok(()),

@@ -16,7 +16,7 @@ use super::digest::Digest;
 use super::progress::Progress;
 
 /// Timeout for connecting and for each read.
-const PATIENCE: Duration = Duration::from_secs(30);
+const READ_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Downloads a file of weights from `from` into `folder`, unless it exists.
 ///
@@ -94,7 +94,7 @@ async fn download(weights: &WeightFile, from: &str, part: &Path) -> anyhow::Resu
             digest.update(&piece);
             progress.tell(done);
         }
-        ensure!(done == weights.size, "{} ended after {done} of {} bytes: {AGAIN}", shown(from), weights.size);
+        ensure!(done == weights.size, "{} ended after {done} of {} bytes: {RETRY_ADVICE}", shown(from), weights.size);
         target.sync_all().with_context(cannot_write)?;
     } else {
         digest.read(&mut File::open(part).with_context(cannot_write)?).with_context(cannot_write)?;
@@ -103,12 +103,12 @@ async fn download(weights: &WeightFile, from: &str, part: &Path) -> anyhow::Resu
 }
 
 /// Advice after an interrupted download.
-const AGAIN: &str = "the same command goes on from there";
+const RETRY_ADVICE: &str = "the same command goes on from there";
 
 /// Requests the file from byte `done` on.
 async fn ask(from: &str, done: u64) -> anyhow::Result<reqwest::Response> {
     #[expect(clippy::disallowed_methods, reason = "the administrator names the address on the command line")]
-    let client = reqwest::Client::builder().connect_timeout(PATIENCE).read_timeout(PATIENCE).build()?;
+    let client = reqwest::Client::builder().connect_timeout(READ_TIMEOUT).read_timeout(READ_TIMEOUT).build()?;
     let mut request = client.get(from);
     if done > 0 {
         request = request.header(RANGE, format!("bytes={done}-"));
@@ -123,7 +123,7 @@ async fn ask(from: &str, done: u64) -> anyhow::Result<reqwest::Response> {
 fn broken(error: &reqwest::Error, from: &str, done: u64) -> anyhow::Error {
     let reason = std::iter::successors(Some(error as &dyn std::error::Error), |error| error.source()).last();
     let reason = reason.map(ToString::to_string).unwrap_or_default();
-    let again = if done > 0 { AGAIN } else { "look at the network, or name a mirror with --from" };
+    let again = if done > 0 { RETRY_ADVICE } else { "look at the network, or name a mirror with --from" };
     anyhow::anyhow!("{} cannot be read ({reason}) after {done} bytes: {again}", shown(from))
 }
 

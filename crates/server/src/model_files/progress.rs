@@ -4,9 +4,9 @@ use std::io::{IsTerminal, Write};
 use std::time::{Duration, Instant};
 
 /// Width of the bar, in characters.
-const WIDTH: u64 = 30;
+const BAR_WIDTH: u64 = 30;
 /// Minimum interval between two updates of the bar.
-const EVERY: Duration = Duration::from_millis(100);
+const UPDATE_INTERVAL: Duration = Duration::from_millis(100);
 
 /// Progress display of a download.
 pub struct Progress {
@@ -32,7 +32,7 @@ impl Progress {
         let mut terminal = std::io::stderr();
         if terminal.is_terminal() {
             // Redrawing for every chunk would slow the download down.
-            let is_due = self.drawn.is_none_or(|drawn| drawn.elapsed() >= EVERY) || done == self.total;
+            let is_due = self.drawn.is_none_or(|drawn| drawn.elapsed() >= UPDATE_INTERVAL) || done == self.total;
             if is_due {
                 self.drawn = Some(Instant::now());
                 let end = if done == self.total { "\n" } else { "" };
@@ -46,8 +46,8 @@ impl Progress {
 
     /// Formats the bar with percentage and rate.
     fn bar(&self, done: u64) -> String {
-        let full = (done * WIDTH / self.total.max(1)) as usize;
-        format!("[{}{}] {}", "#".repeat(full), "-".repeat(WIDTH as usize - full), self.line(done))
+        let full = (done * BAR_WIDTH / self.total.max(1)) as usize;
+        format!("[{}{}] {}", "#".repeat(full), "-".repeat(BAR_WIDTH as usize - full), self.line(done))
     }
 
     /// Formats percentage, size and rate.

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{COST, Said, cut};
+use super::{CALL_COST, Said, cut};
 
 /// Encoder of a message.
 #[derive(Default)]
@@ -48,8 +48,8 @@ pub(super) fn frames(said: &[Said], is_whole: bool) -> Vec<String> {
     let mut message = Message::default();
     // Anthropic counts cached tokens separately from `input_tokens`.
     let usage = json!({
-        "input_tokens": COST.input - COST.cached, "cache_creation_input_tokens": 0,
-        "cache_read_input_tokens": COST.cached, "output_tokens": 1
+        "input_tokens": CALL_COST.input - CALL_COST.cached, "cache_creation_input_tokens": 0,
+        "cache_read_input_tokens": CALL_COST.cached, "output_tokens": 1
     });
     message.event(
         "message_start",
@@ -89,7 +89,7 @@ pub(super) fn frames(said: &[Said], is_whole: bool) -> Vec<String> {
     if is_whole {
         message.end_text();
         let delta = json!({ "stop_reason": reason, "stop_sequence": null });
-        message.event("message_delta", json!({ "delta": delta, "usage": { "output_tokens": COST.output } }));
+        message.event("message_delta", json!({ "delta": delta, "usage": { "output_tokens": CALL_COST.output } }));
         message.event("message_stop", json!({}));
     }
     message.frames

@@ -2,10 +2,10 @@
 
 use serde_json::{Value, json};
 
-use super::{COST, Said, frame};
+use super::{CALL_COST, Said, frame};
 
 /// Output tokens of reasoning, which this API counts separately.
-const THOUGHT: u64 = 2;
+const REASONING_TOKENS: u64 = 2;
 
 /// Encodes output ([`Said`]) as events.
 pub(super) fn frames(said: &[Said], is_whole: bool) -> Vec<String> {
@@ -42,8 +42,8 @@ fn response(parts: &Value, finish: Option<&str>) -> String {
         candidate["finishReason"] = json!(finish);
     }
     let usage = json!({
-        "promptTokenCount": COST.input, "cachedContentTokenCount": COST.cached, "thoughtsTokenCount": THOUGHT,
-        "candidatesTokenCount": COST.output - THOUGHT, "totalTokenCount": COST.input + COST.output
+        "promptTokenCount": CALL_COST.input, "cachedContentTokenCount": CALL_COST.cached, "thoughtsTokenCount": REASONING_TOKENS,
+        "candidatesTokenCount": CALL_COST.output - REASONING_TOKENS, "totalTokenCount": CALL_COST.input + CALL_COST.output
     });
     frame(&json!({ "candidates": [candidate], "usageMetadata": usage, "modelVersion": "scripted" }))
 }

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{COST, Said, cut, frame};
+use super::{CALL_COST, Said, cut, frame};
 
 /// Encodes output ([`Said`]) as events. Signatures do not exist in this API.
 pub(super) fn frames(said: &[Said], is_whole: bool) -> Vec<String> {
@@ -29,8 +29,8 @@ pub(super) fn frames(said: &[Said], is_whole: bool) -> Vec<String> {
         chunks.push(json!({
             "id": "chatcmpl-1", "object": "chat.completion.chunk", "created": 1, "model": "scripted", "choices": [],
             "usage": {
-                "prompt_tokens": COST.input, "completion_tokens": COST.output, "total_tokens": COST.input + COST.output,
-                "prompt_tokens_details": { "cached_tokens": COST.cached }
+                "prompt_tokens": CALL_COST.input, "completion_tokens": CALL_COST.output, "total_tokens": CALL_COST.input + CALL_COST.output,
+                "prompt_tokens_details": { "cached_tokens": CALL_COST.cached }
             }
         }));
     }

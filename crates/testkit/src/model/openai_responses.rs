@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{COST, Said, cut};
+use super::{CALL_COST, Said, cut};
 
 /// Encoder of a response.
 #[derive(Default)]
@@ -84,9 +84,9 @@ pub(super) fn frames(said: &[Said], is_whole: bool) -> Vec<String> {
     if is_whole {
         response.end_text();
         let usage = json!({
-            "input_tokens": COST.input, "input_tokens_details": { "cached_tokens": COST.cached },
-            "output_tokens": COST.output, "output_tokens_details": { "reasoning_tokens": 2 },
-            "total_tokens": COST.input + COST.output
+            "input_tokens": CALL_COST.input, "input_tokens_details": { "cached_tokens": CALL_COST.cached },
+            "output_tokens": CALL_COST.output, "output_tokens_details": { "reasoning_tokens": 2 },
+            "total_tokens": CALL_COST.input + CALL_COST.output
         });
         let whole = json!({ "id": "resp_1", "status": "completed", "usage": usage });
         response.event("response.completed", json!({ "response": whole }));

@@ -68,7 +68,7 @@ pub struct Long {
 }
 
 /// Highest plausible price, in US dollars per million tokens.
-const MOST: f64 = 1_000_000.0;
+const MAX_PRICE: f64 = 1_000_000.0;
 
 impl Facts {
     /// Returns whether the model is known to generate images.
@@ -83,9 +83,9 @@ impl Facts {
         let Some(price) = self.price else { return Ok(()) };
         let long = price.long.map(|long| [Some(long.input), Some(long.output), long.cached_input]);
         let mut all = [Some(price.input), Some(price.output), price.cached_input].into_iter();
-        let is_price = |one: Option<f64>| one.is_none_or(|one| (0.0..=MOST).contains(&one));
+        let is_price = |one: Option<f64>| one.is_none_or(|one| (0.0..=MAX_PRICE).contains(&one));
         let all_are = all.all(is_price) && long.into_iter().flatten().all(is_price);
-        anyhow::ensure!(all_are, "a price lies between 0 and {MOST}");
+        anyhow::ensure!(all_are, "a price lies between 0 and {MAX_PRICE}");
         Ok(())
     }
 }

@@ -8,10 +8,10 @@ use reqwest::header::CONTENT_TYPE;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use super::{DOCUMENT, DriveError, File, GoogleDrive, MAX_DOCUMENT_BYTES, SPREADSHEET, checked_id};
+use super::{DOCUMENT_TYPE, DriveError, File, GoogleDrive, MAX_DOCUMENT_BYTES, SPREADSHEET_TYPE, checked_id};
 
 /// Fields of the response.
-const FIELDS: &str = "id,name,mimeType,webViewLink";
+const RESPONSE_FIELDS: &str = "id,name,mimeType,webViewLink";
 
 /// Maximum length of a media type, in bytes.
 const MAX_MIME_TYPE_BYTES: usize = 127;
@@ -50,7 +50,7 @@ impl GoogleDrive {
         let mut url = self.api_url(&["upload", "drive", "v3", "files"])?;
         url.query_pairs_mut()
             .append_pair("uploadType", "multipart")
-            .append_pair("fields", FIELDS)
+            .append_pair("fields", RESPONSE_FIELDS)
             // Without it the API does not find files and folders of shared drives.
             .append_pair("supportsAllDrives", "true");
         let content_type = format!("multipart/related; boundary={boundary}");
@@ -91,8 +91,8 @@ fn checked_mime_type(text: Option<&str>) -> Result<&str, DriveError> {
 /// Returns the media type of the uploaded content, which Google converts to its own types.
 fn upload_type(mime_type: &str) -> &str {
     match mime_type {
-        DOCUMENT => "text/markdown",
-        SPREADSHEET => "text/csv",
+        DOCUMENT_TYPE => "text/markdown",
+        SPREADSHEET_TYPE => "text/csv",
         other => other,
     }
 }
@@ -104,7 +104,7 @@ mod tests {
     #[test]
     fn rejects_media_type_that_could_add_headers() {
         assert_eq!(checked_mime_type(None).unwrap(), "text/plain");
-        assert_eq!(checked_mime_type(Some("application/vnd.google-apps.document")).unwrap(), DOCUMENT);
+        assert_eq!(checked_mime_type(Some("application/vnd.google-apps.document")).unwrap(), DOCUMENT_TYPE);
         for text in ["text", "text/", "text/plain\r\nX: 1", "text/plain; a=b", "a b/c"] {
             assert!(checked_mime_type(Some(text)).is_err(), "{text}");
         }

@@ -12,7 +12,7 @@ pub const MAX_PAGE_SIZE: u32 = 100;
 /// Default number of files per page.
 const DEFAULT_PAGE_SIZE: u32 = 25;
 /// Fields of the response.
-const FIELDS: &str = "nextPageToken,files(id,name,mimeType,modifiedTime,size,webViewLink)";
+const RESPONSE_FIELDS: &str = "nextPageToken,files(id,name,mimeType,modifiedTime,size,webViewLink)";
 
 /// Arguments of the tool.
 #[derive(Debug, Deserialize)]
@@ -47,7 +47,7 @@ impl GoogleDrive {
         url.query_pairs_mut()
             .append_pair("q", &search_query(words, folder))
             .append_pair("pageSize", &page_size.to_string())
-            .append_pair("fields", FIELDS)
+            .append_pair("fields", RESPONSE_FIELDS)
             .append_pair("supportsAllDrives", "true")
             .append_pair("includeItemsFromAllDrives", "true");
         // The API rejects an order together with a full-text search.

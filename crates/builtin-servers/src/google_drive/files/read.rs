@@ -6,14 +6,14 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::{
-    DOCUMENT, DriveError, FOLDER, File, GoogleDrive, MAX_DOCUMENT_BYTES, PRESENTATION, SHORTCUT, SPREADSHEET,
-    checked_id,
+    DOCUMENT_TYPE, DriveError, FOLDER_TYPE, File, GoogleDrive, MAX_DOCUMENT_BYTES, PRESENTATION_TYPE, SHORTCUT_TYPE,
+    SPREADSHEET_TYPE, checked_id,
 };
 
 /// Maximum size of the content that is read, in bytes.
 const MAX_CONTENT_BYTES: usize = 1024 * 1024;
 /// Fields of the response.
-const FIELDS: &str = "id,name,mimeType,size,webViewLink,shortcutDetails(targetId)";
+const RESPONSE_FIELDS: &str = "id,name,mimeType,size,webViewLink,shortcutDetails(targetId)";
 /// Media types outside `text/` whose content is text.
 const TEXT_TYPES: [&str; 12] = [
     "application/json",
@@ -42,14 +42,14 @@ impl GoogleDrive {
     /// Returns the text of a file. The result for a file without text describes the file.
     pub(in super::super) async fn read_file(&self, user: UserId, input: ReadFile) -> Result<ToolResult, DriveError> {
         let mut file = self.get_file(user, checked_id("file", &input.file_id)?).await?;
-        if file.mime_type == SHORTCUT
+        if file.mime_type == SHORTCUT_TYPE
             && let Some(shortcut) = &file.shortcut_details
         {
             file = self.get_file(user, checked_id("file", &shortcut.target_id)?).await?;
         }
         let mut url = self.api_url(&["drive", "v3", "files", checked_id("file", &file.id)?])?;
         match file.mime_type.as_str() {
-            FOLDER => {
+            FOLDER_TYPE => {
                 let name = &file.name;
                 return Err(DriveError::Arguments(format!(
                     "{name:?} is a folder. google_drive_list_files lists what is in it, with folder_id {}.",
@@ -75,7 +75,7 @@ impl GoogleDrive {
     /// Requests the metadata of a file.
     async fn get_file(&self, user: UserId, id: &str) -> Result<File, DriveError> {
         let mut url = self.api_url(&["drive", "v3", "files", id])?;
-        url.query_pairs_mut().append_pair("fields", FIELDS).append_pair("supportsAllDrives", "true");
+        url.query_pairs_mut().append_pair("fields", RESPONSE_FIELDS).append_pair("supportsAllDrives", "true");
         self.request(user, MAX_DOCUMENT_BYTES, |client| client.get(url.clone())).await?.json()
     }
 }
@@ -83,9 +83,9 @@ impl GoogleDrive {
 /// Returns the type as which a Google document is exported.
 fn export_type(mime_type: &str) -> Option<&'static str> {
     match mime_type {
-        DOCUMENT => Some("text/markdown"),
-        SPREADSHEET => Some("text/csv"),
-        PRESENTATION => Some("text/plain"),
+        DOCUMENT_TYPE => Some("text/markdown"),
+        SPREADSHEET_TYPE => Some("text/csv"),
+        PRESENTATION_TYPE => Some("text/plain"),
         _ => None,
     }
 }
@@ -126,7 +126,7 @@ fn content_result(file: &File, body: &[u8], is_truncated: bool) -> ToolResult {
     if is_truncated {
         notes.push(format!("{} is longer than 1 MiB; this is its beginning.", file.name));
     }
-    if file.mime_type == SPREADSHEET {
+    if file.mime_type == SPREADSHEET_TYPE {
         notes.push("This is the first sheet; others are not included.".to_owned());
     }
     let mut result = ToolResult { content: Vec::new(), ..ToolResult::default() };

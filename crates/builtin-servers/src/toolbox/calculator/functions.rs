@@ -6,7 +6,7 @@ use super::super::number::{ArithmeticError, Number};
 use super::super::suggestions::closest;
 
 /// Known names, for suggestions.
-const NAMES: [&str; 16] = [
+const KNOWN_NAMES: [&str; 16] = [
     "sqrt", "abs", "round", "floor", "ceil", "min", "max", "sin", "cos", "tan", "ln", "log10", "exp", "pi", "e", "log2",
 ];
 /// Maximum number of decimal places for rounding. More would change nothing.
@@ -21,7 +21,7 @@ pub fn constant(name: &str) -> Result<Number, String> {
     match name {
         "pi" => Ok(Number::Rounded(PI)),
         "e" => Ok(Number::Rounded(E)),
-        _ if NAMES.contains(&name) => Err(format!("{name} needs its argument in parentheses: {name}(2)")),
+        _ if KNOWN_NAMES.contains(&name) => Err(format!("{name} needs its argument in parentheses: {name}(2)")),
         _ => Err(unknown(name)),
     }
 }
@@ -85,7 +85,7 @@ fn round(arguments: &[Number]) -> Result<Number, String> {
 
 /// Returns the error for an unknown name, with a suggestion if a known one is similar.
 fn unknown(name: &str) -> String {
-    match closest(name, NAMES, 1).first() {
+    match closest(name, KNOWN_NAMES, 1).first() {
         Some(near) => format!("{name} is not known; did you mean {near}?"),
         None => format!("{name} is not known"),
     }

@@ -16,9 +16,9 @@ use url::Url;
 use crate::store::Memory;
 use crate::{Outcome, setting};
 
-/// Where the suite expects the description of a client that has one.
-const METADATA: &str = "https://conformance-test.local/client-metadata.json";
-const REDIRECT: &str = "http://localhost:3000/callback";
+/// URL of the client metadata document that the suite expects.
+const CLIENT_METADATA_URL: &str = "https://conformance-test.local/client-metadata.json";
+const REDIRECT_URI: &str = "http://localhost:3000/callback";
 
 pub struct Browser {
     guard: GuardedHttp,
@@ -30,8 +30,8 @@ pub struct Browser {
 
 impl Browser {
     pub fn new(guard: GuardedHttp, server: Url, client: Option<RegisteredClient>) -> Outcome<Self> {
-        let metadata_url = Some(METADATA.parse()?);
-        let app = ClientMetadata { name: "AI Chat MCP".to_owned(), redirect_uri: REDIRECT.parse()?, metadata_url };
+        let metadata_url = Some(CLIENT_METADATA_URL.parse()?);
+        let app = ClientMetadata { name: "AI Chat MCP".to_owned(), redirect_uri: REDIRECT_URI.parse()?, metadata_url };
         let oauth = OAuthClient::new(guard.clone(), app, Arc::new(Memory::default()), Arc::new(SystemClock));
         let owner = CredentialOwner { user: UserId::fresh(), server: ServerId::fresh() };
         Ok(Self { guard, oauth, owner, server, client })

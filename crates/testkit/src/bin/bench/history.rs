@@ -13,17 +13,17 @@ use tempfile::TempDir;
 use testkit::{Person, databases};
 
 use crate::process::Process;
-use filling::{History, MESSAGES, Somebody};
-use texts::{VOCABULARY, character, russian, word};
+use filling::{History, MESSAGES_PER_CHAT, Somebody};
+use texts::{VOCABULARY_WORDS, character, russian, word};
 
 /// Number of times that each call is made.
-const CALLS: usize = 100;
+const CALLS_PER_METHOD: usize = 100;
 
 /// Fills each database with `chats` chats, or reuses those that an earlier run left in `folder`, and prints a table.
 pub async fn measure(chats: usize, folder: Option<PathBuf>) {
     let own = TempDir::new().unwrap();
     let folder = folder.unwrap_or_else(|| own.path().to_owned());
-    println!("\n{chats} chats, {} messages; ms over HTTP, {CALLS} calls each\n", chats * MESSAGES);
+    println!("\n{chats} chats, {} messages; ms over HTTP, {CALLS_PER_METHOD} calls each\n", chats * MESSAGES_PER_CHAT);
     println!("| database | person with | call | found | first | p50 | p99 | most |\n|---|---|---|---|---|---|---|---|");
     for database in databases() {
         let history = History::of(database, chats, &folder).await;
@@ -45,9 +45,9 @@ async fn on(history: &History, somebody: &Somebody) {
         // One request before the measurement, so that it does not include the sign-in.
         person.get("/api/sessions/marks").await;
         let Some(path) = path(&person, somebody, call).await else { continue };
-        let mut times = Vec::with_capacity(CALLS);
+        let mut times = Vec::with_capacity(CALLS_PER_METHOD);
         let mut found = 0;
-        for _ in 0..CALLS {
+        for _ in 0..CALLS_PER_METHOD {
             let began = Instant::now();
             let answer = person.request(Method::GET, &path).send().await.unwrap();
             assert_eq!(answer.status(), 200, "{path}");
@@ -59,7 +59,8 @@ async fn on(history: &History, somebody: &Somebody) {
         let ms = |time: Duration| time.as_secs_f64() * 1e3;
         let first = ms(times[0]);
         times.sort();
-        let [middle, late, most] = [CALLS / 2, CALLS * 99 / 100 - 1, CALLS - 1].map(|at| ms(times[at]));
+        let [middle, late, most] =
+            [CALLS_PER_METHOD / 2, CALLS_PER_METHOD * 99 / 100 - 1, CALLS_PER_METHOD - 1].map(|at| ms(times[at]));
         println!(
             "| {database:?} | {} chats | {} | {found} | {first:.1} | {middle:.1} | {late:.1} | {most:.1} |",
             somebody.chats,
@@ -100,7 +101,7 @@ const CALLS_OF_THE_PAGE: &[Call] = &[
     Call::Search("a word of one message in 6", || word(100), 20),
     Call::Search("a word of one message in 100", || word(1_000), 1),
     Call::Search("a word of one message in 100", || word(1_000), 20),
-    Call::Search("a word of one message in 5,000", || word(VOCABULARY / 2), 1),
+    Call::Search("a word of one message in 5,000", || word(VOCABULARY_WORDS / 2), 1),
     Call::Search("a word of none", || "qqqqqq".to_owned(), 1),
     Call::Search("one letter", || "k".to_owned(), 1),
     Call::Search("two letters", || "ka".to_owned(), 1),

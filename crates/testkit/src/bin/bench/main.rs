@@ -29,7 +29,7 @@ mod tools;
 use tokio::runtime::Builder;
 
 /// Default number of chats for `bench history`.
-const CHATS: usize = 100_000;
+const DEFAULT_CHATS: usize = 100_000;
 
 fn main() {
     let argument = |at: usize| std::env::args().nth(at);
@@ -54,7 +54,7 @@ async fn measure(what: Option<&str>, argument: impl Fn(usize) -> Option<String>)
         Some("tools") => tools::compare().await,
         Some("nodes") => nodes::measure().await,
         Some("history") => {
-            let chats = argument(2).map_or(CHATS, |chats| chats.parse().unwrap());
+            let chats = argument(2).map_or(DEFAULT_CHATS, |chats| chats.parse().unwrap());
             history::measure(chats, argument(3).map(Into::into)).await;
         }
         None => {

@@ -14,13 +14,13 @@ use crate::load::Words;
 use crate::process::Process;
 
 /// Output of each turn.
-const PACED: Words = Words { count: 200, pace: 20 };
+const TURN_WORDS: Words = Words { count: 200, pace: 20 };
 /// Simultaneous turns per user, below the server's limit.
 const TURNS_PER_PERSON: usize = 4;
 /// Number of turns at one node, and of subscribers per turn at the other node.
-const LOADS: [(usize, usize); 4] = [(100, 0), (100, 1), (500, 1), (10, 50)];
+const NODE_LOADS: [(usize, usize); 4] = [(100, 0), (100, 1), (500, 1), (10, 50)];
 /// Time after which PostgreSQL's statistics include what idle connections did.
-const COUNTED: Duration = Duration::from_secs(11);
+const STATISTICS_DELAY: Duration = Duration::from_secs(11);
 /// The master key that the nodes share: any 32 bytes.
 const MASTER_KEY: &str = "MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE=";
 
@@ -49,20 +49,20 @@ pub async fn measure() {
     };
     let (driver, other) = (node().await, node().await);
     // Starting the nodes must not count as load at rest.
-    tokio::time::sleep(COUNTED).await;
+    tokio::time::sleep(STATISTICS_DELAY).await;
     let before = count(&database);
     let began = Instant::now();
-    tokio::time::sleep(COUNTED * 2).await;
+    tokio::time::sleep(STATISTICS_DELAY * 2).await;
     // Heartbeats and polling of both nodes, which each row subtracts.
     let idle = (count(&database).transactions - before.transactions) / began.elapsed().as_secs_f64();
-    println!("\ntwo nodes on one PostgreSQL; {} words an answer, one every {} ms", PACED.count, PACED.pace);
+    println!("\ntwo nodes on one PostgreSQL; {} words an answer, one every {} ms", TURN_WORDS.count, TURN_WORDS.pace);
     println!("two nodes at rest: {idle:.1} transactions a second\n");
     println!(
         "| turns at one node | viewers of each at the other | CPU ms per turn-second, driver | other | RSS driver, MB | \
          other | transactions per turn-second | pieces | kB of pieces | behind the driver p50, ms | p99 | whole |"
     );
     println!("|---|---|---|---|---|---|---|---|---|---|---|---|");
-    for load in LOADS {
+    for load in NODE_LOADS {
         row(&database, &driver, &other, load, idle).await;
     }
 }
@@ -71,18 +71,18 @@ pub async fn measure() {
 async fn row(database: &str, driver: &Process, other: &Process, (turns, viewers): (usize, usize), idle: f64) {
     let asked = asked(driver, other, turns).await;
     // Signing up must not count as part of the turns.
-    tokio::time::sleep(COUNTED).await;
+    tokio::time::sleep(STATISTICS_DELAY).await;
     let (before, cpu, began) = (count(database), [driver.cpu(), other.cpu()], Instant::now());
     let told = join_all(asked.into_iter().map(|asked| turn(asked, viewers)));
     let middle = async {
-        tokio::time::sleep(PACED.life() / 2).await;
+        tokio::time::sleep(TURN_WORDS.life() / 2).await;
         [driver.rss(), other.rss()]
     };
     let (told, rss) = tokio::join!(told, middle);
     let cpu = [driver.cpu() - cpu[0], other.cpu() - cpu[1]];
-    tokio::time::sleep(COUNTED).await;
+    tokio::time::sleep(STATISTICS_DELAY).await;
     let after = count(database);
-    let seconds = turns as f64 * PACED.life().as_secs_f64();
+    let seconds = turns as f64 * TURN_WORDS.life().as_secs_f64();
     let mut behind: Vec<f64> = told.iter().flat_map(|(behind, _)| behind.iter().copied()).collect();
     behind.sort_by(f64::total_cmp);
     let share = |share: f64| match behind.len() {
@@ -118,7 +118,7 @@ async fn asked(driver: &Process, other: &Process, turns: usize) -> Vec<Asked> {
             person = Person::sign_up_at(&driver.url, &http).await;
         }
         let chat = person.new_chat().await;
-        let question = json!({ "message": PACED.question(), "sessionId": chat, "tools": [] });
+        let question = json!({ "message": TURN_WORDS.question(), "sessionId": chat, "tools": [] });
         let request = person.request(Method::POST, "/functions/v1/ai-chat");
         let question = request.header("accept", "text/event-stream").json(&question);
         let look = http.get(format!("{}/api/sessions/{chat}/stream", other.url)).bearer_auth(&person.token);

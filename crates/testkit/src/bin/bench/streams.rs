@@ -8,7 +8,7 @@ use crate::load::{Arrival, Figures, People, Words, for_relay, load};
 use crate::process::Process;
 
 /// Words at the speed of a fast model.
-const PACED: Words = Words { count: 200, pace: 20 };
+const PACED_WORDS: Words = Words { count: 200, pace: 20 };
 /// Words as fast as they can be read.
 const AT_ONCE: Words = Words { count: 2_000, pace: 0 };
 /// Distributions of the requests, with the number of streams.
@@ -21,9 +21,9 @@ const ARRIVALS: [Arrival; 6] = [
     Arrival::Burst(2_000),
 ];
 /// Distribution of the unpaced streams.
-const UNPACED: Arrival = Arrival::Burst(100);
+const UNPACED_ARRIVAL: Arrival = Arrival::Burst(100);
 /// Number of streams that follow each other when a number of them is kept open.
-const LIVES: usize = 3;
+const CONSECUTIVE_STREAMS: usize = 3;
 
 /// Prints a table for each kind of database.
 pub async fn compare() {
@@ -39,12 +39,12 @@ pub async fn compare() {
         let both = Both { http: testkit::http_client(), relay: &relay, program: &program };
         let mut commits = Vec::new();
         for arrival in ARRIVALS {
-            let figures = both.measure(PACED, arrival).await;
-            let stream_seconds = figures.streams as f64 * PACED.life().as_secs_f64();
+            let figures = both.measure(PACED_WORDS, arrival).await;
+            let stream_seconds = figures.streams as f64 * PACED_WORDS.life().as_secs_f64();
             commits.extend(figures.commits.map(|count| (arrival, count as f64 / stream_seconds)));
         }
         // Without pauses the processor is the limit, which the paced streams do not show.
-        both.measure(AT_ONCE, UNPACED).await;
+        both.measure(AT_ONCE, UNPACED_ARRIVAL).await;
         for (arrival, per_second) in commits {
             println!("\n{arrival:?}: {per_second:.2} commits per stream-second");
         }
@@ -65,7 +65,7 @@ impl Both<'_> {
     async fn measure(&self, words: Words, arrival: Arrival) -> Figures {
         let (open, count) = match arrival {
             Arrival::Burst(count) => (count, count),
-            Arrival::Steady(open) => (open, open * LIVES),
+            Arrival::Steady(open) => (open, open * CONSECUTIVE_STREAMS),
         };
         let bare = load(self.relay, for_relay(&self.http, self.relay, words, count), words, arrival).await;
         let people = People::for_streams(&self.http, self.program, open).await;

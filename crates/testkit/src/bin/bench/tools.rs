@@ -12,16 +12,16 @@ use testkit::{Database, Person, ScriptedMcp, ScriptedModel, Step};
 use crate::process::Process;
 
 /// Number of consecutive calls.
-const CALLS: usize = 1000;
+const TOOL_CALLS: usize = 1000;
 /// Number of turns in which the model calls the tool once.
-const TURNS: usize = 200;
+const TOOL_TURNS: usize = 200;
 /// Number of users, and of connections per user.
-const PEOPLE: usize = 50;
-const EACH: usize = 4;
+const USERS: usize = 50;
+const CONNECTIONS_PER_USER: usize = 4;
 /// Number of tools of an ordinary server.
-const FEW: usize = 10;
+const SMALL_TOOL_COUNT: usize = 10;
 /// Number of tools of a very large server.
-const MANY: usize = 10_000;
+const LARGE_TOOL_COUNT: usize = 10_000;
 
 /// Prints the results of all parts of the benchmark.
 pub async fn compare() {
@@ -124,21 +124,21 @@ impl Bench {
     /// Measures manual tool calls. Each is an HTTP request as well, so the time of a request without a tool call is
     /// measured for comparison.
     async fn calls(&self) {
-        let server = ScriptedMcp::start((0..FEW).map(tool)).await;
+        let server = ScriptedMcp::start((0..SMALL_TOOL_COUNT).map(tool)).await;
         let who = self.person().await;
-        let id = self.connect(&who, "one", &server.url, (0..FEW).map(tool).collect()).await;
+        let id = self.connect(&who, "one", &server.url, (0..SMALL_TOOL_COUNT).map(tool).collect()).await;
         self.refresh(&who, &id).await;
-        let library = bare(&server.url, CALLS, 0).await;
+        let library = bare(&server.url, TOOL_CALLS, 0).await;
         let library = Times::new(library["callsMs"].as_array().unwrap().iter().map(|time| time.as_f64().unwrap()));
         let (mut ours, mut empty) = (Vec::new(), Vec::new());
-        for _ in 0..CALLS {
+        for _ in 0..TOOL_CALLS {
             ours.push(self.run(&who, "one").await);
             let began = Instant::now();
             self.json(&who, Method::GET, "/api/google-drive", &Value::Null).await;
             empty.push(since(began));
         }
         let (ours, empty) = (Times::new(ours), Times::new(empty));
-        println!("\n{CALLS} calls of a tool, one after the other\n");
+        println!("\n{TOOL_CALLS} calls of a tool, one after the other\n");
         println!("| through | p50, ms | p99, ms |\n|---|---|---|");
         library.row("the protocol library alone");
         empty.row("a request to the program that calls nothing");
@@ -153,9 +153,9 @@ impl Bench {
 
     /// Measures turns with a tool call in new chats, and counts the additional requests to the MCP server.
     async fn turns(&self) {
-        let server = ScriptedMcp::start((0..FEW).map(tool)).await;
+        let server = ScriptedMcp::start((0..SMALL_TOOL_COUNT).map(tool)).await;
         let who = self.person().await;
-        let id = self.connect(&who, "one", &server.url, (0..FEW).map(tool).collect()).await;
+        let id = self.connect(&who, "one", &server.url, (0..SMALL_TOOL_COUNT).map(tool).collect()).await;
         self.refresh(&who, &id).await;
         let rule = json!({ "connectionId": id, "tool": "tool-0", "permission": "always" });
         self.json(&who, Method::PUT, "/api/tools/permissions", &rule).await;
@@ -163,7 +163,7 @@ impl Bench {
         // Later calls must not open connections or list tools; the difference shows it.
         let before = asked(["initialize", "server/discover", "tools/list"]);
         let (mut with, mut without, mut first) = (Vec::new(), Vec::new(), None);
-        for _ in 0..TURNS {
+        for _ in 0..TOOL_TURNS {
             self.model.push(Step::Calls(vec![("tool-0".to_owned(), json!({}))]));
             self.model.push(Step::Text("Done.".to_owned()));
             let time = self.turn(&who).await;
@@ -176,7 +176,7 @@ impl Bench {
         }
         let after = asked(["initialize", "server/discover", "tools/list"]);
         let (with, without) = (Times::new(with), Times::new(without));
-        println!("\n{TURNS} turns, each the first of its chat\n");
+        println!("\n{TOOL_TURNS} turns, each the first of its chat\n");
         println!("| turn | p50, ms | p99, ms |\n|---|---|---|");
         without.row("the model calls a tool that is not there");
         with.row("the model calls the tool");
@@ -211,17 +211,18 @@ impl Bench {
 
     /// Measures memory and latency of many connections.
     async fn connections(&self) {
-        let server = ScriptedMcp::start((0..FEW).map(tool)).await;
-        let held = bare(&server.url, 1, PEOPLE * EACH).await["heldKb"].as_f64().unwrap() / (PEOPLE * EACH) as f64;
+        let server = ScriptedMcp::start((0..SMALL_TOOL_COUNT).map(tool)).await;
+        let held = bare(&server.url, 1, USERS * CONNECTIONS_PER_USER).await["heldKb"].as_f64().unwrap()
+            / (USERS * CONNECTIONS_PER_USER) as f64;
         let mut people = Vec::new();
-        for _ in 0..PEOPLE {
+        for _ in 0..USERS {
             people.push(self.person().await);
         }
         // The connections are first stored with an address that does not respond: hashing the passwords of sign-ups
         // took memory, which is released meanwhile.
         let mut rows = Vec::new();
         for who in &people {
-            for number in 0..EACH {
+            for number in 0..CONNECTIONS_PER_USER {
                 rows.push((who, self.connect(who, &format!("s{number}"), "http://127.0.0.1:9/mcp", json!([])).await));
             }
         }
@@ -238,10 +239,10 @@ impl Bench {
         let opened = since(began);
         let each = (self.program.rss() - before) * 1024.0 / rows.len() as f64;
         let began = Instant::now();
-        let names: Vec<String> = (0..EACH).map(|number| format!("s{number}")).collect();
+        let names: Vec<String> = (0..CONNECTIONS_PER_USER).map(|number| format!("s{number}")).collect();
         let calls = people.iter().flat_map(|who| names.iter().map(move |name| self.run(who, name)));
         let times = Times::new(join_all(calls).await);
-        println!("\n{} connections of {PEOPLE} people\n", rows.len());
+        println!("\n{} connections of {USERS} people\n", rows.len());
         println!("| | |\n|---|---|");
         println!("| memory of a connection, the protocol library alone | {held:.0} kB |");
         println!("| memory of a connection, the program | {each:.0} kB |");
@@ -256,10 +257,10 @@ impl Bench {
 
     /// Measures a server with very many tools.
     async fn many_tools(&self) {
-        let server = ScriptedMcp::start((0..MANY).map(tool)).await;
+        let server = ScriptedMcp::start((0..LARGE_TOOL_COUNT).map(tool)).await;
         let library = bare(&server.url, 1, 0).await;
         let who = self.person().await;
-        let id = self.connect(&who, "many", &server.url, (0..MANY).map(tool).collect()).await;
+        let id = self.connect(&who, "many", &server.url, (0..LARGE_TOOL_COUNT).map(tool).collect()).await;
         let before = self.program.rss();
         let timed = async |method: Method, path: &str, body: Value| {
             let began = Instant::now();
@@ -278,8 +279,9 @@ impl Bench {
         for _ in 0..100 {
             calls.push(self.run(&who, "many").await);
         }
-        let all: Vec<Value> =
-            (0..MANY).map(|number| json!({ "name": format!("tool-{number}"), "serverName": "many" })).collect();
+        let all: Vec<Value> = (0..LARGE_TOOL_COUNT)
+            .map(|number| json!({ "name": format!("tool-{number}"), "serverName": "many" }))
+            .collect();
         let mut searches = Vec::new();
         for number in 0..10 {
             self.model
@@ -287,7 +289,7 @@ impl Bench {
             self.model.push(Step::Text("Found.".to_owned()));
             searches.push(self.ask(&who, json!(all)).await);
         }
-        println!("\nA server with {MANY} tools\n\n| | |\n|---|---|");
+        println!("\nA server with {LARGE_TOOL_COUNT} tools\n\n| | |\n|---|---|");
         println!(
             "| connect and list, the protocol library alone | {:.0} ms |",
             library["connectMs"].as_f64().unwrap() + library["listMs"].as_f64().unwrap()

@@ -12,11 +12,11 @@ use crate::verdict::Said;
 use crate::witness::{Asked, Kind, Waiting};
 
 /// Maximum usual delay before a user responds to an interaction, in milliseconds.
-const THOUGHT: u64 = 600;
+const MAX_RESPONSE_DELAY_MS: u64 = 600;
 /// Maximum delay when the interaction is left open, in milliseconds. It is mostly longer than the server lives.
 const LEFT_OPEN: u64 = 2_500;
 /// Delay before an action whose response was lost is repeated.
-const AGAIN: Duration = Duration::from_millis(100);
+const RETRY_DELAY: Duration = Duration::from_millis(100);
 
 /// Status and body of a response; `None` if it was lost.
 type Answered = Option<(StatusCode, Value)>;
@@ -30,7 +30,7 @@ impl Actor<'_> {
         if self.dice.u8(0..3) == 0 {
             for _ in 0..self.dice.u8(1..4) {
                 let plan = self.fresh_plan();
-                episode.plan(self.in_time(THOUGHT), Deed::Queue(plan));
+                episode.plan(self.in_time(MAX_RESPONSE_DELAY_MS), Deed::Queue(plan));
             }
         }
     }
@@ -52,7 +52,7 @@ impl Actor<'_> {
         if is_answered || episode.deeds.iter().any(is_known) {
             return;
         }
-        let most = if self.dice.u8(0..4) == 0 { LEFT_OPEN } else { THOUGHT };
+        let most = if self.dice.u8(0..4) == 0 { LEFT_OPEN } else { MAX_RESPONSE_DELAY_MS };
         let said = Said { yes: self.dice.u8(0..3) > 0, number: self.dice.u64(0..1_000), asked: Asked::Perhaps };
         episode.plan(self.in_time(most), Deed::Answer(waiting, said));
     }
@@ -80,7 +80,7 @@ impl Actor<'_> {
             }
         };
         if again {
-            episode.plan(Instant::now() + AGAIN, deed);
+            episode.plan(Instant::now() + RETRY_DELAY, deed);
         }
     }
 
@@ -139,7 +139,7 @@ impl Actor<'_> {
                 _ => None,
             };
             if let Some(deed) = deed {
-                episode.plan(self.in_time(THOUGHT), deed);
+                episode.plan(self.in_time(MAX_RESPONSE_DELAY_MS), deed);
             }
         }
         episode.queued.push(Queued { plan, id, reworded: None, removed: None });

@@ -10,11 +10,11 @@ use crate::episode::Episode;
 use crate::heard::{Heard, look_too};
 
 /// Maximum time without an event while the server is not killed.
-const PATIENCE: Duration = Duration::from_secs(30);
+const EVENT_TIMEOUT: Duration = Duration::from_secs(30);
 /// Time after which a queued message that was not sent automatically is sent manually.
-const LULL: Duration = Duration::from_millis(150);
+const QUEUE_TIMEOUT: Duration = Duration::from_millis(150);
 /// Interval of polling.
-const LOOK: Duration = Duration::from_millis(10);
+const POLL_INTERVAL: Duration = Duration::from_millis(10);
 
 impl Actor<'_> {
     /// Follows one turn after the other, beginning with `stream` if there is one.
@@ -92,8 +92,8 @@ impl Actor<'_> {
         // The server sends the next message by itself only after a regular end that no kill followed.
         let goes_by_itself = episode.heard.last_end() == Some("done") && self.kills() == episode.ended_after;
         let quiet = quiet_since.elapsed();
-        if quiet < LULL || goes_by_itself && quiet < PATIENCE {
-            tokio::time::sleep(LOOK).await;
+        if quiet < QUEUE_TIMEOUT || goes_by_itself && quiet < EVENT_TIMEOUT {
+            tokio::time::sleep(POLL_INTERVAL).await;
             return false;
         }
         // A turn that started automatically can be stopped before the client receives any event of it. Then the
@@ -124,7 +124,7 @@ impl Actor<'_> {
         let (mut told, mut quiet_since) = (episode.heard.events, Instant::now());
         loop {
             let due = episode.deeds.first().map(|(at, _)| *at);
-            let until = tokio::time::Instant::from_std(due.unwrap_or(quiet_since + PATIENCE));
+            let until = tokio::time::Instant::from_std(due.unwrap_or(quiet_since + EVENT_TIMEOUT));
             tokio::select! {
                 piece = answer.chunk() => {
                     let Ok(Some(piece)) = piece else { return };

@@ -27,7 +27,7 @@ pub struct Chat {
 }
 
 /// Columns of a message that must never change.
-const LASTS: [&str; 4] = ["role", "content", "status", "tool_calls"];
+const CONSTANT_COLUMNS: [&str; 4] = ["role", "content", "status", "tool_calls"];
 
 impl Chat {
     /// Returns the [`Known`] message at an index of the current branch.
@@ -64,7 +64,7 @@ impl Chat {
             }
             match self.known.get(&id) {
                 Some(known) => {
-                    for field in LASTS.iter().filter(|field| known.row[**field] != row[**field]) {
+                    for field in CONSTANT_COLUMNS.iter().filter(|field| known.row[**field] != row[**field]) {
                         faults.push(format!("message {id}: {field} was {} and is {}", known.row[*field], row[*field]));
                     }
                     if !is_present && row["parent_id"].as_str() != known.parent.as_deref() {

@@ -40,14 +40,14 @@ use tools::Servers;
 /// Default number of servers per kind of database that are tested at the same time, each with its own users.
 const PROGRAMS: usize = 2;
 /// Number of users per server.
-const PEOPLE: u64 = 4;
+const USERS: u64 = 4;
 /// Default maximum time between two kills, in milliseconds.
-const LIFE: u64 = 1_500;
+const DEFAULT_KILL_INTERVAL_MS: u64 = 1_500;
 /// Number of kills between two lines of progress.
-const PROGRESS: usize = 100;
+const PROGRESS_KILLS: usize = 100;
 /// Time for which a killed node stays away, half of the times. The other nodes must take over its turns within ten
 /// seconds.
-const AWAY: Duration = Duration::from_secs(10);
+const LONG_DOWNTIME: Duration = Duration::from_secs(10);
 
 /// Command line arguments of the crash test.
 struct Wanted {
@@ -62,7 +62,7 @@ struct Wanted {
 impl Wanted {
     /// Parses the command line.
     fn read() -> Self {
-        let (seed, programs, life) = (fastrand::u64(..), PROGRAMS, LIFE);
+        let (seed, programs, life) = (fastrand::u64(..), PROGRAMS, DEFAULT_KILL_INTERVAL_MS);
         let mut wanted = Self { binary: PathBuf::new(), kills: 200, seed, nodes: 1, programs, life };
         let mut words = std::env::args().skip(1);
         while let Some(word) = words.next() {
@@ -132,7 +132,7 @@ async fn haunt(wanted: &Wanted, database: Database, kills: usize, seed: u64) -> 
         program.start(index).await;
     }
     let mut actors = Vec::new();
-    for index in 0..PEOPLE {
+    for index in 0..USERS {
         let person = Person::sign_up_at(&program.url(), &testkit::client_without_pool()).await;
         let tools = servers.introduce(&person).await;
         let own = fastrand::Rng::with_seed(dice.u64(..));
@@ -142,7 +142,7 @@ async fn haunt(wanted: &Wanted, database: Database, kills: usize, seed: u64) -> 
     }
     let killer = async {
         for killed in 1..=kills {
-            if killed % PROGRESS == 0 {
+            if killed % PROGRESS_KILLS == 0 {
                 println!("{database:?}: {killed} of {kills} kills of this program");
             }
             tokio::time::sleep(Duration::from_millis(dice.u64(30..wanted.life))).await;
@@ -152,7 +152,7 @@ async fn haunt(wanted: &Wanted, database: Database, kills: usize, seed: u64) -> 
             program.kill(node);
             if program.nodes() > 1 && dice.bool() {
                 // Long enough for the other nodes to detect the dead one.
-                tokio::time::sleep(AWAY).await;
+                tokio::time::sleep(LONG_DOWNTIME).await;
             }
             program.start(node).await;
         }

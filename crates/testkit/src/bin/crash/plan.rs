@@ -9,12 +9,12 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use testkit::Step;
 
-use crate::tools::{ALLOWED, ASKS, FORM, HELD};
+use crate::tools::{ALLOWED_TOOL, APPROVED_TOOL, FORM_TOOL, HELD};
 
 /// Pause between the model's chunks.
-const PACE: Duration = Duration::from_millis(4);
+const CHUNK_PAUSE: Duration = Duration::from_millis(4);
 /// Maximum number of words of the last step.
-const WORDS: usize = 90;
+const MAX_LAST_WORDS: usize = 90;
 
 /// A step of the agent loop: one call of the model.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -67,9 +67,9 @@ impl Plan {
         for _ in 0..dice.usize(0..3) {
             let mut tools: Vec<&'static str> = (0..dice.usize(1..4))
                 .map(|_| match dice.u8(0..16) {
-                    0..8 => ALLOWED,
-                    8..12 => ASKS,
-                    12..14 => FORM,
+                    0..8 => ALLOWED_TOOL,
+                    8..12 => APPROVED_TOOL,
+                    12..14 => FORM_TOOL,
                     _ => HELD,
                 })
                 .collect();
@@ -81,14 +81,15 @@ impl Plan {
             }
             rounds.push(Round::Calls(tools));
         }
-        rounds.push(Round::Says(dice.usize(1..WORDS)));
+        rounds.push(Round::Says(dice.usize(1..MAX_LAST_WORDS)));
         Self { turn, rounds }
     }
 
     /// Parses the text of a message; `None` if it is not a plan.
     pub fn read(question: &str) -> Option<Self> {
         let plan: Value = serde_json::from_str(question).ok()?;
-        let name = |tool: &Value| [ALLOWED, ASKS, FORM, HELD].into_iter().find(|name| *tool == **name);
+        let name =
+            |tool: &Value| [ALLOWED_TOOL, APPROVED_TOOL, FORM_TOOL, HELD].into_iter().find(|name| *tool == **name);
         let round = |round: &Value| match round {
             Value::Number(words) => Some(Round::Says(usize::try_from(words.as_u64()?).ok()?)),
             Value::Array(tools) => Some(Round::Calls(tools.iter().map(name).collect::<Option<_>>()?)),
@@ -166,7 +167,7 @@ pub fn step(attempts: &Attempts, request: &Value) -> Step {
             let answers = since.iter().filter(|message| message["role"] == "assistant");
             let said: String = answers.filter_map(|message| message["content"].as_str()).collect();
             match words_of(turn, attempt, round, words.as_u64().unwrap()).strip_prefix(&said) {
-                Some(rest) => Step::Slowly(rest.to_owned(), PACE),
+                Some(rest) => Step::Slowly(rest.to_owned(), CHUNK_PAUSE),
                 None => Step::Status(400, format!("turn {turn} is told to have said {said:?}")),
             }
         }

@@ -12,7 +12,7 @@ use tokio::sync::watch;
 use crate::front::Front;
 
 /// Maximum time for a start.
-const PATIENCE: Duration = Duration::from_mins(1);
+const START_TIMEOUT: Duration = Duration::from_mins(1);
 /// The master key that the nodes share: any 32 bytes.
 const MASTER_KEY: &str = "MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE=";
 
@@ -120,7 +120,7 @@ impl Program {
         let http = testkit::http_client();
         let began = Instant::now();
         while !http.get(&ready).send().await.is_ok_and(|ready| ready.status() == 200) {
-            assert!(began.elapsed() < PATIENCE, "the program does not start");
+            assert!(began.elapsed() < START_TIMEOUT, "the program does not start");
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
         // Users that wait for the server continue from here.

@@ -8,11 +8,11 @@ use serde_json::{Value, json};
 use testkit::{CallAnswer, Person, ScriptedMcp};
 
 /// A tool that the user always allows.
-pub const ALLOWED: &str = "note";
+pub const ALLOWED_TOOL: &str = "note";
 /// A tool that needs the user's approval for each call.
-pub const ASKS: &str = "send";
+pub const APPROVED_TOOL: &str = "send";
 /// A tool that requests a form by a resumable result: the call ends and is repeated with the input.
-pub const FORM: &str = "book";
+pub const FORM_TOOL: &str = "book";
 /// A tool that requests a form while its call stays open.
 pub const HELD: &str = "fill";
 /// Duration of a tool call.
@@ -45,7 +45,7 @@ impl Servers {
         };
         let ran: Arc<Mutex<HashMap<String, Ran>>> = Arc::default();
         // Two servers of different protocol versions, since each version has its own way to request input.
-        let tools = ScriptedMcp::modern([tool(ALLOWED), tool(ASKS), tool(FORM)]).await;
+        let tools = ScriptedMcp::modern([tool(ALLOWED_TOOL), tool(APPROVED_TOOL), tool(FORM_TOOL)]).await;
         let holding = ScriptedMcp::start([tool(HELD)]).await;
         for server in [&tools, &holding] {
             server.slow_down(TAKES);
@@ -59,10 +59,10 @@ impl Servers {
     pub async fn introduce(&self, person: &Person) -> Value {
         let tools = person.connect_to("tools", &self.tools.url).await;
         let holding = person.connect_to("holding", &self.holding.url).await;
-        for (connection, tool) in [(&tools, ALLOWED), (&tools, FORM), (&holding, HELD)] {
+        for (connection, tool) in [(&tools, ALLOWED_TOOL), (&tools, FORM_TOOL), (&holding, HELD)] {
             assert_eq!(person.allow(connection, tool, "always").await.0, 200);
         }
-        json!([{ "name": ALLOWED }, { "name": ASKS }, { "name": FORM }, { "name": HELD }])
+        json!([{ "name": ALLOWED_TOOL }, { "name": APPROVED_TOOL }, { "name": FORM_TOOL }, { "name": HELD }])
     }
 
     /// Returns the record ([`Ran`]) of the calls with a token.
@@ -102,7 +102,7 @@ fn answer(ran: &mut HashMap<String, Ran>, params: &Value) -> Option<CallAnswer> 
         "type": "object", "required": ["number"], "properties": { "number": { "type": "integer" } },
     }});
     match params["name"].as_str() {
-        Some(FORM) => {
+        Some(FORM_TOOL) => {
             let number = json!({ "method": "elicitation/create", "params": question });
             Some(CallAnswer::Result(json!({
                 "resultType": "input_required", "requestState": "held", "inputRequests": { "number": number },

@@ -6,7 +6,7 @@ use std::time::Instant;
 use serde_json::{Value, json};
 
 use crate::plan::Expected;
-use crate::tools::{ASKS, FORM, HELD, Ran, Servers};
+use crate::tools::{APPROVED_TOOL, FORM_TOOL, HELD, Ran, Servers};
 use crate::witness::{Asked, Kind, Witness};
 
 /// A user's response to an interaction.
@@ -115,8 +115,8 @@ impl Verdict<'_> {
                 fault("lost: the person saw its result");
             }
             match *tool {
-                ASKS => self.allowed(token, outcome, &ran, &mut fault),
-                FORM | HELD => self.filled_in(tool, token, outcome, &ran, &mut fault),
+                APPROVED_TOOL => self.allowed(token, outcome, &ran, &mut fault),
+                FORM_TOOL | HELD => self.filled_in(tool, token, outcome, &ran, &mut fault),
                 _ => {}
             }
         }
@@ -125,7 +125,7 @@ impl Verdict<'_> {
     /// Returns whether a stored outcome is possible, given what happened to the call.
     fn fits(&self, tool: &str, outcome: Option<&str>, ran: &Ran, status: &str) -> bool {
         // A resumable call ends only after it was resumed with the input.
-        let ended = if tool == FORM { ran.gone_on } else { ran.begun };
+        let ended = if tool == FORM_TOOL { ran.gone_on } else { ran.begun };
         match outcome {
             Some("done") => ended == 1,
             Some("denied") => ran.begun == 0,
@@ -151,7 +151,7 @@ impl Verdict<'_> {
         let has_waited = self.witness.waiting.values().any(|waiting| waiting.token == token);
         match self.said.get(token) {
             None if ran.gone_on > 0 || outcome == Some("done") => fault("nobody filled it in"),
-            None if tool == FORM && has_waited && outcome == Some("unknown") => {
+            None if tool == FORM_TOOL && has_waited && outcome == Some("unknown") => {
                 fault("lost: it waited for its person, and does not wait any more");
             }
             Some(said) if ran.gone_on > 0 => {

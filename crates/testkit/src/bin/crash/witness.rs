@@ -7,12 +7,12 @@ use serde_json::Value;
 
 /// Age after which received text must survive a kill. The server promises a quarter of a second; more is allowed
 /// because the machine may be busy.
-const SETTLED: Duration = Duration::from_secs(2);
+const DURABLE_AGE: Duration = Duration::from_secs(2);
 /// Time after a kill within which events sent before it may still be read.
-const LATE: Duration = Duration::from_secs(10);
+const LATE_EVENT_TIME: Duration = Duration::from_secs(10);
 
 /// Message of a turn that another node marked as interrupted.
-const INTERRUPTED: &str = "The server stopped before the answer was complete.";
+const INTERRUPTED_MESSAGE: &str = "The server stopped before the answer was complete.";
 
 /// Certainty that the server accepted a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,7 +36,7 @@ impl Heard {
     /// sent before it.
     fn is_settled(&self, kills: &[Instant]) -> bool {
         let later = kills.get(self.kills_before..).unwrap_or_default();
-        !later.iter().any(|&killed| self.at < killed + LATE && killed < self.at + SETTLED)
+        !later.iter().any(|&killed| self.at < killed + LATE_EVENT_TIME && killed < self.at + DURABLE_AGE)
     }
 }
 
@@ -136,7 +136,7 @@ impl Witness {
             }
             "finish" => self.ended = Some("done".to_owned()),
             "abort" => self.ended = Some("stopped".to_owned()),
-            "error" if text("errorText") == INTERRUPTED => self.ended = Some("interrupted".to_owned()),
+            "error" if text("errorText") == INTERRUPTED_MESSAGE => self.ended = Some("interrupted".to_owned()),
             "error" => self.ended = Some(format!("failed: {}", text("errorText"))),
             _ => {}
         }

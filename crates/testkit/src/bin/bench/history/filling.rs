@@ -14,16 +14,16 @@ use testkit::{Database, Person, TestApp};
 use super::texts::Chance;
 
 /// Messages per chat.
-pub const MESSAGES: usize = 10;
+pub const MESSAGES_PER_CHAT: usize = 10;
 /// One user has half of the chats; a few users and very many users have a quarter each.
 const FEW_PEOPLE: usize = 10;
 const MANY_PEOPLE: usize = 500;
 /// Chats per request while filling.
-const CHATS: usize = 10;
+const CHATS_PER_REQUEST: usize = 10;
 /// Simultaneous requests while filling.
 const AT_ONCE: usize = 3;
 /// Messages that are added to the search index in one batch.
-const READ: i64 = 2_000;
+const INDEX_BATCH_MESSAGES: i64 = 2_000;
 
 /// A filled database, with one user of each group.
 pub struct History {
@@ -102,7 +102,7 @@ impl History {
             .await;
         let filled = began.elapsed();
         // Indexing runs in the background; the benchmark must not measure it.
-        while app.state.storage.search().index_pending(None, READ).await.unwrap() > 0 {}
+        while app.state.storage.search().index_pending(None, INDEX_BATCH_MESSAGES).await.unwrap() > 0 {}
         let read = began.elapsed().checked_sub(filled).unwrap_or_default();
         eprintln!("{database:?}: filled in {filled:.1?}, words read in {read:.1?} more");
         let mut people = Vec::new();
@@ -125,7 +125,9 @@ fn in_disorder(owners: &[(Person, usize)]) -> Vec<(usize, std::ops::Range<usize>
     let mut pieces: Vec<_> = owners
         .iter()
         .enumerate()
-        .flat_map(|(owner, (_, share))| (0..*share).step_by(CHATS).map(move |at| (owner, at..(at + CHATS).min(*share))))
+        .flat_map(|(owner, (_, share))| {
+            (0..*share).step_by(CHATS_PER_REQUEST).map(move |at| (owner, at..(at + CHATS_PER_REQUEST).min(*share)))
+        })
         .collect();
     let mut chance = Chance::new(0);
     // A Fisher–Yates shuffle.
@@ -146,7 +148,7 @@ async fn fill(person: &Person, chats: std::ops::Range<usize>) -> String {
     for chat in chats {
         let id = domain::ids::fresh().to_string();
         rows.push(json!({ "id": id, "user_id": person.id, "title": chance.title(chat) }));
-        messages.extend((0..MESSAGES).map(|n| {
+        messages.extend((0..MESSAGES_PER_CHAT).map(|n| {
             let role = if n % 2 == 0 { "user" } else { "assistant" };
             json!({ "session_id": id, "role": role, "content": chance.message(chat, n % 2 == 0) })
         }));

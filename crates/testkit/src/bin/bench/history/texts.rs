@@ -1,14 +1,14 @@
 //! Texts with the word frequencies of natural language: few words make up most of a text, and most words are rare.
 
 /// Number of different words.
-pub const VOCABULARY: usize = 50_000;
+pub const VOCABULARY_WORDS: usize = 50_000;
 /// Number of different Chinese characters.
-const CHARACTERS: f64 = 3_000.0;
+const CHINESE_CHARACTERS: f64 = 3_000.0;
 /// One of this many chats is in Chinese, and one in Russian.
-const FOREIGN: usize = 16;
+const FOREIGN_CHAT_INTERVAL: usize = 16;
 /// Maximum number of words of a user's message and of an answer.
-const ASKED: u64 = 30;
-const ANSWERED: u64 = 200;
+const MAX_USER_WORDS: u64 = 30;
+const MAX_ANSWER_WORDS: u64 = 200;
 
 /// A small generator of pseudo-random numbers (xorshift), which needs no other crate.
 pub struct Chance(u64);
@@ -34,10 +34,10 @@ impl Chance {
 
     /// Returns a message of the chat with this number.
     pub fn message(&mut self, chat: usize, is_asked: bool) -> String {
-        let length = self.below(if is_asked { ASKED } else { ANSWERED }) + 3;
-        match chat % FOREIGN {
-            3 => (0..length * 2).map(|_| character(self.rank(CHARACTERS))).collect(),
-            7 => self.words(length, |rank| spell(rank, &CYRILLIC)),
+        let length = self.below(if is_asked { MAX_USER_WORDS } else { MAX_ANSWER_WORDS }) + 3;
+        match chat % FOREIGN_CHAT_INTERVAL {
+            3 => (0..length * 2).map(|_| character(self.rank(CHINESE_CHARACTERS))).collect(),
+            7 => self.words(length, |rank| spell(rank, &CYRILLIC_SYLLABLES)),
             _ => self.words(length, word),
         }
     }
@@ -48,18 +48,18 @@ impl Chance {
     }
 
     fn words(&mut self, length: u64, word: impl Fn(usize) -> String) -> String {
-        (0..length).map(|_| word(self.rank(VOCABULARY as f64))).collect::<Vec<_>>().join(" ")
+        (0..length).map(|_| word(self.rank(VOCABULARY_WORDS as f64))).collect::<Vec<_>>().join(" ")
     }
 }
 
 /// Returns the pronounceable word of this frequency rank.
 pub fn word(rank: usize) -> String {
-    spell(rank, &LATIN)
+    spell(rank, &LATIN_SYLLABLES)
 }
 
 /// Returns the word of this rank in Russian letters.
 pub fn russian(rank: usize) -> String {
-    spell(rank, &CYRILLIC)
+    spell(rank, &CYRILLIC_SYLLABLES)
 }
 
 /// Returns the Chinese character of this rank.
@@ -68,9 +68,9 @@ pub fn character(rank: usize) -> char {
     u32::try_from(rank).ok().and_then(|rank| char::from_u32(0x4E00 + rank)).unwrap_or('一')
 }
 
-const LATIN: [&str; 16] =
+const LATIN_SYLLABLES: [&str; 16] =
     ["ka", "le", "mi", "no", "ru", "sa", "te", "vi", "do", "be", "fu", "go", "ha", "ji", "pe", "zu"];
-const CYRILLIC: [&str; 16] =
+const CYRILLIC_SYLLABLES: [&str; 16] =
     ["ка", "ле", "ми", "но", "ру", "са", "те", "ви", "до", "бе", "фу", "го", "ха", "жи", "пе", "зу"];
 
 /// Spells a rank in base 16, with syllables as digits.
