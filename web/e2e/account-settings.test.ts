@@ -25,7 +25,7 @@ test("the settings open over the chat, stay through a reload, and give the focus
   });
   await settings.button("Close").click();
   await settings.panel.waitFor({ state: "detached" });
-  assert.equal(new URL(page.url()).searchParams.has("settings"), false);
+  await eventually(() => assert.equal(new URL(page.url()).searchParams.has("settings"), false));
   await eventually(async () => {
     assert.ok(await appPage.button("Settings").evaluate((button) => button === document.activeElement));
   });
