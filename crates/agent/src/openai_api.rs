@@ -23,7 +23,7 @@ use uuid::Uuid;
 use crate::agent_loop::{Agent, AgentError, MAX_STEPS, ToolExecutionError, ToolExecutor, last_user_text};
 use crate::files::model_attachments::{AttachmentLoader, InputModalities};
 use crate::models::{ModelId, ModelService};
-use crate::tool_search::Offer;
+use crate::tool_search::ToolPresentation;
 use answer_text::AnswerText;
 use completion_sink::CompletionSink;
 use key_revocation::KeyRevocationWatch;
@@ -209,8 +209,9 @@ impl CompletionService {
         let attachments = AttachmentLoader::new(InputModalities::of_model(&self.models, user, model).await);
         let toolset = tool_calls::list_tools(self, user).await?;
         let capacity = self.models.tool_limits(user, model).await;
-        let offer = Offer::new(&toolset, capacity, last_user_text(&request.messages), &request.messages);
-        Ok(ApiToolExecutor { service: self, user, toolset, offer, attachments, cancel })
+        let presentation =
+            ToolPresentation::new(&toolset, capacity, last_user_text(&request.messages), &request.messages);
+        Ok(ApiToolExecutor { service: self, user, toolset, presentation, attachments, cancel })
     }
 }
 

@@ -1,8 +1,8 @@
-//! Which of a turn's tools a model gets to read: all of them, or the means to find them.
+//! Presentation of a turn's tools to a model: all definitions, or tools that search them.
 //!
-//! Definitions that fit the context of the model beside a conversation are given as they are. Where they do not fit, the
-//! model gets two tools of ours in the place of the list, and what it finds joins them, behind what was there, so that the
-//! beginning of the request stays the same for the providers' caches.
+//! Definitions are listed completely if they fit the context of the model beside a conversation. Otherwise the model gets the
+//! tools [`SEARCH_TOOL`] and [`DETAILS_TOOL`]. Tools that it finds are appended to the list, so that the beginning of the
+//! request stays the same for the providers' caches.
 
 mod search;
 
@@ -52,56 +52,57 @@ const SUMMARY_BYTES: usize = 200;
 /// Maximum number of connections that the description of the search names.
 const MAX_NAMED_CONNECTIONS: usize = 20;
 
-/// What a model gets to read of a turn's tools.
+/// Presentation of a turn's tools to a model. Tools are referred to by their indices in the [`Toolset`].
 #[derive(Debug)]
-pub enum Offer {
-    /// All of them.
-    Whole,
-    /// The means to find them, and those that were found, by their places in the list.
+pub enum ToolPresentation {
+    /// All tools are listed.
+    All,
+    /// The model can search the tools; those that it has found are listed.
     Search {
-        /// Bytes that what is found may take.
-        room: usize,
-        /// What is given.
-        given: Mutex<Vec<usize>>,
+        /// Maximum size of the listed definitions, in bytes.
+        max_bytes: usize,
+        /// Listed tools.
+        listed: Mutex<Vec<usize>>,
     },
-    /// Those that fit the person's words best.
-    Fitting(Vec<usize>),
+    /// The tools that match the user's message best are listed, because the model cannot search.
+    BestMatches(Vec<usize>),
 }
 
-impl Offer {
-    /// For a message of a person in a conversation.
+impl ToolPresentation {
+    /// Chooses the presentation for a message of the user in a conversation.
     pub fn new(toolset: &Toolset, capacity: ToolLimits, message: &str, conversation: &[ModelMessage]) -> Self {
         let tools = toolset.tools();
         let fitting_tokens = capacity.context_tokens / DEFINITIONS_SHARE;
-        if !is_heavier(tools, fitting_tokens * BYTES_PER_TOKEN) {
-            return Self::Whole;
+        if !exceeds_bytes(tools, fitting_tokens * BYTES_PER_TOKEN) {
+            return Self::All;
         }
-        let room = MIN_FOUND_TOKENS.max(capacity.context_tokens / FOUND_SHARE).min(fitting_tokens) * BYTES_PER_TOKEN;
-        let mut given = called(toolset, conversation);
-        for index in named(tools, message) {
-            if !given.contains(&index) {
-                given.push(index);
+        let max_bytes =
+            MIN_FOUND_TOKENS.max(capacity.context_tokens / FOUND_SHARE).min(fitting_tokens) * BYTES_PER_TOKEN;
+        let mut listed = called_tools(toolset, conversation);
+        for index in tools_named_in(tools, message) {
+            if !listed.contains(&index) {
+                listed.push(index);
             }
         }
-        given.truncate(MAX_KNOWN_TOOLS);
+        listed.truncate(MAX_KNOWN_TOOLS);
         if capacity.can_search {
-            return Self::Search { room, given: Mutex::new(given) };
+            return Self::Search { max_bytes, listed: Mutex::new(listed) };
         }
         let mut left = FITTING_TOKENS * BYTES_PER_TOKEN;
-        given.extend(search::search(tools, message, None).into_iter().take(MAX_RESULTS));
+        listed.extend(search::search(tools, message, None).into_iter().take(MAX_RESULTS));
         let mut seen = HashSet::new();
-        given.retain(|&index| {
-            let rest = left.checked_sub(weight(&tools[index])).filter(|_| seen.insert(index));
+        listed.retain(|&index| {
+            let rest = left.checked_sub(definition_bytes(&tools[index])).filter(|_| seen.insert(index));
             left = rest.unwrap_or(left);
             rest.is_some()
         });
-        Self::Fitting(given)
+        Self::BestMatches(listed)
     }
 
-    /// What the person should know about it.
+    /// Returns a notice for the user if tools are omitted.
     pub fn notice(&self, toolset: &Toolset) -> Option<String> {
-        let Self::Fitting(given) = self else { return None };
-        let names: Vec<&str> = given.iter().map(|&index| toolset.tools()[index].definition.name.as_str()).collect();
+        let Self::BestMatches(listed) = self else { return None };
+        let names: Vec<&str> = listed.iter().map(|&index| toolset.tools()[index].definition.name.as_str()).collect();
         let names = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
         let count = toolset.tools().len();
         Some(format!("{count} tools are more than this model can read. It gets those that fit your words: {names}."))
@@ -109,24 +110,27 @@ impl Offer {
 
     /// Returns the specifications of the tools for the model.
     pub fn specs(&self, toolset: &Toolset) -> Vec<ToolSpec> {
-        let of = |given: &[usize]| given.iter().map(|&index| spec(&toolset.tools()[index])).collect::<Vec<_>>();
+        let of = |listed: &[usize]| listed.iter().map(|&index| spec(&toolset.tools()[index])).collect::<Vec<_>>();
         match self {
-            Self::Whole => toolset.tools().iter().map(spec).collect(),
-            Self::Fitting(given) => of(given),
-            Self::Search { given, .. } => {
-                let mut specs = own(toolset);
-                specs.extend(of(&lock(given)));
+            Self::All => toolset.tools().iter().map(spec).collect(),
+            Self::BestMatches(listed) => of(listed),
+            Self::Search { listed, .. } => {
+                let mut specs = search_tool_specs(toolset);
+                specs.extend(of(&lock(listed)));
                 specs
             }
         }
     }
 
-    /// Makes a call of one of our tools; `None` when it is none.
+    /// Executes a call of one of the search tools; `None` for other tools.
     pub fn call(&self, toolset: &Toolset, name: &str, arguments: Map<String, Value>) -> Option<ToolResult> {
-        let Self::Search { room, given } = self else { return None };
+        let Self::Search { max_bytes, listed } = self else { return None };
         let result = match name {
-            SEARCH_TOOL => tool_arguments::parse(arguments).map(|wish: Wish| find(toolset, &wish, *room, given)),
-            DETAILS_TOOL => tool_arguments::parse(arguments).map(|Names { names }| describe(toolset, &names, given)),
+            SEARCH_TOOL => tool_arguments::parse(arguments)
+                .map(|arguments: SearchArguments| find(toolset, &arguments, *max_bytes, listed)),
+            DETAILS_TOOL => {
+                tool_arguments::parse(arguments).map(|DetailsArguments { names }| describe(toolset, &names, listed))
+            }
             _ => return None,
         };
         Some(result.map_or_else(ToolResult::error, ToolResult::text))
@@ -134,7 +138,7 @@ impl Offer {
 }
 
 #[derive(Debug, serde::Deserialize)]
-struct Wish {
+struct SearchArguments {
     query: String,
     #[serde(default)]
     server: Option<String>,
@@ -143,36 +147,36 @@ struct Wish {
 }
 
 #[derive(Debug, serde::Deserialize)]
-struct Names {
+struct DetailsArguments {
     names: Vec<String>,
 }
 
-/// Finds tools; the best of them are given to the model as far as there is room.
-fn find(toolset: &Toolset, wish: &Wish, room: usize, given: &Mutex<Vec<usize>>) -> String {
+/// Searches the tools, and lists the best matches for the model as far as there is room.
+fn find(toolset: &Toolset, arguments: &SearchArguments, max_bytes: usize, listed: &Mutex<Vec<usize>>) -> String {
     let tools = toolset.tools();
-    let server = wish.server.as_deref().filter(|server| !server.is_empty());
-    let found = search::search(tools, &wish.query, server);
-    let shown = &found[..found.len().min(wish.limit.unwrap_or(DEFAULT_RESULTS).clamp(1, MAX_RESULTS))];
+    let server = arguments.server.as_deref().filter(|server| !server.is_empty());
+    let found = search::search(tools, &arguments.query, server);
+    let shown = &found[..found.len().min(arguments.limit.unwrap_or(DEFAULT_RESULTS).clamp(1, MAX_RESULTS))];
     if shown.is_empty() {
-        return format!("No tool fits. {}", servers(tools));
+        return format!("No tool fits. {}", servers_sentence(tools));
     }
-    let mut given = lock(given);
-    let mut left = room.saturating_sub(given.iter().map(|&index| weight(&tools[index])).sum());
-    let (mut ready, mut rest) = (String::new(), String::new());
+    let mut listed = lock(listed);
+    let mut left = max_bytes.saturating_sub(listed.iter().map(|&index| definition_bytes(&tools[index])).sum());
+    let (mut callable, mut rest) = (String::new(), String::new());
     for &index in shown {
         let tool = &tools[index];
-        let fits = left.checked_sub(weight(tool)).filter(|_| given.len() < MAX_LISTED_TOOLS);
-        let is_given = given.contains(&index) || fits.is_some();
-        if let (false, Some(now)) = (given.contains(&index), fits) {
+        let fits = left.checked_sub(definition_bytes(tool)).filter(|_| listed.len() < MAX_LISTED_TOOLS);
+        let is_listed = listed.contains(&index) || fits.is_some();
+        if let (false, Some(now)) = (listed.contains(&index), fits) {
             left = now;
-            given.push(index);
+            listed.push(index);
         }
         // Writing to a string cannot fail.
-        let _ = writeln!(if is_given { &mut ready } else { &mut rest }, "{}", line(tool));
+        let _ = writeln!(if is_listed { &mut callable } else { &mut rest }, "{}", summary_line(tool));
     }
     let mut text = format!("{} of {} tools fit, the best first.\n", found.len(), tools.len());
-    if !ready.is_empty() {
-        let _ = write!(text, "\nYou can call these now, by their names:\n{ready}");
+    if !callable.is_empty() {
+        let _ = write!(text, "\nYou can call these now, by their names:\n{callable}");
     }
     if !rest.is_empty() {
         let _ = write!(text, "\nAsk {DETAILS_TOOL} for these before you call them:\n{rest}");
@@ -180,16 +184,16 @@ fn find(toolset: &Toolset, wish: &Wish, room: usize, given: &Mutex<Vec<usize>>) 
     text
 }
 
-/// Describes tools, and gives them to the model.
-fn describe(toolset: &Toolset, names: &[String], given: &Mutex<Vec<usize>>) -> String {
-    let mut given = lock(given);
+/// Describes tools, and lists them for the model.
+fn describe(toolset: &Toolset, names: &[String], listed: &Mutex<Vec<usize>>) -> String {
+    let mut listed = lock(listed);
     let about = names.iter().take(MAX_DESCRIBED_TOOLS).map(|name| {
         let Some(index) = toolset.index(name) else {
             return json!({ "name": name, "error": "There is no such tool." });
         };
         let tool = &toolset.tools()[index];
-        if !given.contains(&index) && given.len() < MAX_LISTED_TOOLS {
-            given.push(index);
+        if !listed.contains(&index) && listed.len() < MAX_LISTED_TOOLS {
+            listed.push(index);
         }
         let ToolSpec { name, description, input_schema } = spec(tool);
         json!({ "name": name, "server": tool.server.name, "description": description, "inputSchema": input_schema })
@@ -203,17 +207,17 @@ fn describe(toolset: &Toolset, names: &[String], given: &Mutex<Vec<usize>>) -> S
     format!("You can call these now, by their names.\n{}{more}", Value::Array(about))
 }
 
-/// Our two tools, as the model reads them: the same from turn to turn, as long as the list is.
-fn own(toolset: &Toolset) -> Vec<ToolSpec> {
+/// Returns the specifications of the search tools. They are the same from turn to turn while the connections are.
+fn search_tool_specs(toolset: &Toolset) -> Vec<ToolSpec> {
     let tool = |name: &str, description: String, properties: Value, required: &[&str]| ToolSpec {
         name: name.to_owned(),
         description,
         input_schema: tool_arguments::object_schema(properties, required),
     };
     let about = format!(
-        "Finds tools by words of what they do. The person has more tools than are listed here: {} Search before you say \
+        "Finds tools by words of what they do. The user has more tools than are listed here: {} Search before you say \
          that something cannot be done. What is found can be called by its name afterwards.",
-        servers(toolset.tools())
+        servers_sentence(toolset.tools())
     );
     let query = json!({
         "query": { "type": "string", "description": "A few words of what the tool does, in any order." },
@@ -227,8 +231,8 @@ fn own(toolset: &Toolset) -> Vec<ToolSpec> {
     vec![tool(SEARCH_TOOL, about, query, &["query"]), tool(DETAILS_TOOL, details, names, &["names"])]
 }
 
-/// The connections, each with how many tools it has.
-fn servers(tools: &[BoundTool]) -> String {
+/// Returns a sentence with the connections and their numbers of tools.
+fn servers_sentence(tools: &[BoundTool]) -> String {
     let mut counts: Vec<(&str, usize)> = Vec::new();
     for tool in tools {
         // The tools of a connection follow each other.
@@ -245,7 +249,8 @@ fn servers(tools: &[BoundTool]) -> String {
     format!("{} tools of these connections: {}.", tools.len(), names.join(", "))
 }
 
-fn line(tool: &BoundTool) -> String {
+/// Returns a line of search results about a tool.
+fn summary_line(tool: &BoundTool) -> String {
     let first = tool.definition.description.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
     let first = show_invisible(first.trim());
     let cut = cut_to(&first, SUMMARY_BYTES);
@@ -253,16 +258,16 @@ fn line(tool: &BoundTool) -> String {
     format!("- {} ({}): {cut}{dots}", tool.model_name, tool.server.name)
 }
 
-/// Bytes of what a model reads about a tool.
-fn weight(tool: &BoundTool) -> usize {
+/// Returns the size of a tool's definition for a model, in bytes.
+fn definition_bytes(tool: &BoundTool) -> usize {
     let definition = &tool.definition;
     tool.model_name.len() + definition.description.len() + definition.input_schema.to_string().len()
 }
 
 /// Returns whether the tools exceed a number of bytes. Stops counting as soon as they do.
-fn is_heavier(tools: &[BoundTool], bytes: usize) -> bool {
+fn exceeds_bytes(tools: &[BoundTool], bytes: usize) -> bool {
     let mut left = bytes;
-    tools.iter().any(|tool| match left.checked_sub(weight(tool)) {
+    tools.iter().any(|tool| match left.checked_sub(definition_bytes(tool)) {
         Some(rest) => {
             left = rest;
             false
@@ -272,7 +277,7 @@ fn is_heavier(tools: &[BoundTool], bytes: usize) -> bool {
 }
 
 /// Returns the indices of the tools whose names occur in a message.
-fn named(tools: &[BoundTool], message: &str) -> Vec<usize> {
+fn tools_named_in(tools: &[BoundTool], message: &str) -> Vec<usize> {
     let is_part = |character: char| character.is_ascii_alphanumeric() || matches!(character, '_' | '-' | '.');
     let words = message.split(|character| !is_part(character));
     let words: HashSet<String> =
@@ -283,8 +288,8 @@ fn named(tools: &[BoundTool], message: &str) -> Vec<usize> {
     tools.iter().enumerate().filter(|(_, tool)| is_named(tool)).map(|(index, _)| index).collect()
 }
 
-/// The tools that were called before in a conversation, the first ones first.
-fn called(toolset: &Toolset, conversation: &[ModelMessage]) -> Vec<usize> {
+/// Returns the tools that were called in a conversation, in the order of their first calls.
+fn called_tools(toolset: &Toolset, conversation: &[ModelMessage]) -> Vec<usize> {
     let mut called = Vec::new();
     for message in conversation {
         let ModelMessage::Assistant { calls, .. } = message else { continue };
@@ -297,8 +302,8 @@ fn called(toolset: &Toolset, conversation: &[ModelMessage]) -> Vec<usize> {
     called
 }
 
-fn lock(given: &Mutex<Vec<usize>>) -> MutexGuard<'_, Vec<usize>> {
-    given.lock().unwrap_or_else(PoisonError::into_inner)
+fn lock(listed: &Mutex<Vec<usize>>) -> MutexGuard<'_, Vec<usize>> {
+    listed.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]

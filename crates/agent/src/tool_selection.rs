@@ -1,4 +1,4 @@
-//! Which tools a turn may use: a choice among the tools of the person's own connections, and nothing else.
+//! ToolSelection of the tools of a turn among those of the user's own connections.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
@@ -20,22 +20,21 @@ const MAX_MODEL_NAME_CHARS: usize = 64;
 /// Maximum number of tools of one turn. A turn of a user with more gets the first ones.
 const MAX_TOOLS: usize = 20_000;
 
-/// One entry of the `tools` list of a request. Its other fields are ignored: the definition of a tool comes from its
-/// server.
+/// Entry of the `tools` list of a request. Other fields are ignored: the definition of a tool comes from its server.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Wanted {
-    /// The tool.
+pub struct RequestedTool {
+    /// Name of the tool.
     pub name: String,
-    /// The connection it belongs to; may be left out where only one has such a tool.
+    /// Name of its connection; may be omitted if only one connection has such a tool.
     #[serde(default)]
     pub server_name: Option<String>,
 }
 
-/// Why a choice cannot be followed.
+/// Reason for which a selection cannot be resolved.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SelectionError {
-    /// No connection of that name, or none with such a tool.
+    /// No connection has that name, or none has such a tool.
     #[error("there is no tool called {0} among your connections")]
     Unknown(String),
     /// Several connections have such a tool.
@@ -43,45 +42,50 @@ pub enum SelectionError {
     Ambiguous(String),
 }
 
-/// A choice, resolved to the person's connections.
+/// Selected tools, grouped by the user's connections.
 #[derive(Debug, Clone, Default)]
-pub struct Selection {
+pub struct ToolSelection {
     by_server: Vec<(Server, Vec<String>)>,
-    left_out: usize,
+    /// Number of tools beyond [`MAX_TOOLS`].
+    omitted: usize,
 }
 
-impl Selection {
-    /// Resolves a choice. `offers` tells which tools a connection is known to offer.
+impl ToolSelection {
+    /// Resolves requested tools to connections. `known_tools` returns the names of a connection's known tools.
+    ///
+    /// # Errors
+    ///
+    /// See [`SelectionError`].
     pub fn resolve(
-        wanted: &[Wanted],
+        wanted: &[RequestedTool],
         servers: &[Server],
-        offers: impl Fn(&Server) -> Vec<String>,
+        known_tools: impl Fn(&Server) -> Vec<String>,
     ) -> Result<Self, SelectionError> {
         let (wanted, rest) = wanted.split_at(wanted.len().min(MAX_TOOLS));
-        let offered: HashMap<ServerId, HashSet<String>> =
-            servers.iter().map(|server| (server.id, offers(server).into_iter().collect())).collect();
+        let known: HashMap<ServerId, HashSet<String>> =
+            servers.iter().map(|server| (server.id, known_tools(server).into_iter().collect())).collect();
         let mut chosen: BTreeMap<usize, Vec<String>> = BTreeMap::new();
-        let mut known = HashSet::new();
-        for Wanted { name, server_name } in wanted {
-            let named = |server: &Server| match server_name.as_deref().filter(|name| !name.is_empty()) {
-                Some(wanted) => server.name == wanted,
-                None => offered[&server.id].contains(name),
+        let mut selected = HashSet::new();
+        for RequestedTool { name, server_name } in wanted {
+            let is_requested = |server: &Server| match server_name.as_deref().filter(|name| !name.is_empty()) {
+                Some(requested) => server.name == requested,
+                None => known[&server.id].contains(name),
             };
-            let mut matching = servers.iter().enumerate().filter(|(_, server)| named(server));
+            let mut matching = servers.iter().enumerate().filter(|(_, server)| is_requested(server));
             let Some((index, _)) = matching.next() else { return Err(SelectionError::Unknown(name.clone())) };
             if matching.next().is_some() {
                 return Err(SelectionError::Ambiguous(name.clone()));
             }
-            if known.insert((index, name)) {
+            if selected.insert((index, name)) {
                 chosen.entry(index).or_default().push(name.clone());
             }
         }
         let by_server = chosen.into_iter().map(|(index, names)| (servers[index].clone(), names)).collect();
-        Ok(Self { by_server, left_out: rest.len() })
+        Ok(Self { by_server, omitted: rest.len() })
     }
 
-    /// The choice as it is stored with a run.
-    pub fn stored(&self) -> Value {
+    /// Returns the selection as it is stored with a turn.
+    pub fn to_json(&self) -> Value {
         let each = |(server, names): &(Server, Vec<String>)| {
             let entry = |name: &String| json!({ "name": name, "serverName": server.name, "serverId": server.id });
             names.iter().map(entry).collect::<Vec<_>>()
@@ -89,7 +93,7 @@ impl Selection {
         self.by_server.iter().flat_map(each).collect()
     }
 
-    /// A choice that was stored, without the connections that are gone. One may have another name by now.
+    /// Restores a stored selection. Connections that no longer exist are omitted; renamed ones are found by their id.
     pub fn restore(stored: &Value, servers: &[Server]) -> Self {
         let text = |entry: &Value, field: &str| entry.get(field).and_then(Value::as_str).map(str::to_owned);
         let mut by_server: Vec<(Server, Vec<String>)> = Vec::new();
@@ -106,47 +110,47 @@ impl Selection {
                 None => by_server.push((server.clone(), vec![name])),
             }
         }
-        Self { by_server, left_out: 0 }
+        Self { by_server, omitted: 0 }
     }
 
-    /// The connections that are needed.
+    /// Returns the connections of the selected tools.
     pub fn servers(&self) -> Vec<Server> {
         self.by_server.iter().map(|(server, _)| server.clone()).collect()
     }
 }
 
-/// The tools of a turn, each under a name that is unique in it.
+/// Tools of a turn, each with a name that is unique within the turn.
 #[derive(Debug, Default)]
 pub struct Toolset {
     tools: Vec<BoundTool>,
-    /// The places of the tools by the names that the model uses.
-    places: HashMap<String, usize>,
-    /// What the person should know: servers that could not be used, tools that are gone.
+    /// Index of each tool in [`Self::tools`], by its name for the model.
+    indices: HashMap<String, usize>,
+    /// Notices for the user about unavailable servers and missing tools.
     pub notices: Vec<String>,
-    /// Why a server could not be asked, as a sentence.
-    pub away: Option<String>,
+    /// Sentence about the last server that was unavailable.
+    pub unavailable: Option<String>,
 }
 
 impl Toolset {
-    /// Binds a choice to what the servers offer now.
-    pub fn bind(selection: &Selection, opened: Vec<(Server, Result<OpenedConnection, String>)>) -> Self {
+    /// Binds selected tools to what their servers offer now.
+    pub fn bind(selection: &ToolSelection, opened: Vec<(Server, Result<OpenedConnection, String>)>) -> Self {
         let mut set = Self::default();
-        if selection.left_out > 0 {
-            set.notices.push(format!("A turn can use {MAX_TOOLS} tools; {} are left out.", selection.left_out));
+        if selection.omitted > 0 {
+            set.notices.push(format!("A turn can use {MAX_TOOLS} tools; {} are left out.", selection.omitted));
         }
-        // Ours have their names whether they are used or not, so that no other tool's name depends on it.
+        // These names are reserved even if the search is not used, so that no tool's name depends on that.
         let mut taken: HashMap<String, usize> = [SEARCH_TOOL, DETAILS_TOOL].map(|name| (name.to_owned(), 1)).into();
         for ((server, opened), (_, names)) in opened.into_iter().zip(&selection.by_server) {
             match opened {
                 Ok(opened) => set.bind_server(&server, &opened, names, &mut taken),
-                Err(reason) => set.miss(&server, &reason),
+                Err(reason) => set.add_unavailable(&server, &reason),
             }
         }
         set
     }
 
     /// Opens the connections of a selection and returns the tools that can be used now. The notices name the others.
-    pub async fn open(connections: &ConnectionService, user: UserId, selection: &Selection) -> Self {
+    pub async fn open(connections: &ConnectionService, user: UserId, selection: &ToolSelection) -> Self {
         let opened = join_all(selection.servers().into_iter().map(|server| async move {
             let opened = connections.open_for_turn(user, &server).await;
             (server, opened)
@@ -156,7 +160,7 @@ impl Toolset {
 
     /// Opens the connections of a manual tool call. A server that failed recently is tried at once, because the user may
     /// know that it is available again.
-    pub async fn open_manually(connections: &ConnectionService, user: UserId, selection: &Selection) -> Self {
+    pub async fn open_manually(connections: &ConnectionService, user: UserId, selection: &ToolSelection) -> Self {
         selection.servers().iter().for_each(|server| connections.clear_backoff(user, server));
         Self::open(connections, user, selection).await
     }
@@ -165,10 +169,10 @@ impl Toolset {
     pub fn of_known_tools(connections: &ConnectionService, servers: &[Server]) -> Self {
         let mut wanted = Vec::new();
         for server in servers {
-            let named = |name| Wanted { name, server_name: Some(server.name.clone()) };
+            let named = |name| RequestedTool { name, server_name: Some(server.name.clone()) };
             wanted.extend(connections.enabled_tool_names(server).into_iter().map(named));
         }
-        let Ok(selection) = Selection::resolve(&wanted, servers, |_| Vec::new()) else { return Self::default() };
+        let Ok(selection) = ToolSelection::resolve(&wanted, servers, |_| Vec::new()) else { return Self::default() };
         let opened = selection.servers().into_iter().map(|server| {
             let known = OpenedConnection::of_known_tools(connections.known_tools(&server));
             (server, Ok(known))
@@ -183,7 +187,7 @@ impl Toolset {
         names: &[String],
         taken: &mut HashMap<String, usize>,
     ) {
-        let mut gone = Vec::new();
+        let mut missing = Vec::new();
         let offered: HashMap<&str, &ToolDefinition> =
             opened.tools.iter().map(|tool| (tool.name.as_str(), tool)).collect();
         let instructions: Arc<str> = opened.instructions().into();
@@ -195,7 +199,7 @@ impl Toolset {
                 }
                 Some(&definition) => {
                     let model_name = model_name(&definition.name, &server.name, taken);
-                    self.places.insert(model_name.clone(), self.tools.len());
+                    self.indices.insert(model_name.clone(), self.tools.len());
                     self.tools.push(BoundTool {
                         model_name,
                         definition: definition.clone(),
@@ -204,54 +208,55 @@ impl Toolset {
                         source: opened.source,
                     });
                 }
-                None => gone.push(name.as_str()),
+                None => missing.push(name.as_str()),
             }
         }
         match &opened.reason {
-            _ if gone.is_empty() => {}
-            Some(reason) => self.miss(&server, reason),
-            None => self.notices.push(format!("{} no longer offers {}.", server.name, gone.join(", "))),
+            _ if missing.is_empty() => {}
+            Some(reason) => self.add_unavailable(&server, reason),
+            None => self.notices.push(format!("{} no longer offers {}.", server.name, missing.join(", "))),
         }
     }
 
-    fn miss(&mut self, server: &Server, reason: &str) {
-        self.away = Some(format!("The server {} {reason}.", server.name));
-        self.notices.push(away(server, reason));
+    fn add_unavailable(&mut self, server: &Server, reason: &str) {
+        self.unavailable = Some(format!("The server {} {reason}.", server.name));
+        self.notices.push(unavailable_notice(server, reason));
     }
 
-    /// The same without the tools that only apps may call.
+    /// Removes the tools that only apps may call.
     pub fn for_model(mut self) -> Self {
         self.tools.retain(|tool| tool.definition.meta.is_for_model());
-        self.places = self.tools.iter().enumerate().map(|(place, tool)| (tool.model_name.clone(), place)).collect();
+        self.indices = self.tools.iter().enumerate().map(|(index, tool)| (tool.model_name.clone(), index)).collect();
         self
     }
 
-    /// The tool behind a name that the model used.
+    /// Returns the tool with a name that the model used.
     pub fn get(&self, model_name: &str) -> Option<&BoundTool> {
         self.index(model_name).map(|index| &self.tools[index])
     }
 
-    /// The place of the tool behind a name that the model uses.
+    /// Returns the index of the tool with a name that the model used.
     pub fn index(&self, model_name: &str) -> Option<usize> {
-        self.places.get(model_name).copied()
+        self.indices.get(model_name).copied()
     }
 
-    /// All of them, those of a connection together.
+    /// Returns all tools; those of a connection follow each other.
     pub fn tools(&self) -> &[BoundTool] {
         &self.tools
     }
 
-    /// The tool of a connection.
+    /// Returns a tool of a connection.
     pub fn find(&self, server_name: &str, name: &str) -> Option<&BoundTool> {
         self.tools.iter().find(|tool| tool.server.name == server_name && tool.definition.name == name)
     }
 
-    /// The tool of a connection, by the connection's id.
+    /// Returns a tool of a connection, by the connection's id.
     pub fn find_by_id(&self, server: ServerId, name: &str) -> Option<&BoundTool> {
         self.tools.iter().find(|tool| tool.server.id == server && tool.definition.name == name)
     }
 
-    /// A tool's own name and its connection's, by the name that the model used; what the model made up stays as it is.
+    /// Returns the own name of a tool and that of its connection, by the name that the model used. An unknown name is
+    /// returned unchanged, without a connection.
     pub fn names(&self, model_name: &str) -> (String, String) {
         match self.get(model_name) {
             Some(tool) => (tool.definition.name.clone(), tool.server.name.clone()),
@@ -259,7 +264,7 @@ impl Toolset {
         }
     }
 
-    /// The name under which the model knows a tool of an earlier turn.
+    /// Returns the name for the model of a tool of an earlier turn.
     pub fn model_name(&self, server_name: &str, name: &str) -> String {
         match self.find(server_name, name) {
             Some(tool) => tool.model_name.clone(),
@@ -268,7 +273,7 @@ impl Toolset {
     }
 }
 
-fn away(server: &Server, reason: &str) -> String {
+fn unavailable_notice(server: &Server, reason: &str) -> String {
     format!("{}: the server {reason}. Its tools are left out.", server.name)
 }
 
@@ -281,8 +286,8 @@ pub fn spec(tool: &BoundTool) -> ToolSpec {
     ToolSpec { name: tool.model_name.clone(), description, input_schema }
 }
 
-/// Shows a model what a person is shown: no text of a schema says something that is not seen. What arguments are made of
-/// (names, choices, defaults) stays.
+/// Makes invisible characters in the texts of a schema visible, so that the model reads nothing that users do not see. Names,
+/// choices and default values are unchanged, because arguments consist of them.
 fn show_texts(schema: &mut Value) {
     match schema {
         Value::Object(fields) => {
@@ -300,8 +305,8 @@ fn show_texts(schema: &mut Value) {
     }
 }
 
-/// A name that every provider accepts and no other tool of the turn has: the tool's own; where that is taken, with the
-/// connection's in front, and then with a number behind.
+/// Returns a name that every provider accepts and no other tool of the turn has: the tool's own name; if that is taken, with
+/// the connection's name in front; if that is taken as well, with a number at the end.
 fn model_name(name: &str, server_name: &str, taken: &mut HashMap<String, usize>) -> String {
     let plain = clean(name);
     let candidates = [plain.clone(), clean(&format!("{server_name}__{name}"))];
@@ -316,6 +321,7 @@ fn model_name(name: &str, server_name: &str, taken: &mut HashMap<String, usize>)
     unique
 }
 
+/// Replaces the characters that some provider rejects in names.
 fn clean(name: &str) -> String {
     let allowed = |character: char| character.is_ascii_alphanumeric() || matches!(character, '_' | '-');
     name.chars().map(|character| if allowed(character) { character } else { '_' }).take(MAX_MODEL_NAME_CHARS).collect()
@@ -327,18 +333,18 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn a_stored_choice_follows_a_connection_that_was_renamed() {
+    fn restores_the_tools_of_a_renamed_connection() {
         let (kept, gone) = (server("kept"), server("gone"));
         let offers = |_: &Server| Vec::new();
-        let wanted = |name: &str, server: &str| Wanted { name: name.into(), server_name: Some(server.into()) };
+        let wanted = |name: &str, server: &str| RequestedTool { name: name.into(), server_name: Some(server.into()) };
         let wishes = [wanted("a", "kept"), wanted("b", "kept"), wanted("c", "gone")];
-        let stored = Selection::resolve(&wishes, &[kept.clone(), gone], offers).unwrap().stored();
+        let stored = ToolSelection::resolve(&wishes, &[kept.clone(), gone], offers).unwrap().to_json();
         let renamed = Server { name: "other".into(), ..kept.clone() };
-        let restored = Selection::restore(&stored, &[renamed]);
+        let restored = ToolSelection::restore(&stored, &[renamed]);
         let names = |(server, names): &(Server, Vec<String>)| (server.name.clone(), names.join(" "));
         assert_eq!(restored.by_server.iter().map(names).collect::<Vec<_>>(), [("other".to_owned(), "a b".to_owned())]);
         let older = json!([{ "name": "a", "serverName": "kept" }]);
-        assert_eq!(Selection::restore(&older, &[kept]).servers().len(), 1);
+        assert_eq!(ToolSelection::restore(&older, &[kept]).servers().len(), 1);
     }
 
     fn server(name: &str) -> Server {
@@ -353,8 +359,8 @@ mod tests {
         }
     }
 
-    fn wanted(name: &str, server: Option<&str>) -> Wanted {
-        Wanted { name: name.into(), server_name: server.map(str::to_owned) }
+    fn wanted(name: &str, server: Option<&str>) -> RequestedTool {
+        RequestedTool { name: name.into(), server_name: server.map(str::to_owned) }
     }
 
     #[test]
@@ -364,8 +370,8 @@ mod tests {
             "a" => vec!["read".to_owned(), "both".to_owned()],
             _ => vec!["both".to_owned()],
         };
-        let resolve = |wanted: Wanted| {
-            Selection::resolve(&[wanted], &servers, offers).map(|chosen| chosen.servers()[0].name.clone())
+        let resolve = |wanted: RequestedTool| {
+            ToolSelection::resolve(&[wanted], &servers, offers).map(|chosen| chosen.servers()[0].name.clone())
         };
         assert_eq!(resolve(wanted("read", None)), Ok("a".into()));
         assert_eq!(resolve(wanted("both", Some("b"))), Ok("b".into()));
@@ -375,9 +381,10 @@ mod tests {
     }
 
     #[test]
-    fn more_tools_than_a_turn_can_carry_are_left_out_and_counted() {
-        let wanted: Vec<Wanted> = (0..MAX_TOOLS + 3).map(|number| wanted(&format!("t{number}"), Some("a"))).collect();
-        let selection = Selection::resolve(&wanted, &[server("a")], |_| Vec::new()).unwrap();
+    fn more_tools_than_a_turn_can_carry_are_omitted_and_counted() {
+        let wanted: Vec<RequestedTool> =
+            (0..MAX_TOOLS + 3).map(|number| wanted(&format!("t{number}"), Some("a"))).collect();
+        let selection = ToolSelection::resolve(&wanted, &[server("a")], |_| Vec::new()).unwrap();
         assert_eq!(selection.by_server[0].1.len(), MAX_TOOLS);
         let set = Toolset::bind(&selection, Vec::new());
         assert_eq!(set.notices, ["A turn can use 20000 tools; 3 are left out."]);

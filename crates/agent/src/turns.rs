@@ -51,7 +51,7 @@ use crate::files::FileService;
 use crate::files::result_offload::FileSaver;
 use crate::models::ModelService;
 use crate::models::usage_recording::UsageTracker;
-use crate::tool_selection::Selection;
+use crate::tool_selection::ToolSelection;
 use connections::ConnectionService;
 use platform::config::Limits;
 use platform::{BackgroundTasks, ClusterBus, SecretSealer, UserEventBus};
@@ -377,7 +377,7 @@ impl TurnService {
             queued: request.queued,
             parts: request.parts,
             model: model.to_string(),
-            tools: request.tools.stored(),
+            tools: request.tools.to_json(),
             now: self.clock.now(),
         };
         let title = domain::text::title_of(request.message.as_deref().unwrap_or_default().trim());
@@ -519,7 +519,7 @@ pub struct TurnRequest {
     /// Attachments of the message, and context that MCP apps add for the model.
     pub parts: Vec<Part>,
     /// Tools that the model may use.
-    pub tools: Selection,
+    pub tools: ToolSelection,
     /// Queued message that this turn sends. It is removed from the queue in the same transaction.
     pub queued: Option<QueuedId>,
 }

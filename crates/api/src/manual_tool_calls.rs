@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use agent::tool_selection::{Selection, Toolset, Wanted};
+use agent::tool_selection::{RequestedTool, ToolSelection, Toolset};
 use axum::Json;
 use axum::extract::State;
 use axum::http::HeaderMap;
@@ -115,12 +115,12 @@ async fn find_allowed_tool(
     body: &ManualToolCall,
 ) -> Result<BoundTool, ApiError> {
     let servers = connections.list_servers(user).await?;
-    let wanted = [Wanted { name: body.name.clone(), server_name: Some(body.server_name.clone()) }];
-    let selection = Selection::resolve(&wanted, &servers, |server| connections.enabled_tool_names(server))
+    let wanted = [RequestedTool { name: body.name.clone(), server_name: Some(body.server_name.clone()) }];
+    let selection = ToolSelection::resolve(&wanted, &servers, |server| connections.enabled_tool_names(server))
         .map_err(|_| ApiError::NotFound("connection"))?;
     let toolset = Toolset::open_manually(connections, user, &selection).await;
     let Some(tool) = toolset.find(&body.server_name, &body.name) else {
-        return Err(match toolset.away {
+        return Err(match toolset.unavailable {
             Some(message) => ApiError::Upstream { code: "tool_failed", message },
             None => ApiError::Unprocessable { code: "unknown_tool", message: toolset.notices.join(" ") },
         });

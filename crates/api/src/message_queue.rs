@@ -75,7 +75,7 @@ pub async fn queue_message(
     }
     let message = question.message.ok_or_else(|| ApiError::BadRequest("message is blank".into()))?;
     let id = QueuedId::fresh();
-    let queued = QueuedMessage { id, content: message, parts: question.parts, tools: question.tools.stored() };
+    let queued = QueuedMessage { id, content: message, parts: question.parts, tools: question.tools.to_json() };
     turns.queue_message(caller.user, chat, queued).await.map_err(|error| match error {
         QueueError::NoChat => ApiError::NotFound("session"),
         QueueError::Full => ApiError::TooMany { code: "queue_full", message: error.to_string() },

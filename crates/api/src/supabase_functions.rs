@@ -6,7 +6,7 @@ use std::sync::Arc;
 use agent::chats::temporary::TemporaryChats;
 use agent::files;
 use agent::models::with_advice;
-use agent::tool_selection::{Selection, SelectionError, Wanted};
+use agent::tool_selection::{RequestedTool, SelectionError, ToolSelection};
 use agent::turns::{BeginError, PendingSnapshot, Turn, TurnRequest, TurnService};
 use axum::Json;
 use axum::extract::{FromRef, FromRequest, Request, State};
@@ -70,7 +70,7 @@ pub struct AiChat {
     #[serde(default)]
     continues: Option<MessageId>,
     #[serde(default)]
-    tools: Option<Vec<Wanted>>,
+    tools: Option<Vec<RequestedTool>>,
     /// State of MCP Apps, for the model to know.
     #[serde(default)]
     contexts: Vec<AppContext>,
@@ -184,10 +184,10 @@ impl TurnRequests {
         }
         let wanted = body.tools.unwrap_or_default();
         let tools = if wanted.is_empty() {
-            Selection::default()
+            ToolSelection::default()
         } else {
             let servers = self.connections.list_servers(caller.user).await?;
-            Selection::resolve(&wanted, &servers, |server| self.connections.enabled_tool_names(server)).map_err(
+            ToolSelection::resolve(&wanted, &servers, |server| self.connections.enabled_tool_names(server)).map_err(
                 |error| {
                     let code = match error {
                         SelectionError::Ambiguous(_) => "ambiguous_tool",

@@ -1,6 +1,6 @@
 //! Turns over HTTP, with a scripted model and real tools.
 
-use agent::tool_selection::{Selection, Toolset, Wanted};
+use agent::tool_selection::{RequestedTool, ToolSelection, Toolset};
 use connections::{CallContext, CallOutcome};
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
@@ -374,9 +374,9 @@ async fn a_turn_does_not_call_a_connection_that_was_removed_meanwhile() {
     let person = app.person().await;
     connect_toolbox(&person, &app).await;
     let (inner, user) = (&app.state, person.id.parse().unwrap());
-    let wanted = [Wanted { name: "calculate".into(), server_name: Some("toolbox".into()) }];
+    let wanted = [RequestedTool { name: "calculate".into(), server_name: Some("toolbox".into()) }];
     let servers = inner.storage.connections().list(user).await.unwrap();
-    let selection = Selection::resolve(&wanted, &servers, |_| Vec::new()).unwrap();
+    let selection = ToolSelection::resolve(&wanted, &servers, |_| Vec::new()).unwrap();
     let toolset = Toolset::open(&inner.connections, user, &selection).await;
     let tool = toolset.find("toolbox", "calculate").unwrap();
     let call = async || {

@@ -7,7 +7,7 @@ use domain::tool::{Outcome, ToolCall, ToolResult};
 use futures_util::future::BoxFuture;
 use serde_json::{Map, Value};
 
-use crate::tool_search::Offer;
+use crate::tool_search::ToolPresentation;
 use crate::tool_selection::Toolset;
 
 /// Executor of an answer's tool calls.
@@ -64,9 +64,13 @@ pub enum ResolvedCall<'a> {
     Invalid(String),
 }
 
-/// Returns the record of a call that is not made yet, and what the call refers to among the tools of an answer. `offer` is
+/// Returns the record of a call that is not made yet, and what the call refers to among the tools of an answer. `presentation` is
 /// how they were presented to the model.
-pub fn resolve<'a>(toolset: &'a Toolset, offer: Option<&Offer>, call: &ModelCall) -> (ToolCall, ResolvedCall<'a>) {
+pub fn resolve<'a>(
+    toolset: &'a Toolset,
+    presentation: Option<&ToolPresentation>,
+    call: &ModelCall,
+) -> (ToolCall, ResolvedCall<'a>) {
     let (name, server_name) = toolset.names(&call.name);
     let tool = toolset.get(&call.name);
     let mut record = ToolCall {
@@ -90,7 +94,7 @@ pub fn resolve<'a>(toolset: &'a Toolset, offer: Option<&Offer>, call: &ModelCall
     record.arguments = Value::Object(arguments.clone());
     let resolved = match tool {
         Some(tool) => ResolvedCall::Tool(tool, arguments),
-        None => match offer.and_then(|offer| offer.call(toolset, &call.name, arguments)) {
+        None => match presentation.and_then(|presentation| presentation.call(toolset, &call.name, arguments)) {
             Some(found) => ResolvedCall::Search(found),
             None => ResolvedCall::Invalid(format!("There is no tool called {}.", call.name)),
         },

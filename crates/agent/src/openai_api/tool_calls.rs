@@ -15,8 +15,8 @@ use tokio_util::sync::CancellationToken;
 use super::{CompletionError, CompletionService};
 use crate::agent_loop::{self, ResolvedCall, ToolExecutionError, ToolExecutor};
 use crate::files::model_attachments::AttachmentLoader;
-use crate::tool_search::Offer;
-use crate::tool_selection::{Selection, Toolset, Wanted};
+use crate::tool_search::ToolPresentation;
+use crate::tool_selection::{RequestedTool, ToolSelection, Toolset};
 use crate::turns::{TOOL_DENIED, tool_result};
 
 /// Returns all tools that the user's connections offer models now.
@@ -29,11 +29,11 @@ pub async fn list_tools(service: &CompletionService, user: UserId) -> Result<Too
     // Connections of the same name are left out, because a call could not tell them apart.
     let is_unique = |name: &str| servers.iter().filter(|server| server.name == name).count() == 1;
     let wanted = servers.iter().filter(|server| is_unique(&server.name)).flat_map(|server| {
-        let each = |name| Wanted { name, server_name: Some(server.name.clone()) };
+        let each = |name| RequestedTool { name, server_name: Some(server.name.clone()) };
         service.connections.enabled_tool_names(server).into_iter().map(each).collect::<Vec<_>>()
     });
-    let wanted: Vec<Wanted> = wanted.collect();
-    let selection = Selection::resolve(&wanted, &servers, |server| service.connections.enabled_tool_names(server));
+    let wanted: Vec<RequestedTool> = wanted.collect();
+    let selection = ToolSelection::resolve(&wanted, &servers, |server| service.connections.enabled_tool_names(server));
     let selection = selection.map_err(anyhow::Error::from)?;
     Ok(Toolset::open(&service.connections, user, &selection).await.for_model())
 }
@@ -47,7 +47,7 @@ pub struct ApiToolExecutor<'a> {
     /// The user's tools.
     pub toolset: Toolset,
     /// How the tools are presented to the model.
-    pub offer: Offer,
+    pub presentation: ToolPresentation,
     /// Files that the model accepts.
     pub attachments: AttachmentLoader,
     /// Ends the calls when it is cancelled.
@@ -64,7 +64,7 @@ enum CheckedCall {
 
 impl ToolExecutor for ApiToolExecutor<'_> {
     fn specs(&self) -> Vec<ToolSpec> {
-        self.offer.specs(&self.toolset)
+        self.presentation.specs(&self.toolset)
     }
 
     /// Makes all calls of a step or, if one of them needs the user's approval, none.
@@ -97,7 +97,7 @@ impl ApiToolExecutor<'_> {
     /// Checks the permission of one call.
     async fn check(&self, call: &ModelCall) -> Result<(ToolCall, CheckedCall), ToolExecutionError> {
         let (connections, user) = (&self.service.connections, self.user);
-        let (record, resolved) = agent_loop::resolve(&self.toolset, Some(&self.offer), call);
+        let (record, resolved) = agent_loop::resolve(&self.toolset, Some(&self.presentation), call);
         let (tool, arguments) = match resolved {
             ResolvedCall::Tool(tool, arguments) => (tool, arguments),
             ResolvedCall::Search(found) => return Ok((record, CheckedCall::Ended(CallOutcome::Result(found)))),

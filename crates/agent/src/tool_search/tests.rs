@@ -8,19 +8,19 @@ use proptest::prelude::*;
 use storage::servers::Server;
 
 use super::*;
-use crate::tool_selection::{Selection, Wanted};
+use crate::tool_selection::{RequestedTool, ToolSelection};
 
 const ROOMY: ToolLimits = ToolLimits { context_tokens: 32_000, can_search: true };
 
 /// The tools of these connections, as a turn has them.
 fn toolset(servers: &[(&str, Vec<ToolDefinition>)]) -> Toolset {
     let rows: Vec<Server> = servers.iter().map(|(name, _)| server(name)).collect();
-    let wanted: Vec<Wanted> = servers
+    let wanted: Vec<RequestedTool> = servers
         .iter()
         .flat_map(|(server, tools)| tools.iter().map(|tool| (tool.name.clone(), (*server).to_owned())))
-        .map(|(name, server_name)| Wanted { name, server_name: Some(server_name) })
+        .map(|(name, server_name)| RequestedTool { name, server_name: Some(server_name) })
         .collect();
-    let selection = Selection::resolve(&wanted, &rows, |_| Vec::new()).unwrap();
+    let selection = ToolSelection::resolve(&wanted, &rows, |_| Vec::new()).unwrap();
     let opened = rows.iter().zip(servers).map(|(row, (_, tools))| {
         let tools = Arc::new(tools.clone());
         (row.clone(), Ok(OpenedConnection::of_known_tools(tools)))
@@ -44,7 +44,7 @@ fn tool(name: &str, description: &str) -> ToolDefinition {
     serde_json::from_value(json!({ "name": name, "description": description })).unwrap()
 }
 
-/// So many tools that nobody reads them all, with some that are told apart in the middle.
+/// So many tools that they are not listed, with some that are told apart in the middle.
 fn many(count: usize) -> Toolset {
     let mut tools: Vec<ToolDefinition> =
         (0..count).map(|number| tool(&format!("widget_{number}"), &"Turns a widget. ".repeat(8))).collect();
@@ -53,12 +53,12 @@ fn many(count: usize) -> Toolset {
     toolset(&[("factory", tools), ("desk", vec![tool("search_tools", "Somebody else's search.")])])
 }
 
-fn names(offer: &Offer, toolset: &Toolset) -> Vec<String> {
-    offer.specs(toolset).into_iter().map(|spec| spec.name).collect()
+fn names(presentation: &ToolPresentation, toolset: &Toolset) -> Vec<String> {
+    presentation.specs(toolset).into_iter().map(|spec| spec.name).collect()
 }
 
-fn call(offer: &Offer, toolset: &Toolset, name: &str, arguments: Value) -> String {
-    offer.call(toolset, name, arguments.as_object().unwrap().clone()).unwrap().to_model_text()
+fn call(presentation: &ToolPresentation, toolset: &Toolset, name: &str, arguments: Value) -> String {
+    presentation.call(toolset, name, arguments.as_object().unwrap().clone()).unwrap().to_model_text()
 }
 
 fn search_names(toolset: &Toolset, query: &str) -> Vec<String> {
@@ -70,9 +70,10 @@ fn search_names(toolset: &Toolset, query: &str) -> Vec<String> {
 fn a_list_that_fits_is_given_whole() {
     let toolset = many(20);
     for context in [4_096, 8_192, 1_000_000] {
-        let offer = Offer::new(&toolset, ToolLimits { context_tokens: context, ..ROOMY }, "hello", &[]);
-        assert_eq!(names(&offer, &toolset).len(), toolset.tools().len(), "{context}");
-        assert!(offer.call(&toolset, SEARCH_TOOL, Map::new()).is_none(), "there is nothing to search");
+        let presentation =
+            ToolPresentation::new(&toolset, ToolLimits { context_tokens: context, ..ROOMY }, "hello", &[]);
+        assert_eq!(names(&presentation, &toolset).len(), toolset.tools().len(), "{context}");
+        assert!(presentation.call(&toolset, SEARCH_TOOL, Map::new()).is_none(), "there is nothing to search");
     }
 }
 
@@ -80,7 +81,10 @@ fn a_list_that_fits_is_given_whole() {
 fn what_is_long_depends_on_what_the_model_reads() {
     let toolset = many(300);
     let is_whole = |context| {
-        matches!(Offer::new(&toolset, ToolLimits { context_tokens: context, ..ROOMY }, "", &[]), Offer::Whole)
+        matches!(
+            ToolPresentation::new(&toolset, ToolLimits { context_tokens: context, ..ROOMY }, "", &[]),
+            ToolPresentation::All
+        )
     };
     assert!(!is_whole(16_000));
     assert!(is_whole(128_000));
@@ -89,22 +93,23 @@ fn what_is_long_depends_on_what_the_model_reads() {
 #[test]
 fn what_is_found_joins_the_list_behind_what_was_there() {
     let toolset = many(1_000);
-    let offer = Offer::new(&toolset, ROOMY, "please", &[]);
-    let before = offer.specs(&toolset);
-    assert_eq!(names(&offer, &toolset), [SEARCH_TOOL, DETAILS_TOOL]);
+    let presentation = ToolPresentation::new(&toolset, ROOMY, "please", &[]);
+    let before = presentation.specs(&toolset);
+    assert_eq!(names(&presentation, &toolset), [SEARCH_TOOL, DETAILS_TOOL]);
     assert!(before[0].description.contains("1003 tools of these connections: factory (1002), desk (1)"), "{before:?}");
 
-    let said = call(&offer, &toolset, SEARCH_TOOL, json!({ "query": "ticket new" }));
+    let said = call(&presentation, &toolset, SEARCH_TOOL, json!({ "query": "ticket new" }));
     assert!(said.contains("- create_issue (factory): Opens a new ticket in the tracker."), "{said}");
-    assert_eq!(names(&offer, &toolset), [SEARCH_TOOL, DETAILS_TOOL, "create_issue"]);
-    let said = call(&offer, &toolset, DETAILS_TOOL, json!({ "names": ["listFiles", "nothing", "create_issue"] }));
+    assert_eq!(names(&presentation, &toolset), [SEARCH_TOOL, DETAILS_TOOL, "create_issue"]);
+    let said =
+        call(&presentation, &toolset, DETAILS_TOOL, json!({ "names": ["listFiles", "nothing", "create_issue"] }));
     assert!(said.contains(r#""inputSchema":{"type":"object"}"#) && said.contains("There is no such tool."), "{said}");
-    assert_eq!(names(&offer, &toolset), [SEARCH_TOOL, DETAILS_TOOL, "create_issue", "listFiles"]);
-    assert_eq!(offer.specs(&toolset)[..2], before[..], "the beginning stays as it was");
+    assert_eq!(names(&presentation, &toolset), [SEARCH_TOOL, DETAILS_TOOL, "create_issue", "listFiles"]);
+    assert_eq!(presentation.specs(&toolset)[..2], before[..], "the beginning stays as it was");
 
-    let said = call(&offer, &toolset, SEARCH_TOOL, json!({ "query": "zebra" }));
+    let said = call(&presentation, &toolset, SEARCH_TOOL, json!({ "query": "zebra" }));
     assert!(said.starts_with("No tool fits. 1003 tools"), "{said}");
-    let said = offer.call(&toolset, SEARCH_TOOL, Map::new()).unwrap();
+    let said = presentation.call(&toolset, SEARCH_TOOL, Map::new()).unwrap();
     assert!(said.is_error && said.to_model_text().contains("query"), "the model learns what is wrong");
 }
 
@@ -113,25 +118,30 @@ fn a_search_gives_no_more_than_there_is_room_for() {
     let heavy = (0..60).map(|number| tool(&format!("widget_{number}"), &"Turns a widget. ".repeat(40)));
     let ticket = tool("create_issue", "Opens a new ticket in the tracker.");
     let toolset = toolset(&[("factory", heavy.chain([ticket]).collect())]);
-    let offer = Offer::new(&toolset, ToolLimits { context_tokens: 8_192, can_search: true }, "please", &[]);
-    let said = call(&offer, &toolset, SEARCH_TOOL, json!({ "query": "widget", "limit": 50 }));
+    let presentation =
+        ToolPresentation::new(&toolset, ToolLimits { context_tokens: 8_192, can_search: true }, "please", &[]);
+    let said = call(&presentation, &toolset, SEARCH_TOOL, json!({ "query": "widget", "limit": 50 }));
     assert!(
         said.contains("by their names:\n- widget_0") && said.contains("before you call them:\n- widget_2"),
         "{said}"
     );
-    let given = offer.specs(&toolset);
-    let bytes: usize = given[2..].iter().map(|spec| spec.description.len()).sum();
-    assert!(given.len() > 20 && bytes <= MIN_FOUND_TOKENS * BYTES_PER_TOKEN, "{} tools of {bytes} bytes", given.len());
-    call(&offer, &toolset, DETAILS_TOOL, json!({ "names": ["widget_49"] }));
-    assert_eq!(names(&offer, &toolset).last().unwrap(), "widget_49", "what is asked for by name is given");
+    let listed = presentation.specs(&toolset);
+    let bytes: usize = listed[2..].iter().map(|spec| spec.description.len()).sum();
+    assert!(
+        listed.len() > 20 && bytes <= MIN_FOUND_TOKENS * BYTES_PER_TOKEN,
+        "{} tools of {bytes} bytes",
+        listed.len()
+    );
+    call(&presentation, &toolset, DETAILS_TOOL, json!({ "names": ["widget_49"] }));
+    assert_eq!(names(&presentation, &toolset).last().unwrap(), "widget_49", "what is asked for by name is listed");
 }
 
 #[test]
 fn a_tool_that_the_person_names_or_that_was_called_before_needs_no_search() {
     let toolset = many(1_000);
     for message in ["Use the widget_777 tool to turn it.", "widget_777", "Try `WIDGET_777`, please."] {
-        let offer = Offer::new(&toolset, ROOMY, message, &[]);
-        assert_eq!(names(&offer, &toolset)[2..], ["widget_777"], "{message}");
+        let presentation = ToolPresentation::new(&toolset, ROOMY, message, &[]);
+        assert_eq!(names(&presentation, &toolset)[2..], ["widget_777"], "{message}");
     }
     let used = ["widget_5", "gone", "create_issue", "widget_5"].map(|name| ModelCall {
         id: String::new(),
@@ -140,21 +150,21 @@ fn a_tool_that_the_person_names_or_that_was_called_before_needs_no_search() {
     });
     let said =
         ModelMessage::Assistant { thoughts: Vec::new(), text: String::new(), calls: used.to_vec(), files: Vec::new() };
-    let offer = Offer::new(&toolset, ROOMY, "and widget_9", &[said]);
-    assert_eq!(names(&offer, &toolset)[2..], ["widget_5", "create_issue", "widget_9"]);
+    let presentation = ToolPresentation::new(&toolset, ROOMY, "and widget_9", &[said]);
+    assert_eq!(names(&presentation, &toolset)[2..], ["widget_5", "create_issue", "widget_9"]);
 }
 
 #[test]
 fn a_model_that_cannot_search_gets_what_fits_the_persons_words() {
     let toolset = many(1_000);
     let small = ToolLimits { context_tokens: 8_192, can_search: false };
-    let offer = Offer::new(&toolset, small, "Open an issue about the files", &[]);
-    assert_eq!(names(&offer, &toolset), ["create_issue", "listFiles"]);
+    let presentation = ToolPresentation::new(&toolset, small, "Open an issue about the files", &[]);
+    assert_eq!(names(&presentation, &toolset), ["create_issue", "listFiles"]);
     let notice =
         "1003 tools are more than this model can read. It gets those that fit your words: create_issue, listFiles.";
-    assert_eq!(offer.notice(&toolset).unwrap(), notice);
-    let offer = Offer::new(&toolset, small, "widget", &[]);
-    assert!((3..50).contains(&names(&offer, &toolset).len()), "as many as it can read soon");
+    assert_eq!(presentation.notice(&toolset).unwrap(), notice);
+    let presentation = ToolPresentation::new(&toolset, small, "widget", &[]);
+    assert!((3..50).contains(&names(&presentation, &toolset).len()), "as many as it can read soon");
 }
 
 #[test]

@@ -25,7 +25,7 @@ use super::{Turn, finish, history, model_selection};
 use crate::agent_loop::{Agent, AgentError, AgentOutcome};
 use crate::files::model_attachments::{AttachmentLoader, InputModalities, ModelInput};
 use crate::models::{ModelId, advise};
-use crate::tool_selection::Selection;
+use crate::tool_selection::ToolSelection;
 use platform::UserEvent;
 
 /// System prompt. It contains no date or time, because a stable prompt prefix lets providers and the built-in model
@@ -45,7 +45,7 @@ pub struct TurnInput {
     /// Model settings of the chat, if the tools has just read them; otherwise they are read when needed.
     pub settings: Option<ModelSettings>,
     /// Tools that the model may use.
-    pub selection: Selection,
+    pub selection: ToolSelection,
     /// Title of the chat, if this turn's message named it.
     pub title: Option<String>,
     /// Start of the turn. A resumed turn keeps its original start.
@@ -215,7 +215,7 @@ async fn run_loop(
         messages.push(ModelMessage::user(CONTINUE_PROMPT));
     }
     messages.extend(history::answer(&parts, &name_of, &runner.attachments));
-    Box::pin(runner.offer(&input.model, &messages)).await;
+    Box::pin(runner.presentation(&input.model, &messages)).await;
     let settings = match &input.settings {
         Some(settings) => settings.clone(),
         None => Box::pin(model_selection::chat_settings(turns, &turn.storage, turn.owner, turn.chat)).await.map_err(

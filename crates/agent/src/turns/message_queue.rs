@@ -9,7 +9,7 @@ use storage::queue::QueuedMessage;
 use storage::runs::RunCommand;
 
 use super::{BeginError, Turn, TurnPosition, TurnRequest, TurnService};
-use crate::tool_selection::Selection;
+use crate::tool_selection::ToolSelection;
 use platform::UserEvent;
 
 /// Reason for which a message could not be queued.
@@ -119,7 +119,7 @@ impl TurnService {
             message: Some(next.content),
             message_id: None,
             position: TurnPosition::End,
-            tools: Selection::restore(&next.tools, &servers),
+            tools: ToolSelection::restore(&next.tools, &servers),
             parts: next.parts,
             queued: Some(next.id),
         };

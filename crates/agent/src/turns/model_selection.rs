@@ -1,4 +1,4 @@
-//! Selection of the model that answers in a chat, and of its settings.
+//! ToolSelection of the model that answers in a chat, and of its settings.
 
 use domain::model::{ModelError, ModelSettings};
 use domain::{ChatId, UserId};

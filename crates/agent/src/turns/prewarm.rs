@@ -7,7 +7,7 @@ use tokio::sync::mpsc;
 
 use super::TurnService;
 use super::engine::SYSTEM_PROMPT;
-use crate::tool_search::Offer;
+use crate::tool_search::ToolPresentation;
 use crate::tool_selection::Toolset;
 
 /// Prewarms the built-in model for users whose connections become ready, until shutdown.
@@ -29,12 +29,12 @@ async fn prewarm_user(turns: &TurnService, user: UserId) {
     }
     let Ok(servers) = turns.storage.connections().list(user).await else { return };
     let toolset = Toolset::of_known_tools(&turns.connections, &servers);
-    let offer = Offer::new(&toolset, turns.models.tool_limits(user, &model).await, "", &[]);
+    let presentation = ToolPresentation::new(&toolset, turns.models.tool_limits(user, &model).await, "", &[]);
     // If there are too many tools, the selection depends on the question, so there is nothing to read in advance.
-    if matches!(offer, Offer::Whole) && !toolset.tools().is_empty() {
+    if matches!(presentation, ToolPresentation::All) && !toolset.tools().is_empty() {
         turns.models.prepare(Request {
             system: SYSTEM_PROMPT.to_owned(),
-            tools: offer.specs(&toolset),
+            tools: presentation.specs(&toolset),
             ..Request::default()
         });
     }

@@ -26,7 +26,7 @@ use super::transcript::Transcript;
 use super::turn_commands::deliver_stored_responses;
 use super::{EventLog, Turn, resumed_calls};
 use crate::models::ModelId;
-use crate::tool_selection::Selection;
+use crate::tool_selection::ToolSelection;
 
 /// Error of an answer that was cut off by the end of a process.
 pub const INTERRUPTED_MESSAGE: &str = "The server stopped before the answer was complete.";
@@ -193,12 +193,12 @@ pub fn resume_turn(turns: &TurnService, suspended: SuspendedTurn) {
 }
 
 /// Returns the tools that were selected for the turn, without those of removed connections.
-async fn restore_selection(turns: &TurnService, turn: &Turn, tools: &serde_json::Value) -> Selection {
+async fn restore_selection(turns: &TurnService, turn: &Turn, tools: &serde_json::Value) -> ToolSelection {
     match turns.storage.connections().list(turn.owner).await {
-        Ok(servers) => Selection::restore(tools, &servers),
+        Ok(servers) => ToolSelection::restore(tools, &servers),
         Err(error) => {
             tracing::error!(%error, turn_id = %turn.id, "the connections of a turn could not be read");
-            Selection::default()
+            ToolSelection::default()
         }
     }
 }

@@ -26,8 +26,8 @@ use super::{Turn, history};
 use crate::agent_loop::{self, ResolvedCall, ToolExecutionError, ToolExecutor, last_user_text};
 use crate::files::model_attachments::{AttachmentLoader, InputModalities};
 use crate::models::ModelId;
-use crate::tool_search::Offer;
-use crate::tool_selection::{Selection, Toolset};
+use crate::tool_search::ToolPresentation;
+use crate::tool_selection::{ToolSelection, Toolset};
 
 /// Error of a tool call whose tool the user never allows.
 pub const TOOL_DENIED: &str = "The person does not allow this tool. The call was not made.";
@@ -46,14 +46,14 @@ pub struct ToolRunner<'a> {
     /// EventRecorder of the turn's events.
     pub recorder: &'a EventRecorder,
     /// Tools that the user selected for the turn.
-    pub selection: &'a Selection,
+    pub selection: &'a ToolSelection,
     /// Files of the conversation, as far as the model accepts them.
     pub attachments: AttachmentLoader,
     /// Tools of the turn, opened when they are first needed: a turn that waits after a restart needs no connection
     /// until the user answers.
     toolset: OnceCell<Toolset>,
     /// Presentation of the tools to the model, made with the first request.
-    offer: OnceCell<Offer>,
+    presentation: OnceCell<ToolPresentation>,
 }
 
 /// Outcome of a tool call.
@@ -84,11 +84,11 @@ impl<'a> ToolRunner<'a> {
         turns: &'a TurnService,
         turn: &'a Turn,
         recorder: &'a EventRecorder,
-        selection: &'a Selection,
+        selection: &'a ToolSelection,
         modalities: InputModalities,
     ) -> Self {
         let attachments = AttachmentLoader::new(modalities);
-        Self { turns, turn, recorder, selection, attachments, toolset: OnceCell::new(), offer: OnceCell::new() }
+        Self { turns, turn, recorder, selection, attachments, toolset: OnceCell::new(), presentation: OnceCell::new() }
     }
 
     /// Returns the tools of the turn. The first call opens them and emits a notice for each connection that cannot be
@@ -106,23 +106,23 @@ impl<'a> ToolRunner<'a> {
 
     /// Returns the presentation of the tools to the model. If there are too many tools for the model, they are chosen
     /// by the user's last message in `conversation`.
-    pub async fn offer(&self, model: &ModelId, conversation: &[ModelMessage]) -> &Offer {
+    pub async fn presentation(&self, model: &ModelId, conversation: &[ModelMessage]) -> &ToolPresentation {
         let toolset = self.toolset().await;
         let make = async || {
             let capacity = self.turns.models.tool_limits(self.turn.owner, model).await;
-            let offer = Offer::new(toolset, capacity, last_user_text(conversation), conversation);
-            if let Some(text) = offer.notice(toolset) {
+            let presentation = ToolPresentation::new(toolset, capacity, last_user_text(conversation), conversation);
+            if let Some(text) = presentation.notice(toolset) {
                 self.recorder.emit(&TurnEvent::DataNotice { data: NoticeData { text } });
             }
-            offer
+            presentation
         };
-        self.offer.get_or_init(make).await
+        self.presentation.get_or_init(make).await
     }
 
     /// Runs one tool call, emits its events, and returns the message for the model. A failed call is a result too.
     pub async fn run_call(&self, call: &ModelCall) -> ModelMessage {
         let toolset = self.toolset().await;
-        let (record, resolved) = agent_loop::resolve(toolset, self.offer.get(), call);
+        let (record, resolved) = agent_loop::resolve(toolset, self.presentation.get(), call);
         // The call is durable before it is made: after a crash, recovery must not take a call that may have run for
         // one that was never made.
         let is_durable = self.recorder.emit_synced(&tool_input_event(&record)).await;
@@ -401,8 +401,8 @@ impl<'a> ToolRunner<'a> {
 
 impl ToolExecutor for ToolRunner<'_> {
     fn specs(&self) -> Vec<ToolSpec> {
-        let (toolset, offer) = (self.toolset.get(), self.offer.get());
-        toolset.zip(offer).map(|(toolset, offer)| offer.specs(toolset)).unwrap_or_default()
+        let (toolset, presentation) = (self.toolset.get(), self.presentation.get());
+        toolset.zip(presentation).map(|(toolset, presentation)| presentation.specs(toolset)).unwrap_or_default()
     }
 
     fn execute<'a>(&'a self, calls: &'a [ModelCall]) -> BoxFuture<'a, Result<Vec<ModelMessage>, ToolExecutionError>> {
