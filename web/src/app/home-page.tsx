@@ -29,10 +29,11 @@ export function HomePage({ user }: HomePageProps) {
 }
 
 function Home({ user }: HomePageProps) {
-  useEffect(prefetchParts, []);
   const [tab, selectTab] = useHomeTab();
   const [settingsOpen, openSettings] = useSettings();
   const connections = useConnections(user.id);
+  // The first requests of the screen come before the parts for the first clicks.
+  useEffect(() => (connections.loading ? undefined : prefetchParts()), [connections.loading]);
   const [command, setCommand] = useState<ChatCommand | null>(null);
   const tools = useMemo(() => availableTools(connections.list), [connections.list]);
 

@@ -5,14 +5,10 @@ import { loadLaterTexts } from "@/lib/texts";
 /** Time after which the parts are loaded even if the browser is still busy. */
 const PREFETCH_DELAY_MS = 10_000;
 
-const loadHome = () => import("./home-page");
-const loadChat = () => import("@/features/chat/chat-panel");
-
-/** Loads the parts of the main screen in parallel, so that none waits for another. */
-export function preloadHome(): void {
-  preload(loadHome);
-  preload(loadChat);
+/** Loads the parts of the main screen in parallel, so that none waits for another. Resolves when they can be shown. */
+export async function preloadHome(): Promise<void> {
   preload(loadLaterTexts);
+  await Promise.all([HomePage.preload(), ChatPanel.preload(), Toaster.preload()]);
 }
 
 /** Shows the result of the email link or redirect that opened the page. */
@@ -26,9 +22,7 @@ export function showRedirectResults(): void {
 /** Loads the parts for the first clicks once the browser is idle, so that they work after a network loss. */
 export function prefetchParts(): () => void {
   const load = () => {
-    preload(() => import("@/features/servers/servers-panel"));
-    preload(() => import("@/features/tools/tools-panel"));
-    preload(() => import("@/features/account/settings-sheet"));
+    for (const part of [ServersPanel, ToolsPanel, SettingsSheet]) void part.preload();
     preload(() => import("@/features/chat/composer/model-details"));
     preload(() => import("@/features/chat/message-actions/edit-message-form"));
   };
@@ -41,8 +35,8 @@ export function prefetchParts(): () => void {
   return () => cancelIdleCallback(callback);
 }
 
-export const HomePage = lazyFirstPart(async () => (await loadHome()).HomePage);
-export const ChatPanel = lazyFirstPart(async () => (await loadChat()).ChatPanel);
+export const HomePage = lazyFirstPart(async () => (await import("./home-page")).HomePage);
+export const ChatPanel = lazyFirstPart(async () => (await import("@/features/chat/chat-panel")).ChatPanel);
 export const ServersPanel = lazyPart(
   async () => (await import("@/features/servers/servers-panel")).ServersPanel,
 );

@@ -43,7 +43,7 @@ function HomeRoute({ session }: RoutesProps) {
 function AuthRoute({ session }: RoutesProps) {
   if (session.status === "checking") return <LoadingPage />;
   if (session.status === "signed-in") return <Redirect to={returnUrl()} replace />;
-  return <AuthPage session={session} onEngaged={preloadHome} />;
+  return <AuthPage session={session} onEngaged={() => void preloadHome()} />;
 }
 
 /** Page while the session is being checked. */

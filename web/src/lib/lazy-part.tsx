@@ -1,4 +1,4 @@
-import { Component, type ComponentType, lazy, type ReactNode } from "react";
+import { Component, type ComponentType, lazy, type ReactNode, useState } from "react";
 import { pause } from "./backoff";
 import { checkPageVersion } from "./page-version";
 import { t } from "./t";
@@ -9,21 +9,26 @@ const RETRY_DELAYS_MS = [300, 1_500];
 
 class PartLoadError extends Error {}
 
+/** Component that is loaded when it is first rendered, or in advance. */
+interface LazyPart<Props> {
+  (props: Props): ReactNode;
+  /** Loads the part in advance; failures matter only when it is rendered. */
+  readonly preload: () => Promise<void>;
+}
+
 /**
  * Returns a component that is loaded when it is first rendered, with the texts that come after the first screens. A
  * failed load is retried, then shown in the part's place with a retry button; the rest of the page keeps working.
  * `React.lazy` alone would cache a failure forever.
  */
-export function lazyPart<Props extends object>(
-  load: () => Promise<ComponentType<Props>>,
-): ComponentType<Props> {
+export function lazyPart<Props extends object>(load: () => Promise<ComponentType<Props>>): LazyPart<Props> {
   return lazyFirstPart(() => withLaterTexts(load));
 }
 
 /** Returns a lazy part of the first screens, which has no later texts and does not wait for them. */
 export function lazyFirstPart<Props extends object>(
   load: () => Promise<ComponentType<Props>>,
-): ComponentType<Props> {
+): LazyPart<Props> {
   const makePart = (isWanted: boolean) =>
     lazy(async () => {
       try {
@@ -41,9 +46,20 @@ export function lazyFirstPart<Props extends object>(
   const forgetFailure = (isWanted: boolean) => {
     Part = makePart(isWanted);
   };
-  return function LazyPart(props: Props) {
+  let preloaded: ComponentType<Props> | undefined;
+  function LazyPart(props: Props) {
+    // React replaces the placeholder of a part after 300 ms at the earliest; a preloaded part needs none.
+    const [Preloaded] = useState(() => preloaded);
+    if (Preloaded) return <Preloaded {...props} />;
     return <PartBoundary onRetry={forgetFailure}>{() => <Part {...props} />}</PartBoundary>;
-  };
+  }
+  return Object.assign(LazyPart, {
+    preload: () =>
+      load().then(
+        (part) => void (preloaded = part),
+        () => undefined,
+      ),
+  });
 }
 
 /** Reloads the page. Never resolves, so that what waits for the new page shows that it is loading. */
