@@ -38,11 +38,11 @@ use std::time::Duration;
 use domain::attachment::Attachment;
 use domain::message::{MessageStatus, Part};
 use domain::model::ModelError;
-use domain::{ChatId, Clock, MessageId, NodeId, QueuedId, RunId, UserId};
+use domain::{ChatId, Clock, MessageId, NodeId, QueuedId, TurnId, UserId};
 use storage::Storage;
 use storage::branches::TurnPosition;
 use storage::chats::NewTurn;
-use storage::runs::UnfinishedRun;
+use storage::turns::UnfinishedTurn;
 use storage::usage::OfAnswer;
 use tokio_util::sync::CancellationToken;
 
@@ -55,7 +55,7 @@ use crate::tool_selection::ToolSelection;
 use connections::ConnectionService;
 use platform::config::Limits;
 use platform::{BackgroundTasks, ClusterBus, SecretSealer, UserEventBus};
-use platform::{RunState, UserEvent};
+use platform::{TurnState, UserEvent};
 
 use background_calls::ActiveCalls;
 use pending_interactions::PendingInteractions;
@@ -79,7 +79,7 @@ const MAX_STOP_WAIT: Duration = Duration::from_secs(5);
 #[derive(Debug)]
 pub struct Turn {
     /// Id of the turn.
-    pub id: RunId,
+    pub id: TurnId,
     /// Chat that the turn belongs to.
     pub chat: ChatId,
     /// User who owns the chat.
@@ -316,11 +316,11 @@ impl TurnService {
     /// # Errors
     ///
     /// Fails if the database is unreachable.
-    pub async fn take_over(&self, turn: &UnfinishedRun) -> Result<(), storage::Error> {
+    pub async fn take_over(&self, turn: &UnfinishedTurn) -> Result<(), storage::Error> {
         let suspended = recovery::close_unfinished(&self.storage, std::slice::from_ref(turn), self.clock.now()).await?;
         // A closed turn has ended for its user's clients; a resumed one is still in progress.
         if suspended.is_empty() {
-            let ended = UserEvent::Run { session_id: turn.chat, run_id: turn.id, state: RunState::Ended };
+            let ended = UserEvent::Turn { session_id: turn.chat, turn_id: turn.id, state: TurnState::Ended };
             self.events.publish(turn.owner, &ended);
             self.events.publish(turn.owner, &UserEvent::of_chat(turn.chat));
         }
@@ -347,7 +347,7 @@ impl TurnService {
         };
         let message_id = MessageId::fresh();
         let turn = Arc::new(Turn {
-            id: RunId::fresh(),
+            id: TurnId::fresh(),
             chat: request.chat,
             owner,
             storage,
@@ -369,7 +369,7 @@ impl TurnService {
         let new_turn = NewTurn {
             owner,
             chat: request.chat,
-            run: turn.id,
+            id: turn.id,
             user_message: request.message_id.unwrap_or_else(MessageId::fresh),
             answer: turn.message_id,
             content: request.message.clone(),
@@ -402,7 +402,7 @@ impl TurnService {
             self.events.publish(owner, &UserEvent::Branch { session_id: turn.chat });
         }
         self.events
-            .publish(owner, &UserEvent::Run { session_id: turn.chat, run_id: turn.id, state: RunState::Started });
+            .publish(owner, &UserEvent::Turn { session_id: turn.chat, turn_id: turn.id, state: TurnState::Started });
         self.events.publish(owner, &UserEvent::of_chat(turn.chat));
         let input = engine::TurnInput {
             model,
@@ -441,7 +441,7 @@ impl TurnService {
     pub async fn list_running(&self, owner: UserId) -> Result<Vec<UserEvent>, storage::Error> {
         let stored = self.storage.turns().list_running(owner).await?;
         let mut events: Vec<UserEvent> =
-            stored.iter().map(|turn| UserEvent::of_running(turn.chat, turn.run, turn.is_waiting)).collect();
+            stored.iter().map(|turn| UserEvent::of_running(turn.chat, turn.id, turn.is_waiting)).collect();
         // Turns of temporary chats are in memory only.
         let active = self.active();
         let temporary = active.values().filter(|turn| turn.owner == owner && !turn.storage.is_lasting());
@@ -449,7 +449,7 @@ impl TurnService {
         Ok(events)
     }
 
-    fn find_by_id(&self, owner: UserId, id: RunId) -> Option<Arc<Turn>> {
+    fn find_by_id(&self, owner: UserId, id: TurnId) -> Option<Arc<Turn>> {
         self.active().values().find(|turn| turn.owner == owner && turn.id == id).cloned()
     }
 

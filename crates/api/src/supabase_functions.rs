@@ -278,7 +278,7 @@ fn waits(turn: &Turn, waiting: &PendingSnapshot) -> Response {
 fn whole(turn: &Turn) -> Response {
     // The log is closed only after the end is set, so a missing end is an internal error.
     let Some(end) = turn.result.get() else {
-        return refusal(&ApiError::Internal(anyhow::anyhow!("a run closed without an end")));
+        return refusal(&ApiError::Internal(anyhow::anyhow!("a turn closed without an end")));
     };
     // A stopped turn is a success, since its user wanted it.
     if matches!(end.status, MessageStatus::Failed | MessageStatus::Interrupted) {

@@ -9,7 +9,7 @@ use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use domain::elicitation::Action;
 use domain::permission::Decision;
-use domain::{Clock, InteractionId, MessageId, RunId};
+use domain::{Clock, InteractionId, MessageId, TurnId};
 use futures_util::stream;
 use platform::{Permit, UserEvent, UserEventBus};
 use serde::Deserialize;
@@ -28,7 +28,8 @@ pub struct StreamPosition {
     /// Id of the last event that the client received. The header `Last-Event-ID` takes precedence.
     after: Option<String>,
     /// The turn that the event belongs to. The chat may have another turn by now.
-    run: Option<RunId>,
+    #[serde(rename = "run")]
+    turn: Option<TurnId>,
 }
 
 /// Streams the running turn of a chat, from its start or after the last event that the client received. Responds 204
@@ -39,7 +40,7 @@ pub async fn stream_turn(
     State(turns): State<TurnService>,
     caller: SignedIn,
     Named(chat): Named,
-    Query(StreamPosition { after, run: wanted }): Query<StreamPosition>,
+    Query(StreamPosition { after, turn: wanted }): Query<StreamPosition>,
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
     // An `EventSource` sends the header by itself when it reconnects; the query is for other clients.
@@ -190,11 +191,11 @@ pub async fn answer_elicitation(
 }
 
 /// Responds with a turn's events as an AI SDK UI message stream, version 1, beginning after the event `after`.
-pub fn stream_of<R: AsRef<EventLog> + Send + Sync + 'static>(run: Arc<R>, after: u64, permit: Permit) -> Response {
-    let cursor = run.as_ref().as_ref().follow(after);
-    let frames = stream::unfold((run, cursor), |(run, mut cursor)| async move {
-        let piece = run.as_ref().as_ref().next(&mut cursor).await?;
-        Some((piece, (run, cursor)))
+pub fn stream_of<R: AsRef<EventLog> + Send + Sync + 'static>(turn: Arc<R>, after: u64, permit: Permit) -> Response {
+    let cursor = turn.as_ref().as_ref().follow(after);
+    let frames = stream::unfold((turn, cursor), |(turn, mut cursor)| async move {
+        let piece = turn.as_ref().as_ref().next(&mut cursor).await?;
+        Some((piece, (turn, cursor)))
     });
     // At shutdown the turn ends first and emits its last events, so the stream must not be cut before.
     let mut response = sse::response(frames, permit);

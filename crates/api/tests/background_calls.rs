@@ -196,9 +196,9 @@ async fn a_long_call_outlives_the_program_and_is_not_made_again() {
 async fn a_kill_loses_no_long_call() {
     let scene = Scene::new(Database::Sqlite, 1).await;
     scene.begin(1).await;
-    let runs = &scene.app.state.turns;
-    let run = runs.find(scene.person.id.parse().unwrap(), scene.chat.parse().unwrap()).unwrap();
-    assert!(runs.journal().flush(run.id).await);
+    let turns = &scene.app.state.turns;
+    let turn = turns.find(scene.person.id.parse().unwrap(), scene.chat.parse().unwrap()).unwrap();
+    assert!(turns.journal().flush(turn.id).await);
     // After a kill, the database has what it has now.
     let copy = scene.app.folder.path().join("killed.db");
     let from = scene.app.folder.path().join("test.db");

@@ -144,7 +144,7 @@ async fn a_viewer_that_goes_and_comes_back_misses_nothing() {
 }
 
 #[tokio::test]
-async fn stop_ends_the_run_at_the_model_too_and_keeps_the_text() {
+async fn stop_ends_the_turn_at_the_model_too_and_keeps_the_text() {
     for database in databases() {
         let model = ScriptedModel::start([Step::Hang("Once upon a time".into())]).await;
         let app = app_with(&model, database).await;
@@ -208,8 +208,8 @@ async fn a_process_that_dies_leaves_an_interrupted_answer_with_all_that_was_writ
         while !seen.contains("half") {
             seen.push_str(&String::from_utf8_lossy(&stream.chunk().await.unwrap().unwrap()));
         }
-        let run = app.state.turns.find(person.id.parse().unwrap(), chat.parse().unwrap()).unwrap();
-        assert!(app.state.turns.journal().flush(run.id).await);
+        let turn = app.state.turns.find(person.id.parse().unwrap(), chat.parse().unwrap()).unwrap();
+        assert!(app.state.turns.journal().flush(turn.id).await);
         // After a kill, the database has what it has now: a second server reads it.
         let copy = match database {
             Database::Sqlite => {

@@ -72,7 +72,7 @@ ids! {
     /// A connection to an MCP server: a row of `mcp_servers`.
     ServerId,
     /// A turn of the assistant.
-    RunId,
+    TurnId,
     /// A node: one of the processes that share a database.
     NodeId,
     /// An interaction: an approval, an elicitation or a sign-in that a tool call waits for.

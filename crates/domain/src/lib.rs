@@ -25,5 +25,5 @@ pub mod tool_arguments;
 pub use clock::{Clock, SystemClock, Timestamp};
 pub use ids::{
     ApiKeyId, AttachmentId, AuthSessionId, ChallengeId, ChatId, FactorId, FileId, InteractionId, MessageId,
-    ModelProviderId, NodeId, QueuedId, RunId, ServerId, ShareId, UserId,
+    ModelProviderId, NodeId, QueuedId, ServerId, ShareId, TurnId, UserId,
 };

@@ -6,11 +6,11 @@ mod instance_lock;
 use std::sync::Arc;
 use std::time::Duration;
 
-use domain::{ChatId, Clock, RunId, ServerId, UserId};
+use domain::{ChatId, Clock, ServerId, TurnId, UserId};
 use futures_util::future::BoxFuture;
 use storage::Storage;
 use storage::notify::{NodeMessage, NodeMessageListener};
-use storage::runs::UnfinishedRun;
+use storage::turns::UnfinishedTurn;
 use tokio_util::sync::CancellationToken;
 
 use crate::{BackgroundTasks, ClusterMessage, ClusterOutbox, UserEventBus};
@@ -38,7 +38,7 @@ pub trait ClusterHandler: Send + Sync + 'static {
     /// # Errors
     ///
     /// Fails if the database is unreachable; it is called again then.
-    fn take_over<'a>(&'a self, turn: &'a UnfinishedRun) -> BoxFuture<'a, Result<(), storage::Error>>;
+    fn take_over<'a>(&'a self, turn: &'a UnfinishedTurn) -> BoxFuture<'a, Result<(), storage::Error>>;
 
     /// Carries out the stored commands for turns of this node.
     ///
@@ -48,7 +48,7 @@ pub trait ClusterHandler: Send + Sync + 'static {
     fn follow_commands(&self) -> BoxFuture<'_, Result<(), storage::Error>>;
 
     /// Reads new events of a turn that runs on another node.
-    fn wake_follower(&self, turn: RunId);
+    fn wake_follower(&self, turn: TurnId);
 
     /// Does so for all followed turns, after messages may have been missed.
     fn wake_all_followers(&self);
@@ -135,7 +135,7 @@ impl Cluster {
         self.refresh(handler).await?;
         loop {
             match listener.next().await? {
-                Some(NodeMessage::Runs(turns)) => turns.into_iter().for_each(|turn| handler.wake_follower(turn)),
+                Some(NodeMessage::Turns(turns)) => turns.into_iter().for_each(|turn| handler.wake_follower(turn)),
                 Some(NodeMessage::Commands) => handler.follow_commands().await?,
                 Some(NodeMessage::Text(text)) => match serde_json::from_str(&text) {
                     Ok(message) => self.handle(message, handler),
@@ -172,7 +172,7 @@ struct Heartbeats {
     handler: Arc<dyn ClusterHandler>,
     detector: FailureDetector,
     /// Turns of dead nodes that this node has claimed and not recovered yet.
-    claimed: Vec<UnfinishedRun>,
+    claimed: Vec<UnfinishedTurn>,
     count: u32,
 }
 

@@ -20,4 +20,4 @@ pub use concurrency_limit::{ConcurrencyLimiter, Limit, LimitReached, Permit};
 pub use config::Config;
 pub use monotonic_clock::MonotonicClock;
 pub use secret_sealing::SecretSealer;
-pub use user_events::{RunState, UserEvent, UserEventBus};
+pub use user_events::{TurnState, UserEvent, UserEventBus};

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use domain::{ChatId, RunId, ServerId, UserId};
+use domain::{ChatId, ServerId, TurnId, UserId};
 use serde::Serialize;
 use serde_json::value::RawValue;
 use storage::chat_settings::ChatMarks;
@@ -36,13 +36,15 @@ pub enum UserEvent {
         uri: String,
     },
     /// A turn began, began to wait for its user, continued or ended.
-    Run {
+    #[serde(rename = "run")]
+    Turn {
         /// Chat of the turn.
         session_id: ChatId,
         /// The turn.
-        run_id: RunId,
+        #[serde(rename = "runId")]
+        turn_id: TurnId,
         /// State after the change.
-        state: RunState,
+        state: TurnState,
     },
     /// Another branch of a chat became the current one.
     Branch {
@@ -70,7 +72,7 @@ pub enum UserEvent {
 /// State of a turn.
 #[derive(Debug, Clone, Copy, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum RunState {
+pub enum TurnState {
     /// The turn is running.
     Started,
     /// The turn is running, and a call waits for an approval, an answer or a sign-in of its user.
@@ -99,9 +101,9 @@ impl UserEvent {
     }
 
     /// Returns the event of a turn that is running.
-    pub fn of_running(chat: ChatId, run: RunId, is_waiting: bool) -> Self {
-        let state = if is_waiting { RunState::Waiting } else { RunState::Started };
-        Self::Run { session_id: chat, run_id: run, state }
+    pub fn of_running(chat: ChatId, turn: TurnId, is_waiting: bool) -> Self {
+        let state = if is_waiting { TurnState::Waiting } else { TurnState::Started };
+        Self::Turn { session_id: chat, turn_id: turn, state }
     }
 
     /// Encodes the event as clients read it. `None` if it cannot be encoded, which is logged.

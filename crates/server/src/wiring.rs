@@ -8,12 +8,12 @@ use agent::turns::TurnService;
 use builtin_servers::{BuiltinServers, GoogleDrive, google_drive};
 use connections::{ConnectionService, FallbackTools, TokenIssuer};
 use domain::tool::{ToolDefinition, ToolResult};
-use domain::{ChatId, RunId, ServerId, UserId};
+use domain::{ChatId, ServerId, TurnId, UserId};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use platform::{BackgroundTasks, ClusterHandler};
 use serde_json::{Map, Value};
-use storage::runs::UnfinishedRun;
+use storage::turns::UnfinishedTurn;
 
 /// Issues the tokens with which connections call the built-in MCP servers.
 #[derive(Debug)]
@@ -51,7 +51,7 @@ impl ClusterHandler for ClusterEvents {
         self.turns.abandon_all();
     }
 
-    fn take_over<'a>(&'a self, turn: &'a UnfinishedRun) -> BoxFuture<'a, Result<(), storage::Error>> {
+    fn take_over<'a>(&'a self, turn: &'a UnfinishedTurn) -> BoxFuture<'a, Result<(), storage::Error>> {
         Box::pin(self.turns.take_over(turn))
     }
 
@@ -59,7 +59,7 @@ impl ClusterHandler for ClusterEvents {
         Box::pin(self.turns.execute_commands())
     }
 
-    fn wake_follower(&self, turn: RunId) {
+    fn wake_follower(&self, turn: TurnId) {
         self.turns.wake(turn);
     }
 

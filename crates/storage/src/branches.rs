@@ -27,7 +27,7 @@ pub(crate) const MOVE_MESSAGE: &str = "UPDATE ai_chat_messages SET parent_id = $
 const IS_BRANCHED: &str = "SELECT COUNT(*) FROM ai_chat_messages m JOIN ai_chat_sessions s ON s.id = m.session_id
     WHERE m.session_id = $1 AND s.user_id = $2 AND m.inactive_since IS NOT NULL";
 
-const IS_ANSWERED: &str = "SELECT COUNT(*) FROM runs WHERE session_id = $1 AND user_id = $2 AND status = 'running'";
+const IS_ANSWERED: &str = "SELECT COUNT(*) FROM turns WHERE session_id = $1 AND user_id = $2 AND status = 'running'";
 
 const LIST_ASIDE: &str =
     "SELECT m.id, m.session_id, m.role, m.content, m.tool_calls, m.parts, m.status, m.error, m.model,

@@ -7,7 +7,7 @@ use uuid::Uuid;
 
 use crate::branches::{self, Node, TurnPosition};
 use crate::db_macros::{read, transaction};
-use crate::runs::Chunk;
+use crate::turns::Chunk;
 use crate::usage::{self, Cost};
 use crate::{ChatRepository, Error, JsonText, files};
 
@@ -223,8 +223,8 @@ impl ChatRepository<'_> {
                     .await?;
             }
             // A unique index on running turns rejects a second one for the same chat, which becomes `Error::Conflict`.
-            sqlx::query(crate::runs::INSERT)
-                .bind(turn.run.0)
+            sqlx::query(crate::turns::INSERT)
+                .bind(turn.id.0)
                 .bind(turn.chat.0)
                 .bind(turn.owner.0)
                 .bind(turn.answer.0)
@@ -246,7 +246,7 @@ impl ChatRepository<'_> {
         self,
         owner: UserId,
         chat: ChatId,
-        run: domain::RunId,
+        turn: domain::TurnId,
         answer: &Answer,
         last: Option<&Chunk>,
         now: Timestamp,
@@ -259,16 +259,16 @@ impl ChatRepository<'_> {
             sqlx::query(TOUCH).bind(chat.0).bind(owner.0).bind(now.0).execute(&mut *tx).await?;
             // The end of the log must be written before the turn is closed, because the insert requires a running turn.
             if let Some(chunk) = last.filter(|_| self.storage.is_shared()) {
-                sqlx::query(crate::runs::INSERT_CHUNK)
-                    .bind(chunk.run.0)
+                sqlx::query(crate::turns::INSERT_CHUNK)
+                    .bind(chunk.turn.0)
                     .bind(chunk.seq)
                     .bind(&chunk.payload)
                     .bind(self.storage.node.0)
                     .execute(&mut *tx)
                     .await?;
             }
-            let closed = sqlx::query(crate::runs::CLOSE)
-                .bind(run.0)
+            let closed = sqlx::query(crate::turns::CLOSE)
+                .bind(turn.0)
                 .bind(owner.0)
                 .bind(answer.status.as_str())
                 .bind(now.0)
@@ -298,17 +298,17 @@ impl ChatRepository<'_> {
             }
             // No other node can follow the turn, so that its journal is not needed any more.
             if !self.storage.is_shared() {
-                sqlx::query(crate::runs::DELETE_CHUNKS).bind(run.0).execute(&mut *tx).await?;
+                sqlx::query(crate::turns::DELETE_CHUNKS).bind(turn.0).execute(&mut *tx).await?;
             }
             // Only turns with tool calls can have tasks and interactions; most turns save two statements.
             if answer.parts.iter().any(|part| matches!(part, Part::ToolCall { .. })) {
-                sqlx::query(crate::tool_tasks::DELETE_ALL).bind(run.0).bind(owner.0).execute(&mut *tx).await?;
-                sqlx::query(crate::interactions::FORGET).bind(run.0).bind(owner.0).execute(&mut *tx).await?;
+                sqlx::query(crate::tool_tasks::DELETE_ALL).bind(turn.0).bind(owner.0).execute(&mut *tx).await?;
+                sqlx::query(crate::interactions::FORGET).bind(turn.0).bind(owner.0).execute(&mut *tx).await?;
             }
             Ok(())
         });
         // Outside the transaction: PostgreSQL serializes commits that notify.
-        self.storage.notify_of_runs([run]);
+        self.storage.notify_of_turns([turn]);
         match written {
             Err(Error::NotFound) => Ok(false),
             written => written.map(|()| true),
@@ -324,7 +324,7 @@ pub struct NewTurn {
     /// Chat.
     pub chat: ChatId,
     /// Id of the new turn.
-    pub run: domain::RunId,
+    pub id: domain::TurnId,
     /// Id of the user message.
     pub user_message: MessageId,
     /// Id of the assistant message that the turn will write.

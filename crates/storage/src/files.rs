@@ -102,7 +102,7 @@ const PURGE_ORPHANED: &str = "DELETE FROM files WHERE maybe_orphaned
                     WHERE u.file_id = files.id AND m.user_id = files.user_id)
     AND NOT EXISTS (SELECT 1 FROM file_uses u JOIN queued_messages q ON q.id = u.holder_id WHERE u.file_id = files.id)
     AND NOT EXISTS (SELECT 1 FROM file_uses u JOIN chat_shares h ON h.id = u.holder_id WHERE u.file_id = files.id)
-    AND NOT EXISTS (SELECT 1 FROM runs r WHERE r.session_id = files.session_id AND r.status = 'running')";
+    AND NOT EXISTS (SELECT 1 FROM turns t WHERE t.session_id = files.session_id AND t.status = 'running')";
 
 /// Clears the mark of candidates that a holder refers to.
 const CLEAR_MAYBE_ORPHANED: &str = "UPDATE files SET maybe_orphaned = (1 = 0) WHERE maybe_orphaned AND (

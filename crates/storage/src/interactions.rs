@@ -4,7 +4,7 @@
 use domain::elicitation::Action;
 use domain::permission::Decision;
 use domain::text::without_nul;
-use domain::{ChatId, InteractionId, RunId, ServerId, Timestamp, UserId};
+use domain::{ChatId, InteractionId, ServerId, Timestamp, TurnId, UserId};
 use serde_json::{Map, Value};
 use uuid::Uuid;
 
@@ -14,40 +14,40 @@ use crate::unreadable::readable;
 use crate::{Error, InteractionRepository, JsonText};
 
 const INSERT: &str = "INSERT INTO interactions
-      (id, run_id, user_id, tool_call_id, kind, server_id, tool, url, definition, instructions, resume_state, created_at)
-    SELECT $1, id, user_id, $4, $5, $6, $7, $8, $9, $10, $11, $12 FROM runs
+      (id, turn_id, user_id, tool_call_id, kind, server_id, tool, url, definition, instructions, resume_state, created_at)
+    SELECT $1, id, user_id, $4, $5, $6, $7, $8, $9, $10, $11, $12 FROM turns
     WHERE id = $2 AND user_id = $3 AND status = 'running'";
 
 macro_rules! select {
     ($rest:literal) => {
         concat!(
-            "SELECT i.id, i.run_id, i.tool_call_id, i.kind, i.server_id, i.tool, i.url, i.definition, i.instructions,
+            "SELECT i.id, i.turn_id, i.tool_call_id, i.kind, i.server_id, i.tool, i.url, i.definition, i.instructions,
                i.resume_state, i.response, i.arguments, i.content FROM interactions i ",
             $rest
         )
     };
 }
 
-const GET: &str = select!("JOIN runs r ON r.id = i.run_id WHERE i.id = $1 AND i.user_id = $2 AND r.session_id = $3");
+const GET: &str = select!("JOIN turns t ON t.id = i.turn_id WHERE i.id = $1 AND i.user_id = $2 AND t.session_id = $3");
 
-const LIST: &str = select!("WHERE i.run_id = $1 AND i.user_id = $2 ORDER BY i.id");
+const LIST: &str = select!("WHERE i.turn_id = $1 AND i.user_id = $2 ORDER BY i.id");
 
 // Interactions of turns that have ended may still be pending. They are not listed.
 const LIST_PENDING_APPROVALS: &str = select!(
-    "JOIN runs r ON r.id = i.run_id
+    "JOIN turns t ON t.id = i.turn_id
      WHERE i.user_id = $1 AND i.server_id = $2 AND i.tool = $3 AND i.kind = 'approval' AND i.response IS NULL
-       AND r.status = 'running'
+       AND t.status = 'running'
      ORDER BY i.id"
 );
 
 /// Responds only once, and only while the turn is running.
 const RESPOND: &str = "UPDATE interactions SET response = $3, arguments = $4, content = $5, responded_at = $6
     WHERE id = $1 AND user_id = $2 AND response IS NULL
-      AND EXISTS (SELECT 1 FROM runs WHERE runs.id = interactions.run_id AND runs.status = 'running')";
+      AND EXISTS (SELECT 1 FROM turns WHERE turns.id = interactions.turn_id AND turns.status = 'running')";
 
 /// Deletes the states and contents of a turn that has ended. They are not needed any more and may be sensitive.
 pub(crate) const FORGET: &str =
-    "UPDATE interactions SET resume_state = NULL, content = NULL WHERE run_id = $1 AND user_id = $2";
+    "UPDATE interactions SET resume_state = NULL, content = NULL WHERE turn_id = $1 AND user_id = $2";
 
 /// Something that a tool call waits for its user for, pending or answered.
 #[derive(Debug, Clone, PartialEq)]
@@ -55,7 +55,7 @@ pub struct Interaction {
     /// Its id.
     pub id: InteractionId,
     /// Turn that waits.
-    pub turn: RunId,
+    pub turn: TurnId,
     /// Id of the tool call within the turn.
     pub tool_call: String,
     /// What the user is asked for.
@@ -165,7 +165,7 @@ impl InteractionRequest {
 #[derive(sqlx::FromRow)]
 struct Row {
     id: Uuid,
-    run_id: Uuid,
+    turn_id: Uuid,
     tool_call_id: String,
     kind: String,
     server_id: Option<Uuid>,
@@ -215,7 +215,13 @@ impl TryFrom<Row> for Interaction {
                 Some(StoredResponse::Answer(SealedAnswer { action, content: row.content }))
             }
         };
-        Ok(Self { id: InteractionId(row.id), turn: RunId(row.run_id), tool_call: row.tool_call_id, request, response })
+        Ok(Self {
+            id: InteractionId(row.id),
+            turn: TurnId(row.turn_id),
+            tool_call: row.tool_call_id,
+            request,
+            response,
+        })
     }
 }
 
@@ -263,7 +269,7 @@ impl InteractionRepository<'_> {
     }
 
     /// Returns the [`Interaction`]s of a turn, in the order in which they were requested.
-    pub async fn list(self, owner: UserId, turn: RunId) -> Result<Vec<Interaction>, Error> {
+    pub async fn list(self, owner: UserId, turn: TurnId) -> Result<Vec<Interaction>, Error> {
         let rows =
             read!(self.storage, |c| sqlx::query_as::<_, Row>(LIST).bind(turn.0).bind(owner.0).fetch_all(c).await)?;
         Ok(readable("interactions", rows, |row| row.id.to_string()))

@@ -7,7 +7,7 @@ use domain::NodeId;
 use uuid::Uuid;
 
 use crate::db_macros::{read, transaction, write};
-use crate::runs::{RunRow, UnfinishedRun};
+use crate::turns::{TurnRow, UnfinishedTurn};
 use crate::{Error, NodeRepository};
 
 const ENTER: &str = "INSERT INTO nodes (id, heartbeat) VALUES ($1, 0) ON CONFLICT (id) DO NOTHING";
@@ -23,10 +23,10 @@ const REMOVE_STILL: &str = "DELETE FROM nodes WHERE id = $1 AND heartbeat = $2";
 
 const REMOVE_OTHERS: &str = "DELETE FROM nodes WHERE id <> $1";
 
-const LET_GO: &str = "UPDATE runs SET node_id = NULL WHERE node_id = $1 AND status = 'running'";
+const LET_GO: &str = "UPDATE turns SET node_id = NULL WHERE node_id = $1 AND status = 'running'";
 
 /// Takes turns whose node is unset or removed. A node that was itself removed takes none.
-const CLAIM: &str = "UPDATE runs SET node_id = $1
+const CLAIM: &str = "UPDATE turns SET node_id = $1
     WHERE status = 'running' AND (node_id IS NULL OR node_id NOT IN (SELECT id FROM nodes))
       AND EXISTS (SELECT 1 FROM nodes WHERE id = $1)
     RETURNING id, session_id, user_id, message_id, model, tools, created_at, is_waiting";
@@ -90,11 +90,11 @@ impl NodeRepository<'_> {
     }
 
     /// Claims every turn without a living node and returns them, oldest first. Not limited to one owner.
-    pub async fn claim_turns(self) -> Result<Vec<UnfinishedRun>, Error> {
+    pub async fn claim_turns(self) -> Result<Vec<UnfinishedTurn>, Error> {
         let mut rows =
-            write!(self.storage, |c| sqlx::query_as::<_, RunRow>(CLAIM).bind(self.storage.node.0).fetch_all(c).await)?;
+            write!(self.storage, |c| sqlx::query_as::<_, TurnRow>(CLAIM).bind(self.storage.node.0).fetch_all(c).await)?;
         // `RETURNING` has no order. Ids are UUIDs of version 7, which sort by time.
         rows.sort_by_key(|row| row.id);
-        Ok(rows.into_iter().map(UnfinishedRun::from).collect())
+        Ok(rows.into_iter().map(UnfinishedTurn::from).collect())
     }
 }

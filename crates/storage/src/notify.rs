@@ -5,7 +5,7 @@
 
 use std::collections::BTreeSet;
 
-use domain::{NodeId, RunId, Timestamp};
+use domain::{NodeId, Timestamp, TurnId};
 use sqlx::postgres::PgListener;
 use uuid::Uuid;
 
@@ -19,7 +19,7 @@ pub(crate) const NOTIFY_ALL_SQL: &str =
     "SELECT pg_notify('ai_chat_mcp', message) FROM unnest(string_to_array($1, chr(10))) AS message";
 
 /// Maximum number of turns that one message names. Longer lists are split.
-const MAX_RUNS_PER_MESSAGE: usize = 200;
+const MAX_TURNS_PER_MESSAGE: usize = 200;
 
 /// Maximum size of a message in bytes: PostgreSQL accepts less than 8000. A longer text is stored in a row of
 /// `node_messages`, and the message names the row.
@@ -35,20 +35,20 @@ const PURGE_NODE_MESSAGES_SQL: &str = "DELETE FROM node_messages WHERE created_a
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum NodeMessage {
     /// These turns have new events, or have ended.
-    Runs(Vec<RunId>),
-    /// A turn has a new [`RunCommand`](crate::runs::RunCommand).
+    Turns(Vec<TurnId>),
+    /// A turn has a new [`TurnCommand`](crate::turns::TurnCommand).
     Commands,
     /// Any text of [`NodeRepository::notify`](crate::NodeRepository::notify).
     Text(String),
 }
 
 /// Builds the messages that name these turns, as many as needed.
-pub(crate) fn run_messages(runs: &BTreeSet<RunId>) -> Vec<String> {
-    let names: Vec<String> = runs.iter().map(RunId::to_string).collect();
-    names.chunks(MAX_RUNS_PER_MESSAGE).map(|names| format!("runs {}", names.join(" "))).collect()
+pub(crate) fn turn_messages(turns: &BTreeSet<TurnId>) -> Vec<String> {
+    let names: Vec<String> = turns.iter().map(TurnId::to_string).collect();
+    names.chunks(MAX_TURNS_PER_MESSAGE).map(|names| format!("turns {}", names.join(" "))).collect()
 }
 
-pub(crate) const COMMANDS_MESSAGE: &str = "orders";
+pub(crate) const COMMANDS_MESSAGE: &str = "commands";
 
 /// The content of a message, or the id of the row that holds it.
 #[derive(Debug, PartialEq, Eq)]
@@ -62,8 +62,10 @@ fn read_payload(payload: &str, own: NodeId) -> Option<Payload> {
     if payload == COMMANDS_MESSAGE {
         return Some(Payload::Message(NodeMessage::Commands));
     }
-    if let Some(runs) = payload.strip_prefix("runs ") {
-        return Some(Payload::Message(NodeMessage::Runs(runs.split(' ').filter_map(|run| run.parse().ok()).collect())));
+    if let Some(turns) = payload.strip_prefix("turns ") {
+        return Some(Payload::Message(NodeMessage::Turns(
+            turns.split(' ').filter_map(|turn| turn.parse().ok()).collect(),
+        )));
     }
     let (kind, rest) = payload.split_once(' ')?;
     let (from, what) = rest.split_once(' ')?;
@@ -160,21 +162,21 @@ mod tests {
 
     #[test]
     fn parses_own_format_and_skips_own_messages() {
-        let (own, other, run) = (NodeId::fresh(), NodeId::fresh(), RunId::fresh());
+        let (own, other, turn) = (NodeId::fresh(), NodeId::fresh(), TurnId::fresh());
         let message = |payload: &str| match read_payload(payload, own) {
             Some(Payload::Message(message)) => Some(message),
             _ => None,
         };
-        assert_eq!(run_messages(&BTreeSet::new()), Vec::<String>::new());
-        assert_eq!(message(&run_messages(&[run].into())[0]), Some(NodeMessage::Runs(vec![run])));
-        let many: BTreeSet<RunId> = (0..450).map(|_| RunId::fresh()).collect();
-        let notification: Vec<String> = run_messages(&many);
+        assert_eq!(turn_messages(&BTreeSet::new()), Vec::<String>::new());
+        assert_eq!(message(&turn_messages(&[turn].into())[0]), Some(NodeMessage::Turns(vec![turn])));
+        let many: BTreeSet<TurnId> = (0..450).map(|_| TurnId::fresh()).collect();
+        let notification: Vec<String> = turn_messages(&many);
         assert!(notification.len() == 3 && notification.iter().all(|payload| payload.len() <= MAX_MESSAGE_BYTES));
         let received = notification.iter().filter_map(|payload| message(payload)).flat_map(|message| match message {
-            NodeMessage::Runs(runs) => runs,
+            NodeMessage::Turns(turns) => turns,
             _ => Vec::new(),
         });
-        assert_eq!(received.collect::<BTreeSet<RunId>>(), many);
+        assert_eq!(received.collect::<BTreeSet<TurnId>>(), many);
         assert_eq!(message(COMMANDS_MESSAGE), Some(NodeMessage::Commands));
         assert_eq!(message(&format!("text {other} a b")), Some(NodeMessage::Text("a b".to_owned())));
         assert_eq!(read_payload(&format!("text {own} a b"), own), None);

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use domain::RunId;
+use domain::TurnId;
 
 use crate::db_macros::on_connection;
 use crate::{Db, Storage, notify};
@@ -26,7 +26,7 @@ pub(crate) struct NotifyBatch(Arc<Mutex<WaitingMessages>>);
 #[derive(Debug, Default)]
 struct WaitingMessages {
     /// Turns with new events. A set, so that a turn with many events is named once.
-    runs: BTreeSet<RunId>,
+    turns: BTreeSet<TurnId>,
     /// All other messages, ready to send.
     others: Vec<String>,
     /// Whether a task is sending.
@@ -43,15 +43,15 @@ impl WaitingMessages {
     /// Takes all waiting messages.
     fn take(&mut self) -> Vec<String> {
         let mut payloads = std::mem::take(&mut self.others);
-        payloads.extend(notify::run_messages(&std::mem::take(&mut self.runs)));
+        payloads.extend(notify::turn_messages(&std::mem::take(&mut self.turns)));
         payloads
     }
 }
 
 impl Storage {
     /// Tells the other nodes that these turns have new events.
-    pub(crate) fn notify_of_runs(&self, runs: impl IntoIterator<Item = RunId>) {
-        self.add_to_batch(|waiting| waiting.runs.extend(runs));
+    pub(crate) fn notify_of_turns(&self, turns: impl IntoIterator<Item = TurnId>) {
+        self.add_to_batch(|waiting| waiting.turns.extend(turns));
     }
 
     /// Queues a message of one line for the other nodes. Returns whether it was queued: `false` if too many are

@@ -3,7 +3,7 @@
 
 use domain::permission::AllowedBy;
 use domain::text::without_nul;
-use domain::{RunId, ServerId, Timestamp, UserId};
+use domain::{ServerId, Timestamp, TurnId, UserId};
 use uuid::Uuid;
 
 use crate::db_macros::{read, write};
@@ -11,17 +11,17 @@ use crate::unreadable::readable;
 use crate::{Error, ToolTaskRepository};
 
 const UPSERT: &str = "INSERT INTO tool_tasks
-      (run_id, tool_call_id, user_id, server_id, url, allowed_by, task, form, ttl_ms, created_at)
-    SELECT id, $3, user_id, $4, $5, $6, $7, $8, $9, $10 FROM runs
+      (turn_id, tool_call_id, user_id, server_id, url, allowed_by, task, form, ttl_ms, created_at)
+    SELECT id, $3, user_id, $4, $5, $6, $7, $8, $9, $10 FROM turns
     WHERE id = $1 AND user_id = $2 AND status = 'running'
-    ON CONFLICT (run_id, tool_call_id) DO UPDATE SET server_id = excluded.server_id, url = excluded.url,
+    ON CONFLICT (turn_id, tool_call_id) DO UPDATE SET server_id = excluded.server_id, url = excluded.url,
       allowed_by = excluded.allowed_by, task = excluded.task, form = excluded.form, ttl_ms = excluded.ttl_ms,
       created_at = excluded.created_at";
 
 const LIST: &str = "SELECT tool_call_id, server_id, url, allowed_by, task, form, ttl_ms, created_at
-    FROM tool_tasks WHERE run_id = $1 AND user_id = $2 ORDER BY created_at, tool_call_id";
+    FROM tool_tasks WHERE turn_id = $1 AND user_id = $2 ORDER BY created_at, tool_call_id";
 
-pub(crate) const DELETE_ALL: &str = "DELETE FROM tool_tasks WHERE run_id = $1 AND user_id = $2";
+pub(crate) const DELETE_ALL: &str = "DELETE FROM tool_tasks WHERE turn_id = $1 AND user_id = $2";
 
 /// A tool call that runs as a task (MCP tasks).
 #[derive(Clone)]
@@ -87,11 +87,11 @@ impl ToolTaskRepository<'_> {
     /// # Errors
     ///
     /// [`Error::NotFound`] if the turn has ended.
-    pub async fn insert(self, owner: UserId, run: RunId, task: &ToolTask) -> Result<(), Error> {
+    pub async fn insert(self, owner: UserId, turn: TurnId, task: &ToolTask) -> Result<(), Error> {
         let [tool_call, id] = [&task.tool_call, &task.task].map(|text| without_nul(text.clone()));
         let ttl = task.ttl_ms.map(|ttl| i64::try_from(ttl).unwrap_or(i64::MAX));
         let made = write!(self.storage, |c| sqlx::query(UPSERT)
-            .bind(run.0)
+            .bind(turn.0)
             .bind(owner.0)
             .bind(&tool_call)
             .bind(task.server.0)
@@ -108,9 +108,9 @@ impl ToolTaskRepository<'_> {
     }
 
     /// Returns the [`ToolTask`]s of a turn, oldest first.
-    pub async fn list(self, owner: UserId, run: RunId) -> Result<Vec<ToolTask>, Error> {
+    pub async fn list(self, owner: UserId, turn: TurnId) -> Result<Vec<ToolTask>, Error> {
         let rows =
-            read!(self.storage, |c| sqlx::query_as::<_, TaskRow>(LIST).bind(run.0).bind(owner.0).fetch_all(c).await)?;
-        Ok(readable("tool_tasks", rows, |row| format!("{run}/{}", row.tool_call_id)))
+            read!(self.storage, |c| sqlx::query_as::<_, TaskRow>(LIST).bind(turn.0).bind(owner.0).fetch_all(c).await)?;
+        Ok(readable("tool_tasks", rows, |row| format!("{turn}/{}", row.tool_call_id)))
     }
 }

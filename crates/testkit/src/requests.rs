@@ -1,6 +1,6 @@
 //! Requests and rows that tests of several crates need.
 
-use domain::{ChatId, MessageId, RunId, Timestamp, UserId};
+use domain::{ChatId, MessageId, Timestamp, TurnId, UserId};
 use reqwest::{Method, Response};
 use serde_json::{Value, json};
 use storage::branches::TurnPosition;
@@ -33,7 +33,7 @@ pub fn new_turn(owner: UserId, chat: ChatId, content: &str, now: Timestamp) -> N
     NewTurn {
         owner,
         chat,
-        run: RunId::fresh(),
+        id: TurnId::fresh(),
         user_message: MessageId::fresh(),
         answer: MessageId::fresh(),
         content: Some(content.to_owned()),

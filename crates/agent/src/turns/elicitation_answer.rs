@@ -2,7 +2,7 @@
 
 use connections::elicitation_response;
 use domain::elicitation::Action;
-use domain::{ChatId, InteractionId, RunId, UserId};
+use domain::{ChatId, InteractionId, TurnId, UserId};
 use mcp::ElicitationForm;
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -93,7 +93,7 @@ impl TurnService {
 async fn asked_elsewhere(
     turns: &TurnService,
     owner: UserId,
-    turn_id: RunId,
+    turn_id: TurnId,
     id: InteractionId,
 ) -> Result<Option<Option<ElicitationForm>>, storage::Error> {
     let mut transcript = Transcript::default();

@@ -1,4 +1,4 @@
-//! Run of a turn: it prepares the request, runs the [agent loop](crate::agent_loop), and ends when that ends or something
+//! Execution of a turn: it prepares the request, runs the [agent loop](crate::agent_loop), and ends when that ends or something
 //! else ends the turn.
 
 use std::convert::Infallible;
@@ -165,8 +165,8 @@ pub fn detach(turns: &TurnService, turn: &Turn) {
 
 /// Emits the first events of a turn: its metadata, and the chat's title if it is new.
 fn emit_start(turn: &Turn, input: &TurnInput, recorder: &EventRecorder) {
-    let (run_id, session_id, created_at) = (turn.id, turn.chat, input.started_at);
-    let message_metadata = StartMetadata { run_id, session_id, created_at, model: input.model.to_string() };
+    let (turn_id, session_id, created_at) = (turn.id, turn.chat, input.started_at);
+    let message_metadata = StartMetadata { turn_id, session_id, created_at, model: input.model.to_string() };
     recorder.emit(&TurnEvent::Start { message_id: turn.message_id, message_metadata });
     if let Some(title) = &input.title {
         recorder.emit(&TurnEvent::DataTitle { data: TitleData { title: title.clone() }, transient: true });

@@ -5,7 +5,7 @@
 use domain::file::FileRef;
 use domain::model::{ModelStatus, Seal, Usage};
 use domain::tool::{Outcome, ToolResult};
-use domain::{ChatId, InteractionId, MessageId, RunId, Timestamp};
+use domain::{ChatId, InteractionId, MessageId, Timestamp, TurnId};
 use mcp::ElicitationResponse;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -128,7 +128,8 @@ pub enum TurnEvent {
 #[serde(rename_all = "camelCase")]
 pub struct StartMetadata {
     /// Id of the turn.
-    pub run_id: RunId,
+    #[serde(rename = "runId")]
+    pub turn_id: TurnId,
     /// Chat of the turn.
     pub session_id: ChatId,
     /// Start of the turn.

@@ -7,7 +7,7 @@ use std::time::Duration;
 use domain::message::MessageStatus;
 use domain::model::FinishReason;
 use storage::chats::Answer;
-use storage::runs::Chunk;
+use storage::turns::Chunk;
 
 use super::TurnService;
 use super::engine::{TurnError, TurnInput, detach};
@@ -17,7 +17,7 @@ use super::journal_codec::append_final_event;
 use super::recovery::INTERRUPTED_MESSAGE;
 use super::{Turn, TurnResult, message_queue};
 use crate::agent_loop::AgentOutcome;
-use platform::{RunState, UserEvent};
+use platform::{TurnState, UserEvent};
 
 /// Longest wait for the journal to hand over the last events of a turn.
 const MAX_JOURNAL_WAIT: Duration = Duration::from_secs(2);
@@ -78,7 +78,7 @@ pub async fn finish(
     }
     turns
         .events
-        .publish(turn.owner, &UserEvent::Run { session_id: turn.chat, run_id: turn.id, state: RunState::Ended });
+        .publish(turn.owner, &UserEvent::Turn { session_id: turn.chat, turn_id: turn.id, state: TurnState::Ended });
     turns.events.publish(turn.owner, &UserEvent::of_chat(turn.chat));
     // A turn that was stopped or failed does not send the next queued message: the user decides when to continue.
     if status == MessageStatus::Done || turn.is_preempted.load(Ordering::Acquire) {

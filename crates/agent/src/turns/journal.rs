@@ -8,9 +8,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use domain::RunId;
+use domain::TurnId;
 use storage::Storage;
-use storage::runs::Chunk;
+use storage::turns::Chunk;
 use tokio::sync::{Notify, oneshot};
 use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
@@ -48,19 +48,19 @@ struct Buffer {
 #[derive(Debug, Default)]
 struct Buffered {
     /// Events of each turn, in the format of the database, with the number of the last one.
-    turns: HashMap<RunId, (u64, String)>,
+    turns: HashMap<TurnId, (u64, String)>,
     /// Bytes of the waiting events and of those that are being written.
     bytes: usize,
     /// Turns of which events were dropped; usually empty.
-    incomplete: HashSet<RunId>,
+    incomplete: HashSet<TurnId>,
     /// Time by which the waiting events are written.
     due: Option<Instant>,
     /// Whether a turn has more than [`FLUSH_BYTES`] bytes waiting.
     is_full: bool,
     /// Callers that wait until the earlier events of a turn are written. The answer is whether that succeeded.
-    flushes: Vec<(RunId, oneshot::Sender<bool>)>,
+    flushes: Vec<(TurnId, oneshot::Sender<bool>)>,
     /// Callers that take the waiting events of a turn to write them themselves.
-    takes: Vec<(RunId, oneshot::Sender<Option<Chunk>>)>,
+    takes: Vec<(TurnId, oneshot::Sender<Option<Chunk>>)>,
     /// Whether the writer has stopped. Events are discarded then.
     is_closed: bool,
 }
@@ -80,7 +80,7 @@ impl Journal {
     }
 
     /// Buffers an event for the next write and returns at once.
-    pub fn append(&self, turn_id: RunId, seq: u64, json: &str) {
+    pub fn append(&self, turn_id: TurnId, seq: u64, json: &str) {
         let mut waiting = self.inbox.waiting();
         if waiting.is_closed || waiting.incomplete.contains(&turn_id) {
             return;
@@ -113,7 +113,7 @@ impl Journal {
     /// Waits until all earlier events of a turn are in the database.
     ///
     /// Returns `false` if that failed after three attempts, or if events of the turn were dropped.
-    pub async fn flush(&self, turn_id: RunId) -> bool {
+    pub async fn flush(&self, turn_id: TurnId) -> bool {
         for attempt in 1..=MAX_FLUSH_ATTEMPTS {
             let (done, written) = oneshot::channel();
             {
@@ -137,7 +137,7 @@ impl Journal {
     /// Takes the events of a turn that are not written yet, so that the caller can write them in the transaction that
     /// ends the turn. All earlier events are in the database when this returns. If that transaction fails, they are
     /// [given back](Self::return_unwritten). Returns `None` if nothing waits.
-    pub async fn take(&self, turn_id: RunId) -> Option<Chunk> {
+    pub async fn take(&self, turn_id: TurnId) -> Option<Chunk> {
         let (given, taken) = oneshot::channel();
         {
             let mut waiting = self.inbox.waiting();
@@ -163,12 +163,12 @@ impl Journal {
 
     /// Returns whether events of a turn were dropped, so that it is no longer written to the journal and
     /// [`flush`](Self::flush) fails.
-    pub fn is_lossy(&self, turn_id: RunId) -> bool {
+    pub fn is_lossy(&self, turn_id: TurnId) -> bool {
         self.inbox.waiting().incomplete.contains(&turn_id)
     }
 
     /// Forgets a turn that has ended.
-    pub fn forget(&self, turn_id: RunId) {
+    pub fn forget(&self, turn_id: TurnId) {
         self.inbox.waiting().incomplete.remove(&turn_id);
     }
 }
@@ -182,27 +182,27 @@ impl Buffered {
             return self
                 .turns
                 .drain()
-                .map(|(turn_id, (seq, payload))| Chunk { run: turn_id, seq: seq as i64, payload })
+                .map(|(turn_id, (seq, payload))| Chunk { turn: turn_id, seq: seq as i64, payload })
                 .collect();
         }
-        let turns: Vec<RunId> = self.flushes.iter().map(|(turn_id, _)| *turn_id).collect();
+        let turns: Vec<TurnId> = self.flushes.iter().map(|(turn_id, _)| *turn_id).collect();
         turns.into_iter().filter_map(|turn_id| self.take_turn(turn_id)).collect()
     }
 
     /// Removes and returns the waiting events of one turn.
-    fn take_turn(&mut self, turn_id: RunId) -> Option<Chunk> {
+    fn take_turn(&mut self, turn_id: TurnId) -> Option<Chunk> {
         let (seq, payload) = self.turns.remove(&turn_id)?;
         if self.turns.is_empty() {
             self.due = None;
             self.is_full = false;
         }
-        Some(Chunk { run: turn_id, seq: seq as i64, payload })
+        Some(Chunk { turn: turn_id, seq: seq as i64, payload })
     }
 
     /// Buffers events again that could not be written, before those that were added meanwhile, and delays the next
     /// write by `pause`. Their bytes must be counted already.
     fn put_back(&mut self, chunks: Vec<Chunk>, pause: Duration) {
-        for Chunk { run: turn_id, seq, mut payload } in chunks {
+        for Chunk { turn: turn_id, seq, mut payload } in chunks {
             let (last, lines) = self.turns.entry(turn_id).or_default();
             *last = (*last).max(seq as u64);
             payload.push_str(lines);
@@ -331,7 +331,7 @@ mod tests {
         let stopping = CancellationToken::new();
         let (journal, writer) = Journal::new(storage.clone(), stopping.clone());
         let asked = async {
-            let turn_id = RunId::fresh();
+            let turn_id = TurnId::fresh();
             assert!(journal.flush(turn_id).await, "there is nothing to write");
             storage.close().await;
             journal.append(turn_id, 1, "{}");
@@ -346,12 +346,12 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_waits_is_bounded_and_a_run_with_gaps_is_never_taken_for_written() {
+    async fn what_waits_is_bounded_and_a_turn_with_gaps_is_never_taken_for_written() {
         let folder = tempfile::TempDir::new().unwrap();
         let storage = Storage::open(&format!("sqlite://{}", folder.path().join("test.db").display())).await.unwrap();
         let stopping = CancellationToken::new();
         let (journal, writer) = Journal::new(storage.clone(), stopping.clone());
-        let (loud, quiet) = (RunId::fresh(), RunId::fresh());
+        let (loud, quiet) = (TurnId::fresh(), TurnId::fresh());
         // The writer does not run yet, as if it hung.
         let piece = "x".repeat(MAX_BUFFERED_BYTES / 16 - 16);
         for seq in 1..=40 {
@@ -375,12 +375,12 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_is_taken_back_is_not_written_and_who_waits_for_one_run_has_that_one_written() {
+    async fn what_is_taken_back_is_not_written_and_who_waits_for_one_turn_has_that_one_written() {
         let folder = tempfile::TempDir::new().unwrap();
         let storage = Storage::open(&format!("sqlite://{}", folder.path().join("test.db").display())).await.unwrap();
         let (journal, writer) = Journal::new(storage.clone(), CancellationToken::new());
-        let (one, other) = (RunId::fresh(), RunId::fresh());
-        let waits = |turn_id: RunId| journal.inbox.waiting().turns.get(&turn_id).map(|(_, lines)| lines.clone());
+        let (one, other) = (TurnId::fresh(), TurnId::fresh());
+        let waits = |turn_id: TurnId| journal.inbox.waiting().turns.get(&turn_id).map(|(_, lines)| lines.clone());
         let asked = async {
             journal.append(one, 1, "{}");
             journal.append(other, 1, "{}");

@@ -2,8 +2,8 @@
 
 use std::fmt::Write;
 
-use domain::RunId;
-use storage::runs::Chunk;
+use domain::TurnId;
+use storage::turns::Chunk;
 
 use super::event::TurnEvent;
 
@@ -14,18 +14,18 @@ pub fn append_line(lines: &mut String, seq: u64, json: &str) {
 }
 
 /// Encodes events as a [journal entry](Chunk) of their own, numbered from `first`.
-pub fn encode_events(turn_id: RunId, first: u64, events: &[String]) -> Chunk {
+pub fn encode_events(turn_id: TurnId, first: u64, events: &[String]) -> Chunk {
     let mut payload = String::new();
     let mut last = first;
     for (seq, json) in (first..).zip(events) {
         append_line(&mut payload, seq, json);
         last = seq;
     }
-    Chunk { run: turn_id, seq: last as i64, payload }
+    Chunk { turn: turn_id, seq: last as i64, payload }
 }
 
 /// Returns one journal entry with the waiting events of a turn, if any, followed by the event that ends it.
-pub fn append_final_event(pieces: Option<&Chunk>, turn_id: RunId, seq: u64, json: String) -> Chunk {
+pub fn append_final_event(pieces: Option<&Chunk>, turn_id: TurnId, seq: u64, json: String) -> Chunk {
     let end = encode_events(turn_id, seq, &[json]);
     let before = pieces.map_or("", |pieces| &pieces.payload);
     Chunk { payload: [before, &end.payload].concat(), ..end }
@@ -50,7 +50,7 @@ pub struct DecodedJournal {
 ///
 /// A line that cannot be decoded, for example one of a newer version, is logged and skipped. An event that is stored
 /// twice counts once: a write that was reported as failed may have succeeded and was repeated.
-pub fn decode_journal(turn_id: RunId, chunks: &[String]) -> DecodedJournal {
+pub fn decode_journal(turn_id: TurnId, chunks: &[String]) -> DecodedJournal {
     let mut journal = DecodedJournal::default();
     let mut last = 0;
     for line in chunks.iter().flat_map(|chunk| chunk.lines()) {
@@ -87,7 +87,7 @@ mod tests {
     fn what_was_written_twice_counts_once() {
         let line = |seq: u64| format!("{seq}\t{{\"type\":\"abort\",\"reason\":\"{seq}\"}}\n");
         let chunks = [line(1) + &line(2), line(1) + &line(2) + &line(3), line(5)];
-        let journal = decode_journal(RunId::fresh(), &chunks);
+        let journal = decode_journal(TurnId::fresh(), &chunks);
         let numbers: Vec<u64> = journal.events.iter().map(|(seq, _)| *seq).collect();
         assert_eq!((numbers.as_slice(), journal.unreadable), (&[1, 2, 3, 5][..], 0));
     }
@@ -96,7 +96,7 @@ mod tests {
     fn counts_entries_that_cannot_be_read() {
         let good = |seq: u64| format!("{seq}\t{{\"type\":\"abort\",\"reason\":\"{seq}\"}}\n");
         let chunks = [good(1), "2\t{\"type\":\"of-a-newer-version\"}\n".to_owned(), "torn\n".to_owned(), good(3)];
-        let journal = decode_journal(RunId::fresh(), &chunks);
+        let journal = decode_journal(TurnId::fresh(), &chunks);
         let numbers: Vec<u64> = journal.events.iter().map(|(seq, _)| *seq).collect();
         assert_eq!((numbers.as_slice(), journal.unreadable), (&[1, 3][..], 2));
     }

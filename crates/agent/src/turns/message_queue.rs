@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use domain::{ChatId, QueuedId, UserId};
 use storage::queue::QueuedMessage;
-use storage::runs::RunCommand;
+use storage::turns::TurnCommand;
 
 use super::{BeginError, Turn, TurnPosition, TurnRequest, TurnService};
 use crate::tool_selection::ToolSelection;
@@ -72,7 +72,7 @@ impl TurnService {
             Some(turn) => turn.preempt(),
             // The node that runs the turn begins the next one as well.
             None if self.storage.is_shared()
-                && self.storage.turns().send_command(owner, chat, &RunCommand::Preempt).await? => {}
+                && self.storage.turns().send_command(owner, chat, &TurnCommand::Preempt).await? => {}
             None => self.send_next(owner, chat).await,
         }
         Ok(true)

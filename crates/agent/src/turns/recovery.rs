@@ -10,8 +10,8 @@ use domain::tool::ToolCall;
 use storage::Storage;
 use storage::chats::Answer;
 use storage::interactions::Interaction;
-use storage::runs::UnfinishedRun;
 use storage::tool_tasks::ToolTask;
+use storage::turns::UnfinishedTurn;
 use storage::usage::OfAnswer;
 use tokio_util::sync::CancellationToken;
 
@@ -39,7 +39,7 @@ const INTERRUPTED_WITH_LOSS: &str =
 /// [resume](super::TurnService::resume).
 #[derive(Debug)]
 pub struct SuspendedTurn {
-    row: UnfinishedRun,
+    row: UnfinishedTurn,
     model: ModelId,
     events: Vec<(u64, TurnEvent)>,
     transcript: Transcript,
@@ -54,7 +54,7 @@ pub struct SuspendedTurn {
 /// Fails if the database is unreachable. A single turn that cannot be recovered is logged and skipped.
 pub async fn close_unfinished(
     storage: &Storage,
-    turns: &[UnfinishedRun],
+    turns: &[UnfinishedTurn],
     now: Timestamp,
 ) -> Result<Vec<SuspendedTurn>, storage::Error> {
     let mut suspended = Vec::new();
@@ -79,7 +79,7 @@ pub async fn close_unfinished(
 /// Returns a turn that waits for its user or for a task; any other is closed.
 async fn close_or_suspend(
     storage: &Storage,
-    turn: &UnfinishedRun,
+    turn: &UnfinishedTurn,
     now: Timestamp,
 ) -> Result<Option<SuspendedTurn>, storage::Error> {
     let DecodedJournal { events, unreadable } =
@@ -118,9 +118,9 @@ async fn close_or_suspend(
 }
 
 /// Creates the first event of a turn.
-fn start_event(turn: &UnfinishedRun) -> TurnEvent {
-    let (run_id, session_id, created_at) = (turn.id, turn.chat, turn.created_at);
-    let message_metadata = StartMetadata { run_id, session_id, created_at, model: turn.model.clone() };
+fn start_event(turn: &UnfinishedTurn) -> TurnEvent {
+    let (turn_id, session_id, created_at) = (turn.id, turn.chat, turn.created_at);
+    let message_metadata = StartMetadata { turn_id, session_id, created_at, model: turn.model.clone() };
     TurnEvent::Start { message_id: turn.answer, message_metadata }
 }
 

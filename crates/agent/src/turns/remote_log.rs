@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
-use domain::{ChatId, RunId, UserId};
+use domain::{ChatId, TurnId, UserId};
 use tokio::sync::Notify;
 
 use super::event::TurnEvent;
@@ -28,7 +28,7 @@ impl AsRef<EventLog> for RemoteLog {
 }
 
 /// Copies by turn, each with the notification that wakes its reader.
-type LogsByTurn = HashMap<RunId, (Weak<RemoteLog>, Arc<Notify>)>;
+type LogsByTurn = HashMap<TurnId, (Weak<RemoteLog>, Arc<Notify>)>;
 
 /// [Copies](RemoteLog) of remote logs that have subscribers on this node.
 #[derive(Debug, Default)]
@@ -40,7 +40,7 @@ impl RemoteLogs {
     }
 
     /// Removes a copy that is not updated any more, unless a newer copy of the same turn has replaced it.
-    fn forget(&self, turn_id: RunId, changed: &Arc<Notify>) {
+    fn forget(&self, turn_id: TurnId, changed: &Arc<Notify>) {
         let mut remote_logs = self.all();
         if remote_logs.get(&turn_id).is_some_and(|(_, own)| Arc::ptr_eq(own, changed)) {
             remote_logs.remove(&turn_id);
@@ -58,7 +58,7 @@ impl TurnService {
     pub async fn follow_remote(
         &self,
         (owner, chat): (UserId, ChatId),
-        wanted: Option<RunId>,
+        wanted: Option<TurnId>,
     ) -> Result<Option<Arc<RemoteLog>>, storage::Error> {
         if !self.storage.is_shared() {
             return Ok(None);
@@ -93,7 +93,7 @@ impl TurnService {
     }
 
     /// Wakes the reader of a turn that has new events on another node.
-    pub fn wake(&self, turn_id: RunId) {
+    pub fn wake(&self, turn_id: TurnId) {
         if let Some((_, changed)) = self.remote_logs.all().get(&turn_id) {
             changed.notify_one();
         }
@@ -111,7 +111,7 @@ impl TurnService {
 async fn follow_journal(
     turns: TurnService,
     owner: UserId,
-    turn_id: RunId,
+    turn_id: TurnId,
     (copy, changed): (Weak<RemoteLog>, Arc<Notify>),
     mut last: u64,
 ) {
@@ -139,7 +139,7 @@ async fn follow_journal(
 async fn read(
     turns: &TurnService,
     owner: UserId,
-    turn_id: RunId,
+    turn_id: TurnId,
     last: &mut u64,
     log: &EventLog,
 ) -> Result<bool, storage::Error> {

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use domain::{ChatId, RunId, UserId};
+use domain::{ChatId, TurnId, UserId};
 use storage::interactions::{Interaction, StoredResponse};
-use storage::runs::RunCommand;
+use storage::turns::TurnCommand;
 
 use super::elicitation_handler::open_stored_answer;
 use super::pending_interactions::InteractionResponse;
@@ -18,7 +18,7 @@ impl TurnService {
             turn.stop.cancel();
             return Ok(true);
         }
-        Ok(self.storage.is_shared() && self.storage.turns().send_command(owner, chat, &RunCommand::Stop).await?)
+        Ok(self.storage.is_shared() && self.storage.turns().send_command(owner, chat, &TurnCommand::Stop).await?)
     }
 
     /// Stops the turn of a deleted chat on every node. A stored command would not reach it, because the turn's row is
@@ -42,13 +42,13 @@ impl TurnService {
             return Ok(turn.calls.cancel(call));
         }
         Ok(self.storage.is_shared()
-            && self.storage.turns().send_command(owner, chat, &RunCommand::Cancel(call.to_owned())).await?)
+            && self.storage.turns().send_command(owner, chat, &TurnCommand::Cancel(call.to_owned())).await?)
     }
 
     /// Stops all turns of a user on the other nodes. A failure is logged.
     pub(super) async fn stop_on_other_nodes(&self, owner: UserId) {
         if self.storage.is_shared()
-            && let Err(error) = self.storage.turns().send_command_to_all(owner, &RunCommand::Stop).await
+            && let Err(error) = self.storage.turns().send_command_to_all(owner, &TurnCommand::Stop).await
         {
             tracing::error!(%error, "the turns of a user could not be stopped on other nodes");
         }
@@ -57,29 +57,29 @@ impl TurnService {
     /// Notifies the other nodes of a user's new decision or answer. If that fails, the user has to answer again.
     pub(super) async fn notify_nodes(&self, owner: UserId) -> Result<(), storage::Error> {
         if self.storage.is_shared() {
-            self.storage.turns().send_command_to_all(owner, &RunCommand::Refresh).await
+            self.storage.turns().send_command_to_all(owner, &TurnCommand::Refresh).await
         } else {
             Ok(())
         }
     }
 
-    /// Executes the stored [commands](RunCommand) to the turns of this node. Repeating it is harmless.
+    /// Executes the stored [commands](TurnCommand) to the turns of this node. Repeating it is harmless.
     pub async fn execute_commands(&self) -> Result<(), storage::Error> {
         for (id, order) in self.storage.turns().list_commands().await? {
             // The turn may have ended meanwhile.
             let Some(turn) = self.find_here(id) else { continue };
             match order {
-                RunCommand::Stop => turn.stop.cancel(),
-                RunCommand::Preempt => turn.preempt(),
-                RunCommand::Cancel(call) => drop(turn.calls.cancel(&call)),
-                RunCommand::Refresh => deliver_stored_responses(self, &turn).await?,
+                TurnCommand::Stop => turn.stop.cancel(),
+                TurnCommand::Preempt => turn.preempt(),
+                TurnCommand::Cancel(call) => drop(turn.calls.cancel(&call)),
+                TurnCommand::Refresh => deliver_stored_responses(self, &turn).await?,
             }
         }
         Ok(())
     }
 
     /// Returns a turn of this node.
-    fn find_here(&self, id: RunId) -> Option<Arc<Turn>> {
+    fn find_here(&self, id: TurnId) -> Option<Arc<Turn>> {
         self.active().values().find(|turn| turn.id == id).cloned()
     }
 

@@ -9,7 +9,7 @@ use testkit::{Step, StreamEvent, TestApp, databases, events_of};
 use crate::tool_permissions::{Scene, call_of_send};
 
 #[tokio::test]
-async fn stop_ends_a_run_that_waits_and_nothing_can_be_decided_any_more() {
+async fn stop_ends_a_turn_that_waits_and_nothing_can_be_decided_any_more() {
     for database in databases() {
         let scene = Scene::new(database, [call_of_send()]).await;
         let waiting = scene.ask().await;
@@ -133,7 +133,7 @@ async fn a_row_that_cannot_be_read_does_not_stop_the_start() {
         // A decision and a journal entry that only a newer version knows.
         let statements = [
             "UPDATE interactions SET response = 'postpone'",
-            "INSERT INTO run_journal (run_id, seq, payload) SELECT run_id, MAX(seq) + 1, 'torn' FROM run_journal GROUP BY run_id",
+            "INSERT INTO turn_journal (turn_id, seq, payload) SELECT turn_id, MAX(seq) + 1, 'torn' FROM turn_journal GROUP BY turn_id",
         ];
         let (scene, _) = again_after(scene, &statements).await;
         let answer = scene.answered().await;

@@ -176,7 +176,7 @@ async fn nulls_sort_as_if_they_were_larger_and_texts_by_their_bytes() {
         let answer = storage::chats::NewTurn {
             owner: me,
             chat: chat.into(),
-            run: domain::RunId::fresh(),
+            id: domain::TurnId::fresh(),
             user_message: domain::MessageId::fresh(),
             answer: domain::MessageId::fresh(),
             content: Some("q".into()),
@@ -191,7 +191,7 @@ async fn nulls_sort_as_if_they_were_larger_and_texts_by_their_bytes() {
         house
             .storage
             .chats()
-            .finish_turn(me, answer.chat, answer.run, &finished(answer.answer), None, crate::fixture::NOW)
+            .finish_turn(me, answer.chat, answer.id, &finished(answer.answer), None, crate::fixture::NOW)
             .await
             .unwrap();
         let order = |column: &str, descending, nulls_first| {

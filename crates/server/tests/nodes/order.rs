@@ -4,7 +4,7 @@ use domain::message::{MessageStatus, Part};
 use domain::{ChatId, Timestamp, UserId};
 use futures_util::future::join;
 use storage::chats::{Answer, NewTurn};
-use storage::runs::{Chunk, RunCommand};
+use storage::turns::{Chunk, TurnCommand};
 use storage::{Error, Storage};
 use testkit::{TestApp, databases, new_turn};
 
@@ -14,7 +14,7 @@ async fn finish(storage: &Storage, turn: &NewTurn, text: &str, now: Timestamp) -
     let parts = vec![Part::Text { text: text.to_owned() }];
     let (status, model) = (MessageStatus::Done, MODEL.to_owned());
     let answer = Answer { id: turn.answer, parts, status, error: None, model, costs: Vec::new() };
-    storage.chats().finish_turn(turn.owner, turn.chat, turn.run, &answer, None, now).await
+    storage.chats().finish_turn(turn.owner, turn.chat, turn.id, &answer, None, now).await
 }
 
 async fn said(storage: &Storage, owner: UserId, chat: ChatId) -> Vec<String> {
@@ -98,12 +98,12 @@ async fn the_log_of_a_turn_is_there_a_while_after_its_end_and_then_goes() {
     let (storage, now) = (&scene.here.state.storage, scene.here.state.clock.now());
     let turn = new_turn(owner, chat, "one", now);
     storage.chats().insert_turn(&turn, "one").await.unwrap();
-    storage.turns().send_command(owner, chat, &RunCommand::Refresh).await.unwrap();
-    let chunk = Chunk { run: turn.run, seq: 1, payload: "1\t{}\n".to_owned() };
+    storage.turns().send_command(owner, chat, &TurnCommand::Refresh).await.unwrap();
+    let chunk = Chunk { turn: turn.id, seq: 1, payload: "1\t{}\n".to_owned() };
     storage.turns().insert_chunks(&[chunk]).await.unwrap();
     assert!(finish(storage, &turn, "One.", now).await.unwrap());
     assert!(storage.turns().list_commands().await.unwrap().is_empty());
-    let left = async || storage.turns().list_chunks(owner, turn.run).await.unwrap().len();
+    let left = async || storage.turns().list_chunks(owner, turn.id).await.unwrap().len();
     storage.turns().purge_ended(now).await.unwrap();
     assert_eq!(left().await, 1);
     storage.turns().purge_ended(now.plus_seconds(1)).await.unwrap();

@@ -36,7 +36,7 @@ impl Locker {
                     .spawn()
                     .unwrap();
                 let lock =
-                    "BEGIN; LOCK TABLE ai_chat_messages, run_journal IN ACCESS EXCLUSIVE MODE; SELECT 'locked';\n";
+                    "BEGIN; LOCK TABLE ai_chat_messages, turn_journal IN ACCESS EXCLUSIVE MODE; SELECT 'locked';\n";
                 child.stdin.as_mut().unwrap().write_all(lock.as_bytes()).unwrap();
                 child
             }

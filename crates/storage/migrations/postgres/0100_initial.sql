@@ -320,8 +320,8 @@ CREATE INDEX attachments_by_user ON attachments (user_id, created_at);
 
 -- Turns
 
--- While a turn runs, its events are in run_journal. At its end they become the assistant message.
-CREATE TABLE runs (
+-- While a turn runs, its events are in turn_journal. At its end they become the assistant message.
+CREATE TABLE turns (
   id         UUID PRIMARY KEY NOT NULL,
   session_id UUID NOT NULL REFERENCES ai_chat_sessions (id) ON DELETE CASCADE,
   user_id    UUID NOT NULL REFERENCES users (id) ON DELETE CASCADE,
@@ -334,27 +334,27 @@ CREATE TABLE runs (
   created_at BIGINT NOT NULL,
   ended_at   BIGINT
 );
-CREATE UNIQUE INDEX runs_one_at_a_time ON runs (session_id) WHERE status = 'running';
-CREATE INDEX runs_running ON runs (user_id) WHERE status = 'running';
+CREATE UNIQUE INDEX turns_one_at_a_time ON turns (session_id) WHERE status = 'running';
+CREATE INDEX turns_running ON turns (user_id) WHERE status = 'running';
 
-CREATE TABLE run_journal (
-  run_id  UUID NOT NULL REFERENCES runs (id) ON DELETE CASCADE,
+CREATE TABLE turn_journal (
+  turn_id UUID NOT NULL REFERENCES turns (id) ON DELETE CASCADE,
   seq     BIGINT NOT NULL,                        -- number of the last event in the batch
   payload TEXT NOT NULL,                          -- events, one JSON object per line
-  PRIMARY KEY (run_id, seq)
+  PRIMARY KEY (turn_id, seq)
 );
 
 -- Commands to turns that may run on another node. They remain until the turn ends.
-CREATE TABLE run_commands (
-  run_id  UUID NOT NULL REFERENCES runs (id) ON DELETE CASCADE,
+CREATE TABLE turn_commands (
+  turn_id UUID NOT NULL REFERENCES turns (id) ON DELETE CASCADE,
   command TEXT NOT NULL,                          -- stop, refresh, preempt, or cancel and the id of a call
-  PRIMARY KEY (run_id, command)
+  PRIMARY KEY (turn_id, command)
 );
 
 -- Approvals, elicitations and sign-ins that tool calls wait for.
 CREATE TABLE interactions (
   id           UUID PRIMARY KEY NOT NULL,
-  run_id       UUID NOT NULL REFERENCES runs (id) ON DELETE CASCADE,
+  turn_id      UUID NOT NULL REFERENCES turns (id) ON DELETE CASCADE,
   user_id      UUID NOT NULL REFERENCES users (id) ON DELETE CASCADE,
   tool_call_id TEXT NOT NULL,
   kind         TEXT NOT NULL,                     -- approval, elicitation, sign-in
@@ -370,11 +370,11 @@ CREATE TABLE interactions (
   created_at   BIGINT NOT NULL,
   responded_at BIGINT
 );
-CREATE INDEX interactions_by_run ON interactions (run_id);
+CREATE INDEX interactions_by_turn ON interactions (turn_id);
 
 -- Tool calls that run as MCP tasks, with what is needed to resume them after a restart.
 CREATE TABLE tool_tasks (
-  run_id       UUID NOT NULL REFERENCES runs (id) ON DELETE CASCADE,
+  turn_id      UUID NOT NULL REFERENCES turns (id) ON DELETE CASCADE,
   tool_call_id TEXT NOT NULL,
   user_id      UUID NOT NULL REFERENCES users (id) ON DELETE CASCADE,
   server_id    UUID NOT NULL,
@@ -384,7 +384,7 @@ CREATE TABLE tool_tasks (
   form         TEXT NOT NULL,                     -- core, extension
   ttl_ms       BIGINT,                            -- lifetime of the task at the server; NULL: unlimited
   created_at   BIGINT NOT NULL,
-  PRIMARY KEY (run_id, tool_call_id)
+  PRIMARY KEY (turn_id, tool_call_id)
 );
 
 -- All tool calls.

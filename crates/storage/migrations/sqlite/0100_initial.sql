@@ -320,8 +320,8 @@ CREATE INDEX attachments_by_user ON attachments (user_id, created_at);
 
 -- Turns
 
--- While a turn runs, its events are in run_journal. At its end they become the assistant message.
-CREATE TABLE runs (
+-- While a turn runs, its events are in turn_journal. At its end they become the assistant message.
+CREATE TABLE turns (
   id         BLOB PRIMARY KEY NOT NULL,
   session_id BLOB NOT NULL REFERENCES ai_chat_sessions (id) ON DELETE CASCADE,
   user_id    BLOB NOT NULL REFERENCES users (id) ON DELETE CASCADE,
@@ -334,27 +334,27 @@ CREATE TABLE runs (
   created_at INTEGER NOT NULL,
   ended_at   INTEGER
 ) STRICT;
-CREATE UNIQUE INDEX runs_one_at_a_time ON runs (session_id) WHERE status = 'running';
-CREATE INDEX runs_running ON runs (user_id) WHERE status = 'running';
+CREATE UNIQUE INDEX turns_one_at_a_time ON turns (session_id) WHERE status = 'running';
+CREATE INDEX turns_running ON turns (user_id) WHERE status = 'running';
 
-CREATE TABLE run_journal (
-  run_id  BLOB NOT NULL REFERENCES runs (id) ON DELETE CASCADE,
+CREATE TABLE turn_journal (
+  turn_id BLOB NOT NULL REFERENCES turns (id) ON DELETE CASCADE,
   seq     INTEGER NOT NULL,                       -- number of the last event in the batch
   payload TEXT NOT NULL,                          -- events, one JSON object per line
-  PRIMARY KEY (run_id, seq)
+  PRIMARY KEY (turn_id, seq)
 ) STRICT;
 
 -- Commands to turns that may run on another node. They remain until the turn ends.
-CREATE TABLE run_commands (
-  run_id  BLOB NOT NULL REFERENCES runs (id) ON DELETE CASCADE,
+CREATE TABLE turn_commands (
+  turn_id BLOB NOT NULL REFERENCES turns (id) ON DELETE CASCADE,
   command TEXT NOT NULL,                          -- stop, refresh, preempt, or cancel and the id of a call
-  PRIMARY KEY (run_id, command)
+  PRIMARY KEY (turn_id, command)
 ) STRICT;
 
 -- Approvals, elicitations and sign-ins that tool calls wait for.
 CREATE TABLE interactions (
   id           BLOB PRIMARY KEY NOT NULL,
-  run_id       BLOB NOT NULL REFERENCES runs (id) ON DELETE CASCADE,
+  turn_id      BLOB NOT NULL REFERENCES turns (id) ON DELETE CASCADE,
   user_id      BLOB NOT NULL REFERENCES users (id) ON DELETE CASCADE,
   tool_call_id TEXT NOT NULL,
   kind         TEXT NOT NULL,                     -- approval, elicitation, sign-in
@@ -370,11 +370,11 @@ CREATE TABLE interactions (
   created_at   INTEGER NOT NULL,
   responded_at INTEGER
 ) STRICT;
-CREATE INDEX interactions_by_run ON interactions (run_id);
+CREATE INDEX interactions_by_turn ON interactions (turn_id);
 
 -- Tool calls that run as MCP tasks, with what is needed to resume them after a restart.
 CREATE TABLE tool_tasks (
-  run_id       BLOB NOT NULL REFERENCES runs (id) ON DELETE CASCADE,
+  turn_id      BLOB NOT NULL REFERENCES turns (id) ON DELETE CASCADE,
   tool_call_id TEXT NOT NULL,
   user_id      BLOB NOT NULL REFERENCES users (id) ON DELETE CASCADE,
   server_id    BLOB NOT NULL,
@@ -384,7 +384,7 @@ CREATE TABLE tool_tasks (
   form         TEXT NOT NULL,                     -- core, extension
   ttl_ms       INTEGER,                           -- lifetime of the task at the server; NULL: unlimited
   created_at   INTEGER NOT NULL,
-  PRIMARY KEY (run_id, tool_call_id)
+  PRIMARY KEY (turn_id, tool_call_id)
 ) STRICT;
 
 -- All tool calls.

@@ -105,30 +105,30 @@ INSERT INTO attachments
   (id, user_id, attachment, created_at)
   VALUES ('00000000-0000-0000-0000-00000000000e', '00000000-0000-0000-0000-000000000001', '{}',
     1795255200000000);
-INSERT INTO runs
+INSERT INTO turns
   (id, session_id, user_id, message_id, status, model, tools, node_id, is_waiting, created_at, ended_at)
   VALUES ('00000000-0000-0000-0000-00000000000f', '00000000-0000-0000-0000-00000000000a',
     '00000000-0000-0000-0000-000000000001', '00000000-0000-0000-0000-00000000001a', 'running', 'openai/gpt',
     '[]', '00000000-0000-0000-0000-000000000013', FALSE, 1795255200000000, NULL);
-INSERT INTO run_journal
-  (run_id, seq, payload)
+INSERT INTO turn_journal
+  (turn_id, seq, payload)
   VALUES ('00000000-0000-0000-0000-00000000000f', 1, '{}');
-INSERT INTO run_commands
-  (run_id, command)
+INSERT INTO turn_commands
+  (turn_id, command)
   VALUES ('00000000-0000-0000-0000-00000000000f', 'stop');
 INSERT INTO interactions
-  (id, run_id, user_id, tool_call_id, kind, server_id, tool, url, definition, instructions, response, arguments,
+  (id, turn_id, user_id, tool_call_id, kind, server_id, tool, url, definition, instructions, response, arguments,
    created_at, responded_at)
   VALUES ('00000000-0000-0000-0000-000000000010', '00000000-0000-0000-0000-00000000000f',
     '00000000-0000-0000-0000-000000000001', 'call', 'approval', '00000000-0000-0000-0000-000000000008',
     'search', 'https://mcp.example/', '{}', '', 'once', '{}', 1795255200000000, 1795255200000000);
 INSERT INTO interactions
-  (id, run_id, user_id, tool_call_id, kind, resume_state, response, content, created_at, responded_at)
+  (id, turn_id, user_id, tool_call_id, kind, resume_state, response, content, created_at, responded_at)
   VALUES ('00000000-0000-0000-0000-000000000011', '00000000-0000-0000-0000-00000000000f',
     '00000000-0000-0000-0000-000000000001', 'call', 'elicitation', '\x7cff', 'accept', '\x7cff',
     1795255200000000, 1795255200000000);
 INSERT INTO tool_tasks
-  (run_id, tool_call_id, user_id, server_id, url, allowed_by, task, form, ttl_ms, created_at)
+  (turn_id, tool_call_id, user_id, server_id, url, allowed_by, task, form, ttl_ms, created_at)
   VALUES ('00000000-0000-0000-0000-00000000000f', 'call', '00000000-0000-0000-0000-000000000001',
     '00000000-0000-0000-0000-000000000008', 'https://mcp.example/', 'once', 'task', 'core', 1,
     1795255200000000);

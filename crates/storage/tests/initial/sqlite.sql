@@ -103,30 +103,30 @@ INSERT INTO chat_shares
 INSERT INTO attachments
   (id, user_id, attachment, created_at)
   VALUES (x'0000000000000000000000000000000e', x'00000000000000000000000000000001', '{}', 1795255200000000);
-INSERT INTO runs
+INSERT INTO turns
   (id, session_id, user_id, message_id, status, model, tools, node_id, is_waiting, created_at, ended_at)
   VALUES (x'0000000000000000000000000000000f', x'0000000000000000000000000000000a',
     x'00000000000000000000000000000001', x'0000000000000000000000000000001a', 'running', 'openai/gpt', '[]',
     x'00000000000000000000000000000013', 0, 1795255200000000, NULL);
-INSERT INTO run_journal
-  (run_id, seq, payload)
+INSERT INTO turn_journal
+  (turn_id, seq, payload)
   VALUES (x'0000000000000000000000000000000f', 1, '{}');
-INSERT INTO run_commands
-  (run_id, command)
+INSERT INTO turn_commands
+  (turn_id, command)
   VALUES (x'0000000000000000000000000000000f', 'stop');
 INSERT INTO interactions
-  (id, run_id, user_id, tool_call_id, kind, server_id, tool, url, definition, instructions, response, arguments,
+  (id, turn_id, user_id, tool_call_id, kind, server_id, tool, url, definition, instructions, response, arguments,
    created_at, responded_at)
   VALUES (x'00000000000000000000000000000010', x'0000000000000000000000000000000f',
     x'00000000000000000000000000000001', 'call', 'approval', x'00000000000000000000000000000008',
     'search', 'https://mcp.example/', '{}', '', 'once', '{}', 1795255200000000, 1795255200000000);
 INSERT INTO interactions
-  (id, run_id, user_id, tool_call_id, kind, resume_state, response, content, created_at, responded_at)
+  (id, turn_id, user_id, tool_call_id, kind, resume_state, response, content, created_at, responded_at)
   VALUES (x'00000000000000000000000000000011', x'0000000000000000000000000000000f',
     x'00000000000000000000000000000001', 'call', 'elicitation', x'7aff', 'accept', x'7aff',
     1795255200000000, 1795255200000000);
 INSERT INTO tool_tasks
-  (run_id, tool_call_id, user_id, server_id, url, allowed_by, task, form, ttl_ms, created_at)
+  (turn_id, tool_call_id, user_id, server_id, url, allowed_by, task, form, ttl_ms, created_at)
   VALUES (x'0000000000000000000000000000000f', 'call', x'00000000000000000000000000000001',
     x'00000000000000000000000000000008', 'https://mcp.example/', 'once', 'task', 'core', 1, 1795255200000000);
 INSERT INTO tool_audit

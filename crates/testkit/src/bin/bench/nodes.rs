@@ -169,17 +169,17 @@ fn count(database: &str) -> Counts {
     let [transactions, pieces] = ask(
         database,
         "SELECT d.xact_commit, t.n_tup_ins FROM pg_stat_database d, pg_stat_user_tables t
-        WHERE d.datname = current_database() AND t.relname = 'run_journal'",
+        WHERE d.datname = current_database() AND t.relname = 'turn_journal'",
     );
     Counts { transactions, pieces }
 }
 
 /// Returns the size of the event journal of the newest turns, in bytes.
 fn bytes(database: &str, turns: usize) -> f64 {
-    let newest = format!("SELECT id FROM runs ORDER BY created_at DESC LIMIT {turns}");
+    let newest = format!("SELECT id FROM turns ORDER BY created_at DESC LIMIT {turns}");
     let [bytes] = ask(
         database,
-        &format!("SELECT COALESCE(SUM(octet_length(payload)), 0) FROM run_journal WHERE run_id IN ({newest})"),
+        &format!("SELECT COALESCE(SUM(octet_length(payload)), 0) FROM turn_journal WHERE turn_id IN ({newest})"),
     );
     bytes
 }

@@ -67,7 +67,7 @@ pub enum Kind {
 #[derive(Debug, Default)]
 pub struct Witness {
     /// Id of the turn, from its first event.
-    pub run: String,
+    pub turn: String,
     /// Id of the last event.
     pub last: u64,
     /// Status with which the answer ended; `None` before the end.
@@ -92,8 +92,8 @@ impl Witness {
             // The turn is replayed from its start, so events that were received before and lost in a crash no longer
             // count.
             let Self { faults, kills_before, .. } = std::mem::take(self);
-            let run = data["messageMetadata"]["runId"].as_str().unwrap_or_default().to_owned();
-            *self = Self { run, faults, kills_before, ..Self::default() };
+            let turn = data["messageMetadata"]["runId"].as_str().unwrap_or_default().to_owned();
+            *self = Self { turn, faults, kills_before, ..Self::default() };
         }
         if let Some(id) = id {
             // Event ids only increase, also after a resumed stream.

@@ -3,27 +3,27 @@
 use std::sync::LazyLock;
 
 use domain::text::without_nul;
-use domain::{ChatId, MessageId, RunId, Timestamp, UserId};
+use domain::{ChatId, MessageId, Timestamp, TurnId, UserId};
 use uuid::Uuid;
 
 use crate::db_macros::{read, transaction, write};
 use crate::{Error, JsonText, TurnRepository, notify};
 
 pub(crate) const INSERT: &str =
-    "INSERT INTO runs (id, session_id, user_id, message_id, status, model, tools, created_at, node_id)
+    "INSERT INTO turns (id, session_id, user_id, message_id, status, model, tools, created_at, node_id)
     VALUES ($1, $2, $3, $4, 'running', $5, $6, $7, $8)";
 
 /// Ends a turn, but only on the node that runs it: another node may have taken it over.
-pub(crate) const CLOSE: &str = "UPDATE runs SET status = $3, ended_at = $4
+pub(crate) const CLOSE: &str = "UPDATE turns SET status = $3, ended_at = $4
     WHERE id = $1 AND user_id = $2 AND status = 'running' AND node_id = $5";
 
-pub(crate) const DELETE_CHUNKS: &str = "DELETE FROM run_journal WHERE run_id = $1";
+pub(crate) const DELETE_CHUNKS: &str = "DELETE FROM turn_journal WHERE turn_id = $1";
 
 /// Appends to the journal of a turn. The condition on the node keeps out a node that has lost the turn, and the
 /// conflict clause makes a retry harmless.
-pub(crate) const INSERT_CHUNK: &str = "INSERT INTO run_journal (run_id, seq, payload)
-    SELECT id, $2, $3 FROM runs WHERE id = $1 AND status = 'running' AND node_id = $4
-    ON CONFLICT (run_id, seq) DO NOTHING";
+pub(crate) const INSERT_CHUNK: &str = "INSERT INTO turn_journal (turn_id, seq, payload)
+    SELECT id, $2, $3 FROM turns WHERE id = $1 AND status = 'running' AND node_id = $4
+    ON CONFLICT (turn_id, seq) DO NOTHING";
 
 /// Maximum number of rows per insert. A statement costs much more than a row.
 const CHUNKS_PER_INSERT: usize = 32;
@@ -34,56 +34,56 @@ static INSERT_CHUNKS: LazyLock<String> = LazyLock::new(|| {
     let row = |row: usize| format!("(${}, ${}, ${})", 3 * row + 2, 3 * row + 3, 3 * row + 4);
     let rows: Vec<String> = (0..CHUNKS_PER_INSERT).map(row).collect();
     format!(
-        "INSERT INTO run_journal (run_id, seq, payload)
-        WITH new (run_id, seq, payload) AS (VALUES {})
-        SELECT n.run_id, n.seq, n.payload FROM new n JOIN runs r ON r.id = n.run_id
-        WHERE r.status = 'running' AND r.node_id = $1
-        ON CONFLICT (run_id, seq) DO NOTHING",
+        "INSERT INTO turn_journal (turn_id, seq, payload)
+        WITH new (turn_id, seq, payload) AS (VALUES {})
+        SELECT n.turn_id, n.seq, n.payload FROM new n JOIN turns t ON t.id = n.turn_id
+        WHERE t.status = 'running' AND t.node_id = $1
+        ON CONFLICT (turn_id, seq) DO NOTHING",
         rows.join(", ")
     )
 });
 
-const PURGE_COMMANDS: &str = "DELETE FROM run_commands
-    WHERE run_id IN (SELECT r.id FROM runs r WHERE r.status <> 'running' AND r.ended_at < $1)";
+const PURGE_COMMANDS: &str = "DELETE FROM turn_commands
+    WHERE turn_id IN (SELECT t.id FROM turns t WHERE t.status <> 'running' AND t.ended_at < $1)";
 
 // Starts from the journals, which are few, not from all turns that ever ran.
-const PURGE_CHUNKS: &str = "DELETE FROM run_journal WHERE run_id IN (SELECT DISTINCT c.run_id FROM run_journal c
-    JOIN runs r ON r.id = c.run_id WHERE r.status <> 'running' AND r.ended_at < $1)";
+const PURGE_CHUNKS: &str = "DELETE FROM turn_journal WHERE turn_id IN (SELECT DISTINCT c.turn_id FROM turn_journal c
+    JOIN turns t ON t.id = c.turn_id WHERE t.status <> 'running' AND t.ended_at < $1)";
 
 const IS_DRIVEN: &str =
-    "SELECT EXISTS (SELECT 1 FROM runs WHERE id = $1 AND user_id = $2 AND status = 'running' AND node_id = $3)";
+    "SELECT EXISTS (SELECT 1 FROM turns WHERE id = $1 AND user_id = $2 AND status = 'running' AND node_id = $3)";
 
-const FIND_RUNNING: &str = "SELECT id FROM runs WHERE session_id = $1 AND user_id = $2 AND status = 'running'";
+const FIND_RUNNING: &str = "SELECT id FROM turns WHERE session_id = $1 AND user_id = $2 AND status = 'running'";
 
-const IS_RUNNING: &str = "SELECT EXISTS (SELECT 1 FROM runs WHERE id = $1 AND user_id = $2 AND status = 'running')";
+const IS_RUNNING: &str = "SELECT EXISTS (SELECT 1 FROM turns WHERE id = $1 AND user_id = $2 AND status = 'running')";
 
-const LIST_RUNNING: &str = "SELECT session_id, id, is_waiting FROM runs WHERE user_id = $1 AND status = 'running'";
+const LIST_RUNNING: &str = "SELECT session_id, id, is_waiting FROM turns WHERE user_id = $1 AND status = 'running'";
 
-const SET_WAITING: &str = "UPDATE runs SET is_waiting = $3
+const SET_WAITING: &str = "UPDATE turns SET is_waiting = $3
     WHERE id = $1 AND user_id = $2 AND status = 'running' AND node_id = $4";
 
-const LIST_CHUNKS_AFTER: &str = "SELECT c.seq, c.payload FROM run_journal c JOIN runs r ON r.id = c.run_id
-    WHERE c.run_id = $1 AND r.user_id = $2 AND c.seq > $3 ORDER BY c.seq";
+const LIST_CHUNKS_AFTER: &str = "SELECT c.seq, c.payload FROM turn_journal c JOIN turns t ON t.id = c.turn_id
+    WHERE c.turn_id = $1 AND t.user_id = $2 AND c.seq > $3 ORDER BY c.seq";
 
-const INSERT_COMMAND: &str = "INSERT INTO run_commands (run_id, command)
-    SELECT id, $3 FROM runs WHERE session_id = $1 AND user_id = $2 AND status = 'running'
-    ON CONFLICT (run_id, command) DO NOTHING";
+const INSERT_COMMAND: &str = "INSERT INTO turn_commands (turn_id, command)
+    SELECT id, $3 FROM turns WHERE session_id = $1 AND user_id = $2 AND status = 'running'
+    ON CONFLICT (turn_id, command) DO NOTHING";
 
-const INSERT_COMMAND_FOR_ALL: &str = "INSERT INTO run_commands (run_id, command)
-    SELECT id, $2 FROM runs WHERE user_id = $1 AND status = 'running'
-    ON CONFLICT (run_id, command) DO NOTHING";
+const INSERT_COMMAND_FOR_ALL: &str = "INSERT INTO turn_commands (turn_id, command)
+    SELECT id, $2 FROM turns WHERE user_id = $1 AND status = 'running'
+    ON CONFLICT (turn_id, command) DO NOTHING";
 
-const LIST_COMMANDS: &str = "SELECT o.run_id, o.command FROM run_commands o JOIN runs r ON r.id = o.run_id
-    WHERE r.node_id = $1 AND r.status = 'running'";
+const LIST_COMMANDS: &str = "SELECT o.turn_id, o.command FROM turn_commands o JOIN turns t ON t.id = o.turn_id
+    WHERE t.node_id = $1 AND t.status = 'running'";
 
-const LIST_CHUNKS: &str = "SELECT c.payload FROM run_journal c JOIN runs r ON r.id = c.run_id
-    WHERE c.run_id = $1 AND r.user_id = $2 ORDER BY c.seq";
+const LIST_CHUNKS: &str = "SELECT c.payload FROM turn_journal c JOIN turns t ON t.id = c.turn_id
+    WHERE c.turn_id = $1 AND t.user_id = $2 ORDER BY c.seq";
 
 /// A turn without an end in the database, see [`NodeRepository::claim_turns`](crate::NodeRepository::claim_turns).
 #[derive(Debug, Clone)]
-pub struct UnfinishedRun {
+pub struct UnfinishedTurn {
     /// The turn.
-    pub id: RunId,
+    pub id: TurnId,
     /// Its chat.
     pub chat: ChatId,
     /// Owner of the chat.
@@ -101,7 +101,7 @@ pub struct UnfinishedRun {
 }
 
 #[derive(sqlx::FromRow)]
-pub(crate) struct RunRow {
+pub(crate) struct TurnRow {
     pub id: Uuid,
     session_id: Uuid,
     user_id: Uuid,
@@ -112,10 +112,10 @@ pub(crate) struct RunRow {
     is_waiting: bool,
 }
 
-impl From<RunRow> for UnfinishedRun {
-    fn from(row: RunRow) -> Self {
+impl From<TurnRow> for UnfinishedTurn {
+    fn from(row: TurnRow) -> Self {
         Self {
-            id: RunId(row.id),
+            id: TurnId(row.id),
             chat: ChatId(row.session_id),
             owner: UserId(row.user_id),
             answer: MessageId(row.message_id),
@@ -133,7 +133,7 @@ pub struct RunningTurn {
     /// Its chat.
     pub chat: ChatId,
     /// The turn.
-    pub run: RunId,
+    pub id: TurnId,
     /// Whether it is waiting for its user.
     pub is_waiting: bool,
 }
@@ -142,7 +142,7 @@ pub struct RunningTurn {
 #[derive(Debug, Clone)]
 pub struct Chunk {
     /// The turn.
-    pub run: RunId,
+    pub turn: TurnId,
     /// Sequence number of the last event.
     pub seq: i64,
     /// Events, one JSON object per line.
@@ -151,7 +151,7 @@ pub struct Chunk {
 
 /// A command to a turn that may run on another node. It remains in effect until the turn ends.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum RunCommand {
+pub enum TurnCommand {
     /// Stop the turn.
     Stop,
     /// Reload approvals and responses to elicitations.
@@ -162,7 +162,7 @@ pub enum RunCommand {
     Preempt,
 }
 
-impl RunCommand {
+impl TurnCommand {
     fn to_text(&self) -> String {
         match self {
             Self::Stop => "stop".to_owned(),
@@ -194,7 +194,7 @@ impl TurnRepository<'_> {
                 for row in 0..CHUNKS_PER_INSERT {
                     let chunk = some.get(row);
                     insert = insert
-                        .bind(chunk.map(|chunk| chunk.run.0))
+                        .bind(chunk.map(|chunk| chunk.turn.0))
                         .bind(chunk.map(|chunk| chunk.seq))
                         .bind(chunk.map(|chunk| chunk.payload.as_str()));
                 }
@@ -203,14 +203,14 @@ impl TurnRepository<'_> {
             Ok(())
         })?;
         // Only after the commit, so that the other nodes find the events.
-        self.storage.notify_of_runs(chunks.iter().map(|chunk| chunk.run));
+        self.storage.notify_of_turns(chunks.iter().map(|chunk| chunk.turn));
         Ok(())
     }
 
     /// Returns the journal of a turn in order: all events up to the last flush, one JSON object per line.
-    pub async fn list_chunks(self, owner: UserId, run: RunId) -> Result<Vec<String>, Error> {
+    pub async fn list_chunks(self, owner: UserId, turn: TurnId) -> Result<Vec<String>, Error> {
         let rows = read!(self.storage, |c| sqlx::query_as::<_, (String,)>(LIST_CHUNKS)
-            .bind(run.0)
+            .bind(turn.0)
             .bind(owner.0)
             .fetch_all(c)
             .await)?;
@@ -218,9 +218,9 @@ impl TurnRepository<'_> {
     }
 
     /// Returns the journal of a turn after event `after`. Each batch comes with the sequence number of its last event.
-    pub async fn list_chunks_after(self, owner: UserId, run: RunId, after: u64) -> Result<Vec<(u64, String)>, Error> {
+    pub async fn list_chunks_after(self, owner: UserId, turn: TurnId, after: u64) -> Result<Vec<(u64, String)>, Error> {
         let rows = read!(self.storage, |c| sqlx::query_as::<_, (i64, String)>(LIST_CHUNKS_AFTER)
-            .bind(run.0)
+            .bind(turn.0)
             .bind(owner.0)
             .bind(after as i64)
             .fetch_all(c)
@@ -239,9 +239,9 @@ impl TurnRepository<'_> {
     }
 
     /// Returns whether a turn is running on this node.
-    pub async fn is_driven_here(self, owner: UserId, run: RunId) -> Result<bool, Error> {
+    pub async fn is_driven_here(self, owner: UserId, turn: TurnId) -> Result<bool, Error> {
         Ok(read!(self.storage, |c| sqlx::query_scalar(IS_DRIVEN)
-            .bind(run.0)
+            .bind(turn.0)
             .bind(owner.0)
             .bind(self.storage.node.0)
             .fetch_one(c)
@@ -249,18 +249,18 @@ impl TurnRepository<'_> {
     }
 
     /// Returns whether a turn is running on any node.
-    pub async fn is_running(self, owner: UserId, run: RunId) -> Result<bool, Error> {
-        Ok(read!(self.storage, |c| sqlx::query_scalar(IS_RUNNING).bind(run.0).bind(owner.0).fetch_one(c).await)?)
+    pub async fn is_running(self, owner: UserId, turn: TurnId) -> Result<bool, Error> {
+        Ok(read!(self.storage, |c| sqlx::query_scalar(IS_RUNNING).bind(turn.0).bind(owner.0).fetch_one(c).await)?)
     }
 
     /// Returns the running turn of a chat, on any node.
-    pub async fn find_running(self, owner: UserId, chat: ChatId) -> Result<Option<RunId>, Error> {
+    pub async fn find_running(self, owner: UserId, chat: ChatId) -> Result<Option<TurnId>, Error> {
         let row = read!(self.storage, |c| sqlx::query_scalar::<_, Uuid>(FIND_RUNNING)
             .bind(chat.0)
             .bind(owner.0)
             .fetch_optional(c)
             .await)?;
-        Ok(row.map(RunId))
+        Ok(row.map(TurnId))
     }
 
     /// Returns the running turns of a user, on all nodes.
@@ -269,15 +269,15 @@ impl TurnRepository<'_> {
             .bind(owner.0)
             .fetch_all(c)
             .await)?;
-        let turn = |(chat, run, is_waiting)| RunningTurn { chat: ChatId(chat), run: RunId(run), is_waiting };
+        let turn = |(chat, id, is_waiting)| RunningTurn { chat: ChatId(chat), id: TurnId(id), is_waiting };
         Ok(rows.into_iter().map(turn).collect())
     }
 
     /// Stores whether a turn is waiting for its user. Has no effect if the turn has ended or another node has taken it
     /// over.
-    pub async fn set_waiting(self, owner: UserId, run: RunId, is_waiting: bool) -> Result<(), Error> {
+    pub async fn set_waiting(self, owner: UserId, turn: TurnId, is_waiting: bool) -> Result<(), Error> {
         write!(self.storage, |c| sqlx::query(SET_WAITING)
-            .bind(run.0)
+            .bind(turn.0)
             .bind(owner.0)
             .bind(is_waiting)
             .bind(self.storage.node.0)
@@ -288,7 +288,7 @@ impl TurnRepository<'_> {
     }
 
     /// Sends a command to the running turn of a chat. Returns whether there is one.
-    pub async fn send_command(self, owner: UserId, chat: ChatId, command: &RunCommand) -> Result<bool, Error> {
+    pub async fn send_command(self, owner: UserId, chat: ChatId, command: &TurnCommand) -> Result<bool, Error> {
         let command = command.to_text();
         let found = transaction!(self.storage, |tx| {
             let found = sqlx::query(FIND_RUNNING).bind(chat.0).bind(owner.0).fetch_optional(&mut *tx).await?.is_some();
@@ -301,7 +301,7 @@ impl TurnRepository<'_> {
     }
 
     /// Sends a command to all running turns of a user.
-    pub async fn send_command_to_all(self, owner: UserId, command: &RunCommand) -> Result<(), Error> {
+    pub async fn send_command_to_all(self, owner: UserId, command: &TurnCommand) -> Result<(), Error> {
         let command = command.to_text();
         write!(self.storage, |c| sqlx::query(INSERT_COMMAND_FOR_ALL)
             .bind(owner.0)
@@ -315,11 +315,11 @@ impl TurnRepository<'_> {
     }
 
     /// Returns the commands to the turns of this node. Not limited to one owner.
-    pub async fn list_commands(self) -> Result<Vec<(RunId, RunCommand)>, Error> {
+    pub async fn list_commands(self) -> Result<Vec<(TurnId, TurnCommand)>, Error> {
         let rows = read!(self.storage, |c| sqlx::query_as::<_, (Uuid, String)>(LIST_COMMANDS)
             .bind(self.storage.node.0)
             .fetch_all(c)
             .await)?;
-        Ok(rows.into_iter().filter_map(|(run, command)| Some((RunId(run), RunCommand::parse(&command)?))).collect())
+        Ok(rows.into_iter().filter_map(|(turn, command)| Some((TurnId(turn), TurnCommand::parse(&command)?))).collect())
     }
 }
