@@ -482,12 +482,12 @@ impl TurnService {
         if active.contains_key(&(turn.owner, turn.chat)) {
             return Err(BeginError::Busy);
         }
-        let Limits { runs, turns_bytes, .. } = self.limits;
+        let Limits { turns, turns_bytes, .. } = self.limits;
         let own = active.keys().filter(|(owner, _)| *owner == turn.owner).count();
-        if own >= runs.per_user {
-            return Err(BeginError::TooMany(runs.per_user));
+        if own >= turns.per_user {
+            return Err(BeginError::TooMany(turns.per_user));
         }
-        if active.len() >= runs.total || self.log_bytes.load(Ordering::Relaxed) >= turns_bytes {
+        if active.len() >= turns.total || self.log_bytes.load(Ordering::Relaxed) >= turns_bytes {
             return Err(BeginError::Overloaded);
         }
         active.insert((turn.owner, turn.chat), Arc::clone(turn));
