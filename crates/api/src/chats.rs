@@ -150,13 +150,7 @@ pub async fn restore_chat(
     }
     // Chats deleted earlier may be purged at any moment, so they are not restored half.
     let since = clock.now().plus_seconds(-UNDO_TTL_SECONDS);
-    storage.chats().restore(caller.user, id, since).await.map_err(|error| match error {
-        storage::Error::Conflict(_) => ApiError::Conflict {
-            code: "id_taken",
-            message: "an id of this chat or of its messages has been used again".to_owned(),
-        },
-        other => not_found_error(other),
-    })?;
+    storage.chats().restore(caller.user, id, since).await.map_err(not_found_error)?;
     // The event carries the flags, because lists of chats need them. A failure to read them must not hide the
     // restored chat.
     let marks = storage.chat_settings().get(caller.user, id).await.ok();

@@ -98,6 +98,13 @@ pub async fn insert_rows(
         let mut written: Vec<Vec<SqlValue>> = Vec::with_capacity(rows.len());
         let mut inserted = 0;
         for row in &rows {
+            // A fresh id cannot be that of a deleted row.
+            if given.contains(&table.id())
+                && let Some(purge) =
+                    soft_delete::purge_taken_id(transaction.dialect(), context.owner, table, row, None)?
+            {
+                transaction.fetch(&purge, 0).await?;
+            }
             let existed =
                 unique_keys::reject_taken_keys(&mut transaction, context.owner, table, row, conflict, key).await?;
             if !matches!((existed, conflict), (true, OnConflict::Ignore(_))) {
@@ -155,6 +162,10 @@ pub async fn update_rows(
     let mut transaction = RestTransaction::begin_writing(storage).await?;
     let result = async {
         check_chat_ownership(&mut transaction, context.owner, values.iter()).await?;
+        let dialect = transaction.dialect();
+        if let Some(purge) = soft_delete::purge_taken_id(dialect, context.owner, table, &values, Some(filters))? {
+            transaction.fetch(&purge, 0).await?;
+        }
         unique_keys::reject_taken_keys_in_update(&mut transaction, context.owner, table, &values, filters).await?;
         unique_keys::reject_unknown_masked_url_in_update(&mut transaction, context.owner, table, &values, filters)
             .await?;
@@ -164,7 +175,7 @@ pub async fn update_rows(
     transaction.finish(table, result).await
 }
 
-/// Deletes the rows that match the filters. Chats are copied first, so that they can be restored for a while.
+/// Deletes the rows that match the filters. Chats are only marked as deleted, so that they can be restored for a while.
 pub async fn delete_rows(
     storage: &Storage,
     owner: UserId,
@@ -174,19 +185,15 @@ pub async fn delete_rows(
     options: &WriteOptions,
 ) -> Result<WrittenRows, PostgrestError> {
     let shape = RowShape::new(table, options.select.as_ref(), &with_default_order(&options.order))?;
-    let delete = Statement::delete(storage.dialect(), owner, table, filters, shape.columns.clone())?;
-    let copies = match table {
-        RestTable::Sessions => soft_delete::copy_statements(storage.dialect(), owner, now, filters)?,
-        RestTable::McpServers | RestTable::Messages => Vec::new(),
+    let (dialect, columns) = (storage.dialect(), shape.columns.clone());
+    let delete = match table {
+        RestTable::Sessions => soft_delete::delete_chats(dialect, owner, now, filters, columns)?,
+        RestTable::McpServers | RestTable::Messages => Statement::delete(dialect, owner, table, filters, columns)?,
     };
     let mut transaction = RestTransaction::begin_writing(storage).await?;
-    let result = async {
-        for statement in &copies {
-            transaction.fetch(statement, 0).await?;
-        }
-        Ok(build_result(&shape, options, transaction.fetch(&delete, max_returned_rows(options)).await?)?)
-    }
-    .await;
+    let result =
+        async { Ok(build_result(&shape, options, transaction.fetch(&delete, max_returned_rows(options)).await?)?) }
+            .await;
     transaction.finish(table, result).await
 }
 

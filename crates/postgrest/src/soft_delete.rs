@@ -1,51 +1,56 @@
-//! Copies chats before they are deleted, so that they can be restored.
+//! Deletion of chats that can be restored for a while.
 
 use domain::{Timestamp, UserId};
+use storage::raw::{SqlDialect, SqlValue};
 
 use crate::ast::RowFilter;
 use crate::pg_error::PgError;
 use crate::statement::Statement;
-use crate::table::RestTable;
-use storage::raw::SqlDialect;
-use storage::raw::SqlValue;
+use crate::table::{RestTable, TableColumn};
 
-/// Builds the statements that copy the caller's matching chats and their messages. They must run in order, before the
-/// chats are deleted.
-pub(crate) fn copy_statements(
+/// Builds the statement that marks the caller's matching chats as deleted. Triggers delete their turns, queued messages
+/// and search entries.
+pub(crate) fn delete_chats(
     dialect: SqlDialect,
     owner: UserId,
     now: Timestamp,
     filters: &[RowFilter],
-) -> Result<Vec<Statement>, PgError> {
-    // A chat with the same id may have been deleted earlier and created again.
-    let mut older = Statement::new(dialect, owner);
-    older.push("DELETE FROM deleted_sessions WHERE user_id = $1 AND id IN (SELECT id");
-    older.own_rows(RestTable::Sessions, filters)?;
-    older.push(")");
+    returns: Vec<&'static TableColumn>,
+) -> Result<Statement, PgError> {
+    let mut statement = Statement::new(dialect, owner);
+    statement.push("UPDATE ai_chat_sessions SET deleted_at = ");
+    statement.bind(SqlValue::Time(Some(now.0)));
+    statement.where_own(RestTable::Sessions, filters)?;
+    statement.returning(returns);
+    Ok(statement)
+}
 
-    let mut chats = Statement::new(dialect, owner);
-    chats.push(
-        "INSERT INTO deleted_sessions (user_id, id, title, created_at, updated_at, deleted_at)
-         SELECT user_id, id, title, created_at, updated_at, ",
-    );
-    chats.bind(SqlValue::Time(Some(now.0)));
-    chats.own_rows(RestTable::Sessions, filters)?;
-    if dialect == SqlDialect::Postgres {
-        // The lock prevents new messages between the copy and the deletion.
-        chats.push(" FOR UPDATE");
+/// Builds the statement that permanently deletes the caller's deleted chat, or the message of one, whose id `row` takes.
+/// With the filters of an update, only if it changes a row. Returns `None` if there can be no such chat or message.
+pub(crate) fn purge_taken_id(
+    dialect: SqlDialect,
+    owner: UserId,
+    table: RestTable,
+    row: &[(&'static TableColumn, SqlValue)],
+    filters: Option<&[RowFilter]>,
+) -> Result<Option<Statement>, PgError> {
+    let Some((_, id)) = row.iter().find(|(column, _)| *column == table.id()) else { return Ok(None) };
+    let mut statement = Statement::new(dialect, owner);
+    match table {
+        RestTable::McpServers => return Ok(None),
+        RestTable::Sessions => {
+            statement.push("DELETE FROM ai_chat_sessions WHERE user_id = $1 AND deleted_at IS NOT NULL AND id = ");
+        }
+        RestTable::Messages => statement.push(
+            "DELETE FROM ai_chat_messages WHERE session_id IN
+               (SELECT id FROM ai_chat_sessions WHERE user_id = $1 AND deleted_at IS NOT NULL) AND id = ",
+        ),
     }
-
-    let mut messages = Statement::new(dialect, owner);
-    // All messages, inactive ones included, so that a restored chat has its branches.
-    messages.push(
-        "INSERT INTO deleted_messages
-           (user_id, session_id, id, role, content, tool_calls, parts, status, error, model, created_at, parent_id,
-            inactive_since)
-         SELECT $1, session_id, id, role, content, tool_calls, parts, status, error, model, created_at, parent_id, inactive_since
-         FROM ai_chat_messages
-         WHERE session_id IN (SELECT id FROM deleted_sessions WHERE user_id = $1 AND deleted_at = ",
-    );
-    messages.bind(SqlValue::Time(Some(now.0)));
-    messages.push(")");
-    Ok(vec![older, chats, messages])
+    statement.bind(id.clone());
+    if let Some(filters) = filters {
+        statement.push(" AND EXISTS (SELECT 1");
+        statement.own_rows(table, filters)?;
+        statement.push(")");
+    }
+    Ok(Some(statement))
 }

@@ -203,7 +203,7 @@ impl Statement {
         self.raw.set_columns(columns.iter().map(|column| column.column_type.sql_type()).collect());
     }
 
-    fn returning(&mut self, columns: Vec<&'static TableColumn>) {
+    pub(crate) fn returning(&mut self, columns: Vec<&'static TableColumn>) {
         self.push(" RETURNING ");
         self.column_list(columns);
     }
@@ -214,7 +214,7 @@ impl Statement {
         self.where_own(table, filters)
     }
 
-    fn where_own(&mut self, table: RestTable, filters: &[RowFilter]) -> Result<(), PgError> {
+    pub(crate) fn where_own(&mut self, table: RestTable, filters: &[RowFilter]) -> Result<(), PgError> {
         self.push(" WHERE ");
         self.push(table.ownership_condition());
         for filter in filters {
@@ -226,7 +226,7 @@ impl Statement {
 
     fn in_own_session(&mut self, joint: &'static str, parameter: usize) {
         self.push(joint);
-        self.push("EXISTS (SELECT 1 FROM ai_chat_sessions AS target WHERE target.id = ");
+        self.push("EXISTS (SELECT 1 FROM existing_chats AS target WHERE target.id = ");
         self.raw.push_parameter(parameter);
         self.push(" AND target.user_id = $1)");
     }

@@ -173,14 +173,15 @@ impl RestTable {
         }
     }
 
-    /// Returns the SQL condition for a row of the caller, whose id is `$1` of every statement.
+    /// Returns the SQL condition for a row of the caller, whose id is `$1` of every statement. Deleted chats and their
+    /// messages do not meet it.
     pub(crate) fn ownership_condition(self) -> &'static str {
         match self {
             Self::McpServers => "mcp_servers.user_id = $1",
-            Self::Sessions => "ai_chat_sessions.user_id = $1",
+            Self::Sessions => "ai_chat_sessions.user_id = $1 AND ai_chat_sessions.deleted_at IS NULL",
             Self::Messages => {
                 // Messages of inactive branches are not part of the API.
-                "ai_chat_messages.inactive_since IS NULL AND EXISTS (SELECT 1 FROM ai_chat_sessions AS own
+                "ai_chat_messages.inactive_since IS NULL AND EXISTS (SELECT 1 FROM existing_chats AS own
                  WHERE own.id = ai_chat_messages.session_id AND own.user_id = $1)"
             }
         }

@@ -14,17 +14,16 @@ use crate::db_macros::{read, transaction};
 use crate::{BranchRepository, Error};
 
 pub(crate) const LIST_NODES: &str = "SELECT m.id, m.role, m.parent_id, m.inactive_since FROM ai_chat_messages m
-    JOIN ai_chat_sessions s ON s.id = m.session_id
+    JOIN existing_chats s ON s.id = m.session_id
     WHERE m.session_id = $1 AND s.user_id = $2 ORDER BY m.created_at, m.id";
 
-pub(crate) const GET_PARTS: &str =
-    "SELECT m.parts FROM ai_chat_messages m JOIN ai_chat_sessions s ON s.id = m.session_id
+pub(crate) const GET_PARTS: &str = "SELECT m.parts FROM ai_chat_messages m JOIN existing_chats s ON s.id = m.session_id
     WHERE m.id = $1 AND s.user_id = $2";
 
 pub(crate) const MOVE_MESSAGE: &str = "UPDATE ai_chat_messages SET parent_id = $2, inactive_since = $3
-    WHERE id = $1 AND session_id IN (SELECT id FROM ai_chat_sessions WHERE id = $4 AND user_id = $5)";
+    WHERE id = $1 AND session_id IN (SELECT id FROM existing_chats WHERE id = $4 AND user_id = $5)";
 
-const IS_BRANCHED: &str = "SELECT COUNT(*) FROM ai_chat_messages m JOIN ai_chat_sessions s ON s.id = m.session_id
+const IS_BRANCHED: &str = "SELECT COUNT(*) FROM ai_chat_messages m JOIN existing_chats s ON s.id = m.session_id
     WHERE m.session_id = $1 AND s.user_id = $2 AND m.inactive_since IS NOT NULL";
 
 const IS_ANSWERED: &str = "SELECT COUNT(*) FROM turns WHERE session_id = $1 AND user_id = $2 AND status = 'running'";
@@ -32,7 +31,7 @@ const IS_ANSWERED: &str = "SELECT COUNT(*) FROM turns WHERE session_id = $1 AND 
 const LIST_ASIDE: &str =
     "SELECT m.id, m.session_id, m.role, m.content, m.tool_calls, m.parts, m.status, m.error, m.model,
       m.created_at, m.parent_id
-    FROM ai_chat_messages m JOIN ai_chat_sessions s ON s.id = m.session_id
+    FROM ai_chat_messages m JOIN existing_chats s ON s.id = m.session_id
     WHERE m.session_id = $1 AND s.user_id = $2 AND m.inactive_since IS NOT NULL ORDER BY m.created_at, m.id";
 
 /// The position at which a turn begins in its chat.

@@ -6,12 +6,12 @@ use crate::db_macros::{read, write};
 use crate::{Error, ModelChoiceRepository};
 
 const GET: &str = "SELECT k.model FROM chat_settings k
-    JOIN ai_chat_sessions s ON s.id = k.session_id AND s.user_id = k.user_id
+    JOIN existing_chats s ON s.id = k.session_id AND s.user_id = k.user_id
     WHERE k.user_id = $1 AND k.session_id = $2";
 
 // The row also holds the chat's marks and settings, which stay unchanged.
 pub(crate) const SET: &str = "INSERT INTO chat_settings (user_id, session_id, model)
-    SELECT user_id, id, $3 FROM ai_chat_sessions WHERE user_id = $1 AND id = $2
+    SELECT user_id, id, $3 FROM existing_chats WHERE user_id = $1 AND id = $2
     ON CONFLICT (user_id, session_id) DO UPDATE SET model = excluded.model";
 
 const FAVOURITES: &str = "SELECT model FROM model_favourites WHERE user_id = $1 ORDER BY created_at, model";

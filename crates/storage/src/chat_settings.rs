@@ -33,7 +33,7 @@ struct MarkRow {
 }
 
 const LIST_MARKS: &str = "SELECT k.session_id, k.pinned_at, k.archived_at FROM chat_settings k
-    JOIN ai_chat_sessions s ON s.id = k.session_id AND s.user_id = k.user_id
+    JOIN existing_chats s ON s.id = k.session_id AND s.user_id = k.user_id
     WHERE k.user_id = $1 AND (k.pinned_at IS NOT NULL OR k.archived_at IS NOT NULL)";
 
 const GET_MARKS: &str =
@@ -41,7 +41,7 @@ const GET_MARKS: &str =
 
 // The row also holds the chat's model and settings, which stay unchanged.
 pub(crate) const SET_MARKS: &str = "INSERT INTO chat_settings (user_id, session_id, pinned_at, archived_at)
-    SELECT user_id, id, $3, $4 FROM ai_chat_sessions WHERE user_id = $1 AND id = $2
+    SELECT user_id, id, $3, $4 FROM existing_chats WHERE user_id = $1 AND id = $2
     ON CONFLICT (user_id, session_id) DO UPDATE SET pinned_at = excluded.pinned_at, archived_at = excluded.archived_at";
 
 impl ChatSettingsRepository<'_> {

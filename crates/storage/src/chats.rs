@@ -9,7 +9,7 @@ use crate::branches::{self, Node, TurnPosition};
 use crate::db_macros::{read, transaction};
 use crate::turns::Chunk;
 use crate::usage::{self, Cost};
-use crate::{ChatRepository, Error, JsonText, files};
+use crate::{ChatRepository, Error, JsonText, files, trash};
 
 /// Title of a chat before its first message (specification 3).
 pub const UNTITLED: &str = "New Chat";
@@ -29,21 +29,21 @@ impl Chat {
     }
 }
 
-const GET: &str = "SELECT id, title FROM ai_chat_sessions WHERE id = $1 AND user_id = $2";
+const GET: &str = "SELECT id, title FROM existing_chats WHERE id = $1 AND user_id = $2";
 
 /// Locks the chat until the end of the transaction. Turns of one chat begin and end one after the other, on any node,
 /// and the later one sees the changes of the earlier one. Therefore this statement, or [`LOCK`], comes first in their
 /// transactions.
-const TOUCH: &str = "UPDATE ai_chat_sessions SET updated_at = $3 WHERE id = $1 AND user_id = $2";
+const TOUCH: &str = "UPDATE ai_chat_sessions SET updated_at = $3 WHERE id = $1 AND user_id = $2 AND deleted_at IS NULL";
 
 /// Locks the chat like [`TOUCH`], sets its title if it has no messages yet, and returns whether it did.
 const TOUCH_AND_NAME: &str = "UPDATE ai_chat_sessions SET updated_at = $3, title = CASE
       WHEN EXISTS (SELECT 1 FROM ai_chat_messages WHERE session_id = $1) THEN title ELSE $4 END
-    WHERE id = $1 AND user_id = $2
+    WHERE id = $1 AND user_id = $2 AND deleted_at IS NULL
     RETURNING NOT EXISTS (SELECT 1 FROM ai_chat_messages WHERE session_id = $1)";
 
 /// Locks the chat for a transaction that has to read before [`TOUCH`]. PostgreSQL only: SQLite has a single writer.
-const LOCK: &str = "SELECT id FROM ai_chat_sessions WHERE id = $1 AND user_id = $2 FOR UPDATE";
+const LOCK: &str = "SELECT id FROM existing_chats WHERE id = $1 AND user_id = $2 FOR UPDATE";
 
 /// Inserts a user message after all existing ones, even if the clock of another node is ahead or its transaction was
 /// faster.
@@ -51,22 +51,21 @@ const INSERT_USER_MESSAGE: &str =
     "INSERT INTO ai_chat_messages (id, session_id, role, content, tool_calls, parts, created_at)
     SELECT $1, s.id, 'user', $3, '[]', $6, COALESCE((SELECT m.created_at + 1 FROM ai_chat_messages m
       WHERE m.session_id = $2 AND m.created_at >= $4 ORDER BY m.created_at DESC LIMIT 1), $4)
-    FROM ai_chat_sessions s WHERE s.id = $2 AND s.user_id = $5";
+    FROM existing_chats s WHERE s.id = $2 AND s.user_id = $5";
 
 /// Inserts an assistant message, with the same rule for its time.
 const INSERT_ANSWER: &str = "INSERT INTO ai_chat_messages
       (id, session_id, role, content, tool_calls, parts, status, error, model, created_at)
     SELECT $1, s.id, 'assistant', $3, $4, $5, $6, $7, $8, COALESCE((SELECT m.created_at + 1 FROM ai_chat_messages m
       WHERE m.session_id = $2 AND m.created_at >= $9 ORDER BY m.created_at DESC LIMIT 1), $9)
-    FROM ai_chat_sessions s WHERE s.id = $2 AND s.user_id = $10
+    FROM existing_chats s WHERE s.id = $2 AND s.user_id = $10
     ON CONFLICT (id) DO NOTHING";
 
 const LIST_MESSAGES: &str = "SELECT m.id, m.role, m.content, m.parts, m.created_at FROM ai_chat_messages m
-    JOIN ai_chat_sessions s ON s.id = m.session_id
+    JOIN existing_chats s ON s.id = m.session_id
     WHERE m.session_id = $1 AND s.user_id = $2 AND m.inactive_since IS NULL ORDER BY m.created_at DESC, m.id DESC LIMIT $3";
 
-const HAS_MESSAGE: &str =
-    "SELECT EXISTS (SELECT 1 FROM ai_chat_messages m JOIN ai_chat_sessions s ON s.id = m.session_id
+const HAS_MESSAGE: &str = "SELECT EXISTS (SELECT 1 FROM ai_chat_messages m JOIN existing_chats s ON s.id = m.session_id
     WHERE m.id = $1 AND m.session_id = $2 AND s.user_id = $3)";
 
 /// A message as it is read for a turn.
@@ -201,6 +200,8 @@ impl ChatRepository<'_> {
                 .await?
                 .ok_or(Error::NotFound)?;
             if let Some(content) = &content {
+                let deleted = sqlx::query(trash::PURGE_MESSAGE).bind(turn.user_message.0).bind(turn.owner.0);
+                deleted.execute(&mut *tx).await?;
                 sqlx::query(INSERT_USER_MESSAGE)
                     .bind(turn.user_message.0)
                     .bind(turn.chat.0)

@@ -62,7 +62,7 @@ pub(crate) const INSERT_BYTES: &str = "INSERT INTO file_bytes (file_id, bytes) V
 /// Assigns an unsent file to a chat.
 pub(crate) const GIVE: &str = "UPDATE files SET session_id = $3
     WHERE id = $1 AND user_id = $2 AND session_id IS NULL
-      AND EXISTS (SELECT 1 FROM ai_chat_sessions s WHERE s.id = $3 AND s.user_id = $2)";
+      AND EXISTS (SELECT 1 FROM existing_chats s WHERE s.id = $3 AND s.user_id = $2)";
 
 /// Records that a holder refers to a file. Only files of the same chat can be used in it.
 pub(crate) const USE: &str = "INSERT INTO file_uses (holder_id, file_id)
@@ -83,7 +83,7 @@ const DELETE_WAITING: &str = "DELETE FROM files WHERE id = $1 AND user_id = $2 A
 const GET_SHARED: &str = "SELECT f.id, f.session_id, f.media_type, f.name, f.size FROM files f
     JOIN file_uses u ON u.file_id = f.id
     JOIN chat_shares h ON h.id = u.holder_id AND h.user_id = f.user_id
-    JOIN ai_chat_sessions s ON s.id = h.session_id AND s.user_id = h.user_id
+    JOIN existing_chats s ON s.id = h.session_id AND s.user_id = h.user_id
     JOIN users p ON p.id = h.user_id AND p.deleted_at IS NULL
     WHERE f.id = $1 AND h.token_hash = $2";
 
@@ -95,11 +95,9 @@ const GET_SHARED_BYTES: &str = "SELECT b.bytes FROM file_bytes b JOIN file_uses 
 const PURGE_WAITING: &str = "DELETE FROM files WHERE session_id IS NULL AND created_at < $1";
 
 /// Deletes candidates (`maybe_orphaned`) that no holder refers to. A running turn may have stored files for a message that is
-/// not written yet, so that its chat is skipped.
+/// not written yet, so that its chat is skipped. Messages of deleted chats are holders, too.
 const PURGE_ORPHANED: &str = "DELETE FROM files WHERE maybe_orphaned
     AND NOT EXISTS (SELECT 1 FROM file_uses u JOIN ai_chat_messages m ON m.id = u.holder_id WHERE u.file_id = files.id)
-    AND NOT EXISTS (SELECT 1 FROM file_uses u JOIN deleted_messages m ON m.id = u.holder_id
-                    WHERE u.file_id = files.id AND m.user_id = files.user_id)
     AND NOT EXISTS (SELECT 1 FROM file_uses u JOIN queued_messages q ON q.id = u.holder_id WHERE u.file_id = files.id)
     AND NOT EXISTS (SELECT 1 FROM file_uses u JOIN chat_shares h ON h.id = u.holder_id WHERE u.file_id = files.id)
     AND NOT EXISTS (SELECT 1 FROM turns t WHERE t.session_id = files.session_id AND t.status = 'running')";

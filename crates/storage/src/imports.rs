@@ -9,7 +9,7 @@ use domain::text::without_nul;
 use domain::{ChatId, FileId, MessageId, Timestamp, UserId};
 
 use crate::db_macros::transaction;
-use crate::{ChatRepository, Error, chat_models, chat_settings, files, model_settings};
+use crate::{ChatRepository, Error, chat_models, chat_settings, files, model_settings, trash};
 
 /// A chat to import.
 #[derive(Debug, Clone)]
@@ -78,11 +78,11 @@ pub struct Aside {
 const INSERT_CHAT: &str = "INSERT INTO ai_chat_sessions (id, user_id, title, created_at, updated_at)
     VALUES ($1, $2, $3, $4, $5) ON CONFLICT (id) DO NOTHING";
 
-const IS_OWN: &str = "SELECT COUNT(*) FROM ai_chat_sessions WHERE id = $1 AND user_id = $2";
+const IS_OWN: &str = "SELECT COUNT(*) FROM existing_chats WHERE id = $1 AND user_id = $2";
 
 const INSERT_MESSAGE: &str = "INSERT INTO ai_chat_messages
       (id, session_id, role, content, tool_calls, parts, status, error, model, created_at, parent_id, inactive_since)
-    SELECT $1, id, $3, $4, $5, $6, $7, $8, $9, $10, $12, $13 FROM ai_chat_sessions WHERE id = $2 AND user_id = $11
+    SELECT $1, id, $3, $4, $5, $6, $7, $8, $9, $10, $12, $13 FROM existing_chats WHERE id = $2 AND user_id = $11
     ON CONFLICT (id) DO NOTHING";
 
 impl ChatRepository<'_> {
@@ -110,7 +110,11 @@ impl ChatRepository<'_> {
                 if inserted.rows_affected() == 1 {
                     break;
                 }
-                id = ChatId::fresh();
+                // Own deleted chats do not keep their ids.
+                let purged = sqlx::query(trash::PURGE_CHAT).bind(id.0).bind(owner.0).execute(&mut *tx).await?;
+                if purged.rows_affected() == 0 {
+                    id = ChatId::fresh();
+                }
             }
             let mut new_paths: Vec<(String, String)> = Vec::new();
             for ImportedFile { file, bytes } in &chat.files {
@@ -171,8 +175,11 @@ impl ChatRepository<'_> {
                     if inserted.rows_affected() == 1 {
                         break;
                     }
-                    message_id = MessageId::fresh();
-                    renamed.insert(message.id, message_id);
+                    let purged = sqlx::query(trash::PURGE_MESSAGE).bind(message_id.0).bind(owner.0);
+                    if purged.execute(&mut *tx).await?.rows_affected() == 0 {
+                        message_id = MessageId::fresh();
+                        renamed.insert(message.id, message_id);
+                    }
                 }
                 // Without files there is nothing to assign, so that the parts need not be parsed.
                 if let Some(parts) = parts.filter(|_| !chat.files.is_empty()) {

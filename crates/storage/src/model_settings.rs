@@ -17,21 +17,21 @@ pub struct ModelDefaults {
 }
 
 const GET: &str = "SELECT k.settings FROM chat_settings k
-    JOIN ai_chat_sessions s ON s.id = k.session_id AND s.user_id = k.user_id
+    JOIN existing_chats s ON s.id = k.session_id AND s.user_id = k.user_id
     WHERE k.user_id = $1 AND k.session_id = $2";
 
 /// Selects the choices for a chat and the defaults in one query.
 const GET_CHOICES: &str =
     // Starts from the user, so that the defaults are found even without a choice for the chat.
     "SELECT k.model, k.settings, d.model AS default_model, d.settings AS default_settings FROM users u
-    LEFT JOIN ai_chat_sessions s ON s.user_id = u.id AND s.id = $2
+    LEFT JOIN existing_chats s ON s.user_id = u.id AND s.id = $2
     LEFT JOIN chat_settings k ON k.user_id = u.id AND k.session_id = s.id
     LEFT JOIN model_defaults d ON d.user_id = u.id
     WHERE u.id = $1";
 
 // The row also holds the chat's marks and model, which stay unchanged.
 pub(crate) const SET: &str = "INSERT INTO chat_settings (user_id, session_id, settings)
-    SELECT user_id, id, $3 FROM ai_chat_sessions WHERE user_id = $1 AND id = $2
+    SELECT user_id, id, $3 FROM existing_chats WHERE user_id = $1 AND id = $2
     ON CONFLICT (user_id, session_id) DO UPDATE SET settings = excluded.settings";
 
 const GET_DEFAULTS: &str = "SELECT model, settings FROM model_defaults WHERE user_id = $1";

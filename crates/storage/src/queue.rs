@@ -13,7 +13,7 @@ const COUNT: &str = "SELECT COUNT(*) FROM queued_messages WHERE session_id = $1 
 const COUNT_OWN: &str = "SELECT COUNT(*) FROM queued_messages WHERE user_id = $1";
 
 const INSERT: &str = "INSERT INTO queued_messages (id, session_id, user_id, content, parts, tools, position)
-    SELECT $1, id, user_id, $4, $5, $6, $7 FROM ai_chat_sessions WHERE id = $2 AND user_id = $3";
+    SELECT $1, id, user_id, $4, $5, $6, $7 FROM existing_chats WHERE id = $2 AND user_id = $3";
 
 const LIST: &str = "SELECT id, content, parts, tools FROM queued_messages
     WHERE session_id = $1 AND user_id = $2 ORDER BY position, id";

@@ -84,7 +84,7 @@ macro_rules! pending {
             "SELECT e.seq, e.is_title, e.user_id, substr(COALESCE(m.content, s.title), 1, CAST($2 AS INTEGER)) ||
                COALESCE((SELECT '\n' || string_agg(f.name, ' ') FROM file_uses u JOIN files f ON f.id = u.file_id
                 WHERE u.holder_id = m.id), '') AS text
-             FROM search_entries e JOIN ai_chat_sessions s ON s.id = e.session_id
+             FROM search_entries e JOIN existing_chats s ON s.id = e.session_id
              LEFT JOIN ai_chat_messages m ON m.id = e.id AND e.is_title = (1 = 0)
              WHERE e.pending AND ",
             $whose,

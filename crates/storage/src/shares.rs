@@ -77,11 +77,11 @@ const COUNT: &str = "SELECT COUNT(*) FROM chat_shares WHERE user_id = $1";
 // The title is copied by the statement, so that it is that of the same moment.
 const INSERT: &str =
     "INSERT INTO chat_shares (id, token_hash, user_id, session_id, title, messages, count, tools, created_at)
-    SELECT $1, $2, user_id, id, title, $5, $6, $7, $8 FROM ai_chat_sessions WHERE id = $3 AND user_id = $4";
+    SELECT $1, $2, user_id, id, title, $5, $6, $7, $8 FROM existing_chats WHERE id = $3 AND user_id = $4";
 
 // Shares of a deleted chat are hidden but not deleted, because the chat can be restored.
 const LIST: &str = "SELECT h.id, h.session_id, h.title, h.count, h.tools, h.created_at FROM chat_shares h
-    JOIN ai_chat_sessions s ON s.id = h.session_id AND s.user_id = h.user_id
+    JOIN existing_chats s ON s.id = h.session_id AND s.user_id = h.user_id
     WHERE h.user_id = $1 ORDER BY h.id DESC";
 
 const DELETE_ALL: &str = "DELETE FROM chat_shares WHERE user_id = $1";
@@ -90,7 +90,7 @@ const DELETE: &str = "DELETE FROM chat_shares WHERE id = $1 AND user_id = $2";
 
 // A share is not served while its chat is deleted or its owner's account is emptied.
 const GET: &str = "SELECT h.title, h.messages, h.created_at FROM chat_shares h
-    JOIN ai_chat_sessions s ON s.id = h.session_id AND s.user_id = h.user_id
+    JOIN existing_chats s ON s.id = h.session_id AND s.user_id = h.user_id
     JOIN users u ON u.id = h.user_id AND u.deleted_at IS NULL
     WHERE h.token_hash = $1";
 

@@ -1,68 +1,58 @@
-//! Recently deleted chats. They are moved to tables that no API serves, until they are restored or deleted permanently.
+//! Recently deleted chats. A deleted chat keeps its row and its messages until it is restored or deleted permanently.
+//!
+//! Statements read the view `existing_chats`, in which deleted chats are missing, and messages only in a join with it.
+//! Only the statements here, and the deletion in the crate `postgrest`, name deleted rows.
 
 use domain::{ChatId, Timestamp, UserId};
 
-use crate::db_macros::transaction;
+use crate::db_macros::{transaction, write};
 use crate::{ChatRepository, Error};
 
-const RESTORE_CHAT: &str = "INSERT INTO ai_chat_sessions (id, user_id, title, created_at, updated_at)
-    SELECT id, user_id, title, created_at, updated_at FROM deleted_sessions
+const RESTORE_CHAT: &str = "UPDATE ai_chat_sessions SET deleted_at = NULL
     WHERE user_id = $1 AND id = $2 AND deleted_at >= $3";
 
-const RESTORE_MESSAGES: &str = "INSERT INTO ai_chat_messages
-      (id, session_id, role, content, tool_calls, parts, status, error, model, created_at, parent_id, inactive_since)
-    SELECT id, session_id, role, content, tool_calls, parts, status, error, model, created_at, parent_id, inactive_since
-    FROM deleted_messages
-    WHERE user_id = $1 AND session_id = $2 ORDER BY created_at, id";
+/// Permanently deletes a deleted chat of a user, because its id is used again.
+pub(crate) const PURGE_CHAT: &str =
+    "DELETE FROM ai_chat_sessions WHERE id = $1 AND user_id = $2 AND deleted_at IS NOT NULL";
 
-const DELETE_FROM_TRASH: &str = "DELETE FROM deleted_sessions WHERE user_id = $1 AND id = $2";
+/// Permanently deletes a message of a deleted chat of a user, because its id is used again.
+pub(crate) const PURGE_MESSAGE: &str = "DELETE FROM ai_chat_messages
+    WHERE id = $1 AND session_id IN (SELECT id FROM ai_chat_sessions WHERE user_id = $2 AND deleted_at IS NOT NULL)";
 
-/// Deletes what belongs to chats that are about to be deleted permanently, unless a chat with the same id exists again.
+/// Deletes what belongs to chats that are about to be deleted permanently.
 macro_rules! purge_with {
     ($table:literal) => {
         concat!(
             "DELETE FROM ",
             $table,
-            " WHERE EXISTS (SELECT 1 FROM deleted_sessions d WHERE d.id = ",
-            $table,
-            ".session_id AND d.user_id = ",
-            $table,
-            ".user_id AND d.deleted_at < $1)
-             AND NOT EXISTS (SELECT 1 FROM ai_chat_sessions s WHERE s.id = ",
+            " WHERE EXISTS (SELECT 1 FROM ai_chat_sessions s WHERE s.id = ",
             $table,
             ".session_id AND s.user_id = ",
             $table,
-            ".user_id)"
+            ".user_id AND s.deleted_at < $1)"
         )
     };
 }
 
 // The chats themselves are last, because the other statements look for them.
 const PURGE_CHATS: [&str; 3] =
-    [purge_with!("chat_settings"), purge_with!("chat_shares"), "DELETE FROM deleted_sessions WHERE deleted_at < $1"];
+    [purge_with!("chat_settings"), purge_with!("chat_shares"), "DELETE FROM ai_chat_sessions WHERE deleted_at < $1"];
 
 impl ChatRepository<'_> {
     /// Restores a chat that was deleted at `since` or later, with its messages.
     ///
     /// # Errors
     ///
-    /// [`Error::NotFound`] if there is none, [`Error::Conflict`] if one of its ids has been taken in the meantime.
+    /// [`Error::NotFound`] if there is none.
     pub async fn restore(self, owner: UserId, chat: ChatId, since: Timestamp) -> Result<(), Error> {
-        transaction!(self.storage, |tx| {
-            let restored = sqlx::query(RESTORE_CHAT)
-                .bind(owner.0)
-                .bind(chat.0)
-                .bind(since.0)
-                .execute(&mut *tx)
-                .await?
-                .rows_affected();
-            if restored == 0 {
-                return Err(Error::NotFound);
-            }
-            sqlx::query(RESTORE_MESSAGES).bind(owner.0).bind(chat.0).execute(&mut *tx).await?;
-            sqlx::query(DELETE_FROM_TRASH).bind(owner.0).bind(chat.0).execute(&mut *tx).await?;
-            Ok(())
-        })
+        let restored = write!(self.storage, |c| sqlx::query(RESTORE_CHAT)
+            .bind(owner.0)
+            .bind(chat.0)
+            .bind(since.0)
+            .execute(c)
+            .await
+            .map(|done| done.rows_affected()))?;
+        if restored == 0 { Err(Error::NotFound) } else { Ok(()) }
     }
 
     /// Permanently deletes the chats that were deleted before `before`. Not limited to one owner; for background jobs.
@@ -78,35 +68,51 @@ impl ChatRepository<'_> {
 
 #[cfg(test)]
 mod tests {
-    use crate::Storage;
-    use std::collections::BTreeSet;
+    use std::fs;
+    use std::path::{Path, PathBuf};
 
-    use super::*;
-    use crate::Db;
+    fn source_files(folder: &Path) -> Vec<PathBuf> {
+        let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+        entries.flat_map(|path| if path.is_dir() { source_files(&path) } else { vec![path] }).collect()
+    }
 
-    #[tokio::test]
-    async fn what_is_kept_aside_has_every_column_that_is_served() {
-        let folder = tempfile::TempDir::new().unwrap();
-        let storage = Storage::open(&format!("sqlite://{}/test.db", folder.path().display())).await.unwrap();
-        let Db::Sqlite { read, .. } = &storage.db else { unreachable!("it was opened as such") };
-        let columns = async |table: &'static str| -> BTreeSet<String> {
-            let sql = "SELECT name FROM pragma_table_info($1)";
-            sqlx::query_scalar(sql)
-                .bind(table)
-                .fetch_all(&mut *read.acquire().await.unwrap())
-                .await
-                .unwrap()
-                .into_iter()
-                .collect()
-        };
-        for (served, kept, statement) in [
-            ("ai_chat_sessions", "deleted_sessions", RESTORE_CHAT),
-            ("ai_chat_messages", "deleted_messages", RESTORE_MESSAGES),
-        ] {
-            let kept = columns(kept).await;
-            for column in columns(served).await {
-                assert!(kept.contains(&column), "{served}.{column} would be lost with a deleted chat");
-                assert!(statement.contains(&column), "{served}.{column} does not come back");
+    /// Returns the statement, or the part of it, that follows in the source: up to the end of the string literal.
+    fn statement(text: &str) -> &str {
+        text.split_once('"').map_or(text, |(statement, _)| statement)
+    }
+
+    // New statements must not see deleted chats, so that the table is read here and in `soft_delete` only.
+    #[test]
+    fn no_other_statement_sees_deleted_chats() {
+        let crates = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+        let files = [crates.join("storage/src"), crates.join("postgrest/src")];
+        for path in files.iter().flat_map(|folder| source_files(folder)) {
+            if path.ends_with("storage/src/trash.rs") || path.ends_with("postgrest/src/soft_delete.rs") {
+                continue;
+            }
+            let source = fs::read_to_string(&path).unwrap();
+            for (start, _) in source.match_indices("ai_chat_sessions") {
+                let before = source[..start].trim_end();
+                assert!(
+                    !["FROM", "JOIN", ","].iter().any(|word| before.ends_with(word)),
+                    "{} reads `ai_chat_sessions` in place of `existing_chats`",
+                    path.display()
+                );
+                assert!(
+                    !before.ends_with("UPDATE") || statement(&source[start..]).contains("deleted_at IS NULL"),
+                    "{} changes deleted chats",
+                    path.display()
+                );
+            }
+            // A message is reached through its chat. Holders of files are compared by id, whatever chat they are in.
+            for (start, _) in source.match_indices("FROM ai_chat_messages") {
+                let from = source[..start].rfind("const ").unwrap_or(0);
+                let to = source[start..].find(";\n").map_or(source.len(), |end| start + end);
+                assert!(
+                    ["existing_chats", "WHERE session_id = $1)"].iter().any(|chat| source[from..to].contains(chat)),
+                    "{} reads messages without their chat",
+                    path.display()
+                );
             }
         }
     }

@@ -2,6 +2,7 @@
 //! created.
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking, its helpers too")]
 
+mod deleted_chats;
 mod files;
 mod fixture;
 mod literals;

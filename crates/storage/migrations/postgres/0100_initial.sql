@@ -221,9 +221,15 @@ CREATE TABLE ai_chat_sessions (
   user_id    UUID NOT NULL REFERENCES users (id) ON DELETE CASCADE,
   title      TEXT NOT NULL,
   created_at BIGINT NOT NULL,
-  updated_at BIGINT NOT NULL
+  updated_at BIGINT NOT NULL,
+  deleted_at BIGINT                              -- NULL: not deleted. Others can be restored for a while
 );
 CREATE INDEX ai_chat_sessions_by_user ON ai_chat_sessions (user_id, updated_at);
+CREATE INDEX ai_chat_sessions_deleted ON ai_chat_sessions (deleted_at) WHERE deleted_at IS NOT NULL;
+
+-- Chats that are not deleted. Statements read chats here, and messages in a join with it.
+CREATE VIEW existing_chats AS
+  SELECT id, user_id, title, created_at, updated_at FROM ai_chat_sessions WHERE deleted_at IS NULL;
 
 -- Messages of the active branch follow each other in time. Messages of inactive branches name their predecessor.
 CREATE TABLE ai_chat_messages (
@@ -251,36 +257,6 @@ CREATE TABLE chat_settings (
   model       TEXT,                               -- provider/name; NULL: the default
   settings    TEXT,                               -- JSON for the model; NULL: the default
   PRIMARY KEY (user_id, session_id)
-);
-
--- Chats that were deleted recently and can be restored.
-CREATE TABLE deleted_sessions (
-  user_id    UUID NOT NULL REFERENCES users (id) ON DELETE CASCADE,
-  id         UUID NOT NULL,
-  title      TEXT NOT NULL,
-  created_at BIGINT NOT NULL,
-  updated_at BIGINT NOT NULL,
-  deleted_at BIGINT NOT NULL,
-  PRIMARY KEY (user_id, id)
-);
-CREATE INDEX deleted_sessions_by_time ON deleted_sessions (deleted_at);
-
-CREATE TABLE deleted_messages (
-  user_id        UUID NOT NULL,
-  session_id     UUID NOT NULL,
-  id             UUID NOT NULL,
-  role           TEXT NOT NULL,
-  content        TEXT NOT NULL,
-  tool_calls     TEXT NOT NULL,
-  parts          TEXT,
-  status         TEXT,
-  error          TEXT,
-  model          TEXT,
-  created_at     BIGINT NOT NULL,
-  parent_id      UUID,
-  inactive_since BIGINT,
-  PRIMARY KEY (user_id, session_id, id),
-  FOREIGN KEY (user_id, session_id) REFERENCES deleted_sessions (user_id, id) ON DELETE CASCADE
 );
 
 -- Messages that were sent during a turn. They are sent one after the other when it has ended.
@@ -564,7 +540,7 @@ CREATE FUNCTION search_message_changed() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   IF TG_OP = 'INSERT' THEN
     INSERT INTO search_entries (id, is_title, session_id, user_id, pending)
-      SELECT NEW.id, false, id, user_id, true FROM ai_chat_sessions WHERE id = NEW.session_id;
+      SELECT NEW.id, false, id, user_id, true FROM existing_chats WHERE id = NEW.session_id;
   ELSIF TG_OP = 'UPDATE' THEN
     UPDATE search_entries SET id = NEW.id, session_id = NEW.session_id, pending = true WHERE id = OLD.id AND NOT is_title;
   ELSE
@@ -574,3 +550,25 @@ BEGIN
 END $$;
 CREATE TRIGGER search_message_changed AFTER INSERT OR UPDATE OF id, session_id, content OR DELETE ON ai_chat_messages
   FOR EACH ROW EXECUTE FUNCTION search_message_changed();
+
+-- Deletion of chats
+
+-- Nothing of a deleted chat runs, waits or is found. Its messages remain until it is deleted permanently.
+CREATE FUNCTION chat_deleted() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  IF OLD.deleted_at IS NULL AND NEW.deleted_at IS NOT NULL THEN
+    DELETE FROM turns WHERE session_id = NEW.id;
+    DELETE FROM queued_messages WHERE session_id = NEW.id;
+    DELETE FROM search_entries WHERE session_id = NEW.id;
+    UPDATE files SET maybe_orphaned = true WHERE session_id = NEW.id;
+  ELSIF OLD.deleted_at IS NOT NULL AND NEW.deleted_at IS NULL THEN
+    INSERT INTO search_entries (id, is_title, session_id, user_id, pending)
+      VALUES (NEW.id, true, NEW.id, NEW.user_id, true);
+    INSERT INTO search_entries (id, is_title, session_id, user_id, pending)
+      SELECT id, false, session_id, NEW.user_id, true FROM ai_chat_messages WHERE session_id = NEW.id
+      ORDER BY created_at, id;
+  END IF;
+  RETURN NULL;
+END $$;
+CREATE TRIGGER chat_deleted AFTER UPDATE OF deleted_at ON ai_chat_sessions
+  FOR EACH ROW EXECUTE FUNCTION chat_deleted();

@@ -221,9 +221,15 @@ CREATE TABLE ai_chat_sessions (
   user_id    BLOB NOT NULL REFERENCES users (id) ON DELETE CASCADE,
   title      TEXT NOT NULL,
   created_at INTEGER NOT NULL,
-  updated_at INTEGER NOT NULL
+  updated_at INTEGER NOT NULL,
+  deleted_at INTEGER                             -- NULL: not deleted. Others can be restored for a while
 ) STRICT;
 CREATE INDEX ai_chat_sessions_by_user ON ai_chat_sessions (user_id, updated_at);
+CREATE INDEX ai_chat_sessions_deleted ON ai_chat_sessions (deleted_at) WHERE deleted_at IS NOT NULL;
+
+-- Chats that are not deleted. Statements read chats here, and messages in a join with it.
+CREATE VIEW existing_chats AS
+  SELECT id, user_id, title, created_at, updated_at FROM ai_chat_sessions WHERE deleted_at IS NULL;
 
 -- Messages of the active branch follow each other in time. Messages of inactive branches name their predecessor.
 CREATE TABLE ai_chat_messages (
@@ -251,36 +257,6 @@ CREATE TABLE chat_settings (
   model       TEXT,                               -- provider/name; NULL: the default
   settings    TEXT,                               -- JSON for the model; NULL: the default
   PRIMARY KEY (user_id, session_id)
-) STRICT;
-
--- Chats that were deleted recently and can be restored.
-CREATE TABLE deleted_sessions (
-  user_id    BLOB NOT NULL REFERENCES users (id) ON DELETE CASCADE,
-  id         BLOB NOT NULL,
-  title      TEXT NOT NULL,
-  created_at INTEGER NOT NULL,
-  updated_at INTEGER NOT NULL,
-  deleted_at INTEGER NOT NULL,
-  PRIMARY KEY (user_id, id)
-) STRICT;
-CREATE INDEX deleted_sessions_by_time ON deleted_sessions (deleted_at);
-
-CREATE TABLE deleted_messages (
-  user_id        BLOB NOT NULL,
-  session_id     BLOB NOT NULL,
-  id             BLOB NOT NULL,
-  role           TEXT NOT NULL,
-  content        TEXT NOT NULL,
-  tool_calls     TEXT NOT NULL,
-  parts          TEXT,
-  status         TEXT,
-  error          TEXT,
-  model          TEXT,
-  created_at     INTEGER NOT NULL,
-  parent_id      BLOB,
-  inactive_since INTEGER,
-  PRIMARY KEY (user_id, session_id, id),
-  FOREIGN KEY (user_id, session_id) REFERENCES deleted_sessions (user_id, id) ON DELETE CASCADE
 ) STRICT;
 
 -- Messages that were sent during a turn. They are sent one after the other when it has ended.
@@ -548,11 +524,28 @@ END;
 
 CREATE TRIGGER search_message_inserted AFTER INSERT ON ai_chat_messages BEGIN
   INSERT INTO search_entries (id, is_title, session_id, user_id, pending)
-    SELECT NEW.id, 0, id, user_id, 1 FROM ai_chat_sessions WHERE id = NEW.session_id;
+    SELECT NEW.id, 0, id, user_id, 1 FROM existing_chats WHERE id = NEW.session_id;
 END;
 CREATE TRIGGER search_message_updated AFTER UPDATE OF id, session_id, content ON ai_chat_messages BEGIN
   UPDATE search_entries SET id = NEW.id, session_id = NEW.session_id, pending = 1 WHERE id = OLD.id AND is_title = 0;
 END;
 CREATE TRIGGER search_message_deleted AFTER DELETE ON ai_chat_messages BEGIN
   DELETE FROM search_entries WHERE id = OLD.id AND is_title = 0;
+END;
+
+-- Deletion of chats
+
+-- Nothing of a deleted chat runs, waits or is found. Its messages remain until it is deleted permanently.
+CREATE TRIGGER chat_deleted AFTER UPDATE OF deleted_at ON ai_chat_sessions
+  WHEN OLD.deleted_at IS NULL AND NEW.deleted_at IS NOT NULL BEGIN
+  DELETE FROM turns WHERE session_id = NEW.id;
+  DELETE FROM queued_messages WHERE session_id = NEW.id;
+  DELETE FROM search_entries WHERE session_id = NEW.id;
+  UPDATE files SET maybe_orphaned = 1 WHERE session_id = NEW.id;
+END;
+CREATE TRIGGER chat_restored AFTER UPDATE OF deleted_at ON ai_chat_sessions
+  WHEN OLD.deleted_at IS NOT NULL AND NEW.deleted_at IS NULL BEGIN
+  INSERT INTO search_entries (id, is_title, session_id, user_id, pending) VALUES (NEW.id, 1, NEW.id, NEW.user_id, 1);
+  INSERT INTO search_entries (id, is_title, session_id, user_id, pending)
+    SELECT id, 0, session_id, NEW.user_id, 1 FROM ai_chat_messages WHERE session_id = NEW.id ORDER BY created_at, id;
 END;

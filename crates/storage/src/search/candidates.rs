@@ -50,7 +50,7 @@ macro_rules! title {
             $with,
             "SELECT e.seq, e.session_id, s.title, s.updated_at FROM ",
             $entries,
-            " CROSS JOIN ai_chat_sessions s WHERE s.id = e.session_id AND s.user_id = $1 ",
+            " CROSS JOIN existing_chats s WHERE s.id = e.session_id AND s.user_id = $1 ",
             $where
         )
     };
@@ -65,7 +65,7 @@ macro_rules! message {
                  FROM file_uses u JOIN files f ON f.id = u.file_id WHERE u.holder_id = m.id), '') AS content, m.created_at
              FROM ",
             $entries,
-            " CROSS JOIN ai_chat_sessions s CROSS JOIN ai_chat_messages m
+            " CROSS JOIN existing_chats s CROSS JOIN ai_chat_messages m
              WHERE s.id = e.session_id AND m.id = e.id AND s.user_id = $1 ",
             $where
         )

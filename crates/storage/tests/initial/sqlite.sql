@@ -82,14 +82,14 @@ INSERT INTO chat_settings
   (user_id, session_id, pinned_at, archived_at, model, settings)
   VALUES (x'00000000000000000000000000000001', x'0000000000000000000000000000000a', 1795255200000000,
     1795255200000000, 'openai/gpt', '{}');
-INSERT INTO deleted_sessions
+INSERT INTO ai_chat_sessions
   (user_id, id, title, created_at, updated_at, deleted_at)
   VALUES (x'00000000000000000000000000000001', x'00000000000000000000000000000018', 'A chat', 1795255200000000,
     1795255200000000, 1795255200000000);
-INSERT INTO deleted_messages
-  (user_id, session_id, id, role, content, tool_calls, parts, status, error, model, created_at, parent_id,
+INSERT INTO ai_chat_messages
+  (session_id, id, role, content, tool_calls, parts, status, error, model, created_at, parent_id,
    inactive_since)
-  VALUES (x'00000000000000000000000000000001', x'00000000000000000000000000000018',
+  VALUES (x'00000000000000000000000000000018',
     x'00000000000000000000000000000019', 'user', 'Hello', '[]', '[]', 'done', '', 'openai/gpt',
     1795255200000000, NULL, NULL);
 INSERT INTO queued_messages
