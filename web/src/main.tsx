@@ -10,7 +10,7 @@ import { loadFirstTexts } from "@/lib/texts";
 import "./styles/index.css";
 
 /** Time that the parts of the main screen may take before a placeholder is shown. */
-const PLACEHOLDER_DELAY_MS = 400;
+const PLACEHOLDER_DELAY_MS = 500;
 
 const root = document.getElementById("root");
 if (root === null) throw new Error("index.html has no #root");
