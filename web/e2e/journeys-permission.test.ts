@@ -131,7 +131,7 @@ test("changed arguments are what runs, and wrong ones are refused", async (t) =>
   await appPage.button("Allow once").click();
   await question(appPage)
     .getByRole("alert")
-    .getByText(/to: has to be of the type string/u)
+    .getByText(/to: must be of type string/u)
     .waitFor();
   await field.fill('{"to": "Bob"}');
   await field.press("Enter");

@@ -27,13 +27,13 @@ pub enum MailError {
     #[error("the mail server cannot be reached: {0}")]
     Unreachable(String),
     /// The mail server answered, and said no.
-    #[error("the mail server refuses: status {0}")]
+    #[error("the mail server refused the mail: status {0}")]
     Refused(String),
     /// It did not answer in time.
     #[error("the mail server did not answer in time")]
     TimedOut,
     /// The letter could not be written.
-    #[error("the letter could not be written: {0}")]
+    #[error("cannot compose the mail: {0}")]
     Unwritable(String),
 }
 
@@ -95,7 +95,7 @@ impl Mailer {
 }
 
 const UNREADABLE_URL: &str =
-    "SMTP_URL is not understood: it must be smtp://[user:password@]host[:port][?tls=required] or smtps://…";
+    "SMTP_URL is invalid: it must be smtp://[user:password@]host[:port][?tls=required] or smtps://…";
 
 async fn within<T>(
     conversation: impl Future<Output = Result<T, lettre::transport::smtp::Error>>,

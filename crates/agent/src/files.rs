@@ -33,7 +33,7 @@ pub enum FileError {
     #[error("the file is empty")]
     Empty,
     /// The type is not supported.
-    #[error("this kind of file cannot be attached; pictures (PNG, JPEG, WebP, GIF), PDF and text in UTF-8 can")]
+    #[error("this kind of file cannot be attached; images (PNG, JPEG, WebP, GIF), PDF and UTF-8 text are supported")]
     Kind,
     /// The user's quota for files is used up. The quota in MiB is given.
     #[error(

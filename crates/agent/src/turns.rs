@@ -164,7 +164,7 @@ pub enum BeginError {
     #[error("message not found")]
     NoMessage,
     /// A message with the id that the client chose already exists.
-    #[error("this message has arrived already")]
+    #[error("this message was already received")]
     MessageExists,
     /// Another turn is in progress in the chat.
     #[error("the assistant is still answering in this chat")]

@@ -102,7 +102,7 @@ pub async fn reauthenticate(
         (Some(password), None) => ShownProof::Password(password),
         // Named as in `PUT /auth/v1/user`, where GoTrue's clients send the same code.
         (None, Some(nonce)) => ShownProof::MailedCode(nonce),
-        _ => return Err(ApiError::BadRequest("the body must hold password or nonce, one of them".into())),
+        _ => return Err(ApiError::BadRequest("the body must contain either password or nonce".into())),
     };
     accounts.prove_again(caller.user, caller.session, proof, from).await.map_err(auth_error)?;
     Ok(StatusCode::NO_CONTENT)

@@ -76,7 +76,7 @@ pub async fn create_key(
     scopes.dedup();
     // Without this scope a key could do nothing.
     if !scopes.contains(&Scope::Chat) {
-        return Err(ApiError::BadRequest("scopes must hold chat; tools may stand beside it".into()));
+        return Err(ApiError::BadRequest("scopes must contain chat; tools is optional".into()));
     }
     let days = body.expires_in_days;
     if days.is_some_and(|days| !(1..=MAX_LIFETIME_DAYS).contains(&days)) {

@@ -10,7 +10,7 @@ use serde::de::{DeserializeOwned, Error};
 /// Size in bytes below which a body cannot cost much memory, whatever its structure; larger ones are measured first.
 const SMALL_BODY_BYTES: usize = 64 * 1024;
 /// Message for a body whose parsed form would take too much memory.
-pub const TOO_COMPLEX: &str = "it has too many values, or is nested too deep; send less at a time";
+pub const TOO_COMPLEX: &str = "it has too many or too deeply nested values; send less at a time";
 
 /// Causes for a rejected request body.
 #[derive(Debug, PartialEq, Eq)]

@@ -67,9 +67,9 @@ pub async fn limit_body(State(limiter): State<BodyLimiter>, request: Request, ne
 /// Causes for an incomplete request body.
 #[derive(Debug, thiserror::Error)]
 enum BodyCut {
-    #[error("nothing came for too long, or too little")]
+    #[error("the request body arrived too slowly")]
     TooSlow,
-    #[error("too much is being received at once")]
+    #[error("too much data is being received at once")]
     Overloaded,
     #[error("it broke off")]
     Broken(#[source] axum::Error),

@@ -75,7 +75,7 @@ pub async fn search_chats(
     }
     let before = match search.before.as_deref() {
         None => None,
-        Some(text) => Some(text.parse().map_err(|_| ApiError::BadRequest("before is not what next was".into()))?),
+        Some(text) => Some(text.parse().map_err(|_| ApiError::BadRequest("before must be the value of next".into()))?),
     };
     let found = storage.search().query(caller.user, &search.q, before).await?;
     let chats: Vec<ChatHit> = found

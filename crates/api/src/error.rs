@@ -35,16 +35,16 @@ pub enum ApiError {
     #[error("sign in with your second factor first")]
     NeedsFactor,
     /// The session's last proof of identity is too old for this operation (403).
-    #[error("confirm that it is you: this change requires reauthentication")]
+    #[error("this change requires reauthentication")]
     NeedsReauthentication,
     /// The `Host` header names a host that is not configured (403).
-    #[error("this server is not known by this name; add the name to CHAT_ALLOWED_HOSTS, or set CHAT_SITE_URL")]
+    #[error("this host name is not allowed; add it to CHAT_ALLOWED_HOSTS, or set CHAT_SITE_URL")]
     UnknownHost,
     /// The resource does not exist or belongs to another user (404). The value names its kind.
     #[error("{0} not found")]
     NotFound(&'static str),
     /// The path exists, but not for this method (405).
-    #[error("this call takes another method")]
+    #[error("method not allowed")]
     MethodNotAllowed,
     /// The operation conflicts with the current state (409).
     #[error("{message}")]
@@ -79,13 +79,13 @@ pub enum ApiError {
         retry_after: u64,
     },
     /// Too many attempts to prove an identity (429).
-    #[error("Too many tries. Wait for {retry_after} seconds.")]
+    #[error("Too many attempts. Wait {retry_after} seconds.")]
     TooManyTries {
         /// Seconds until the next attempt.
         retry_after: u64,
     },
     /// A concurrency limit of the whole server is reached (503).
-    #[error("the server has as much to do as it can; try again soon")]
+    #[error("the server is overloaded; try again soon")]
     Overloaded,
     /// A remote server failed (502).
     #[error("{message}")]

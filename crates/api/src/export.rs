@@ -99,7 +99,7 @@ pub async fn export_chat(
             let headers = file_headers("text/markdown; charset=utf-8", "chat", "md", clock.now());
             Ok((headers, markdown::document(&found.title, &messages)).into_response())
         }
-        Some(_) => Err(ApiError::BadRequest("format is json or markdown".into())),
+        Some(_) => Err(ApiError::BadRequest("format must be json or markdown".into())),
     }
 }
 

@@ -79,8 +79,8 @@ impl<T: DeserializeOwned, S: Sync> FromRequest<S> for JsonBody<T> {
     async fn from_request(request: Request, _state: &S) -> Result<Self, ApiError> {
         body::read(request.into_body(), super::BODY_LIMIT).await.map(Self).map_err(|error| match error {
             BodyError::TooLarge => ApiError::TooLarge,
-            BodyError::BrokeOff => ApiError::BadRequest("the body broke off".into()),
-            BodyError::NotJson(error) => ApiError::BadRequest(format!("the body is not what this call takes: {error}")),
+            BodyError::BrokeOff => ApiError::BadRequest("the body is incomplete".into()),
+            BodyError::NotJson(error) => ApiError::BadRequest(format!("the body is invalid: {error}")),
         })
     }
 }
@@ -125,7 +125,7 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequestParts<S> for Query<T> {
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
         match axum::extract::Query::from_request_parts(parts, state).await {
             Ok(axum::extract::Query(query)) => Ok(Self(query)),
-            Err(refused) => Err(ApiError::BadRequest(format!("the query is not what this call takes: {refused}"))),
+            Err(refused) => Err(ApiError::BadRequest(format!("the query is invalid: {refused}"))),
         }
     }
 }

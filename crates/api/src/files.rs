@@ -87,10 +87,10 @@ async fn upload_file(
     let _permit = uploads.acquire(caller.user)?;
     let bytes = read_bytes(body, MAX_UPLOAD_BYTES).await.map_err(|error| match error {
         BodyError::TooLarge => {
-            let message = format!("a file has at most {} MiB", MAX_UPLOAD_BYTES / (1024 * 1024));
+            let message = format!("the file is larger than {} MiB", MAX_UPLOAD_BYTES / (1024 * 1024));
             ApiError::TooLargeFor { code: "file_too_large", message }
         }
-        _ => ApiError::BadRequest("the body broke off".into()),
+        _ => ApiError::BadRequest("the body is incomplete".into()),
     })?;
     // The declared type is a hint only: the type is determined from the content.
     let said = headers.get(header::CONTENT_TYPE).and_then(|said| said.to_str().ok());

@@ -64,10 +64,10 @@ fn body_error(error: BodyError) -> ApiError {
     match error {
         BodyError::TooLarge => ApiError::Unprocessable {
             code: "file_too_large",
-            message: format!("a file has at most {} MiB", MAX_FILE_BYTES / (1024 * 1024)),
+            message: format!("the file is larger than {} MiB", MAX_FILE_BYTES / (1024 * 1024)),
         },
-        BodyError::BrokeOff => ApiError::BadRequest("the body broke off".into()),
-        BodyError::NotJson(error) => ApiError::BadRequest(format!("the body is not what this call takes: {error}")),
+        BodyError::BrokeOff => ApiError::BadRequest("the body is incomplete".into()),
+        BodyError::NotJson(error) => ApiError::BadRequest(format!("the body is invalid: {error}")),
     }
 }
 

@@ -71,7 +71,7 @@ pub async fn queue_message(
     let question = requests.read(&caller, body).await?;
     // A queued message is sent after the current turn, so it can only be appended.
     if question.chat != chat || question.position != TurnPosition::End {
-        return Err(ApiError::BadRequest("what waits is sent at the end of this chat".into()));
+        return Err(ApiError::BadRequest("queued messages are sent at the end of this chat".into()));
     }
     let message = question.message.ok_or_else(|| ApiError::BadRequest("message is blank".into()))?;
     let id = QueuedId::fresh();

@@ -88,7 +88,7 @@ pub async fn create_provider(
     let entered = body.base_url.filter(|text| !text.trim().is_empty());
     // The provider's public address, for kinds that have one.
     let entered = entered.or_else(|| body.kind.usual_address().map(str::to_owned));
-    let entered = entered.ok_or_else(|| ApiError::BadRequest("baseUrl is needed for this kind".into()))?;
+    let entered = entered.ok_or_else(|| ApiError::BadRequest("baseUrl is required for this kind".into()))?;
     let base_url = parse_base_url(&models, body.kind, &entered, key.is_some())?;
     let taken = storage.model_providers().list(caller.user).await?;
     let taken: Vec<&str> = taken.iter().map(|provider| provider.slug.as_str()).collect();
@@ -109,7 +109,7 @@ pub async fn create_provider(
     let added =
         storage.model_providers().insert(caller.user, &provider, MAX_PROVIDERS).await.map_err(conflict_error)?;
     if !added {
-        let message = format!("you have {MAX_PROVIDERS} providers; remove one of them first");
+        let message = format!("you have {MAX_PROVIDERS} providers, the maximum; remove one first");
         return Err(ApiError::Conflict { code: "too_many_providers", message });
     }
     Ok((StatusCode::CREATED, Json(json!({ "provider": ProviderDto::from(provider) }))))
@@ -229,7 +229,7 @@ fn key_hint(key: &str) -> Option<String> {
 /// Parses, normalises and checks a base URL.
 fn parse_base_url(models: &ModelService, kind: ProviderKind, text: &str, has_key: bool) -> Result<Url, ApiError> {
     let url = Url::parse(text.trim()).ok().filter(|_| text.len() <= MAX_VALUE_BYTES);
-    let url = url.ok_or_else(|| ApiError::BadRequest("baseUrl must be an address such as https://host/v1".into()))?;
+    let url = url.ok_or_else(|| ApiError::BadRequest("baseUrl must be a URL such as https://host/v1".into()))?;
     let url = kind.base_url(url);
     check_permitted(models, &url, has_key)?;
     Ok(url)
@@ -259,7 +259,7 @@ fn conflict_error(error: storage::Error) -> ApiError {
     match error {
         storage::Error::Conflict(_) => ApiError::Conflict {
             code: "changed_meanwhile",
-            message: "your providers were changed elsewhere; look at them and try again".to_owned(),
+            message: "your providers were changed elsewhere; check them and try again".to_owned(),
         },
         other => other.into(),
     }

@@ -106,6 +106,6 @@ pub(super) async fn find_known_model(
     let model = if is_name(name) { models.find(caller.user, name).await? } else { None };
     model.ok_or_else(|| ApiError::Unprocessable {
         code: "unknown_model",
-        message: "there is no such model; GET /api/models lists them".to_owned(),
+        message: "no such model; GET /api/models lists the models".to_owned(),
     })
 }

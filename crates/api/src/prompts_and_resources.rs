@@ -159,7 +159,7 @@ pub async fn create_attachment(
         (None, Some(wish)) if !wish.name.is_empty() => AttachRequest { uri: None, ..wish },
         (Some(_), None) => return Err(ApiError::BadRequest("resource.uri is missing".into())),
         (None, Some(_)) => return Err(ApiError::BadRequest("prompt.name is missing".into())),
-        _ => return Err(ApiError::BadRequest("either resource or prompt is wanted".into())),
+        _ => return Err(ApiError::BadRequest("either resource or prompt is required".into())),
     };
     let home = body.session_id.map_or_else(|| storage.clone(), |chat| temporary.store_for(caller.user, chat));
     Ok(Json(connections.attach(&home, caller.user, &server, wish).await?))

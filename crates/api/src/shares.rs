@@ -74,7 +74,7 @@ pub async fn create_share(
     let json = serde_json::to_string(&shared).map_err(|error| ApiError::Internal(error.into()))?;
     // The limit applies to the encoded form, which is what the database stores.
     if json.len() > MAX_SNAPSHOT_BYTES {
-        let message = format!("a chat that is shared has at most {} MiB", MAX_SNAPSHOT_BYTES / (1024 * 1024));
+        let message = format!("a shared chat can have at most {} MiB", MAX_SNAPSHOT_BYTES / (1024 * 1024));
         return Err(ApiError::Unprocessable { code: "too_large", message });
     }
     let token = link::fresh()?;
@@ -93,7 +93,7 @@ pub async fn create_share(
         other => other.into(),
     })?;
     if !has_room {
-        let message = format!("{MAX_SHARES} chats are shared already; stop sharing one of them first");
+        let message = format!("{MAX_SHARES} chats are already shared; stop sharing one first");
         return Err(ApiError::Conflict { code: "too_many_shares", message });
     }
     // The link opens the web app, which loads the snapshot.

@@ -159,7 +159,9 @@ impl TurnRequests {
             (None, None) => TurnPosition::End,
             (Some(id), None) => TurnPosition::Replace(id),
             (None, Some(id)) => TurnPosition::Continue(id),
-            (Some(_), Some(_)) => return Err(ApiError::BadRequest("replaces and continues exclude each other".into())),
+            (Some(_), Some(_)) => {
+                return Err(ApiError::BadRequest("replaces and continues are mutually exclusive".into()));
+            }
         };
         // Checked first: the attachments of a repeated request were consumed by the first one and would be reported as
         // unknown.
@@ -179,7 +181,8 @@ impl TurnRequests {
         }
         let weight: usize = body.contexts.iter().map(|context| context.to_model_text().len()).sum();
         if body.contexts.len() > MAX_CONTEXTS || weight > CONTEXT_BYTES {
-            let message = format!("contexts are more than {MAX_CONTEXTS}, or longer than {CONTEXT_BYTES} bytes");
+            let message =
+                format!("contexts has more than {MAX_CONTEXTS} entries, or they are longer than {CONTEXT_BYTES} bytes");
             return Err(ApiError::BadRequest(message));
         }
         let wanted = body.tools.unwrap_or_default();
@@ -230,12 +233,12 @@ impl TurnRequests {
             };
             let found = found.ok_or_else(|| ApiError::Unprocessable {
                 code: "unknown_attachment",
-                message: "what was attached is not kept any more; attach it again".to_owned(),
+                message: "the attachment is no longer stored; attach it again".to_owned(),
             })?;
             bytes += found.content.size();
             if bytes > MAX_ATTACHMENT_BYTES {
                 let message =
-                    format!("what is attached is more than {} MiB together", MAX_ATTACHMENT_BYTES / (1024 * 1024));
+                    format!("attachments are larger than {} MiB in total", MAX_ATTACHMENT_BYTES / (1024 * 1024));
                 return Err(ApiError::Unprocessable { code: "too_large", message });
             }
             parts.push(Part::Attachment { attachment: Box::new(found) });

@@ -66,7 +66,7 @@ pub async fn list_audit(
     Query(page): Query<AuditQuery>,
 ) -> Result<Json<Value>, ApiError> {
     let before = page.before.filter(|before| !before.is_empty()).map(|before| before.parse::<Uuid>());
-    let before = before.transpose().map_err(|_| ApiError::BadRequest("before is not an id of a call".into()))?;
+    let before = before.transpose().map_err(|_| ApiError::BadRequest("before is not the id of a call".into()))?;
     let limit = page.limit.unwrap_or(DEFAULT_PAGE_CALLS).clamp(1, LONGEST_PAGE);
     // One more than a page, to know whether there is a next one.
     let mut entries = storage.permissions().list_audit(caller.user, before, limit + 1).await?;

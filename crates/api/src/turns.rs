@@ -47,7 +47,7 @@ pub async fn stream_turn(
     let seen = headers.get("last-event-id").and_then(|value| value.to_str().ok()).map(str::to_owned).or(after);
     let seen = match seen.as_deref().filter(|seen| !seen.is_empty()) {
         None => 0,
-        Some(seen) => seen.parse().map_err(|_| ApiError::BadRequest("the last event id is not a number".into()))?,
+        Some(seen) => seen.parse().map_err(|_| ApiError::BadRequest("Last-Event-ID must be a number".into()))?,
     };
     // An empty id is what an EventSource sends before its first event, so it counts as none.
     let (chat, _) = chats.find(caller.user, &chat).await?;

@@ -228,7 +228,7 @@ async fn a_task_that_its_server_forgot_has_an_unknown_outcome() {
         scene.server.forget_tasks();
         let answer = scene.answered().await;
         assert_eq!((outcomes(&answer), &answer["status"]), (vec!["unknown"], &json!("done")));
-        let said = "The server mine no longer knows the task that it was working on.";
+        let said = "The server mine no longer knows the task.";
         assert_eq!(answer["tool_calls"][0]["error"], said);
         assert!(scene.model.requests()[1].to_string().contains(said), "the model knows");
         assert_eq!(scene.audit(1).await, ["unknown"]);

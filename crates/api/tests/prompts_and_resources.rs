@@ -123,7 +123,7 @@ async fn what_is_attached_belongs_to_one_person() {
         assert_eq!(status, 400);
         let long = scene.attach(json!({ "resource": { "uri": "note://long" } })).await;
         let (status, refused) = scene.send(&scene.person, &scene.chat, "Read", json!(vec![&long["id"]; 3])).await;
-        let words = "what is attached is more than 8 MiB together";
+        let words = "attachments are larger than 8 MiB in total";
         assert_eq!((status, &refused["error"]), (422, &json!(words)), "{refused}");
         // Only the newest pending attachments are kept.
         for _ in 0..32 {

@@ -53,7 +53,7 @@ type Fields = Map<String, Value>;
 impl Validator<'_> {
     fn validate(&self, schema: &Value, value: &Value, at: &str, depth: usize) -> Result<(), String> {
         let Some(schema) = schema.as_object() else {
-            return if schema == &Value::Bool(false) { Err(format!("{at}: nothing is taken here")) } else { Ok(()) };
+            return if schema == &Value::Bool(false) { Err(format!("{at}: no value is allowed")) } else { Ok(()) };
         };
         if depth > MAX_DEPTH || !self.take_steps(1) {
             self.is_uncertain.set(true);
@@ -72,13 +72,13 @@ impl Validator<'_> {
         }
         scalars::validate_type(schema, value, at)?;
         if let Some(only) = schema.get("const").filter(|only| *only != value) {
-            return Err(format!("{at}: has to be {only}"));
+            return Err(format!("{at}: must be {only}"));
         }
         if let Some(choices) = schema.get("enum").and_then(Value::as_array) {
             if !self.take_steps(choices.len()) {
                 self.is_uncertain.set(true);
             } else if !choices.contains(value) {
-                return Err(format!("{at}: has to be one of {}", Value::from(choices.clone())));
+                return Err(format!("{at}: must be one of {}", Value::from(choices.clone())));
             }
         }
         self.validate_branches(schema, value, at, depth)?;
@@ -103,7 +103,7 @@ impl Validator<'_> {
         }
         if let Some(unwanted) = schema.get("not") {
             match self.validity(unwanted, value, at, depth) {
-                Validity::Valid => return Err(format!("{at}: is what it must not be")),
+                Validity::Valid => return Err(format!("{at}: matches a forbidden schema")),
                 Validity::Invalid(_) => {}
                 Validity::Uncertain => self.is_uncertain.set(true),
             }
@@ -145,7 +145,7 @@ impl Validator<'_> {
             }
         }
         match (matching, first_problem) {
-            (2.., _) => Err(format!("{at}: fits more than one of the choices")),
+            (2.., _) => Err(format!("{at}: matches more than one of the alternatives")),
             (0, Some(problem)) if !is_uncertain => Err(problem),
             _ => {
                 if is_uncertain {
@@ -222,15 +222,15 @@ mod tests {
             Ok(())
         );
         for (value, wrong) in [
-            (json!([]), "arguments: has to be of the type object"),
+            (json!([]), "arguments: must be of type object"),
             (json!({}), "arguments.to: is missing"),
             (json!({ "to": "x" }), "arguments.to: is shorter than 3"),
             (json!({ "to": "you", "cc": 1 }), "arguments.cc: is not known"),
-            (json!({ "to": "you", "count": 1.5 }), "arguments.count: has to be of the type integer"),
+            (json!({ "to": "you", "count": 1.5 }), "arguments.count: must be of type integer"),
             (json!({ "to": "you", "count": 10 }), "arguments.count: is too large"),
-            (json!({ "to": "you", "tags": ["c"] }), "arguments.tags[0]: has to be one of [\"a\",\"b\"]"),
+            (json!({ "to": "you", "tags": ["c"] }), "arguments.tags[0]: must be one of [\"a\",\"b\"]"),
             (json!({ "to": "you", "tags": ["a", "a", "a"] }), "arguments.tags: is longer than 2"),
-            (json!({ "to": "you", "size": "big" }), "arguments.size: has to be of the type null"),
+            (json!({ "to": "you", "size": "big" }), "arguments.size: must be of type null"),
         ] {
             assert_eq!(validate(&schema, &value, "arguments").unwrap_err(), wrong, "{value}");
         }

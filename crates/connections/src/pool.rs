@@ -101,7 +101,7 @@ impl ConnectionPool {
             let shutdown = pool.tasks.shutdown_token().clone();
             shutdown.run_until_cancelled_owned(pool.connect_once(&server, &entry, is_shown)).await
         };
-        let stopped = || Err("is not asked: the program is being stopped".to_owned());
+        let stopped = || Err("cannot be used: the server is shutting down".to_owned());
         self.tasks.spawn_and_wait("connect", attempt).await.flatten().unwrap_or_else(stopped)
     }
 

@@ -83,7 +83,7 @@ pub struct FormContent(pub(crate) Map<String, Value>);
 
 /// Elicitation that cannot be shown to a user; the text says why.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("it asks something that cannot be shown: {0}")]
+#[error("the requested input cannot be displayed: {0}")]
 pub(crate) struct UnsupportedElicitation(pub(crate) &'static str);
 
 impl Elicitation {

@@ -20,7 +20,7 @@ pub enum Error {
     #[error(transparent)]
     Blocked(#[from] PolicyViolation),
     /// The name has no address.
-    #[error("has a name that does not resolve")]
+    #[error("has a host name that does not resolve")]
     NameNotFound,
     /// Nothing listens there.
     #[error("refused the connection")]
@@ -32,25 +32,25 @@ pub enum Error {
     #[error("cannot be reached securely: {0}")]
     Tls(String),
     /// A header that was to be sent cannot be sent.
-    #[error("cannot be asked: {0}")]
+    #[error("cannot be used: {0}")]
     Header(String),
     /// HTTP 401: the user has to sign in, or to sign in again.
-    #[error("answered 401: it wants sign-in")]
+    #[error("answered 401: it requires a sign-in")]
     Unauthorized {
         /// Sign-in requirements that the server sent.
         challenge: AuthChallenge,
     },
     /// HTTP 403 with `insufficient_scope`: the user has to sign in again and grant more scopes.
-    #[error("answered 403: it wants rights that were not granted to it yet")]
+    #[error("answered 403: it requires permissions that were not granted yet")]
     InsufficientScope {
         /// Scopes that the server requires.
         challenge: AuthChallenge,
     },
     /// HTTP 403.
-    #[error("answered 403: it does not allow this")]
+    #[error("answered 403: access is denied")]
     Forbidden,
     /// The sign-in could not be renewed for the moment; the text says why.
-    #[error("cannot be asked: its sign-in could not be renewed: {0}")]
+    #[error("cannot be used: its sign-in could not be refreshed: {0}")]
     Renewal(String),
     /// Another HTTP status that is not a success.
     #[error("answered {status}{}", status_word(*.status))]
@@ -59,7 +59,7 @@ pub enum Error {
         status: u16,
     },
     /// A redirect that is not followed: it leaves the origin or would lose the request.
-    #[error("redirects elsewhere; use the address that it redirects to{0}")]
+    #[error("redirects to another URL; use that one{0}")]
     Redirected(String),
     /// Something answers there, but not with MCP; the text says what it was.
     #[error("is not an MCP server: {0}")]
@@ -77,7 +77,7 @@ pub enum Error {
     )]
     TooComplex,
     /// It speaks MCP, but breaks its rules; the text says how.
-    #[error("broke the protocol: {0}")]
+    #[error("violated the protocol: {0}")]
     Protocol(String),
     /// It answered with an error of its own.
     #[error("answered with an error: {message} ({code})")]
@@ -91,10 +91,10 @@ pub enum Error {
     #[error("offers no {0}")]
     NotOffered(&'static str),
     /// No revision of the protocol is known to both sides.
-    #[error("speaks no revision of the protocol that is known here")]
+    #[error("supports no protocol version that this client supports")]
     Version,
     /// It does not know a long call any more whose result was not read yet.
-    #[error("no longer knows the task that it was working on")]
+    #[error("no longer knows the task")]
     TaskGone,
     /// It did not finish a long call in the time that it had set itself, or in the longest time that is waited for.
     #[error("did not finish its task in time")]
@@ -380,7 +380,10 @@ mod tests {
     #[test]
     fn the_words_say_what_happened() {
         let said = |error: Error| error.to_string();
-        assert_eq!(said(Error::Unauthorized { challenge: AuthChallenge::default() }), "answered 401: it wants sign-in");
+        assert_eq!(
+            said(Error::Unauthorized { challenge: AuthChallenge::default() }),
+            "answered 401: it requires a sign-in"
+        );
         assert_eq!(said(Error::Status { status: 502 }), "answered 502 Bad Gateway");
         assert_eq!(said(Error::Status { status: 599 }), "answered 599");
         assert_eq!(said(Error::Timeout(Duration::from_secs(15))), "did not answer within 15 s");

@@ -42,10 +42,10 @@ pub struct IconImage {
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum IconError {
     /// The address is not permitted.
-    #[error("an icon has to be at https: and at the server's own origin")]
+    #[error("an icon must use https and the server's own origin")]
     Forbidden,
     /// The content is not an image that may be shown.
-    #[error("the icon is no PNG, JPEG, WebP or GIF")]
+    #[error("the icon is not a PNG, JPEG, WebP or GIF image")]
     NotAnImage,
     /// The icon could not be fetched.
     #[error("the icon's server {0}")]

@@ -94,7 +94,7 @@ mod tests {
     fn header_error_names_header_without_its_value() {
         let target = ConnectionTarget::new("https://a.example/mcp".parse().unwrap());
         let error = target.clone().with_header("X-Key", "s3cret\r\nHost: b").unwrap_err();
-        assert_eq!(error.to_string(), "cannot be asked: the value of the header x-key is not valid");
+        assert_eq!(error.to_string(), "cannot be used: the value of the header x-key is not valid");
         for name in ["Mcp-Session-Id", "HOST", "Content-Length", "bad name", ""] {
             assert!(target.clone().with_header(name, "v").is_err(), "{name}");
         }

@@ -244,7 +244,7 @@ async fn a_proxy_that_wants_a_key() {
     let url: url::Url = format!("http://127.0.0.1:{}/mcp", peer.port).parse().unwrap();
     let client = Client::new(GuardedHttp::new(NetworkPolicy::new(&[], true, vec![])).unwrap());
     let refused = client.connect(ConnectionTarget::new(url.clone()), &CancellationToken::new()).await.unwrap_err();
-    assert_eq!(refused.to_string(), "answered 401: it wants sign-in");
+    assert_eq!(refused.to_string(), "answered 401: it requires a sign-in");
     let target = ConnectionTarget::new(url).with_header("X-API-Key", "k3y").unwrap();
     let connection = client.connect(target, &CancellationToken::new()).await.unwrap();
     assert!(!names(&connection).await.is_empty());

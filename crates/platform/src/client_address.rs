@@ -11,7 +11,7 @@ pub struct TrustedProxy(IpNet);
 
 /// The error for a text that is no [`TrustedProxy`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("neither an address nor a network such as 10.0.0.0/8")]
+#[error("neither an IP address nor a network such as 10.0.0.0/8")]
 pub struct InvalidProxy;
 
 impl FromStr for TrustedProxy {

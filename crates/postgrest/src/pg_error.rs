@@ -112,7 +112,7 @@ pub enum PostgrestError {
     #[error(transparent)]
     Storage(storage::Error),
     /// A secret could not be encrypted.
-    #[error("a secret could not be encrypted")]
+    #[error("cannot encrypt a secret")]
     Encryption,
 }
 

@@ -19,10 +19,10 @@ pub enum Error {
     #[error("the database failed: {0}")]
     Database(#[source] sqlx::Error),
     /// A stored value cannot be interpreted.
-    #[error("a stored value could not be read: {0}")]
+    #[error("cannot read a stored value: {0}")]
     Corrupt(String),
     /// A message to the other nodes was dropped, because too many wait to be sent.
-    #[error("too many messages for the other processes wait to be sent")]
+    #[error("the queue of messages to other processes is full")]
     BacklogFull,
 }
 

@@ -51,10 +51,10 @@ pub enum OpenError {
         reason: String,
     },
     /// The file can be read but not written.
-    #[error("the database file {0} is read-only; give this user the right to write it and its folder")]
+    #[error("the database file {0} is read-only; give this user write access to it and its folder")]
     ReadOnly(PathBuf),
     /// Another process has locked the file.
-    #[error("the database file {0} is in use by another program; stop that one first")]
+    #[error("the database file {0} is in use by another program; stop it first")]
     Locked(PathBuf),
     /// PostgreSQL cannot be reached.
     #[error("cannot connect to PostgreSQL: {0}")]
@@ -81,7 +81,7 @@ pub enum OpenError {
         found: i64,
     },
     /// A migration failed and was rolled back.
-    #[error("the database could not be brought up to date: {0}")]
+    #[error("cannot migrate the database: {0}")]
     Migration(String),
 }
 

@@ -22,7 +22,7 @@ const EXAMPLE_SECRETS: [&[u8]; 2] = [b"super-secret-jwt-token", b"your-super-sec
 #[derive(Debug, thiserror::Error)]
 pub enum KeyError {
     /// Not JSON, or not a key, a set or an array of keys.
-    #[error("it must hold one JWK, a JWK set or an array of JWKs: {0}")]
+    #[error("it must contain a JWK, a JWK set or an array of JWKs: {0}")]
     NotKeys(String),
     /// A key cannot be used.
     #[error("the key {0:?} cannot be used: {1}")]
@@ -31,10 +31,10 @@ pub enum KeyError {
     #[error("two keys have the id {0:?}")]
     Twice(String),
     /// There are public keys at most.
-    #[error("none of the keys is a private key that signs")]
+    #[error("none of the keys is a private signing key")]
     NoneSigns,
     /// The system could not make a key.
-    #[error("a key could not be made")]
+    #[error("cannot generate a key")]
     NotMade,
 }
 

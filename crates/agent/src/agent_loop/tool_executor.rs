@@ -113,7 +113,7 @@ fn parse_arguments(text: &str) -> Result<Map<String, Value>, String> {
         return Ok(Map::new());
     }
     if !JsonShape::measure(text).is_acceptable() {
-        return Err("it has too many values, or is nested too deep".to_owned());
+        return Err("it has too many or too deeply nested values".to_owned());
     }
     match serde_json::from_str(text) {
         Ok(Value::Object(arguments)) => Ok(arguments),

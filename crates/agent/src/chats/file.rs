@@ -172,7 +172,7 @@ pub(super) fn check_shape(row: &RawValue) -> Result<(), String> {
     if JsonShape::measure(row.get()).is_acceptable() {
         return Ok(());
     }
-    Err("this chat has too many values, or nests them too deep; take it out of the file".to_owned())
+    Err("this chat has too many or too deeply nested values; remove it from the file".to_owned())
 }
 
 #[derive(Deserialize)]
@@ -256,7 +256,7 @@ fn own_chat(row: &RawValue) -> Result<ImportedChat, String> {
     // The same rules as for the settings of the API, because the file may have been edited.
     check(&chat.settings).map_err(|reason| format!("settings: {reason}"))?;
     if chat.model.as_deref().is_some_and(|name| !is_name(name)) {
-        return Err("model: that is no name of a model".to_owned());
+        return Err("model: not the name of a model".to_owned());
     }
     Ok(ImportedChat {
         model: chat.model,

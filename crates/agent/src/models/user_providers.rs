@@ -80,10 +80,10 @@ impl UserProviders {
         let policy = self.guard.policy();
         policy.check_url(url).map_err(|refused| refused.to_string())?;
         if !matches!(url.scheme(), "http" | "https") {
-            return Err("has an address that does not start with http:// or https://".to_owned());
+            return Err("has a URL that does not start with http:// or https://".to_owned());
         }
         if has_key && !policy.is_confidential(url) {
-            return Err("has an address without encryption, over which no key is sent; use https".to_owned());
+            return Err("has an unencrypted URL, to which no key is sent; use https".to_owned());
         }
         Ok(())
     }

@@ -36,7 +36,7 @@ pub enum DecideError {
     #[error("{0}")]
     BadArguments(String),
     /// The turn ended before a decision was made.
-    #[error("the answer has ended; there is nothing to decide any more")]
+    #[error("the answer has ended; there is nothing left to decide")]
     Ended,
     /// The database failed.
     #[error(transparent)]

@@ -34,7 +34,7 @@ pub enum AnswerError {
     #[error("{0}")]
     BadContent(String),
     /// The elicitation was withdrawn, or its turn has ended.
-    #[error("nobody waits for this answer any more")]
+    #[error("this request is no longer waiting for an answer")]
     Closed,
     /// The content could not be encrypted.
     #[error(transparent)]

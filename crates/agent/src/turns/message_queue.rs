@@ -19,7 +19,7 @@ pub enum QueueError {
     #[error("session not found")]
     NoChat,
     /// The limit of queued messages is reached.
-    #[error("too many messages wait in this chat, or in all your chats; remove some, or wait until they are sent")]
+    #[error("too many messages are queued in this chat or in all your chats; remove some or wait until they are sent")]
     Full,
     /// The database failed.
     #[error(transparent)]

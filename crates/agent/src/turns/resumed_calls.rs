@@ -121,7 +121,7 @@ impl ToolRunner<'_> {
                         }
                         None
                     }
-                    _ => return FinishedCall::rejected(format!("{} cannot be used any more.", fingerprint.tool)),
+                    _ => return FinishedCall::rejected(format!("{} can no longer be used.", fingerprint.tool)),
                 }
             }
             WaitState::InFlight => {

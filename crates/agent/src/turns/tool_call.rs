@@ -308,13 +308,13 @@ impl<'a> ToolRunner<'a> {
     async fn revalidate(&self, fingerprint: &ToolFingerprint) -> Result<BoundTool, String> {
         let toolset = self.toolset().await;
         let Some(tool) = toolset.find_by_id(fingerprint.server, &fingerprint.tool) else {
-            return Err(format!("{} cannot be used any more.", fingerprint.tool));
+            return Err(format!("{} can no longer be used.", fingerprint.tool));
         };
         let tool = self.turns.connections.refresh_tool(self.turn.owner, tool).await;
         if ToolFingerprint::of(&tool, fingerprint.by) == *fingerprint {
             return Ok(tool);
         }
-        Err("The server changed the tool after the person was asked. The call was not made.".to_owned())
+        Err("The server changed the tool after the user was asked. The call was not made.".to_owned())
     }
 
     /// Runs a call that is allowed. `resume` is the state of a suspended call to continue.

@@ -53,7 +53,7 @@ impl Message {
             return Err(refused("jsonrpc must be \"2.0\""));
         }
         let Some(Value::String(method)) = message.remove("method") else {
-            return Err(refused("there is no method; answers are not taken, because nothing is asked"));
+            return Err(refused("the message has no method; responses are not accepted"));
         };
         let params = match message.remove("params") {
             None => Map::new(),

@@ -26,8 +26,8 @@ impl<T: DeserializeOwned, S: Sync> FromRequest<S> for Body<T> {
                 let message = format!("the body is larger than {} MiB", MAX_BODY_BYTES / (1024 * 1024));
                 ApiError::TooLargeFor { code: "body_too_large", message }
             }
-            BodyError::BrokeOff => ApiError::BadRequest("the body broke off".into()),
-            BodyError::NotJson(error) => ApiError::BadRequest(format!("the body is not what this call takes: {error}")),
+            BodyError::BrokeOff => ApiError::BadRequest("the body is incomplete".into()),
+            BodyError::NotJson(error) => ApiError::BadRequest(format!("the body is invalid: {error}")),
         })?)
     }
 }

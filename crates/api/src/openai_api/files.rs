@@ -65,7 +65,7 @@ impl RequestFiles {
             return Ok(());
         }
         if self.0.len() > MAX_FILES {
-            return Err(OpenAiError::bad(field, format!("more than {MAX_FILES} pictures and documents")));
+            return Err(OpenAiError::bad(field, format!("more than {MAX_FILES} images and documents")));
         }
         // The remaining bytes also bound each download.
         let mut room = MAX_TOTAL_BYTES;
@@ -106,7 +106,7 @@ impl RequestFiles {
 
 /// Returns the message for files that exceed the limit.
 fn too_much() -> String {
-    format!("pictures and documents come to more than {} MiB", MAX_TOTAL_BYTES / (1024 * 1024))
+    format!("images and documents are larger than {} MiB in total", MAX_TOTAL_BYTES / (1024 * 1024))
 }
 
 /// Fetches a file with the guarded client, which cannot reach private networks. Redirects are not followed.
@@ -118,7 +118,7 @@ async fn fetch(http: &GuardedHttp, url: &str, room: usize) -> Result<Vec<u8>, St
         let failed = "the file could not be fetched".to_owned();
         let mut answer = http.get(url).send().await.map_err(|_| failed.clone())?;
         if !answer.status().is_success() {
-            return Err(format!("the file's server answered {}", answer.status().as_u16()));
+            return Err(format!("the server of the file answered {}", answer.status().as_u16()));
         }
         let mut bytes = Vec::new();
         // Checked while reading, since a server may omit the length or state a wrong one.
@@ -130,5 +130,7 @@ async fn fetch(http: &GuardedHttp, url: &str, room: usize) -> Result<Vec<u8>, St
         }
         Ok(bytes)
     };
-    tokio::time::timeout(FETCH_TIMEOUT, work).await.unwrap_or_else(|_| Err("the file's server was too slow".to_owned()))
+    tokio::time::timeout(FETCH_TIMEOUT, work)
+        .await
+        .unwrap_or_else(|_| Err("the server of the file was too slow".to_owned()))
 }

@@ -116,5 +116,5 @@ async fn a_structured_result_that_was_not_announced_is_told() {
         scene.send().await.1["result"].get("schemaError").cloned()
     };
     assert_eq!(error(json!({ "count": 1 })).await, None);
-    assert_eq!(error(json!({ "count": "one" })).await, Some(json!("result.count: has to be of the type integer")));
+    assert_eq!(error(json!({ "count": "one" })).await, Some(json!("result.count: must be of type integer")));
 }

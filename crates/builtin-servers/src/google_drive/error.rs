@@ -51,7 +51,7 @@ pub enum DriveError {
         message: String,
     },
     /// The response could not be decoded.
-    #[error("Google answered something that could not be understood.")]
+    #[error("Google sent an unreadable response.")]
     Unreadable,
     /// An internal error. Its details are logged, and not shown.
     #[error("Something went wrong on the server.")]

@@ -40,7 +40,7 @@ impl Validator<'_> {
                 return Ok(());
             }
             if items[..index].contains(item) {
-                return Err(format!("{at}[{index}]: is there twice"));
+                return Err(format!("{at}[{index}]: is a duplicate"));
             }
         }
         Ok(())
@@ -66,10 +66,10 @@ impl Validator<'_> {
             self.is_uncertain.set(true);
         }
         if found + uncertain < count(schema, "minContains").unwrap_or(1) {
-            return Err(format!("{at}: lacks an item that it has to have"));
+            return Err(format!("{at}: lacks a required item"));
         }
         if count(schema, "maxContains").is_some_and(|most| found > most) {
-            return Err(format!("{at}: has an item too often"));
+            return Err(format!("{at}: contains an item too often"));
         }
         Ok(())
     }

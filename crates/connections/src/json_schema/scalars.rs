@@ -27,7 +27,7 @@ pub fn validate_type(schema: &Fields, value: &Value, at: &str) -> Result<(), Str
     if types.is_empty() || types.iter().any(fits) {
         return Ok(());
     }
-    Err(format!("{at}: has to be of the type {}", types.join(" or ")))
+    Err(format!("{at}: must be of type {}", types.join(" or ")))
 }
 
 /// Returns the bound of a count.
@@ -59,7 +59,7 @@ pub fn validate_number(schema: &Fields, number: f64, at: &str) -> Result<(), Str
     }
     match bound("multipleOf").filter(|step| *step > 0.0).map(|step| (step, number / step)) {
         Some((step, steps)) if (steps - steps.round()).abs() > MULTIPLE_TOLERANCE * steps.abs().max(1.0) => {
-            Err(format!("{at}: is no multiple of {step}"))
+            Err(format!("{at}: is not a multiple of {step}"))
         }
         _ => Ok(()),
     }
@@ -72,7 +72,7 @@ impl Validator<'_> {
         let Some(pattern) = schema.get("pattern").and_then(Value::as_str) else { return Ok(()) };
         match self.matches(pattern, text) {
             Some(true) => Ok(()),
-            Some(false) => Err(format!("{at}: does not have the form {pattern}")),
+            Some(false) => Err(format!("{at}: does not match the pattern {pattern}")),
             None => {
                 self.is_uncertain.set(true);
                 Ok(())

@@ -89,14 +89,14 @@ impl ConnectionPool {
         closed: &CancellationToken,
     ) -> Result<Connected, ConnectFailure> {
         let headers = headers::open(&self.secrets, user, server.headers.as_deref())
-            .map_err(|_| "cannot be asked: its stored headers cannot be opened with this master key".to_owned())?;
+            .map_err(|_| "cannot be used: its stored headers cannot be opened with this master key".to_owned())?;
         let url = url_query::open(&self.secrets, user, server).map_err(|_| {
-            "cannot be asked: the values in its URL cannot be opened with this master key; connect it again with the whole URL"
+            "cannot be used: the values in its URL cannot be opened with this master key; connect it again with the whole URL"
                 .to_owned()
         })?;
         let target = self.target(user, &url, &headers).map_err(|error| match error {
             ProbeError::Server(error) => error.to_string(),
-            other => format!("cannot be asked: {other}"),
+            other => format!("cannot be used: {other}"),
         })?;
         // Tokens are issued for an origin and a path, so the secrets of the query are not needed.
         let mut resource = target.url().clone();

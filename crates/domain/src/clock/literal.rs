@@ -19,13 +19,13 @@ const END_MICROS: i64 = 2_932_897 * DAY_MICROS;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum NotATimestamp {
     /// The text has none of the supported forms. Words such as `now` and `infinity` are not supported either.
-    #[error("not a point in time")]
+    #[error("not a valid time")]
     Syntax,
     /// The day or the time of day does not exist, or the time is outside the years 1 to 9999.
-    #[error("a point in time that does not exist")]
+    #[error("the time does not exist")]
     OutOfRange,
     /// The offset is 16 hours or more.
-    #[error("an offset that does not exist")]
+    #[error("the UTC offset does not exist")]
     Offset,
 }
 

@@ -23,7 +23,7 @@ pub enum ModelError {
         retry_after: Option<Duration>,
     },
     /// The provider requires payment.
-    #[error("the model provider wants to be paid first: {0}")]
+    #[error("the model provider requires payment: {0}")]
     Unpaid(String),
     /// The provider does not offer the model.
     #[error("the model provider does not know the model: {0}")]
@@ -35,16 +35,16 @@ pub enum ModelError {
     #[error("the model provider failed: {0}")]
     Provider(String),
     /// The response does not follow the provider API.
-    #[error("the model server answered something that could not be read: {0}")]
+    #[error("the model server sent an unreadable response: {0}")]
     Malformed(String),
     /// No data arrived for this long.
-    #[error("the model server went silent for {} s", .0.as_secs())]
+    #[error("the model server sent nothing for {} s", .0.as_secs())]
     Silent(Duration),
     /// The conversation exceeds the model's context window.
     #[error("the conversation is too long for this model: {0}")]
     TooLong(String),
     /// The user's daily token quota is used up.
-    #[error("you have used the {tokens} tokens that you may use a day; from midnight (UTC) on you can go on")]
+    #[error("you have used your {tokens} tokens for today; the quota is reset at midnight (UTC)")]
     SpentForToday {
         /// Tokens that the user may use per day.
         tokens: u64,

@@ -106,7 +106,7 @@ async fn fetches_without_credentials_or_referrer() {
 #[tokio::test]
 async fn rejects_content_that_is_no_image() {
     let page = "HTTP/1.1 200 OK\r\ncontent-type: image/png\r\nconnection: close\r\n\r\n";
-    let no_picture = "the icon is no PNG, JPEG, WebP or GIF";
+    let no_picture = "the icon is not a PNG, JPEG, WebP or GIF image";
     assert_eq!(refused(page, b"<html><script>alert(1)</script>".to_vec()).await, no_picture);
     assert_eq!(refused(page, b"<svg xmlns='http://www.w3.org/2000/svg'/>".to_vec()).await, no_picture);
     assert_eq!(refused(page, b"\x89PNX\r\n\x1a\n".to_vec()).await, no_picture);

@@ -18,13 +18,13 @@ const RESOLVE_TIMEOUT: Duration = Duration::from_secs(10);
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PolicyViolation {
     /// The scheme is none of http, https, ws, wss.
-    #[error("has an address that does not start with http://, https://, ws:// or wss://")]
+    #[error("has a URL that does not start with http://, https://, ws:// or wss://")]
     Scheme,
     /// The URL has no host.
-    #[error("has an address without a host")]
+    #[error("has a URL without a host")]
     NoHost,
     /// The URL has a user name or a password, which would end up in logs.
-    #[error("has an address with a user name or a password in it; use a header instead")]
+    #[error("has a URL with a user name or password; use a header instead")]
     Credentials,
     /// The host is not public.
     #[error("is a private address; the administrator can allow it with CHAT_NETWORK_ALLOW")]

@@ -6,43 +6,43 @@ use crate::Error;
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum SignInError {
     /// A request to the authorization server failed.
-    #[error("the sign-in server {0}")]
+    #[error("the authorization server {0}")]
     Server(#[from] Error),
     /// The MCP server names no authorization server.
-    #[error("the server does not say where to sign in")]
+    #[error("the server does not name its authorization server")]
     NotOffered,
     /// The protected resource metadata is that of another server.
-    #[error("the server's description of its sign-in is that of another server")]
+    #[error("the server's authorization metadata belongs to another server")]
     Resource,
     /// The metadata or the callback is that of another authorization server.
-    #[error("the sign-in server says that it is another one")]
+    #[error("the authorization server identifies itself as another one")]
     Issuer,
     /// A secret would be sent without encryption.
-    #[error("the sign-in server is not reached over https")]
+    #[error("the authorization server does not use https")]
     Insecure,
     /// The authorization server does not declare PKCE with S256.
-    #[error("the sign-in server does not offer PKCE (S256), without which a sign-in can be stolen")]
+    #[error("the authorization server does not support PKCE (S256), which a secure sign-in requires")]
     Pkce,
     /// A document cannot be used; the text says why.
-    #[error("the sign-in server's description cannot be used: {0}")]
+    #[error("the authorization server's metadata cannot be used: {0}")]
     Document(&'static str),
     /// The authorization server accepts only clients that were registered manually.
-    #[error("the sign-in server has to be told of this app by hand; enter the client id that it gave")]
+    #[error("the authorization server requires manual registration; enter the client id that it issued")]
     NeedsClient,
     /// The server asks again for scopes that were just granted.
-    #[error("the server keeps asking for rights that it was given")]
+    #[error("the server requests permissions that were already granted")]
     Repeated,
     /// The callback belongs to no pending sign-in of this user.
-    #[error("the answer does not belong to this sign-in")]
+    #[error("the response does not belong to this sign-in")]
     State,
     /// The user took too long.
-    #[error("it took too long; start again")]
+    #[error("the sign-in expired; start again")]
     Expired,
     /// The user or the authorization server denied the sign-in.
-    #[error("it was not allowed ({0})")]
+    #[error("authorization was denied ({0})")]
     Denied(String),
     /// The authorization server rejected a request of this client.
-    #[error("the sign-in server refused: {description} ({code})")]
+    #[error("the authorization server refused the request: {description} ({code})")]
     Refused {
         /// Error code, such as `invalid_grant`.
         code: String,
@@ -53,7 +53,7 @@ pub enum SignInError {
     #[error("the client's private key cannot be used")]
     Key,
     /// The operating system provides no random numbers.
-    #[error("there are no random numbers")]
+    #[error("the system returned no random numbers")]
     Random,
     /// The credential store failed.
     #[error(transparent)]
@@ -74,7 +74,7 @@ impl SignInError {
 
 /// Failure of a [`CredentialStore`](super::CredentialStore); the text says why and holds no secret.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("the credentials cannot be kept: {0}")]
+#[error("the credentials cannot be stored: {0}")]
 pub struct CredentialStoreError(pub String);
 
 impl From<CredentialStoreError> for Error {

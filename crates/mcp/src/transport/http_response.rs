@@ -89,7 +89,7 @@ mod tests {
     fn redirect_error_names_destination_without_query() {
         let to = headers(LOCATION, "https://b.example/mcp?token=s3cret");
         let said = status_error(StatusCode::FOUND, &to).to_string();
-        assert_eq!(said, "redirects elsewhere; use the address that it redirects to: https://b.example/mcp");
+        assert_eq!(said, "redirects to another URL; use that one: https://b.example/mcp");
     }
 
     #[test]

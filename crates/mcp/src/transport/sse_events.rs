@@ -138,7 +138,7 @@ mod tests {
     async fn ends_stream_at_invalid_utf8() {
         let (data, transport_errors) = read(vec![b"data: 1\n\n", b"data: \xff\xfe\n\ndata: 2\n\n"], 100).await;
         assert_eq!(data, ["1"]);
-        assert_eq!(transport_errors.unwrap().to_string(), "broke the protocol: it sent text that is not UTF-8");
+        assert_eq!(transport_errors.unwrap().to_string(), "violated the protocol: it sent text that is not UTF-8");
     }
 
     proptest! {

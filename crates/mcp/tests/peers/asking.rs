@@ -132,7 +132,7 @@ async fn everything_works_on_a_task_and_asks_in_the_middle_of_it() {
 
     let unknown = Task::from_stored("nobody's".to_owned(), TaskProtocol::Core, None);
     let gone = connection.resume_task(unknown, Duration::ZERO, CallOptions::default()).await.unwrap_err();
-    assert_eq!(gone.to_string(), "no longer knows the task that it was working on");
+    assert_eq!(gone.to_string(), "no longer knows the task");
 }
 
 #[tokio::test]

@@ -41,7 +41,7 @@ async fn each_end_of_a_call_is_told_apart() {
             Outcome::Error,
             "answered with an error: no such tool (-32602)",
         ),
-        (|_| Reply::status(401), Outcome::Error, "answered 401: it wants sign-in"),
+        (|_| Reply::status(401), Outcome::Error, "answered 401: it requires a sign-in"),
         (|_| Reply::status(429), Outcome::Error, "answered 429 Too Many Requests"),
         (|_| Reply::status(502), Outcome::Unknown, "answered 502 Bad Gateway"),
         (|_| Reply::Raw(vec![]), Outcome::Unknown, "closed the connection"),

@@ -147,7 +147,7 @@ async fn a_server_of_the_first_revision_is_found_last() {
 async fn an_endpoint_on_another_server_is_refused() {
     let server = sse_server("http://127.0.0.1:1/messages").await;
     let refused = connect(server.url("/sse")).await.unwrap_err();
-    assert_eq!(refused.to_string(), "broke the protocol: its endpoint is on another server");
+    assert_eq!(refused.to_string(), "violated the protocol: its endpoint is on another server");
 }
 
 #[tokio::test]

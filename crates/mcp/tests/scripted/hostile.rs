@@ -49,9 +49,9 @@ fn for_ever(message: impl Fn(u32) -> Value + Send + 'static) -> Said {
 
 const LATE: &str = "did not answer within 500 ms";
 const CLOSED: &str = "closed the connection";
-const NONSENSE: &str = "broke the protocol: it sent something that is not a JSON-RPC message";
+const NONSENSE: &str = "violated the protocol: it sent something that is not a JSON-RPC message";
 
-const BINARY: &str = "broke the protocol: it sent text that is not UTF-8";
+const BINARY: &str = "violated the protocol: it sent text that is not UTF-8";
 const COMPLEX: &str = "sent more values than can be held in memory, or nested them too deep; ask it for less at a time, or \
     for the same as text or a file";
 const LONG: &str = "sent more than 16 MiB";

@@ -151,7 +151,7 @@ async fn questions_do_not_go_on_without_end() {
     let connection = connect(&server).await;
     let person = person_that(agree);
     let failed = call(&connection, person.clone()).await.unwrap_err();
-    assert_eq!(failed.to_string(), "broke the protocol: it keeps asking to be asked again");
+    assert_eq!(failed.to_string(), "violated the protocol: it keeps asking to be asked again");
     assert_eq!(person.asked.lock().unwrap().len(), 10);
 }
 
@@ -164,19 +164,19 @@ async fn what_was_not_offered_is_refused() {
                 json!({ "resultType": "input_required", "inputRequests": { "q": {
                 "method": "sampling/createMessage", "params": { "messages": [], "maxTokens": 1 } } } })
             },
-            "broke the protocol: it asked for sampling, which was not offered",
+            "violated the protocol: it asked for sampling, which was not offered",
         ),
         (
             |_| json!({ "resultType": "input_required", "inputRequests": { "q": { "method": "roots/list" } } }),
-            "broke the protocol: it asked for roots, which were not offered",
+            "violated the protocol: it asked for roots, which were not offered",
         ),
         (
             |_| json!({ "resultType": "input_required", "inputRequests": { "q": { "method": "shell/run" } } }),
-            "broke the protocol: it asked for something that was not offered",
+            "violated the protocol: it asked for something that was not offered",
         ),
         (
             |_| json!({ "resultType": "perhaps", "content": [] }),
-            "broke the protocol: it answered with a result of an unknown kind",
+            "violated the protocol: it answered with a result of an unknown kind",
         ),
     ];
     for (answer, said) in cases {

@@ -34,15 +34,15 @@ async fn each_failure_says_what_happened() {
         said_of(|| Reply::json(200, json!({ "status": "ok" }))).await,
         "is not an MCP server: it answered JSON that is not a JSON-RPC message"
     );
-    assert_eq!(said_of(|| Reply::status(401)).await, "answered 401: it wants sign-in");
-    assert_eq!(said_of(|| Reply::status(403)).await, "answered 403: it does not allow this");
+    assert_eq!(said_of(|| Reply::status(401)).await, "answered 401: it requires a sign-in");
+    assert_eq!(said_of(|| Reply::status(403)).await, "answered 403: access is denied");
     assert_eq!(said_of(|| Reply::new(404, "text/html", "<h1>no</h1>")).await, "answered 404 Not Found");
     assert_eq!(said_of(|| Reply::status(429)).await, "answered 429 Too Many Requests");
     assert_eq!(said_of(|| Reply::status(503)).await, "answered 503 Service Unavailable");
     assert_eq!(said_of(|| Reply::status(500)).await, "answered 500 Internal Server Error");
     assert_eq!(
         said_of(|| Reply::status(308).with("location", "https://mcp.example/v2?key=s3cret")).await,
-        "redirects elsewhere; use the address that it redirects to: https://mcp.example/v2"
+        "redirects to another URL; use that one: https://mcp.example/v2"
     );
     assert_eq!(said_of(|| Reply::Raw(vec![])).await, "closed the connection");
     assert_eq!(
@@ -60,7 +60,7 @@ async fn nobody_there() {
     }
     for scheme in ["http", "wss"] {
         let url = format!("{scheme}://nobody.invalid/mcp").parse().unwrap();
-        assert_eq!(refusal(url).await, "has a name that does not resolve");
+        assert_eq!(refusal(url).await, "has a host name that does not resolve");
     }
 }
 
@@ -157,13 +157,13 @@ async fn a_message_without_end_is_cut_off() {
 #[tokio::test]
 async fn an_answer_to_another_request_is_refused() {
     let server = Server::start(|_| Reply::json(200, json!({ "jsonrpc": "2.0", "id": 4711, "result": {} }))).await;
-    assert_eq!(refusal(server.url("/mcp")).await, "broke the protocol: it answered a request that was not made");
+    assert_eq!(refusal(server.url("/mcp")).await, "violated the protocol: it answered a request that was not made");
 }
 
 #[tokio::test]
 async fn text_that_is_not_utf8_is_refused() {
     let server = Server::start(|_| Reply::new(200, "text/event-stream", b"data: \xff\xfe\n\n".to_vec())).await;
-    assert_eq!(refusal(server.url("/mcp")).await, "broke the protocol: it sent text that is not UTF-8");
+    assert_eq!(refusal(server.url("/mcp")).await, "violated the protocol: it sent text that is not UTF-8");
 }
 
 #[tokio::test]
@@ -179,11 +179,11 @@ async fn tool_lists_have_an_end_and_a_size() {
         connection.list_tools().await.map(|tools| tools.len()).map_err(|error| error.to_string())
     };
     let circle = listing(|_| json!({ "resultType": "complete", "tools": [tool("a")], "nextCursor": "again" })).await;
-    assert_eq!(circle.unwrap_err(), "broke the protocol: its list of tools does not end");
+    assert_eq!(circle.unwrap_err(), "violated the protocol: its list of tools does not end");
     let many =
         listing(|page| json!({ "resultType": "complete", "tools": [tool(&format!("t{page}"))], "nextCursor": "more" }))
             .await;
-    assert_eq!(many.unwrap_err(), "broke the protocol: it lists more than 50 tools");
+    assert_eq!(many.unwrap_err(), "violated the protocol: it lists more than 50 tools");
     let heavy = listing(|_| {
         let description = "x".repeat(40 * 1024);
         json!({ "resultType": "complete", "tools": [{ "name": "a", "description": description, "inputSchema": {} }] })
@@ -193,7 +193,7 @@ async fn tool_lists_have_an_end_and_a_size() {
     let partly = listing(|_| json!({ "resultType": "complete", "tools": [tool("a"), { "name": 7 }, tool("b")] })).await;
     assert_eq!(partly, Ok(2), "one bad tool does not hide the others");
     let nonsense = listing(|_| json!({ "resultType": "complete", "tools": "none" })).await;
-    assert_eq!(nonsense.unwrap_err(), "broke the protocol: its list of tools cannot be read");
+    assert_eq!(nonsense.unwrap_err(), "violated the protocol: its list of tools cannot be read");
 }
 
 #[tokio::test]

@@ -189,9 +189,9 @@ async fn each_end_of_a_task_is_told_apart() {
             Outcome::Stopped,
             "ended the task without a result: Closing time",
         ),
-        (json!(-32602), Outcome::Unknown, "no longer knows the task that it was working on"),
+        (json!(-32602), Outcome::Unknown, "no longer knows the task"),
         (json!(-32603), Outcome::Unknown, "answered with an error: no such task (-32603)"),
-        (task("resting"), Outcome::Unknown, "broke the protocol: it says of a task what cannot be read"),
+        (task("resting"), Outcome::Unknown, "violated the protocol: it says of a task what cannot be read"),
     ];
     for (state, outcome, text) in cases {
         let server = modern_server(move |_| state.clone()).await;

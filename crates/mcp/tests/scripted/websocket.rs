@@ -108,7 +108,7 @@ async fn headers_go_with_the_handshake() {
     url.set_scheme("ws").unwrap();
     let target = ConnectionTarget::new(url).with_header("Authorization", "Bearer t0ken").unwrap();
     let refused = client(ConnectionLimits::default()).connect(target, &CancellationToken::new()).await.unwrap_err();
-    assert_eq!(refused.to_string(), "answered 401: it wants sign-in");
+    assert_eq!(refused.to_string(), "answered 401: it requires a sign-in");
     let seen = &server.seen()[0];
     assert_eq!(
         (seen.header("authorization"), seen.header("sec-websocket-protocol")),
@@ -164,17 +164,17 @@ async fn said_of(frame: Message) -> String {
 
 #[tokio::test]
 async fn frames_that_cannot_be_used_end_the_connection() {
-    let nonsense = "broke the protocol: it sent something that is not a JSON-RPC message";
+    let nonsense = "violated the protocol: it sent something that is not a JSON-RPC message";
     assert_eq!(said_of(Message::text("hello")).await, nonsense);
     assert_eq!(said_of(Message::text("{}")).await, nonsense);
     assert_eq!(said_of(Message::text("x".repeat(2000))).await, "sent more than 1000 bytes");
     let bytes = Message::Binary(Bytes::from_static(b"\xff\xfe"));
-    assert_eq!(said_of(bytes).await, "broke the protocol: it sent text that is not UTF-8");
+    assert_eq!(said_of(bytes).await, "violated the protocol: it sent text that is not UTF-8");
     assert_eq!(said_of(Message::Close(None)).await, "closed the connection");
     let other = json!({ "jsonrpc": "2.0", "id": 4711, "result": {} });
     assert_eq!(
         said_of(Message::text(other.to_string())).await,
-        "broke the protocol: it answered a request that was not made"
+        "violated the protocol: it answered a request that was not made"
     );
 }
 

@@ -17,7 +17,7 @@ impl HostName {
 
 /// Error of a text that is not a [host name](HostName).
 #[derive(Debug, thiserror::Error)]
-#[error("not the name of a host")]
+#[error("not a host name")]
 pub struct InvalidHostName;
 
 impl FromStr for HostName {

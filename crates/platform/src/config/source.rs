@@ -14,7 +14,7 @@ const SETTINGS_FILE_NAME: &str = "ai-chat-mcp.toml";
 #[derive(Debug, thiserror::Error)]
 pub enum ConfigError {
     /// A value is invalid. The value itself is not repeated, because it may be secret.
-    #[error("{name} is not understood: {reason}")]
+    #[error("{name} is invalid: {reason}")]
     Bad {
         /// Name of the setting.
         name: String,
@@ -22,7 +22,7 @@ pub enum ConfigError {
         reason: String,
     },
     /// The name of a setting is unknown.
-    #[error("{name} is not a setting of this program{}", hint.as_ref().map(|hint| format!("; did you mean {hint}?")).unwrap_or_default())]
+    #[error("{name} is not a known setting{}", hint.as_ref().map(|hint| format!("; did you mean {hint}?")).unwrap_or_default())]
     Unknown {
         /// Unknown name.
         name: String,
@@ -218,20 +218,17 @@ mod tests {
     fn refusals_name_the_setting_and_what_it_should_be() {
         assert_eq!(
             refusal("CHAT_FALLBACK_TOOLS", "on"),
-            "CHAT_FALLBACK_TOOLS is not understood: it must be google-drive or off"
+            "CHAT_FALLBACK_TOOLS is invalid: it must be google-drive or off"
         );
         assert_eq!(
             refusal("CHAT_LISTEN", "3000"),
-            "CHAT_LISTEN is not understood: it must be an address such as 127.0.0.1:3000"
+            "CHAT_LISTEN is invalid: it must be an address such as 127.0.0.1:3000"
         );
-        assert_eq!(
-            refusal("CHAT_LISTN", "x"),
-            "CHAT_LISTN is not a setting of this program; did you mean CHAT_LISTEN?"
-        );
+        assert_eq!(refusal("CHAT_LISTN", "x"), "CHAT_LISTN is not a known setting; did you mean CHAT_LISTEN?");
         assert!(refusal("GOOGLE_CLIENT_ID", "x").contains("go together"));
         assert_eq!(
             refusal("CHAT_SERVICE_ROLE_KEY", "short"),
-            "CHAT_SERVICE_ROLE_KEY is not understood: it must have at least 32 characters"
+            "CHAT_SERVICE_ROLE_KEY is invalid: it must have at least 32 characters"
         );
         assert!(refusal("CHAT_TRUSTED_PROXIES", "10.0.0.1, proxy").contains("\"proxy\" is not one of addresses"));
     }

@@ -264,7 +264,7 @@ async fn a_name_is_judged_by_what_it_resolves_to() {
 #[tokio::test]
 async fn a_name_that_does_not_exist_says_so() {
     let url = Url::parse("http://nothing.invalid/").unwrap();
-    assert_eq!(strict().resolve(&url).await.unwrap_err().to_string(), "has a name that does not resolve");
+    assert_eq!(strict().resolve(&url).await.unwrap_err().to_string(), "has a host name that does not resolve");
 }
 
 proptest! {

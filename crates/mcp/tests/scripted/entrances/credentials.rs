@@ -60,7 +60,7 @@ async fn an_endpoint_on_another_server_gets_nothing() {
     .await;
     person.sign_in(None).await.unwrap();
     let refused = connect(&person, "/mcp").await.unwrap_err();
-    assert_eq!(refused.to_string(), "broke the protocol: its endpoint is on another server");
+    assert_eq!(refused.to_string(), "violated the protocol: its endpoint is on another server");
     assert!(is_told_a_secret(&person.server) && other.seen().is_empty());
 }
 

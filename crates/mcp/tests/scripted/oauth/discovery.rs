@@ -74,7 +74,7 @@ async fn documents_have_an_end() {
         })
         .await;
         let why = person.start(None).await.unwrap_err();
-        assert_eq!(why.to_string(), "the sign-in server sent more than 262144 bytes", "{path}");
+        assert_eq!(why.to_string(), "the authorization server sent more than 262144 bytes", "{path}");
         let person = Person::with(move |seen| (seen.path == path).then(|| Reply::new(200, "text/html", "<h1>"))).await;
         assert!(matches!(person.start(None).await, Err(SignInError::Document("it is not JSON"))), "{path}");
     }
@@ -151,7 +151,7 @@ async fn a_server_that_knows_no_sign_in_is_told_apart() {
 async fn a_server_that_stays_silent_is_not_taken_for_an_old_one() {
     let person = Person::with(|seen| (seen.path == RESOURCE).then(|| Reply::status(500))).await;
     let why = person.start(None).await.unwrap_err();
-    assert_eq!(why.to_string(), "the sign-in server answered 500 Internal Server Error");
+    assert_eq!(why.to_string(), "the authorization server answered 500 Internal Server Error");
     assert!(person.asked(AUTHORITY).is_empty());
 }
 

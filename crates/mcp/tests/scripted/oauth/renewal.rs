@@ -96,7 +96,7 @@ async fn a_dead_sign_in_server_costs_no_sign_in() {
     let failed = person.connect().await.unwrap_err();
     assert_eq!(
         failed.to_string(),
-        "cannot be asked: its sign-in could not be renewed: the sign-in server answered 503 Service Unavailable"
+        "cannot be used: its sign-in could not be refreshed: the authorization server answered 503 Service Unavailable"
     );
     dead.store(false, Ordering::Relaxed);
     assert_eq!(person.token().await.unwrap().as_deref(), Some("a-2"));

@@ -85,7 +85,7 @@ async fn an_answer_counts_once_it_is_known_whose_it_is() {
     assert!(!refused.to_string().contains(words), "words of somebody else are not shown");
     let denied =
         SignInCallback { error: Some("access_denied".to_owned()), ..SignInCallback { iss: issuer.clone(), ..error } };
-    assert_eq!(try_with(person.owner, denied).await.to_string(), "it was not allowed (access_denied)");
+    assert_eq!(try_with(person.owner, denied).await.to_string(), "authorization was denied (access_denied)");
     person.clock.turn(11 * 60);
     assert!(matches!(try_with(person.owner, good()).await, SignInError::Expired));
     person.clock.turn(-60 * 2);
@@ -212,7 +212,7 @@ async fn a_client_that_is_not_known_any_more_is_registered_anew() {
     let started = person.start(None).await.unwrap();
     let answer = SignInCallback { code: Some("stale".to_owned()), ..consent(&started) };
     let refused = person.oauth.complete_sign_in(person.owner, started.pending, answer).await.unwrap_err();
-    assert_eq!(refused.to_string(), "the sign-in server refused: without a reason (invalid_client)");
+    assert_eq!(refused.to_string(), "the authorization server refused the request: without a reason (invalid_client)");
     person.sign_in(None).await.unwrap();
     assert_eq!(person.asked("/register").len(), 2);
 }
