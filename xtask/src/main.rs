@@ -40,6 +40,7 @@ The developer's commands:
   cargo xtask run [ARGS]     build everything, fetch the built-in model, serve on http://localhost:3000;
                              ARGS and the environment go to the program
   cargo xtask test           install what the tests need and run all suites
+      --quick                only the checks, the UI tests and the Rust tests without the built-in model
       --only SUITE           run one suite: check, web, rust, crash, conformance, api or e2e
   cargo xtask check          check format, lints, repository rules and types
   cargo xtask tidy           check the repository rules alone, without network
@@ -143,7 +144,7 @@ mod tests {
                 "{option} is missing in the help"
             );
         }
-        assert_eq!(OPTION_READERS.iter().flat_map(|source| options(source)).count(), 7 + 1 + 6 + 6);
+        assert_eq!(OPTION_READERS.iter().flat_map(|source| options(source)).count(), 8 + 1 + 6 + 6);
     }
 
     #[test]

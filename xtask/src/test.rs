@@ -30,6 +30,9 @@ const API_TEST_FOLDER: &str = "crates/api/tests/openapi";
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Only {
     Everything,
+    /// What finds most mistakes in a few minutes: the checks, the UI tests and the Rust tests, without the built-in model,
+    /// kills, other programs and browser journeys.
+    Quick,
     Check,
     Web,
     Rust,
@@ -45,6 +48,7 @@ impl Only {
         let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
         match words.as_slice() {
             [] => Ok(Self::Everything),
+            ["--quick"] => Ok(Self::Quick),
             ["--only", "check"] => Ok(Self::Check),
             ["--only", "web"] => Ok(Self::Web),
             ["--only", "rust"] => Ok(Self::Rust),
@@ -52,13 +56,19 @@ impl Only {
             ["--only", "conformance"] => Ok(Self::Conformance),
             ["--only", "api"] => Ok(Self::Api),
             ["--only", "e2e"] => Ok(Self::EndToEnd),
-            _ => Err(Failure::new("usage: cargo xtask test [--only check|web|rust|crash|conformance|api|e2e]")),
+            _ => {
+                Err(Failure::new("usage: cargo xtask test [--quick | --only check|web|rust|crash|conformance|api|e2e]"))
+            }
         }
     }
 
     /// Returns whether a suite is selected.
     fn wants(self, suite: Self) -> bool {
-        self == Self::Everything || self == suite
+        match self {
+            Self::Everything => true,
+            Self::Quick => matches!(suite, Self::Check | Self::Web | Self::Rust),
+            only => only == suite,
+        }
     }
 }
 
@@ -111,8 +121,10 @@ pub fn test(workspace: &Workspace, arguments: &[String]) -> Outcome<ExitCode> {
     // The tests of the model use all cores, so they run after the others.
     if only.wants(Only::Rust) {
         report.add(suite("Rust", || Ok(with_database(rust_tests(workspace, RustTests::AllBut(BUILT_IN_MODEL))))));
-        report
-            .add(suite("built-in model", || Ok(with_database(rust_tests(workspace, RustTests::Only(BUILT_IN_MODEL))))));
+        if only != Only::Quick {
+            let tests = || Ok(with_database(rust_tests(workspace, RustTests::Only(BUILT_IN_MODEL))));
+            report.add(suite("built-in model", tests));
+        }
     }
     if only.wants(Only::Crash) {
         report.add(suite("kills", || crash::suite(workspace).map(with_database)));
@@ -187,7 +199,7 @@ impl Needs {
             node::install("MCP servers of other makers", &peers)?;
         }
         let mut weights = Vec::new();
-        if rust || journeys {
+        if (rust && only != Only::Quick) || journeys {
             weights.extend([&weights::SMALL_MODEL, &weights::BUILT_IN]);
         }
         let llama = if journeys { Some(python::ensure(&built_in::llama_requirements(workspace))?) } else { None };
