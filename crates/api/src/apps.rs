@@ -9,6 +9,7 @@ use axum::http::{HeaderName, HeaderValue, header};
 use axum::response::{IntoResponse, Response};
 use connections::ConnectionService;
 use connections::apps::{AppCallOutcome, AppConsent, AppError, BrowserFeature, SandboxPolicy};
+use domain::json::to_json;
 use platform::SecretSealer;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
@@ -47,7 +48,7 @@ pub async fn open_app(
         features.iter().copied().map(BrowserFeature::as_str).map(|name| (name.to_owned(), json!({}))).collect();
     // The policies are sealed into the URL, so the sandbox route needs neither a token nor a lookup.
     let address = format!("/sandbox/{}", page.policy.seal(&secrets)?);
-    let mut csp = serde_json::to_value(&page.policy).unwrap_or_default();
+    let mut csp = to_json(&page.policy);
     // The features are in `permissions` already, in the form that MCP Apps defines.
     if let Some(csp) = csp.as_object_mut() {
         csp.remove("features");

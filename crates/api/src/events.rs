@@ -6,6 +6,7 @@ use agent::turns::TurnService;
 use axum::extract::State;
 use axum::response::Response;
 use bytes::Bytes;
+use domain::json::to_json_text;
 use futures_util::stream::{self, StreamExt};
 use platform::{BackgroundTasks, UserEvent, UserEventBus};
 use storage::Storage;
@@ -32,7 +33,7 @@ pub async fn stream_events(
     let stopping = tasks.shutdown_token().clone();
     // A first comment, so that the client sees the connection as open at once.
     let hello = iter::once(Bytes::from_static(b": hello\n\n"));
-    let hello = hello.chain(turns.iter().filter_map(UserEvent::to_json).map(|turn| format_frame(&turn)));
+    let hello = hello.chain(turns.iter().map(|turn| format_frame(&to_json_text(turn))));
     let hello = stream::iter(hello.collect::<Vec<_>>());
     let events = stream::unfold(Some((receiver, storage, caller)), |state| async {
         let (mut receiver, storage, caller) = state?;

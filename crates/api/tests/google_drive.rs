@@ -260,7 +260,7 @@ async fn what_google_refuses_is_told_in_words() {
         (reason(401, "authError", ""), "no longer accepts the link"),
         (reason(403, "accessNotConfigured", "The API is off."), "(403): The API is off."),
         ((500, json!("oops")), "(500)."),
-        ((200, json!("oops")), "could not be understood"),
+        ((200, json!("oops")), "sent an unreadable response"),
     ] {
         world.google.known().refusal = Some(refusal);
         assert_error(&world.call("google_drive_list_files", json!({})).await, said);

@@ -141,7 +141,7 @@ async fn a_refusal_is_told_in_words_over_every_wire() {
         for (status, words, want) in [
             (401, "invalid key", "refused the key: invalid key"),
             (404, "no such model", "does not know the model: no such model"),
-            (402, "no credit", "wants to be paid first: no credit"),
+            (402, "no credit", "requires payment: no credit"),
             (400, "prompt is too long: 9 > 8", "too long for this model"),
         ] {
             // Without earlier turns, nothing can be left out.

@@ -1,6 +1,7 @@
 //! A connection as clients see it.
 
 use domain::icon::Icon;
+use domain::json::to_json;
 use domain::tool::ToolDefinition;
 use domain::{ServerId, Timestamp};
 use mcp::ProtocolFamily;
@@ -118,12 +119,20 @@ impl ConnectionDto {
     /// Returns the tools as the row of the connection stores them.
     pub(crate) fn tools_to_store(&self) -> Value {
         let tools = self.tools.iter().map(|tool| {
-            let mut tool = serde_json::to_value(tool).unwrap_or_default();
+            let mut tool = to_json(tool);
             tool["serverName"] = self.name.as_str().into();
             tool
         });
         tools.collect()
     }
+}
+
+/// Parses stored tools. The user can write the column `tools` of a connection, so other content counts as no tools.
+pub(crate) fn parse_stored_tools(stored: Value) -> Vec<ToolDefinition> {
+    serde_json::from_value(stored).unwrap_or_else(|error| {
+        tracing::debug!(%error, "stored tools cannot be parsed");
+        Vec::new()
+    })
 }
 
 /// A failure of a connection and its time.

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use domain::elicitation::Action;
+use domain::json::to_json;
 use domain::{InteractionId, UserId};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
@@ -92,7 +93,7 @@ impl ManualHandler {
 
 impl ElicitationHandler for ManualHandler {
     fn elicit(&self, elicitation: Elicitation, _: Option<Arc<SuspendedCall>>) -> BoxFuture<'_, ElicitationResponse> {
-        let request = serde_json::to_value(&elicitation).unwrap_or_default();
+        let request = to_json(&elicitation);
         match elicitation {
             Elicitation::Form(form) => self.ask(request, Some(form), CancellationToken::new()).boxed(),
             Elicitation::Url(visit) => self.ask(request, None, visit.completed).boxed(),

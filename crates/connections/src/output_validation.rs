@@ -39,7 +39,7 @@ mod tests {
     fn notes_results_that_violate_the_schema() {
         assert_eq!(schema_error(Some(json!({ "n": 1 })), false), None);
         let wrong = schema_error(Some(json!({ "n": "1" })), false);
-        assert_eq!(wrong.as_deref(), Some("result.n: has to be of the type number"));
+        assert_eq!(wrong.as_deref(), Some("result.n: must be of type number"));
         assert_eq!(schema_error(None, false).as_deref(), Some("it has no structured content"));
         assert_eq!(schema_error(None, true), None);
         let long = schema_error(Some(json!({ "word": "other" })), false).unwrap();

@@ -2,6 +2,7 @@
 
 use aws_lc_rs::digest::{SHA256, digest};
 use data_encoding::HEXLOWER;
+use domain::json::to_json;
 use domain::permission::{AllowedBy, Permission};
 use domain::text::without_nul;
 use domain::tool::ToolDefinition;
@@ -12,6 +13,7 @@ use storage::permissions::{Pin, Rule};
 use storage::servers::Server;
 
 use super::{BoundTool, ConnectionDto, ConnectionService, OpenedConnection, ToolSource};
+use crate::connection_dto::parse_stored_tools;
 
 /// Binding of fallback tools, instead of a URL: a rule for them does not apply to the tools of the server.
 const FALLBACK_BINDING: &str = "built-in";
@@ -57,11 +59,16 @@ pub struct ToolPermission {
 /// Returns the canonical form of a definition and its hash: with sorted fields, and without icons, which say nothing about
 /// what a tool does.
 pub fn definition_hash(definition: &ToolDefinition) -> Pin {
-    let mut canonical = sort_fields(serde_json::to_value(definition).unwrap_or_default());
+    let mut canonical = sort_fields(to_json(definition));
     if let Some(fields) = canonical.as_object_mut() {
         fields.remove("icons");
     }
     text_hash(canonical.to_string())
+}
+
+/// Returns a canonical definition as JSON. Text that is not JSON is returned as a string, so that the user sees it anyway.
+pub fn definition_json(definition: &Pin) -> Value {
+    serde_json::from_str(&definition.text).unwrap_or_else(|_| definition.text.as_str().into())
 }
 
 /// Returns a canonical definition, or the instructions of a server, with its hash.
@@ -130,7 +137,7 @@ impl ConnectionService {
                 let is_changed = definition.hash != definition_hash(&tool.definition).hash;
                 let has_new_instructions = instructions.hash != text_hash(tool.instructions.to_string()).hash;
                 let changed = ChangedDefinition {
-                    definition: is_changed.then(|| serde_json::from_str(&definition.text).unwrap_or_default()),
+                    definition: is_changed.then(|| definition_json(definition)),
                     instructions: has_new_instructions.then(|| instructions.text.clone()),
                 };
                 if changed == ChangedDefinition::default() {
@@ -222,7 +229,7 @@ impl ConnectionService {
         let connection = self.pool.to_dto(server);
         let instructions = self.pool.instructions(server);
         let stored = self.storage.connections().get_tools(user, server.id).await?;
-        let stored: Vec<ToolDefinition> = serde_json::from_value(stored).unwrap_or_default();
+        let stored = parse_stored_tools(stored);
         let has_name = |definition: &&ToolDefinition| definition.name == tool;
         // A tool can be restricted while its server is unreachable, but not allowed.
         let stored = stored.iter().find(has_name).filter(|_| permission != Permission::Always);

@@ -1,6 +1,7 @@
 //! Interactions that a call needs before it can continue: elicitations of its server, and a sign-in to it.
 
 use domain::elicitation::Action;
+use domain::json::to_json;
 use domain::{ServerId, UserId};
 use futures_util::future::BoxFuture;
 use mcp::{ElicitationForm, ElicitationHandler, ElicitationResponse, FieldError, FormContent};
@@ -39,7 +40,7 @@ pub struct SignInPrompt {
 impl SignInPrompt {
     /// Returns the request for clients, in the form of an elicitation.
     pub fn request(&self) -> Value {
-        let mut request = serde_json::to_value(self).unwrap_or_default();
+        let mut request = to_json(self);
         request["mode"] = "sign-in".into();
         request
     }

@@ -10,6 +10,7 @@ pub mod elicitation;
 pub mod file;
 pub mod icon;
 pub mod ids;
+pub mod json;
 pub mod json_shape;
 pub mod message;
 pub mod model;

@@ -1,6 +1,7 @@
 //! Description of a connected server.
 
 use domain::icon::Icon;
+use domain::json::to_json;
 use domain::text::cut_to;
 use rmcp::model::ServerPeerInfo;
 use serde::{Deserialize, Serialize};
@@ -51,7 +52,7 @@ impl ServerInfo {
     pub(crate) fn from_peer(peer: &ServerPeerInfo, transport: TransportKind, url: &Url) -> Self {
         let server = peer.server_info.as_ref();
         // Through JSON, because the library's type of an icon is not the domain's.
-        let icons = server.and_then(|server| serde_json::to_value(&server.icons).ok()).unwrap_or_default();
+        let icons = server.map(|server| to_json(&server.icons)).unwrap_or_default();
         let mut icons: Vec<Icon> = serde_json::from_value(icons).unwrap_or_default();
         icons::retain_usable(&mut icons, url);
         Self {

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use domain::json::to_json_text;
 use domain::{ChatId, ServerId, TurnId, UserId};
 use serde::Serialize;
 use serde_json::value::RawValue;
@@ -105,13 +106,6 @@ impl UserEvent {
         let state = if is_waiting { TurnState::Waiting } else { TurnState::Started };
         Self::Turn { session_id: chat, turn_id: turn, state }
     }
-
-    /// Encodes the event as clients read it. `None` if it cannot be encoded, which is logged.
-    pub fn to_json(&self) -> Option<String> {
-        serde_json::to_string(self)
-            .inspect_err(|error| tracing::error!(%error, "an event for a user's pages could not be encoded"))
-            .ok()
-    }
 }
 
 impl UserEventBus {
@@ -122,7 +116,7 @@ impl UserEventBus {
 
     /// Publishes an event to the subscribers of a user on all nodes.
     pub fn publish(&self, user: UserId, event: &UserEvent) {
-        let Some(encoded) = event.to_json() else { return };
+        let encoded = to_json_text(event);
         if self.has_subscribers(user) {
             self.publish_local(user, &encoded.as_str().into());
         }

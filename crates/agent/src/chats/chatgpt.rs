@@ -3,6 +3,7 @@
 
 use std::collections::{HashMap, HashSet};
 
+use domain::json::to_json_text;
 use domain::message::{MessageStatus, Part, Role};
 use domain::model::ModelSettings;
 use domain::{ChatId, MessageId, Timestamp};
@@ -231,7 +232,7 @@ fn said(message: &Message) -> Option<ImportedMessage> {
         return None;
     }
     let is_answer = role == Role::Assistant;
-    let parts = is_answer.then(|| serde_json::to_string(&[Part::Text { text: content.clone() }]).ok()).flatten();
+    let parts = is_answer.then(|| to_json_text(&[Part::Text { text: content.clone() }]));
     let model = message.metadata.model_slug.as_ref().map(|slug| format!("openai/{slug}"));
     Some(ImportedMessage {
         id: message.id.as_ref().and_then(|id| id.parse().ok()).unwrap_or_else(MessageId::fresh),

@@ -45,8 +45,7 @@ fn minute(moment: Timestamp) -> String {
 fn tool_call(call: &ToolCall) -> String {
     let mut text =
         format!("Tool `{}` of `{}`: {}\n", plain(&call.name), plain(&call.server_name), call.outcome.as_str());
-    let arguments = serde_json::to_string_pretty(&call.arguments).unwrap_or_default();
-    text.push_str(&fenced("json", &arguments));
+    text.push_str(&fenced("json", &format!("{:#}", call.arguments)));
     if let Some(result) = &call.result {
         text.push_str(&fenced("", &result.to_model_text()));
     }

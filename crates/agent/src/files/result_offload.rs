@@ -4,6 +4,7 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use domain::file::FileRef;
+use domain::json::to_json_text;
 use domain::text::cut_to;
 use domain::tool::{PIECE_FILE, ToolContent, ToolResult};
 use domain::{ChatId, FileId, MessageId, UserId};
@@ -98,9 +99,9 @@ impl FileSaver<'_> {
             }
         }
         // Measured as JSON, because that is what is stored and sent.
-        let json = serde_json::to_vec(&result).unwrap_or_default();
+        let json = to_json_text(&result);
         if json.len() > INLINE_BYTES
-            && let Ok(whole) = self.store_file("application/json", None, &json).await
+            && let Ok(whole) = self.store_file("application/json", None, json.as_bytes()).await
         {
             is_cut |= whole.is_none();
             result = ToolResult { whole: whole.map(Box::new), ..head_of(result) };

@@ -10,6 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use connections::permissions::{binding_url, definition_hash};
 use connections::{BoundTool, InteractionHandler, SignInPrompt, elicitation_response};
 use domain::elicitation::Action;
+use domain::json::{to_json, to_json_text};
 use domain::permission::AllowedBy;
 use domain::tool::ToolCall;
 use domain::{InteractionId, ServerId};
@@ -122,17 +123,25 @@ pub fn seal_answer(turns: &TurnService, id: InteractionId, content: &Map<String,
     turns.secrets.seal(&seal_context("content", id), Value::Object(content.clone()).to_string().as_bytes())
 }
 
-/// Decrypts a stored answer. One that no longer matches the form counts as cancelled.
+/// Decrypts a stored answer. One that cannot be decrypted or no longer matches the form counts as cancelled.
 pub fn open_stored_answer(
     turns: &TurnService,
     id: InteractionId,
     answer: &SealedAnswer,
     form: Option<&ElicitationForm>,
 ) -> ElicitationResponse {
-    let sealed = answer.content.as_deref();
-    let plain = sealed.and_then(|sealed| turns.secrets.open(&seal_context("content", id), sealed).ok());
-    let content = plain.and_then(|plain| serde_json::from_slice(&plain).ok()).unwrap_or_default();
-    elicitation_response(answer.action, content, form).unwrap_or(ElicitationResponse::Cancel)
+    let content = match &answer.content {
+        Some(sealed) => open_content(turns, id, sealed),
+        None => Some(Map::new()),
+    };
+    let response = content.and_then(|content| elicitation_response(answer.action, content, form).ok());
+    response.unwrap_or(ElicitationResponse::Cancel)
+}
+
+/// Decrypts the content of an answer; `None` if that fails.
+fn open_content(turns: &TurnService, id: InteractionId, sealed: &[u8]) -> Option<Map<String, Value>> {
+    let plain = turns.secrets.open(&seal_context("content", id), sealed).ok()?;
+    serde_json::from_slice(&plain).ok()
 }
 
 /// Returns the context that a sealed column is bound to, so that its value is not accepted in another row.
@@ -272,7 +281,7 @@ impl TurnInteractionHandler {
         let id = InteractionId::fresh();
         let state =
             ResumeState { fingerprint: inner.fingerprint.clone(), waits: self.wait_state(id, &interaction.waits) };
-        let sealed = inner.turns.secrets.seal(&seal_context("about", id), &serde_json::to_vec(&state).ok()?).ok()?;
+        let sealed = inner.turns.secrets.seal(&seal_context("about", id), to_json_text(&state).as_bytes()).ok()?;
         let turn = self.turn();
         let tool_call = inner.call.id.clone();
         let request = match interaction.waits {
@@ -325,13 +334,7 @@ impl ElicitationHandler for TurnInteractionHandler {
         elicitation: mcp::Elicitation,
         from: Option<Arc<SuspendedCall>>,
     ) -> BoxFuture<'_, ElicitationResponse> {
-        let request = match serde_json::to_value(&elicitation) {
-            Ok(request) => request,
-            Err(error) => {
-                tracing::error!(%error, "an elicitation could not be encoded");
-                return Box::pin(std::future::ready(ElicitationResponse::Cancel));
-            }
-        };
+        let request = to_json(&elicitation);
         let (form, done) = match elicitation {
             mcp::Elicitation::Form(form) => (Some(form), CancellationToken::new()),
             mcp::Elicitation::Url(visit) => (None, visit.completed),

@@ -290,14 +290,3 @@ impl TurnEvent {
         )
     }
 }
-
-/// Event in place of one that cannot be encoded, so that subscribers learn that something is missing.
-const UNENCODABLE_EVENT: &str = r#"{"type":"error","errorText":"A part of the answer could not be stored."}"#;
-
-/// Returns an event as JSON text. One that cannot be encoded is logged, and an error event takes its place.
-pub fn encode_event(event: &impl Serialize) -> String {
-    serde_json::to_string(event).unwrap_or_else(|error| {
-        tracing::error!(%error, "an event of a turn could not be encoded");
-        UNENCODABLE_EVENT.to_owned()
-    })
-}

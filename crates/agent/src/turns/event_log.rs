@@ -9,10 +9,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
+use domain::json::to_json_text;
 use serde::Serialize;
 use tokio::sync::watch;
-
-use super::event::encode_event;
 
 /// Frame that ends a stream.
 const STREAM_END: &[u8] = b"data: [DONE]\n\n";
@@ -119,7 +118,7 @@ impl EventLog {
     }
 
     fn push(&self, event: &impl Serialize, held: bool) -> (u64, String) {
-        let json = encode_event(event);
+        let json = to_json_text(event);
         let mut frames = self.frames();
         let number = frames.last + 1;
         let before = frames.bytes;

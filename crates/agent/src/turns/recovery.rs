@@ -5,6 +5,7 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, OnceLock};
 
 use domain::Timestamp;
+use domain::json::to_json_text;
 use domain::message::MessageStatus;
 use domain::tool::ToolCall;
 use storage::Storage;
@@ -18,7 +19,7 @@ use tokio_util::sync::CancellationToken;
 use super::TurnService;
 use super::background_calls::ActiveCalls;
 use super::engine::{Resumed, TurnInput, run_turn};
-use super::event::{StartMetadata, TurnEvent, encode_event};
+use super::event::{StartMetadata, TurnEvent};
 use super::event_log::SEQ_GAP;
 use super::journal_codec::{DecodedJournal, decode_journal, encode_events};
 use super::pending_interactions::PendingInteractions;
@@ -109,7 +110,7 @@ async fn close_or_suspend(
         // answer failed.
         rest.insert(0, start_event(turn));
     }
-    let rest: Vec<String> = rest.iter().map(encode_event).collect();
+    let rest: Vec<String> = rest.iter().map(to_json_text).collect();
     // Behind a gap, because the dead process may have published events that it did not write.
     let number = events.last().map_or(0, |(number, _)| *number) + SEQ_GAP;
     let chunk = encode_events(turn.id, number, &rest);
@@ -149,7 +150,7 @@ pub fn resume_turn(turns: &TurnService, suspended: SuspendedTurn) {
     let approvals = resumed_calls::match_approvals(&interactions, &transcript);
     let elicitations = resumed_calls::match_elicitations(turns, &interactions, &transcript);
     let steps = events.iter().filter(|(_, event)| matches!(event, TurnEvent::StartStep)).count();
-    let frames = events.iter().map(|(number, event)| (*number, encode_event(event)));
+    let frames = events.iter().map(|(number, event)| (*number, to_json_text(event)));
     let turn = Arc::new(Turn {
         id: row.id,
         chat: row.chat,

@@ -74,7 +74,7 @@ async fn what_cannot_be_asked_is_refused_with_its_reason() {
             (&scene, picture("data:image/png;base64,?"), "not base64"),
             (&scene, picture("ftp://a.example/a.png"), "begins with https://"),
             (&scene, picture("http://10.0.0.1/a.png"), "the file's server"),
-            (&scene, picture(&large), "come to more than 14 MiB"),
+            (&scene, picture(&large), "are larger than 14 MiB in total"),
             (&scene, (json!({ "type": "input_audio" }), json!({ "type": "input_audio" })), "a piece is text"),
         ] {
             for (status, answer) in ask(scene, chat, response).await {

@@ -83,7 +83,7 @@ async fn a_person_has_some_messages_that_wait() {
         assert_eq!(queue(&chats[0]).await.status(), 201);
         assert_eq!(queue(&chats[1]).await.status(), 201);
         let (code, words) = temporary_error(queue(&chats[0]).await, 429).await;
-        assert!(code == "queue_full" && words.starts_with("too many messages wait"), "{code}: {words}");
+        assert!(code == "queue_full" && words.starts_with("too many messages are queued"), "{code}: {words}");
         app.stop().await;
     }
 }

@@ -11,7 +11,7 @@ use storage::servers::Server;
 use tokio_util::sync::CancellationToken;
 
 use super::AppError;
-use crate::permissions::{PermissionCheck, binding_url, definition_hash, text_hash};
+use crate::permissions::{PermissionCheck, binding_url, definition_hash, definition_json, text_hash};
 use crate::{AuditedCall, CallContext, CallOutcome, ConnectionService};
 
 /// The user's decision on a [`ConsentRequest`].
@@ -121,7 +121,7 @@ impl ConnectionService {
             (PermissionCheck::Ask(changed), None) => {
                 let now = tool.instructions.to_string();
                 return Ok(AppCallOutcome::Ask(ConsentRequest {
-                    definition: serde_json::from_str(&definition.text).unwrap_or_default(),
+                    definition: definition_json(&definition),
                     allowed_definition: changed.definition,
                     instructions: changed.instructions.map(|before| ChangedInstructions { before, now }),
                     hash,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use domain::UserId;
-use domain::tool::ToolDefinition;
+use domain::json::to_json;
 use serde_json::Value;
 use storage::servers::Server;
 use storage::tool_lists::CachedToolList;
@@ -13,6 +13,7 @@ use tokio::time::Sleep;
 
 use super::ConnectionPool;
 use super::entry::{ConnectionEntry, ConnectionState, random_jitter};
+use crate::connection_dto::parse_stored_tools;
 
 /// Time after a listing in which a server's tools are not listed again. Changes that are announced meanwhile lead to one
 /// more listing after it.
@@ -81,8 +82,8 @@ impl ConnectionPool {
         let listing = CachedToolList {
             server: entry.server,
             url: entry.config_key.url.clone(),
-            tools: serde_json::to_value(&*state.tools).unwrap_or_default(),
-            server_info: state.info.as_ref().and_then(|info| serde_json::to_value(info).ok()),
+            tools: to_json(&*state.tools),
+            server_info: state.info.as_ref().map(to_json),
             listed_at,
         };
         if let Err(error) = self.storage.connections().set_tool_list(entry.owner, &listing).await {
@@ -148,7 +149,7 @@ impl ConnectionPool {
             return;
         }
         let stored = listing.map_or(initial_tools, |listing| listing.tools.clone());
-        let tools: Vec<ToolDefinition> = serde_json::from_value(stored).unwrap_or_default();
+        let tools = parse_stored_tools(stored);
         if self.is_fallback(&tools) {
             state.initial_tools = Arc::new(tools);
         } else if !tools.is_empty() {
