@@ -63,6 +63,9 @@ async fn our_own_servers_have_no_sign_in() {
     let path = format!("/api/connections/{}/sign-in", row["id"].as_str().unwrap());
     let (status, refused) = person.post(&path, &json!({})).await;
     assert_eq!(status, StatusCode::UNPROCESSABLE_ENTITY, "{refused}");
-    assert!(refused["error"]["message"].as_str().unwrap().contains("does not name its authorization server"), "{refused}");
+    assert!(
+        refused["error"]["message"].as_str().unwrap().contains("does not name its authorization server"),
+        "{refused}"
+    );
     app.stop().await;
 }
