@@ -18,6 +18,7 @@ mod crash;
 mod dev;
 mod failure;
 mod node;
+mod notices;
 mod requirements;
 mod run;
 mod steps;
@@ -67,6 +68,7 @@ The developer's commands:
   cargo xtask dev [ARGS]     serve the server and the page with hot reload, until Ctrl-C
   cargo xtask model          fetch the weights of the built-in model, and check those that are there
       --test                 the small weights that the tests use
+  cargo xtask notices        write THIRD-PARTY.md, the list of the components of others
   cargo xtask help           print this text
 ";
 
@@ -96,6 +98,7 @@ fn dispatch(command: &str, rest: &[String]) -> Outcome<ExitCode> {
         "eval" => built_in::eval(&workspace, rest),
         "crash" => crash::crash(&workspace, rest),
         "dev" => dev::dev(&workspace, rest),
+        "notices" => no_more(rest).and_then(|()| notices::command(&workspace)),
         "model" => weights::command(&workspace, rest),
         "help" | "--help" | "-h" => {
             print!("{HELP_TEXT}");

@@ -4,7 +4,7 @@
 mod addresses;
 mod boundaries;
 mod coverage;
-mod dependencies;
+pub mod dependencies;
 mod length;
 mod licences;
 mod logs;

@@ -1,9 +1,12 @@
 //! Rule: licences, banned crates and duplicate crates of the binary. Reads what Cargo has resolved, without network
 //! access.
 
+use std::fs;
+
 use super::licences::is_permissive;
 use crate::command::run_quiet;
 use crate::failure::{Context, Outcome};
+use crate::notices;
 use crate::workspace::Workspace;
 
 /// Crates that must not be used: there is one TLS library and one cryptography library, both built from source by
@@ -35,29 +38,43 @@ const DUPLICATED_CRATES: [&str; 15] = [
 
 /// A crate of the binary.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Package {
-    name: String,
-    version: String,
-    licence: String,
+pub struct Package {
+    pub name: String,
+    pub version: String,
+    /// SPDX expression.
+    pub licence: String,
+    /// True for crates of this workspace.
+    pub is_own: bool,
 }
 
 pub fn check(workspace: &Workspace) -> Outcome<Vec<String>> {
+    let packages = packages(workspace, &[])?;
+    let notices = fs::read_to_string(workspace.root.join(notices::NOTICES_FILE)).context(notices::NOTICES_FILE)?;
+    let unnamed = notices::missing(&notices, &packages);
+    Ok([licences(&packages), banned(&packages), several(&packages), unnamed].concat())
+}
+
+/// Returns the crates of the binary on these targets; without targets, on this machine's.
+pub fn packages(workspace: &Workspace, targets: &[&str]) -> Outcome<Vec<Package>> {
     let tree = ["tree", "--offline", "--package", "ai-chat-mcp", "--edges", "normal,build", "--prefix", "none"];
-    let output = run_quiet(workspace.cargo(&tree).args(["--format", "{p}|{l}"]))
+    let mut tree = workspace.cargo(&tree);
+    tree.args(targets.iter().flat_map(|target| ["--target", *target]));
+    let output = run_quiet(tree.args(["--format", "{p}|{l}"]))
         .context("the crates have to be on this machine (`cargo fetch` brings them)")?;
-    let packages = read(&output);
-    Ok([licences(&packages), banned(&packages), several(&packages)].concat())
+    Ok(read(&output))
 }
 
 /// Parses each [`Package`] from the output of `cargo tree`.
-fn read(tree: &str) -> Vec<Package> {
+pub fn read(tree: &str) -> Vec<Package> {
     let line = |line: &str| {
         let (package, licence) = line.split_once('|')?;
         let (name, version) = package.split_once(" v")?;
+        // Cargo names the folder of a crate that comes from no registry.
+        let is_own = version.contains("(/");
         let version = version.split_whitespace().next()?.to_owned();
         // Cargo marks packages that it has printed before.
         let licence = licence.trim_end_matches(" (*)").to_owned();
-        Some(Package { name: name.to_owned(), version, licence })
+        Some(Package { name: name.to_owned(), version, licence, is_own })
     };
     let mut packages: Vec<Package> = tree.lines().filter_map(line).collect();
     packages.sort();
@@ -94,7 +111,7 @@ fn several(packages: &[Package]) -> Vec<String> {
         format!("crate {name} is in the binary twice: `cargo tree -d -p ai-chat-mcp` shows who brings which version")
     });
     let gone = DUPLICATED_CRATES.iter().filter(|name| !twice.contains(name));
-    new.chain(gone.map(|name| format!("crate {name} is in the binary once by now: take it off the list SEVERAL")))
+    new.chain(gone.map(|name| format!("crate {name} is in the binary once by now: remove it from DUPLICATED_CRATES")))
         .collect()
 }
 
