@@ -12,22 +12,22 @@ use serde_json::{Map, Value};
 use storage::users::{Along, User};
 use uuid::Uuid;
 
-use super::account_updates::confirm;
+use super::account_updates::confirm_email;
 use super::deletion::AccountDeletionHandler;
 use super::gotrue_error::{
-    ADMIN_NEEDED, CONFLICT, EMAIL_EXISTS, NO_SUCH_USER, PASSWORD_HASH_UNSUPPORTED, PHONE_CHANGE_DISABLED, ROLE_FIXED,
-    Refusal, USER_ALREADY_EXISTS,
+    ADMIN_REQUIRED, ADMIN_USER_NOT_FOUND, CONFLICT, EMAIL_EXISTS, GoTrueError, PASSWORD_HASH_UNSUPPORTED,
+    PHONE_CHANGE_DISABLED, ROLE_NOT_SUPPORTED, USER_ALREADY_EXISTS,
 };
 use super::tokens::AUTHENTICATED_ROLE;
 use super::{AccountService, AuthError, email_address, password, phone, sign_up, tokens};
 use platform::UserEvent;
 
 pub use key::AdminKey;
-pub use links::{LinkWish, Made};
+pub use links::{GenerateLinkParams, GeneratedLink};
 
 /// What the administrator says of an account; what is `None` stays.
 #[derive(Debug, Default)]
-pub struct Wish {
+pub struct AdminUserParams {
     /// The id of a new account.
     pub id: Option<String>,
     /// The address. It counts at once.
@@ -50,14 +50,14 @@ pub struct Wish {
     pub ban_duration: Option<String>,
 }
 
-impl Wish {
+impl AdminUserParams {
     /// Rejects fields that this server does not support, so that callers do not believe that they were stored.
-    fn check_served(&self) -> Result<(), Refusal> {
+    fn check_supported(&self) -> Result<(), GoTrueError> {
         if self.phone.is_some() {
             return Err(PHONE_CHANGE_DISABLED);
         }
         if self.roles.iter().any(|role| role != AUTHENTICATED_ROLE) {
-            return Err(ROLE_FIXED);
+            return Err(ROLE_NOT_SUPPORTED);
         }
         if self.password_hash.is_some() { Err(PASSWORD_HASH_UNSUPPORTED) } else { Ok(()) }
     }
@@ -65,19 +65,19 @@ impl Wish {
 
 /// What becomes of a ban.
 #[derive(Debug, Clone, Copy)]
-enum Ban {
-    Stay,
+enum BanUpdate {
+    Keep,
     Lift,
     /// For so many microseconds from now.
-    For(i64),
+    Set(i64),
 }
 
-impl Ban {
+impl BanUpdate {
     fn apply(self, user: &mut User, now: Timestamp) {
         match self {
-            Self::Stay => {}
+            Self::Keep => {}
             Self::Lift => user.banned_until = None,
-            Self::For(length) => user.banned_until = Some(Timestamp(now.0.saturating_add(length))),
+            Self::Set(length) => user.banned_until = Some(Timestamp(now.0.saturating_add(length))),
         }
     }
 }
@@ -85,59 +85,59 @@ impl Ban {
 impl AccountService {
     /// Checks that a token is the administrator's. Where there is no service role key, none is.
     pub async fn verify_admin(&self, token: &str) -> Result<(), AuthError> {
-        if self.admin_key.as_ref().is_some_and(|key| key.is(token)) {
+        if self.admin_key.as_ref().is_some_and(|key| key.matches(token)) {
             return Ok(());
         }
-        let claims = tokens::read_role(&self.keys, token, self.clock.now())?;
+        let claims = tokens::verify_role(&self.signing_keys, token, self.clock.now())?;
         // A token of a signed-in user is not enough by its signature alone: the session may have ended, or the user be
         // banned.
         if claims.has_session {
             self.verify_first_factor(token).await?;
         }
-        if self.admin_key.is_some() && claims.is_admin { Ok(()) } else { Err(ADMIN_NEEDED.into()) }
+        if self.admin_key.is_some() && claims.is_admin { Ok(()) } else { Err(ADMIN_REQUIRED.into()) }
     }
 
-    /// Makes an account. Its address is only confirmed if the wish says so.
-    pub async fn create_user(&self, wish: Wish) -> Result<User, AuthError> {
+    /// Makes an account. Its address is only confirmed if the params says so.
+    pub async fn create_user(&self, params: AdminUserParams) -> Result<User, AuthError> {
         // The checks are in GoTrue's order, so that a request with several faults gets the same error as there.
-        if wish.email.is_none() && wish.phone.is_none() {
-            return Err(Refusal::invalid("Cannot create a user without either an email or phone").into());
+        if params.email.is_none() && params.phone.is_none() {
+            return Err(GoTrueError::validation_failed("Cannot create a user without either an email or phone").into());
         }
-        let email = wish.email.as_deref().map(email_address::normalize).transpose()?;
+        let email = params.email.as_deref().map(email_address::normalize).transpose()?;
         if let Some(email) = &email
             && self.storage.users().get_by_email(email).await?.is_some()
         {
             return Err(EMAIL_EXISTS.into());
         }
-        wish.phone.as_deref().map_or(Ok(()), phone::check)?;
-        if wish.password.is_some() && wish.password_hash.is_some() {
-            return Err(Refusal::invalid("Only a password or a password hash should be provided").into());
+        params.phone.as_deref().map_or(Ok(()), phone::check_number)?;
+        if params.password.is_some() && params.password_hash.is_some() {
+            return Err(GoTrueError::validation_failed("Only a password or a password hash should be provided").into());
         }
-        wish.check_served()?;
+        params.check_supported()?;
         let email = email.ok_or(PHONE_CHANGE_DISABLED)?;
-        let password_hash = match wish.password.filter(|password| !password.is_empty()) {
+        let password_hash = match params.password.filter(|password| !password.is_empty()) {
             // Only the length is checked: like GoTrue, the server leaves the strength of a new password to the
             // administrator here.
             Some(password) => {
                 password::check_length(&password)?;
-                Some(self.passwords.hash(password).await?)
+                Some(self.password_hasher.hash(password).await?)
             }
             None => None,
         };
-        let id = wish.id.as_deref().map(read_new_id).transpose()?;
-        let ban = read_ban(wish.ban_duration.as_deref())?;
-        let mut user = self.blank_user(email);
+        let id = params.id.as_deref().map(parse_new_id).transpose()?;
+        let ban = parse_ban_duration(params.ban_duration.as_deref())?;
+        let mut user = self.user_with_email(email);
         let now = user.created_at;
         user.id = id.unwrap_or(user.id);
         user.password_hash = password_hash;
-        merge(&mut user.user_metadata, &wish.user_metadata);
-        merge(&mut user.app_metadata, &wish.app_metadata);
-        if wish.email_confirm {
-            confirm(&mut user, now);
+        merge_metadata(&mut user.user_metadata, &params.user_metadata);
+        merge_metadata(&mut user.app_metadata, &params.app_metadata);
+        if params.email_confirm {
+            confirm_email(&mut user, now);
         }
         ban.apply(&mut user, now);
-        sign_up::check_size(&user.user_metadata)?;
-        sign_up::check_size(&user.app_metadata)?;
+        sign_up::check_metadata_size(&user.user_metadata)?;
+        sign_up::check_metadata_size(&user.app_metadata)?;
         self.storage.users().insert(&user).await.map_err(|error| match error {
             // The check above does not stop two requests with the same address. The unique index does, and its name
             // says which one.
@@ -149,46 +149,46 @@ impl AccountService {
     }
 
     /// Changes an account. A new password ends every sign-in.
-    pub async fn change_user(&self, id: UserId, mut wish: Wish) -> Result<User, AuthError> {
-        let email = wish.email.take().map(|email| email_address::normalize(&email)).transpose()?;
-        wish.phone.as_deref().map_or(Ok(()), phone::check)?;
-        let ban = read_ban(wish.ban_duration.as_deref())?;
-        if let Some(password) = &wish.password {
+    pub async fn update_user_as_admin(&self, id: UserId, mut params: AdminUserParams) -> Result<User, AuthError> {
+        let email = params.email.take().map(|email| email_address::normalize(&email)).transpose()?;
+        params.phone.as_deref().map_or(Ok(()), phone::check_number)?;
+        let ban = parse_ban_duration(params.ban_duration.as_deref())?;
+        if let Some(password) = &params.password {
             self.password_rules().check_new(password, email.as_deref().as_slice())?;
         }
-        wish.check_served()?;
+        params.check_supported()?;
         // Hashed before the account is read: an Argon2 hash in between would make it likely that others change the row
         // meanwhile.
-        let password_hash = match wish.password.take() {
-            Some(password) => Some(self.passwords.hash(password).await?),
+        let password_hash = match params.password.take() {
+            Some(password) => Some(self.password_hasher.hash(password).await?),
             None => None,
         };
         let new_password = password_hash.is_some();
-        let user = self.storage.users().get(id).await?.ok_or(NO_SUCH_USER)?;
+        let user = self.storage.users().get(id).await?.ok_or(ADMIN_USER_NOT_FOUND)?;
         let user = self
             .update_account(user, CONFLICT, |user| {
                 let now = self.clock.now();
                 if let Some(email) = &email {
-                    if user.is_anonymous && wish.email_confirm {
+                    if user.is_anonymous && params.email_confirm {
                         user.is_anonymous = false;
-                        user.app_metadata.extend(sign_up::e_mail_provider());
+                        user.app_metadata.extend(sign_up::email_provider_metadata());
                     }
                     user.email = Some(email.clone());
                 }
-                if wish.email_confirm {
-                    confirm(user, now);
+                if params.email_confirm {
+                    confirm_email(user, now);
                 }
                 if let Some(hash) = &password_hash {
                     user.password_hash = Some(hash.clone());
                 }
-                merge(&mut user.user_metadata, &wish.user_metadata);
-                merge(&mut user.app_metadata, &wish.app_metadata);
-                sign_up::check_size(&user.user_metadata)?;
-                sign_up::check_size(&user.app_metadata)?;
+                merge_metadata(&mut user.user_metadata, &params.user_metadata);
+                merge_metadata(&mut user.app_metadata, &params.app_metadata);
+                sign_up::check_metadata_size(&user.user_metadata)?;
+                sign_up::check_metadata_size(&user.app_metadata)?;
                 ban.apply(user, now);
                 // Emailed links of before must not open the account any more: the password may have been replaced
                 // because of them.
-                Ok(Along { sign_out: new_password, void: new_password || wish.email_confirm, ..Along::default() })
+                Ok(Along { sign_out: new_password, void: new_password || params.email_confirm, ..Along::default() })
             })
             .await?;
         if new_password {
@@ -199,7 +199,7 @@ impl AccountService {
 
     /// Takes from an account what says who its person is and what opens it. The row and its id stay.
     pub async fn anonymize_user(&self, user: &User, handler: &dyn AccountDeletionHandler) -> Result<(), AuthError> {
-        self.storage.users().anonymize(user.id, &no_address(user), self.clock.now()).await?;
+        self.storage.users().anonymize(user.id, &anonymized_email(user), self.clock.now()).await?;
         // After the update: from now on the account accepts no sign-in, so that no turn can start behind this.
         handler.stop_turns(user.id).await;
         self.events.publish(user.id, &UserEvent::Devices);
@@ -209,24 +209,25 @@ impl AccountService {
 }
 
 /// Returns the replacement for the address of an anonymized account, a hash that does not reveal the address.
-fn no_address(user: &User) -> String {
+fn anonymized_email(user: &User) -> String {
     let text = format!("{}{}", user.id, user.email.as_deref().unwrap_or_default());
     URL_SAFE_NO_PAD.encode(digest(&SHA256, text.as_bytes()))
 }
 
-fn read_new_id(text: &str) -> Result<UserId, Refusal> {
-    let id = Uuid::parse_str(text).map_err(|_| Refusal::invalid("ID must conform to the uuid v4 format"))?;
-    if id.is_nil() { Err(Refusal::invalid("ID cannot be a nil uuid")) } else { Ok(UserId(id)) }
+fn parse_new_id(text: &str) -> Result<UserId, GoTrueError> {
+    let id =
+        Uuid::parse_str(text).map_err(|_| GoTrueError::validation_failed("ID must conform to the uuid v4 format"))?;
+    if id.is_nil() { Err(GoTrueError::validation_failed("ID cannot be a nil uuid")) } else { Ok(UserId(id)) }
 }
 
-fn read_ban(text: Option<&str>) -> Result<Ban, AuthError> {
+fn parse_ban_duration(text: Option<&str>) -> Result<BanUpdate, AuthError> {
     match text {
-        None => Ok(Ban::Stay),
-        Some("none") => Ok(Ban::Lift),
+        None => Ok(BanUpdate::Keep),
+        Some("none") => Ok(BanUpdate::Lift),
         Some(text) => match ban_duration::parse(text) {
-            Some(0) => Ok(Ban::Lift),
-            Some(length) => Ok(Ban::For(length)),
-            None => Err(AuthError::Worded {
+            Some(0) => Ok(BanUpdate::Lift),
+            Some(length) => Ok(BanUpdate::Set(length)),
+            None => Err(AuthError::GoTrueWithMessage {
                 status: 400,
                 code: "validation_failed",
                 message: format!("invalid format for ban duration: time: invalid duration {text:?}"),
@@ -235,7 +236,7 @@ fn read_ban(text: Option<&str>) -> Result<Ban, AuthError> {
     }
 }
 
-fn merge(kept: &mut Map<String, Value>, change: &Map<String, Value>) {
+fn merge_metadata(kept: &mut Map<String, Value>, change: &Map<String, Value>) {
     for (name, value) in change {
         if value.is_null() {
             kept.remove(name);

@@ -1,4 +1,4 @@
-//! Keys with which programs ask in a person's name: making them, and telling whose one is.
+//! SigningKeys with which programs ask in a person's name: making them, and telling whose one is.
 //!
 //! A key has 256 random bits, so that a plain hash of it cannot be searched through.
 
@@ -44,7 +44,7 @@ impl AccountService {
         let added = self
             .storage
             .api_keys()
-            .insert(owner, &key, &hash_of(&secret), MAX_KEYS)
+            .insert(owner, &key, &hash_secret(&secret), MAX_KEYS)
             .await
             .map_err(AuthError::internal)?;
         Ok(added.then_some((key, secret)))
@@ -53,7 +53,7 @@ impl AccountService {
     /// Whose a key is, if it is one that holds.
     pub async fn find_api_key(&self, secret: &str) -> Result<Option<Bearer>, AuthError> {
         let now = self.clock.now();
-        let bearer = self.storage.api_keys().find(&hash_of(secret), now).await.map_err(AuthError::internal)?;
+        let bearer = self.storage.api_keys().find(&hash_secret(secret), now).await.map_err(AuthError::internal)?;
         if let Some(Bearer { key, user }) = &bearer
             && key.last_used_at.is_none_or(|last| now.millis_since(last) >= LAST_USE_PRECISION_MS)
         {
@@ -64,6 +64,6 @@ impl AccountService {
     }
 }
 
-fn hash_of(secret: &str) -> Vec<u8> {
+fn hash_secret(secret: &str) -> Vec<u8> {
     digest(&SHA256, secret.as_bytes()).as_ref().to_vec()
 }

@@ -1,47 +1,52 @@
-//! New accounts whose address has to be confirmed.
+//! Sign-up with confirmation of the email address.
 //!
-//! A letter goes out before the answer, whether or not the address has an account: to a confirmed one that it has one. So
-//! neither the answer nor its time tells, and a mail server that is away is told alike. The account is stored after the
-//! letter was taken: a sign-up that fails leaves nothing behind.
+//! An email is sent before the response, whether or not the address has an account. The owner of a confirmed account is
+//! notified that the account exists. Thus neither the response, nor its timing, nor an outage of the mail server discloses
+//! which accounts exist. The account is stored after the mail server has accepted the email, so a failed sign-up leaves
+//! nothing behind.
 
 use serde_json::json;
 use storage::one_time_tokens::{OneTimeToken, TokenKind};
 use storage::users::{Along, User};
 
 use super::account_updates::MAX_UPDATE_ATTEMPTS;
-use super::email_cooldown::Purpose;
-use super::emails::{Landing, LinkType, note};
+use super::email_cooldown::EmailPurpose;
+use super::emails::{LinkTarget, LinkType, record_sent};
 use super::gotrue_error::CONFLICT;
-use super::one_time_tokens::Issued;
+use super::one_time_tokens::IssuedToken;
 use super::{AccountService, AuthError};
-use crate::mailer::{Letter, Subject};
+use crate::mailer::{Email, EmailKind};
 
 impl AccountService {
-    /// Stores the account `new` and emails its owner. The caller's going away changes nothing.
+    /// Emails the owner of the address and stores the account `new`, even if the client disconnects.
     ///
-    /// Returns the account as a stranger may see it. Where the address has an account already, confirmed or not, the answer
-    /// looks the same and describes no account.
-    pub(super) async fn sign_up_by_mail(&self, new: User, email: &str, landing: Landing) -> Result<User, AuthError> {
-        self.pauses.begin(Purpose::Confirmation, email)?;
+    /// Returns the account as any caller may see it: if the address already has an account, confirmed or not, the result
+    /// has the same form and describes no existing account.
+    pub(super) async fn sign_up_by_email(
+        &self,
+        new: User,
+        email: &str,
+        link_target: LinkTarget,
+    ) -> Result<User, AuthError> {
+        self.email_cooldown.start(EmailPurpose::Confirmation, email)?;
         let (service, address) = (self.clone(), email.to_owned());
-        // In a task of its own: if the client disconnected after the email was handed in, its link would belong to no
-        // account.
-        let work = async move { service.settle_sign_up(new, address, landing).await };
-        let settled = self.tasks.spawn_and_wait("sign-up", work).await.unwrap_or(Err(CONFLICT.into()));
-        if settled.is_err() {
-            self.pauses.forget(Purpose::Confirmation, email);
+        // In a separate task: if the client disconnected after the email was sent, the link would belong to no account.
+        let work = async move { service.complete_sign_up(new, address, link_target).await };
+        let outcome = self.tasks.spawn_and_wait("sign-up", work).await.unwrap_or(Err(CONFLICT.into()));
+        if outcome.is_err() {
+            self.email_cooldown.cancel(EmailPurpose::Confirmation, email);
         }
-        settled
+        outcome
     }
 
-    /// Mails the owner of an unconfirmed account again, if there is one.
-    pub async fn resend_confirmation(&self, email: String, landing: Landing) -> Result<(), AuthError> {
-        self.begin(Purpose::Confirmation, &email, &Subject::Confirmation).await?;
+    /// Sends another confirmation email if the address has an unconfirmed account.
+    pub async fn resend_confirmation(&self, email: String, link_target: LinkTarget) -> Result<(), AuthError> {
+        self.prepare_email(EmailPurpose::Confirmation, &email, &EmailKind::Confirmation).await?;
         let service = self.clone();
         self.send_in_background(async move {
             match service.storage.users().get_by_email(&email).await? {
                 Some(user) if user.email_confirmed_at.is_none() => {
-                    service.mail_again(user, &email, &landing, true).await
+                    service.resend_confirmation_link(user, &email, &link_target, true).await
                 }
                 _ => Ok(()),
             }
@@ -51,46 +56,53 @@ impl AccountService {
 
     /// Starts the cooldown of an email that is sent in the background, and checks that the mail server is reachable. The
     /// result does not depend on whether the address has an account.
-    pub(super) async fn begin(&self, purpose: Purpose, email: &str, subject: &Subject) -> Result<(), AuthError> {
-        self.pauses.begin(purpose, email)?;
-        // The email is sent after the response, so this is the only moment to report a mail server that is down.
-        let reached = self.check_mail_server(subject).await;
+    pub(super) async fn prepare_email(
+        &self,
+        purpose: EmailPurpose,
+        email: &str,
+        kind: &EmailKind,
+    ) -> Result<(), AuthError> {
+        self.email_cooldown.start(purpose, email)?;
+        // The email itself is sent after the response, so an unreachable mail server can only be reported here.
+        let reached = self.check_mail_server(kind).await;
         if reached.is_err() {
-            self.pauses.forget(purpose, email);
+            self.email_cooldown.cancel(purpose, email);
         }
         reached
     }
 
-    async fn settle_sign_up(&self, mut new: User, email: String, landing: Landing) -> Result<User, AuthError> {
+    async fn complete_sign_up(&self, mut new: User, email: String, link_target: LinkTarget) -> Result<User, AuthError> {
         let found = self.storage.users().get_by_email(&email).await?;
         let id = found.as_ref().map_or(new.id, |user| user.id);
-        note(&mut new, TokenKind::Confirmation, self.clock.now());
-        // The owner learns of the attempt by email. The response stays that of a new account, so that nobody learns who
-        // has one.
+        record_sent(&mut new, TokenKind::Confirmation, self.clock.now());
+        // The owner learns of the attempt by email. The response is that of a new account, so that it does not disclose
+        // which accounts exist.
         if found.is_some_and(|user| user.email_confirmed_at.is_some()) {
             let link = Some(self.settings.site_url.to_string());
-            self.send_email(&email, Letter { subject: Subject::AlreadyRegistered, link, code: None }).await?;
+            self.send_email(&email, Email { kind: EmailKind::AlreadyRegistered, link, code: None }).await?;
             return Ok(new);
         }
-        let mut issued = self.issue(id, TokenKind::Confirmation, &email, landing.challenge.clone())?;
+        let mut issued =
+            self.issue_one_time_token(id, TokenKind::Confirmation, &email, link_target.challenge.clone())?;
         issued.token.from_sign_up = true;
-        self.send_confirmation(&issued, &landing).await?;
+        self.send_confirmation(&issued, &link_target).await?;
         for _ in 0..MAX_UPDATE_ATTEMPTS {
-            // The account may have come to be, or may have been confirmed or deleted, while the letter was on its way.
+            // Read again: the account may have been created, confirmed or deleted while the email was being sent.
             match self.storage.users().get_by_email(&email).await? {
                 Some(user) if user.email_confirmed_at.is_some() => return Ok(new),
                 Some(user) => {
                     issued.token.user = user.id;
                     self.replace_sign_up(user, &new, &issued.token).await?;
-                    // Not the account itself: two sign-ups that are told the same id would say that the address is not confirmed.
+                    // Not the existing account: if two sign-ups returned the same id, the caller would learn that the
+                    // address has an unconfirmed account.
                     return Ok(new);
                 }
                 None => {
                     issued.token.user = new.id;
                     match self.storage.users().insert_with(&new, std::slice::from_ref(&issued.token)).await {
                         Ok(()) => return Ok(new),
-                        // A concurrent sign-up inserted the address first. The next round finds its account and treats
-                        // it as an earlier sign-up.
+                        // A concurrent sign-up inserted the address first. The next iteration handles its account as an
+                        // earlier sign-up.
                         Err(storage::Error::Conflict(_)) => {}
                         Err(error) => return Err(error.into()),
                     }
@@ -100,8 +112,9 @@ impl AccountService {
         Err(CONFLICT.into())
     }
 
-    /// Replaces an earlier sign-up of an unconfirmed account, because the owner of the address is not proven yet and may
-    /// be another user than the first one. The metadata of an invited account is from an administrator and stays.
+    /// Replaces the password and metadata of an unconfirmed account by those of the latest sign-up. The ownership of the
+    /// address is not proven yet, and the earlier sign-up may have been someone else's. The metadata of an invited account
+    /// is from an administrator and stays.
     async fn replace_sign_up(&self, user: User, new: &User, token: &OneTimeToken) -> Result<(), AuthError> {
         let now = self.clock.now();
         self.update_account(user, CONFLICT, |user| {
@@ -112,37 +125,38 @@ impl AccountService {
                 // created.
                 user.user_metadata.insert("sub".to_owned(), json!(user.id));
             }
-            note(user, token.kind, now);
+            record_sent(user, token.kind, now);
             Ok(Along { issue: std::slice::from_ref(token), ..Along::default() })
         })
         .await
         .map(|_| ())
     }
 
-    /// Gives an unconfirmed account a new token and emails it. `from_sign_up` says whether it confirms the latest sign-up, with
-    /// its password, or the address alone.
-    pub(super) async fn mail_again(
+    /// Issues a new token for an unconfirmed account and emails it. With `from_sign_up` the token confirms the latest
+    /// sign-up including its password, otherwise only the address.
+    pub(super) async fn resend_confirmation_link(
         &self,
         user: User,
         email: &str,
-        landing: &Landing,
+        link_target: &LinkTarget,
         from_sign_up: bool,
     ) -> Result<(), AuthError> {
-        let mut issued = self.issue(user.id, TokenKind::Confirmation, email, landing.challenge.clone())?;
+        let mut issued =
+            self.issue_one_time_token(user.id, TokenKind::Confirmation, email, link_target.challenge.clone())?;
         issued.token.from_sign_up = from_sign_up;
         self.store_token(user, &issued.token).await?;
-        self.send_confirmation(&issued, landing).await
+        self.send_confirmation(&issued, link_target).await
     }
 
-    async fn send_confirmation(&self, issued: &Issued, landing: &Landing) -> Result<(), AuthError> {
-        self.send_link(Subject::Confirmation, issued, LinkType::Signup, &landing.redirect).await
+    async fn send_confirmation(&self, issued: &IssuedToken, link_target: &LinkTarget) -> Result<(), AuthError> {
+        self.send_link_email(EmailKind::Confirmation, issued, LinkType::Signup, &link_target.redirect).await
     }
 
-    /// Stores a token that was issued for an account.
+    /// Stores a token for an account, in place of the previous one of its kind.
     pub(super) async fn store_token(&self, user: User, token: &OneTimeToken) -> Result<User, AuthError> {
         let now = self.clock.now();
         self.update_account(user, CONFLICT, |user| {
-            note(user, token.kind, now);
+            record_sent(user, token.kind, now);
             Ok(Along { issue: std::slice::from_ref(token), ..Along::default() })
         })
         .await

@@ -9,7 +9,7 @@ use super::AccountService;
 /// Error of [`AccountService::delete_account`].
 #[derive(Debug, thiserror::Error)]
 pub enum DeletionError {
-    /// The typed address is not the account's.
+    /// The typed address differs from the account's.
     #[error("This is not the email address of the account.")]
     EmailMismatch,
     /// The database failed.
@@ -17,21 +17,22 @@ pub enum DeletionError {
     Storage(#[from] storage::Error),
 }
 
-/// What the services above this one do when an account ends: they stop the user's turns, close connections and revoke
-/// the access that the user granted to this server elsewhere.
+/// Handler of account deletions in services that depend on this one. It stops the user's turns, closes connections and
+/// revokes the access that the user granted to this server at other services.
 pub trait AccountDeletionHandler: std::fmt::Debug + Send + Sync {
     /// Stops the user's turns.
     fn stop_turns(&self, user: UserId) -> BoxFuture<'_, ()>;
 
-    /// Takes what [`DeletionCleanup`] needs out of the account's rows, which are deleted next.
+    /// Reads the data that the [`DeletionCleanup`] needs, before the account's rows are deleted.
     fn before_deletion(&self, user: UserId) -> BoxFuture<'_, Result<DeletionCleanup, storage::Error>>;
 }
 
-/// Work of a handler that is left to do once the account's rows are deleted.
+/// Remaining work of an [`AccountDeletionHandler`] after the account's rows are deleted.
 pub type DeletionCleanup = BoxFuture<'static, ()>;
 
 impl AccountService {
-    /// Deletes the user's own account if `typed_email` is its address. Anonymous users have no address and type nothing.
+    /// Deletes the user's own account if `typed_email` is its address. For anonymous users, who have no address, it has to
+    /// be empty.
     ///
     /// # Errors
     ///
@@ -62,7 +63,7 @@ impl AccountService {
         handler.stop_turns(user).await;
         let cleanup = handler.before_deletion(user).await?;
         self.storage.users().delete(user).await?;
-        // A turn that began since the first stop has no row to write to any more.
+        // Again, for turns that started in the meantime. Their chats are deleted, so they could not store anything.
         handler.stop_turns(user).await;
         cleanup.await;
         self.events.publish(user, &UserEvent::Devices);

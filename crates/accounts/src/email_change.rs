@@ -1,104 +1,115 @@
-//! Another address for an account. Both addresses have to confirm it, in any order: whoever stole a sign-in cannot take the
-//! account along, and nobody gets an account under a stranger's address.
+//! Changes of the email address. Both the current and the new address have to confirm the change, in any order. An
+//! attacker with a stolen session cannot take over the account, and no user can claim another person's address.
 
 use storage::one_time_tokens::{OneTimeToken, TokenKind};
 use storage::users::{Along, User};
 
-use super::email_cooldown::Purpose;
-use super::emails::{Landing, LinkType, note};
+use super::email_cooldown::EmailPurpose;
+use super::emails::{LinkTarget, LinkType, record_sent};
 use super::gotrue_error::{CONFLICT, EMAIL_CHANGE_DISABLED, EMAIL_EXISTS};
-use super::one_time_tokens::Issued;
+use super::one_time_tokens::IssuedToken;
 use super::{AccountService, AuthError};
-use crate::mailer::Subject;
+use crate::mailer::EmailKind;
 
-/// The time at which a new address takes effect.
+/// The time at which a change of address takes effect.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Way {
-    /// At once.
-    AtOnce,
-    /// When it is confirmed.
-    ByMail,
+pub(super) enum EmailChangeMode {
+    /// At once, without confirmation.
+    Immediate,
+    /// Once both addresses have confirmed it by email.
+    AfterConfirmation,
 }
 
-/// Notes what waits for its confirmation.
-pub(super) fn wait_for(user: &mut User, new: &str, now: domain::Timestamp) {
+/// Stores a new address in the account that awaits confirmation.
+pub(super) fn set_pending_email(user: &mut User, new: &str, now: domain::Timestamp) {
     user.new_email = Some(new.to_owned());
     // A confirmation of an earlier new address must not count for this one.
     user.email_change_confirmed = None;
-    note(user, TokenKind::EmailChangeNew, now);
+    record_sent(user, TokenKind::EmailChangeNew, now);
 }
 
 impl AccountService {
-    /// Mails both addresses, and gives the tokens to be stored.
-    pub(super) async fn mail_email_change(
+    /// Emails both addresses, and returns the tokens for the caller to store.
+    pub(super) async fn send_email_change(
         &self,
-
         user: &User,
         new: &str,
-        landing: &Landing,
+        link_target: &LinkTarget,
     ) -> Result<Vec<OneTimeToken>, AuthError> {
         let account = user.id.to_string();
-        // Counted for the account and not for the new address, else one account could mail any number of strangers.
-        self.pauses.begin(Purpose::EmailChange, &account)?;
-        let issued = self.issue_both(user, new, landing)?;
-        let sent = self.send_both(&issued, new, landing).await;
+        // The cooldown is per account and not per new address. Otherwise one account could send emails to any number of
+        // addresses.
+        self.email_cooldown.start(EmailPurpose::EmailChange, &account)?;
+        let issued = self.issue_change_tokens(user, new, link_target)?;
+        let sent = self.send_change_emails(&issued, new, link_target).await;
         if sent.is_err() {
-            self.pauses.forget(Purpose::EmailChange, &account);
+            self.email_cooldown.cancel(EmailPurpose::EmailChange, &account);
         }
         sent.map(|()| issued.into_iter().map(|issued| issued.token).collect())
     }
 
-    /// Mails both addresses again, if the account at `email` waits for another one.
-    pub async fn resend_email_change(&self, email: String, landing: Landing) -> Result<(), AuthError> {
-        self.begin(Purpose::EmailChange, &email, &Subject::EmailChangeNew).await?;
+    /// Emails both addresses again if the account with the address `email` has a pending change of address.
+    pub async fn resend_email_change(&self, email: String, link_target: LinkTarget) -> Result<(), AuthError> {
+        self.prepare_email(EmailPurpose::EmailChange, &email, &EmailKind::EmailChangeNew).await?;
         let service = self.clone();
         self.send_in_background(async move {
             let found = service.storage.users().get_by_email(&email).await?;
             let Some((user, new)) = found.and_then(|user| user.new_email.clone().map(|new| (user, new))) else {
                 return Ok(());
             };
-            let issued = service.issue_both(&user, &new, &landing)?;
+            let issued = service.issue_change_tokens(&user, &new, &link_target)?;
             let tokens: Vec<OneTimeToken> = issued.iter().map(|issued| issued.token.clone()).collect();
             service
                 .update_account(user, CONFLICT, |user| {
-                    wait_for(user, &new, service.clock.now());
+                    set_pending_email(user, &new, service.clock.now());
                     Ok(Along { issue: &tokens, ..Along::default() })
                 })
                 .await?;
-            service.send_both(&issued, &new, &landing).await
+            service.send_change_emails(&issued, &new, &link_target).await
         });
         Ok(())
     }
 
-    /// One token for each address that the account has or wants.
-    fn issue_both(&self, user: &User, new: &str, landing: &Landing) -> Result<Vec<Issued>, AuthError> {
+    /// Issues a token for the current address, if there is one, and one for the new address.
+    fn issue_change_tokens(
+        &self,
+        user: &User,
+        new: &str,
+        link_target: &LinkTarget,
+    ) -> Result<Vec<IssuedToken>, AuthError> {
         let current = user.email.as_deref().map(|email| (TokenKind::EmailChangeCurrent, email));
         let both = current.into_iter().chain([(TokenKind::EmailChangeNew, new)]);
-        both.map(|(kind, email)| self.issue(user.id, kind, email, landing.challenge.clone())).collect()
+        both.map(|(kind, email)| self.issue_one_time_token(user.id, kind, email, link_target.challenge.clone()))
+            .collect()
     }
 
-    async fn send_both(&self, issued: &[Issued], new: &str, landing: &Landing) -> Result<(), AuthError> {
+    async fn send_change_emails(
+        &self,
+        issued: &[IssuedToken],
+        new: &str,
+        link_target: &LinkTarget,
+    ) -> Result<(), AuthError> {
         for issued in issued {
-            let subject = match issued.token.kind {
-                TokenKind::EmailChangeCurrent => Subject::EmailChangeCurrent { new: new.to_owned() },
-                _ => Subject::EmailChangeNew,
+            let kind = match issued.token.kind {
+                TokenKind::EmailChangeCurrent => EmailKind::EmailChangeCurrent { new: new.to_owned() },
+                _ => EmailKind::EmailChangeNew,
             };
-            self.send_link(subject, issued, LinkType::EmailChange, &landing.redirect).await?;
+            self.send_link_email(kind, issued, LinkType::EmailChange, &link_target.redirect).await?;
         }
         Ok(())
     }
 
-    /// Which way the change goes here, if the address is free.
-    pub(super) async fn email_change_way(&self, user: &User, new: &str) -> Result<Way, AuthError> {
-        // Adding an address to an anonymous account is much like signing up.
-        let at_once = self.settings.autoconfirm && (self.mailer.is_none() || user.is_anonymous);
-        if !at_once && self.mailer.is_none() {
+    /// Returns when the change would take effect. Rejects an address that belongs to another account.
+    pub(super) async fn email_change_mode(&self, user: &User, new: &str) -> Result<EmailChangeMode, AuthError> {
+        // Adding an address to an anonymous account is equivalent to signing up, which autoconfirm applies to.
+        let is_immediate = self.settings.autoconfirm && (self.mailer.is_none() || user.is_anonymous);
+        if !is_immediate && self.mailer.is_none() {
             return Err(EMAIL_CHANGE_DISABLED.into());
         }
         match self.storage.users().get_by_email(new).await? {
             Some(_) => Err(EMAIL_EXISTS.into()),
-            None if at_once => Ok(Way::AtOnce),
-            None => Ok(Way::ByMail),
+            None if is_immediate => Ok(EmailChangeMode::Immediate),
+            None => Ok(EmailChangeMode::AfterConfirmation),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The letters of the accounts: what a link looks like, and how it gets to a person.
+//! Emails with links and codes: the format of links, and sending.
 
 use std::future::Future;
 use std::time::Duration;
@@ -10,27 +10,27 @@ use storage::users::User;
 use url::Url;
 
 use super::error::AuthError;
-use super::one_time_tokens::Issued;
+use super::one_time_tokens::IssuedToken;
 use super::{AccountService, gotrue_error};
-use crate::mailer::{Letter, Mailer, Subject};
+use crate::mailer::{Email, EmailKind, Mailer};
 
-/// Time for mails that are being sent when the server stops.
+/// Grace time for emails that are being sent when the server stops.
 const STOP_GRACE_TIME: Duration = Duration::from_secs(3);
 
-/// What a link or a code is for, in the words of the protocol.
+/// Type of a link or code, as in GoTrue's `type` parameter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LinkType {
-    /// A new account.
+    /// Confirmation of a sign-up.
     Signup,
-    /// A new account that an administrator made.
+    /// Invitation by an administrator.
     Invite,
-    /// A new password.
+    /// Password recovery.
     Recovery,
-    /// Being let in without one.
+    /// Sign-in without a password.
     MagicLink,
-    /// Any of those: what a program says that knows only that it mailed a code.
+    /// Any type of code that signs in, for clients that do not know which one was sent.
     Email,
-    /// Another address.
+    /// Change of the email address.
     EmailChange,
 }
 
@@ -38,7 +38,7 @@ impl LinkType {
     const ALL: [Self; 6] =
         [Self::Signup, Self::Invite, Self::Recovery, Self::MagicLink, Self::Email, Self::EmailChange];
 
-    /// The word of the protocol.
+    /// Returns GoTrue's name of the type.
     pub fn word(self) -> &'static str {
         match self {
             Self::Signup => "signup",
@@ -50,12 +50,12 @@ impl LinkType {
         }
     }
 
-    /// From the word of the protocol.
+    /// Parses GoTrue's name of the type.
     pub fn from_word(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|known| known.word() == word)
     }
 
-    /// What its tokens may prove.
+    /// Returns the kinds of tokens that may be verified with this type.
     pub fn kinds(self) -> [TokenKind; 2] {
         match self {
             Self::Signup | Self::Invite => [TokenKind::Confirmation; 2],
@@ -66,36 +66,35 @@ impl LinkType {
     }
 }
 
-/// Where the follower of a link comes out.
+/// Target of an emailed link.
 #[derive(Debug, Clone)]
-pub struct Landing {
-    /// The address, which is allowed.
+pub struct LinkTarget {
+    /// Redirect URL, which has passed the allowlist.
     pub redirect: Url,
-    /// Of the program that asked, if it uses PKCE.
+    /// PKCE challenge of the client that requested the email, if it uses PKCE.
     pub challenge: Option<Challenge>,
 }
 
 impl AccountService {
-    /// Where links may lead: the first of the addresses asked for that is allowed, else the site.
+    /// Returns the first of the requested redirect URLs that is allowed, or the site URL.
     pub fn redirect_target<'a>(&self, asked: impl IntoIterator<Item = &'a str>) -> Url {
-        self.redirects.target(asked)
+        self.redirect_allowlist.select(asked)
     }
 
-    /// A new one-time token, to be stored with the account (`UserRepository::update_with`, `UserRepository::insert_with`) and sent
-    /// to `email`. It takes the place of an older one of its kind.
-    pub fn issue(
+    /// Issues a one-time token for `email`. The caller stores it with the account (`UserRepository::update_with` or
+    /// `UserRepository::insert_with`), where it replaces the previous one of its kind, and sends it.
+    pub fn issue_one_time_token(
         &self,
-
         user: UserId,
         kind: TokenKind,
         email: &str,
         challenge: Option<Challenge>,
-    ) -> Result<Issued, AuthError> {
-        self.one_time.issue(user, kind, email, challenge, self.clock.now())
+    ) -> Result<IssuedToken, AuthError> {
+        self.one_time_tokens.issue(user, kind, email, challenge, self.clock.now())
     }
 
-    /// The address of a link.
-    pub fn action_link(&self, issued: &Issued, link: LinkType, redirect: &Url) -> Result<Url, AuthError> {
+    /// Returns the URL of a link, as it is emailed.
+    pub fn action_link(&self, issued: &IssuedToken, link: LinkType, redirect: &Url) -> Result<Url, AuthError> {
         let mut url = self.settings.site_url.join("/auth/v1/verify").map_err(AuthError::internal)?;
         url.query_pairs_mut()
             .append_pair("token", &issued.link_token)
@@ -104,38 +103,37 @@ impl AccountService {
         Ok(url)
     }
 
-    /// Writes the letter with a token's link and code, and hands it in.
-    pub async fn send_link(
+    /// Sends the email with a token's link and code.
+    pub async fn send_link_email(
         &self,
-
-        subject: Subject,
-        issued: &Issued,
+        kind: EmailKind,
+        issued: &IssuedToken,
         link: LinkType,
         redirect: &Url,
     ) -> Result<(), AuthError> {
         let link = self.action_link(issued, link, redirect)?;
-        let letter = Letter { subject, link: Some(link.into()), code: Some(issued.code.clone()) };
-        self.send_email(&issued.token.email, letter).await
+        let email = Email { kind, link: Some(link.into()), code: Some(issued.code.clone()) };
+        self.send_email(&issued.token.email, email).await
     }
 
-    /// Hands an email to the mail server.
-    pub(super) async fn send_email(&self, to: &str, letter: Letter) -> Result<(), AuthError> {
-        let what = failure_of(&letter.subject);
-        let sent = self.mailer()?.send(to, &letter, self.clock.now()).await;
-        sent.map_err(|source| AuthError::Undelivered { what, source })
+    /// Sends an email.
+    pub(super) async fn send_email(&self, to: &str, email: Email) -> Result<(), AuthError> {
+        let message = failure_message(&email.kind);
+        let sent = self.mailer()?.send(to, &email, self.clock.now()).await;
+        sent.map_err(|source| AuthError::EmailNotSent { message, source })
     }
 
-    /// Checks that a mail server for an email of this kind is configured and answers.
-    pub(super) async fn check_mail_server(&self, subject: &Subject) -> Result<(), AuthError> {
-        let what = failure_of(subject);
-        self.mailer()?.reach().await.map_err(|source| AuthError::Undelivered { what, source })
+    /// Checks that a mail server is configured and reachable. `kind` selects the error message.
+    pub(super) async fn check_mail_server(&self, kind: &EmailKind) -> Result<(), AuthError> {
+        let message = failure_message(kind);
+        self.mailer()?.check_connection().await.map_err(|source| AuthError::EmailNotSent { message, source })
     }
 
-    /// Runs work that sends an email after the caller's response was sent. Failures are logged.
+    /// Runs work that sends an email in the background, independently of the response. Failures are logged.
     pub(super) fn send_in_background(&self, work: impl Future<Output = Result<(), AuthError>> + Send + 'static) {
         let stopping = self.tasks.shutdown_token().clone();
-        self.tasks.spawn("letter", async move {
-            // A slow mail server must not delay the end of the process. Users can request the email again.
+        self.tasks.spawn("send email", async move {
+            // A slow mail server must not delay the shutdown. Users can request the email again.
             let overdue = async {
                 stopping.cancelled().await;
                 tokio::time::sleep(STOP_GRACE_TIME).await;
@@ -150,12 +148,12 @@ impl AccountService {
     }
 
     fn mailer(&self) -> Result<&Mailer, AuthError> {
-        Ok(self.mailer.as_deref().ok_or(gotrue_error::NO_MAIL)?)
+        Ok(self.mailer.as_deref().ok_or(gotrue_error::EMAIL_DISABLED)?)
     }
 }
 
-/// Notes with the account that a token of this kind is on its way.
-pub(super) fn note(user: &mut User, kind: TokenKind, now: domain::Timestamp) {
+/// Sets the account's time of the last email of this kind.
+pub(super) fn record_sent(user: &mut User, kind: TokenKind, now: domain::Timestamp) {
     let sent = match kind {
         TokenKind::Confirmation => &mut user.confirmation_sent_at,
         TokenKind::Recovery => &mut user.recovery_sent_at,
@@ -165,14 +163,14 @@ pub(super) fn note(user: &mut User, kind: TokenKind, now: domain::Timestamp) {
     *sent = Some(now);
 }
 
-/// The protocol's words for a letter that could not be sent.
-fn failure_of(subject: &Subject) -> &'static str {
-    match subject {
-        Subject::Confirmation | Subject::AlreadyRegistered => "Error sending confirmation email",
-        Subject::Recovery => "Error sending recovery email",
-        Subject::MagicLink => "Error sending magic link email",
-        Subject::Invite => "Error sending invite email",
-        Subject::EmailChangeCurrent { .. } | Subject::EmailChangeNew => "Error sending email change email",
-        Subject::Reauthentication => "Error sending reauthentication email",
+/// Returns GoTrue's error message for an email that could not be sent.
+fn failure_message(kind: &EmailKind) -> &'static str {
+    match kind {
+        EmailKind::Confirmation | EmailKind::AlreadyRegistered => "Error sending confirmation email",
+        EmailKind::Recovery => "Error sending recovery email",
+        EmailKind::MagicLink => "Error sending magic link email",
+        EmailKind::Invite => "Error sending invite email",
+        EmailKind::EmailChangeCurrent { .. } | EmailKind::EmailChangeNew => "Error sending email change email",
+        EmailKind::Reauthentication => "Error sending reauthentication email",
     }
 }

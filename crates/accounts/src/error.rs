@@ -1,108 +1,108 @@
-//! What can go wrong with an account.
+//! Error type of the account service.
 
-use super::gotrue_error::Refusal;
-use super::password::Weakness;
+use super::gotrue_error::GoTrueError;
+use super::password::PasswordWeakness;
 use crate::mailer::MailError;
 
-/// Why a call about an account gave no answer.
+/// Error of an operation of [`AccountService`](crate::AccountService).
 #[derive(Debug, thiserror::Error)]
 pub enum AuthError {
-    /// It was refused, in the protocol's own words.
+    /// An error from GoTrue's catalogue.
     #[error("{0}")]
-    Refused(Refusal),
-    /// The same, with words for this one call.
+    GoTrue(GoTrueError),
+    /// A GoTrue error whose message depends on the request.
     #[error("{message}")]
-    Worded {
-        /// The HTTP status.
+    GoTrueWithMessage {
+        /// HTTP status.
         status: u16,
-        /// The stable word for programs.
+        /// Stable error code.
         code: &'static str,
-        /// What people read.
+        /// Message for users.
         message: String,
     },
-    /// The body is not JSON of the right form; says where.
+    /// The request body is not the expected JSON. The text describes where.
     #[error("Could not parse request body as JSON: {0}")]
     BadJson(String),
-    /// The password is too easy to guess; says how.
+    /// The password is too easy to guess.
     #[error("{}", .0.message)]
-    WeakPassword(Weakness),
-    /// Too many calls from one address.
+    WeakPassword(PasswordWeakness),
+    /// Too many requests or attempts from one network address.
     #[error("Request rate limit reached")]
-    TooMany {
-        /// Seconds until it is worth another try, at least 1.
+    RateLimited {
+        /// Seconds until the next request can succeed, at least 1.
         retry_after: u64,
     },
-    /// Too many mails to one address.
+    /// Too many emails to one address.
     #[error("For security purposes, you can only request this after {retry_after} seconds.")]
-    TooManyMails {
-        /// Seconds until the next one, at least 1.
+    EmailRateLimited {
+        /// Seconds until the next email may be requested, at least 1.
         retry_after: u64,
     },
-    /// The mail server did not take a letter. The reason stays in the log.
-    #[error("{what}")]
-    Undelivered {
-        /// What people read.
-        what: &'static str,
-        /// Why.
+    /// The mail server did not accept an email. The reason is only logged.
+    #[error("{message}")]
+    EmailNotSent {
+        /// Message for users.
+        message: &'static str,
+        /// Reason.
         source: MailError,
     },
-    /// A fault of ours. The words stay in the log.
+    /// An internal failure. The details are only logged.
     #[error("Unexpected failure, please check server logs for more information")]
     Internal(#[source] anyhow::Error),
 }
 
 impl AuthError {
-    /// A fault of ours.
+    /// Wraps an internal failure.
     pub fn internal(error: impl Into<anyhow::Error>) -> Self {
         Self::Internal(error.into())
     }
 
-    /// The HTTP status.
+    /// Returns the HTTP status.
     pub fn status(&self) -> u16 {
         match self {
-            Self::Refused(refusal) => refusal.status,
-            Self::Worded { status, .. } => *status,
+            Self::GoTrue(error) => error.status,
+            Self::GoTrueWithMessage { status, .. } => *status,
             Self::BadJson(_) => 400,
             Self::WeakPassword(_) => 422,
-            Self::TooMany { .. } | Self::TooManyMails { .. } => 429,
-            Self::Undelivered { .. } | Self::Internal(_) => 500,
+            Self::RateLimited { .. } | Self::EmailRateLimited { .. } => 429,
+            Self::EmailNotSent { .. } | Self::Internal(_) => 500,
         }
     }
 
-    /// What the log says about it, nothing of a person's.
+    /// Returns the text for the log, which contains no personal data.
     pub fn detail(&self) -> String {
         match self {
-            Self::Undelivered { what, source } => format!("{what}: {source}"),
+            Self::EmailNotSent { message, source } => format!("{message}: {source}"),
             Self::Internal(source) => format!("{source:#}"),
             other => other.to_string(),
         }
     }
 
-    /// Seconds until it is worth another try, where that helps.
+    /// Returns the seconds until a retry can succeed, for errors that waiting resolves.
     pub fn retry_after(&self) -> Option<u64> {
         match self {
-            Self::TooMany { retry_after } | Self::TooManyMails { retry_after } => Some(*retry_after),
+            Self::RateLimited { retry_after } | Self::EmailRateLimited { retry_after } => Some(*retry_after),
             _ => None,
         }
     }
 
-    /// The stable word for programs.
+    /// Returns GoTrue's stable error code.
     pub fn code(&self) -> &'static str {
         match self {
-            Self::Refused(refusal) => refusal.code,
-            Self::Worded { code, .. } => code,
+            Self::GoTrue(error) => error.code,
+            Self::GoTrueWithMessage { code, .. } => code,
             Self::BadJson(_) => "bad_json",
             Self::WeakPassword(_) => "weak_password",
-            Self::TooMany { .. } => "over_request_rate_limit",
-            Self::TooManyMails { .. } => "over_email_send_rate_limit",
-            Self::Undelivered { .. } | Self::Internal(_) => "unexpected_failure",
+            Self::RateLimited { .. } => "over_request_rate_limit",
+            Self::EmailRateLimited { .. } => "over_email_send_rate_limit",
+            Self::EmailNotSent { .. } | Self::Internal(_) => "unexpected_failure",
         }
     }
 }
 
-impl From<Refusal> for AuthError {
-    fn from(refusal: Refusal) -> Self {
-        Self::Refused(refusal)
+impl From<GoTrueError> for AuthError {
+    fn from(error: GoTrueError) -> Self {
+        Self::GoTrue(error)
     }
 }
 

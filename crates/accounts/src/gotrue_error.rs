@@ -1,186 +1,187 @@
-//! Why a call about an account is refused, in the words of the protocol.
+//! Catalogue of GoTrue's errors. Clients match on the codes and show the messages, so both are GoTrue's, except for
+//! errors that GoTrue does not have.
 
 use std::fmt;
 
-/// A refusal: status, stable code and words for people.
+/// An error response: status, stable code and message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Refusal {
-    /// The HTTP status.
+pub struct GoTrueError {
+    /// HTTP status.
     pub status: u16,
-    /// The stable word for programs.
+    /// Stable error code.
     pub code: &'static str,
-    /// What people read.
+    /// Message for users.
     pub message: &'static str,
 }
 
-impl Refusal {
+impl GoTrueError {
     const fn new(status: u16, code: &'static str, message: &'static str) -> Self {
         Self { status, code, message }
     }
 
-    /// A field of the request holds something it must not.
-    pub const fn invalid(message: &'static str) -> Self {
+    /// Creates the error for a request field with an invalid value.
+    pub const fn validation_failed(message: &'static str) -> Self {
         Self::new(400, "validation_failed", message)
     }
 
-    /// A part of the protocol that this server does not offer.
-    pub const fn absent(status: u16, code: &'static str, message: &'static str) -> Self {
+    /// Creates the error of a GoTrue feature that this server does not support.
+    pub const fn unsupported(status: u16, code: &'static str, message: &'static str) -> Self {
         Self::new(status, code, message)
     }
 }
 
-impl fmt::Display for Refusal {
+impl fmt::Display for GoTrueError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.message)
     }
 }
 
-macro_rules! catalogue {
+macro_rules! gotrue_errors {
     ($($(#[$doc:meta])* $name:ident = $status:literal $code:literal $message:literal;)+) => {$(
         $(#[$doc])*
-        pub const $name: Refusal = Refusal::new($status, $code, $message);
+        pub const $name: GoTrueError = GoTrueError::new($status, $code, $message);
     )+};
 }
 
-catalogue! {
-    /// No such path.
-    NO_SUCH_ROUTE = 404 "not_found" "There is no such call";
-    /// The path is there, for another method.
+gotrue_errors! {
+    /// Unknown path.
+    ROUTE_NOT_FOUND = 404 "not_found" "There is no such call";
+    /// The path exists, but not with this method.
     METHOD_NOT_ALLOWED = 405 "method_not_allowed" "This call takes another method";
-    /// More than 1 MiB.
+    /// Request body larger than 1 MiB.
     BODY_TOO_LARGE = 413 "request_entity_too_large" "Request body too large (max 1048576 bytes)";
-    /// The body broke off.
-    BODY_BROKEN = 400 "bad_json" "Could not parse request body as JSON: it broke off";
+    /// The request body ended early.
+    BODY_INCOMPLETE = 400 "bad_json" "Could not parse request body as JSON: it broke off";
 
-    /// No bearer token.
+    /// Missing bearer token.
     NO_AUTHORIZATION = 401 "no_authorization" "This endpoint requires a valid Bearer token";
-    /// The token was not signed here, or is not an access token.
+    /// The token was not signed by this server, or is not an access token.
     BAD_JWT = 403 "bad_jwt" "invalid JWT: unable to parse or verify signature";
-    /// The token's time is over.
+    /// The token has expired.
     EXPIRED_JWT = 403 "bad_jwt" "invalid JWT: unable to parse or verify signature, token has invalid claims: token is expired";
-    /// The token's sign-in was ended.
+    /// The session of the token has ended.
     SESSION_NOT_FOUND = 403 "session_not_found" "Session from session_id claim in JWT does not exist";
-    /// The token's person is gone.
+    /// The user of the token was deleted.
     USER_NOT_FOUND = 403 "user_not_found" "User from sub claim in JWT does not exist";
 
-    /// Accounts cannot be confirmed: there is no mail server, and they are not confirmed at once.
+    /// New accounts could not be confirmed: no mail server is configured, and autoconfirm is off.
     SIGNUP_DISABLED = 422 "signup_disabled" "Signups not allowed for this instance";
-    /// Neither an address nor a number.
+    /// Sign-up without an email address and phone number.
     ANONYMOUS_DISABLED = 422 "anonymous_provider_disabled" "Anonymous sign-ins are disabled";
-    /// Sign-up by telephone.
+    /// Sign-up with a phone number.
     PHONE_SIGNUP_DISABLED = 400 "phone_provider_disabled" "Phone signups are disabled";
-    /// Sign-in by telephone.
+    /// Sign-in with a phone number.
     PHONE_LOGIN_DISABLED = 422 "phone_provider_disabled" "Phone logins are disabled";
-    /// A way to a number that there is not.
+    /// Unknown channel for messages to a phone.
     INVALID_CHANNEL = 400 "validation_failed" "Invalid channel, supported values are 'sms' or 'whatsapp'. 'whatsapp' is only supported if Twilio or Twilio Verify is used as the provider.";
-    /// A telephone number for an account.
+    /// Phone number for an account.
     PHONE_CHANGE_DISABLED = 400 "phone_provider_disabled" "Unsupported phone provider";
-    /// A new address would have to be confirmed by mail.
+    /// A new address would have to be confirmed by email, but no mail server is configured.
     EMAIL_CHANGE_DISABLED = 422 "email_provider_disabled" "This server sends no e-mail to confirm a new address with";
-    /// Sign-up with an address that has an account.
+    /// Sign-up with an address that already has an account.
     USER_ALREADY_EXISTS = 422 "user_already_exists" "User already registered";
-    /// A new address that another account has.
+    /// The new address belongs to another account.
     EMAIL_EXISTS = 422 "email_exists" "A user with this email address has already been registered";
-    /// The new password is the old one.
+    /// The new password equals the current one.
     SAME_PASSWORD = 422 "same_password" "New password should be different from the old password.";
-    /// The present password, where it was sent along, is another one.
+    /// The request contains a current password, and it is wrong.
     CURRENT_PASSWORD_INVALID = 400 "current_password_invalid" "Current password required when setting new password.";
-    /// What the server keeps about a person is not the person's to change.
+    /// Users cannot change their own `app_metadata`.
     NOT_ADMIN = 403 "not_admin" "Updating app_metadata requires admin privileges";
 
-    /// A sign-in without the second factor that its person has.
+    /// The session has not passed the second factor that its user has.
     INSUFFICIENT_AAL = 403 "insufficient_aal" "This sign-in has to be raised with the second factor first";
-    /// Changing what a second factor guards, without it.
+    /// Change of credentials in a session that has not passed the second factor.
     UPDATE_NEEDS_AAL2 = 401 "insufficient_aal" "AAL2 session is required to update email or password when MFA is enabled.";
-    /// One more factor, without the one that is there.
+    /// Enrollment of another factor in a session that has not passed the existing one.
     ENROLL_NEEDS_AAL2 = 403 "insufficient_aal" "AAL2 required to enroll a new factor";
-    /// Removing a factor without it.
+    /// Removal of a verified factor in a session that has not passed it.
     UNENROLL_NEEDS_AAL2 = 422 "insufficient_aal" "AAL2 required to unenroll verified factor";
     /// Anonymous users have no credentials that a factor could protect.
-    NOT_FOR_ANONYMOUS = 403 "no_authorization" "Anonymous user not allowed to perform these actions";
+    ANONYMOUS_NOT_ALLOWED = 403 "no_authorization" "Anonymous user not allowed to perform these actions";
     /// A factor that does not exist or belongs to another user.
     FACTOR_NOT_FOUND = 404 "mfa_factor_not_found" "Factor not found";
-    /// An id that is none.
+    /// The id of a factor is not a UUID.
     FACTOR_ID_MALFORMED = 404 "validation_failed" "factor_id must be an UUID";
-    /// Ten factors.
+    /// The user has the maximum number of factors.
     TOO_MANY_FACTORS = 422 "too_many_enrolled_mfa_factors" "Maximum number of verified factors reached, unenroll to continue";
-    /// A challenge that is not there, or of another factor.
-    NO_SUCH_CHALLENGE = 422 "mfa_factor_not_found" "MFA factor with the provided challenge ID not found";
-    /// A challenge that was answered, or given to another address.
-    CHALLENGE_ADDRESS = 422 "mfa_ip_address_mismatch" "Challenge and verify IP addresses mismatch.";
-    /// No code.
-    NO_CODE = 400 "validation_failed" "Code needs to be non-empty";
-    /// A code that is wrong, or was used.
-    WRONG_CODE = 422 "mfa_verification_failed" "Invalid TOTP code entered";
-    /// A factor by telephone.
+    /// The challenge does not exist or belongs to another factor.
+    CHALLENGE_NOT_FOUND = 422 "mfa_factor_not_found" "MFA factor with the provided challenge ID not found";
+    /// The challenge was already answered, or was requested from another network address.
+    CHALLENGE_ADDRESS_MISMATCH = 422 "mfa_ip_address_mismatch" "Challenge and verify IP addresses mismatch.";
+    /// Missing TOTP code.
+    MFA_CODE_MISSING = 400 "validation_failed" "Code needs to be non-empty";
+    /// The TOTP code is wrong or was already used.
+    MFA_CODE_INVALID = 422 "mfa_verification_failed" "Invalid TOTP code entered";
+    /// Enrollment of a phone as a factor.
     PHONE_FACTOR_DISABLED = 422 "mfa_phone_enroll_not_enabled" "MFA enroll is disabled for Phone";
-    /// A factor by a security key.
+    /// Enrollment of a security key as a factor.
     WEBAUTHN_FACTOR_DISABLED = 422 "mfa_webauthn_enroll_not_enabled" "MFA enroll is disabled for WebAuthn";
-    /// A kind of factor that the protocol does not know.
-    UNKNOWN_FACTOR = 400 "validation_failed" "factor_type needs to be totp, phone, or webauthn";
+    /// Unknown type of factor.
+    UNKNOWN_FACTOR_TYPE = 400 "validation_failed" "factor_type needs to be totp, phone, or webauthn";
 
-    /// A password alone is no way back in.
-    PASSWORD_NEEDS_ADDRESS = 422 "validation_failed" "Updating password of an anonymous user without an email or phone is not allowed";
-    /// Neither the service role key nor a token of its role.
-    ADMIN_NEEDED = 403 "not_admin" "User not allowed";
-    /// The administrator names a person who is not there.
-    NO_SUCH_USER = 404 "user_not_found" "User not found";
-    /// The administrator wants a link for an address without an account.
-    NO_USER_WITH_EMAIL = 404 "user_not_found" "User with this email not found";
-    /// The administrator names a person by what is no id.
+    /// A password for an anonymous user, who could not sign in with it without an address.
+    PASSWORD_NEEDS_EMAIL = 422 "validation_failed" "Updating password of an anonymous user without an email or phone is not allowed";
+    /// The token is neither the service role key nor a JWT with an administrator's role.
+    ADMIN_REQUIRED = 403 "not_admin" "User not allowed";
+    /// The user that the administrator names does not exist.
+    ADMIN_USER_NOT_FOUND = 404 "user_not_found" "User not found";
+    /// The administrator requests a link for an address without an account.
+    USER_WITH_EMAIL_NOT_FOUND = 404 "user_not_found" "User with this email not found";
+    /// The id of a user is not a UUID.
     USER_ID_MALFORMED = 404 "validation_failed" "user_id must be an UUID";
     /// Passkeys are not supported, so no user has one.
-    NO_SUCH_PASSKEY = 404 "validation_failed" "Passkey not found";
-    /// All users have the same role and audience.
-    ROLE_FIXED = 400 "validation_failed" "This server has no role and no audience but authenticated";
-    /// Hashes of another program.
+    PASSKEY_NOT_FOUND = 404 "validation_failed" "Passkey not found";
+    /// All users have the same role and audience, which cannot be changed.
+    ROLE_NOT_SUPPORTED = 400 "validation_failed" "This server has no role and no audience but authenticated";
+    /// Import of a password hash.
     PASSWORD_HASH_UNSUPPORTED = 400 "validation_failed" "This server takes a password and no password_hash";
-    /// Sign-in with the password of a person who is kept out.
+    /// Password sign-in of a banned user.
     BANNED_LOGIN = 400 "user_banned" "User is banned";
-    /// Refreshing the sign-in of such a person.
+    /// Refresh of a banned user's session.
     BANNED_REFRESH = 400 "user_banned" "Invalid Refresh Token: User Banned";
 
-    /// No such address, or not its password: the two are not told apart.
+    /// Unknown address or wrong password. The error is the same, so that it does not disclose which accounts exist.
     INVALID_CREDENTIALS = 400 "invalid_credentials" "Invalid login credentials";
-    /// The address was never confirmed.
+    /// The address of the account is not confirmed.
     EMAIL_NOT_CONFIRMED = 400 "email_not_confirmed" "Email not confirmed";
-    /// A grant type the protocol does not know.
-    UNSUPPORTED_GRANT = 400 "invalid_credentials" "unsupported_grant_type";
-    /// A refresh token that was not made here, or whose sign-in was ended.
+    /// Unknown grant type.
+    UNSUPPORTED_GRANT_TYPE = 400 "invalid_credentials" "unsupported_grant_type";
+    /// The refresh token was not issued by this server, or its session has ended.
     REFRESH_TOKEN_NOT_FOUND = 400 "refresh_token_not_found" "Invalid Refresh Token: Refresh Token Not Found";
-    /// A refresh token that was used before: it may be in other hands, so its sign-in was ended.
+    /// The refresh token was reused. It may be stolen, so its session was ended.
     REFRESH_TOKEN_ALREADY_USED = 400 "refresh_token_already_used" "Invalid Refresh Token: Already Used";
-    /// Others were always faster.
+    /// Concurrent requests kept changing the same account.
     CONFLICT = 409 "conflict" "Too many concurrent requests on the same session";
-    /// The same with a refresh token.
+    /// Concurrent requests kept rotating the same refresh token.
     REFRESH_CONFLICT = 409 "conflict" "Too many concurrent token refresh requests on the same session or refresh token";
 
-    /// There is no mail server.
-    NO_MAIL = 400 "email_provider_disabled" "This server sends no e-mail";
-    /// There is no mail server to send a link to sign in with.
-    NO_MAGIC_LINK = 422 "email_provider_disabled" "This server sends no e-mail";
-    /// There is no mail server, or no account for a caller who wants none to be made.
-    NO_OTP = 422 "otp_disabled" "Signups not allowed for otp";
-    /// A code that is not the one that was mailed, or not any more.
+    /// No mail server is configured.
+    EMAIL_DISABLED = 400 "email_provider_disabled" "This server sends no e-mail";
+    /// No mail server is configured that could send a magic link.
+    MAGIC_LINK_DISABLED = 422 "email_provider_disabled" "This server sends no e-mail";
+    /// No mail server is configured, or the address has no account and the request does not allow creating one.
+    OTP_DISABLED = 422 "otp_disabled" "Signups not allowed for otp";
+    /// The emailed code is wrong or has expired.
     OTP_EXPIRED = 403 "otp_expired" "Token has expired or is invalid";
-    /// A link that was not mailed, was used, or is too old.
+    /// The emailed link is unknown, used or expired.
     LINK_EXPIRED = 403 "otp_expired" "Email link is invalid or has expired";
-    /// An administrator has shut the person out.
+    /// An administrator has banned the user.
     USER_BANNED = 403 "user_banned" "User is banned";
-    /// No link that ended with this code, or it was exchanged.
+    /// The auth code is unknown or was already exchanged.
     FLOW_STATE_NOT_FOUND = 404 "flow_state_not_found" "invalid flow state, no valid flow state found";
-    /// The code was not exchanged in time.
+    /// The auth code has expired.
     FLOW_STATE_EXPIRED = 422 "flow_state_expired" "invalid flow state, flow state has expired";
-    /// Another program than the one that asked for the link.
+    /// The code verifier does not match the challenge: another client started the flow.
     BAD_CODE_VERIFIER = 400 "bad_code_verifier" "code challenge does not match previously saved code verifier";
-    /// The sign-in is too old for a new password.
+    /// The last proof of identity is too old for a new password.
     REAUTHENTICATION_NEEDED = 400 "reauthentication_needed" "Password update requires reauthentication";
     /// The last proof of identity is too old for a change of address, factors or keys.
     ACTION_NEEDS_REAUTHENTICATION = 400 "reauthentication_needed" "Confirm that it is you: this change requires reauthentication";
-    /// The mailed code is another one.
+    /// The emailed reauthentication code is wrong or has expired.
     REAUTHENTICATION_NOT_VALID = 422 "reauthentication_not_valid" "Nonce has expired or is invalid";
-    /// There is nowhere to mail a code to.
-    REAUTHENTICATION_WITHOUT_ADDRESS = 400 "validation_failed" "Reauthentication requires the user to have an email or a phone number";
-    /// A code would go to an address that may be a stranger's.
-    ADDRESS_NOT_CONFIRMED = 422 "email_not_confirmed" "Please verify your email first.";
+    /// The user has no address to send a reauthentication code to.
+    REAUTHENTICATION_NEEDS_EMAIL = 400 "validation_failed" "Reauthentication requires the user to have an email or a phone number";
+    /// The address is not confirmed, so a reauthentication code might go to another person's mailbox.
+    REAUTHENTICATION_EMAIL_NOT_CONFIRMED = 422 "email_not_confirmed" "Please verify your email first.";
 }

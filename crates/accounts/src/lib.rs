@@ -1,9 +1,11 @@
-//! Accounts: passwords, sign-ins and the tokens that prove them.
+//! User accounts: sign-up, sign-in, sessions, tokens, second factors, and the emails about them. The behavior is that of
+//! GoTrue (Supabase Auth), which clients such as auth-js expect.
 //!
-//! A person signs in once on each device. The sign-in is a row; an access token names it and is good for an hour, and only
-//! as long as the row is there. A refresh token names it too, with a counter: see [`sessions`].
+//! Each sign-in creates a session, a row in the database. An access token is a JWT that names its session. It expires after
+//! an hour, and is rejected earlier if the session has ended. A refresh token names the session, too, with a rotation
+//! counter; see [`sessions`].
 //!
-//! What is mailed: [`emails`] writes links, [`one_time_tokens`] makes what they carry, [`verification`] takes it back.
+//! Emails contain links and codes: [`one_time_tokens`] issues them, [`emails`] sends them, [`verification`] redeems them.
 
 mod account_updates;
 pub mod admin;
@@ -52,47 +54,47 @@ use storage::Storage;
 use url::Url;
 
 use admin::AdminKey;
-use email_cooldown::Pauses;
-use last_seen::Presence;
+use email_cooldown::EmailCooldown;
+use last_seen::LastSeenWrites;
 use mailer::Mailer;
-use one_time_tokens::OneTime;
-use password::{PasswordRules, Passwords};
-use rate_limits::Limits;
-use redirects::Redirects;
-use refresh_token::RefreshTokens;
-use signing_keys::Keys;
+use one_time_tokens::OneTimeTokens;
+use password::{PasswordHasher, PasswordRules};
+use rate_limits::RateLimits;
+use redirects::RedirectAllowlist;
+use refresh_token::RefreshTokenCodec;
+use signing_keys::SigningKeys;
 
 pub use error::AuthError;
-use tokens::Issuer;
+use tokens::IssuerUrl;
 pub use tokens::{Audience, Claims};
 
 /// Settings of [`AccountService`].
 #[derive(Debug, Clone)]
 pub struct AccountSettings {
-    /// The public origin of the site.
+    /// Public URL of the site.
     pub site_url: Url,
-    /// Whether the operator chose the site URL. Otherwise its port is the one that the server listens on.
+    /// True if the operator configured the site URL. Otherwise its port is the one that the server listens on.
     pub is_site_url_configured: bool,
-    /// Whether email addresses count as confirmed at once.
+    /// True if email addresses count as confirmed at once, without an email.
     pub autoconfirm: bool,
-    /// Whether a new password needs an emailed code or a factor when the session is older than a day.
+    /// True if a new password needs an emailed code or a second factor when the session is older than a day.
     pub password_reauthentication: bool,
     /// Maximum age of the last proof of identity for sensitive changes; `None` for no limit.
     pub reauthentication_after: Option<Duration>,
-    /// Whether common passwords are rejected.
+    /// True if common passwords are rejected.
     pub refuse_common_passwords: bool,
-    /// Whether requests, login attempts and emails are limited.
+    /// True if requests, login attempts and emails are limited.
     pub rate_limits: bool,
-    /// Patterns of addresses, besides the site's, that emailed links may redirect to.
+    /// Patterns of URLs, besides the site's, that emailed links may redirect to.
     pub redirect_allow: Vec<String>,
-    /// A file with the keys that sign tokens; `None` for keys in the database.
+    /// File with the keys that sign tokens; `None` for keys in the database.
     pub jwt_keys: Option<PathBuf>,
-    /// The key with which the administrator calls the auth API.
+    /// API key of the administrator.
     pub service_role_key: Option<SecretString>,
 }
 
 impl AccountSettings {
-    /// Takes the settings of accounts out of those of the process.
+    /// Selects the settings of accounts from the configuration of the process.
     pub fn new(config: &Config, site_url: &Url) -> Self {
         Self {
             site_url: site_url.clone(),
@@ -114,19 +116,19 @@ impl AccountSettings {
 pub struct AccountDependencies {
     /// The database.
     pub storage: Storage,
-    /// The source of time.
+    /// Source of the time.
     pub clock: Arc<dyn Clock>,
-    /// Encrypts secrets before they are stored.
+    /// Encryption of secrets before they are stored.
     pub secrets: Arc<SecretSealer>,
-    /// Background work.
+    /// Background tasks.
     pub tasks: BackgroundTasks,
-    /// Events for the users' open pages.
+    /// Events for users' open clients.
     pub events: UserEventBus,
-    /// The mail server, if one is configured.
+    /// Client of the mail server, if one is configured.
     pub mailer: Option<Mailer>,
 }
 
-/// Accounts, sessions and tokens. Cheap to clone.
+/// Service for accounts, sessions and tokens. Cheap to clone.
 #[derive(Debug, Clone)]
 pub struct AccountService {
     storage: Storage,
@@ -136,15 +138,15 @@ pub struct AccountService {
     events: UserEventBus,
     mailer: Option<Arc<Mailer>>,
     settings: Arc<AccountSettings>,
-    issuer: Arc<Issuer>,
-    keys: Arc<Keys>,
-    refresh_tokens: Arc<RefreshTokens>,
-    passwords: Passwords,
-    limits: Arc<Limits>,
-    presence: Presence,
-    one_time: Arc<OneTime>,
-    pauses: Arc<Pauses>,
-    redirects: Arc<Redirects>,
+    issuer: Arc<IssuerUrl>,
+    signing_keys: Arc<SigningKeys>,
+    refresh_token_codec: Arc<RefreshTokenCodec>,
+    password_hasher: PasswordHasher,
+    rate_limits: Arc<RateLimits>,
+    last_seen_writes: LastSeenWrites,
+    one_time_tokens: Arc<OneTimeTokens>,
+    email_cooldown: Arc<EmailCooldown>,
+    redirect_allowlist: Arc<RedirectAllowlist>,
     admin_key: Option<AdminKey>,
 }
 
@@ -156,23 +158,23 @@ impl AccountService {
     /// The signing keys cannot be read or stored.
     pub async fn start(settings: AccountSettings, dependencies: AccountDependencies) -> anyhow::Result<Self> {
         let AccountDependencies { storage, clock, secrets, tasks, events, mailer } = dependencies;
-        // Chosen explicitly, because a second back end in the dependency tree would make the library's own choice panic.
-        // A second app in the same process finds it chosen already.
+        // Installed explicitly: if the dependency tree enables a second crypto back end, the library panics instead of
+        // choosing one. A second app in the same process finds it installed already.
         let _already = jsonwebtoken::crypto::aws_lc::DEFAULT_PROVIDER.install_default();
         let keys = match &settings.jwt_keys {
-            Some(path) => Keys::from_file(path)?,
-            None => Keys::from_store(&storage, &secrets, clock.now()).await?,
+            Some(path) => SigningKeys::from_file(path)?,
+            None => SigningKeys::load_or_create(&storage, &secrets, clock.now()).await?,
         };
         Ok(Self {
-            issuer: Arc::new(Issuer::new(&settings.site_url, settings.is_site_url_configured)?),
-            keys: Arc::new(keys),
-            refresh_tokens: Arc::new(RefreshTokens::new(&secrets.derive("refresh tokens")?)),
-            passwords: Passwords::default(),
-            limits: Arc::new(Limits::new(settings.rate_limits, &clock)),
-            presence: Presence::default(),
-            one_time: Arc::new(OneTime::new(&secrets.derive("one-time codes")?)),
-            pauses: Arc::new(Pauses::new(settings.rate_limits, &clock)),
-            redirects: Arc::new(Redirects::new(&settings.site_url, &settings.redirect_allow)),
+            issuer: Arc::new(IssuerUrl::new(&settings.site_url, settings.is_site_url_configured)?),
+            signing_keys: Arc::new(keys),
+            refresh_token_codec: Arc::new(RefreshTokenCodec::new(&secrets.derive("refresh tokens")?)),
+            password_hasher: PasswordHasher::default(),
+            rate_limits: Arc::new(RateLimits::new(settings.rate_limits, &clock)),
+            last_seen_writes: LastSeenWrites::default(),
+            one_time_tokens: Arc::new(OneTimeTokens::new(&secrets.derive("one-time codes")?)),
+            email_cooldown: Arc::new(EmailCooldown::new(settings.rate_limits, &clock)),
+            redirect_allowlist: Arc::new(RedirectAllowlist::new(&settings.site_url, &settings.redirect_allow)),
             admin_key: settings.service_role_key.as_ref().map(AdminKey::new),
             storage,
             clock,
@@ -184,32 +186,33 @@ impl AccountService {
         })
     }
 
-    /// Verifies an access token: signature, times, that its session exists, that its user is not banned, and that it was
-    /// issued after a second factor if the user has one.
+    /// Verifies an access token: its signature and times, that its session exists, that its user is not banned, and that
+    /// the session has passed the second factor if the user has one.
     ///
     /// # Errors
     ///
-    /// A GoTrue error that says what is wrong with the token, or a failure of the database.
+    /// A [`gotrue_error`] that describes what is wrong with the token, or a failure of the database.
     pub async fn verify(&self, token: &str) -> Result<Claims, AuthError> {
         let claims = self.verify_first_factor(token).await?;
         if claims.lacks_factor { Err(gotrue_error::INSUFFICIENT_AAL.into()) } else { Ok(claims) }
     }
 
-    /// Verifies an access token like [`AccountService::verify`], but accepts a missing second factor: for the requests
-    /// with which a user proves it.
+    /// Verifies an access token like [`AccountService::verify`], but accepts a missing second factor. For the endpoints
+    /// with which a user verifies it.
     ///
     /// # Errors
     ///
     /// Those of [`AccountService::verify`].
     pub async fn verify_first_factor(&self, token: &str) -> Result<Claims, AuthError> {
-        let claims = tokens::read_access(&self.keys, &self.issuer, token, self.clock.now())?;
-        // GoTrue checks the same. It makes sign-outs and deletions effective at once, and not when the token expires.
+        let claims = tokens::verify_access_token(&self.signing_keys, &self.issuer, token, self.clock.now())?;
+        // GoTrue checks this, too. Sign-outs and deletions take effect at once instead of when the token expires.
         let standing = self.storage.auth_sessions().get_standing(claims.user, claims.session).await?;
         let standing = standing.ok_or(gotrue_error::SESSION_NOT_FOUND)?;
         if standing.banned_until.is_some_and(|until| until > self.clock.now()) {
             return Err(gotrue_error::USER_BANNED.into());
         }
-        // A token of the last refresh shows that its response has arrived. This is stored once per refresh.
+        // A token from the last refresh shows that the client received the response. From then on the previous refresh
+        // token counts as reused. This is stored once per refresh.
         if !standing.is_confirmed && claims.issued_at >= standing.refreshed_at.as_seconds() {
             self.storage.auth_sessions().confirm(claims.user, claims.session, self.clock.now()).await?;
         }
@@ -217,15 +220,16 @@ impl AccountService {
         Ok(Claims { lacks_factor: standing.lacks_factor, ..claims })
     }
 
-    /// Issues a token with which this server calls another part of itself on behalf of a user. `lifetime` counts in
-    /// whole seconds.
+    /// Issues a token with which this server calls one of its own services on behalf of a user. Fractions of a second in
+    /// `lifetime` are dropped.
     ///
     /// # Errors
     ///
     /// The token cannot be signed.
     pub fn issue_internal(&self, user: UserId, audience: Audience, lifetime: Duration) -> Result<String, AuthError> {
         let seconds = i64::try_from(lifetime.as_secs()).map_err(AuthError::internal)?;
-        tokens::write_internal(&self.keys, user, audience, seconds, self.clock.now()).map_err(AuthError::internal)
+        tokens::sign_internal_token(&self.signing_keys, user, audience, seconds, self.clock.now())
+            .map_err(AuthError::internal)
     }
 
     /// Returns the user of a token of [`AccountService::issue_internal`].
@@ -234,12 +238,12 @@ impl AccountService {
     ///
     /// The token is invalid, expired or for another audience.
     pub fn verify_internal(&self, token: &str, audience: Audience) -> Result<UserId, AuthError> {
-        Ok(tokens::read_internal(&self.keys, token, audience, self.clock.now())?)
+        Ok(tokens::verify_internal_token(&self.signing_keys, token, audience, self.clock.now())?)
     }
 
     /// Returns the public keys as a JWK set.
-    pub fn published_keys(&self) -> &Value {
-        self.keys.published()
+    pub fn jwk_set(&self) -> &Value {
+        self.signing_keys.jwk_set()
     }
 
     /// Returns whether the server can send emails.
@@ -258,7 +262,7 @@ impl AccountService {
     }
 
     /// Returns the limits for requests and login attempts.
-    pub fn limits(&self) -> &Limits {
-        &self.limits
+    pub fn rate_limits(&self) -> &RateLimits {
+        &self.rate_limits
     }
 }

@@ -1,4 +1,4 @@
-//! Mail: one letter at a time to a person, over SMTP.
+//! Sending of emails over SMTP.
 
 mod html;
 mod templates;
@@ -13,31 +13,31 @@ use lettre::{Address, AsyncSmtpTransport, AsyncTransport, Message, Tokio1Executo
 use secrecy::{ExposeSecret, SecretString};
 use url::Url;
 
-pub use templates::{Letter, Subject};
+pub use templates::{Email, EmailKind};
 
 /// Maximum time of the mail server for one step of the conversation.
 const STEP_TIMEOUT: Duration = Duration::from_secs(10);
-/// Maximum time to send a mail.
+/// Maximum time to send an email.
 const SEND_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// Why a letter was not taken. Says nothing about the person: answers of mail servers repeat addresses.
+/// Error of the mail server. It contains no response text, in which mail servers repeat addresses.
 #[derive(Debug, thiserror::Error)]
 pub enum MailError {
-    /// No mail server there, or none that can be spoken to.
+    /// The mail server cannot be reached, or the SMTP session failed.
     #[error("the mail server cannot be reached: {0}")]
     Unreachable(String),
-    /// The mail server answered, and said no.
+    /// The mail server rejected the email.
     #[error("the mail server refused the mail: status {0}")]
-    Refused(String),
-    /// It did not answer in time.
+    Rejected(String),
+    /// The mail server did not respond in time.
     #[error("the mail server did not answer in time")]
     TimedOut,
-    /// The letter could not be written.
+    /// The message could not be built.
     #[error("cannot compose the mail: {0}")]
-    Unwritable(String),
+    InvalidMessage(String),
 }
 
-/// Where letters are handed in.
+/// Client of the mail server.
 #[derive(Debug)]
 pub struct Mailer {
     transport: AsyncSmtpTransport<Tokio1Executor>,
@@ -45,15 +45,15 @@ pub struct Mailer {
 }
 
 impl Mailer {
-    /// `url` is `smtp://` or `smtps://`, with a user and a password where they are needed, as lettre reads it. Letters come
-    /// from `from`, or from `no-reply` at the host of `site`.
+    /// Creates a client. `url` is an `smtp://` or `smtps://` URL, optionally with user and password, in lettre's format.
+    /// Emails are sent from `from`, or by default from `no-reply` at the host of `site`.
     pub fn new(url: &SecretString, from: Option<&Mailbox>, site: &Url) -> anyhow::Result<Self> {
         let host = site.host_str().unwrap_or("localhost");
-        // What is wrong with it is not repeated: the password stands in it.
+        // The library's error is dropped, because it may contain the password.
         let mut transport =
-            AsyncSmtpTransport::<Tokio1Executor>::from_url(url.expose_secret()).ok().context(UNREADABLE_URL)?;
-        // The path of the URL is the EHLO name in lettre. Its default is the loopback address, which strict mail servers
-        // reject.
+            AsyncSmtpTransport::<Tokio1Executor>::from_url(url.expose_secret()).ok().context(INVALID_URL_MESSAGE)?;
+        // lettre takes the EHLO name from the path of the URL. Its default is the loopback address, which strict mail
+        // servers reject.
         let named = Url::parse(url.expose_secret()).is_ok_and(|url| url.path().len() > 1);
         if !named {
             transport = transport.hello_name(ClientId::Domain(host.to_owned()));
@@ -65,46 +65,47 @@ impl Mailer {
         Ok(Self { transport: transport.timeout(Some(STEP_TIMEOUT)).build(), from })
     }
 
-    /// Greets the mail server, and gives it nothing.
-    pub async fn reach(&self) -> Result<(), MailError> {
-        within(self.transport.test_connection()).await?.then_some(()).ok_or(MailError::TimedOut)
+    /// Checks that the mail server accepts connections, without sending anything.
+    pub async fn check_connection(&self) -> Result<(), MailError> {
+        with_timeout(self.transport.test_connection()).await?.then_some(()).ok_or(MailError::TimedOut)
     }
 
-    /// Hands a letter in.
-    pub async fn send(&self, to: &str, letter: &Letter, now: Timestamp) -> Result<(), MailError> {
-        let message = self.write(to, letter, now).map_err(|error| MailError::Unwritable(format!("{error:#}")))?;
-        within(self.transport.send(message)).await?;
+    /// Sends an email. Returns when the mail server has accepted it.
+    pub async fn send(&self, to: &str, email: &Email, now: Timestamp) -> Result<(), MailError> {
+        let message =
+            self.build_message(to, email, now).map_err(|error| MailError::InvalidMessage(format!("{error:#}")))?;
+        with_timeout(self.transport.send(message)).await?;
         Ok(())
     }
 
-    fn write(&self, to: &str, letter: &Letter, now: Timestamp) -> anyhow::Result<Message> {
-        // An address is not repeated in an error.
+    fn build_message(&self, to: &str, email: &Email, now: Timestamp) -> anyhow::Result<Message> {
+        // The library's error is dropped, because it contains the address.
         let to: Address = to.parse().ok().context("the recipient is no address")?;
-        // Set here because lettre would take the system time, and tests move the application's clock.
+        // Set explicitly: lettre would use the system time, but the application's clock may be a test's.
         let date = SystemTime::UNIX_EPOCH + Duration::from_micros(now.0.unsigned_abs());
         let id = format!("<{}@{}>", domain::ids::fresh().simple(), self.from.email.domain());
         let message = Message::builder()
             .from(self.from.clone())
             .to(Mailbox::new(None, to))
-            .subject(letter.title())
+            .subject(email.title())
             .date(date)
             .message_id(Some(id))
-            .multipart(MultiPart::alternative_plain_html(letter.plain(), html::of(letter)))?;
+            .multipart(MultiPart::alternative_plain_html(email.plain(), html::render(email)))?;
         Ok(message)
     }
 }
 
-const UNREADABLE_URL: &str =
+const INVALID_URL_MESSAGE: &str =
     "SMTP_URL is invalid: it must be smtp://[user:password@]host[:port][?tls=required] or smtps://…";
 
-async fn within<T>(
+async fn with_timeout<T>(
     conversation: impl Future<Output = Result<T, lettre::transport::smtp::Error>>,
 ) -> Result<T, MailError> {
     match tokio::time::timeout(SEND_TIMEOUT, conversation).await {
         Ok(Ok(done)) => Ok(done),
         Ok(Err(error)) if error.is_timeout() => Err(MailError::TimedOut),
         Ok(Err(error)) => Err(match error.status() {
-            Some(status) => MailError::Refused(status.to_string()),
+            Some(status) => MailError::Rejected(status.to_string()),
             None => MailError::Unreachable(format!("{:#}", anyhow::Error::new(error))),
         }),
         Err(_) => Err(MailError::TimedOut),
@@ -121,7 +122,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn letters_come_from_the_site_unless_another_sender_is_named() {
+    async fn sends_from_the_site_unless_a_sender_is_configured() {
         let sender = |url, from| {
             let Mailbox { name, email } = mailer(url, from).unwrap().from;
             (name, email.to_string())
@@ -132,7 +133,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_is_wrong_with_the_url_is_said_without_its_password() {
+    async fn url_error_does_not_contain_the_password() {
         for url in ["http://u:hunter2@h", "smtp://u:hunter2@h?tls=sometimes", "hunter2"] {
             let error = format!("{:#}", mailer(url, None).unwrap_err());
             assert!(error.starts_with("SMTP_URL is invalid") && !error.contains("hunter2"), "{error}");

@@ -1,4 +1,4 @@
-//! PKCE (RFC 7636): a sign-in that ends in the program that began it, and nowhere else.
+//! PKCE (RFC 7636): only the client that started a flow can exchange its auth code for a session.
 
 use aws_lc_rs::constant_time::verify_slices_are_equal;
 use aws_lc_rs::digest::{SHA256, digest};
@@ -8,48 +8,48 @@ use domain::UserId;
 use storage::auth_codes::{AuthCode, Challenge, ChallengeMethod};
 
 use super::gotrue_error::{
-    BAD_CODE_VERIFIER, FLOW_STATE_EXPIRED, FLOW_STATE_NOT_FOUND, Refusal, USER_BANNED, USER_NOT_FOUND,
+    BAD_CODE_VERIFIER, FLOW_STATE_EXPIRED, FLOW_STATE_NOT_FOUND, GoTrueError, USER_BANNED, USER_NOT_FOUND,
 };
-use super::sessions::SignIn;
+use super::sessions::UserSession;
 use super::{AccountService, AuthError};
 use platform::secret_sealing::random_bytes;
 
-/// Lifetime of a code, in seconds. The value is GoTrue's default.
+/// Lifetime of an auth code, in seconds. The value is GoTrue's default.
 const CODE_LIFETIME_SECONDS: i64 = 300;
 /// Time for which an expired code is reported as expired instead of unknown, in seconds.
 const EXPIRED_CODE_SECONDS: i64 = 24 * 3600;
 const CODE_BYTES: usize = 32;
 
-/// What a request says of PKCE: both or neither of the two.
-pub fn challenge(text: Option<String>, method: Option<String>) -> Result<Option<Challenge>, Refusal> {
-    // GoTrue does not tell an empty field from an absent one.
+/// Parses the PKCE challenge and method of a request, which need to be present both or not at all.
+pub fn parse_challenge(text: Option<String>, method: Option<String>) -> Result<Option<Challenge>, GoTrueError> {
+    // GoTrue treats an empty field as missing.
     let text = text.filter(|text| !text.is_empty());
     let method = method.filter(|method| !method.is_empty());
     let (text, method) = match (text, method) {
         (Some(text), Some(method)) => (text, method),
         (None, None) => return Ok(None),
-        _ => return Err(Refusal::invalid("PKCE flow requires code_challenge_method and code_challenge")),
+        _ => return Err(GoTrueError::validation_failed("PKCE flow requires code_challenge_method and code_challenge")),
     };
     if !(43..=128).contains(&text.len()) {
-        return Err(Refusal::invalid("code challenge has to be between 43 and 128 characters"));
+        return Err(GoTrueError::validation_failed("code challenge has to be between 43 and 128 characters"));
     }
     if !text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte)) {
-        return Err(Refusal::invalid(
+        return Err(GoTrueError::validation_failed(
             "code challenge can only contain alphanumeric characters, hyphens, periods, underscores and tildes",
         ));
     }
     // auth-js sends `s256` in lower case, RFC 7636 writes `S256`.
     let methods = [ChallengeMethod::S256, ChallengeMethod::Plain];
     let method = methods.into_iter().find(|known| method.eq_ignore_ascii_case(known.word()));
-    let method = method.ok_or(Refusal::invalid("unsupported code_challenge method"))?;
+    let method = method.ok_or(GoTrueError::validation_failed("unsupported code_challenge method"))?;
     Ok(Some(Challenge { text, method }))
 }
 
 impl AccountService {
-    /// A code that the program can exchange for a sign-in of `user`, who proved who they are by `method`.
+    /// Issues an auth code, which the client can exchange for a session of `user`. `method` is the method of
+    /// authentication for the `amr` claim.
     pub(super) async fn issue_auth_code(
         &self,
-
         user: UserId,
         method: &str,
         challenge: Challenge,
@@ -57,7 +57,7 @@ impl AccountService {
         let code = URL_SAFE_NO_PAD.encode(random_bytes::<CODE_BYTES>().map_err(AuthError::internal)?);
         let now = self.clock.now();
         let row = AuthCode {
-            code_hash: hash(&code),
+            code_hash: sha256(&code),
             user,
             method: method.to_owned(),
             challenge,
@@ -67,14 +67,19 @@ impl AccountService {
         Ok(code)
     }
 
-    /// Exchanges a code and its verifier for a sign-in. A wrong verifier leaves the code as it is.
-    pub async fn exchange(&self, code: &str, verifier: &str, user_agent: Option<String>) -> Result<SignIn, AuthError> {
+    /// Exchanges an auth code and its verifier for a session. A wrong verifier does not use up the code.
+    pub async fn exchange_auth_code(
+        &self,
+        code: &str,
+        verifier: &str,
+        user_agent: Option<String>,
+    ) -> Result<UserSession, AuthError> {
         let now = self.clock.now();
-        let row = self.storage.auth_codes().get(&hash(code)).await?.ok_or(FLOW_STATE_NOT_FOUND)?;
+        let row = self.storage.auth_codes().get(&sha256(code)).await?.ok_or(FLOW_STATE_NOT_FOUND)?;
         if row.expires_at <= now {
             return Err(FLOW_STATE_EXPIRED.into());
         }
-        if !fits(verifier, &row.challenge) {
+        if !matches_challenge(verifier, &row.challenge) {
             return Err(BAD_CODE_VERIFIER.into());
         }
         let user = self.storage.users().get(row.user).await?.ok_or(USER_NOT_FOUND)?;
@@ -86,34 +91,34 @@ impl AccountService {
         if !self.storage.auth_codes().delete(row.user, &row.code_hash).await? {
             return Err(FLOW_STATE_NOT_FOUND.into());
         }
-        self.open(user, &row.method, user_agent).await
+        self.create_session(user, &row.method, user_agent).await
     }
 }
 
-fn hash(code: &str) -> Vec<u8> {
+fn sha256(code: &str) -> Vec<u8> {
     digest(&SHA256, code.as_bytes()).as_ref().to_vec()
 }
 
-fn fits(verifier: &str, challenge: &Challenge) -> bool {
-    let made = match challenge.method {
-        ChallengeMethod::S256 => URL_SAFE_NO_PAD.encode(hash(verifier)),
+fn matches_challenge(verifier: &str, challenge: &Challenge) -> bool {
+    let computed = match challenge.method {
+        ChallengeMethod::S256 => URL_SAFE_NO_PAD.encode(sha256(verifier)),
         ChallengeMethod::Plain => verifier.to_owned(),
     };
-    verify_slices_are_equal(made.as_bytes(), challenge.text.as_bytes()).is_ok()
+    verify_slices_are_equal(computed.as_bytes(), challenge.text.as_bytes()).is_ok()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn parse(text: &str, method: &str) -> Result<Option<Challenge>, Refusal> {
-        challenge(Some(text.to_owned()), Some(method.to_owned()))
+    fn parse(text: &str, method: &str) -> Result<Option<Challenge>, GoTrueError> {
+        parse_challenge(Some(text.to_owned()), Some(method.to_owned()))
     }
 
     #[test]
-    fn a_challenge_has_the_form_of_the_rfc() {
+    fn parses_challenges_as_the_rfc_defines_them() {
         let good = "a".repeat(43);
-        assert_eq!(challenge(None, None), Ok(None));
+        assert_eq!(parse_challenge(None, None), Ok(None));
         assert_eq!(parse("", ""), Ok(None));
         assert_eq!(parse(&good, "S256").unwrap().unwrap().method, ChallengeMethod::S256);
         assert_eq!(parse(&good, "plain").unwrap().unwrap().method, ChallengeMethod::Plain);
@@ -124,13 +129,17 @@ mod tests {
     }
 
     #[test]
-    fn a_verifier_fits_its_own_challenge() {
+    fn verifier_matches_its_own_challenge_only() {
         // RFC 7636, appendix B.
         let (verifier, text) =
             ("dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk", "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM");
         let s256 = Challenge { text: text.to_owned(), method: ChallengeMethod::S256 };
-        assert!(fits(verifier, &s256) && !fits("another", &s256) && !fits(text, &s256));
+        assert!(
+            matches_challenge(verifier, &s256)
+                && !matches_challenge("another", &s256)
+                && !matches_challenge(text, &s256)
+        );
         let plain = Challenge { text: verifier.to_owned(), method: ChallengeMethod::Plain };
-        assert!(fits(verifier, &plain) && !fits(text, &plain));
+        assert!(matches_challenge(verifier, &plain) && !matches_challenge(text, &plain));
     }
 }

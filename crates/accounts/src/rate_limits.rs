@@ -1,4 +1,4 @@
-//! How often one address may call, and how often one account may be tried. Counted in this process alone.
+//! How often one address may call, and how often one account may be tried. CountedAttempt in this process alone.
 
 use std::net::IpAddr;
 use std::num::NonZeroU32;
@@ -16,17 +16,17 @@ use platform::MonotonicClock;
 use platform::client_address::subscriber_network;
 
 use super::error::AuthError;
-use super::login_throttle::{Attempt, Attempts, Proof, log_failure};
+use super::login_throttle::{CredentialKind, LoginAttempt, LoginThrottle, log_failed_sign_in};
 
 /// Number of calls of each kind that may arrive at once.
 const BURST_CALLS: u32 = 30;
 /// After so many calls the addresses that have been quiet are forgotten. An address is remembered until its calls are
 /// earned back, two minutes a call at most, so what is kept is bounded by how many calls can be answered.
-const SWEEP_EVERY: u32 = 1024;
+const SWEEP_INTERVAL_CALLS: u32 = 1024;
 
 /// What is limited. Each kind counts for itself; the numbers are the protocol's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Limit {
+pub enum RateLimit {
     /// Making accounts: 30 in 5 minutes.
     SignUp,
     /// Signing in without saying who one is: 30 in an hour.
@@ -49,7 +49,7 @@ pub enum Limit {
     FactorVerify,
 }
 
-impl Limit {
+impl RateLimit {
     const ALL: [Self; 10] = [
         Self::SignUp,
         Self::Anonymous,
@@ -63,7 +63,7 @@ impl Limit {
         Self::FactorVerify,
     ];
 
-    fn an_hour(self) -> u32 {
+    fn per_hour(self) -> u32 {
         match self {
             Self::Anonymous => 30,
             Self::Token => 150 * 12,
@@ -75,58 +75,63 @@ impl Limit {
 
 /// The limits of one process.
 #[derive(Debug)]
-pub struct Limits(Option<Counters>);
+pub struct RateLimits(Option<Counters>);
 
-type Limiter = RateLimiter<IpAddr, DashMapStateStore<IpAddr>, MonotonicClock, NoOpMiddleware<Nanos>>;
+type AddressRateLimiter = RateLimiter<IpAddr, DashMapStateStore<IpAddr>, MonotonicClock, NoOpMiddleware<Nanos>>;
 
 #[derive(Debug)]
 struct Counters {
     clock: MonotonicClock,
-    limiters: [Limiter; Limit::ALL.len()],
-    attempts: Attempts,
+    limiters: [AddressRateLimiter; RateLimit::ALL.len()],
+    throttle: LoginThrottle,
     calls: AtomicU32,
 }
 
-impl Limits {
+impl RateLimits {
     /// In force, or not at all.
-    pub fn new(on: bool, clock: &Arc<dyn Clock>) -> Self {
+    pub fn new(is_enabled: bool, clock: &Arc<dyn Clock>) -> Self {
         let clock = MonotonicClock::new(clock);
-        Self(on.then(|| Counters {
-            limiters: Limit::ALL.map(|limit| RateLimiter::dashmap_with_clock(quota(limit), clock.clone())),
-            attempts: Attempts::new(clock.clone()),
+        Self(is_enabled.then(|| Counters {
+            limiters: RateLimit::ALL.map(|limit| RateLimiter::dashmap_with_clock(quota(limit), clock.clone())),
+            throttle: LoginThrottle::new(clock.clone()),
             calls: AtomicU32::new(0),
             clock,
         }))
     }
 
     /// Counts a call, or refuses it.
-    pub fn check(&self, limit: Limit, address: IpAddr) -> Result<(), AuthError> {
+    pub fn check(&self, limit: RateLimit, address: IpAddr) -> Result<(), AuthError> {
         let Some(counters) = &self.0 else { return Ok(()) };
         // Relaxed is sufficient: the counter only spaces the sweeps and orders nothing else.
-        if counters.calls.fetch_add(1, Ordering::Relaxed) % SWEEP_EVERY == SWEEP_EVERY - 1 {
-            counters.limiters.iter().for_each(Limiter::retain_recent);
+        if counters.calls.fetch_add(1, Ordering::Relaxed) % SWEEP_INTERVAL_CALLS == SWEEP_INTERVAL_CALLS - 1 {
+            counters.limiters.iter().for_each(AddressRateLimiter::retain_recent);
         }
         counters.limiters[limit as usize].check_key(&subscriber_network(address)).map_err(|refused| {
             let wait = refused.wait_time_from(counters.clock.now());
             // Rounded up: a client that waits the stated time must not be rejected for a fraction of a second.
-            AuthError::TooMany { retry_after: wait.as_secs() + 1 }
+            AuthError::RateLimited { retry_after: wait.as_secs() + 1 }
         })
     }
 
-    /// Counts an attempt to prove the ownership of `account`, or rejects it; see [`Attempts`]. It stays counted as a
-    /// failure unless the caller reports success with [`Attempt::succeeded`].
-    pub fn attempt(&self, proof: Proof, account: &str, address: IpAddr) -> Result<Attempt<'_>, AuthError> {
+    /// Counts an attempt to prove the ownership of `account`, or rejects it; see [`LoginThrottle`]. It stays counted as a
+    /// failure unless the caller reports success with [`LoginAttempt::succeeded`].
+    pub fn begin_attempt(
+        &self,
+        proof: CredentialKind,
+        account: &str,
+        address: IpAddr,
+    ) -> Result<LoginAttempt<'_>, AuthError> {
         let from = address.to_canonical();
         let counted =
-            self.0.as_ref().map(|counters| counters.attempts.begin(proof, account, subscriber_network(address)));
-        let counted = counted.transpose().inspect_err(|_| log_failure(from, "too many attempts"))?;
-        Ok(Attempt::new(proof, from, counted))
+            self.0.as_ref().map(|counters| counters.throttle.begin(proof, account, subscriber_network(address)));
+        let counted = counted.transpose().inspect_err(|_| log_failed_sign_in(from, "too many attempts"))?;
+        Ok(LoginAttempt::new(proof, from, counted))
     }
 }
 
-fn quota(limit: Limit) -> Quota {
+fn quota(limit: RateLimit) -> Quota {
     let non_zero = |n: u32| NonZeroU32::new(n).unwrap_or(NonZeroU32::MIN);
-    Quota::per_hour(non_zero(limit.an_hour())).allow_burst(non_zero(BURST_CALLS))
+    Quota::per_hour(non_zero(limit.per_hour())).allow_burst(non_zero(BURST_CALLS))
 }
 
 #[cfg(test)]

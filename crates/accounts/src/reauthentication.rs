@@ -1,9 +1,9 @@
-//! Step-up: a sign-in whose last proof of identity is older than `CHAT_REAUTHENTICATION_MINUTES` has to give another one
-//! before it changes what guards the account.
+//! Step-up authentication: a session whose last proof of identity is older than `CHAT_REAUTHENTICATION_MINUTES` needs a new
+//! one before it may change credentials.
 //!
-//! The proofs of a sign-in and their times stand in its `amr`. A sign-in, and the code of a second factor, are proofs by
-//! themselves; [`AccountService::prove_again`] takes a password or a mailed code in between. `PUT /user` takes them along with the
-//! change. A user without any way to prove anything is not asked: nothing is guarded that a proof could protect.
+//! A session's `amr` lists its proofs of identity with their times. Signing in and verifying a second factor are proofs; in
+//! between, [`AccountService::prove_identity`] accepts a password or an emailed code. `PUT /user` accepts them together with
+//! the change. Users who have no method to prove their identity are exempt: they have no credentials to protect.
 
 use std::net::IpAddr;
 use std::time::Duration;
@@ -13,71 +13,72 @@ use storage::one_time_tokens::TokenKind;
 use storage::users::{Along, User};
 use uuid::Uuid;
 
-use super::email_cooldown::Purpose;
+use super::email_cooldown::EmailPurpose;
 use super::gotrue_error::{
-    ACTION_NEEDS_REAUTHENTICATION, ADDRESS_NOT_CONFIRMED, CURRENT_PASSWORD_INVALID, REAUTHENTICATION_NEEDED,
-    REAUTHENTICATION_NOT_VALID, REAUTHENTICATION_WITHOUT_ADDRESS, Refusal, SESSION_NOT_FOUND, USER_NOT_FOUND,
+    ACTION_NEEDS_REAUTHENTICATION, CURRENT_PASSWORD_INVALID, GoTrueError, REAUTHENTICATION_EMAIL_NOT_CONFIRMED,
+    REAUTHENTICATION_NEEDED, REAUTHENTICATION_NEEDS_EMAIL, REAUTHENTICATION_NOT_VALID, SESSION_NOT_FOUND,
+    USER_NOT_FOUND,
 };
-use super::login_throttle::Proof;
+use super::login_throttle::CredentialKind;
 use super::one_time_tokens::MAX_CODE_ATTEMPTS;
 use super::{AccountService, AuthError, Claims};
-use crate::mailer::{Letter, Subject};
+use crate::mailer::{Email, EmailKind};
 
-/// How old the proof of a sign-in may be for a new password where only `CHAT_PASSWORD_REAUTHENTICATION` asks for one: the
-/// protocol's.
+/// Maximum age of the last proof of identity for a new password if only `CHAT_PASSWORD_REAUTHENTICATION` requires one. The
+/// value is GoTrue's.
 const PASSWORD_REAUTHENTICATION_AFTER: Duration = Duration::from_hours(24);
 
-/// A way to prove once more who one is.
+/// A method to prove one's identity again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ProofMethod {
-    /// The password of the account.
+    /// Password of the account.
     Password,
-    /// A code of a second factor, with a challenge as at a sign-in.
+    /// Code of a second factor, for a challenge as at sign-in.
     Totp,
-    /// A code that `GET /reauthenticate` mails.
+    /// Code that `GET /reauthenticate` sends by email.
     Email,
 }
 
-/// A proof that is shown to [`AccountService::prove_again`].
+/// A proof of identity for [`AccountService::prove_identity`].
 #[derive(Debug)]
-pub enum ShownProof {
-    /// The password of the account.
+pub enum IdentityProof {
+    /// Password of the account.
     Password(String),
-    /// The mailed code.
-    MailedCode(String),
+    /// Emailed code.
+    EmailedCode(String),
 }
 
-/// The proofs that come along with a change of the account.
+/// Proofs of identity in a request that changes the account.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Given<'a> {
-    /// The mailed code.
+pub(super) struct SuppliedProof<'a> {
+    /// Emailed code.
     pub nonce: Option<&'a str>,
-    /// The present password.
+    /// Current password.
     pub password: Option<&'a str>,
 }
 
 impl AccountService {
-    /// Mails a code to the person who asks.
-    pub async fn reauthenticate(&self, claims: Claims) -> Result<(), AuthError> {
-        let user = self.user(claims).await?;
-        let email = user.email.clone().ok_or(REAUTHENTICATION_WITHOUT_ADDRESS)?;
+    /// Emails a reauthentication code to the caller.
+    pub async fn send_reauthentication_code(&self, claims: Claims) -> Result<(), AuthError> {
+        let user = self.current_user(claims).await?;
+        let email = user.email.clone().ok_or(REAUTHENTICATION_NEEDS_EMAIL)?;
         if user.email_confirmed_at.is_none() {
-            return Err(ADDRESS_NOT_CONFIRMED.into());
+            return Err(REAUTHENTICATION_EMAIL_NOT_CONFIRMED.into());
         }
-        self.pauses.begin(Purpose::Reauthentication, &email)?;
-        let issued = self.issue(user.id, TokenKind::Reauthentication, &email, None)?;
-        let letter = Letter { subject: Subject::Reauthentication, link: None, code: Some(issued.code) };
-        if let Err(error) = self.send_email(&email, letter).await {
-            self.pauses.forget(Purpose::Reauthentication, &email);
+        self.email_cooldown.start(EmailPurpose::Reauthentication, &email)?;
+        let issued = self.issue_one_time_token(user.id, TokenKind::Reauthentication, &email, None)?;
+        let message = Email { kind: EmailKind::Reauthentication, link: None, code: Some(issued.code) };
+        if let Err(error) = self.send_email(&email, message).await {
+            self.email_cooldown.cancel(EmailPurpose::Reauthentication, &email);
             return Err(error);
         }
-        // Stored after the email was accepted: a failed email must not replace the code that the user already has.
+        // Stored after the mail server has accepted the email: a failed email must not invalidate the previous code.
         self.store_token(user, &issued.token).await?;
         Ok(())
     }
 
-    /// Returns the ways in which a user can prove who they are, the easiest first.
+    /// Returns the methods with which a user can prove their identity, the easiest first.
     pub fn proof_methods(&self, user: &User) -> Vec<ProofMethod> {
         // With that setting only an emailed code or a factor is a proof, as in GoTrue.
         let has_password = user.password_hash.is_some() && !self.settings.password_reauthentication;
@@ -89,39 +90,38 @@ impl AccountService {
             .collect()
     }
 
-    /// Refuses a sign-in whose last proof of identity is too old for changing what guards the account.
+    /// Rejects a session whose last proof of identity is too old for changing credentials.
     pub async fn require_recent_proof(&self, user: &User, claims: Claims) -> Result<(), AuthError> {
         self.require_proof_since(user, claims.session, self.settings.reauthentication_after).await
     }
 
-    /// The same for a sign-in of `/api`.
-    pub async fn require_recent_proof_of(&self, user: UserId, session: AuthSessionId) -> Result<(), AuthError> {
+    /// Checks the same as [`AccountService::require_recent_proof`], for a user and session by id.
+    pub async fn require_recent_proof_by_id(&self, user: UserId, session: AuthSessionId) -> Result<(), AuthError> {
         let user = self.storage.users().get(user).await?.ok_or(USER_NOT_FOUND)?;
         self.require_proof_since(&user, session, self.settings.reauthentication_after).await
     }
 
-    /// Takes a proof of identity: the sign-in is as good as new.
-    pub async fn prove_again(
+    /// Verifies a proof of identity and records it in the session, which then counts as recently authenticated.
+    pub async fn prove_identity(
         &self,
-
         user: UserId,
         session: AuthSessionId,
-        proof: ShownProof,
+        proof: IdentityProof,
         from: IpAddr,
     ) -> Result<(), AuthError> {
         let user = self.storage.users().get(user).await?.ok_or(USER_NOT_FOUND)?;
         let method = match proof {
-            ShownProof::Password(password) => {
+            IdentityProof::Password(password) => {
                 if !self.proof_methods(&user).contains(&ProofMethod::Password) {
                     return Err(REAUTHENTICATION_NOT_VALID.into());
                 }
                 self.check_password(&user, &password, from).await?;
                 "password"
             }
-            ShownProof::MailedCode(code) => {
-                let spend = Some(self.check_mailed_code(&user, &code, from).await?);
-                // No field of the user changes; the update only uses up the token in the same transaction that checks
-                // it.
+            IdentityProof::EmailedCode(code) => {
+                let spend = Some(self.check_emailed_code(&user, &code, from).await?);
+                // No field of the user changes. The update only checks and deletes the token in one transaction, so that a
+                // code cannot be used twice.
                 let spend = |_: &mut User| Ok(Along { spend, ..Along::default() });
                 self.update_account(user.clone(), REAUTHENTICATION_NOT_VALID, spend).await?;
                 "otp"
@@ -134,23 +134,22 @@ impl AccountService {
         }
     }
 
-    /// Refuses a change of the address or the password without a proof that is recent or comes along, and returns the
-    /// one-time token that the change uses up. A proof that comes along has to be right even where none is needed.
+    /// Rejects a change of address or password unless the last proof of identity is recent or the request supplies one.
+    /// Returns the one-time token that the change uses up. A supplied proof has to be correct even if none is needed.
     pub(super) async fn check_reauthentication(
         &self,
-
         user: &User,
         claims: Claims,
         new_password: bool,
-        given: Given<'_>,
+        supplied: SuppliedProof<'_>,
         from: IpAddr,
     ) -> Result<Option<Uuid>, AuthError> {
-        let token = match given.nonce {
-            Some(nonce) => Some(self.check_mailed_code(user, nonce, from).await?),
+        let token = match supplied.nonce {
+            Some(nonce) => Some(self.check_emailed_code(user, nonce, from).await?),
             None => None,
         };
         let mut has_proof = token.is_some();
-        if let Some(password) = given.password
+        if let Some(password) = supplied.password
             && user.password_hash.is_some()
         {
             self.check_password(user, password, from).await?;
@@ -165,14 +164,13 @@ impl AccountService {
         let needed = if new_password { REAUTHENTICATION_NEEDED } else { ACTION_NEEDS_REAUTHENTICATION };
         let checked = self.require_proof_since(user, claims.session, after.or(for_password)).await;
         checked.map(|()| None).map_err(|error| match error {
-            AuthError::Refused(ACTION_NEEDS_REAUTHENTICATION) => needed.into(),
+            AuthError::GoTrue(ACTION_NEEDS_REAUTHENTICATION) => needed.into(),
             other => other,
         })
     }
 
     async fn require_proof_since(
         &self,
-
         user: &User,
         session: AuthSessionId,
         after: Option<Duration>,
@@ -187,20 +185,20 @@ impl AccountService {
         Err(ACTION_NEEDS_REAUTHENTICATION.into())
     }
 
-    /// Checks the present password. Guesses count like those at a sign-in.
+    /// Verifies the current password. Attempts are throttled as at sign-in.
     async fn check_password(&self, user: &User, password: &str, from: IpAddr) -> Result<(), AuthError> {
         let account = user.email.clone().unwrap_or_else(|| user.id.to_string());
-        let attempt = self.limits.attempt(Proof::Password, &account, from)?;
-        if !self.passwords.matches(password.to_owned(), user.password_hash.clone()).await? {
+        let attempt = self.rate_limits.begin_attempt(CredentialKind::Password, &account, from)?;
+        if !self.password_hasher.matches(password.to_owned(), user.password_hash.clone()).await? {
             return Err(CURRENT_PASSWORD_INVALID.into());
         }
         attempt.succeeded();
         Ok(())
     }
 
-    async fn check_mailed_code(&self, user: &User, code: &str, from: IpAddr) -> Result<Uuid, AuthError> {
-        let email = user.email.as_deref().ok_or::<Refusal>(REAUTHENTICATION_NOT_VALID)?;
-        let attempt = self.limits.attempt(Proof::MailedCode, email, from)?;
+    async fn check_emailed_code(&self, user: &User, code: &str, from: IpAddr) -> Result<Uuid, AuthError> {
+        let email = user.email.as_deref().ok_or::<GoTrueError>(REAUTHENTICATION_NOT_VALID)?;
+        let attempt = self.rate_limits.begin_attempt(CredentialKind::EmailedCode, email, from)?;
         let tokens = self
             .storage
             .one_time_tokens()
@@ -210,7 +208,9 @@ impl AccountService {
         let token = tokens
             .into_iter()
             // The lookup is by address, and the address may have moved to another account since the code was sent.
-            .find(|token| token.user == user.id && token.expires_at > now && self.one_time.is_code_of(code, token));
+            .find(|token| {
+                token.user == user.id && token.expires_at > now && self.one_time_tokens.is_code_of(code, token)
+            });
         let token = token.ok_or(REAUTHENTICATION_NOT_VALID)?;
         attempt.succeeded();
         Ok(token.id)

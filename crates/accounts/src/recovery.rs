@@ -1,39 +1,41 @@
-//! Being let in without the password: a link to choose a new one, and links and codes to sign in with.
+//! Password recovery and sign-in by email.
 //!
-//! Whether the address has an account is looked up after the answer, in the background, so neither the answer nor its time
-//! can tell.
+//! The account is looked up in the background, after the response. Therefore neither the response nor its timing discloses
+//! whether the address has an account.
 
 use serde_json::{Map, Value};
 use storage::one_time_tokens::TokenKind;
 use storage::users::User;
 
-use super::email_cooldown::Purpose;
-use super::emails::{Landing, LinkType, note};
-use super::gotrue_error::NO_OTP;
+use super::email_cooldown::EmailPurpose;
+use super::emails::{LinkTarget, LinkType, record_sent};
+use super::gotrue_error::OTP_DISABLED;
 use super::{AccountService, AuthError};
-use crate::mailer::Subject;
+use crate::mailer::EmailKind;
 
 /// A request to sign in by email.
 #[derive(Debug)]
-pub struct Visitor {
-    /// The address, in lower case.
+pub struct EmailSignInRequest {
+    /// Email address in lower case.
     pub email: String,
-    /// Whether an account is made when there is none.
+    /// True if an account is created for an unknown address.
     pub create: bool,
-    /// The metadata of an account that is made.
+    /// `user_metadata` of an account that is created.
     pub data: Map<String, Value>,
-    /// Where the link leads.
-    pub landing: Landing,
+    /// Target of the emailed link.
+    pub link_target: LinkTarget,
 }
 
 impl AccountService {
-    /// Mails a link to choose a new password, if the address has an account.
-    pub async fn recover(&self, email: String, landing: Landing) -> Result<(), AuthError> {
-        self.begin(Purpose::Recovery, &email, &Subject::Recovery).await?;
+    /// Emails a link for choosing a new password if the address has an account.
+    pub async fn send_recovery_email(&self, email: String, link_target: LinkTarget) -> Result<(), AuthError> {
+        self.prepare_email(EmailPurpose::Recovery, &email, &EmailKind::Recovery).await?;
         let service = self.clone();
         self.send_in_background(async move {
             match service.storage.users().get_by_email(&email).await? {
-                Some(user) => service.mail_recovery(user, Subject::Recovery, LinkType::Recovery, &landing).await,
+                Some(user) => {
+                    service.send_recovery_link(user, EmailKind::Recovery, LinkType::Recovery, &link_target).await
+                }
                 None => Ok(()),
             }
         });
@@ -42,60 +44,62 @@ impl AccountService {
 
     /// Sends an email with a link and a code to sign in, and creates the account first if there is none.
     ///
-    /// A caller who does not want an account created gets an error if there is none, as the protocol demands.
-    pub async fn mail_sign_in(&self, visitor: Visitor) -> Result<(), AuthError> {
+    /// If the request does not allow creating an account, an unknown address is an error, as in GoTrue.
+    pub async fn send_sign_in_email(&self, request: EmailSignInRequest) -> Result<(), AuthError> {
         // This reveals whether the address has an account, which GoTrue accepts for `create_user: false`.
-        if !visitor.create && self.storage.users().get_by_email(&visitor.email).await?.is_none() {
-            return Err(NO_OTP.into());
+        if !request.create && self.storage.users().get_by_email(&request.email).await?.is_none() {
+            return Err(OTP_DISABLED.into());
         }
-        // Built before the response, for every address: oversized metadata has to be reported to the caller.
-        let unconfirmed = self.new_user(visitor.email.clone(), None, visitor.data)?;
-        self.begin(Purpose::Recovery, &visitor.email, &Subject::MagicLink).await?;
+        // Created before the response and for every address, because oversized metadata has to be reported to the caller.
+        let unconfirmed = self.unconfirmed_user(request.email.clone(), None, request.data)?;
+        self.prepare_email(EmailPurpose::Recovery, &request.email, &EmailKind::MagicLink).await?;
         let service = self.clone();
         self.send_in_background(async move {
-            let landing = &visitor.landing;
-            match service.storage.users().get_by_email(&visitor.email).await? {
+            let link_target = &request.link_target;
+            match service.storage.users().get_by_email(&request.email).await? {
                 Some(user) if user.email_confirmed_at.is_none() && !service.settings.autoconfirm => {
-                    service.mail_again(user, &visitor.email, landing, false).await
+                    service.resend_confirmation_link(user, &request.email, link_target, false).await
                 }
-                Some(user) => service.mail_recovery(user, Subject::MagicLink, LinkType::MagicLink, landing).await,
-                None if visitor.create => service.mail_new(unconfirmed, &visitor.email, landing).await,
+                Some(user) => {
+                    service.send_recovery_link(user, EmailKind::MagicLink, LinkType::MagicLink, link_target).await
+                }
+                None if request.create => service.create_and_email(unconfirmed, &request.email, link_target).await,
                 None => Ok(()),
             }
         });
         Ok(())
     }
 
-    async fn mail_recovery(
+    async fn send_recovery_link(
         &self,
         user: User,
-        subject: Subject,
+        kind: EmailKind,
         link: LinkType,
-        landing: &Landing,
+        link_target: &LinkTarget,
     ) -> Result<(), AuthError> {
         let Some(email) = user.email.clone() else { return Ok(()) };
-        let issued = self.issue(user.id, TokenKind::Recovery, &email, landing.challenge.clone())?;
+        let issued = self.issue_one_time_token(user.id, TokenKind::Recovery, &email, link_target.challenge.clone())?;
         self.store_token(user, &issued.token).await?;
-        self.send_link(subject, &issued, link, &landing.redirect).await
+        self.send_link_email(kind, &issued, link, &link_target.redirect).await
     }
 
-    /// Makes an account without a password. Its owner confirms it by following the link.
-    async fn mail_new(&self, mut user: User, email: &str, landing: &Landing) -> Result<(), AuthError> {
-        let (kind, subject, link) = if self.settings.autoconfirm {
-            (TokenKind::Recovery, Subject::MagicLink, LinkType::MagicLink)
+    /// Creates an account without a password and emails a link, which signs in and confirms the address.
+    async fn create_and_email(&self, mut user: User, email: &str, link_target: &LinkTarget) -> Result<(), AuthError> {
+        let (token_kind, kind, link) = if self.settings.autoconfirm {
+            (TokenKind::Recovery, EmailKind::MagicLink, LinkType::MagicLink)
         } else {
-            (TokenKind::Confirmation, Subject::Confirmation, LinkType::Signup)
+            (TokenKind::Confirmation, EmailKind::Confirmation, LinkType::Signup)
         };
-        let mut issued = self.issue(user.id, kind, email, landing.challenge.clone())?;
-        issued.token.from_sign_up = kind == TokenKind::Confirmation;
-        note(&mut user, kind, self.clock.now());
+        let mut issued = self.issue_one_time_token(user.id, token_kind, email, link_target.challenge.clone())?;
+        issued.token.from_sign_up = token_kind == TokenKind::Confirmation;
+        record_sent(&mut user, token_kind, self.clock.now());
         self.storage.users().insert_with(&user, std::slice::from_ref(&issued.token)).await?;
-        let sent = self.send_link(subject, &issued, link, &landing.redirect).await;
+        let sent = self.send_link_email(kind, &issued, link, &link_target.redirect).await;
         if sent.is_err() {
-            // The account must not stay when nobody can confirm it. A change in the meantime shows that somebody did,
-            // or tried.
+            // Nobody can confirm the account, so it is deleted again, unless another request has changed it in the
+            // meantime.
             self.storage.users().delete_unconfirmed(user.id, user.updated_at).await?;
-            self.pauses.forget(Purpose::Recovery, email);
+            self.email_cooldown.cancel(EmailPurpose::Recovery, email);
         }
         sent
     }

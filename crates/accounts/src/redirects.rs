@@ -1,30 +1,30 @@
-//! Where a mailed link may lead once it is confirmed. The sign-in stands in the address that the browser is sent to, so a
-//! stranger's address must never be among them.
+//! Allowlist of redirect URLs for emailed links. The redirect carries the tokens of the new session, so it must never lead
+//! to a site that an attacker controls.
 
 use platform::url_host::{ip_address, is_loopback};
 use url::Url;
 
-/// Where links may lead.
+/// Allowlist of redirect URLs.
 #[derive(Debug)]
-pub struct Redirects {
+pub struct RedirectAllowlist {
     site: Url,
     allowed: Vec<String>,
 }
 
-impl Redirects {
-    /// To the site itself, and to what the administrator's patterns allow.
+impl RedirectAllowlist {
+    /// Creates an allowlist of the site itself and the configured patterns.
     pub fn new(site: &Url, allowed: &[String]) -> Self {
         Self { site: site.clone(), allowed: allowed.to_vec() }
     }
 
-    /// The first of the addresses asked for that is allowed, and the site otherwise.
-    pub fn target<'a>(&self, asked: impl IntoIterator<Item = &'a str>) -> Url {
+    /// Returns the first of the requested URLs that is allowed, or the site URL.
+    pub fn select<'a>(&self, asked: impl IntoIterator<Item = &'a str>) -> Url {
         asked.into_iter().find_map(|asked| self.allowed(asked)).unwrap_or_else(|| self.site.clone())
     }
 
     fn allowed(&self, asked: &str) -> Option<Url> {
         let url = Url::parse(asked).ok()?;
-        // User information before the `@` makes an address look like another host's.
+        // User information before the `@` can disguise the real host: `https://site@evil.com/`.
         if !url.username().is_empty() || url.password().is_some() {
             return None;
         }
@@ -36,8 +36,9 @@ impl Redirects {
         if ip_address(&url).is_some() && !on_loopback {
             return None;
         }
-        // Beside a site on this machine, programs on this machine are the person's own. A link of a public site that leads
-        // there hands its sign-in to whatever listens on the machine where it is opened.
+        // For a site without TLS, loopback addresses are allowed: in development, clients run on the same machine. A public
+        // site must not redirect there by default, because the tokens would go to any program that listens on the
+        // machine where the link is opened.
         if on_loopback && self.site.scheme() != "https" && ip_address(&url).is_some() {
             return Some(url);
         }
@@ -46,44 +47,44 @@ impl Redirects {
         let matches = |text: &str| {
             let text = text.split('#').next().unwrap_or_default();
             self.allowed.iter().any(|pattern| {
-                // Loopback has to be named: a pattern for many hosts does not mean it.
+                // A wildcard pattern does not include loopback; the pattern has to name it.
                 let may_match = !on_loopback || !is_public || pattern.contains(host);
                 may_match && matches(pattern.as_bytes(), text.as_bytes())
             })
         };
-        // Patterns may be written for the text as it was sent or for its normal form, which ends with a slash after the
-        // host.
+        // Patterns may match the URL as it was sent or in its normal form, which ends with a slash after the host.
         (matches(asked) || matches(url.as_str())).then_some(url)
     }
 
-    /// Programs on the person's own machine listen where there is room (RFC 8252 section 7.3).
+    /// Returns whether the URL is on the site's origin. On loopback the port may differ, since native apps listen on any
+    /// free port (RFC 8252 section 7.3).
     fn is_site(&self, url: &Url) -> bool {
         let same_port = url.port_or_known_default() == self.site.port_or_known_default();
         url.scheme() == self.site.scheme() && url.host() == self.site.host() && (same_port || is_loopback(url))
     }
 }
 
-/// Whether a text is what a pattern describes: `*` is anything but `.` and `/`, `**` is anything, `?` is one character but
-/// those two.
+/// Returns whether a text matches a pattern. As in GoTrue, `*` matches any characters except `.` and `/`, `**` matches any
+/// characters, and `?` matches one character except `.` and `/`. Runs in O(pattern × text), without backtracking.
 fn matches(pattern: &[u8], text: &[u8]) -> bool {
-    // reached[n]: the pattern so far describes the first n bytes.
+    // reached[n]: the pattern so far matches the first n bytes of the text.
     let mut reached = vec![false; text.len() + 1];
     reached[0] = true;
     let mut rest = pattern;
     while let Some((&first, after)) = rest.split_first() {
-        let deep = rest.starts_with(b"**");
+        let is_double_star = rest.starts_with(b"**");
         let mut next = vec![false; text.len() + 1];
         for (at, &was) in reached.iter().enumerate() {
             let byte = at.checked_sub(1).map(|before| text[before]);
-            let plain = |byte: u8| byte != b'.' && byte != b'/';
+            let is_plain = |byte: u8| byte != b'.' && byte != b'/';
             next[at] = match first {
-                b'*' => was || byte.is_some_and(|byte| next[at - 1] && (deep || plain(byte))),
-                b'?' => byte.is_some_and(|byte| reached[at - 1] && plain(byte)),
+                b'*' => was || byte.is_some_and(|byte| next[at - 1] && (is_double_star || is_plain(byte))),
+                b'?' => byte.is_some_and(|byte| reached[at - 1] && is_plain(byte)),
                 exact => byte.is_some_and(|byte| reached[at - 1] && byte == exact),
             };
         }
         reached = next;
-        rest = if deep { &rest[2..] } else { after };
+        rest = if is_double_star { &rest[2..] } else { after };
     }
     reached[text.len()]
 }
@@ -92,19 +93,19 @@ fn matches(pattern: &[u8], text: &[u8]) -> bool {
 mod tests {
     use super::*;
 
-    fn lead(site: &str, allowed: &[&str], asked: &str) -> String {
+    fn selected(site: &str, allowed: &[&str], asked: &str) -> String {
         let allowed: Vec<String> = allowed.iter().map(|&pattern| pattern.to_owned()).collect();
-        Redirects::new(&Url::parse(site).unwrap(), &allowed).target(Some(asked)).to_string()
+        RedirectAllowlist::new(&Url::parse(site).unwrap(), &allowed).select(Some(asked)).to_string()
     }
 
     #[test]
-    fn links_lead_to_the_site_and_to_nobody_elses() {
+    fn allows_only_the_site_by_default() {
         let site = "https://chat.example.com";
         for own in ["https://chat.example.com/auth?x=1#y", "https://chat.example.com:443/", "HTTPS://CHAT.example.com/"]
         {
-            assert_eq!(lead(site, &[], own), Url::parse(own).unwrap().as_str());
+            assert_eq!(selected(site, &[], own), Url::parse(own).unwrap().as_str());
         }
-        let strangers = [
+        let others = [
             "http://chat.example.com/",
             "https://chat.example.com:8443/",
             "https://example.com/",
@@ -123,22 +124,22 @@ mod tests {
             "chat.example.com",
             "",
         ];
-        for stranger in strangers {
-            assert_eq!(lead(site, &[], stranger), "https://chat.example.com/", "{stranger}");
+        for other in others {
+            assert_eq!(selected(site, &[], other), "https://chat.example.com/", "{other}");
         }
     }
 
     #[test]
-    fn on_loopback_every_port_is_the_persons_own() {
+    fn allows_every_port_on_loopback() {
         for own in ["http://localhost:5173/auth", "http://localhost/", "http://127.0.0.1:9/", "http://[::1]:8/"] {
-            assert_eq!(lead("http://localhost:3000", &[], own), own);
+            assert_eq!(selected("http://localhost:3000", &[], own), own);
         }
-        assert_eq!(lead("http://localhost:3000", &[], "https://localhost:3000/"), "http://localhost:3000/");
-        assert_eq!(lead("http://localhost:3000", &[], "http://localhost.evil.com/"), "http://localhost:3000/");
+        assert_eq!(selected("http://localhost:3000", &[], "https://localhost:3000/"), "http://localhost:3000/");
+        assert_eq!(selected("http://localhost:3000", &[], "http://localhost.evil.com/"), "http://localhost:3000/");
     }
 
     #[test]
-    fn patterns_add_addresses() {
+    fn patterns_allow_further_urls() {
         let table = [
             ("https://app.example.org/**", "https://app.example.org/a/b.html?c=d", true),
             ("https://app.example.org/**", "https://app.example.org/", true),
@@ -157,25 +158,25 @@ mod tests {
             ("**", "https://192.0.2.1/", false),
         ];
         for (pattern, asked, allowed) in table {
-            let lead = lead("https://chat.example.com", &[pattern], asked);
-            assert_eq!(lead != "https://chat.example.com/", allowed, "{pattern} {asked}: {lead}");
+            let selected = selected("https://chat.example.com", &[pattern], asked);
+            assert_eq!(selected != "https://chat.example.com/", allowed, "{pattern} {asked}: {selected}");
         }
     }
 
     #[test]
-    fn https_site_leads_to_loopback_only_by_name() {
+    fn https_site_allows_loopback_only_by_name() {
         let site = "https://chat.example.com";
         for asked in ["http://127.0.0.1:8080/", "http://[::1]/", "http://localhost:3000/", "https://127.0.0.1/"] {
-            assert_eq!(lead(site, &[], asked), "https://chat.example.com/", "{asked}");
-            assert_eq!(lead(site, &["**"], asked), "https://chat.example.com/", "{asked}");
+            assert_eq!(selected(site, &[], asked), "https://chat.example.com/", "{asked}");
+            assert_eq!(selected(site, &["**"], asked), "https://chat.example.com/", "{asked}");
         }
-        assert_eq!(lead(site, &["http://127.0.0.1:8080/"], "http://127.0.0.1:8080/"), "http://127.0.0.1:8080/");
-        assert_eq!(lead(site, &["http://localhost:*/"], "http://localhost:3000/"), "http://localhost:3000/");
-        assert_eq!(lead("http://chat.example.com", &[], "http://127.0.0.1:8080/"), "http://127.0.0.1:8080/");
+        assert_eq!(selected(site, &["http://127.0.0.1:8080/"], "http://127.0.0.1:8080/"), "http://127.0.0.1:8080/");
+        assert_eq!(selected(site, &["http://localhost:*/"], "http://localhost:3000/"), "http://localhost:3000/");
+        assert_eq!(selected("http://chat.example.com", &[], "http://127.0.0.1:8080/"), "http://127.0.0.1:8080/");
     }
 
     #[test]
-    fn a_long_text_does_not_take_long() {
+    fn matching_time_is_bounded() {
         assert!(!matches("**a".repeat(50).as_bytes(), &b"a".repeat(49)));
         assert!(matches("**a".repeat(50).as_bytes(), &b"a".repeat(5000)));
     }

@@ -1,4 +1,4 @@
-//! Refresh tokens: which sign-in, and how often it was rotated, under a seal. Nothing of a token is stored but the
+//! Refresh tokens: which sign-in, and how often it was rotated, under a mac. Nothing of a token is stored but the
 //! counter of its sign-in, so a copy of the database gives nobody a session.
 
 use aws_lc_rs::constant_time::verify_slices_are_equal;
@@ -13,59 +13,60 @@ const FORMAT_VERSION: u8 = 1;
 const ID_BYTES: usize = 16;
 const COUNTER_BYTES: usize = 8;
 /// Half of an HMAC-SHA-256: 128 bits cannot be guessed over a network (RFC 2104 section 5).
-const SEAL_BYTES: usize = 16;
+const MAC_BYTES: usize = 16;
 
 /// How long the refresh tokens of the protocol's first form are.
-const LEGACY_LENGTH: usize = 12;
+const LEGACY_TOKEN_CHARS: usize = 12;
 
 /// Whether a text has the form of a refresh token: ours, or the protocol's first one, which was never made here. Anything
 /// else is refused in other words.
-pub fn is_readable(text: &str) -> bool {
-    let is_legacy = text.len() == LEGACY_LENGTH && text.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit());
-    let length = 1 + ID_BYTES + COUNTER_BYTES + SEAL_BYTES;
+pub fn has_token_format(text: &str) -> bool {
+    let is_legacy =
+        text.len() == LEGACY_TOKEN_CHARS && text.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit());
+    let length = 1 + ID_BYTES + COUNTER_BYTES + MAC_BYTES;
     is_legacy || URL_SAFE_NO_PAD.decode(text).is_ok_and(|bytes| bytes.len() == length)
 }
 
 /// Makes and reads refresh tokens.
 #[derive(Debug)]
-pub struct RefreshTokens {
+pub struct RefreshTokenCodec {
     key: hmac::Key,
 }
 
-impl RefreshTokens {
+impl RefreshTokenCodec {
     /// With the key that seals.
     pub fn new(key: &[u8; 32]) -> Self {
         Self { key: hmac::Key::new(HMAC_SHA256, key) }
     }
 
     /// The token of a sign-in that was rotated `counter` times.
-    pub fn write(&self, session: AuthSessionId, counter: i64) -> String {
-        let mut bytes = Vec::with_capacity(1 + ID_BYTES + COUNTER_BYTES + SEAL_BYTES);
+    pub fn encode(&self, session: AuthSessionId, counter: i64) -> String {
+        let mut bytes = Vec::with_capacity(1 + ID_BYTES + COUNTER_BYTES + MAC_BYTES);
         bytes.push(FORMAT_VERSION);
         bytes.extend_from_slice(session.0.as_bytes());
         bytes.extend_from_slice(&counter.to_be_bytes());
-        let seal = self.seal(&bytes);
-        bytes.extend_from_slice(&seal);
+        let mac = self.mac(&bytes);
+        bytes.extend_from_slice(&mac);
         URL_SAFE_NO_PAD.encode(bytes)
     }
 
     /// The sign-in and the counter of a token that was made here.
-    pub fn read(&self, token: &str) -> Option<(AuthSessionId, i64)> {
+    pub fn decode(&self, token: &str) -> Option<(AuthSessionId, i64)> {
         let bytes = URL_SAFE_NO_PAD.decode(token).ok()?;
-        let (said, seal) = bytes.split_at_checked(1 + ID_BYTES + COUNTER_BYTES)?;
-        // The seal is checked before any field is interpreted, and in constant time.
-        verify_slices_are_equal(&self.seal(said), seal).ok()?;
-        let (&[FORMAT_VERSION], rest) = said.split_first_chunk()? else { return None };
+        let (payload, mac) = bytes.split_at_checked(1 + ID_BYTES + COUNTER_BYTES)?;
+        // The mac is checked before any field is interpreted, and in constant time.
+        verify_slices_are_equal(&self.mac(payload), mac).ok()?;
+        let (&[FORMAT_VERSION], rest) = payload.split_first_chunk()? else { return None };
         let (id, counter) = rest.split_first_chunk::<ID_BYTES>()?;
         Some((AuthSessionId(Uuid::from_bytes(*id)), i64::from_be_bytes(counter.try_into().ok()?)))
     }
 
-    fn seal(&self, bytes: &[u8]) -> [u8; SEAL_BYTES] {
-        let mut seal = [0; SEAL_BYTES];
-        for (to, from) in seal.iter_mut().zip(hmac::sign(&self.key, bytes).as_ref()) {
+    fn mac(&self, bytes: &[u8]) -> [u8; MAC_BYTES] {
+        let mut mac = [0; MAC_BYTES];
+        for (to, from) in mac.iter_mut().zip(hmac::sign(&self.key, bytes).as_ref()) {
             *to = *from;
         }
-        seal
+        mac
     }
 }
 
@@ -77,43 +78,43 @@ mod tests {
     proptest! {
         #[test]
         fn what_is_written_is_read(id in any::<u128>(), counter in 0i64.., key in any::<[u8; 32]>()) {
-            let tokens = RefreshTokens::new(&key);
+            let tokens = RefreshTokenCodec::new(&key);
             let session = AuthSessionId(Uuid::from_u128(id));
-            let token = tokens.write(session, counter);
-            prop_assert_eq!(tokens.read(&token), Some((session, counter)));
-            prop_assert_eq!(RefreshTokens::new(&key.map(|byte| !byte)).read(&token), None);
+            let token = tokens.encode(session, counter);
+            prop_assert_eq!(tokens.decode(&token), Some((session, counter)));
+            prop_assert_eq!(RefreshTokenCodec::new(&key.map(|byte| !byte)).decode(&token), None);
         }
 
         #[test]
         fn a_changed_token_is_no_token(at in 0usize..41, bit in 0u8..8, counter in 0i64..) {
-            let tokens = RefreshTokens::new(&[7; 32]);
-            let mut bytes = URL_SAFE_NO_PAD.decode(tokens.write(AuthSessionId::fresh(), counter)).unwrap();
+            let tokens = RefreshTokenCodec::new(&[7; 32]);
+            let mut bytes = URL_SAFE_NO_PAD.decode(tokens.encode(AuthSessionId::fresh(), counter)).unwrap();
             bytes[at] ^= 1 << bit;
-            prop_assert_eq!(tokens.read(&URL_SAFE_NO_PAD.encode(&bytes)), None);
+            prop_assert_eq!(tokens.decode(&URL_SAFE_NO_PAD.encode(&bytes)), None);
         }
 
         #[test]
         fn anything_else_is_no_token(text in "\\PC*") {
-            prop_assert_eq!(RefreshTokens::new(&[7; 32]).read(&text), None);
+            prop_assert_eq!(RefreshTokenCodec::new(&[7; 32]).decode(&text), None);
         }
     }
 
     #[test]
     fn the_form_of_a_token_is_told_from_other_texts() {
-        let token = RefreshTokens::new(&[7; 32]).write(AuthSessionId::fresh(), 3);
+        let token = RefreshTokenCodec::new(&[7; 32]).encode(AuthSessionId::fresh(), 3);
         for text in [token.as_str(), &format!("B{}", &token[1..]), "abcdefgh1234"] {
-            assert!(is_readable(text), "{text}");
+            assert!(has_token_format(text), "{text}");
         }
         for text in ["", "x", "abcdefgh123", "ABCDEFGH1234", "a refresh token", &token[1..], &format!("{token}AA")] {
-            assert!(!is_readable(text), "{text}");
+            assert!(!has_token_format(text), "{text}");
         }
     }
 
     #[test]
     fn a_part_of_a_token_is_no_token() {
-        let tokens = RefreshTokens::new(&[7; 32]);
-        let token = tokens.write(AuthSessionId::fresh(), 3);
-        assert!((0..token.len()).all(|end| tokens.read(&token[..end]).is_none()));
-        assert!(tokens.read(&format!("{token}AAAA")).is_none());
+        let tokens = RefreshTokenCodec::new(&[7; 32]);
+        let token = tokens.encode(AuthSessionId::fresh(), 3);
+        assert!((0..token.len()).all(|end| tokens.decode(&token[..end]).is_none()));
+        assert!(tokens.decode(&format!("{token}AAAA")).is_none());
     }
 }

@@ -10,23 +10,23 @@ use storage::auth_sessions::{AuthMethod, AuthSession};
 use storage::users::User;
 
 use super::gotrue_error::{
-    BANNED_REFRESH, REFRESH_CONFLICT, REFRESH_TOKEN_ALREADY_USED, REFRESH_TOKEN_NOT_FOUND, Refusal, USER_BANNED,
+    BANNED_REFRESH, GoTrueError, REFRESH_CONFLICT, REFRESH_TOKEN_ALREADY_USED, REFRESH_TOKEN_NOT_FOUND, USER_BANNED,
     USER_NOT_FOUND,
 };
-use super::refresh_token::is_readable;
-use super::tokens::{ACCESS_TOKEN_SECONDS, AccessToken};
+use super::refresh_token::has_token_format;
+use super::tokens::{ACCESS_TOKEN_SECONDS, AccessTokenPayload};
 use super::{AccountService, AuthError, Claims};
 use platform::UserEvent;
 
 /// How long after a rotation any older token is answered with the newest, in seconds: what the hosted service has.
-const REUSE_INTERVAL: i64 = 10;
+const REUSE_INTERVAL_SECONDS: i64 = 10;
 /// A caller that loses the race to rotate once reads the winner's counter; more than one more try is never needed, unless
 /// the winner's answer is used at once as well.
 const MAX_ROTATION_ATTEMPTS: usize = 5;
 
 /// A person's sign-in with fresh tokens.
 #[derive(Debug)]
-pub struct SignIn {
+pub struct UserSession {
     /// The person.
     pub user: User,
     /// Proves the sign-in for an hour.
@@ -41,7 +41,7 @@ pub struct SignIn {
 
 /// Which sign-ins to end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Scope {
+pub enum SignOutScope {
     /// All of the person.
     Global,
     /// The one that asks.
@@ -50,14 +50,14 @@ pub enum Scope {
     Others,
 }
 
-impl Scope {
+impl SignOutScope {
     /// From the word of the protocol.
     pub fn from_word(word: Option<&str>) -> Result<Self, AuthError> {
         match word.unwrap_or_default() {
             "" | "global" => Ok(Self::Global),
             "local" => Ok(Self::Local),
             "others" => Ok(Self::Others),
-            other => Err(AuthError::Worded {
+            other => Err(AuthError::GoTrueWithMessage {
                 status: 400,
                 code: "validation_failed",
                 message: format!("Unsupported logout scope {other:?}"),
@@ -68,13 +68,12 @@ impl Scope {
 
 impl AccountService {
     /// Opens a sign-in for a person who has just proved who they are, by `method`.
-    pub(super) async fn open(
+    pub(super) async fn create_session(
         &self,
-
         mut user: User,
         method: &str,
         user_agent: Option<String>,
-    ) -> Result<SignIn, AuthError> {
+    ) -> Result<UserSession, AuthError> {
         let now = self.clock.now();
         if user.is_banned(now) {
             return Err(USER_BANNED.into());
@@ -92,20 +91,20 @@ impl AccountService {
         };
         self.storage.auth_sessions().insert(&session).await?;
         user.last_sign_in_at = Some(now);
-        self.tokens(user, &session, now)
+        self.issue_tokens(user, &session, now)
     }
 
     /// Answers a refresh token with fresh tokens, as this module's head says.
-    pub async fn refresh(&self, refresh_token: &str) -> Result<SignIn, AuthError> {
-        if !is_readable(refresh_token) {
-            return Err(Refusal::invalid("Refresh token is not valid").into());
+    pub async fn refresh_session(&self, refresh_token: &str) -> Result<UserSession, AuthError> {
+        if !has_token_format(refresh_token) {
+            return Err(GoTrueError::validation_failed("Refresh token is not valid").into());
         }
-        let (id, counter) = self.refresh_tokens.read(refresh_token).ok_or(REFRESH_TOKEN_NOT_FOUND)?;
+        let (id, counter) = self.refresh_token_codec.decode(refresh_token).ok_or(REFRESH_TOKEN_NOT_FOUND)?;
         let now = self.clock.now();
         for _ in 0..MAX_ROTATION_ATTEMPTS {
             let mut session = self.storage.auth_sessions().get(id).await?.ok_or(REFRESH_TOKEN_NOT_FOUND)?;
-            match judge(session.refresh_counter - counter, &session, now) {
-                Verdict::Rotate => {
+            match decide_refresh(session.refresh_counter - counter, &session, now) {
+                RefreshDecision::Rotate => {
                     // Another request rotated the token since the read. The next round reads its counter and repeats
                     // its token.
                     if !self.storage.auth_sessions().advance(session.user, id, counter, now).await? {
@@ -113,11 +112,13 @@ impl AccountService {
                     }
                     session.refresh_counter += 1;
                 }
-                Verdict::Repeat => {}
-                Verdict::Foreign => {
-                    return Err(Refusal::invalid("Invalid Refresh Token: Not Issued By This Server").into());
+                RefreshDecision::Repeat => {}
+                RefreshDecision::NotIssuedHere => {
+                    return Err(
+                        GoTrueError::validation_failed("Invalid Refresh Token: Not Issued By This Server").into()
+                    );
                 }
-                Verdict::Stolen => {
+                RefreshDecision::Reused => {
                     tracing::warn!(session = %id, "a used refresh token was presented again; its session was ended");
                     self.storage.auth_sessions().delete(session.user, id).await?;
                     self.events.publish(session.user, &UserEvent::Devices);
@@ -128,58 +129,63 @@ impl AccountService {
             if user.is_banned(now) {
                 return Err(BANNED_REFRESH.into());
             }
-            return self.tokens(user, &session, now);
+            return self.issue_tokens(user, &session, now);
         }
         Err(REFRESH_CONFLICT.into())
     }
 
     /// Ends sign-ins of the person who asks.
-    pub async fn sign_out(&self, claims: Claims, scope: Scope) -> Result<(), AuthError> {
+    pub async fn sign_out(&self, claims: Claims, scope: SignOutScope) -> Result<(), AuthError> {
         match scope {
-            Scope::Global => self.storage.auth_sessions().delete_all(claims.user).await?,
-            Scope::Local => drop(self.storage.auth_sessions().delete(claims.user, claims.session).await?),
-            Scope::Others => self.storage.auth_sessions().delete_others(claims.user, claims.session).await?,
+            SignOutScope::Global => self.storage.auth_sessions().delete_all(claims.user).await?,
+            SignOutScope::Local => drop(self.storage.auth_sessions().delete(claims.user, claims.session).await?),
+            SignOutScope::Others => self.storage.auth_sessions().delete_others(claims.user, claims.session).await?,
         }
         self.events.publish(claims.user, &UserEvent::Devices);
         Ok(())
     }
 
     /// The account of the person who asks.
-    pub async fn user(&self, claims: Claims) -> Result<User, AuthError> {
+    pub async fn current_user(&self, claims: Claims) -> Result<User, AuthError> {
         Ok(self.storage.users().get(claims.user).await?.ok_or(USER_NOT_FOUND)?)
     }
 
-    pub(super) fn tokens(&self, user: User, session: &AuthSession, now: Timestamp) -> Result<SignIn, AuthError> {
-        let claims = AccessToken::new(self.issuer.as_str(), &user, session, now);
+    pub(super) fn issue_tokens(
+        &self,
+        user: User,
+        session: &AuthSession,
+        now: Timestamp,
+    ) -> Result<UserSession, AuthError> {
+        let claims = AccessTokenPayload::new(self.issuer.as_str(), &user, session, now);
         let expires_at = claims.expires_at();
-        let access_token = self.keys.sign(&claims).map_err(AuthError::internal)?;
-        let refresh_token = self.refresh_tokens.write(session.id, session.refresh_counter);
-        Ok(SignIn { user, access_token, refresh_token, expires_in: ACCESS_TOKEN_SECONDS, expires_at })
+        let access_token = self.signing_keys.sign(&claims).map_err(AuthError::internal)?;
+        let refresh_token = self.refresh_token_codec.encode(session.id, session.refresh_counter);
+        Ok(UserSession { user, access_token, refresh_token, expires_in: ACCESS_TOKEN_SECONDS, expires_at })
     }
 }
 
 #[derive(Debug, PartialEq, Eq)]
-enum Verdict {
+enum RefreshDecision {
     /// It is the newest.
     Rotate,
     /// Answer with the newest again.
     Repeat,
     /// It is newer than the newest: made here, but not for this database.
-    Foreign,
+    NotIssuedHere,
     /// It was used, and its successor too.
-    Stolen,
+    Reused,
 }
 
-fn judge(behind: i64, session: &AuthSession, now: Timestamp) -> Verdict {
+fn decide_refresh(behind: i64, session: &AuthSession, now: Timestamp) -> RefreshDecision {
     // The absolute value, because another node's clock may be ahead of this one's.
-    let just_now = (now.0 - session.refreshed_at.0).abs() < REUSE_INTERVAL * 1_000_000;
-    let has_arrived = session.confirmed_at >= session.refreshed_at;
+    let is_within_reuse_interval = (now.0 - session.refreshed_at.0).abs() < REUSE_INTERVAL_SECONDS * 1_000_000;
+    let is_confirmed = session.confirmed_at >= session.refreshed_at;
     match behind {
-        0 => Verdict::Rotate,
-        ..0 => Verdict::Foreign,
-        _ if just_now => Verdict::Repeat,
-        1 if !has_arrived => Verdict::Repeat,
-        _ => Verdict::Stolen,
+        0 => RefreshDecision::Rotate,
+        ..0 => RefreshDecision::NotIssuedHere,
+        _ if is_within_reuse_interval => RefreshDecision::Repeat,
+        1 if !is_confirmed => RefreshDecision::Repeat,
+        _ => RefreshDecision::Reused,
     }
 }
 
@@ -190,28 +196,28 @@ mod tests {
     #[test]
     fn every_token_gets_its_verdict() {
         let rotated = Timestamp(1_000_000_000);
-        let verdict = |behind, seconds, has_arrived| {
+        let decide = |behind, seconds, is_confirmed| {
             let session = AuthSession {
                 id: AuthSessionId::fresh(),
                 user: domain::UserId::fresh(),
                 refresh_counter: 0,
                 refreshed_at: rotated,
-                confirmed_at: if has_arrived { rotated } else { Timestamp(0) },
+                confirmed_at: if is_confirmed { rotated } else { Timestamp(0) },
                 aal: String::new(),
                 amr: Vec::new(),
                 user_agent: None,
                 created_at: rotated,
             };
-            judge(behind, &session, rotated.plus_seconds(seconds))
+            decide_refresh(behind, &session, rotated.plus_seconds(seconds))
         };
-        assert_eq!(verdict(0, 0, false), Verdict::Rotate);
-        assert_eq!(verdict(0, 100_000, true), Verdict::Rotate);
-        assert_eq!(verdict(1, 100_000, false), Verdict::Repeat, "a lost answer, however late");
-        assert_eq!(verdict(1, 9, true), Verdict::Repeat, "tabs that wake together");
-        assert_eq!(verdict(1, 10, true), Verdict::Stolen, "its successor was used");
-        assert_eq!(verdict(2, 9, true), Verdict::Repeat);
-        assert_eq!(verdict(2, 10, false), Verdict::Stolen);
-        assert_eq!(verdict(2, -11, false), Verdict::Stolen, "the clock went back");
-        assert_eq!(verdict(-1, 0, false), Verdict::Foreign);
+        assert_eq!(decide(0, 0, false), RefreshDecision::Rotate);
+        assert_eq!(decide(0, 100_000, true), RefreshDecision::Rotate);
+        assert_eq!(decide(1, 100_000, false), RefreshDecision::Repeat, "a lost answer, however late");
+        assert_eq!(decide(1, 9, true), RefreshDecision::Repeat, "tabs that wake together");
+        assert_eq!(decide(1, 10, true), RefreshDecision::Reused, "its successor was used");
+        assert_eq!(decide(2, 9, true), RefreshDecision::Repeat);
+        assert_eq!(decide(2, 10, false), RefreshDecision::Reused);
+        assert_eq!(decide(2, -11, false), RefreshDecision::Reused, "the clock went back");
+        assert_eq!(decide(-1, 0, false), RefreshDecision::NotIssuedHere);
     }
 }

@@ -1,4 +1,4 @@
-//! Making an account, signing in to it, changing it.
+//! Sign-up, sign-in with a password, and changes of the user's own account.
 
 use std::net::IpAddr;
 
@@ -9,153 +9,159 @@ use storage::users::{Along, User};
 use url::Url;
 use uuid::Uuid;
 
-use super::account_updates::{self, confirm, taken};
-use super::email_change::{self, Way};
-use super::emails::Landing;
+use super::account_updates::{self, confirm_email, map_email_conflict};
+use super::email_change::{self, EmailChangeMode};
+use super::emails::LinkTarget;
 use super::gotrue_error::{
-    BANNED_LOGIN, EMAIL_NOT_CONFIRMED, INVALID_CREDENTIALS, NOT_ADMIN, PASSWORD_NEEDS_ADDRESS, PHONE_CHANGE_DISABLED,
-    REAUTHENTICATION_NOT_VALID, Refusal, SAME_PASSWORD, UPDATE_NEEDS_AAL2, USER_ALREADY_EXISTS,
+    BANNED_LOGIN, EMAIL_NOT_CONFIRMED, GoTrueError, INVALID_CREDENTIALS, NOT_ADMIN, PASSWORD_NEEDS_EMAIL,
+    PHONE_CHANGE_DISABLED, REAUTHENTICATION_NOT_VALID, SAME_PASSWORD, UPDATE_NEEDS_AAL2, USER_ALREADY_EXISTS,
 };
-use super::login_throttle::Proof;
-use super::reauthentication::Given;
-use super::sessions::SignIn;
+use super::login_throttle::CredentialKind;
+use super::reauthentication::SuppliedProof;
+use super::sessions::UserSession;
 use super::{AccountService, AuthError, Claims, email_address, phone, pkce};
 use platform::UserEvent;
 
-/// The most of `user_metadata`, as JSON text in bytes. It travels in every access token, and a token too large for a
-/// header would lock its person out.
-const METADATA_LIMIT: usize = 8 * 1024;
+/// Maximum size of `user_metadata` as JSON, in bytes. The metadata is part of every access token, and a token that is too
+/// large for an HTTP header would lock the user out.
+const MAX_METADATA_BYTES: usize = 8 * 1024;
 
-/// What makes an account.
+/// A request to create an account.
 #[derive(Debug)]
-pub struct NewAccount {
-    /// The address.
+pub struct SignUpRequest {
+    /// Email address.
     pub email: String,
-    /// The password.
+    /// Password.
     pub password: String,
-    /// What the person's program wants to keep here.
+    /// Initial `user_metadata`.
     pub data: Map<String, Value>,
-    /// Where a mailed link leads.
-    pub landing: Landing,
+    /// Target of the emailed link.
+    pub link_target: LinkTarget,
 }
 
-/// What became of a sign-up.
+/// Result of [`AccountService::sign_up`].
 #[derive(Debug)]
-pub enum SignedUp {
-    /// The person is signed in.
-    In(SignIn),
-    /// The account waits for its address to be confirmed. It may describe no account: see [`AccountService::sign_up`].
-    Waiting(User),
+pub enum SignUpOutcome {
+    /// The account is confirmed, and the user is signed in.
+    SignedIn(UserSession),
+    /// The address has to be confirmed by email. If the address already has an account, the user is a made-up one, so that
+    /// the response does not disclose that.
+    ConfirmationPending(User),
 }
 
-/// What is to be changed; what is `None` stays.
+/// A change of the user's own account (`PUT /user`). Fields that are `None` stay unchanged.
 #[derive(Debug)]
-pub struct Change {
-    /// The new address.
+pub struct UserUpdate {
+    /// New email address.
     pub email: Option<String>,
-    /// A phone number, which this server does not support.
+    /// New phone number, which this server does not support.
     pub phone: Option<String>,
-    /// How the number is to be reached.
+    /// Channel for messages to the phone.
     pub channel: String,
-    /// The new password.
+    /// New password.
     pub password: Option<String>,
-    /// The present password: need not be sent, but must be right when it is.
+    /// Current password. It is optional, but has to be correct if it is present.
     pub current_password: Option<String>,
-    /// The mailed code that shows that the person is still who they were.
+    /// Emailed reauthentication code.
     pub nonce: Option<String>,
-    /// Fields of `user_metadata` to set, or to remove where they are null.
+    /// Fields of `user_metadata` to set; a null removes the field.
     pub data: Option<Map<String, Value>>,
-    /// It also says what `app_metadata` is to be, which is not the person's to say.
+    /// True if the request contains `app_metadata`, which only administrators may change.
     pub sets_app_metadata: bool,
-    /// Where a mailed link leads.
+    /// Redirect target of the emailed links.
     pub redirect: Url,
-    /// What the request says of PKCE, and the method.
+    /// PKCE challenge and method, unvalidated.
     pub challenge: (Option<String>, Option<String>),
     /// Network address of the request.
     pub from: IpAddr,
 }
 
 impl AccountService {
-    /// Makes an account, and signs in to it where addresses need no confirmation. Everywhere else it takes as long whether
-    /// or not the address has an account.
-    pub async fn sign_up(&self, account: NewAccount, user_agent: Option<String>) -> Result<SignedUp, AuthError> {
+    /// Creates an account. Signs in if addresses need no confirmation; otherwise sends a confirmation email, and neither
+    /// the result nor its timing discloses whether the address already has an account.
+    pub async fn sign_up(
+        &self,
+        account: SignUpRequest,
+        user_agent: Option<String>,
+    ) -> Result<SignUpOutcome, AuthError> {
         let email = email_address::normalize(&account.email)?;
         let autoconfirm = self.settings.autoconfirm;
-        // The early check saves a hash and gives the right error first. The unique index still decides at the
-        // insertion.
+        // Saves the password hash and reports this error first, as GoTrue does. The unique index decides about concurrent
+        // sign-ups.
         if autoconfirm && self.storage.users().get_by_email(&email).await?.is_some() {
             return Err(USER_ALREADY_EXISTS.into());
         }
-        let password_hash = self.passwords.hash(account.password).await?;
-        let mut user = self.new_user(email.clone(), Some(password_hash), account.data)?;
+        let password_hash = self.password_hasher.hash(account.password).await?;
+        let mut user = self.unconfirmed_user(email.clone(), Some(password_hash), account.data)?;
         if !autoconfirm {
-            return Ok(SignedUp::Waiting(self.sign_up_by_mail(user, &email, account.landing).await?));
+            return Ok(SignUpOutcome::ConfirmationPending(
+                self.sign_up_by_email(user, &email, account.link_target).await?,
+            ));
         }
-        confirm(&mut user, self.clock.now());
-        self.storage.users().insert(&user).await.map_err(|error| taken(error, USER_ALREADY_EXISTS))?;
-        Ok(SignedUp::In(self.open(user, "password", user_agent).await?))
+        confirm_email(&mut user, self.clock.now());
+        self.storage.users().insert(&user).await.map_err(|error| map_email_conflict(error, USER_ALREADY_EXISTS))?;
+        Ok(SignUpOutcome::SignedIn(self.create_session(user, "password", user_agent).await?))
     }
 
     /// Creates an anonymous account and signs in to it.
     pub async fn sign_in_anonymously(
         &self,
-
         data: Map<String, Value>,
         user_agent: Option<String>,
-    ) -> Result<SignIn, AuthError> {
+    ) -> Result<UserSession, AuthError> {
         let mut user = User { is_anonymous: true, ..User::new(UserId::fresh(), self.clock.now()) };
         user.user_metadata = data;
         user.user_metadata.retain(|_, value| !value.is_null());
-        check_size(&user.user_metadata)?;
+        check_metadata_size(&user.user_metadata)?;
         self.storage.users().insert(&user).await?;
-        self.open(user, "anonymous", user_agent).await
+        self.create_session(user, "anonymous", user_agent).await
     }
 
-    /// Signs in with an e-mail address and a password, from a network address. An e-mail address without an account takes
-    /// as long as a wrong password, and has to wait as often.
+    /// Signs in with an email address and a password. An unknown email address takes as long as a wrong password and is
+    /// throttled in the same way, so that the response does not disclose which accounts exist. `from` is the network
+    /// address of the client.
     pub async fn sign_in(
         &self,
-
         email: &str,
         password: String,
         from: IpAddr,
         user_agent: Option<String>,
-    ) -> Result<SignIn, AuthError> {
-        // Counted for the text as typed, even if it is no address: the response time must not tell the two apart.
-        let attempt = self.limits.attempt(Proof::Password, &email.to_ascii_lowercase(), from)?;
+    ) -> Result<UserSession, AuthError> {
+        // Counted for the text as typed, even if it is not an email address, so that throttling looks the same for both.
+        let attempt = self.rate_limits.begin_attempt(CredentialKind::Password, &email.to_ascii_lowercase(), from)?;
         let user = match email_address::normalize(email) {
             Ok(email) => self.storage.users().get_by_email(&email).await?,
             Err(_) => None,
         };
         let hash = user.as_ref().and_then(|user| user.password_hash.clone());
-        let matches = self.passwords.matches(password, hash).await?;
+        let matches = self.password_hasher.matches(password, hash).await?;
         let user = user.filter(|_| matches).ok_or(INVALID_CREDENTIALS)?;
         attempt.succeeded();
-        // Only after the password was right: a ban or an unconfirmed address is not for strangers to learn.
+        // Checked after the password: only the user may learn of a ban or that the address is unconfirmed.
         if user.is_banned(self.clock.now()) {
             return Err(BANNED_LOGIN.into());
         }
         if user.email_confirmed_at.is_none() {
             return Err(EMAIL_NOT_CONFIRMED.into());
         }
-        self.open(user, "password", user_agent).await
+        self.create_session(user, "password", user_agent).await
     }
 
-    /// Changes the account of the person who asks. A new password ends all their other sign-ins. What is wrong is said in
-    /// the protocol's order.
-    pub async fn update_user(&self, claims: Claims, change: Change) -> Result<User, AuthError> {
+    /// Changes the caller's account. A new password ends all other sessions of the user. The checks are in GoTrue's order,
+    /// so that a request with several faults gets the same error as there.
+    pub async fn update_user(&self, claims: Claims, change: UserUpdate) -> Result<User, AuthError> {
         let email = change.email.as_deref().map(email_address::normalize).transpose()?;
-        change.check_form()?;
-        let user = self.user(claims).await?;
+        change.check_phone()?;
+        let user = self.current_user(claims).await?;
         if let Some(password) = &change.password {
             let emails: Vec<&str> = user.email.as_deref().into_iter().chain(email.as_deref()).collect();
             self.password_rules().check_new(password, &emails)?;
         }
-        // Clients send the whole form back. The present address is no change, and needs no proof.
+        // Clients send the whole form back. The current address is not a change and needs no reauthentication.
         let email = email.filter(|email| user.email.as_ref() != Some(email));
-        change.check_right(&user, claims, email.is_some())?;
-        let way = match &email {
-            Some(email) => Some(self.email_change_way(&user, email).await?),
+        change.check_permission(&user, claims, email.is_some())?;
+        let mode = match &email {
+            Some(email) => Some(self.email_change_mode(&user, email).await?),
             None => None,
         };
         if change.phone.is_some() {
@@ -164,21 +170,23 @@ impl AccountService {
         let spend = if change.password.is_some() || email.is_some() {
             // The current password proves only a change of the password, as in GoTrue.
             let current = change.current_password.as_deref().filter(|_| change.password.is_some());
-            let proof = Given { nonce: change.nonce.as_deref(), password: current };
+            let proof = SuppliedProof { nonce: change.nonce.as_deref(), password: current };
             self.check_reauthentication(&user, claims, change.password.is_some(), proof, change.from).await?
         } else {
             None
         };
-        // Outside of `update_account`, which may apply the change several times: a hash takes tens of milliseconds.
-        let password_hash = self.hash_of_new(&user, change.password).await?;
+        // Outside of `update_account`, which may repeat the edit: a hash takes tens of milliseconds.
+        let password_hash = self.hash_new_password(&user, change.password).await?;
         let keep = password_hash.is_some().then_some(claims.session);
-        let mut checked = Checked { email, way, password_hash, data: change.data, keep, spend, issue: Vec::new() };
-        // What cannot be written is refused before anything is mailed.
+        let mut checked =
+            CheckedUpdate { email, mode, password_hash, data: change.data, keep, spend, issue: Vec::new() };
+        // A trial run, so that an invalid change is rejected before any email is sent.
         checked.apply(&mut user.clone(), self.clock.now())?;
-        if let (Some(email), Some(Way::ByMail)) = (&checked.email, way) {
+        if let (Some(email), Some(EmailChangeMode::AfterConfirmation)) = (&checked.email, mode) {
             let (challenge, method) = change.challenge;
-            let landing = Landing { redirect: change.redirect, challenge: pkce::challenge(challenge, method)? };
-            checked.issue = self.mail_email_change(&user, email, &landing).await?;
+            let link_target =
+                LinkTarget { redirect: change.redirect, challenge: pkce::parse_challenge(challenge, method)? };
+            checked.issue = self.send_email_change(&user, email, &link_target).await?;
         }
         let edit = |user: &mut User| checked.apply(user, self.clock.now());
         let user = self.update_account(user, REAUTHENTICATION_NOT_VALID, edit).await?;
@@ -188,30 +196,30 @@ impl AccountService {
         Ok(user)
     }
 
-    /// The hash of the new password, if it is new.
-    async fn hash_of_new(&self, user: &User, new: Option<String>) -> Result<Option<String>, AuthError> {
+    /// Returns the hash of the new password. Rejects the current one.
+    async fn hash_new_password(&self, user: &User, new: Option<String>) -> Result<Option<String>, AuthError> {
         let Some(new) = new else { return Ok(None) };
         if let Some(hash) = user.password_hash.clone()
-            && self.passwords.matches(new.clone(), Some(hash)).await?
+            && self.password_hasher.matches(new.clone(), Some(hash)).await?
         {
             return Err(SAME_PASSWORD.into());
         }
-        self.passwords.hash(new).await.map(Some)
+        self.password_hasher.hash(new).await.map(Some)
     }
 }
 
-impl Change {
-    /// Checks what does not depend on the user who asks.
-    fn check_form(&self) -> Result<(), AuthError> {
+impl UserUpdate {
+    /// Checks the format of the phone number and channel.
+    fn check_phone(&self) -> Result<(), AuthError> {
         if let Some(number) = &self.phone {
-            phone::check(number)?;
+            phone::check_number(number)?;
             phone::check_channel(&self.channel)?;
         }
         Ok(())
     }
 
-    /// Whether it is this person's to make, in this sign-in.
-    fn check_right(&self, user: &User, claims: Claims, new_email: bool) -> Result<(), AuthError> {
+    /// Checks that the user may make this change in this session.
+    fn check_permission(&self, user: &User, claims: Claims, new_email: bool) -> Result<(), AuthError> {
         if self.sets_app_metadata {
             return Err(NOT_ADMIN.into());
         }
@@ -219,36 +227,38 @@ impl Change {
             return Err(UPDATE_NEEDS_AAL2.into());
         }
         if user.is_anonymous && !new_email && self.phone.is_none() && self.password.is_some() {
-            return Err(PASSWORD_NEEDS_ADDRESS.into());
+            return Err(PASSWORD_NEEDS_EMAIL.into());
         }
         Ok(())
     }
 }
 
-/// A change that may be made.
-struct Checked {
+/// A change that passed all checks.
+struct CheckedUpdate {
     email: Option<String>,
-    way: Option<Way>,
+    mode: Option<EmailChangeMode>,
     password_hash: Option<String>,
     data: Option<Map<String, Value>>,
-    /// The one sign-in that a new password leaves.
+    /// Only session that a new password does not end.
     keep: Option<AuthSessionId>,
-    /// The mailed code that allows the new password.
+    /// One-time token that authorizes the change.
     spend: Option<Uuid>,
-    /// What was mailed about the new address.
+    /// Tokens that were emailed for the change of address.
     issue: Vec<OneTimeToken>,
 }
 
-impl Checked {
+impl CheckedUpdate {
     fn apply(&self, user: &mut User, now: Timestamp) -> Result<Along<'_>, AuthError> {
         if let Some(hash) = &self.password_hash {
             user.password_hash = Some(hash.clone());
-            // Whoever began it knew the old password; its links are void from now on.
-            account_updates::forget_email_change(user);
+            // A pending change of address may have been requested by an attacker who knew the old password.
+            account_updates::clear_email_change(user);
         }
-        match (&self.email, self.way) {
-            (Some(email), Some(Way::AtOnce)) => account_updates::set_email(user, email.clone(), now),
-            (Some(email), Some(Way::ByMail)) => email_change::wait_for(user, email, now),
+        match (&self.email, self.mode) {
+            (Some(email), Some(EmailChangeMode::Immediate)) => account_updates::set_email(user, email.clone(), now),
+            (Some(email), Some(EmailChangeMode::AfterConfirmation)) => {
+                email_change::set_pending_email(user, email, now)
+            }
             _ => {}
         }
         for (name, value) in self.data.iter().flatten() {
@@ -258,15 +268,15 @@ impl Checked {
                 user.user_metadata.insert(name.clone(), value.clone());
             }
         }
-        check_size(&user.user_metadata)?;
+        check_metadata_size(&user.user_metadata)?;
         let (keep, void) = (self.keep, self.keep.is_some());
         Ok(Along { keep, spend: self.spend, void, issue: &self.issue, ..Along::default() })
     }
 }
 
 impl AccountService {
-    /// An account whose address is not confirmed yet.
-    pub(super) fn new_user(
+    /// Creates a user with an unconfirmed address, without storing it.
+    pub(super) fn unconfirmed_user(
         &self,
         email: String,
         password_hash: Option<String>,
@@ -275,37 +285,42 @@ impl AccountService {
         let id = UserId::fresh();
         let now = self.clock.now();
         let mut user_metadata = data;
-        // A null in an update removes a field, so a new account must not contain one.
+        // In an update, a null removes a field, so a new account must not contain one either.
         user_metadata.retain(|_, value| !value.is_null());
         user_metadata.insert("sub".to_owned(), json!(id));
         user_metadata.insert("email".to_owned(), json!(email));
         user_metadata.insert("email_verified".to_owned(), json!(false));
         user_metadata.insert("phone_verified".to_owned(), json!(false));
-        check_size(&user_metadata)?;
+        check_metadata_size(&user_metadata)?;
         Ok(User {
             email: Some(email),
             password_hash,
             user_metadata,
-            app_metadata: e_mail_provider(),
+            app_metadata: email_provider_metadata(),
             ..User::new(id, now)
         })
     }
 
-    /// A new account of which only the address is known.
-    pub(super) fn blank_user(&self, email: String) -> User {
-        User { email: Some(email), app_metadata: e_mail_provider(), ..User::new(UserId::fresh(), self.clock.now()) }
+    /// Creates a user with an address and no metadata of its own, without storing it.
+    pub(super) fn user_with_email(&self, email: String) -> User {
+        User {
+            email: Some(email),
+            app_metadata: email_provider_metadata(),
+            ..User::new(UserId::fresh(), self.clock.now())
+        }
     }
 }
 
-/// What the server keeps of a person who signs in with an address.
-pub(super) fn e_mail_provider() -> Map<String, Value> {
+/// Returns the `app_metadata` of a user who signs in with an email address.
+pub(super) fn email_provider_metadata() -> Map<String, Value> {
     [("provider".to_owned(), json!("email")), ("providers".to_owned(), json!(["email"]))].into_iter().collect()
 }
 
-pub(super) fn check_size(metadata: &Map<String, Value>) -> Result<(), AuthError> {
+/// Rejects metadata larger than [`MAX_METADATA_BYTES`].
+pub(super) fn check_metadata_size(metadata: &Map<String, Value>) -> Result<(), AuthError> {
     let size = serde_json::to_string(metadata).map_err(AuthError::internal)?.len();
-    if size > METADATA_LIMIT {
-        return Err(Refusal::invalid("User metadata cannot be larger than 8 KiB").into());
+    if size > MAX_METADATA_BYTES {
+        return Err(GoTrueError::validation_failed("User metadata cannot be larger than 8 KiB").into());
     }
     Ok(())
 }

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use storage::Storage;
 use storage::signing_keys::SealedKey;
 
-use jwk::Key;
+use jwk::SigningKey;
 use platform::SecretSealer;
 
 pub use jwk::{KeyError, generate};
@@ -24,29 +24,29 @@ const FIRST_KEY_NUMBER: i64 = 1;
 
 /// All keys of this server. One of them signs, all of them verify.
 #[derive(Debug)]
-pub struct Keys {
-    all: Vec<Key>,
+pub struct SigningKeys {
+    all: Vec<SigningKey>,
     signing: usize,
-    published: Value,
+    jwk_set: Value,
 }
 
 /// A token that was not signed by one of the keys, in the way that key signs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct NotOurs;
+pub struct InvalidSignature;
 
-impl Keys {
+impl SigningKeys {
     /// From the text of a key file: one JWK, a JWK set, or an array of JWKs. The first private one signs.
     pub fn from_json(text: &str) -> Result<Self, KeyError> {
-        let all = jwk::read_all(text)?;
-        let signing = all.iter().position(Key::can_sign).ok_or(KeyError::NoneSigns)?;
+        let all = jwk::parse_keys(text)?;
+        let signing = all.iter().position(SigningKey::can_sign).ok_or(KeyError::NoSigningKey)?;
         for (place, key) in all.iter().enumerate() {
             if all.iter().take(place).any(|other| other.kid == key.kid) {
-                return Err(KeyError::Twice(key.kid.clone()));
+                return Err(KeyError::DuplicateId(key.kid.clone()));
             }
         }
-        let published = json!({ "keys": all.iter().filter_map(|key| key.published.clone()).collect::<Vec<_>>() });
-        let keys = Self { all, signing, published };
-        keys.prove()?;
+        let jwk_set = json!({ "keys": all.iter().filter_map(|key| key.published.clone()).collect::<Vec<_>>() });
+        let keys = Self { all, signing, jwk_set };
+        keys.check_key_pair()?;
         Ok(keys)
     }
 
@@ -58,10 +58,10 @@ impl Keys {
     }
 
     /// From the database; the first key is made when there is none.
-    pub async fn from_store(storage: &Storage, secrets: &SecretSealer, now: Timestamp) -> anyhow::Result<Self> {
+    pub async fn load_or_create(storage: &Storage, secrets: &SecretSealer, now: Timestamp) -> anyhow::Result<Self> {
         let mut sealed = storage.signing_keys().list().await?;
         if sealed.is_empty() {
-            let private_key = secrets.seal(&place(FIRST_KEY_NUMBER), generate()?.as_bytes())?;
+            let private_key = secrets.seal(&seal_context(FIRST_KEY_NUMBER), generate()?.as_bytes())?;
             storage.signing_keys().insert(&SealedKey { number: FIRST_KEY_NUMBER, private_key }, now).await?;
             // Two nodes may start on an empty database at once. Both use the key of the one that inserted first.
             sealed = storage.signing_keys().list().await?;
@@ -69,7 +69,7 @@ impl Keys {
         let mut all = Vec::with_capacity(sealed.len());
         for key in sealed {
             let text = secrets
-                .open(&place(key.number), &key.private_key)
+                .open(&seal_context(key.number), &key.private_key)
                 .context("the keys that sign access tokens were stored under another master key")?;
             all.push(serde_json::from_slice::<Value>(&text)?);
         }
@@ -88,12 +88,12 @@ impl Keys {
     /// Returns the claims of a token, if one of the keys signed it. The token's key id selects the key, and the key
     /// decides on the algorithm, which the token's header must match. The caller checks times, with the application's
     /// clock.
-    pub fn verify<T: DeserializeOwned>(&self, token: &str) -> Result<T, NotOurs> {
-        let header = decode_header(token).map_err(|_| NotOurs)?;
-        let kid = header.kid.as_deref().ok_or(NotOurs)?;
-        let key = self.all.iter().find(|key| key.kid == kid).ok_or(NotOurs)?;
+    pub fn verify<T: DeserializeOwned>(&self, token: &str) -> Result<T, InvalidSignature> {
+        let header = decode_header(token).map_err(|_| InvalidSignature)?;
+        let kid = header.kid.as_deref().ok_or(InvalidSignature)?;
+        let key = self.all.iter().find(|key| key.kid == kid).ok_or(InvalidSignature)?;
         if header.alg != key.algorithm || header.crit.is_some() {
-            return Err(NotOurs);
+            return Err(InvalidSignature);
         }
         let mut rules = Validation::new(key.algorithm);
         rules.required_spec_claims.clear();
@@ -101,23 +101,23 @@ impl Keys {
         // them.
         rules.validate_exp = false;
         rules.validate_aud = false;
-        decode::<T>(token, &key.public, &rules).map(|token| token.claims).map_err(|_| NotOurs)
+        decode::<T>(token, &key.public, &rules).map(|token| token.claims).map_err(|_| InvalidSignature)
     }
 
     /// The public keys, as a JWK set. Symmetric keys have no public half and are not in it.
-    pub fn published(&self) -> &Value {
-        &self.published
+    pub fn jwk_set(&self) -> &Value {
+        &self.jwk_set
     }
 
     /// A key whose halves do not belong together is found at start, not at the first sign-in.
-    fn prove(&self) -> Result<(), KeyError> {
-        let bad = || KeyError::Bad(self.all[self.signing].kid.clone(), "its private and public half do not match");
+    fn check_key_pair(&self) -> Result<(), KeyError> {
+        let bad = || KeyError::Unusable(self.all[self.signing].kid.clone(), "its private and public half do not match");
         let token = self.sign(&json!({ "proof": true })).map_err(|_| bad())?;
-        self.verify::<Value>(&token).map(drop).map_err(|NotOurs| bad())
+        self.verify::<Value>(&token).map(drop).map_err(|InvalidSignature| bad())
     }
 }
 
-fn place(number: i64) -> String {
+fn seal_context(number: i64) -> String {
     format!("signing_keys/private_key/{number}")
 }
 

@@ -7,8 +7,8 @@ use storage::auth_sessions::{AuthMethod, AuthSession};
 use storage::users::User;
 use url::Url;
 
-use super::gotrue_error::{BAD_JWT, EXPIRED_JWT, Refusal};
-use super::signing_keys::{Keys, NotOurs};
+use super::gotrue_error::{BAD_JWT, EXPIRED_JWT, GoTrueError};
+use super::signing_keys::{InvalidSignature, SigningKeys};
 
 /// Lifetime of an access token, in seconds.
 pub const ACCESS_TOKEN_SECONDS: i64 = 3600;
@@ -18,7 +18,7 @@ pub const AUTHENTICATED_ROLE: &str = "authenticated";
 
 /// An access token, as the protocol has it.
 #[derive(Debug, Serialize)]
-pub struct AccessToken<'a> {
+pub struct AccessTokenPayload<'a> {
     iss: &'a str,
     sub: UserId,
     aud: &'static str,
@@ -35,7 +35,7 @@ pub struct AccessToken<'a> {
     is_anonymous: bool,
 }
 
-impl<'a> AccessToken<'a> {
+impl<'a> AccessTokenPayload<'a> {
     /// For a person in one of their sign-ins.
     pub fn new(issuer: &'a str, user: &'a User, session: &'a AuthSession, now: Timestamp) -> Self {
         Self {
@@ -80,7 +80,7 @@ pub struct Claims {
 }
 
 #[derive(Deserialize)]
-struct ReadAccess {
+struct AccessTokenFields {
     sub: UserId,
     iss: String,
     aud: String,
@@ -93,21 +93,21 @@ struct ReadAccess {
 
 /// The server that signs access tokens.
 #[derive(Debug)]
-pub struct Issuer {
+pub struct IssuerUrl {
     url: Url,
     /// Without a configured site URL the port in the issuer is the one that the server listens on, which another start may
     /// change.
-    any_port: bool,
+    accepts_any_port: bool,
 }
 
-impl Issuer {
+impl IssuerUrl {
     /// Creates the issuer of a site. `is_configured` says whether the operator chose the site URL.
     ///
     /// # Errors
     ///
     /// The site URL cannot be a base.
     pub fn new(site: &Url, is_configured: bool) -> Result<Self, url::ParseError> {
-        Ok(Self { url: site.join("/auth/v1")?, any_port: !is_configured })
+        Ok(Self { url: site.join("/auth/v1")?, accepts_any_port: !is_configured })
     }
 
     /// Returns the text of `iss`.
@@ -115,8 +115,8 @@ impl Issuer {
         self.url.as_str()
     }
 
-    fn is(&self, iss: &str) -> bool {
-        if !self.any_port {
+    fn matches(&self, iss: &str) -> bool {
+        if !self.accepts_any_port {
             return iss == self.url.as_str();
         }
         let own = (self.url.scheme(), self.url.host_str(), self.url.path());
@@ -125,27 +125,32 @@ impl Issuer {
 }
 
 /// Reads an access token and checks its signature, issuer, audience, role and times.
-pub fn read_access(keys: &Keys, issuer: &Issuer, token: &str, now: Timestamp) -> Result<Claims, Refusal> {
-    let read: ReadAccess = keys.verify(token).map_err(|NotOurs| BAD_JWT)?;
-    let is_ours = issuer.is(&read.iss) && read.aud == AUTHENTICATED_ROLE && read.role == AUTHENTICATED_ROLE;
-    if !is_ours || read.nbf.is_some_and(|not_before| not_before > now.as_seconds()) {
+pub fn verify_access_token(
+    keys: &SigningKeys,
+    issuer: &IssuerUrl,
+    token: &str,
+    now: Timestamp,
+) -> Result<Claims, GoTrueError> {
+    let fields: AccessTokenFields = keys.verify(token).map_err(|InvalidSignature| BAD_JWT)?;
+    let is_ours = issuer.matches(&fields.iss) && fields.aud == AUTHENTICATED_ROLE && fields.role == AUTHENTICATED_ROLE;
+    if !is_ours || fields.nbf.is_some_and(|not_before| not_before > now.as_seconds()) {
         return Err(BAD_JWT);
     }
-    if read.exp <= now.as_seconds() {
+    if fields.exp <= now.as_seconds() {
         return Err(EXPIRED_JWT);
     }
     Ok(Claims {
-        user: read.sub,
-        session: read.session_id,
-        issued_at: read.iat,
-        expires_at: read.exp,
+        user: fields.sub,
+        session: fields.session_id,
+        issued_at: fields.iat,
+        expires_at: fields.exp,
         lacks_factor: true,
     })
 }
 
 /// What a token says about more than one person's sign-in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Role {
+pub struct TokenRole {
     /// It is one of the administrator's roles.
     pub is_admin: bool,
     /// It names a sign-in.
@@ -153,7 +158,7 @@ pub struct Role {
 }
 
 #[derive(Deserialize)]
-struct ReadRole {
+struct RoleFields {
     role: Option<String>,
     exp: Option<i64>,
     session_id: Option<String>,
@@ -163,14 +168,14 @@ struct ReadRole {
 const ADMIN_ROLES: [&str; 2] = ["service_role", "supabase_admin"];
 
 /// Reads the role of any token that was signed with one of the keys. A token of the administrator need not end.
-pub fn read_role(keys: &Keys, token: &str, now: Timestamp) -> Result<Role, Refusal> {
-    let read: ReadRole = keys.verify(token).map_err(|NotOurs| BAD_JWT)?;
-    if read.exp.is_some_and(|exp| exp <= now.as_seconds()) {
+pub fn verify_role(keys: &SigningKeys, token: &str, now: Timestamp) -> Result<TokenRole, GoTrueError> {
+    let fields: RoleFields = keys.verify(token).map_err(|InvalidSignature| BAD_JWT)?;
+    if fields.exp.is_some_and(|exp| exp <= now.as_seconds()) {
         return Err(EXPIRED_JWT);
     }
-    Ok(Role {
-        is_admin: read.role.is_some_and(|role| ADMIN_ROLES.contains(&role.as_str())),
-        has_session: read.session_id.is_some_and(|id| !id.is_empty()),
+    Ok(TokenRole {
+        is_admin: fields.role.is_some_and(|role| ADMIN_ROLES.contains(&role.as_str())),
+        has_session: fields.session_id.is_some_and(|id| !id.is_empty()),
     })
 }
 
@@ -190,7 +195,7 @@ impl Audience {
 }
 
 #[derive(Serialize, Deserialize)]
-struct Internal {
+struct InternalTokenPayload {
     sub: UserId,
     aud: String,
     exp: i64,
@@ -199,24 +204,29 @@ struct Internal {
 
 /// A token for one part of this server, good for `seconds`. It opens no other door: an access token needs another audience
 /// and a sign-in, which this one does not have.
-pub fn write_internal(
-    keys: &Keys,
+pub fn sign_internal_token(
+    keys: &SigningKeys,
     user: UserId,
     audience: Audience,
     seconds: i64,
     now: Timestamp,
 ) -> Result<String, jsonwebtoken::errors::Error> {
     let iat = now.as_seconds();
-    keys.sign(&Internal { sub: user, aud: audience.word().to_owned(), exp: iat + seconds, iat })
+    keys.sign(&InternalTokenPayload { sub: user, aud: audience.word().to_owned(), exp: iat + seconds, iat })
 }
 
-/// Whose a token is that [`write_internal`] made for the same part of the server.
-pub fn read_internal(keys: &Keys, token: &str, audience: Audience, now: Timestamp) -> Result<UserId, Refusal> {
-    let read: Internal = keys.verify(token).map_err(|NotOurs| BAD_JWT)?;
-    if read.aud != audience.word() {
+/// Whose a token is that [`sign_internal_token`] made for the same part of the server.
+pub fn verify_internal_token(
+    keys: &SigningKeys,
+    token: &str,
+    audience: Audience,
+    now: Timestamp,
+) -> Result<UserId, GoTrueError> {
+    let fields: InternalTokenPayload = keys.verify(token).map_err(|InvalidSignature| BAD_JWT)?;
+    if fields.aud != audience.word() {
         return Err(BAD_JWT);
     }
-    if read.exp <= now.as_seconds() { Err(EXPIRED_JWT) } else { Ok(read.sub) }
+    if fields.exp <= now.as_seconds() { Err(EXPIRED_JWT) } else { Ok(fields.sub) }
 }
 
 #[cfg(test)]

@@ -14,10 +14,10 @@ const SKEW_STEPS: u16 = 1;
 /// As long as the hash (RFC 4226 section 4).
 const SECRET_BYTES: usize = 20;
 
-/// Secret that a user's authenticator app and the server share.
-pub struct Secret(Totp);
+/// TotpSecret that a user's authenticator app and the server share.
+pub struct TotpSecret(Totp);
 
-impl Secret {
+impl TotpSecret {
     /// Returns a new random secret.
     pub fn fresh() -> Result<Self, SealError> {
         Ok(Self::from_bytes(random_bytes::<SECRET_BYTES>()?.to_vec()))
@@ -89,7 +89,7 @@ mod tests {
     /// RFC 6238 appendix B, the last six of its eight digits.
     #[test]
     fn codes_are_those_of_the_standard() {
-        let secret = Secret::from_bytes(b"12345678901234567890".to_vec());
+        let secret = TotpSecret::from_bytes(b"12345678901234567890".to_vec());
         let table = [
             (59, "287082"),
             (1_111_111_109, "081804"),
@@ -106,7 +106,7 @@ mod tests {
 
     #[test]
     fn a_code_is_good_one_step_early_and_late_and_no_longer() {
-        let secret = Secret::from_bytes(b"12345678901234567890".to_vec());
+        let secret = TotpSecret::from_bytes(b"12345678901234567890".to_vec());
         let at = |seconds| secret.step_of("005924", seconds);
         let step = 1_234_567_890 / 30;
         assert_eq!((at(step * 30 - 30), at(step * 30 + 59)), (Some(step), Some(step)));
@@ -119,13 +119,13 @@ mod tests {
 
     #[test]
     fn the_address_names_the_account_and_holds_the_secret() {
-        let secret = Secret::from_bytes(b"12345678901234567890".to_vec());
+        let secret = TotpSecret::from_bytes(b"12345678901234567890".to_vec());
         assert_eq!(
             secret.to_uri("Ann's: chat & more", "ann+a@example.com"),
             "otpauth://totp/Ann%27s%3A%20chat%20%26%20more:ann%2Ba%40example.com?algorithm=SHA1&digits=6\
              &issuer=Ann%27s%3A%20chat%20%26%20more&period=30&secret=GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ"
         );
-        assert_eq!(Secret::fresh().unwrap().to_base32().len(), 32);
-        assert_eq!(Secret::from_base32(&secret.to_base32()).unwrap().as_bytes(), secret.as_bytes());
+        assert_eq!(TotpSecret::fresh().unwrap().to_base32().len(), 32);
+        assert_eq!(TotpSecret::from_base32(&secret.to_base32()).unwrap().as_bytes(), secret.as_bytes());
     }
 }

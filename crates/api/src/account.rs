@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use accounts::deletion::{AccountDeletionHandler, DeletionError};
 use accounts::gotrue_error::{ACTION_NEEDS_REAUTHENTICATION, SESSION_NOT_FOUND, USER_NOT_FOUND};
-use accounts::rate_limits::Limit;
-use accounts::reauthentication::ShownProof;
+use accounts::rate_limits::RateLimit;
+use accounts::reauthentication::IdentityProof;
 use accounts::{AccountService, AuthError};
 use axum::Json;
 use axum::extract::State;
@@ -97,14 +97,14 @@ pub async fn reauthenticate(
     JsonBody(body): JsonBody<ProofBody>,
 ) -> Result<StatusCode, ApiError> {
     // Counted before the proof is read, so that guessing is limited whatever the body contains.
-    accounts.limits().check(Limit::Verify, from).map_err(auth_error)?;
+    accounts.rate_limits().check(RateLimit::Verify, from).map_err(auth_error)?;
     let proof = match (body.password, body.nonce) {
-        (Some(password), None) => ShownProof::Password(password),
+        (Some(password), None) => IdentityProof::Password(password),
         // Named as in `PUT /auth/v1/user`, where GoTrue's clients send the same code.
-        (None, Some(nonce)) => ShownProof::MailedCode(nonce),
+        (None, Some(nonce)) => IdentityProof::EmailedCode(nonce),
         _ => return Err(ApiError::BadRequest("the body must contain either password or nonce".into())),
     };
-    accounts.prove_again(caller.user, caller.session, proof, from).await.map_err(auth_error)?;
+    accounts.prove_identity(caller.user, caller.session, proof, from).await.map_err(auth_error)?;
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -114,7 +114,7 @@ pub async fn reauthenticate(
 ///
 /// [`ApiError::NeedsReauthentication`]; [`ApiError::Unauthorized`] if the session has ended.
 pub(super) async fn require_recent_proof(accounts: &AccountService, caller: &SignedIn) -> Result<(), ApiError> {
-    accounts.require_recent_proof_of(caller.user, caller.session).await.map_err(auth_error)
+    accounts.require_recent_proof_by_id(caller.user, caller.session).await.map_err(auth_error)
 }
 
 /// Maps an error of the auth API to this API's shape.
@@ -122,10 +122,10 @@ fn auth_error(error: AuthError) -> ApiError {
     let message = error.to_string();
     match error {
         AuthError::Internal(error) => error.into(),
-        AuthError::Refused(ACTION_NEEDS_REAUTHENTICATION) => ApiError::NeedsReauthentication,
+        AuthError::GoTrue(ACTION_NEEDS_REAUTHENTICATION) => ApiError::NeedsReauthentication,
         // The token was verified, but the session ended since.
-        AuthError::Refused(SESSION_NOT_FOUND | USER_NOT_FOUND) => ApiError::Unauthorized,
-        AuthError::TooMany { retry_after } => ApiError::TooManyTries { retry_after },
+        AuthError::GoTrue(SESSION_NOT_FOUND | USER_NOT_FOUND) => ApiError::Unauthorized,
+        AuthError::RateLimited { retry_after } => ApiError::TooManyTries { retry_after },
         other => ApiError::Unprocessable { code: other.code(), message },
     }
 }

@@ -44,7 +44,7 @@ where
 fn token_error(error: AuthError) -> ApiError {
     match error {
         AuthError::Internal(error) => error.into(),
-        AuthError::Refused(refusal) if refusal == INSUFFICIENT_AAL => ApiError::NeedsFactor,
+        AuthError::GoTrue(refusal) if refusal == INSUFFICIENT_AAL => ApiError::NeedsFactor,
         _ => ApiError::Unauthorized,
     }
 }

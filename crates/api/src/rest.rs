@@ -136,12 +136,12 @@ fn public_key(parts: &Parts) -> Option<&str> {
 fn token_error(error: AuthError) -> RestError {
     match error {
         AuthError::Internal(error) => RestError::internal(error),
-        AuthError::Refused(refusal) if refusal == EXPIRED_JWT => PgError::new("PGRST303", "JWT expired").into(),
-        AuthError::Refused(refusal) if refusal == INSUFFICIENT_AAL => {
+        AuthError::GoTrue(refusal) if refusal == EXPIRED_JWT => PgError::new("PGRST303", "JWT expired").into(),
+        AuthError::GoTrue(refusal) if refusal == INSUFFICIENT_AAL => {
             PgError::new("42501", "permission denied: this sign-in has to be raised with the second factor first")
                 .into()
         }
-        AuthError::Refused(refusal) if refusal.code == "session_not_found" => {
+        AuthError::GoTrue(refusal) if refusal.code == "session_not_found" => {
             PgError::new("PGRST303", "The JWT's sign-in has ended").into()
         }
         _ => PgError::new("PGRST301", "No suitable key or wrong key type").into(),

@@ -16,7 +16,7 @@ impl AdminKey {
     }
 
     /// Whether a token is the key.
-    pub fn is(&self, token: &str) -> bool {
+    pub fn matches(&self, token: &str) -> bool {
         verify_slices_are_equal(self.0.as_ref(), digest(&SHA256, token.as_bytes()).as_ref()).is_ok()
     }
 }

@@ -5,17 +5,17 @@ use storage::one_time_tokens::TokenKind;
 use storage::users::{Along, User};
 use url::Url;
 
-use super::merge;
-use crate::account_updates::taken;
-use crate::emails::{LinkType, note};
-use crate::gotrue_error::{CONFLICT, EMAIL_EXISTS, NO_USER_WITH_EMAIL, Refusal};
-use crate::mailer::Subject;
-use crate::one_time_tokens::Issued;
+use super::merge_metadata;
+use crate::account_updates::map_email_conflict;
+use crate::emails::{LinkType, record_sent};
+use crate::gotrue_error::{CONFLICT, EMAIL_EXISTS, GoTrueError, USER_WITH_EMAIL_NOT_FOUND};
+use crate::mailer::EmailKind;
+use crate::one_time_tokens::IssuedToken;
 use crate::{AccountService, AuthError, email_address, sign_up};
 
 /// Which link is wanted.
 #[derive(Debug, Default)]
-pub struct LinkWish {
+pub struct GenerateLinkParams {
     /// The protocol's word for what it is for.
     pub purpose: String,
     /// The address of the account.
@@ -32,7 +32,7 @@ pub struct LinkWish {
 
 /// A link that was made.
 #[derive(Debug)]
-pub struct Made {
+pub struct GeneratedLink {
     /// The account.
     pub user: User,
     /// The link itself.
@@ -49,7 +49,7 @@ pub struct Made {
 
 /// What a link is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Purpose {
+enum ActionLinkPurpose {
     Signup,
     Invite,
     MagicLink,
@@ -58,7 +58,7 @@ enum Purpose {
     EmailChangeNew,
 }
 
-impl Purpose {
+impl ActionLinkPurpose {
     const ALL: [Self; 6] =
         [Self::Signup, Self::Invite, Self::MagicLink, Self::Recovery, Self::EmailChangeCurrent, Self::EmailChangeNew];
 
@@ -74,7 +74,7 @@ impl Purpose {
     }
 
     fn from_word(word: &str) -> Result<Self, AuthError> {
-        Self::ALL.into_iter().find(|known| known.word() == word).ok_or_else(|| AuthError::Worded {
+        Self::ALL.into_iter().find(|known| known.word() == word).ok_or_else(|| AuthError::GoTrueWithMessage {
             status: 400,
             code: "validation_failed",
             message: format!("Invalid email action link type requested: {word}"),
@@ -100,46 +100,46 @@ impl Purpose {
         }
     }
 
-    fn makes_accounts(self) -> bool {
+    fn creates_account(self) -> bool {
         matches!(self, Self::Signup | Self::Invite)
     }
 }
 
 impl AccountService {
     /// Makes a link as it would be mailed, and where it is one to sign up with, the account. Nothing is mailed.
-    pub async fn make_link(&self, wish: LinkWish) -> Result<Made, AuthError> {
-        let email = email_address::normalize(&wish.email)?;
-        let mut purpose = Purpose::from_word(&wish.purpose)?;
-        let redirect = self.redirect_target(wish.redirects.iter().map(String::as_str));
+    pub async fn generate_link(&self, params: GenerateLinkParams) -> Result<GeneratedLink, AuthError> {
+        let email = email_address::normalize(&params.email)?;
+        let mut purpose = ActionLinkPurpose::from_word(&params.purpose)?;
+        let redirect = self.redirect_target(params.redirects.iter().map(String::as_str));
         let found = self.storage.users().get_by_email(&email).await?;
         let is_new = found.is_none();
         let user = match found {
-            Some(user) if purpose.makes_accounts() && user.email_confirmed_at.is_some() => {
+            Some(user) if purpose.creates_account() && user.email_confirmed_at.is_some() => {
                 return Err(EMAIL_EXISTS.into());
             }
             Some(user) => user,
             None => {
-                let password = wish.password.filter(|_| purpose == Purpose::Signup);
+                let password = params.password.filter(|_| purpose == ActionLinkPurpose::Signup);
                 match purpose {
                     // GoTrue's behavior: a magic link for an unknown address is a sign-up without a password.
-                    Purpose::MagicLink => purpose = Purpose::Signup,
-                    Purpose::Signup if password.as_deref().unwrap_or_default().is_empty() => {
-                        return Err(Refusal::invalid("Signup requires a valid password").into());
+                    ActionLinkPurpose::MagicLink => purpose = ActionLinkPurpose::Signup,
+                    ActionLinkPurpose::Signup if password.as_deref().unwrap_or_default().is_empty() => {
+                        return Err(GoTrueError::validation_failed("Signup requires a valid password").into());
                     }
-                    Purpose::Signup | Purpose::Invite => {}
-                    _ => return Err(NO_USER_WITH_EMAIL.into()),
+                    ActionLinkPurpose::Signup | ActionLinkPurpose::Invite => {}
+                    _ => return Err(USER_WITH_EMAIL_NOT_FOUND.into()),
                 }
-                let mut user = self.blank_user(email.clone());
+                let mut user = self.user_with_email(email.clone());
                 if let Some(password) = password {
                     self.password_rules().check_new(&password, &[&email])?;
-                    user.password_hash = Some(self.passwords.hash(password).await?);
+                    user.password_hash = Some(self.password_hasher.hash(password).await?);
                 }
                 user
             }
         };
         let new_email = match purpose {
-            Purpose::EmailChangeCurrent | Purpose::EmailChangeNew => {
-                let new_email = email_address::normalize(&wish.new_email.unwrap_or_default())?;
+            ActionLinkPurpose::EmailChangeCurrent | ActionLinkPurpose::EmailChangeNew => {
+                let new_email = email_address::normalize(&params.new_email.unwrap_or_default())?;
                 if self.storage.users().get_by_email(&new_email).await?.is_some_and(|other| other.id != user.id) {
                     return Err(EMAIL_EXISTS.into());
                 }
@@ -149,30 +149,33 @@ impl AccountService {
         };
         // The code is bound to the address that it is sent to, and a change of address has one code for each of the
         // two.
-        let sent_to = if purpose == Purpose::EmailChangeNew { new_email.as_ref() } else { None }.unwrap_or(&email);
-        let mut issued = self.issue(user.id, purpose.kind(), sent_to, None)?;
+        let sent_to =
+            if purpose == ActionLinkPurpose::EmailChangeNew { new_email.as_ref() } else { None }.unwrap_or(&email);
+        let mut issued = self.issue_one_time_token(user.id, purpose.kind(), sent_to, None)?;
         // Otherwise the confirmation would discard the password as that of a stranger; see
-        // `verification::drop_unproven`.
-        issued.token.from_sign_up = purpose == Purpose::Signup;
+        // `verification::discard_unproven_sign_up`.
+        issued.token.from_sign_up = purpose == ActionLinkPurpose::Signup;
         let link = self.action_link(&issued, purpose.link(), &redirect)?;
-        let data =
-            if purpose.makes_accounts() && (is_new || purpose == Purpose::Signup) { wish.data } else { Map::new() };
+        let data = if purpose.creates_account() && (is_new || purpose == ActionLinkPurpose::Signup) {
+            params.data
+        } else {
+            Map::new()
+        };
         let edit = |user: &mut User| {
-            merge(&mut user.user_metadata, &data);
+            merge_metadata(&mut user.user_metadata, &data);
             if new_email.is_some() {
                 user.new_email.clone_from(&new_email);
                 user.email_change_confirmed = None;
             }
         };
-        let user = self.keep_link(user, is_new, purpose, &issued, &edit).await?;
-        let Issued { link_token, code, .. } = issued;
-        Ok(Made { user, link, code, token: link_token, purpose: purpose.word(), redirect })
+        let user = self.store_link_token(user, is_new, purpose, &issued, &edit).await?;
+        let IssuedToken { link_token, code, .. } = issued;
+        Ok(GeneratedLink { user, link, code, token: link_token, purpose: purpose.word(), redirect })
     }
 
     /// Makes an account and mails its owner. The account is stored when the letter was taken.
-    pub async fn invite(
+    pub async fn invite_user(
         &self,
-
         email: &str,
         data: Map<String, Value>,
         redirect: Option<&str>,
@@ -183,47 +186,46 @@ impl AccountService {
             return Err(EMAIL_EXISTS.into());
         }
         let is_new = found.is_none();
-        let user = found.unwrap_or_else(|| self.blank_user(email.clone()));
-        let issued = self.issue(user.id, TokenKind::Confirmation, &email, None)?;
+        let user = found.unwrap_or_else(|| self.user_with_email(email.clone()));
+        let issued = self.issue_one_time_token(user.id, TokenKind::Confirmation, &email, None)?;
         let redirect = self.redirect_target(redirect);
         // Sent before anything is stored, so that an invitation that was not delivered leaves no account behind.
-        self.send_link(Subject::Invite, &issued, LinkType::Invite, &redirect).await?;
+        self.send_link_email(EmailKind::Invite, &issued, LinkType::Invite, &redirect).await?;
         let edit = |user: &mut User| {
             // What an earlier sign-up of the address wrote is not the administrator's.
             if !is_new && user.invited_at.is_none() {
                 user.user_metadata = Map::new();
             }
             if is_new || user.invited_at.is_none() {
-                merge(&mut user.user_metadata, &data);
+                merge_metadata(&mut user.user_metadata, &data);
             }
         };
-        self.keep_link(user, is_new, Purpose::Invite, &issued, &edit).await
+        self.store_link_token(user, is_new, ActionLinkPurpose::Invite, &issued, &edit).await
     }
 
     /// Stores the token together with what it changes of the account, or with the account.
-    async fn keep_link(
+    async fn store_link_token(
         &self,
-
         mut user: User,
         is_new: bool,
-        purpose: Purpose,
-        issued: &Issued,
+        purpose: ActionLinkPurpose,
+        issued: &IssuedToken,
         edit: &(dyn Fn(&mut User) + Sync),
     ) -> Result<User, AuthError> {
         let now = self.clock.now();
         let edit = |user: &mut User| {
             edit(user);
-            note(user, purpose.kind(), now);
-            if purpose == Purpose::Invite {
+            record_sent(user, purpose.kind(), now);
+            if purpose == ActionLinkPurpose::Invite {
                 user.invited_at = Some(now);
             }
-            sign_up::check_size(&user.user_metadata)
+            sign_up::check_metadata_size(&user.user_metadata)
         };
         let issue = std::slice::from_ref(&issued.token);
         if is_new {
             edit(&mut user)?;
             let stored = self.storage.users().insert_with(&user, issue).await;
-            return stored.map(|()| user).map_err(|error| taken(error, EMAIL_EXISTS));
+            return stored.map(|()| user).map_err(|error| map_email_conflict(error, EMAIL_EXISTS));
         }
         self.update_account(user, CONFLICT, |user| {
             edit(user)?;

@@ -1,94 +1,95 @@
-//! What the letters say.
+//! Texts of the emails.
 
-/// Name of the product, which signs each mail.
+/// Name of the product, in the heading and signature of emails.
 pub const PRODUCT_NAME: &str = "AI Chat MCP";
 
-/// What a letter is about.
+/// Kind of an email, which determines its texts.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Subject {
-    /// A new account waits for its address to be confirmed.
+pub enum EmailKind {
+    /// Confirmation of a new account.
     Confirmation,
-    /// A sign-up for an address that already has an account.
+    /// Notice of a sign-up with an address that already has an account.
     AlreadyRegistered,
-    /// A request to choose a new password.
+    /// Link to choose a new password.
     Recovery,
-    /// A request to sign in without a password.
+    /// Link to sign in without a password.
     MagicLink,
-    /// An administrator invites.
+    /// Invitation by an administrator.
     Invite,
-    /// To the present address: it is to be replaced by this one.
+    /// Confirmation of a change of address, sent to the current address.
     EmailChangeCurrent {
-        /// The new address.
+        /// New address.
         new: String,
     },
-    /// To the new address.
+    /// Confirmation of a change of address, sent to the new address.
     EmailChangeNew,
-    /// A signed-in person wants to do what a stolen device must not.
+    /// Reauthentication code before a sensitive change.
     Reauthentication,
 }
 
-/// A letter.
+/// An email to a user.
 #[derive(Debug, Clone)]
-pub struct Letter {
-    /// What it is about.
-    pub subject: Subject,
-    /// Where its button leads.
+pub struct Email {
+    /// Kind.
+    pub kind: EmailKind,
+    /// Link of the button.
     pub link: Option<String>,
-    /// What can be typed in the place of following the link.
+    /// Code that can be typed instead of following the link.
     pub code: Option<String>,
 }
 
-/// The words of one kind of letter.
-struct Words {
+/// Fixed texts of one kind of email.
+struct EmailTexts {
     title: &'static str,
     button: &'static str,
     ignore: &'static str,
 }
 
-impl Letter {
-    /// The subject line, and the heading.
+impl Email {
+    /// Returns the subject line, which is also the heading.
     pub fn title(&self) -> &'static str {
-        self.words().title
+        self.texts().title
     }
 
-    /// What the button says.
+    /// Returns the label of the button.
     pub(super) fn button(&self) -> &'static str {
-        self.words().button
+        self.texts().button
     }
 
-    /// What to do when one has asked for nothing.
+    /// Returns advice for recipients who did not request the email.
     pub(super) fn ignore(&self) -> &'static str {
-        self.words().ignore
+        self.texts().ignore
     }
 
-    /// Why the person gets this letter.
+    /// Returns the reason for the email.
     pub(super) fn reason(&self) -> String {
-        match &self.subject {
-            Subject::Confirmation => {
+        match &self.kind {
+            EmailKind::Confirmation => {
                 format!("Confirm that this address is yours, and your {PRODUCT_NAME} account is ready.")
             }
-            Subject::AlreadyRegistered => format!(
+            EmailKind::AlreadyRegistered => format!(
                 "Somebody tried to create an {PRODUCT_NAME} account with this address, but it has one. Sign in with your \
                  password, or choose a new one on the same page."
             ),
-            Subject::Recovery => format!("Choose a new password for your {PRODUCT_NAME} account."),
-            Subject::MagicLink => format!("Sign in to {PRODUCT_NAME} without a password."),
-            Subject::Invite => format!("You have been invited to {PRODUCT_NAME}. Accept, and your account is ready."),
-            Subject::EmailChangeCurrent { new } => format!(
+            EmailKind::Recovery => format!("Choose a new password for your {PRODUCT_NAME} account."),
+            EmailKind::MagicLink => format!("Sign in to {PRODUCT_NAME} without a password."),
+            EmailKind::Invite => format!("You have been invited to {PRODUCT_NAME}. Accept, and your account is ready."),
+            EmailKind::EmailChangeCurrent { new } => format!(
                 "The address of your {PRODUCT_NAME} account is to become {new}. It changes when both addresses have confirmed \
                  it."
             ),
-            Subject::EmailChangeNew => format!("This address is to become the one of your {PRODUCT_NAME} account."),
-            Subject::Reauthentication => format!("Type this code in {PRODUCT_NAME} to show that it is you."),
+            EmailKind::EmailChangeNew => format!("This address is to become the one of your {PRODUCT_NAME} account."),
+            EmailKind::Reauthentication => format!("Type this code in {PRODUCT_NAME} to show that it is you."),
         }
     }
 
-    /// What stands above the code.
+    /// Returns the text above the code.
     pub(super) fn code_caption(&self) -> &'static str {
         if self.link.is_some() { "Or type this code:" } else { "Your code:" }
     }
 
-    /// How long it is good: what `auth::one_time` says.
+    /// Returns the text about the lifetime of the link and code, which is
+    /// [`TOKEN_LIFETIME_SECONDS`](crate::one_time_tokens::TOKEN_LIFETIME_SECONDS).
     pub(super) fn validity(&self) -> Option<&'static str> {
         match (&self.link, &self.code) {
             (_, None) => None,
@@ -97,7 +98,7 @@ impl Letter {
         }
     }
 
-    /// The letter as plain text. The link and the code each stand on a line of their own.
+    /// Returns the email as plain text. The link and the code are on separate lines.
     pub fn plain(&self) -> String {
         let mut paragraphs = vec![self.title().to_owned(), self.reason()];
         if let Some(link) = &self.link {
@@ -108,28 +109,28 @@ impl Letter {
         }
         paragraphs.extend(self.validity().map(str::to_owned));
         paragraphs.push(self.ignore().to_owned());
-        // Two hyphens and a space on a line start a signature (RFC 3676 section 4.3); mail programs do not quote what
-        // follows.
+        // A line of two hyphens and a space starts a signature (RFC 3676 section 4.3), which mail clients do not quote in
+        // replies.
         paragraphs.push(format!("-- \n{PRODUCT_NAME}\n"));
         paragraphs.join("\n\n")
     }
 
-    fn words(&self) -> Words {
+    fn texts(&self) -> EmailTexts {
         const IGNORE_ADVICE: &str = "If it was not you who asked for this, ignore this mail: nothing happens.";
         const SECURITY_ADVICE: &str =
             "If it was not you, do not confirm it, and change your password: somebody is signed in as you.";
-        let (title, button, ignore) = match &self.subject {
-            Subject::Confirmation => ("Confirm your address", "Confirm address", IGNORE_ADVICE),
-            Subject::AlreadyRegistered => ("You already have an account", "Go to sign-in", IGNORE_ADVICE),
-            Subject::Recovery => ("Choose a new password", "Choose a new password", IGNORE_ADVICE),
-            Subject::MagicLink => ("Sign in", "Sign in", IGNORE_ADVICE),
-            Subject::Invite => ("You have been invited", "Accept the invitation", IGNORE_ADVICE),
-            Subject::EmailChangeCurrent { .. } => {
+        let (title, button, ignore) = match &self.kind {
+            EmailKind::Confirmation => ("Confirm your address", "Confirm address", IGNORE_ADVICE),
+            EmailKind::AlreadyRegistered => ("You already have an account", "Go to sign-in", IGNORE_ADVICE),
+            EmailKind::Recovery => ("Choose a new password", "Choose a new password", IGNORE_ADVICE),
+            EmailKind::MagicLink => ("Sign in", "Sign in", IGNORE_ADVICE),
+            EmailKind::Invite => ("You have been invited", "Accept the invitation", IGNORE_ADVICE),
+            EmailKind::EmailChangeCurrent { .. } => {
                 ("Confirm your change of address", "Confirm the change", SECURITY_ADVICE)
             }
-            Subject::EmailChangeNew => ("Confirm your new address", "Confirm this address", IGNORE_ADVICE),
-            Subject::Reauthentication => ("Your confirmation code", "", SECURITY_ADVICE),
+            EmailKind::EmailChangeNew => ("Confirm your new address", "Confirm this address", IGNORE_ADVICE),
+            EmailKind::Reauthentication => ("Your confirmation code", "", SECURITY_ADVICE),
         };
-        Words { title, button, ignore }
+        EmailTexts { title, button, ignore }
     }
 }

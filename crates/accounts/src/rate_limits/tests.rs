@@ -1,18 +1,18 @@
 use super::*;
 use crate::test_clock::ManualClock;
 
-fn limits() -> (Limits, Arc<ManualClock>) {
+fn limits() -> (RateLimits, Arc<ManualClock>) {
     let clock = ManualClock::new();
-    let limits = Limits::new(true, &(Arc::clone(&clock) as Arc<dyn Clock>));
+    let limits = RateLimits::new(true, &(Arc::clone(&clock) as Arc<dyn Clock>));
     (limits, clock)
 }
 
 /// How many calls pass until one does not, and how long that one is to wait.
-fn spend(limits: &Limits, limit: Limit, address: &str) -> (usize, u64) {
+fn spend(limits: &RateLimits, limit: RateLimit, address: &str) -> (usize, u64) {
     let address = address.parse().unwrap();
     for passed in 0..1000 {
         if let Err(refused) = limits.check(limit, address) {
-            let AuthError::TooMany { retry_after } = refused else { panic!("{refused}") };
+            let AuthError::RateLimited { retry_after } = refused else { panic!("{refused}") };
             return (passed, retry_after);
         }
     }
@@ -23,16 +23,16 @@ fn spend(limits: &Limits, limit: Limit, address: &str) -> (usize, u64) {
 fn every_kind_has_the_protocols_numbers() {
     // Calls at once, seconds until the next one, and what an hour of waiting brings.
     let table = [
-        (Limit::SignUp, 10, 30),
-        (Limit::Anonymous, 120, 30),
-        (Limit::Token, 2, 30),
-        (Limit::Otp, 10, 30),
-        (Limit::Recover, 10, 30),
-        (Limit::Resend, 10, 30),
-        (Limit::Verify, 10, 30),
-        (Limit::UpdateUser, 10, 30),
-        (Limit::FactorChallenge, 4, 30),
-        (Limit::FactorVerify, 4, 30),
+        (RateLimit::SignUp, 10, 30),
+        (RateLimit::Anonymous, 120, 30),
+        (RateLimit::Token, 2, 30),
+        (RateLimit::Otp, 10, 30),
+        (RateLimit::Recover, 10, 30),
+        (RateLimit::Resend, 10, 30),
+        (RateLimit::Verify, 10, 30),
+        (RateLimit::UpdateUser, 10, 30),
+        (RateLimit::FactorChallenge, 4, 30),
+        (RateLimit::FactorVerify, 4, 30),
     ];
     let (limits, clock) = limits();
     let address = "192.0.2.1";
@@ -52,7 +52,7 @@ fn every_kind_has_the_protocols_numbers() {
 #[test]
 fn a_subscriber_is_an_address_or_a_network_of_64_bits() {
     let (limits, _clock) = limits();
-    let passed = |address| spend(&limits, Limit::SignUp, address).0;
+    let passed = |address| spend(&limits, RateLimit::SignUp, address).0;
     assert_eq!(passed("192.0.2.1"), 30);
     assert_eq!(passed("::ffff:192.0.2.1"), 0, "the same address in another spelling");
     assert_eq!(passed("192.0.2.2"), 30);
@@ -65,28 +65,28 @@ fn a_subscriber_is_an_address_or_a_network_of_64_bits() {
 fn addresses_that_have_been_quiet_are_forgotten() {
     let (limits, clock) = limits();
     for number in 0..2000_u32 {
-        limits.check(Limit::Token, IpAddr::from(number.to_be_bytes())).unwrap();
+        limits.check(RateLimit::Token, IpAddr::from(number.to_be_bytes())).unwrap();
         clock.advance_seconds(1);
     }
     let counters = limits.0.unwrap();
-    assert!(counters.limiters[Limit::Token as usize].len() <= SWEEP_EVERY as usize);
+    assert!(counters.limiters[RateLimit::Token as usize].len() <= SWEEP_INTERVAL_CALLS as usize);
 }
 
 #[test]
 fn nobody_waits_because_the_clock_was_set_back() {
     let (limits, clock) = limits();
-    assert_eq!(spend(&limits, Limit::SignUp, "192.0.2.1").0, 30);
+    assert_eq!(spend(&limits, RateLimit::SignUp, "192.0.2.1").0, 30);
     clock.advance_seconds(-7200);
-    assert_eq!(spend(&limits, Limit::SignUp, "192.0.2.1").0, 0);
+    assert_eq!(spend(&limits, RateLimit::SignUp, "192.0.2.1").0, 0);
     clock.advance_seconds(10);
-    assert_eq!(spend(&limits, Limit::SignUp, "192.0.2.1").0, 1);
+    assert_eq!(spend(&limits, RateLimit::SignUp, "192.0.2.1").0, 1);
 }
 
 #[test]
 fn limits_can_be_off() {
     let clock: Arc<dyn Clock> = ManualClock::new();
-    let limits = Limits::new(false, &clock);
+    let limits = RateLimits::new(false, &clock);
     let address = "192.0.2.1".parse().unwrap();
-    assert!((0..1000).all(|_| limits.check(Limit::SignUp, address).is_ok()));
-    assert!((0..1000).all(|_| limits.attempt(Proof::Password, "a@b.c", address).is_ok()));
+    assert!((0..1000).all(|_| limits.check(RateLimit::SignUp, address).is_ok()));
+    assert!((0..1000).all(|_| limits.begin_attempt(CredentialKind::Password, "a@b.c", address).is_ok()));
 }

@@ -1,4 +1,4 @@
-//! Reading and making JSON Web Keys (RFC 7517, RFC 7518 section 6).
+//! Reading and making JSON Web SigningKeys (RFC 7517, RFC 7518 section 6).
 
 use std::fmt;
 
@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use super::der;
 
 /// The shortest symmetric key, in bytes: as long as its hash (RFC 7518 section 3.2).
-const SHORTEST_SECRET: usize = 32;
+const MIN_SECRET_BYTES: usize = 32;
 /// Prefixes of symmetric keys from documentation and examples, which are publicly known.
 const EXAMPLE_SECRETS: [&[u8]; 2] = [b"super-secret-jwt-token", b"your-super-secret-jwt-token"];
 
@@ -23,23 +23,23 @@ const EXAMPLE_SECRETS: [&[u8]; 2] = [b"super-secret-jwt-token", b"your-super-sec
 pub enum KeyError {
     /// Not JSON, or not a key, a set or an array of keys.
     #[error("it must contain a JWK, a JWK set or an array of JWKs: {0}")]
-    NotKeys(String),
+    Malformed(String),
     /// A key cannot be used.
     #[error("the key {0:?} cannot be used: {1}")]
-    Bad(String, &'static str),
+    Unusable(String, &'static str),
     /// Two keys have the same id.
     #[error("two keys have the id {0:?}")]
-    Twice(String),
+    DuplicateId(String),
     /// There are public keys at most.
     #[error("none of the keys is a private signing key")]
-    NoneSigns,
+    NoSigningKey,
     /// The system could not make a key.
     #[error("cannot generate a key")]
-    NotMade,
+    GenerationFailed,
 }
 
 /// A key that verifies, and that signs if its private half is there.
-pub struct Key {
+pub struct SigningKey {
     /// Its id: its own, or its thumbprint (RFC 7638).
     pub kid: String,
     /// The one algorithm it is used with.
@@ -52,13 +52,13 @@ pub struct Key {
     pub published: Option<Value>,
 }
 
-impl fmt::Debug for Key {
+impl fmt::Debug for SigningKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Key({:?}, {})", self.algorithm, self.kid)
+        write!(f, "SigningKey({:?}, {})", self.algorithm, self.kid)
     }
 }
 
-impl Key {
+impl SigningKey {
     /// Whether the private half is there.
     pub fn can_sign(&self) -> bool {
         self.private.is_some()
@@ -86,16 +86,16 @@ struct Fields {
 }
 
 /// One JWK, a JWK set or an array of JWKs.
-pub fn read_all(text: &str) -> Result<Vec<Key>, KeyError> {
+pub fn parse_keys(text: &str) -> Result<Vec<SigningKey>, KeyError> {
     let not_keys = |error: serde_json::Error| {
         // The position only: serde's own words may repeat a piece of the key.
-        KeyError::NotKeys(format!("line {} column {} is not understood", error.line(), error.column()))
+        KeyError::Malformed(format!("line {} column {} is not understood", error.line(), error.column()))
     };
     let list = match serde_json::from_str(text).map_err(not_keys)? {
         Value::Array(keys) => keys,
         Value::Object(mut set) if set.contains_key("keys") => match set.remove("keys") {
             Some(Value::Array(keys)) => keys,
-            _ => return Err(KeyError::NotKeys("\"keys\" is not an array".to_owned())),
+            _ => return Err(KeyError::Malformed("\"keys\" is not an array".to_owned())),
         },
         key => vec![key],
     };
@@ -104,23 +104,23 @@ pub fn read_all(text: &str) -> Result<Vec<Key>, KeyError> {
         .map(|(place, key)| {
             let name = key.get("kid").and_then(Value::as_str).map_or_else(|| format!("#{}", place + 1), str::to_owned);
             let fields: Fields = serde_json::from_value(key)
-                .map_err(|_| KeyError::Bad(name.clone(), "it needs \"kty\", and every field is a text"))?;
-            read(&fields).map_err(|reason| KeyError::Bad(name, reason))
+                .map_err(|_| KeyError::Unusable(name.clone(), "it needs \"kty\", and every field is a text"))?;
+            parse_key(&fields).map_err(|reason| KeyError::Unusable(name, reason))
         })
         .collect()
 }
 
 /// A new ES256 key as a private JWK.
 pub fn generate() -> Result<String, KeyError> {
-    let pair = EcdsaKeyPair::generate(&ECDSA_P256_SHA256_FIXED_SIGNING).map_err(|_| KeyError::NotMade)?;
-    let d = pair.private_key().as_be_bytes().map_err(|_| KeyError::NotMade)?;
-    let (_, point) = pair.public_key().as_ref().split_first().ok_or(KeyError::NotMade)?;
+    let pair = EcdsaKeyPair::generate(&ECDSA_P256_SHA256_FIXED_SIGNING).map_err(|_| KeyError::GenerationFailed)?;
+    let d = pair.private_key().as_be_bytes().map_err(|_| KeyError::GenerationFailed)?;
+    let (_, point) = pair.public_key().as_ref().split_first().ok_or(KeyError::GenerationFailed)?;
     let (x, y) = point.split_at(point.len() / 2);
     let [x, y, d] = [x, y, d.as_ref()].map(|bytes| URL_SAFE_NO_PAD.encode(bytes));
     Ok(json!({ "kty": "EC", "crv": "P-256", "alg": "ES256", "x": x, "y": y, "d": d }).to_string())
 }
 
-fn read(fields: &Fields) -> Result<Key, &'static str> {
+fn parse_key(fields: &Fields) -> Result<SigningKey, &'static str> {
     let (algorithm, name) = match (fields.kty.as_str(), fields.crv.as_deref()) {
         ("EC", Some("P-256")) => (Algorithm::ES256, "ES256"),
         ("RSA", _) => (Algorithm::RS256, "RS256"),
@@ -150,13 +150,13 @@ fn read(fields: &Fields) -> Result<Key, &'static str> {
     let private = match algorithm {
         Algorithm::ES256 => ec_private(fields)?,
         Algorithm::RS256 => rsa_private(fields)?,
-        _ => Some(secret(fields)?),
+        _ => Some(symmetric_key(fields)?),
     };
     public["kid"] = json!(kid);
     public["alg"] = json!(name);
     public["use"] = json!("sig");
     public["key_ops"] = json!(["verify"]);
-    Ok(Key {
+    Ok(SigningKey {
         kid,
         algorithm,
         public: verifies,
@@ -171,9 +171,9 @@ fn ec_private(fields: &Fields) -> Result<Option<EncodingKey>, &'static str> {
     }
     // The uncompressed form of a point (SEC 1 section 2.3.3).
     let mut point = vec![0x04];
-    point.extend(bytes(fields.x.as_ref())?);
-    point.extend(bytes(fields.y.as_ref())?);
-    let d = bytes(fields.d.as_ref())?;
+    point.extend(decode_field(fields.x.as_ref())?);
+    point.extend(decode_field(fields.y.as_ref())?);
+    let d = decode_field(fields.d.as_ref())?;
     let document = EcdsaKeyPair::from_private_key_and_public_key(&ECDSA_P256_SHA256_FIXED_SIGNING, &d, &point)
         .ok()
         .and_then(|pair| pair.to_pkcs8v1().ok())
@@ -186,21 +186,21 @@ fn rsa_private(fields: &Fields) -> Result<Option<EncodingKey>, &'static str> {
         return Ok(None);
     }
     let numbers = [
-        bytes(fields.n.as_ref())?,
-        bytes(fields.e.as_ref())?,
-        bytes(fields.d.as_ref())?,
-        bytes(fields.p.as_ref())?,
-        bytes(fields.q.as_ref())?,
-        bytes(fields.dp.as_ref())?,
-        bytes(fields.dq.as_ref())?,
-        bytes(fields.qi.as_ref())?,
+        decode_field(fields.n.as_ref())?,
+        decode_field(fields.e.as_ref())?,
+        decode_field(fields.d.as_ref())?,
+        decode_field(fields.p.as_ref())?,
+        decode_field(fields.q.as_ref())?,
+        decode_field(fields.dp.as_ref())?,
+        decode_field(fields.dq.as_ref())?,
+        decode_field(fields.qi.as_ref())?,
     ];
     Ok(Some(EncodingKey::from_rsa_der(&der::rsa_private_key(&numbers))))
 }
 
-fn secret(fields: &Fields) -> Result<EncodingKey, &'static str> {
-    let secret = bytes(fields.k.as_ref())?;
-    if secret.len() < SHORTEST_SECRET {
+fn symmetric_key(fields: &Fields) -> Result<EncodingKey, &'static str> {
+    let secret = decode_field(fields.k.as_ref())?;
+    if secret.len() < MIN_SECRET_BYTES {
         return Err("a symmetric key needs at least 32 bytes");
     }
     if EXAMPLE_SECRETS.iter().any(|example| secret.starts_with(example)) {
@@ -209,7 +209,7 @@ fn secret(fields: &Fields) -> Result<EncodingKey, &'static str> {
     Ok(EncodingKey::from_secret(&secret))
 }
 
-fn bytes(field: Option<&String>) -> Result<Vec<u8>, &'static str> {
+fn decode_field(field: Option<&String>) -> Result<Vec<u8>, &'static str> {
     let text = field.ok_or("a private field is missing (an RSA key needs n, e, d, p, q, dp, dq and qi)")?;
     // RFC 7515 forbids padding in base64url, but some tools that export keys write it.
     URL_SAFE_NO_PAD.decode(text.trim_end_matches('=')).map_err(|_| "a private field is not base64url")

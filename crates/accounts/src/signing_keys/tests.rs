@@ -28,7 +28,7 @@ fn without(mut key: Value, names: &[&str]) -> Value {
 }
 
 fn refusal(value: &Value) -> String {
-    Keys::from_json(&value.to_string()).unwrap_err().to_string()
+    SigningKeys::from_json(&value.to_string()).unwrap_err().to_string()
 }
 
 fn secret() -> Value {
@@ -65,7 +65,7 @@ fn one_key_a_set_and_an_array_are_read() {
     let first = with(fresh(), "kid", json!("first"));
     let second = with(fresh(), "kid", json!("second"));
     for text in [first.clone(), json!([first, second]), json!({ "keys": [first, second] })] {
-        let keys = Keys::from_json(&text.to_string()).unwrap();
+        let keys = SigningKeys::from_json(&text.to_string()).unwrap();
         let token = keys.sign(&json!({ "n": 1 })).unwrap();
         assert_eq!(decode_header(&token).unwrap().kid.as_deref(), Some("first"));
         assert_eq!(keys.verify::<Value>(&token).unwrap(), json!({ "n": 1 }));
@@ -75,19 +75,19 @@ fn one_key_a_set_and_an_array_are_read() {
 #[test]
 fn every_kind_of_key_signs_and_verifies() {
     for (key, algorithm) in [(fresh(), "ES256"), (rsa(), "RS256"), (secret(), "HS256")] {
-        let keys = Keys::from_json(&key.to_string()).unwrap();
+        let keys = SigningKeys::from_json(&key.to_string()).unwrap();
         let token = keys.sign(&json!({ "n": 1 })).unwrap();
         assert_eq!(format!("{:?}", decode_header(&token).unwrap().alg), algorithm);
         assert!(keys.verify::<Value>(&token).is_ok());
-        let other = Keys::from_json(&fresh().to_string()).unwrap();
-        assert_eq!(other.verify::<Value>(&token), Err(NotOurs));
+        let other = SigningKeys::from_json(&fresh().to_string()).unwrap();
+        assert_eq!(other.verify::<Value>(&token), Err(InvalidSignature));
     }
 }
 
 #[test]
 fn only_public_halves_are_published() {
-    let keys = Keys::from_json(&json!([fresh(), rsa(), secret()]).to_string()).unwrap();
-    let published = keys.published()["keys"].as_array().unwrap();
+    let keys = SigningKeys::from_json(&json!([fresh(), rsa(), secret()]).to_string()).unwrap();
+    let published = keys.jwk_set()["keys"].as_array().unwrap();
     assert_eq!(published.len(), 2, "a symmetric key has nothing to publish");
     for key in published {
         let fields = key.as_object().unwrap();
@@ -103,19 +103,19 @@ fn a_key_without_an_id_is_known_by_its_thumbprint() {
     // The example of RFC 7638, section 3.1.
     let n = "0vx7agoebGcQSuuPiLJXZptN9nndrQmbXEps2aiAFbWhM78LhWx4cbbfAAtVT86zwu1RK7aPFFxuhDR1L6tSoc_BJECPebWKRXjBZCiFV4n3oknjhMstn64tZ_2W-5JsGY4Hc5n9yBXArwl93lqt7_RN5w6Cf0h4QyQ5v-65YGjQR0_FDW2QvzqY368QQMicAtaSqzs8KJZgnYb9c7d0zgdAZHzu6qMQvRL5hajrn1n91CbOpbISD08qNLyrdkt-bFTWhAI4vMQFh6WeZu0fM4lFd2NcRwr3XPksINHaQ-G_xBniIqbw0Ls1jF44-csFCur-kEgU8awapJzKnqDKgw";
     let key = json!({ "kty": "RSA", "n": n, "e": "AQAB" });
-    let keys = Keys::from_json(&json!([fresh(), key]).to_string()).unwrap();
-    assert_eq!(keys.published()["keys"][1]["kid"], "NzbLsXh8uDCcd-6MNwXF4W_7noWXFZAfHkxZsRGC9Xs");
+    let keys = SigningKeys::from_json(&json!([fresh(), key]).to_string()).unwrap();
+    assert_eq!(keys.jwk_set()["keys"][1]["kid"], "NzbLsXh8uDCcd-6MNwXF4W_7noWXFZAfHkxZsRGC9Xs");
 }
 
 #[test]
 fn a_retired_key_verifies_and_does_not_sign() {
     let (old, new) = (with(fresh(), "kid", json!("old")), with(fresh(), "kid", json!("new")));
-    let token = Keys::from_json(&old.to_string()).unwrap().sign(&json!({})).unwrap();
+    let token = SigningKeys::from_json(&old.to_string()).unwrap().sign(&json!({})).unwrap();
     for retired in [without(old.clone(), &["d"]), with(old, "key_ops", json!(["verify"]))] {
-        let keys = Keys::from_json(&json!([retired, new]).to_string()).unwrap();
+        let keys = SigningKeys::from_json(&json!([retired, new]).to_string()).unwrap();
         assert!(keys.verify::<Value>(&token).is_ok());
         assert_eq!(decode_header(keys.sign(&json!({})).unwrap()).unwrap().kid.as_deref(), Some("new"));
-        assert_eq!(refusal(&retired), KeyError::NoneSigns.to_string());
+        assert_eq!(refusal(&retired), KeyError::NoSigningKey.to_string());
     }
 }
 
@@ -134,7 +134,7 @@ fn bad_files_are_refused_with_the_reason_and_without_the_key() {
     assert!(refusal(&with(secret(), "k", json!(b64("short")))).contains("32 bytes"));
     let example = b64("super-secret-jwt-token-with-at-least-32-characters-long");
     assert!(refusal(&with(secret(), "k", json!(example))).contains("everybody knows"));
-    let broken = Keys::from_json("{\"kty\": sekrit").unwrap_err().to_string();
+    let broken = SigningKeys::from_json("{\"kty\": sekrit").unwrap_err().to_string();
     assert!(broken.contains("line 1") && !broken.contains("sekrit"), "{broken}");
 }
 
@@ -149,23 +149,23 @@ fn forged(header: &Value, mac: impl Fn(&[u8]) -> Vec<u8>) -> String {
 fn the_algorithm_is_the_keys_never_the_tokens() {
     use aws_lc_rs::hmac;
     for key in [fresh(), rsa()] {
-        let keys = Keys::from_json(&key.to_string()).unwrap();
+        let keys = SigningKeys::from_json(&key.to_string()).unwrap();
         let kid = keys.all[0].kid.clone();
-        let published = keys.published()["keys"][0].to_string();
+        let published = keys.jwk_set()["keys"][0].to_string();
         for alg in ["none", "None", "HS256", "ES384", "RS512", "EdDSA"] {
             let header = json!({ "alg": alg, "kid": kid });
-            assert_eq!(keys.verify::<Value>(&forged(&header, |_| Vec::new())), Err(NotOurs), "{alg}");
+            assert_eq!(keys.verify::<Value>(&forged(&header, |_| Vec::new())), Err(InvalidSignature), "{alg}");
             // The public key taken for a shared secret.
             let secret = hmac::Key::new(hmac::HMAC_SHA256, published.as_bytes());
             let mac = |message: &[u8]| hmac::sign(&secret, message).as_ref().to_vec();
-            assert_eq!(keys.verify::<Value>(&forged(&header, mac)), Err(NotOurs), "{alg}");
+            assert_eq!(keys.verify::<Value>(&forged(&header, mac)), Err(InvalidSignature), "{alg}");
         }
     }
 }
 
 #[test]
 fn a_token_without_the_id_of_a_key_or_with_unknown_demands_is_not_ours() {
-    let keys = Keys::from_json(&secret().to_string()).unwrap();
+    let keys = SigningKeys::from_json(&secret().to_string()).unwrap();
     let mac = |message: &[u8]| {
         let key = aws_lc_rs::hmac::Key::new(aws_lc_rs::hmac::HMAC_SHA256, &[9; 32]);
         aws_lc_rs::hmac::sign(&key, message).as_ref().to_vec()
@@ -176,6 +176,6 @@ fn a_token_without_the_id_of_a_key_or_with_unknown_demands_is_not_ours() {
         json!({ "alg": "HS256", "kid": "t" }),
         json!({ "alg": "HS256", "kid": "s", "crit": ["exp"] }),
     ] {
-        assert_eq!(keys.verify::<Value>(&forged(&header, mac)), Err(NotOurs), "{header}");
+        assert_eq!(keys.verify::<Value>(&forged(&header, mac)), Err(InvalidSignature), "{header}");
     }
 }

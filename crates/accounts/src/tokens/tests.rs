@@ -8,12 +8,12 @@ use crate::signing_keys::generate;
 const ISSUER: &str = "http://localhost:3000/auth/v1";
 const NOW: Timestamp = Timestamp(1_800_000_000_000_000);
 
-fn keys() -> Keys {
-    Keys::from_json(&generate().unwrap()).unwrap()
+fn keys() -> SigningKeys {
+    SigningKeys::from_json(&generate().unwrap()).unwrap()
 }
 
-fn issuer(is_configured: bool) -> Issuer {
-    Issuer::new(&"http://localhost:3000".parse().unwrap(), is_configured).unwrap()
+fn issuer(is_configured: bool) -> IssuerUrl {
+    IssuerUrl::new(&"http://localhost:3000".parse().unwrap(), is_configured).unwrap()
 }
 
 fn person() -> User {
@@ -38,7 +38,7 @@ fn session(user: UserId) -> AuthSession {
 fn an_access_token_says_what_the_protocol_wants_and_ends_after_an_hour() {
     let (keys, user) = (keys(), person());
     let session = session(user.id);
-    let token = keys.sign(&AccessToken::new(ISSUER, &user, &session, NOW)).unwrap();
+    let token = keys.sign(&AccessTokenPayload::new(ISSUER, &user, &session, NOW)).unwrap();
     let payload = URL_SAFE_NO_PAD.decode(token.split('.').nth(1).unwrap()).unwrap();
     let said: Value = serde_json::from_slice(&payload).unwrap();
     assert_eq!(
@@ -58,20 +58,20 @@ fn an_access_token_says_what_the_protocol_wants_and_ends_after_an_hour() {
         expires_at: 1_800_003_600,
         lacks_factor: true,
     };
-    assert_eq!(read_access(&keys, &issuer(true), &token, NOW), Ok(claims));
-    assert_eq!(read_access(&keys, &issuer(true), &token, NOW.plus_seconds(3599)), Ok(claims));
-    assert_eq!(read_access(&keys, &issuer(true), &token, NOW.plus_seconds(3600)), Err(EXPIRED_JWT));
+    assert_eq!(verify_access_token(&keys, &issuer(true), &token, NOW), Ok(claims));
+    assert_eq!(verify_access_token(&keys, &issuer(true), &token, NOW.plus_seconds(3599)), Ok(claims));
+    assert_eq!(verify_access_token(&keys, &issuer(true), &token, NOW.plus_seconds(3600)), Err(EXPIRED_JWT));
 }
 
 #[test]
 fn internal_tokens_and_access_tokens_open_different_doors() {
     let (keys, user) = (keys(), person());
-    let internal = write_internal(&keys, user.id, Audience::Mcp, 60, NOW).unwrap();
-    assert_eq!(read_internal(&keys, &internal, Audience::Mcp, NOW), Ok(user.id));
-    assert_eq!(read_internal(&keys, &internal, Audience::Mcp, NOW.plus_seconds(60)), Err(EXPIRED_JWT));
-    assert_eq!(read_access(&keys, &issuer(true), &internal, NOW), Err(BAD_JWT));
-    let access = keys.sign(&AccessToken::new(ISSUER, &user, &session(user.id), NOW)).unwrap();
-    assert_eq!(read_internal(&keys, &access, Audience::Mcp, NOW), Err(BAD_JWT));
+    let internal = sign_internal_token(&keys, user.id, Audience::Mcp, 60, NOW).unwrap();
+    assert_eq!(verify_internal_token(&keys, &internal, Audience::Mcp, NOW), Ok(user.id));
+    assert_eq!(verify_internal_token(&keys, &internal, Audience::Mcp, NOW.plus_seconds(60)), Err(EXPIRED_JWT));
+    assert_eq!(verify_access_token(&keys, &issuer(true), &internal, NOW), Err(BAD_JWT));
+    let access = keys.sign(&AccessTokenPayload::new(ISSUER, &user, &session(user.id), NOW)).unwrap();
+    assert_eq!(verify_internal_token(&keys, &access, Audience::Mcp, NOW), Err(BAD_JWT));
 }
 
 #[test]
@@ -81,7 +81,7 @@ fn rejects_access_tokens_with_a_wrong_or_missing_claim() {
         "iss": ISSUER, "sub": UserId::fresh(), "aud": "authenticated", "role": "authenticated", "iat": now,
         "exp": now + 60, "session_id": AuthSessionId::fresh(),
     });
-    let read = |claims: &Value| read_access(&keys, &issuer(true), &keys.sign(claims).unwrap(), NOW);
+    let read = |claims: &Value| verify_access_token(&keys, &issuer(true), &keys.sign(claims).unwrap(), NOW);
     assert!(read(&good).is_ok());
     let with = |name: &str, value: Value| {
         let mut claims = good.clone();
@@ -116,6 +116,6 @@ fn accepts_another_port_of_an_unconfigured_site_only() {
         ("https://localhost:3000/auth/v1", false, false),
         ("http://localhost:3000/other", false, false),
     ] {
-        assert_eq!(issuer(is_configured).is(iss), expected, "{iss}, configured: {is_configured}");
+        assert_eq!(issuer(is_configured).matches(iss), expected, "{iss}, configured: {is_configured}");
     }
 }

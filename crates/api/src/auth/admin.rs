@@ -4,10 +4,11 @@ mod links;
 
 use std::sync::Arc;
 
-use accounts::admin::Wish;
+use accounts::admin::AdminUserParams;
 use accounts::deletion::AccountDeletionHandler;
 use accounts::gotrue_error::{
-    FACTOR_ID_MALFORMED, FACTOR_NOT_FOUND, NO_AUTHORIZATION, NO_SUCH_PASSKEY, NO_SUCH_USER, Refusal, USER_ID_MALFORMED,
+    ADMIN_USER_NOT_FOUND, FACTOR_ID_MALFORMED, FACTOR_NOT_FOUND, GoTrueError, NO_AUTHORIZATION, PASSKEY_NOT_FOUND,
+    USER_ID_MALFORMED,
 };
 use accounts::tokens::AUTHENTICATED_ROLE;
 use accounts::{AccountService, AuthError};
@@ -59,7 +60,8 @@ pub fn routes() -> Vec<Route> {
     ]
 }
 
-const NO_CUSTOM_PROVIDERS: Refusal = Refusal::absent(404, "feature_disabled", "Custom OAuth providers are disabled");
+const NO_CUSTOM_PROVIDERS: GoTrueError =
+    GoTrueError::unsupported(404, "feature_disabled", "Custom OAuth providers are disabled");
 
 const TOTAL_COUNT: HeaderName = HeaderName::from_static("x-total-count");
 /// Default number of accounts on a page.
@@ -101,7 +103,7 @@ where
         // As a list of pairs, since some of the routes have a second parameter.
         let ids = Path::<Vec<(String, String)>>::from_request_parts(parts, state).await.ok();
         let id = ids.and_then(|Path(ids)| Uuid::parse_str(&ids.first()?.1).ok()).ok_or(USER_ID_MALFORMED)?;
-        Ok(Self(Storage::from_ref(state).users().get(UserId(id)).await?.ok_or(NO_SUCH_USER)?))
+        Ok(Self(Storage::from_ref(state).users().get(UserId(id)).await?.ok_or(ADMIN_USER_NOT_FOUND)?))
     }
 }
 
@@ -124,9 +126,9 @@ pub struct UserAttributes {
 }
 
 impl UserAttributes {
-    fn into_wish(self) -> Wish {
+    fn into_params(self) -> AdminUserParams {
         let present = |text: Option<String>| text.filter(|text| !text.is_empty());
-        Wish {
+        AdminUserParams {
             id: present(self.id),
             email: present(self.email),
             phone: present(self.phone),
@@ -152,7 +154,10 @@ pub struct UserList {
 pub async fn list_users(State(storage): State<Storage>, _: Admin, uri: Uri) -> Result<impl IntoResponse, AuthApiError> {
     for unserved in ["filter", "sort"] {
         if query_value(uri.query(), unserved).is_some_and(|value| !value.is_empty()) {
-            return Err(Refusal::invalid("This server lists accounts from the youngest on, without a filter").into());
+            return Err(GoTrueError::validation_failed(
+                "This server lists accounts from the youngest on, without a filter",
+            )
+            .into());
         }
     }
     let page = parse_number(&uri, "page")?.unwrap_or(1).max(1);
@@ -171,7 +176,7 @@ pub async fn list_users(State(storage): State<Storage>, _: Admin, uri: Uri) -> R
 /// Parses a number of the query; an empty text counts as none.
 fn parse_number(uri: &Uri, name: &str) -> Result<Option<u64>, AuthError> {
     let Some(text) = query_value(uri.query(), name).filter(|text| !text.is_empty()) else { return Ok(None) };
-    let refused = |_| AuthError::Worded {
+    let refused = |_| AuthError::GoTrueWithMessage {
         status: 400,
         code: "validation_failed",
         message: format!("Bad Pagination Parameters: {name} is not a number from 0 on"),
@@ -195,7 +200,7 @@ pub async fn create_user(
     _: Admin,
     JsonBody(attributes): JsonBody<UserAttributes>,
 ) -> Result<Json<UserBody>, AuthApiError> {
-    Ok(Json(accounts.create_user(attributes.into_wish()).await?.into()))
+    Ok(Json(accounts.create_user(attributes.into_params()).await?.into()))
 }
 
 /// Returns an account (`GET /admin/users/{id}`).
@@ -209,7 +214,7 @@ pub async fn update_user(
     AdminForUser(user): AdminForUser,
     JsonBody(attributes): JsonBody<UserAttributes>,
 ) -> Result<Json<UserBody>, AuthApiError> {
-    Ok(Json(accounts.change_user(user.id, attributes.into_wish()).await?.into()))
+    Ok(Json(accounts.update_user_as_admin(user.id, attributes.into_params()).await?.into()))
 }
 
 #[derive(Deserialize)]
@@ -269,5 +274,5 @@ pub async fn list_passkeys(AdminForUser(_): AdminForUser) -> Json<[(); 0]> {
 
 /// Responds that the passkey does not exist (`DELETE /admin/users/{id}/passkeys/{passkey}`).
 pub async fn delete_passkey(AdminForUser(_): AdminForUser) -> AuthApiError {
-    NO_SUCH_PASSKEY.into()
+    PASSKEY_NOT_FOUND.into()
 }

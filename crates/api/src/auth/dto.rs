@@ -1,7 +1,7 @@
 //! Response types: accounts, sessions and factors in GoTrue's shape.
 
-use accounts::password::Weakness;
-use accounts::sessions::SignIn;
+use accounts::password::PasswordWeakness;
+use accounts::sessions::UserSession;
 use accounts::tokens::AUTHENTICATED_ROLE;
 use domain::{FactorId, Timestamp, UserId};
 use serde::Serialize;
@@ -20,11 +20,11 @@ pub struct SessionBody {
     refresh_token: String,
     user: UserBody,
     #[serde(skip_serializing_if = "Option::is_none")]
-    weak_password: Option<Weakness>,
+    weak_password: Option<PasswordWeakness>,
 }
 
-impl From<SignIn> for SessionBody {
-    fn from(sign_in: SignIn) -> Self {
+impl From<UserSession> for SessionBody {
+    fn from(sign_in: UserSession) -> Self {
         Self {
             access_token: sign_in.access_token,
             token_type: "bearer",
@@ -39,7 +39,7 @@ impl From<SignIn> for SessionBody {
 
 impl SessionBody {
     /// Adds the reasons why the password that began the session is weak.
-    pub fn with_weakness(self, weak_password: Option<Weakness>) -> Self {
+    pub fn with_weakness(self, weak_password: Option<PasswordWeakness>) -> Self {
         Self { weak_password, ..self }
     }
 }

@@ -1,10 +1,12 @@
 //! Requests for emails: `/recover`, `/otp`, `/magiclink`, `/resend` and `/reauthenticate`. Responses are empty and the
 //! same for every address, so that they do not disclose which accounts exist.
 
-use accounts::emails::Landing;
-use accounts::gotrue_error::{CONFLICT, NO_MAGIC_LINK, NO_MAIL, NO_OTP, PHONE_CHANGE_DISABLED, Refusal};
-use accounts::rate_limits::Limit;
-use accounts::recovery::Visitor;
+use accounts::emails::LinkTarget;
+use accounts::gotrue_error::{
+    CONFLICT, EMAIL_DISABLED, GoTrueError, MAGIC_LINK_DISABLED, OTP_DISABLED, PHONE_CHANGE_DISABLED,
+};
+use accounts::rate_limits::RateLimit;
+use accounts::recovery::EmailSignInRequest;
 use accounts::{AccountService, AuthError, email_address};
 use axum::Json;
 use axum::extract::{FromRequest, Request, State};
@@ -14,7 +16,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use super::error::AuthApiError;
-use super::extract::{Address, Caller, JsonBody, landing};
+use super::extract::{Address, Caller, JsonBody, link_target};
 
 /// Request body of [`send_recovery_email`]. As in GoTrue, `null` counts as a field that is left out.
 #[derive(Deserialize)]
@@ -46,7 +48,7 @@ struct ResendBody {
 }
 
 /// Rejects a request for an email if the server cannot send any.
-fn check_can_send_email(accounts: &AccountService, refusal: Refusal) -> Result<(), AuthError> {
+fn check_can_send_email(accounts: &AccountService, refusal: GoTrueError) -> Result<(), AuthError> {
     if accounts.can_send_email() { Ok(()) } else { Err(refusal.into()) }
 }
 
@@ -61,16 +63,16 @@ pub async fn send_recovery_email(
     request: Request,
 ) -> EmptyResult {
     // Before the body is read: attempts with a broken body count as well.
-    accounts.limits().check(Limit::Recover, from)?;
-    check_can_send_email(&accounts, NO_MAIL)?;
+    accounts.rate_limits().check(RateLimit::Recover, from)?;
+    check_can_send_email(&accounts, EMAIL_DISABLED)?;
     let JsonBody(body) = JsonBody::<RecoverBody>::from_request(request, &()).await?;
     let email = body.email.unwrap_or_default();
     if email.is_empty() {
-        return Err(Refusal::invalid("Password recovery requires an email").into());
+        return Err(GoTrueError::validation_failed("Password recovery requires an email").into());
     }
     let email = email_address::normalize(&email)?;
-    let landing = landing(&accounts, &uri, body.code_challenge, body.code_challenge_method)?;
-    accounts.recover(email, landing).await?;
+    let link_target = link_target(&accounts, &uri, body.code_challenge, body.code_challenge_method)?;
+    accounts.send_recovery_email(email, link_target).await?;
     Ok(Json(json!({})))
 }
 
@@ -81,29 +83,29 @@ pub async fn send_sign_in_email(
     uri: Uri,
     request: Request,
 ) -> EmptyResult {
-    accounts.limits().check(Limit::Otp, from)?;
+    accounts.rate_limits().check(RateLimit::Otp, from)?;
     let JsonBody(body) = JsonBody::<OtpBody>::from_request(request, &()).await?;
     let is_set = |text: &Option<String>| text.as_ref().is_some_and(|text| !text.is_empty());
     if is_set(&body.email) && is_set(&body.phone) {
-        return Err(Refusal::invalid("Only an email address or phone number should be provided").into());
+        return Err(GoTrueError::validation_failed("Only an email address or phone number should be provided").into());
     }
     if is_set(&body.email) && is_set(&body.channel) {
-        return Err(Refusal::invalid("Channel should only be specified with Phone OTP").into());
+        return Err(GoTrueError::validation_failed("Channel should only be specified with Phone OTP").into());
     }
-    let landing = landing(&accounts, &uri, body.code_challenge.clone(), body.code_challenge_method.clone())?;
+    let link_target = link_target(&accounts, &uri, body.code_challenge.clone(), body.code_challenge_method.clone())?;
     let keeps_out = body.create_user == Some(false);
     if is_set(&body.phone) {
         // No account has a phone number.
-        return Err(if keeps_out { NO_OTP } else { PHONE_CHANGE_DISABLED }.into());
+        return Err(if keeps_out { OTP_DISABLED } else { PHONE_CHANGE_DISABLED }.into());
     }
     if !is_set(&body.email) {
-        return Err(Refusal::invalid("One of email or phone must be set").into());
+        return Err(GoTrueError::validation_failed("One of email or phone must be set").into());
     }
-    check_can_send_email(&accounts, NO_OTP)?;
+    check_can_send_email(&accounts, OTP_DISABLED)?;
     let email = email_address::normalize(body.email.as_deref().unwrap_or_default());
     // An invalid address has no account.
-    let email = if keeps_out { email.map_err(|_| NO_OTP)? } else { email? };
-    mail_sign_in(&accounts, email, landing, body).await
+    let email = if keeps_out { email.map_err(|_| OTP_DISABLED)? } else { email? };
+    mail_sign_in(&accounts, email, link_target, body).await
 }
 
 /// Sends an email with a link to sign in, for older clients (`POST /magiclink`).
@@ -113,23 +115,23 @@ pub async fn send_magic_link(
     uri: Uri,
     request: Request,
 ) -> EmptyResult {
-    accounts.limits().check(Limit::Otp, from)?;
-    check_can_send_email(&accounts, NO_MAGIC_LINK)?;
+    accounts.rate_limits().check(RateLimit::Otp, from)?;
+    check_can_send_email(&accounts, MAGIC_LINK_DISABLED)?;
     let JsonBody(body) = JsonBody::<OtpBody>::from_request(request, &()).await?;
     if body.email.as_ref().is_none_or(String::is_empty) {
         // GoTrue's own words, which are those of `/recover`; the status differs.
-        return Err(Refusal::absent(422, "validation_failed", "Password recovery requires an email").into());
+        return Err(GoTrueError::unsupported(422, "validation_failed", "Password recovery requires an email").into());
     }
     let email = email_address::normalize(body.email.as_deref().unwrap_or_default())?;
-    let landing = landing(&accounts, &uri, body.code_challenge.clone(), body.code_challenge_method.clone())?;
-    mail_sign_in(&accounts, email, landing, OtpBody { create_user: None, ..body }).await
+    let link_target = link_target(&accounts, &uri, body.code_challenge.clone(), body.code_challenge_method.clone())?;
+    mail_sign_in(&accounts, email, link_target, OtpBody { create_user: None, ..body }).await
 }
 
-async fn mail_sign_in(accounts: &AccountService, email: String, landing: Landing, body: OtpBody) -> EmptyResult {
-    let visitor =
-        // As in GoTrue, a sign-in by email creates the account unless the client says otherwise.
-        Visitor { email, create: body.create_user.unwrap_or(true), data: body.data.unwrap_or_default(), landing };
-    accounts.mail_sign_in(visitor).await?;
+async fn mail_sign_in(accounts: &AccountService, email: String, link_target: LinkTarget, body: OtpBody) -> EmptyResult {
+    // As in GoTrue, a sign-in by email creates the account unless the client says otherwise.
+    let create = body.create_user.unwrap_or(true);
+    let sign_in = EmailSignInRequest { email, create, data: body.data.unwrap_or_default(), link_target };
+    accounts.send_sign_in_email(sign_in).await?;
     Ok(Json(json!({})))
 }
 
@@ -140,17 +142,17 @@ pub async fn resend_email(
     uri: Uri,
     request: Request,
 ) -> EmptyResult {
-    accounts.limits().check(Limit::Resend, from)?;
+    accounts.rate_limits().check(RateLimit::Resend, from)?;
     let JsonBody(body) = JsonBody::<ResendBody>::from_request(request, &()).await?;
     let kind = body.kind.unwrap_or_default();
     let (email, phone) = (body.email.unwrap_or_default(), body.phone.unwrap_or_default());
-    let invalid = |words| Err(Refusal::invalid(words).into());
+    let invalid = |words| Err(GoTrueError::validation_failed(words).into());
     if !["signup", "email_change", "sms", "phone_change"].contains(&kind.as_str()) {
         return invalid("Missing one of these types: signup, email_change, sms, phone_change");
     }
     let by_mail = ["signup", "email_change"].contains(&kind.as_str());
     let (challenge, method) = if by_mail { (body.code_challenge, body.code_challenge_method) } else { (None, None) };
-    let landing = landing(&accounts, &uri, challenge, method)?;
+    let link_target = link_target(&accounts, &uri, challenge, method)?;
     match (kind.as_str(), email.is_empty(), phone.is_empty()) {
         ("signup", true, _) => return invalid("Type provided requires an email address"),
         ("sms", _, true) => return invalid("Type provided requires a phone number"),
@@ -159,18 +161,18 @@ pub async fn resend_email(
         (_, true, false) => return Err(NO_PHONE.into()),
         (_, false, true) => {}
     }
-    check_can_send_email(&accounts, NO_MAIL)?;
+    check_can_send_email(&accounts, EMAIL_DISABLED)?;
     let email = email_address::normalize(&email)?;
     match kind.as_str() {
-        "signup" => accounts.resend_confirmation(email, landing).await?,
-        "email_change" => accounts.resend_email_change(email, landing).await?,
+        "signup" => accounts.resend_confirmation(email, link_target).await?,
+        "email_change" => accounts.resend_email_change(email, link_target).await?,
         // No account waits for the confirmation of a phone number.
         _ => {}
     }
     Ok(Json(json!({})))
 }
 
-const NO_PHONE: Refusal = Refusal::absent(400, "phone_provider_disabled", "Phone logins are disabled");
+const NO_PHONE: GoTrueError = GoTrueError::unsupported(400, "phone_provider_disabled", "Phone logins are disabled");
 
 /// Sends the code for changing a password (`GET /reauthenticate`).
 pub async fn send_reauthentication_code(
@@ -178,7 +180,7 @@ pub async fn send_reauthentication_code(
     State(tasks): State<BackgroundTasks>,
     Caller(claims): Caller,
 ) -> EmptyResult {
-    let work = async move { accounts.reauthenticate(claims).await };
+    let work = async move { accounts.send_reauthentication_code(claims).await };
     // In a task of its own, so that an emailed code is stored even if the client disconnects.
     tasks.spawn_and_wait("code for a new password", work).await.unwrap_or(Err(CONFLICT.into()))?;
     Ok(Json(json!({})))

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use accounts::AuthError;
-use accounts::gotrue_error::{METHOD_NOT_ALLOWED, NO_SUCH_ROUTE, Refusal};
+use accounts::gotrue_error::{GoTrueError, METHOD_NOT_ALLOWED, ROUTE_NOT_FOUND};
 use axum::Json;
 use axum::extract::Request;
 use axum::http::{HeaderName, HeaderValue, StatusCode, header};
@@ -34,8 +34,8 @@ impl From<AuthError> for AuthApiError {
     }
 }
 
-impl From<Refusal> for AuthApiError {
-    fn from(refusal: Refusal) -> Self {
+impl From<GoTrueError> for AuthApiError {
+    fn from(refusal: GoTrueError) -> Self {
         Self(refusal.into())
     }
 }
@@ -63,7 +63,7 @@ impl IntoResponse for AuthApiError {
 
 /// An unsupported route, which is its own handler.
 #[derive(Debug, Clone, Copy)]
-pub struct Unsupported(pub Refusal);
+pub struct Unsupported(pub GoTrueError);
 
 impl IntoResponse for Unsupported {
     fn into_response(self) -> Response {
@@ -73,7 +73,7 @@ impl IntoResponse for Unsupported {
 
 /// Responds to unknown paths.
 pub async fn no_such_route() -> AuthApiError {
-    NO_SUCH_ROUTE.into()
+    ROUTE_NOT_FOUND.into()
 }
 
 /// Responds to methods that a path does not have.

@@ -3,8 +3,8 @@
 use std::convert::Infallible;
 use std::net::IpAddr;
 
-use accounts::emails::Landing;
-use accounts::gotrue_error::{BODY_BROKEN, BODY_TOO_LARGE, NO_AUTHORIZATION, Refusal};
+use accounts::emails::LinkTarget;
+use accounts::gotrue_error::{BODY_INCOMPLETE, BODY_TOO_LARGE, GoTrueError, NO_AUTHORIZATION};
 use accounts::{AccountService, AuthError, Claims, pkce};
 use axum::extract::{FromRef, FromRequest, FromRequestParts, Request};
 use axum::http::request::Parts;
@@ -62,7 +62,7 @@ impl<T: DeserializeOwned, S: Sync> FromRequest<S> for OptionalJsonBody<T> {
 fn refuse_body(error: BodyError) -> AuthError {
     match error {
         BodyError::TooLarge => BODY_TOO_LARGE.into(),
-        BodyError::BrokeOff => BODY_BROKEN.into(),
+        BodyError::BrokeOff => BODY_INCOMPLETE.into(),
         BodyError::NotJson(error) => AuthError::BadJson(error),
     }
 }
@@ -99,14 +99,14 @@ impl<S: Sync> FromRequestParts<S> for UserAgent {
 }
 
 /// Returns the redirect target and PKCE challenge of the link in a requested email.
-pub fn landing(
+pub fn link_target(
     accounts: &AccountService,
     uri: &Uri,
     challenge: Option<String>,
     challenge_method: Option<String>,
-) -> Result<Landing, Refusal> {
-    let challenge = pkce::challenge(challenge, challenge_method)?;
-    Ok(Landing { redirect: accounts.redirect_target(query_value(uri.query(), "redirect_to").as_deref()), challenge })
+) -> Result<LinkTarget, GoTrueError> {
+    let challenge = pkce::parse_challenge(challenge, challenge_method)?;
+    Ok(LinkTarget { redirect: accounts.redirect_target(query_value(uri.query(), "redirect_to").as_deref()), challenge })
 }
 
 /// Returns the value of a query parameter; the first of several.

@@ -12,7 +12,7 @@ use crate::state::PublicSettings;
 
 /// Returns the public keys of access tokens (`GET /.well-known/jwks.json`). Clients cache them for ten minutes.
 pub async fn get_jwks(State(accounts): State<AccountService>) -> impl IntoResponse {
-    ([(header::CACHE_CONTROL, "public, max-age=600")], Json(accounts.published_keys().clone()))
+    ([(header::CACHE_CONTROL, "public, max-age=600")], Json(accounts.jwk_set().clone()))
 }
 
 /// Returns which ways to sign in exist (`GET /settings`).

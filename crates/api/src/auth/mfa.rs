@@ -1,11 +1,11 @@
 //! `/factors`: second factors, which are authenticator apps.
 
 use accounts::gotrue_error::{
-    FACTOR_ID_MALFORMED, FACTOR_NOT_FOUND, NOT_FOR_ANONYMOUS, PHONE_FACTOR_DISABLED, UNKNOWN_FACTOR,
+    ANONYMOUS_NOT_ALLOWED, FACTOR_ID_MALFORMED, FACTOR_NOT_FOUND, PHONE_FACTOR_DISABLED, UNKNOWN_FACTOR_TYPE,
     WEBAUTHN_FACTOR_DISABLED,
 };
-use accounts::mfa::Answer;
-use accounts::rate_limits::Limit;
+use accounts::mfa::ChallengeAnswer;
+use accounts::rate_limits::RateLimit;
 use accounts::{AccountService, Claims};
 use axum::Json;
 use axum::extract::{FromRef, FromRequest, FromRequestParts, Path, Request, State};
@@ -37,8 +37,8 @@ where
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, AuthApiError> {
         let Caller(claims) = Caller::from_request_parts(parts, state).await?;
-        let user = AccountService::from_ref(state).user(claims).await?;
-        if user.is_anonymous { Err(NOT_FOR_ANONYMOUS.into()) } else { Ok(Self { claims, user }) }
+        let user = AccountService::from_ref(state).current_user(claims).await?;
+        if user.is_anonymous { Err(ANONYMOUS_NOT_ALLOWED.into()) } else { Ok(Self { claims, user }) }
     }
 }
 
@@ -117,11 +117,11 @@ pub async fn enroll_factor(
         Some(TOTP_FACTOR) => {}
         Some("phone") => return Err(PHONE_FACTOR_DISABLED.into()),
         Some("webauthn") => return Err(WEBAUTHN_FACTOR_DISABLED.into()),
-        _ => return Err(UNKNOWN_FACTOR.into()),
+        _ => return Err(UNKNOWN_FACTOR_TYPE.into()),
     }
     let name = body.friendly_name.unwrap_or_default();
     let issuer = body.issuer.unwrap_or_default();
-    let enrolled = accounts.enroll(person.claims, &person.user, name, &issuer).await?;
+    let enrolled = accounts.enroll_factor(person.claims, &person.user, name, &issuer).await?;
     let totp = TotpBody { qr_code: enrolled.qr_code, secret: enrolled.secret, uri: enrolled.uri };
     Ok(Json(EnrolledBody { id: enrolled.id, r#type: TOTP_FACTOR, friendly_name: enrolled.friendly_name, totp }))
 }
@@ -132,8 +132,8 @@ pub async fn create_challenge(
     own: OwnFactor,
     Address(address): Address,
 ) -> Result<Json<ChallengeBody>, AuthApiError> {
-    accounts.limits().check(Limit::FactorChallenge, address)?;
-    let invited = accounts.challenge(own.claims.user, own.factor, address).await?;
+    accounts.rate_limits().check(RateLimit::FactorChallenge, address)?;
+    let invited = accounts.challenge_factor(own.claims.user, own.factor, address).await?;
     Ok(Json(ChallengeBody { id: invited.id, r#type: TOTP_FACTOR, expires_at: invited.expires_at }))
 }
 
@@ -144,11 +144,11 @@ pub async fn verify_factor(
     Address(address): Address,
     request: Request,
 ) -> Result<Json<SessionBody>, AuthApiError> {
-    accounts.limits().check(Limit::FactorVerify, address)?;
+    accounts.rate_limits().check(RateLimit::FactorVerify, address)?;
     let JsonBody(body) = JsonBody::<VerifyFactorBody>::from_request(request, &()).await?;
     // A missing challenge gets the response of one that does not exist.
     let challenge = body.challenge_id.unwrap_or(ChallengeId(Uuid::nil()));
-    let answer = Answer { challenge, code: body.code.unwrap_or_default() };
+    let answer = ChallengeAnswer { challenge, code: body.code.unwrap_or_default() };
     Ok(Json(accounts.verify_factor(own.claims, &own.user, own.factor, address, answer).await?.into()))
 }
 
@@ -157,6 +157,6 @@ pub async fn unenroll_factor(
     State(accounts): State<AccountService>,
     own: OwnFactor,
 ) -> Result<Json<UnenrolledBody>, AuthApiError> {
-    accounts.unenroll(own.claims, &own.user, own.factor).await?;
+    accounts.unenroll_factor(own.claims, &own.user, own.factor).await?;
     Ok(Json(UnenrolledBody { id: own.factor }))
 }

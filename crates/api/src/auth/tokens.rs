@@ -2,9 +2,9 @@
 
 use std::net::IpAddr;
 
-use accounts::gotrue_error::{PHONE_LOGIN_DISABLED, Refusal, UNSUPPORTED_GRANT};
-use accounts::rate_limits::Limit;
-use accounts::sessions::Scope;
+use accounts::gotrue_error::{GoTrueError, PHONE_LOGIN_DISABLED, UNSUPPORTED_GRANT_TYPE};
+use accounts::rate_limits::RateLimit;
+use accounts::sessions::SignOutScope;
 use accounts::{AccountService, AuthError};
 use axum::Json;
 use axum::extract::{FromRequest, Request, State};
@@ -16,9 +16,10 @@ use super::error::AuthApiError;
 use super::extract::{Address, Caller, JsonBody, UserAgent, query_value};
 use super::unsupported;
 
-const NO_WEB3: Refusal = Refusal::absent(422, "web3_provider_disabled", "Web3 provider is disabled");
+const NO_WEB3: GoTrueError = GoTrueError::unsupported(422, "web3_provider_disabled", "Web3 provider is disabled");
 
-const NO_CODE: Refusal = Refusal::invalid("invalid request: both auth code and code verifier should be non-empty");
+const NO_CODE: GoTrueError =
+    GoTrueError::validation_failed("invalid request: both auth code and code verifier should be non-empty");
 
 #[derive(Deserialize)]
 struct PasswordGrant {
@@ -48,9 +49,9 @@ pub async fn issue_token(
 ) -> Result<Json<SessionBody>, AuthApiError> {
     let grant = query_value(uri.query(), "grant_type").unwrap_or_default();
     if !["password", "refresh_token", "pkce", "id_token", "web3"].contains(&grant.as_str()) {
-        return Err(UNSUPPORTED_GRANT.into());
+        return Err(UNSUPPORTED_GRANT_TYPE.into());
     }
-    accounts.limits().check(Limit::Token, address)?;
+    accounts.rate_limits().check(RateLimit::Token, address)?;
     let sign_in = match grant.as_str() {
         "password" => {
             let JsonBody(body) = JsonBody::from_request(request, &()).await?;
@@ -59,13 +60,15 @@ pub async fn issue_token(
         "refresh_token" => {
             let JsonBody(body) = JsonBody::<RefreshGrant>::from_request(request, &()).await?;
             let token = body.refresh_token.filter(|token| !token.is_empty());
-            accounts.refresh(&token.ok_or(Refusal::invalid("Refresh token is not valid"))?).await?
+            accounts
+                .refresh_session(&token.ok_or(GoTrueError::validation_failed("Refresh token is not valid"))?)
+                .await?
         }
         "pkce" => {
             let JsonBody(body) = JsonBody::<PkceGrant>::from_request(request, &()).await?;
             let code = body.auth_code.filter(|code| !code.is_empty()).ok_or(NO_CODE)?;
             let verifier = body.code_verifier.filter(|verifier| !verifier.is_empty()).ok_or(NO_CODE)?;
-            accounts.exchange(&code, &verifier, user_agent).await?
+            accounts.exchange_auth_code(&code, &verifier, user_agent).await?
         }
         "id_token" => {
             let JsonBody(body) = JsonBody::from_request(request, &()).await?;
@@ -86,10 +89,11 @@ async fn sign_in_by_password(
     let phone = body.phone.unwrap_or_default();
     match (email.is_empty(), phone.is_empty()) {
         (false, false) => {
-            Err(Refusal::invalid("Only an email address or phone number should be provided on login.").into())
+            Err(GoTrueError::validation_failed("Only an email address or phone number should be provided on login.")
+                .into())
         }
         (true, false) => Err(PHONE_LOGIN_DISABLED.into()),
-        (true, true) => Err(Refusal::invalid("missing email or phone").into()),
+        (true, true) => Err(GoTrueError::validation_failed("missing email or phone").into()),
         (false, true) => {
             let password = body.password.unwrap_or_default();
             // As in GoTrue, an old password that breaks newer rules still signs in; `weak_password` tells the client
@@ -107,7 +111,7 @@ pub async fn sign_out(
     Caller(claims): Caller,
     uri: Uri,
 ) -> Result<StatusCode, AuthApiError> {
-    let scope = Scope::from_word(query_value(uri.query(), "scope").as_deref())?;
+    let scope = SignOutScope::from_word(query_value(uri.query(), "scope").as_deref())?;
     accounts.sign_out(claims, scope).await?;
     // Without a body: auth-js expects 204.
     Ok(StatusCode::NO_CONTENT)

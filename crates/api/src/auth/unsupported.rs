@@ -1,23 +1,29 @@
 //! Routes of GoTrue that this server does not support. They respond as GoTrue does where a feature is disabled.
 
 use accounts::AuthError;
-use accounts::gotrue_error::Refusal;
+use accounts::gotrue_error::GoTrueError;
 use axum::http::Uri;
 use serde::Deserialize;
 
 use super::error::{AuthApiError, Unsupported};
 use super::extract::{Caller, query_value};
 
-pub const NO_LINKING: Refusal = Refusal::absent(404, "manual_linking_disabled", "Manual linking is disabled");
+pub const NO_LINKING: GoTrueError =
+    GoTrueError::unsupported(404, "manual_linking_disabled", "Manual linking is disabled");
 pub const NO_OAUTH_SERVER: Unsupported =
-    Unsupported(Refusal::absent(404, "feature_disabled", "OAuth server is disabled"));
-pub const NO_PASSKEYS: Unsupported = Unsupported(Refusal::absent(404, "passkey_disabled", "Passkeys are disabled"));
-pub const NO_SAML: Unsupported = Unsupported(Refusal::absent(404, "saml_provider_disabled", "SAML 2.0 is disabled"));
+    Unsupported(GoTrueError::unsupported(404, "feature_disabled", "OAuth server is disabled"));
+pub const NO_PASSKEYS: Unsupported =
+    Unsupported(GoTrueError::unsupported(404, "passkey_disabled", "Passkeys are disabled"));
+pub const NO_SAML: Unsupported =
+    Unsupported(GoTrueError::unsupported(404, "saml_provider_disabled", "SAML 2.0 is disabled"));
 
-const NO_RECOVERY_CODES: Refusal =
-    Refusal::absent(422, "mfa_recovery_codes_enroll_not_enabled", "MFA enroll is disabled for recovery codes");
-const NO_RECOVERY_CODE: Refusal =
-    Refusal::absent(422, "mfa_recovery_codes_verify_not_enabled", "MFA verification is disabled for recovery codes");
+const NO_RECOVERY_CODES: GoTrueError =
+    GoTrueError::unsupported(422, "mfa_recovery_codes_enroll_not_enabled", "MFA enroll is disabled for recovery codes");
+const NO_RECOVERY_CODE: GoTrueError = GoTrueError::unsupported(
+    422,
+    "mfa_recovery_codes_verify_not_enabled",
+    "MFA verification is disabled for recovery codes",
+);
 
 /// OAuth providers that GoTrue supports.
 pub const OAUTH_PROVIDERS: [&str; 25] = [
@@ -115,7 +121,7 @@ pub fn reject_id_token(body: IdToken) -> AuthError {
     let known = |(name, theirs): &&(&str, &str)| *name == provider || (!theirs.is_empty() && *theirs == issuer);
     if let Some((_, theirs)) = ID_TOKEN_ISSUERS.iter().find(known) {
         let message = format!("Provider (issuer {theirs:?}) is not enabled");
-        return AuthError::Worded { status: 400, code: "provider_disabled", message };
+        return AuthError::GoTrueWithMessage { status: 400, code: "provider_disabled", message };
     }
     match provider.as_str() {
         // GoTrue finds the issuers of these two in the ID token; this is its error where it finds none.
@@ -127,5 +133,5 @@ pub fn reject_id_token(body: IdToken) -> AuthError {
 }
 
 fn invalid_request(message: String) -> AuthError {
-    AuthError::Worded { status: 400, code: "validation_failed", message }
+    AuthError::GoTrueWithMessage { status: 400, code: "validation_failed", message }
 }

@@ -1,8 +1,8 @@
 //! `/signup` and `/user`.
 
-use accounts::gotrue_error::{ANONYMOUS_DISABLED, CONFLICT, PHONE_SIGNUP_DISABLED, Refusal, SIGNUP_DISABLED};
-use accounts::rate_limits::Limit;
-use accounts::sign_up::{Change, NewAccount, SignedUp};
+use accounts::gotrue_error::{ANONYMOUS_DISABLED, CONFLICT, GoTrueError, PHONE_SIGNUP_DISABLED, SIGNUP_DISABLED};
+use accounts::rate_limits::RateLimit;
+use accounts::sign_up::{SignUpOutcome, SignUpRequest, UserUpdate};
 use accounts::{AccountService, AuthError, phone};
 use axum::Json;
 use axum::extract::{FromRequest, Request, State};
@@ -14,7 +14,7 @@ use serde_json::{Map, Value};
 
 use super::dto::{SessionBody, UserBody};
 use super::error::AuthApiError;
-use super::extract::{Address, Caller, JsonBody, UserAgent, landing, query_value};
+use super::extract::{Address, Caller, JsonBody, UserAgent, link_target, query_value};
 use crate::state::PublicSettings;
 
 /// Request body of [`sign_up`]. As in GoTrue, `null` counts as a field that is left out.
@@ -58,44 +58,47 @@ pub async fn sign_up(
             return Err(ANONYMOUS_DISABLED.into());
         }
         // Counted after the body was read, unlike elsewhere: the body decides which limit applies.
-        accounts.limits().check(Limit::Anonymous, address)?;
+        accounts.rate_limits().check(RateLimit::Anonymous, address)?;
         let sign_in = accounts.sign_in_anonymously(body.data.unwrap_or_default(), user_agent).await?;
         return Ok(Json(SessionBody::from(sign_in)).into_response());
     }
-    accounts.limits().check(Limit::SignUp, address)?;
+    accounts.rate_limits().check(RateLimit::SignUp, address)?;
     let account = read_new_account(&accounts, &uri, body)?;
     Ok(match accounts.sign_up(account, user_agent).await? {
-        SignedUp::In(sign_in) => Json(SessionBody::from(sign_in)).into_response(),
+        SignUpOutcome::SignedIn(sign_in) => Json(SessionBody::from(sign_in)).into_response(),
         // auth-js takes a body without tokens for an account that waits for its confirmation.
-        SignedUp::Waiting(user) => Json(UserBody::from(user)).into_response(),
+        SignUpOutcome::ConfirmationPending(user) => Json(UserBody::from(user)).into_response(),
     })
 }
 
 /// Validates the body of a sign-up, in the order in which GoTrue checks it.
-fn read_new_account(accounts: &AccountService, uri: &Uri, body: SignUpBody) -> Result<NewAccount, AuthError> {
+fn read_new_account(accounts: &AccountService, uri: &Uri, body: SignUpBody) -> Result<SignUpRequest, AuthError> {
     if !accounts.allows_sign_up() {
         return Err(SIGNUP_DISABLED.into());
     }
     let (email, phone) = (body.email.unwrap_or_default(), body.phone.unwrap_or_default());
     let password = body.password.unwrap_or_default();
     if password.is_empty() {
-        return Err(Refusal::invalid("Signup requires a valid password").into());
+        return Err(GoTrueError::validation_failed("Signup requires a valid password").into());
     }
     accounts.password_rules().check_new(&password, &[&email])?;
     if !email.is_empty() && !phone.is_empty() {
-        return Err(Refusal::invalid("Only an email address or phone number should be provided on signup.").into());
+        return Err(GoTrueError::validation_failed(
+            "Only an email address or phone number should be provided on signup.",
+        )
+        .into());
     }
     if !phone.is_empty() {
         phone::check_channel(&body.channel.unwrap_or_default())?;
         if body.code_challenge.as_ref().is_some_and(|challenge| !challenge.is_empty()) {
-            return Err(Refusal::invalid("PKCE not supported for phone signups").into());
+            return Err(GoTrueError::validation_failed("PKCE not supported for phone signups").into());
         }
     }
-    let landing = landing(accounts, uri, body.code_challenge, body.code_challenge_method)?;
+    let link_target = link_target(accounts, uri, body.code_challenge, body.code_challenge_method)?;
     if email.is_empty() {
         return Err(PHONE_SIGNUP_DISABLED.into());
     }
-    Ok(NewAccount { email, password, data: body.data.unwrap_or_default(), landing })
+    Ok(SignUpRequest { email, password, data: body.data.unwrap_or_default(), link_target })
 }
 
 /// Returns the caller's account (`GET /user`).
@@ -103,7 +106,7 @@ pub async fn get_user(
     State(accounts): State<AccountService>,
     Caller(claims): Caller,
 ) -> Result<Json<UserBody>, AuthApiError> {
-    Ok(Json(accounts.user(claims).await?.into()))
+    Ok(Json(accounts.current_user(claims).await?.into()))
 }
 
 /// Changes the caller's account (`PUT /user`).
@@ -115,10 +118,10 @@ pub async fn update_user(
     uri: Uri,
     request: Request,
 ) -> Result<Json<UserBody>, AuthApiError> {
-    accounts.limits().check(Limit::UpdateUser, address)?;
+    accounts.rate_limits().check(RateLimit::UpdateUser, address)?;
     let JsonBody(body) = JsonBody::<UserUpdateBody>::from_request(request, &()).await?;
     let filled = |text: Option<String>| text.filter(|text| !text.is_empty());
-    let change = Change {
+    let change = UserUpdate {
         email: filled(body.email),
         phone: filled(body.phone),
         channel: body.channel.unwrap_or_default(),

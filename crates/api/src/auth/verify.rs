@@ -1,10 +1,10 @@
 //! `/verify`: API clients send a code or the token of a link, and browsers follow the link.
 
 use accounts::emails::LinkType;
-use accounts::gotrue_error::{OTP_EXPIRED, Refusal};
-use accounts::rate_limits::Limit;
-use accounts::sessions::SignIn;
-use accounts::verification::{Shown, Verified};
+use accounts::gotrue_error::{GoTrueError, OTP_EXPIRED};
+use accounts::rate_limits::RateLimit;
+use accounts::sessions::UserSession;
+use accounts::verification::{PresentedToken, VerificationOutcome};
 use accounts::{AccountService, AuthError, email_address, one_time_tokens, phone};
 use axum::Json;
 use axum::extract::{FromRequest, Request, State};
@@ -21,9 +21,9 @@ use super::extract::{Address, JsonBody, UserAgent, query_value};
 /// Message after the first of the two confirmations of a change of address.
 const FIRST_CONFIRMATION_MESSAGE: &str =
     "Confirmation link accepted. Please proceed to confirm link sent to the other email";
-const NO_TYPE: Refusal = Refusal::invalid("Verify requires a verification type");
-const UNKNOWN_TYPE: Refusal = Refusal::invalid("Invalid email verification type");
-const NO_ADDRESS: Refusal = Refusal::absent(422, "validation_failed", "Invalid email format");
+const NO_TYPE: GoTrueError = GoTrueError::validation_failed("Verify requires a verification type");
+const UNKNOWN_TYPE: GoTrueError = GoTrueError::validation_failed("Invalid email verification type");
+const NO_ADDRESS: GoTrueError = GoTrueError::unsupported(422, "validation_failed", "Invalid email format");
 
 /// Request body of [`verify_token`]. As in GoTrue, `null` counts as a field that is left out.
 #[derive(Deserialize)]
@@ -44,41 +44,44 @@ pub async fn verify_token(
     UserAgent(user_agent): UserAgent,
     request: Request,
 ) -> Result<Response, AuthApiError> {
-    accounts.limits().check(Limit::Verify, from)?;
+    accounts.rate_limits().check(RateLimit::Verify, from)?;
     let JsonBody(body) = JsonBody::<VerifyBody>::from_request(request, &()).await?;
     let kind = body.kind.as_deref().filter(|kind| !kind.is_empty()).ok_or(NO_TYPE)?.to_owned();
     let link = LinkType::from_word(&kind);
-    let shown = parse_proof(body)?;
+    let presented = parse_proof(body)?;
     // A code of an unknown type is reported as a wrong code.
-    let unknown = if matches!(shown, Shown::Link(_)) { UNKNOWN_TYPE } else { OTP_EXPIRED };
-    let verified = accounts.verify_shown(link.ok_or(unknown)?, shown, from, user_agent).await?;
+    let unknown = if matches!(presented, PresentedToken::Link(_)) { UNKNOWN_TYPE } else { OTP_EXPIRED };
+    let verified = accounts.verify_otp(link.ok_or(unknown)?, presented, from, user_agent).await?;
     Ok(match verified {
-        Verified::SignedIn(sign_in) => Json(SessionBody::from(*sign_in)).into_response(),
+        VerificationOutcome::SignedIn(sign_in) => Json(SessionBody::from(*sign_in)).into_response(),
         // Auth codes are issued to browsers that follow a link, never here.
-        Verified::Half | Verified::AuthCode(_) => {
+        VerificationOutcome::FirstConfirmed | VerificationOutcome::AuthCode(_) => {
             Json(json!({ "msg": FIRST_CONFIRMATION_MESSAGE, "code": "200" })).into_response()
         }
     })
 }
 
-fn parse_proof(body: VerifyBody) -> Result<Shown, AuthError> {
+fn parse_proof(body: VerifyBody) -> Result<PresentedToken, AuthError> {
     let set = |text: Option<String>| text.filter(|text| !text.is_empty());
     let (email, phone) = (set(body.email), set(body.phone));
     match (set(body.token), set(body.token_hash)) {
         (Some(code), None) => match (email, phone) {
             (Some(email), None) => {
                 let email = email_address::normalize(&email).map_err(|_| NO_ADDRESS)?;
-                Ok(Shown::Code { email, code })
+                Ok(PresentedToken::Code { email, code })
             }
             // This server sends no codes to phones.
-            (None, Some(number)) => phone::check(&number).and(Err(OTP_EXPIRED.into())),
-            _ => Err(Refusal::invalid("Only an email address or phone number should be provided on verify").into()),
+            (None, Some(number)) => phone::check_number(&number).and(Err(OTP_EXPIRED.into())),
+            _ => Err(GoTrueError::validation_failed(
+                "Only an email address or phone number should be provided on verify",
+            )
+            .into()),
         },
         (None, Some(_)) if email.is_some() || phone.is_some() || set(body.redirect_to).is_some() => {
-            Err(Refusal::invalid("Only the token_hash and type should be provided").into())
+            Err(GoTrueError::validation_failed("Only the token_hash and type should be provided").into())
         }
-        (None, Some(token)) => Ok(Shown::Link(token)),
-        _ => Err(Refusal::invalid("Verify requires either a token or a token hash").into()),
+        (None, Some(token)) => Ok(PresentedToken::Link(token)),
+        _ => Err(GoTrueError::validation_failed("Verify requires either a token or a token hash").into()),
     }
 }
 
@@ -91,10 +94,10 @@ pub async fn follow_link(
     method: Method,
     uri: Uri,
 ) -> Result<Response, AuthApiError> {
-    accounts.limits().check(Limit::Verify, from)?;
+    accounts.rate_limits().check(RateLimit::Verify, from)?;
     let value = |name| query_value(uri.query(), name).filter(|value| !value.is_empty());
     let kind = value("type").ok_or(NO_TYPE)?;
-    let token = value("token").ok_or(Refusal::invalid("Verify requires a token or a token hash"))?;
+    let token = value("token").ok_or(GoTrueError::validation_failed("Verify requires a token or a token hash"))?;
     // Checked against the allowed origins, because the redirect carries the session.
     let target = accounts.redirect_target(value("redirect_to").as_deref());
     if method == Method::HEAD {
@@ -106,9 +109,11 @@ pub async fn follow_link(
         None => Err(UNKNOWN_TYPE.into()),
     };
     Ok(redirect(&match verified {
-        Ok(Verified::SignedIn(sign_in)) => with_session(target, &sign_in, &kind),
-        Ok(Verified::AuthCode(code)) => with_query(target, &[("code", &code)]),
-        Ok(Verified::Half) => with_message(target, &[("message", FIRST_CONFIRMATION_MESSAGE)], pkce),
+        Ok(VerificationOutcome::SignedIn(sign_in)) => with_session(target, &sign_in, &kind),
+        Ok(VerificationOutcome::AuthCode(code)) => with_query(target, &[("code", &code)]),
+        Ok(VerificationOutcome::FirstConfirmed) => {
+            with_message(target, &[("message", FIRST_CONFIRMATION_MESSAGE)], pkce)
+        }
         Err(error) => {
             if error.status() >= 500 {
                 tracing::error!(error = error.detail(), "the link of an email could not be processed");
@@ -121,7 +126,7 @@ pub async fn follow_link(
 }
 
 /// Adds the session to the URL as its fragment, which browsers do not send to servers.
-fn with_session(mut target: Url, sign_in: &SignIn, kind: &str) -> Url {
+fn with_session(mut target: Url, sign_in: &UserSession, kind: &str) -> Url {
     let fragment = encode_form(&[
         ("access_token", &sign_in.access_token),
         ("expires_at", &sign_in.expires_at.to_string()),

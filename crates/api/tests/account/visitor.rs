@@ -1,6 +1,6 @@
 //! Helpers for tests of accounts.
 
-use accounts::totp::Secret;
+use accounts::totp::TotpSecret;
 use futures_util::StreamExt;
 use reqwest::{Method, Response};
 use serde_json::{Value, json};
@@ -35,7 +35,7 @@ pub async fn call(person: &Person, method: Method, path: &str, body: Option<Valu
 pub async fn with_factor(app: &TestApp, person: &Person) -> Person {
     let body = json!({ "factor_type": "totp", "friendly_name": "phone" });
     let (_, enrolled) = call(person, Method::POST, "/auth/v1/factors", Some(body)).await;
-    let secret = Secret::from_base32(enrolled["totp"]["secret"].as_str().unwrap()).unwrap();
+    let secret = TotpSecret::from_base32(enrolled["totp"]["secret"].as_str().unwrap()).unwrap();
     let path = format!("/auth/v1/factors/{}", enrolled["id"].as_str().unwrap());
     let (_, challenge) = call(person, Method::POST, &format!("{path}/challenge"), None).await;
     let code = secret.code_at(app.state.clock.now().as_seconds());

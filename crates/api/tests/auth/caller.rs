@@ -1,6 +1,6 @@
 //! Requests to the auth API, and access to their responses.
 
-use accounts::totp::Secret;
+use accounts::totp::TotpSecret;
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use reqwest::{Method, RequestBuilder};
@@ -83,8 +83,8 @@ pub async fn enroll(app: &TestApp, token: &str, name: &str) -> Answer {
 }
 
 /// Returns the secret that the authenticator app received.
-pub fn secret_of(enrolled: &Answer) -> Secret {
-    Secret::from_base32(&enrolled.text("/totp/secret")).unwrap()
+pub fn secret_of(enrolled: &Answer) -> TotpSecret {
+    TotpSecret::from_base32(&enrolled.text("/totp/secret")).unwrap()
 }
 
 /// Returns the claims of an access token.

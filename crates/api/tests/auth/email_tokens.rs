@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use accounts::emails::LinkType;
-use accounts::one_time_tokens::Issued;
+use accounts::one_time_tokens::IssuedToken;
 use reqwest::Method;
 use serde_json::json;
 use storage::auth_codes::{Challenge, ChallengeMethod};
@@ -21,10 +21,10 @@ fn with_mail(builder: Builder) -> Builder {
 }
 
 /// Issues and stores a token for a user.
-async fn issue(app: &TestApp, person: &Person, kind: TokenKind, challenge: Option<Challenge>) -> Issued {
+async fn issue(app: &TestApp, person: &Person, kind: TokenKind, challenge: Option<Challenge>) -> IssuedToken {
     let app = &app.state;
     let user = app.storage.users().get_by_email(&person.email).await.unwrap().unwrap();
-    let issued = app.accounts.issue(user.id, kind, &person.email, challenge).unwrap();
+    let issued = app.accounts.issue_one_time_token(user.id, kind, &person.email, challenge).unwrap();
     let along = Along { issue: std::slice::from_ref(&issued.token), ..Along::default() };
     assert_eq!(app.storage.users().update_with(&user, user.updated_at, &along).await.unwrap(), Written::Done);
     issued
@@ -35,7 +35,7 @@ async fn show_code(app: &TestApp, email: &str, code: &str) -> Answer {
 }
 
 /// Returns where a link leads, without the site's origin.
-async fn follow(app: &TestApp, issued: &Issued, link: LinkType) -> String {
+async fn follow(app: &TestApp, issued: &IssuedToken, link: LinkType) -> String {
     let site = app.state.site_url.0.clone();
     let link = app.state.accounts.action_link(issued, link, &site).unwrap();
     let http = reqwest_without_redirects();

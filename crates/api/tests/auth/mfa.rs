@@ -1,6 +1,6 @@
 //! Second factors: enrolling an authenticator app, verifying codes, removing it.
 
-use accounts::totp::Secret;
+use accounts::totp::TotpSecret;
 use reqwest::Method;
 use serde_json::{Value, json};
 use testkit::{Database, MockClock, Person, TestApp, databases};
@@ -34,7 +34,7 @@ async fn unenroll(app: &TestApp, token: &str, factor: &str) -> Answer {
     send(request(app, Method::DELETE, &format!("/factors/{factor}")).bearer_auth(token)).await
 }
 
-fn code_of(secret: &Secret, app: &TestApp) -> String {
+fn code_of(secret: &TotpSecret, app: &TestApp) -> String {
     secret.code_at(app.state.clock.now().as_seconds())
 }
 

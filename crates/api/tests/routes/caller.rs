@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use accounts::Audience;
-use accounts::signing_keys::{Keys, generate};
+use accounts::signing_keys::{SigningKeys, generate};
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use jsonwebtoken::{Algorithm, EncodingKey, Header, encode};
@@ -75,7 +75,7 @@ impl Tokens {
 
         let mut foreign: Value = serde_json::from_str(&generate().unwrap()).unwrap();
         foreign["kid"] = json!(kid);
-        let foreign = Keys::from_json(&foreign.to_string()).unwrap().sign(&claims).unwrap();
+        let foreign = SigningKeys::from_json(&foreign.to_string()).unwrap().sign(&claims).unwrap();
 
         let app = &world.app.state;
         let internal =

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use accounts::signing_keys::{Keys, generate};
-use accounts::totp::Secret;
+use accounts::signing_keys::{SigningKeys, generate};
+use accounts::totp::TotpSecret;
 use reqwest::Method;
 use reqwest::redirect::Policy;
 use serde_json::{Value, json};
@@ -25,7 +25,7 @@ pub struct World {
     pub app: TestApp,
     /// The client, which does not follow redirects and gives up on requests that hang.
     pub http: reqwest::Client,
-    pub keys: Arc<Keys>,
+    pub keys: Arc<SigningKeys>,
     /// The public key as the server publishes it.
     pub jwk: Value,
     /// A user with a second factor.
@@ -51,7 +51,7 @@ impl World {
             .set("GOOGLE_CLIENT_SECRET", "secret")
             .start()
             .await;
-        let keys = Keys::from_json(&jwk).unwrap();
+        let keys = SigningKeys::from_json(&jwk).unwrap();
         let jwk = keys.published()["keys"][0].clone();
         let guarded = guarded(&app).await;
         Self { app, guarded, http: client(), keys: Arc::new(keys), jwk, _model: model, _files: files }
@@ -75,7 +75,7 @@ async fn guarded(app: &TestApp) -> Person {
     let (_, factor) = person.post("/auth/v1/factors", &json!({ "factor_type": "totp" })).await;
     let factors = format!("/auth/v1/factors/{}", factor["id"].as_str().unwrap());
     let (_, challenge) = person.post(&format!("{factors}/challenge"), &json!({})).await;
-    let secret = Secret::from_base32(factor["totp"]["secret"].as_str().unwrap()).unwrap();
+    let secret = TotpSecret::from_base32(factor["totp"]["secret"].as_str().unwrap()).unwrap();
     let code = secret.code_at(app.state.clock.now().as_seconds());
     let sent =
         person.post(&format!("{factors}/verify"), &json!({ "challenge_id": challenge["id"], "code": code })).await;

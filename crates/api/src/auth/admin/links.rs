@@ -1,7 +1,7 @@
 //! `/admin/generate_link` and `/invite`.
 
 use accounts::AccountService;
-use accounts::admin::{LinkWish, Made};
+use accounts::admin::{GenerateLinkParams, GeneratedLink};
 use axum::Json;
 use axum::extract::State;
 use axum::http::Uri;
@@ -37,8 +37,8 @@ pub struct LinkBody {
     redirect_to: String,
 }
 
-impl From<Made> for LinkBody {
-    fn from(made: Made) -> Self {
+impl From<GeneratedLink> for LinkBody {
+    fn from(made: GeneratedLink) -> Self {
         Self {
             user: made.user.into(),
             action_link: made.link.into(),
@@ -57,7 +57,7 @@ pub async fn generate_link(
     uri: Uri,
     JsonBody(body): JsonBody<GenerateLinkBody>,
 ) -> Result<Json<LinkBody>, AuthApiError> {
-    let wish = LinkWish {
+    let params = GenerateLinkParams {
         purpose: body.purpose.unwrap_or_default(),
         email: body.email.unwrap_or_default(),
         new_email: body.new_email,
@@ -65,7 +65,7 @@ pub async fn generate_link(
         data: body.data.unwrap_or_default(),
         redirects: [body.redirect_to, query_value(uri.query(), "redirect_to")].into_iter().flatten().collect(),
     };
-    Ok(Json(accounts.make_link(wish).await?.into()))
+    Ok(Json(accounts.generate_link(params).await?.into()))
 }
 
 #[derive(Deserialize)]
@@ -83,5 +83,5 @@ pub async fn invite_user(
 ) -> Result<Json<UserBody>, AuthApiError> {
     let redirect = query_value(uri.query(), "redirect_to");
     let (email, data) = (body.email.unwrap_or_default(), body.data.unwrap_or_default());
-    Ok(Json(accounts.invite(&email, data, redirect.as_deref()).await?.into()))
+    Ok(Json(accounts.invite_user(&email, data, redirect.as_deref()).await?.into()))
 }
