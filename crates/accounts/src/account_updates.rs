@@ -28,8 +28,8 @@ impl AccountService {
         for _ in 0..MAX_UPDATE_ATTEMPTS {
             let seen = user.updated_at;
             let along = edit(&mut user)?;
-            // Always later than the version that was read, even if the clock has not advanced: the storage uses it as the
-            // version for optimistic locking.
+            // Always later than the version that was read, even if the clock has not advanced: the storage uses it as
+            // the version for optimistic locking.
             user.updated_at = self.clock.now().max(domain::Timestamp(seen.0 + 1));
             let written = self.storage.users().update_with(&user, seen, &along).await;
             match written.map_err(|error| map_email_conflict(error, EMAIL_EXISTS))? {

@@ -1,4 +1,4 @@
-//! What the administrator does to accounts, with the service role key or a token of that role.
+//! Administration of accounts, with the service role key or a token of an administrator's role.
 
 mod ban_duration;
 mod key;
@@ -25,28 +25,28 @@ use platform::UserEvent;
 pub use key::AdminKey;
 pub use links::{GenerateLinkParams, GeneratedLink};
 
-/// What the administrator says of an account; what is `None` stays.
+/// Attributes of an account that an administrator creates or changes. Fields that are `None` stay unchanged.
 #[derive(Debug, Default)]
 pub struct AdminUserParams {
-    /// The id of a new account.
+    /// Id of a new account.
     pub id: Option<String>,
-    /// The address. It counts at once.
+    /// Email address. It takes effect at once.
     pub email: Option<String>,
-    /// A phone number, which this server does not support.
+    /// Phone number, which this server does not support.
     pub phone: Option<String>,
-    /// The password.
+    /// Password.
     pub password: Option<String>,
-    /// The hash of one, which this server does not take.
+    /// Hash of a password, which this server does not support.
     pub password_hash: Option<String>,
-    /// The role and the audience.
+    /// Role and audience.
     pub roles: Vec<String>,
-    /// The address is the person's.
+    /// True to mark the address as confirmed.
     pub email_confirm: bool,
-    /// Fields of `user_metadata` to set, or to remove where they are null.
+    /// Fields of `user_metadata` to set; a null removes the field.
     pub user_metadata: Map<String, Value>,
-    /// The same of `app_metadata`.
+    /// Fields of `app_metadata` to set; a null removes the field.
     pub app_metadata: Map<String, Value>,
-    /// For how long the person is kept out, such as `24h`; `none` lets them in.
+    /// Duration of a ban, such as `24h`; `none` lifts it.
     pub ban_duration: Option<String>,
 }
 
@@ -63,12 +63,14 @@ impl AdminUserParams {
     }
 }
 
-/// What becomes of a ban.
+/// Change of a ban.
 #[derive(Debug, Clone, Copy)]
 enum BanUpdate {
+    /// Leave it unchanged.
     Keep,
+    /// Lift the ban.
     Lift,
-    /// For so many microseconds from now.
+    /// Ban the user for a number of microseconds from now.
     Set(i64),
 }
 
@@ -83,21 +85,21 @@ impl BanUpdate {
 }
 
 impl AccountService {
-    /// Checks that a token is the administrator's. Where there is no service role key, none is.
+    /// Checks that a token is an administrator's. Without a configured service role key, every token is rejected.
     pub async fn verify_admin(&self, token: &str) -> Result<(), AuthError> {
         if self.admin_key.as_ref().is_some_and(|key| key.matches(token)) {
             return Ok(());
         }
         let claims = tokens::verify_role(&self.signing_keys, token, self.clock.now())?;
-        // A token of a signed-in user is not enough by its signature alone: the session may have ended, or the user be
-        // banned.
+        // For a token of a user's session the signature is not sufficient: the session may have ended, or the user may
+        // be banned.
         if claims.has_session {
             self.verify_first_factor(token).await?;
         }
         if self.admin_key.is_some() && claims.is_admin { Ok(()) } else { Err(ADMIN_REQUIRED.into()) }
     }
 
-    /// Makes an account. Its address is only confirmed if the params says so.
+    /// Creates an account. Its address is confirmed only if the parameters request it.
     pub async fn create_user(&self, params: AdminUserParams) -> Result<User, AuthError> {
         // The checks are in GoTrue's order, so that a request with several faults gets the same error as there.
         if params.email.is_none() && params.phone.is_none() {
@@ -116,8 +118,7 @@ impl AccountService {
         params.check_supported()?;
         let email = email.ok_or(PHONE_CHANGE_DISABLED)?;
         let password_hash = match params.password.filter(|password| !password.is_empty()) {
-            // Only the length is checked: like GoTrue, the server leaves the strength of a new password to the
-            // administrator here.
+            // As in GoTrue, only the length is checked; the administrator is responsible for the strength.
             Some(password) => {
                 password::check_length(&password)?;
                 Some(self.password_hasher.hash(password).await?)
@@ -139,8 +140,8 @@ impl AccountService {
         sign_up::check_metadata_size(&user.user_metadata)?;
         sign_up::check_metadata_size(&user.app_metadata)?;
         self.storage.users().insert(&user).await.map_err(|error| match error {
-            // The check above does not stop two requests with the same address. The unique index does, and its name
-            // says which one.
+            // Concurrent requests can pass the check above. The unique index decides, and its name tells whether the
+            // email or the id conflicts.
             storage::Error::Conflict(rule) if rule.contains("email") => EMAIL_EXISTS.into(),
             storage::Error::Conflict(_) => USER_ALREADY_EXISTS.into(),
             other => AuthError::from(other),
@@ -148,7 +149,7 @@ impl AccountService {
         Ok(user)
     }
 
-    /// Changes an account. A new password ends every sign-in.
+    /// Changes an account. A new password ends all sessions of the user.
     pub async fn update_user_as_admin(&self, id: UserId, mut params: AdminUserParams) -> Result<User, AuthError> {
         let email = params.email.take().map(|email| email_address::normalize(&email)).transpose()?;
         params.phone.as_deref().map_or(Ok(()), phone::check_number)?;
@@ -157,8 +158,7 @@ impl AccountService {
             self.password_rules().check_new(password, email.as_deref().as_slice())?;
         }
         params.check_supported()?;
-        // Hashed before the account is read: an Argon2 hash in between would make it likely that others change the row
-        // meanwhile.
+        // Hashed before the account is read: a slow hash in between would make concurrent changes of the row likely.
         let password_hash = match params.password.take() {
             Some(password) => Some(self.password_hasher.hash(password).await?),
             None => None,
@@ -186,8 +186,8 @@ impl AccountService {
                 sign_up::check_metadata_size(&user.user_metadata)?;
                 sign_up::check_metadata_size(&user.app_metadata)?;
                 ban.apply(user, now);
-                // Emailed links of before must not open the account any more: the password may have been replaced
-                // because of them.
+                // Earlier emailed links become invalid: the administrator may have replaced the password because of
+                // them.
                 Ok(Along { sign_out: new_password, void: new_password || params.email_confirm, ..Along::default() })
             })
             .await?;
@@ -197,10 +197,11 @@ impl AccountService {
         Ok(user)
     }
 
-    /// Takes from an account what says who its person is and what opens it. The row and its id stay.
+    /// Anonymizes an account: removes personal data and credentials, but keeps the row and its id (GoTrue's soft
+    /// delete).
     pub async fn anonymize_user(&self, user: &User, handler: &dyn AccountDeletionHandler) -> Result<(), AuthError> {
         self.storage.users().anonymize(user.id, &anonymized_email(user), self.clock.now()).await?;
-        // After the update: from now on the account accepts no sign-in, so that no turn can start behind this.
+        // After the update, which prevents further sign-ins, so that no new turn can start.
         handler.stop_turns(user.id).await;
         self.events.publish(user.id, &UserEvent::Devices);
         self.events.disconnect(user.id);
@@ -236,12 +237,13 @@ fn parse_ban_duration(text: Option<&str>) -> Result<BanUpdate, AuthError> {
     }
 }
 
-fn merge_metadata(kept: &mut Map<String, Value>, change: &Map<String, Value>) {
+/// Applies a change to metadata; a null removes the field.
+fn merge_metadata(metadata: &mut Map<String, Value>, change: &Map<String, Value>) {
     for (name, value) in change {
         if value.is_null() {
-            kept.remove(name);
+            metadata.remove(name);
         } else {
-            kept.insert(name.clone(), value.clone());
+            metadata.insert(name.clone(), value.clone());
         }
     }
 }

@@ -1,6 +1,6 @@
-//! SigningKeys with which programs ask in a person's name: making them, and telling whose one is.
+//! API keys of users: creation and lookup.
 //!
-//! A key has 256 random bits, so that a plain hash of it cannot be searched through.
+//! A key has 256 random bits. A plain hash of it is sufficient for storage, because it cannot be reversed by guessing.
 
 use aws_lc_rs::digest::{SHA256, digest};
 use data_encoding::BASE64URL_NOPAD;
@@ -12,17 +12,17 @@ use super::AccountService;
 use super::error::AuthError;
 use platform::secret_sealing::random_bytes;
 
-/// Prefix of every key, by which users and scanners for leaked secrets recognise one.
+/// Prefix of every key, by which users and secret scanners recognize one.
 pub const KEY_PREFIX: &str = "sk-chat-";
 /// Maximum number of keys per user.
 pub const MAX_KEYS: i64 = 50;
-/// Length of the hint, the end of a key that is shown, in characters.
+/// Length of the hint, in characters. The hint is the end of the key, which is shown in lists.
 const HINT_CHARS: usize = 4;
-/// Precision of the last use of a key, in milliseconds, so that not every call writes.
+/// Precision of the time of a key's last use, in milliseconds, so that not every request causes a write.
 const LAST_USE_PRECISION_MS: u64 = 60_000;
 
 impl AccountService {
-    /// A new key of a person's, and the secret, which is not known again. `None` when the person has too many.
+    /// Creates a key. Returns it with its secret, which is not stored, or `None` if the user has [`MAX_KEYS`] keys.
     pub async fn create_api_key(
         &self,
         owner: UserId,
@@ -50,14 +50,14 @@ impl AccountService {
         Ok(added.then_some((key, secret)))
     }
 
-    /// Whose a key is, if it is one that holds.
+    /// Returns the user and the key of a secret, if the key exists and has not expired.
     pub async fn find_api_key(&self, secret: &str) -> Result<Option<Bearer>, AuthError> {
         let now = self.clock.now();
         let bearer = self.storage.api_keys().find(&hash_secret(secret), now).await.map_err(AuthError::internal)?;
         if let Some(Bearer { key, user }) = &bearer
             && key.last_used_at.is_none_or(|last| now.millis_since(last) >= LAST_USE_PRECISION_MS)
         {
-            // Awaited, unlike the last use of a session: it happens at most once a minute for each key.
+            // Awaited, unlike for sessions, because it happens at most once a minute per key.
             self.storage.api_keys().touch(*user, key.id, now).await.map_err(AuthError::internal)?;
         }
         Ok(bearer)

@@ -1,9 +1,9 @@
 //! Sign-up with confirmation of the email address.
 //!
 //! An email is sent before the response, whether or not the address has an account. The owner of a confirmed account is
-//! notified that the account exists. Thus neither the response, nor its timing, nor an outage of the mail server discloses
-//! which accounts exist. The account is stored after the mail server has accepted the email, so a failed sign-up leaves
-//! nothing behind.
+//! notified that the account exists. Thus neither the response, nor its timing, nor an outage of the mail server
+//! discloses which accounts exist. The account is stored after the mail server has accepted the email, so a failed
+//! sign-up leaves nothing behind.
 
 use serde_json::json;
 use storage::one_time_tokens::{OneTimeToken, TokenKind};
@@ -20,8 +20,8 @@ use crate::mailer::{Email, EmailKind};
 impl AccountService {
     /// Emails the owner of the address and stores the account `new`, even if the client disconnects.
     ///
-    /// Returns the account as any caller may see it: if the address already has an account, confirmed or not, the result
-    /// has the same form and describes no existing account.
+    /// Returns the account as any caller may see it: if the address already has an account, confirmed or not, the
+    /// result has the same form and describes no existing account.
     pub(super) async fn sign_up_by_email(
         &self,
         new: User,
@@ -54,8 +54,8 @@ impl AccountService {
         Ok(())
     }
 
-    /// Starts the cooldown of an email that is sent in the background, and checks that the mail server is reachable. The
-    /// result does not depend on whether the address has an account.
+    /// Starts the cooldown of an email that is sent in the background, and checks that the mail server is reachable.
+    /// The result does not depend on whether the address has an account.
     pub(super) async fn prepare_email(
         &self,
         purpose: EmailPurpose,
@@ -112,9 +112,9 @@ impl AccountService {
         Err(CONFLICT.into())
     }
 
-    /// Replaces the password and metadata of an unconfirmed account by those of the latest sign-up. The ownership of the
-    /// address is not proven yet, and the earlier sign-up may have been someone else's. The metadata of an invited account
-    /// is from an administrator and stays.
+    /// Replaces the password and metadata of an unconfirmed account by those of the latest sign-up. The ownership of
+    /// the address is not proven yet, and the earlier sign-up may have been someone else's. The metadata of an invited
+    /// account is from an administrator and stays.
     async fn replace_sign_up(&self, user: User, new: &User, token: &OneTimeToken) -> Result<(), AuthError> {
         let now = self.clock.now();
         self.update_account(user, CONFLICT, |user| {

@@ -31,8 +31,8 @@ pub trait AccountDeletionHandler: std::fmt::Debug + Send + Sync {
 pub type DeletionCleanup = BoxFuture<'static, ()>;
 
 impl AccountService {
-    /// Deletes the user's own account if `typed_email` is its address. For anonymous users, who have no address, it has to
-    /// be empty.
+    /// Deletes the user's own account if `typed_email` is its address. For anonymous users, who have no address, it has
+    /// to be empty.
     ///
     /// # Errors
     ///

@@ -8,8 +8,8 @@ const MAX_ADDRESS_BYTES: usize = 255;
 /// Maximum length of a label of a domain name, in bytes (RFC 1035 section 2.3.4).
 const MAX_LABEL_BYTES: usize = 63;
 
-/// Validates an address by the rule of browsers for email fields (WHATWG HTML, "valid e-mail address"), and returns it in
-/// lower case.
+/// Validates an address by the rule of browsers for email fields (WHATWG HTML, "valid e-mail address"), and returns it
+/// in lower case.
 pub fn normalize(email: &str) -> Result<String, AuthError> {
     if email.is_empty() {
         return Err(GoTrueError::validation_failed("An email address is required").into());

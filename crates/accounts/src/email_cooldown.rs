@@ -57,8 +57,8 @@ impl EmailCooldown {
         }
         let key = self.key(purpose, address);
         match sent.get(&key).map_or(0, |at| seconds_left(*at, now)) {
-            // Recorded before the email is sent, so that concurrent requests cannot all pass. If sending fails, `cancel`
-            // removes the entry.
+            // Recorded before the email is sent, so that concurrent requests cannot all pass. If sending fails,
+            // `cancel` removes the entry.
             ..=0 => {
                 sent.insert(key, now);
                 Ok(())
@@ -79,8 +79,8 @@ impl EmailCooldown {
     }
 }
 
-/// Returns the whole seconds until the next email, rounded up. They never exceed [`COOLDOWN_SECONDS`], even if the clock was set
-/// back.
+/// Returns the whole seconds until the next email, rounded up. They never exceed [`COOLDOWN_SECONDS`], even if the
+/// clock was set back.
 fn seconds_left(sent: Timestamp, now: Timestamp) -> i64 {
     let left = sent.plus_seconds(COOLDOWN_SECONDS).0 - now.0;
     ((left + MICROSECONDS_PER_SECOND - 1) / MICROSECONDS_PER_SECOND).min(COOLDOWN_SECONDS)

@@ -1,5 +1,5 @@
-//! Time of the last use of each session. It is written with low precision and in the background, so that requests do not
-//! wait for it.
+//! Time of the last use of each session. It is written with low precision and in the background, so that requests do
+//! not wait for it.
 
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex, PoisonError};

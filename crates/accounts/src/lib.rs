@@ -1,11 +1,12 @@
-//! User accounts: sign-up, sign-in, sessions, tokens, second factors, and the emails about them. The behavior is that of
-//! GoTrue (Supabase Auth), which clients such as auth-js expect.
+//! User accounts: sign-up, sign-in, sessions, tokens, second factors, and the emails about them. The behavior is that
+//! of GoTrue (Supabase Auth), which clients such as auth-js expect.
 //!
-//! Each sign-in creates a session, a row in the database. An access token is a JWT that names its session. It expires after
-//! an hour, and is rejected earlier if the session has ended. A refresh token names the session, too, with a rotation
-//! counter; see [`sessions`].
+//! Each sign-in creates a session, a row in the database. An access token is a JWT that names its session. It expires
+//! after an hour, and is rejected earlier if the session has ended. A refresh token names the session, too, with a
+//! rotation counter; see [`sessions`].
 //!
-//! Emails contain links and codes: [`one_time_tokens`] issues them, [`emails`] sends them, [`verification`] redeems them.
+//! Emails contain links and codes: [`one_time_tokens`] issues them, [`emails`] sends them, [`verification`] redeems
+//! them.
 
 mod account_updates;
 pub mod admin;
@@ -186,8 +187,8 @@ impl AccountService {
         })
     }
 
-    /// Verifies an access token: its signature and times, that its session exists, that its user is not banned, and that
-    /// the session has passed the second factor if the user has one.
+    /// Verifies an access token: its signature and times, that its session exists, that its user is not banned, and
+    /// that the session has passed the second factor if the user has one.
     ///
     /// # Errors
     ///
@@ -220,7 +221,8 @@ impl AccountService {
         Ok(Claims { lacks_factor: standing.lacks_factor, ..claims })
     }
 
-    /// Issues a token with which this server calls one of its own services on behalf of a user. Fractions of a second in
+    /// Issues a token with which this server calls one of its own services on behalf of a user. Fractions of a second
+    /// in
     /// `lifetime` are dropped.
     ///
     /// # Errors

@@ -1,14 +1,14 @@
-//! Tries to prove that one is a certain person. After some failures each further try has to wait, twice as long each time.
+//! Throttling of login attempts. After some failures each further attempt has to wait, with exponential backoff.
 //!
-//! For a password two things are counted. The failures from one address at one account make that address wait, up to five
-//! minutes. The failures at one account from at_account make everybody wait who has not signed in to it from where they
-//! are, up to a minute. So whoever guesses from many addresses gets one guess a minute, and the person whose account it is
-//! goes on signing in from the usual places, and waits a minute at most anywhere else: a stranger cannot lock them out.
+//! Passwords and emailed codes are throttled in two ways. Failures from one network address at one account delay that
+//! address, up to five minutes. All failures at one account delay addresses from which the user has not signed in
+//! recently, up to one minute. Thus an attacker with many addresses has one guess per minute, while the user can still
+//! sign in from familiar addresses and waits at most a minute elsewhere. Nobody can lock a user out of the account.
 //!
-//! Before the code of a second factor is asked for, the password was right. There the account alone is counted and the
-//! waits go up to a quarter of an hour: whoever suffers from that has a password to change.
+//! Codes of second factors are throttled per account alone, up to 15 minutes. An attacker who gets this far knows the
+//! password, so a delay of the user is acceptable: the password has to be changed anyway.
 //!
-//! An account that does not exist is counted like one that does.
+//! Unknown accounts are throttled like existing ones, so that throttling does not disclose which accounts exist.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
@@ -21,21 +21,21 @@ use platform::MonotonicClock;
 
 use crate::error::AuthError;
 
-/// Failures are forgotten after a day without another one.
+/// Time after the last attempt at which failures are forgotten, in seconds.
 const FAILURE_LIFETIME_SECONDS: i64 = 24 * 3600;
-/// How long an address is one of a person's usual places after they signed in from there, in seconds.
+/// Time after a successful sign-in for which a network address counts as familiar, in seconds.
 const FAMILIAR_ADDRESS_SECONDS: i64 = 30 * 24 * 3600;
 /// Maximum number of entries, which take about 8 MiB.
 const MAX_ENTRIES: usize = 100_000;
 
-/// What is tried.
+/// Kind of credential in a login attempt. Each kind is counted separately.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum CredentialKind {
-    /// The password of an account.
+    /// Password of an account.
     Password,
-    /// A code that was mailed. It is counted like a password: a stranger can try one, too.
+    /// Emailed code. It is throttled like a password, because anyone can try one.
     EmailedCode,
-    /// The code of a second factor.
+    /// Code of a second factor.
     SecondFactor,
 }
 
@@ -50,24 +50,24 @@ impl CredentialKind {
     }
 }
 
-/// How many failures are free, and the longest wait after that.
+/// Policy of exponential backoff: the number of failures without a wait, and the maximum wait.
 struct BackoffPolicy {
     free_failures: u32,
     max_wait_seconds: i64,
 }
 
 const ADDRESS_BACKOFF: BackoffPolicy = BackoffPolicy { free_failures: 10, max_wait_seconds: 300 };
-/// A hundred failures in a row are what NIST SP 800-63B (section 5.2.2) allows at the most.
+/// NIST SP 800-63B (section 5.2.2) allows at most 100 consecutive failures.
 const ACCOUNT_BACKOFF: BackoffPolicy = BackoffPolicy { free_failures: 100, max_wait_seconds: 60 };
 const FACTOR_BACKOFF: BackoffPolicy = BackoffPolicy { free_failures: 10, max_wait_seconds: 900 };
 
 impl BackoffPolicy {
-    /// For how long the next try waits after so many failures, in seconds.
+    /// Returns the wait before the next attempt after a number of failures, in seconds.
     fn wait_after(&self, failures: u32) -> i64 {
         match failures.checked_sub(self.free_failures) {
             None => 0,
             Some(more) => {
-                // `checked_shl` fails only from 64 on; a shift by 63 gives a negative number, which the filter catches.
+                // `checked_shl` fails only for shifts of 64 or more; 63 gives a negative number, which the filter drops.
                 1_i64
                     .checked_shl(more)
                     .filter(|wait| *wait > 0)
@@ -77,15 +77,16 @@ impl BackoffPolicy {
     }
 }
 
-/// An account by its hash, so that no address is kept, and from where; or from at_account.
+/// Hash of an account, so that no email address is kept in memory, and a network address, or `None` for the total of
+/// all addresses.
 type ThrottleKey = (u64, Option<IpAddr>);
 
 #[derive(Debug, Clone, Copy, Default)]
 struct AttemptRecord {
     failures: u32,
-    /// The last try.
+    /// Time of the last attempt.
     last_attempt: Timestamp,
-    /// The last one that succeeded.
+    /// Time of the last successful attempt.
     last_success: Option<Timestamp>,
 }
 
@@ -98,14 +99,14 @@ impl AttemptRecord {
         self.last_success.is_some_and(|at| at.plus_seconds(FAMILIAR_ADDRESS_SECONDS) > now)
     }
 
-    /// Microseconds until the next try, 0 or less when it may be made.
+    /// Returns the microseconds until the next attempt; 0 or less if it is allowed now.
     fn wait(&self, policy: &BackoffPolicy, now: Timestamp) -> i64 {
         let failures = self.failures(now);
         self.last_attempt.plus_seconds(policy.wait_after(failures)).0 - now.0
     }
 }
 
-/// The tries of one process.
+/// Login attempts in this process.
 #[derive(Debug)]
 pub struct LoginThrottle {
     clock: MonotonicClock,
@@ -113,14 +114,15 @@ pub struct LoginThrottle {
     records: Mutex<HashMap<ThrottleKey, AttemptRecord>>,
 }
 
-/// A try that may be made. One that is dropped without [`LoginAttempt::succeeded`] leaves a line in the log.
+/// An allowed attempt. It is counted as a failure, and logged as one when it is dropped, unless
+/// [`LoginAttempt::succeeded`] is called.
 #[derive(Debug)]
-#[must_use = "a try that succeeded and does not say so counts as a failure"]
+#[must_use = "an attempt counts as a failure unless its success is reported"]
 pub struct LoginAttempt<'a> {
     proof: CredentialKind,
     from: IpAddr,
     is_successful: bool,
-    /// `None` where nothing is counted.
+    /// Entry to reset on success; `None` if throttling is disabled.
     counted: Option<CountedAttempt<'a>>,
 }
 
@@ -137,7 +139,7 @@ impl<'a> LoginAttempt<'a> {
         Self { proof, from, is_successful: false, counted }
     }
 
-    /// It was the person.
+    /// Reports that the credential was correct.
     pub fn succeeded(mut self) {
         self.is_successful = true;
         if let Some(CountedAttempt { throttle, account, address }) = &self.counted {
@@ -147,7 +149,7 @@ impl<'a> LoginAttempt<'a> {
 }
 
 impl Drop for LoginAttempt<'_> {
-    /// Logs a failure, for programs such as fail2ban.
+    /// Logs a failed attempt, for tools such as fail2ban.
     fn drop(&mut self) {
         if !self.is_successful {
             log_failed_sign_in(self.from, self.proof.failure_reason());
@@ -155,18 +157,19 @@ impl Drop for LoginAttempt<'_> {
     }
 }
 
-/// Logs a failed sign-in. The account is not named: a log must not tell who has one.
+/// Logs a failed sign-in, without the account: the log must not disclose which accounts exist.
 pub(super) fn log_failed_sign_in(from: IpAddr, reason: &'static str) {
     tracing::warn!(client_address = %from, reason, "sign-in failed");
 }
 
 impl LoginThrottle {
-    /// Without any so far.
+    /// Creates an empty register.
     pub(super) fn new(clock: MonotonicClock) -> Self {
         Self { clock, hasher: RandomState::new(), records: Mutex::default() }
     }
 
-    /// Counts a try as a failure until it says otherwise: many at the same time do not pass all.
+    /// Counts an attempt as a failure until it succeeds, or rejects it. Since it is counted at the start, concurrent
+    /// attempts cannot exceed the limit.
     pub(super) fn begin(
         &self,
         proof: CredentialKind,
@@ -174,15 +177,14 @@ impl LoginThrottle {
         address: IpAddr,
     ) -> Result<CountedAttempt<'_>, AuthError> {
         let now = self.clock.monotonic_now();
-        // The hasher has a random key for each process, so that nobody can choose addresses that collide with a
-        // victim's.
+        // The hasher has a random key, so that an attacker cannot choose an account whose hash collides with another's.
         let account = self.hasher.hash_one((proof, account));
         let mut records = self.lock();
         let record = |key: ThrottleKey| records.get(&key).copied().unwrap_or_default();
         let (at_address, at_account) = (record((account, Some(address))), record((account, None)));
         let wait = match proof {
-            // For a factor the network address is ignored: who has the password may have many addresses, but the code
-            // has six digits.
+            // For a factor the network address is ignored: an attacker may use many addresses, and a code has only six
+            // digits.
             CredentialKind::SecondFactor => at_account.wait(&FACTOR_BACKOFF, now),
             CredentialKind::Password | CredentialKind::EmailedCode if at_address.is_familiar(now) => {
                 at_address.wait(&ADDRESS_BACKOFF, now)
@@ -214,8 +216,7 @@ impl LoginThrottle {
             (account, Some(address)),
             AttemptRecord { failures: 0, last_attempt: now, last_success: Some(now) },
         );
-        // A successful sign-in shows that the account is in use; its owner must not wait for the guesses of others
-        // elsewhere.
+        // After a successful sign-in the user must not be delayed elsewhere by an attacker's earlier failures.
         records.remove(&(account, None));
     }
 
@@ -224,12 +225,12 @@ impl LoginThrottle {
     }
 }
 
-/// Drops what no longer counts, and if that is not enough the older half of the rest.
+/// Removes expired records, and the older half of the rest if there are still too many.
 fn evict_old_records(records: &mut HashMap<ThrottleKey, AttemptRecord>, now: Timestamp) {
     records.retain(|_, record| record.failures(now) > 0 || record.is_familiar(now));
     if records.len() > MAX_ENTRIES / 2 {
         let mut times: Vec<Timestamp> = records.values().map(|record| record.last_attempt).collect();
-        // The median instead of a sort: an attacker who fills the table makes this run again and again.
+        // Selecting the median takes linear time: an attacker who fills the map makes this run often.
         let (_, median, _) = times.select_nth_unstable(records.len() / 2);
         let median = *median;
         records.retain(|_, record| record.last_attempt > median);

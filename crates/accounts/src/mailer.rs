@@ -45,8 +45,8 @@ pub struct Mailer {
 }
 
 impl Mailer {
-    /// Creates a client. `url` is an `smtp://` or `smtps://` URL, optionally with user and password, in lettre's format.
-    /// Emails are sent from `from`, or by default from `no-reply` at the host of `site`.
+    /// Creates a client. `url` is an `smtp://` or `smtps://` URL, optionally with user and password, in lettre's
+    /// format. Emails are sent from `from`, or by default from `no-reply` at the host of `site`.
     pub fn new(url: &SecretString, from: Option<&Mailbox>, site: &Url) -> anyhow::Result<Self> {
         let host = site.host_str().unwrap_or("localhost");
         // The library's error is dropped, because it may contain the password.

@@ -1,8 +1,8 @@
-//! Second factors: codes of an authenticator app.
+//! Second factors (MFA): TOTP codes of an authenticator app.
 //!
-//! A factor guards nothing before its person has sent a right code once. From then on each sign-in has to be raised to
-//! `aal2` with a code before it opens more than the account itself. A code is good for its own time step and the two beside
-//! it, once: the newest step that was used is kept with the factor.
+//! A factor takes effect once the user has verified a code. From then on each session has to be raised to `aal2` with a
+//! code before it has access to anything except the account itself. A code is valid for its time step and the two
+//! adjacent ones, and only once: the last used step is stored with the factor.
 
 use std::net::IpAddr;
 
@@ -24,49 +24,49 @@ use platform::UserEvent;
 
 /// Maximum number of factors per user. The value is GoTrue's default.
 const MAX_FACTORS: u8 = 10;
-/// How long a factor that was begun waits for its first code, and a challenge for its answer, in seconds: the protocol's.
+/// Lifetime of a challenge and of an unverified factor, in seconds. The value is GoTrue's.
 const CHALLENGE_LIFETIME_SECONDS: i64 = 300;
 /// Time for which an expired challenge is reported as expired instead of unknown, in seconds.
 const EXPIRED_CHALLENGE_SECONDS: i64 = 24 * 3600;
 /// Maximum length of the name of a factor or its issuer, in characters. Both are part of a QR code.
 const MAX_NAME_CHARS: usize = 100;
 
-/// A factor that was begun.
+/// A new factor that is not verified yet.
 #[derive(Debug)]
 pub struct EnrolledFactor {
-    /// Its id.
+    /// Id of the factor.
     pub id: FactorId,
-    /// What the person calls it.
+    /// Name that the user has chosen.
     pub friendly_name: String,
-    /// A picture of `uri`, as SVG.
+    /// QR code of `uri`, as SVG.
     pub qr_code: String,
-    /// The secret in base32.
+    /// Secret in base32.
     pub secret: String,
-    /// What an authenticator app reads.
+    /// `otpauth:` URI for the authenticator app.
     pub uri: String,
 }
 
-/// An invitation to send a code.
+/// A challenge, which a code has to answer.
 #[derive(Debug)]
 pub struct IssuedChallenge {
-    /// Its id.
+    /// Id of the challenge.
     pub id: ChallengeId,
-    /// From when on it is void, in seconds since 1970.
+    /// Expiry, in seconds since 1970.
     pub expires_at: i64,
 }
 
-/// A code, and the invitation that it answers.
+/// A code that answers a challenge.
 #[derive(Debug)]
 pub struct ChallengeAnswer {
-    /// The invitation.
+    /// Id of the challenge.
     pub challenge: ChallengeId,
-    /// What the person typed.
+    /// Code that the user typed.
     pub code: String,
 }
 
 impl AccountService {
-    /// Begins an authenticator app as a factor of the person who asks. `issuer` is what the app shows; this server's name
-    /// when it is empty.
+    /// Enrolls an authenticator app as a factor of the caller. `issuer` is the name that the app shows; if it is empty,
+    /// the host of the site.
     pub async fn enroll_factor(
         &self,
         claims: Claims,
@@ -80,7 +80,7 @@ impl AccountService {
         // PostgreSQL cannot store NUL in a text.
         let friendly_name = without_nul(friendly_name);
         let now = self.clock.now();
-        // An enrollment that was never completed must not block its name, or count for the limit, for ever.
+        // Enrollments that were never completed must not block their name or count towards the limit forever.
         let abandoned = now.plus_seconds(-CHALLENGE_LIFETIME_SECONDS);
         let kept: Vec<&Factor> = user.factors.iter().filter(|factor| !is_abandoned(factor, abandoned)).collect();
         if kept.iter().any(|factor| factor.friendly_name == friendly_name) {
@@ -98,12 +98,12 @@ impl AccountService {
         let uri = secret.to_uri(&issuer, user.email.as_deref().unwrap_or_default());
         let qr_code = qr::svg(&uri).ok_or_else(|| anyhow::anyhow!("a QR code could not be drawn"));
         let id = FactorId::fresh();
-        // Encrypted with the factor's id as context, so that a copied row does not make another factor's secret valid.
+        // Encrypted with the factor's id as context, so that a secret copied to another row cannot be decrypted.
         let sealed = self.secrets.seal(&seal_context(id), secret.as_bytes()).map_err(AuthError::internal)?;
         let factor = NewFactor { id, friendly_name: friendly_name.clone(), secret: sealed };
         match self.storage.factors().insert(user.id, &factor, i64::from(MAX_FACTORS), abandoned, now).await {
             Ok(true) => {}
-            // Concurrent enrollments passed the checks above with the same list of factors. The insertion decides.
+            // Concurrent enrollments may have passed the checks above. The insertion decides.
             Ok(false) => return Err(TOO_MANY_FACTORS.into()),
             Err(storage::Error::Conflict(_)) => return Err(name_conflict(&friendly_name)),
             Err(error) => return Err(error.into()),
@@ -112,7 +112,7 @@ impl AccountService {
         Ok(EnrolledFactor { id, friendly_name, qr_code, secret: secret.to_base32(), uri })
     }
 
-    /// Invites to send a code. Only the same address may answer.
+    /// Creates a challenge for a factor. Only the same network address may answer it.
     pub async fn challenge_factor(
         &self,
         owner: UserId,
@@ -131,8 +131,8 @@ impl AccountService {
         }
     }
 
-    /// Takes a code: the factor counts from now on, and the sign-in that asks is raised to `aal2`. The person's other
-    /// sign-ins without a factor end.
+    /// Verifies a code: the factor becomes verified, and the caller's session is raised to `aal2`. The user's other
+    /// sessions below `aal2` end.
     pub async fn verify_factor(
         &self,
         claims: Claims,
@@ -145,14 +145,15 @@ impl AccountService {
             return Err(MFA_CODE_MISSING.into());
         }
         let owner = claims.user;
-        // The code of a factor that counts already is itself the proof; a new one beside it needs another.
+        // The code of a verified factor is itself a proof of identity. Verifying an additional factor needs another
+        // proof.
         let is_verified = |known: &Factor| known.is_verified;
         if user.factors.iter().any(is_verified)
             && !user.factors.iter().any(|known| known.id == factor && is_verified(known))
         {
             self.require_recent_proof(user, claims).await?;
         }
-        // Before the attempt is counted: an invalid challenge tells nothing about the code, and is no guess.
+        // Before the attempt is counted: a request with an invalid challenge discloses nothing about the code.
         self.check_challenge(owner, factor, answer.challenge, address).await?;
         let now = self.clock.now();
         let attempt = self.rate_limits.begin_attempt(CredentialKind::SecondFactor, &owner.to_string(), address)?;
@@ -161,17 +162,17 @@ impl AccountService {
             TotpSecret::from_bytes(self.secrets.open(&seal_context(factor), &sealed).map_err(AuthError::internal)?);
         let step = secret.step_of(&answer.code, now.as_seconds()).ok_or(MFA_CODE_INVALID)?;
         let raised = self.storage.factors().verify(owner, claims.session, factor, answer.challenge, step, now).await?;
-        // A code of a used step is rejected like a wrong one (RFC 6238 section 5.2), so that a copied code is worth
-        // nothing.
+        // A code of a used step is rejected like a wrong one, so that an observed code cannot be replayed (RFC 6238
+        // section 5.2).
         let session = raised.ok_or(MFA_CODE_INVALID)?;
         attempt.succeeded();
         self.events.publish(owner, &UserEvent::Devices);
-        // Read again for the token: the factor is verified now.
+        // Read again, because the response contains the factors.
         let user = self.storage.users().get(owner).await?.ok_or(USER_NOT_FOUND)?;
         self.issue_tokens(user, &session, now)
     }
 
-    /// Whether an invitation is there, open, and for this address.
+    /// Checks that a challenge exists, is unanswered and not expired, and was created for this network address.
     async fn check_challenge(
         &self,
         owner: UserId,
@@ -180,7 +181,7 @@ impl AccountService {
         address: IpAddr,
     ) -> Result<(), AuthError> {
         let challenge = self.storage.factors().get_challenge(owner, factor, id).await?.ok_or(CHALLENGE_NOT_FOUND)?;
-        // GoTrue answers both cases with the code of an address mismatch.
+        // GoTrue returns the error of an address mismatch in both cases.
         if challenge.is_verified || challenge.address != address.to_canonical().to_string() {
             return Err(CHALLENGE_ADDRESS_MISMATCH.into());
         }
@@ -197,9 +198,9 @@ impl AccountService {
         Ok(())
     }
 
-    /// Removes a factor. The sign-ins that were raised with it fall back.
+    /// Removes a factor. Sessions that were raised with it fall back to `aal1`.
     pub async fn unenroll_factor(&self, claims: Claims, user: &User, factor: FactorId) -> Result<(), AuthError> {
-        // What was begun and never counted guards nothing.
+        // An unverified factor protects nothing and needs no proof.
         if user.factors.iter().any(|known| known.id == factor && known.is_verified) {
             if claims.lacks_factor {
                 return Err(UNENROLL_NEEDS_AAL2.into());
@@ -231,6 +232,7 @@ fn host_of(site: &Url) -> String {
     site.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"))
 }
 
+/// Returns the context in which a factor's secret is encrypted.
 fn seal_context(factor: FactorId) -> String {
     format!("mfa_factors/secret/{factor}")
 }

@@ -1,8 +1,8 @@
 //! Issuing of one-time links and codes, and verification of codes.
 //!
-//! A link contains 28 random bytes as 56 hexadecimal digits, which is GoTrue's format; the database stores their SHA-256. A
-//! code has six digits, so a plain hash of it could be reversed by trying all codes. The database stores an HMAC instead,
-//! with a key derived from the master key. The HMAC binds the code to its purpose and address.
+//! A link contains 28 random bytes as 56 hexadecimal digits, which is GoTrue's format; the database stores their
+//! SHA-256. A code has six digits, so a plain hash of it could be reversed by trying all codes. The database stores an
+//! HMAC instead, with a key derived from the master key. The HMAC binds the code to its purpose and address.
 
 use aws_lc_rs::digest::{SHA256, digest};
 use aws_lc_rs::hmac::{self, HMAC_SHA256};
@@ -15,8 +15,8 @@ use platform::secret_sealing::random_bytes;
 
 /// Lifetime of links and codes, in seconds. The value is that of Supabase's development setup.
 pub const TOKEN_LIFETIME_SECONDS: i64 = 3600;
-/// Maximum number of attempts per code. With at most one email per minute, an attacker has ten guesses per minute among a
-/// million codes.
+/// Maximum number of attempts per code. With at most one email per minute, an attacker has ten guesses per minute among
+/// a million codes.
 pub const MAX_CODE_ATTEMPTS: i64 = 10;
 /// Prefix of the token of a link that continues a PKCE flow.
 const PKCE_PREFIX: &str = "pkce_";

@@ -13,14 +13,14 @@ const MIN_PASSWORD_CHARS: usize = 6;
 /// Maximum length of a new password, in bytes. The value is GoTrue's, where it is the limit of bcrypt.
 const MAX_PASSWORD_BYTES: usize = 72;
 
-/// Memory for a hash, in KiB. With [`HASH_PASSES`] and [`HASH_LANES`] it is the first of the Argon2id configurations that
-/// the OWASP Password Storage Cheat Sheet recommends.
+/// Memory for a hash, in KiB. With [`HASH_PASSES`] and [`HASH_LANES`] it is the first of the Argon2id configurations
+/// that the OWASP Password Storage Cheat Sheet recommends.
 const MEMORY_KIB: u32 = 19 * 1024;
 const HASH_PASSES: u32 = 2;
 const HASH_LANES: u32 = 1;
 
-/// Hash that a password is compared with if there is no account, so that the response takes as long. No password matches
-/// it.
+/// Hash that a password is compared with if there is no account, so that the response takes as long. No password
+/// matches it.
 const DUMMY_HASH: &str =
     "$argon2id$v=19$m=19456,t=2,p=1$AAAAAAAAAAAAAAAAAAAAAA$AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA";
 
@@ -33,8 +33,8 @@ pub fn check_length(password: &str) -> Result<(), AuthError> {
 }
 
 /// The 10,000 most common passwords with at least six characters, one per line, sorted by bytes. From Django 5.2
-/// (`django/contrib/auth/common-passwords.txt.gz`), which compiled them from leaked passwords collected by Royce Williams.
-/// BSD 3-Clause; the license is in the file next to the list.
+/// (`django/contrib/auth/common-passwords.txt.gz`), which compiled them from leaked passwords collected by Royce
+/// Williams. BSD 3-Clause; the license is in the file next to the list.
 const COMMON_PASSWORDS: &str = include_str!("common_passwords.txt");
 
 /// Rules for new passwords.
@@ -45,8 +45,8 @@ pub struct PasswordRules {
 }
 
 impl PasswordRules {
-    /// Rejects a new password that is too short, too long or too easy to guess. `emails` are the account's current and new
-    /// addresses.
+    /// Rejects a new password that is too short, too long or too easy to guess. `emails` are the account's current and
+    /// new addresses.
     pub fn check_new(self, password: &str, emails: &[&str]) -> Result<(), AuthError> {
         check_length(password)?;
         self.weakness(password, emails).map_or(Ok(()), |weakness| Err(AuthError::WeakPassword(weakness)))
@@ -90,7 +90,8 @@ pub struct PasswordWeakness {
     pub reasons: Vec<&'static str>,
 }
 
-/// Password hashing on blocking threads, with at most one concurrent hash per core, because each takes 19 MiB of memory.
+/// Password hashing on blocking threads, with at most one concurrent hash per core, because each takes 19 MiB of
+/// memory.
 #[derive(Debug, Clone)]
 pub struct PasswordHasher {
     permits: Arc<Semaphore>,

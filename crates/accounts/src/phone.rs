@@ -19,8 +19,8 @@ pub fn check_number(number: &str) -> Result<(), AuthError> {
     }
 }
 
-/// Checks the channel for messages to a phone. Only SMS is valid, which is also the default: GoTrue accepts other channels
-/// only with certain providers.
+/// Checks the channel for messages to a phone. Only SMS is valid, which is also the default: GoTrue accepts other
+/// channels only with certain providers.
 pub fn check_channel(channel: &str) -> Result<(), AuthError> {
     if ["", "sms"].contains(&channel) { Ok(()) } else { Err(INVALID_CHANNEL.into()) }
 }

@@ -4,13 +4,13 @@ use std::fmt::Write as _;
 
 use fast_qr::{ECL, QRBuilder};
 
-/// The empty frame that readers need, in modules (ISO/IEC 18004 section 6.3.8).
+/// Width of the empty margin that readers need, in modules (ISO/IEC 18004 section 6.3.8).
 const QUIET_ZONE: usize = 4;
 /// Default size of a module, in pixels.
 const MODULE_PIXELS: usize = 4;
 
-/// The text as a picture, black on white in every colour scheme, or nothing when it is too long for one. Without `#`:
-/// clients put the text of the picture into a `data:` URL as it is.
+/// Returns a text as a QR code, black on white in any color scheme, or `None` if it is too long. The SVG contains no
+/// `#`, because clients put it into a `data:` URL without escaping.
 pub fn svg(text: &str) -> Option<String> {
     let code = QRBuilder::new(text).ecl(ECL::M).build().ok()?;
     let modules = code.size;
@@ -37,15 +37,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_picture_is_square_framed_and_fit_for_an_address() {
+    fn svg_has_a_margin_and_fits_into_a_data_url() {
         let svg = svg("otpauth://totp/a:b?secret=GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ").unwrap();
         assert!(svg.starts_with("<svg ") && svg.ends_with("</svg>") && !svg.contains('#'));
-        // The finder pattern begins in the corner inside the frame.
+        // The finder pattern starts in the corner inside the margin.
         assert!(svg.contains("d=\"M4 4h1v1h-1zM5 4h1v1h-1z"), "{svg}");
     }
 
     #[test]
-    fn what_is_too_long_has_no_picture() {
+    fn returns_none_for_long_texts() {
         assert!(svg(&"a".repeat(3_000)).is_none());
     }
 }

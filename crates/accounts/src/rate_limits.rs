@@ -1,4 +1,4 @@
-//! How often one address may call, and how often one account may be tried. CountedAttempt in this process alone.
+//! Rate limits of requests per network address, and throttling of login attempts. Each process counts for itself.
 
 use std::net::IpAddr;
 use std::num::NonZeroU32;
@@ -18,34 +18,34 @@ use platform::client_address::subscriber_network;
 use super::error::AuthError;
 use super::login_throttle::{CredentialKind, LoginAttempt, LoginThrottle, log_failed_sign_in};
 
-/// Number of calls of each kind that may arrive at once.
+/// Number of requests of each kind that are allowed in a burst.
 const BURST_CALLS: u32 = 30;
-/// After so many calls the addresses that have been quiet are forgotten. An address is remembered until its calls are
-/// earned back, two minutes a call at most, so what is kept is bounded by how many calls can be answered.
+/// Number of requests after which idle addresses are removed. An address is idle once its requests have been
+/// replenished, which takes at most two minutes per request, so the request rate bounds the memory.
 const SWEEP_INTERVAL_CALLS: u32 = 1024;
 
-/// What is limited. Each kind counts for itself; the numbers are the protocol's.
+/// Kind of a limited request. Each kind is counted separately; the values are GoTrue's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RateLimit {
-    /// Making accounts: 30 in 5 minutes.
+    /// Sign-up: 30 in 5 minutes.
     SignUp,
-    /// Signing in without saying who one is: 30 in an hour.
+    /// Anonymous sign-in: 30 per hour.
     Anonymous,
-    /// Asking for tokens, with a password or a refresh token: 150 in 5 minutes.
+    /// Requesting tokens, with a password, a refresh token or an auth code: 150 in 5 minutes.
     Token,
-    /// Asking for a link or a code to sign in with: 30 in 5 minutes.
+    /// Requesting a sign-in email: 30 in 5 minutes.
     Otp,
-    /// Asking for a link to a new password: 30 in 5 minutes.
+    /// Requesting a recovery email: 30 in 5 minutes.
     Recover,
-    /// Asking for a mail again: 30 in 5 minutes.
+    /// Requesting an email again: 30 in 5 minutes.
     Resend,
-    /// Showing a link or a code: 30 in 5 minutes.
+    /// Verifying a link or code: 30 in 5 minutes.
     Verify,
-    /// Changing an account: 30 in 5 minutes.
+    /// Changing the account: 30 in 5 minutes.
     UpdateUser,
-    /// Asking for a challenge to a second factor: 15 in a minute.
+    /// Creating a challenge for a second factor: 15 per minute.
     FactorChallenge,
-    /// Showing the code of a second factor: 15 in a minute.
+    /// Verifying a second factor: 15 per minute.
     FactorVerify,
 }
 
@@ -73,7 +73,7 @@ impl RateLimit {
     }
 }
 
-/// The limits of one process.
+/// Rate limits of the process; `None` if they are disabled.
 #[derive(Debug)]
 pub struct RateLimits(Option<Counters>);
 
@@ -88,7 +88,7 @@ struct Counters {
 }
 
 impl RateLimits {
-    /// In force, or not at all.
+    /// Creates the rate limits. If they are not enabled, every request is allowed.
     pub fn new(is_enabled: bool, clock: &Arc<dyn Clock>) -> Self {
         let clock = MonotonicClock::new(clock);
         Self(is_enabled.then(|| Counters {
@@ -99,22 +99,22 @@ impl RateLimits {
         }))
     }
 
-    /// Counts a call, or refuses it.
+    /// Counts a request, or rejects it.
     pub fn check(&self, limit: RateLimit, address: IpAddr) -> Result<(), AuthError> {
         let Some(counters) = &self.0 else { return Ok(()) };
-        // Relaxed is sufficient: the counter only spaces the sweeps and orders nothing else.
+        // Relaxed is sufficient: the counter only determines when to sweep.
         if counters.calls.fetch_add(1, Ordering::Relaxed) % SWEEP_INTERVAL_CALLS == SWEEP_INTERVAL_CALLS - 1 {
             counters.limiters.iter().for_each(AddressRateLimiter::retain_recent);
         }
         counters.limiters[limit as usize].check_key(&subscriber_network(address)).map_err(|refused| {
             let wait = refused.wait_time_from(counters.clock.now());
-            // Rounded up: a client that waits the stated time must not be rejected for a fraction of a second.
+            // Rounded up, so that a client that waits this long is not rejected again.
             AuthError::RateLimited { retry_after: wait.as_secs() + 1 }
         })
     }
 
-    /// Counts an attempt to prove the ownership of `account`, or rejects it; see [`LoginThrottle`]. It stays counted as a
-    /// failure unless the caller reports success with [`LoginAttempt::succeeded`].
+    /// Counts an attempt to prove the ownership of `account`, or rejects it; see [`LoginThrottle`]. It stays counted as
+    /// a failure unless the caller reports success with [`LoginAttempt::succeeded`].
     pub fn begin_attempt(
         &self,
         proof: CredentialKind,

@@ -1,9 +1,10 @@
-//! Step-up authentication: a session whose last proof of identity is older than `CHAT_REAUTHENTICATION_MINUTES` needs a new
-//! one before it may change credentials.
+//! Step-up authentication: a session whose last proof of identity is older than `CHAT_REAUTHENTICATION_MINUTES` needs a
+//! new one before it may change credentials.
 //!
-//! A session's `amr` lists its proofs of identity with their times. Signing in and verifying a second factor are proofs; in
-//! between, [`AccountService::prove_identity`] accepts a password or an emailed code. `PUT /user` accepts them together with
-//! the change. Users who have no method to prove their identity are exempt: they have no credentials to protect.
+//! A session's `amr` lists its proofs of identity with their times. Signing in and verifying a second factor are
+//! proofs; in between, [`AccountService::prove_identity`] accepts a password or an emailed code. `PUT /user` accepts
+//! them together with the change. Users who have no method to prove their identity are exempt: they have no credentials
+//! to protect.
 
 use std::net::IpAddr;
 use std::time::Duration;
@@ -24,8 +25,8 @@ use super::one_time_tokens::MAX_CODE_ATTEMPTS;
 use super::{AccountService, AuthError, Claims};
 use crate::mailer::{Email, EmailKind};
 
-/// Maximum age of the last proof of identity for a new password if only `CHAT_PASSWORD_REAUTHENTICATION` requires one. The
-/// value is GoTrue's.
+/// Maximum age of the last proof of identity for a new password if only `CHAT_PASSWORD_REAUTHENTICATION` requires one.
+/// The value is GoTrue's.
 const PASSWORD_REAUTHENTICATION_AFTER: Duration = Duration::from_hours(24);
 
 /// A method to prove one's identity again.
@@ -120,8 +121,8 @@ impl AccountService {
             }
             IdentityProof::EmailedCode(code) => {
                 let spend = Some(self.check_emailed_code(&user, &code, from).await?);
-                // No field of the user changes. The update only checks and deletes the token in one transaction, so that a
-                // code cannot be used twice.
+                // No field of the user changes. The update only checks and deletes the token in one transaction, so
+                // that a code cannot be used twice.
                 let spend = |_: &mut User| Ok(Along { spend, ..Along::default() });
                 self.update_account(user.clone(), REAUTHENTICATION_NOT_VALID, spend).await?;
                 "otp"

@@ -1,7 +1,7 @@
 //! Password recovery and sign-in by email.
 //!
-//! The account is looked up in the background, after the response. Therefore neither the response nor its timing discloses
-//! whether the address has an account.
+//! The account is looked up in the background, after the response. Therefore neither the response nor its timing
+//! discloses whether the address has an account.
 
 use serde_json::{Map, Value};
 use storage::one_time_tokens::TokenKind;
@@ -50,7 +50,8 @@ impl AccountService {
         if !request.create && self.storage.users().get_by_email(&request.email).await?.is_none() {
             return Err(OTP_DISABLED.into());
         }
-        // Created before the response and for every address, because oversized metadata has to be reported to the caller.
+        // Created before the response and for every address, because oversized metadata has to be reported to the
+        // caller.
         let unconfirmed = self.unconfirmed_user(request.email.clone(), None, request.data)?;
         self.prepare_email(EmailPurpose::Recovery, &request.email, &EmailKind::MagicLink).await?;
         let service = self.clone();

@@ -1,5 +1,5 @@
-//! Allowlist of redirect URLs for emailed links. The redirect carries the tokens of the new session, so it must never lead
-//! to a site that an attacker controls.
+//! Allowlist of redirect URLs for emailed links. The redirect carries the tokens of the new session, so it must never
+//! lead to a site that an attacker controls.
 
 use platform::url_host::{ip_address, is_loopback};
 use url::Url;
@@ -36,9 +36,9 @@ impl RedirectAllowlist {
         if ip_address(&url).is_some() && !on_loopback {
             return None;
         }
-        // For a site without TLS, loopback addresses are allowed: in development, clients run on the same machine. A public
-        // site must not redirect there by default, because the tokens would go to any program that listens on the
-        // machine where the link is opened.
+        // For a site without TLS, loopback addresses are allowed: in development, clients run on the same machine. A
+        // public site must not redirect there by default, because the tokens would go to any program that listens on
+        // the machine where the link is opened.
         if on_loopback && self.site.scheme() != "https" && ip_address(&url).is_some() {
             return Some(url);
         }
@@ -56,16 +56,16 @@ impl RedirectAllowlist {
         (matches(asked) || matches(url.as_str())).then_some(url)
     }
 
-    /// Returns whether the URL is on the site's origin. On loopback the port may differ, since native apps listen on any
-    /// free port (RFC 8252 section 7.3).
+    /// Returns whether the URL is on the site's origin. On loopback the port may differ, since native apps listen on
+    /// any free port (RFC 8252 section 7.3).
     fn is_site(&self, url: &Url) -> bool {
         let same_port = url.port_or_known_default() == self.site.port_or_known_default();
         url.scheme() == self.site.scheme() && url.host() == self.site.host() && (same_port || is_loopback(url))
     }
 }
 
-/// Returns whether a text matches a pattern. As in GoTrue, `*` matches any characters except `.` and `/`, `**` matches any
-/// characters, and `?` matches one character except `.` and `/`. Runs in O(pattern × text), without backtracking.
+/// Returns whether a text matches a pattern. As in GoTrue, `*` matches any characters except `.` and `/`, `**` matches
+/// any characters, and `?` matches one character except `.` and `/`. Runs in O(pattern × text), without backtracking.
 fn matches(pattern: &[u8], text: &[u8]) -> bool {
     // reached[n]: the pattern so far matches the first n bytes of the text.
     let mut reached = vec![false; text.len() + 1];

@@ -1,5 +1,5 @@
-//! Refresh tokens: which sign-in, and how often it was rotated, under a mac. Nothing of a token is stored but the
-//! counter of its sign-in, so a copy of the database gives nobody a session.
+//! Refresh tokens: the session id and rotation counter, authenticated by a MAC. The database stores only the counter,
+//! so a copy of the database does not contain valid tokens.
 
 use aws_lc_rs::constant_time::verify_slices_are_equal;
 use aws_lc_rs::hmac::{self, HMAC_SHA256};
@@ -12,14 +12,14 @@ use uuid::Uuid;
 const FORMAT_VERSION: u8 = 1;
 const ID_BYTES: usize = 16;
 const COUNTER_BYTES: usize = 8;
-/// Half of an HMAC-SHA-256: 128 bits cannot be guessed over a network (RFC 2104 section 5).
+/// Length of the MAC: an HMAC-SHA-256 truncated to half (RFC 2104 section 5).
 const MAC_BYTES: usize = 16;
 
-/// How long the refresh tokens of the protocol's first form are.
+/// Length of GoTrue's legacy refresh tokens, in characters.
 const LEGACY_TOKEN_CHARS: usize = 12;
 
-/// Whether a text has the form of a refresh token: ours, or the protocol's first one, which was never made here. Anything
-/// else is refused in other words.
+/// Returns whether a text has the format of a refresh token: this server's, or GoTrue's legacy format, which this
+/// server never issued. Other texts get another error in GoTrue.
 pub fn has_token_format(text: &str) -> bool {
     let is_legacy =
         text.len() == LEGACY_TOKEN_CHARS && text.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit());
@@ -27,19 +27,19 @@ pub fn has_token_format(text: &str) -> bool {
     is_legacy || URL_SAFE_NO_PAD.decode(text).is_ok_and(|bytes| bytes.len() == length)
 }
 
-/// Makes and reads refresh tokens.
+/// Encoder and decoder of refresh tokens.
 #[derive(Debug)]
 pub struct RefreshTokenCodec {
     key: hmac::Key,
 }
 
 impl RefreshTokenCodec {
-    /// With the key that seals.
+    /// Creates a codec with a MAC key.
     pub fn new(key: &[u8; 32]) -> Self {
         Self { key: hmac::Key::new(HMAC_SHA256, key) }
     }
 
-    /// The token of a sign-in that was rotated `counter` times.
+    /// Returns the token of a session that was rotated `counter` times.
     pub fn encode(&self, session: AuthSessionId, counter: i64) -> String {
         let mut bytes = Vec::with_capacity(1 + ID_BYTES + COUNTER_BYTES + MAC_BYTES);
         bytes.push(FORMAT_VERSION);
@@ -50,11 +50,11 @@ impl RefreshTokenCodec {
         URL_SAFE_NO_PAD.encode(bytes)
     }
 
-    /// The sign-in and the counter of a token that was made here.
+    /// Returns the session and the counter of a token, if this server issued it.
     pub fn decode(&self, token: &str) -> Option<(AuthSessionId, i64)> {
         let bytes = URL_SAFE_NO_PAD.decode(token).ok()?;
         let (payload, mac) = bytes.split_at_checked(1 + ID_BYTES + COUNTER_BYTES)?;
-        // The mac is checked before any field is interpreted, and in constant time.
+        // The MAC is verified in constant time, and before any field is interpreted.
         verify_slices_are_equal(&self.mac(payload), mac).ok()?;
         let (&[FORMAT_VERSION], rest) = payload.split_first_chunk()? else { return None };
         let (id, counter) = rest.split_first_chunk::<ID_BYTES>()?;
@@ -77,7 +77,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_written_is_read(id in any::<u128>(), counter in 0i64.., key in any::<[u8; 32]>()) {
+        fn decodes_encoded_tokens(id in any::<u128>(), counter in 0i64.., key in any::<[u8; 32]>()) {
             let tokens = RefreshTokenCodec::new(&key);
             let session = AuthSessionId(Uuid::from_u128(id));
             let token = tokens.encode(session, counter);
@@ -86,7 +86,7 @@ mod tests {
         }
 
         #[test]
-        fn a_changed_token_is_no_token(at in 0usize..41, bit in 0u8..8, counter in 0i64..) {
+        fn rejects_changed_tokens(at in 0usize..41, bit in 0u8..8, counter in 0i64..) {
             let tokens = RefreshTokenCodec::new(&[7; 32]);
             let mut bytes = URL_SAFE_NO_PAD.decode(tokens.encode(AuthSessionId::fresh(), counter)).unwrap();
             bytes[at] ^= 1 << bit;
@@ -94,13 +94,13 @@ mod tests {
         }
 
         #[test]
-        fn anything_else_is_no_token(text in "\\PC*") {
+        fn rejects_other_texts(text in "\\PC*") {
             prop_assert_eq!(RefreshTokenCodec::new(&[7; 32]).decode(&text), None);
         }
     }
 
     #[test]
-    fn the_form_of_a_token_is_told_from_other_texts() {
+    fn recognizes_the_format_of_tokens() {
         let token = RefreshTokenCodec::new(&[7; 32]).encode(AuthSessionId::fresh(), 3);
         for text in [token.as_str(), &format!("B{}", &token[1..]), "abcdefgh1234"] {
             assert!(has_token_format(text), "{text}");
@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn a_part_of_a_token_is_no_token() {
+    fn rejects_truncated_and_extended_tokens() {
         let tokens = RefreshTokenCodec::new(&[7; 32]);
         let token = tokens.encode(AuthSessionId::fresh(), 3);
         assert!((0..token.len()).all(|end| tokens.decode(&token[..end]).is_none()));

@@ -1,9 +1,10 @@
-//! Sign-ins: opening one, keeping it alive with refresh tokens, ending it.
+//! Sessions: creation at sign-in, refresh token rotation, and sign-out.
 //!
-//! A refresh token carries the counter of its sign-in. The newest one rotates: the counter goes up, the answer carries the
-//! next token. The one before it is answered with the newest again until that answer is used, because a client that never
-//! got it has nothing else. Every older token is answered for ten seconds, because tabs that wake together all send what
-//! they remember. Any other is in two hands, and the sign-in ends.
+//! A refresh token contains the rotation counter of its session. The current token rotates: the counter is incremented,
+//! and the response contains the next token. The previous token returns the current one again until the client has used
+//! the new tokens, because a client that lost the response has no other token. Any older token returns the current one
+//! for [`REUSE_INTERVAL_SECONDS`], because tabs that wake up at the same time all send the token that they remember.
+//! Any other use means that the token was copied, and ends the session.
 
 use domain::{AuthSessionId, Timestamp};
 use storage::auth_sessions::{AuthMethod, AuthSession};
@@ -18,40 +19,41 @@ use super::tokens::{ACCESS_TOKEN_SECONDS, AccessTokenPayload};
 use super::{AccountService, AuthError, Claims};
 use platform::UserEvent;
 
-/// How long after a rotation any older token is answered with the newest, in seconds: what the hosted service has.
+/// Time after a rotation in which any older token returns the current one, in seconds. The value is that of hosted
+/// Supabase.
 const REUSE_INTERVAL_SECONDS: i64 = 10;
-/// A caller that loses the race to rotate once reads the winner's counter; more than one more try is never needed, unless
-/// the winner's answer is used at once as well.
+/// Maximum number of attempts to rotate a token. A request that loses the race once normally succeeds with the second
+/// attempt; it loses again only if another client uses the winner's token at the same moment.
 const MAX_ROTATION_ATTEMPTS: usize = 5;
 
-/// A person's sign-in with fresh tokens.
+/// A session with new tokens.
 #[derive(Debug)]
 pub struct UserSession {
-    /// The person.
+    /// User.
     pub user: User,
-    /// Proves the sign-in for an hour.
+    /// Access token.
     pub access_token: String,
-    /// Gets the next access token.
+    /// Refresh token.
     pub refresh_token: String,
-    /// How long the access token is good, in seconds.
+    /// Lifetime of the access token, in seconds.
     pub expires_in: i64,
-    /// When it ends, in seconds since 1970.
+    /// Expiry of the access token, in seconds since 1970.
     pub expires_at: i64,
 }
 
-/// Which sign-ins to end.
+/// Scope of a sign-out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SignOutScope {
-    /// All of the person.
+    /// All sessions of the user.
     Global,
-    /// The one that asks.
+    /// Only the caller's session.
     Local,
-    /// All but the one that asks.
+    /// All sessions except the caller's.
     Others,
 }
 
 impl SignOutScope {
-    /// From the word of the protocol.
+    /// Parses GoTrue's name of the scope; the default is global.
     pub fn from_word(word: Option<&str>) -> Result<Self, AuthError> {
         match word.unwrap_or_default() {
             "" | "global" => Ok(Self::Global),
@@ -67,7 +69,7 @@ impl SignOutScope {
 }
 
 impl AccountService {
-    /// Opens a sign-in for a person who has just proved who they are, by `method`.
+    /// Creates a session for a user who has just authenticated with `method`, the value for the `amr` claim.
     pub(super) async fn create_session(
         &self,
         mut user: User,
@@ -94,7 +96,7 @@ impl AccountService {
         self.issue_tokens(user, &session, now)
     }
 
-    /// Answers a refresh token with fresh tokens, as this module's head says.
+    /// Exchanges a refresh token for new tokens, by the rules in the documentation of this module.
     pub async fn refresh_session(&self, refresh_token: &str) -> Result<UserSession, AuthError> {
         if !has_token_format(refresh_token) {
             return Err(GoTrueError::validation_failed("Refresh token is not valid").into());
@@ -105,8 +107,8 @@ impl AccountService {
             let mut session = self.storage.auth_sessions().get(id).await?.ok_or(REFRESH_TOKEN_NOT_FOUND)?;
             match decide_refresh(session.refresh_counter - counter, &session, now) {
                 RefreshDecision::Rotate => {
-                    // Another request rotated the token since the read. The next round reads its counter and repeats
-                    // its token.
+                    // Another request has rotated the token since the read. The next iteration reads the new counter
+                    // and returns the same token as that request.
                     if !self.storage.auth_sessions().advance(session.user, id, counter, now).await? {
                         continue;
                     }
@@ -134,7 +136,7 @@ impl AccountService {
         Err(REFRESH_CONFLICT.into())
     }
 
-    /// Ends sign-ins of the person who asks.
+    /// Ends sessions of the caller.
     pub async fn sign_out(&self, claims: Claims, scope: SignOutScope) -> Result<(), AuthError> {
         match scope {
             SignOutScope::Global => self.storage.auth_sessions().delete_all(claims.user).await?,
@@ -145,11 +147,12 @@ impl AccountService {
         Ok(())
     }
 
-    /// The account of the person who asks.
+    /// Returns the caller's account.
     pub async fn current_user(&self, claims: Claims) -> Result<User, AuthError> {
         Ok(self.storage.users().get(claims.user).await?.ok_or(USER_NOT_FOUND)?)
     }
 
+    /// Issues an access token and the current refresh token of a session.
     pub(super) fn issue_tokens(
         &self,
         user: User,
@@ -164,20 +167,22 @@ impl AccountService {
     }
 }
 
+/// Decision about a refresh token.
 #[derive(Debug, PartialEq, Eq)]
 enum RefreshDecision {
-    /// It is the newest.
+    /// The token is the current one: rotate it.
     Rotate,
-    /// Answer with the newest again.
+    /// Return the current token again.
     Repeat,
-    /// It is newer than the newest: made here, but not for this database.
+    /// The token is newer than the current one: it was signed with this server's key for another database.
     NotIssuedHere,
-    /// It was used, and its successor too.
+    /// The token was reused after its successor was used.
     Reused,
 }
 
+/// Decides about a token that is `behind` rotations older than the current one.
 fn decide_refresh(behind: i64, session: &AuthSession, now: Timestamp) -> RefreshDecision {
-    // The absolute value, because another node's clock may be ahead of this one's.
+    // The absolute value, because the clock of another node may be ahead.
     let is_within_reuse_interval = (now.0 - session.refreshed_at.0).abs() < REUSE_INTERVAL_SECONDS * 1_000_000;
     let is_confirmed = session.confirmed_at >= session.refreshed_at;
     match behind {
@@ -194,7 +199,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_token_gets_its_verdict() {
+    fn decides_by_age_and_confirmation() {
         let rotated = Timestamp(1_000_000_000);
         let decide = |behind, seconds, is_confirmed| {
             let session = AuthSession {
@@ -212,12 +217,12 @@ mod tests {
         };
         assert_eq!(decide(0, 0, false), RefreshDecision::Rotate);
         assert_eq!(decide(0, 100_000, true), RefreshDecision::Rotate);
-        assert_eq!(decide(1, 100_000, false), RefreshDecision::Repeat, "a lost answer, however late");
-        assert_eq!(decide(1, 9, true), RefreshDecision::Repeat, "tabs that wake together");
+        assert_eq!(decide(1, 100_000, false), RefreshDecision::Repeat, "a lost response, at any time");
+        assert_eq!(decide(1, 9, true), RefreshDecision::Repeat, "concurrent tabs");
         assert_eq!(decide(1, 10, true), RefreshDecision::Reused, "its successor was used");
         assert_eq!(decide(2, 9, true), RefreshDecision::Repeat);
         assert_eq!(decide(2, 10, false), RefreshDecision::Reused);
-        assert_eq!(decide(2, -11, false), RefreshDecision::Reused, "the clock went back");
+        assert_eq!(decide(2, -11, false), RefreshDecision::Reused, "the clock was set back");
         assert_eq!(decide(-1, 0, false), RefreshDecision::NotIssuedHere);
     }
 }

@@ -22,8 +22,8 @@ use super::sessions::UserSession;
 use super::{AccountService, AuthError, Claims, email_address, phone, pkce};
 use platform::UserEvent;
 
-/// Maximum size of `user_metadata` as JSON, in bytes. The metadata is part of every access token, and a token that is too
-/// large for an HTTP header would lock the user out.
+/// Maximum size of `user_metadata` as JSON, in bytes. The metadata is part of every access token, and a token that is
+/// too large for an HTTP header would lock the user out.
 const MAX_METADATA_BYTES: usize = 8 * 1024;
 
 /// A request to create an account.
@@ -44,8 +44,8 @@ pub struct SignUpRequest {
 pub enum SignUpOutcome {
     /// The account is confirmed, and the user is signed in.
     SignedIn(UserSession),
-    /// The address has to be confirmed by email. If the address already has an account, the user is a made-up one, so that
-    /// the response does not disclose that.
+    /// The address has to be confirmed by email. If the address already has an account, the user is a made-up one, so
+    /// that the response does not disclose that.
     ConfirmationPending(User),
 }
 
@@ -77,8 +77,8 @@ pub struct UserUpdate {
 }
 
 impl AccountService {
-    /// Creates an account. Signs in if addresses need no confirmation; otherwise sends a confirmation email, and neither
-    /// the result nor its timing discloses whether the address already has an account.
+    /// Creates an account. Signs in if addresses need no confirmation; otherwise sends a confirmation email, and
+    /// neither the result nor its timing discloses whether the address already has an account.
     pub async fn sign_up(
         &self,
         account: SignUpRequest,
@@ -86,8 +86,8 @@ impl AccountService {
     ) -> Result<SignUpOutcome, AuthError> {
         let email = email_address::normalize(&account.email)?;
         let autoconfirm = self.settings.autoconfirm;
-        // Saves the password hash and reports this error first, as GoTrue does. The unique index decides about concurrent
-        // sign-ups.
+        // Saves the password hash and reports this error first, as GoTrue does. The unique index decides about
+        // concurrent sign-ups.
         if autoconfirm && self.storage.users().get_by_email(&email).await?.is_some() {
             return Err(USER_ALREADY_EXISTS.into());
         }
@@ -127,7 +127,8 @@ impl AccountService {
         from: IpAddr,
         user_agent: Option<String>,
     ) -> Result<UserSession, AuthError> {
-        // Counted for the text as typed, even if it is not an email address, so that throttling looks the same for both.
+        // Counted for the text as typed, even if it is not an email address, so that throttling looks the same for
+        // both.
         let attempt = self.rate_limits.begin_attempt(CredentialKind::Password, &email.to_ascii_lowercase(), from)?;
         let user = match email_address::normalize(email) {
             Ok(email) => self.storage.users().get_by_email(&email).await?,
@@ -147,8 +148,8 @@ impl AccountService {
         self.create_session(user, "password", user_agent).await
     }
 
-    /// Changes the caller's account. A new password ends all other sessions of the user. The checks are in GoTrue's order,
-    /// so that a request with several faults gets the same error as there.
+    /// Changes the caller's account. A new password ends all other sessions of the user. The checks are in GoTrue's
+    /// order, so that a request with several faults gets the same error as there.
     pub async fn update_user(&self, claims: Claims, change: UserUpdate) -> Result<User, AuthError> {
         let email = change.email.as_deref().map(email_address::normalize).transpose()?;
         change.check_phone()?;

@@ -22,7 +22,7 @@ pub use jwk::{KeyError, generate};
 /// Number of the key that is created at the first start.
 const FIRST_KEY_NUMBER: i64 = 1;
 
-/// All keys of this server. One of them signs, all of them verify.
+/// Keys of this server. One of them signs tokens, all of them verify tokens.
 #[derive(Debug)]
 pub struct SigningKeys {
     all: Vec<SigningKey>,
@@ -30,17 +30,17 @@ pub struct SigningKeys {
     jwk_set: Value,
 }
 
-/// A token that was not signed by one of the keys, in the way that key signs.
+/// Error of a token that was not signed by any of the [`SigningKeys`] with its algorithm.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct InvalidSignature;
 
 impl SigningKeys {
-    /// From the text of a key file: one JWK, a JWK set, or an array of JWKs. The first private one signs.
+    /// Parses a key file: a JWK, a JWK set, or an array of JWKs. The first private key signs.
     pub fn from_json(text: &str) -> Result<Self, KeyError> {
         let all = jwk::parse_keys(text)?;
         let signing = all.iter().position(SigningKey::can_sign).ok_or(KeyError::NoSigningKey)?;
-        for (place, key) in all.iter().enumerate() {
-            if all.iter().take(place).any(|other| other.kid == key.kid) {
+        for (index, key) in all.iter().enumerate() {
+            if all.iter().take(index).any(|other| other.kid == key.kid) {
                 return Err(KeyError::DuplicateId(key.kid.clone()));
             }
         }
@@ -50,20 +50,20 @@ impl SigningKeys {
         Ok(keys)
     }
 
-    /// From a key file (`CHAT_JWT_KEYS`).
+    /// Loads a key file (`CHAT_JWT_KEYS`).
     pub fn from_file(path: &Path) -> anyhow::Result<Self> {
         let at = || format!("CHAT_JWT_KEYS: {}", path.display());
         let text = std::fs::read_to_string(path).with_context(at)?;
         Self::from_json(&text).with_context(at)
     }
 
-    /// From the database; the first key is made when there is none.
+    /// Loads the keys from the database. Creates the first one if there is none.
     pub async fn load_or_create(storage: &Storage, secrets: &SecretSealer, now: Timestamp) -> anyhow::Result<Self> {
         let mut sealed = storage.signing_keys().list().await?;
         if sealed.is_empty() {
             let private_key = secrets.seal(&seal_context(FIRST_KEY_NUMBER), generate()?.as_bytes())?;
             storage.signing_keys().insert(&SealedKey { number: FIRST_KEY_NUMBER, private_key }, now).await?;
-            // Two nodes may start on an empty database at once. Both use the key of the one that inserted first.
+            // Two nodes may start on an empty database at the same time. Both use the key that was inserted first.
             sealed = storage.signing_keys().list().await?;
         }
         let mut all = Vec::with_capacity(sealed.len());
@@ -76,7 +76,7 @@ impl SigningKeys {
         Ok(Self::from_json(&Value::Array(all).to_string())?)
     }
 
-    /// A signed token.
+    /// Signs a token.
     pub fn sign(&self, claims: &impl Serialize) -> Result<String, jsonwebtoken::errors::Error> {
         let key = &self.all[self.signing];
         let mut header = Header::new(key.algorithm);
@@ -85,9 +85,9 @@ impl SigningKeys {
         encode(&header, claims, private)
     }
 
-    /// Returns the claims of a token, if one of the keys signed it. The token's key id selects the key, and the key
-    /// decides on the algorithm, which the token's header must match. The caller checks times, with the application's
-    /// clock.
+    /// Verifies the signature of a token and returns its claims. The token's `kid` selects the key, and the key
+    /// determines the algorithm, which the token's header has to match: a token must not choose a weaker one (RFC 8725
+    /// section 3.1). The caller checks the times, with the application's clock.
     pub fn verify<T: DeserializeOwned>(&self, token: &str) -> Result<T, InvalidSignature> {
         let header = decode_header(token).map_err(|_| InvalidSignature)?;
         let kid = header.kid.as_deref().ok_or(InvalidSignature)?;
@@ -97,19 +97,19 @@ impl SigningKeys {
         }
         let mut rules = Validation::new(key.algorithm);
         rules.required_spec_claims.clear();
-        // The library would compare with the system time, and require `exp` and `aud` of tokens that need not have
-        // them.
+        // The library would use the system time, and require `exp` and `aud`, which some tokens do not have.
         rules.validate_exp = false;
         rules.validate_aud = false;
         decode::<T>(token, &key.public, &rules).map(|token| token.claims).map_err(|_| InvalidSignature)
     }
 
-    /// The public keys, as a JWK set. Symmetric keys have no public half and are not in it.
+    /// Returns the public keys as a JWK set. Symmetric keys have no public key and are left out.
     pub fn jwk_set(&self) -> &Value {
         &self.jwk_set
     }
 
-    /// A key whose halves do not belong together is found at start, not at the first sign-in.
+    /// Checks that the private and public key of the signing key match, so that a mistake is reported at startup and
+    /// not at the first sign-in.
     fn check_key_pair(&self) -> Result<(), KeyError> {
         let bad = || KeyError::Unusable(self.all[self.signing].kid.clone(), "its private and public half do not match");
         let token = self.sign(&json!({ "proof": true })).map_err(|_| bad())?;
@@ -117,6 +117,7 @@ impl SigningKeys {
     }
 }
 
+/// Returns the context in which a stored key is encrypted.
 fn seal_context(number: i64) -> String {
     format!("signing_keys/private_key/{number}")
 }

@@ -1,4 +1,4 @@
-//! A clock that tests move.
+//! Clock for tests.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -9,7 +9,7 @@ const MICROSECONDS_PER_SECOND: i64 = 1_000_000;
 /// 2026-11-21, in microseconds since 1970.
 const START: i64 = 1_795_255_200_000_000;
 
-/// A clock that stands still until [`ManualClock::advance_seconds`] moves it.
+/// A clock that only advances by [`ManualClock::advance_seconds`].
 #[derive(Debug)]
 pub struct ManualClock(AtomicI64);
 

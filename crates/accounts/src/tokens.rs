@@ -1,4 +1,4 @@
-//! What stands in the tokens that the server signs.
+//! Claims of the JWTs that the server signs.
 
 use domain::{AuthSessionId, Timestamp, UserId};
 use serde::{Deserialize, Serialize};
@@ -16,7 +16,7 @@ pub const ACCESS_TOKEN_SECONDS: i64 = 3600;
 /// Audience of access tokens, and the role that they grant.
 pub const AUTHENTICATED_ROLE: &str = "authenticated";
 
-/// An access token, as the protocol has it.
+/// Claims of a new access token, in GoTrue's format.
 #[derive(Debug, Serialize)]
 pub struct AccessTokenPayload<'a> {
     iss: &'a str,
@@ -36,7 +36,7 @@ pub struct AccessTokenPayload<'a> {
 }
 
 impl<'a> AccessTokenPayload<'a> {
-    /// For a person in one of their sign-ins.
+    /// Creates the claims for a user's session.
     pub fn new(issuer: &'a str, user: &'a User, session: &'a AuthSession, now: Timestamp) -> Self {
         Self {
             iss: issuer,
@@ -45,7 +45,7 @@ impl<'a> AccessTokenPayload<'a> {
             exp: now.as_seconds() + ACCESS_TOKEN_SECONDS,
             iat: now.as_seconds(),
             email: user.email.as_deref().unwrap_or_default(),
-            // GoTrue writes an empty text for a user without a number, and clients read the field.
+            // Empty, as GoTrue writes it for a user without a phone number; clients expect the field.
             phone: "",
             app_metadata: &user.app_metadata,
             user_metadata: &user.user_metadata,
@@ -57,25 +57,25 @@ impl<'a> AccessTokenPayload<'a> {
         }
     }
 
-    /// When it ends, in seconds since 1970.
+    /// Returns the expiry, in seconds since 1970.
     pub fn expires_at(&self) -> i64 {
         self.exp
     }
 }
 
-/// What a valid access token says.
+/// Claims of a valid access token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Claims {
-    /// Whose it is.
+    /// User.
     pub user: UserId,
-    /// The sign-in.
+    /// Session.
     pub session: AuthSessionId,
-    /// When it was made, in seconds since 1970.
+    /// Time of issue, in seconds since 1970.
     pub issued_at: i64,
-    /// When it ends, in seconds since 1970.
+    /// Expiry, in seconds since 1970.
     pub expires_at: i64,
-    /// The person has a verified second factor, and this sign-in was made without it. Taken for true until the sign-in
-    /// was looked up.
+    /// True if the user has a verified second factor that this session has not passed. Assumed to be true until the
+    /// session is loaded.
     pub lacks_factor: bool,
 }
 
@@ -91,17 +91,17 @@ struct AccessTokenFields {
     session_id: AuthSessionId,
 }
 
-/// The server that signs access tokens.
+/// The `iss` claim of access tokens.
 #[derive(Debug)]
 pub struct IssuerUrl {
     url: Url,
-    /// Without a configured site URL the port in the issuer is the one that the server listens on, which another start may
-    /// change.
+    /// True if the site URL is not configured. Its port is then the one that the server listens on, which may change on
+    /// a restart.
     accepts_any_port: bool,
 }
 
 impl IssuerUrl {
-    /// Creates the issuer of a site. `is_configured` says whether the operator chose the site URL.
+    /// Creates the issuer of a site. `is_configured` is true if the operator configured the site URL.
     ///
     /// # Errors
     ///
@@ -110,7 +110,7 @@ impl IssuerUrl {
         Ok(Self { url: site.join("/auth/v1")?, accepts_any_port: !is_configured })
     }
 
-    /// Returns the text of `iss`.
+    /// Returns the value of `iss`.
     pub fn as_str(&self) -> &str {
         self.url.as_str()
     }
@@ -124,7 +124,7 @@ impl IssuerUrl {
     }
 }
 
-/// Reads an access token and checks its signature, issuer, audience, role and times.
+/// Verifies an access token's signature, issuer, audience, role and times, and returns its claims.
 pub fn verify_access_token(
     keys: &SigningKeys,
     issuer: &IssuerUrl,
@@ -148,12 +148,12 @@ pub fn verify_access_token(
     })
 }
 
-/// What a token says about more than one person's sign-in.
+/// Role of a token that need not belong to a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TokenRole {
-    /// It is one of the administrator's roles.
+    /// True if it is one of the [`ADMIN_ROLES`].
     pub is_admin: bool,
-    /// It names a sign-in.
+    /// True if the token names a session.
     pub has_session: bool,
 }
 
@@ -164,10 +164,10 @@ struct RoleFields {
     session_id: Option<String>,
 }
 
-/// The roles that the protocol gives an administrator.
+/// Roles of administrators in GoTrue.
 const ADMIN_ROLES: [&str; 2] = ["service_role", "supabase_admin"];
 
-/// Reads the role of any token that was signed with one of the keys. A token of the administrator need not end.
+/// Verifies the signature and expiry of any token, and returns its role. Tokens of administrators need not expire.
 pub fn verify_role(keys: &SigningKeys, token: &str, now: Timestamp) -> Result<TokenRole, GoTrueError> {
     let fields: RoleFields = keys.verify(token).map_err(|InvalidSignature| BAD_JWT)?;
     if fields.exp.is_some_and(|exp| exp <= now.as_seconds()) {
@@ -179,7 +179,7 @@ pub fn verify_role(keys: &SigningKeys, token: &str, now: Timestamp) -> Result<To
     })
 }
 
-/// A part of this server that speaks to another part of it on behalf of a person.
+/// Service of this server that accepts internal tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Audience {
     /// The built-in MCP servers, which use the user's own authorisations.
@@ -202,8 +202,8 @@ struct InternalTokenPayload {
     iat: i64,
 }
 
-/// A token for one part of this server, good for `seconds`. It opens no other door: an access token needs another audience
-/// and a sign-in, which this one does not have.
+/// Signs a token for one service of this server, which expires after `seconds`. It is not accepted as an access token,
+/// which needs another audience and a session.
 pub fn sign_internal_token(
     keys: &SigningKeys,
     user: UserId,
@@ -215,7 +215,7 @@ pub fn sign_internal_token(
     keys.sign(&InternalTokenPayload { sub: user, aud: audience.word().to_owned(), exp: iat + seconds, iat })
 }
 
-/// Whose a token is that [`sign_internal_token`] made for the same part of the server.
+/// Verifies a token of [`sign_internal_token`] for the same audience, and returns its user.
 pub fn verify_internal_token(
     keys: &SigningKeys,
     token: &str,

@@ -1,24 +1,25 @@
-//! Time-based one-time passwords (RFC 6238) as every authenticator app reads them: SHA-1, six digits, thirty seconds.
+//! Time-based one-time passwords (RFC 6238), with the parameters that all authenticator apps support: SHA-1, six
+//! digits, thirty seconds.
 
 use totp_rs::{Algorithm, Builder, Totp};
 use url::form_urlencoded::byte_serialize;
 
 use platform::secret_sealing::{SealError, random_bytes};
 
-/// Seconds of a step (RFC 6238 section 4.1).
+/// Length of a time step, in seconds (RFC 6238 section 4.1).
 const PERIOD_SECONDS: u64 = 30;
-/// Digits of a code.
+/// Number of digits of a code.
 const CODE_DIGITS: u8 = 6;
-/// Steps by which the clock of a telephone may differ, or a user be late (RFC 6238 section 5.2).
+/// Number of steps that a code may be early or late, for clock drift and slow typing (RFC 6238 section 5.2).
 const SKEW_STEPS: u16 = 1;
-/// As long as the hash (RFC 4226 section 4).
+/// Length of a secret, in bytes: that of the hash (RFC 4226 section 4).
 const SECRET_BYTES: usize = 20;
 
-/// TotpSecret that a user's authenticator app and the server share.
+/// Secret that a user's authenticator app and the server share.
 pub struct TotpSecret(Totp);
 
 impl TotpSecret {
-    /// Returns a new random secret.
+    /// Generates a random secret.
     pub fn fresh() -> Result<Self, SealError> {
         Ok(Self::from_bytes(random_bytes::<SECRET_BYTES>()?.to_vec()))
     }
@@ -34,7 +35,7 @@ impl TotpSecret {
     }
 
     fn from_secret(secret: totp_rs::Secret) -> Self {
-        // `build` would also reject short secrets. Every stored one comes from `fresh`, which has one length.
+        // `build` would only add a check of the secret's length, which `fresh` guarantees.
         let totp = Builder::new()
             .with_algorithm(Algorithm::SHA1)
             .with_digits(CODE_DIGITS)
@@ -45,7 +46,7 @@ impl TotpSecret {
         Self(totp)
     }
 
-    /// Returns the bytes of the secret, to be sealed.
+    /// Returns the bytes of the secret, for encryption.
     pub fn as_bytes(&self) -> &[u8] {
         self.0.secret().as_bytes()
     }
@@ -55,23 +56,23 @@ impl TotpSecret {
         self.0.secret().to_base32()
     }
 
-    /// Returns the address that an app reads from a QR code: the issuer, the account and the secret.
+    /// Returns the `otpauth:` URI for the QR code, with the issuer, the account and the secret.
     pub fn to_uri(&self, issuer: &str, account: &str) -> String {
         let (issuer, account) = (percent_encoded(issuer), percent_encoded(account));
         let secret = self.to_base32();
-        // GoTrue names the parameters that have their default values, too, and in this order.
+        // Like GoTrue, it contains the parameters with default values, in this order.
         format!(
             "otpauth://totp/{issuer}:{account}?algorithm=SHA1&digits={CODE_DIGITS}&issuer={issuer}&period={PERIOD_SECONDS}&secret={secret}"
         )
     }
 
-    /// Returns the step of a code if it is the current step or a neighbouring one, and `None` for any other code.
+    /// Returns the time step of a code if it is within [`SKEW_STEPS`] of the current one, and `None` otherwise.
     pub fn step_of(&self, code: &str, seconds: i64) -> Option<i64> {
         let step = self.0.check(code.trim(), u64::try_from(seconds).ok()?)?;
         i64::try_from(step).ok()
     }
 
-    /// Returns the code of a moment, in seconds since 1970, as the authenticator app shows it.
+    /// Returns the code at a time in seconds since 1970, as the authenticator app shows it.
     pub fn code_at(&self, seconds: i64) -> String {
         self.0.generate(u64::try_from(seconds).unwrap_or_default()).to_string()
     }
@@ -88,7 +89,7 @@ mod tests {
 
     /// RFC 6238 appendix B, the last six of its eight digits.
     #[test]
-    fn codes_are_those_of_the_standard() {
+    fn codes_match_the_test_vectors() {
         let secret = TotpSecret::from_bytes(b"12345678901234567890".to_vec());
         let table = [
             (59, "287082"),
@@ -105,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn a_code_is_good_one_step_early_and_late_and_no_longer() {
+    fn accepts_codes_one_step_early_or_late() {
         let secret = TotpSecret::from_bytes(b"12345678901234567890".to_vec());
         let at = |seconds| secret.step_of("005924", seconds);
         let step = 1_234_567_890 / 30;
@@ -118,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn the_address_names_the_account_and_holds_the_secret() {
+    fn uri_contains_the_account_and_the_secret() {
         let secret = TotpSecret::from_bytes(b"12345678901234567890".to_vec());
         assert_eq!(
             secret.to_uri("Ann's: chat & more", "ann+a@example.com"),

@@ -1,7 +1,7 @@
-//! Showing a link or a code that was mailed.
+//! Verification of emailed links and codes.
 //!
-//! A token is used up in the transaction that does what it allows. With it go all other tokens of the person, but for the
-//! first half of a change of address.
+//! A token is deleted in the same transaction as the change that it authorizes, together with all other tokens of the
+//! user. The first confirmation of a change of address deletes only its own token.
 
 use std::net::IpAddr;
 
@@ -17,25 +17,25 @@ use super::one_time_tokens::{MAX_CODE_ATTEMPTS, link_hash};
 use super::sessions::UserSession;
 use super::{AccountService, AuthError};
 
-/// Fields of the metadata that the server writes itself.
+/// Fields of `user_metadata` that the server writes.
 const SERVER_METADATA_FIELDS: [&str; 4] = ["sub", "email", "email_verified", "phone_verified"];
 
 /// The secret of an email, as the client presents it.
 #[derive(Debug, Clone)]
 pub enum PresentedToken {
-    /// What the link carries.
+    /// Secret of the link.
     Link(String),
-    /// The code, and the address it was sent to, in lower case.
+    /// Code, with the address that it was sent to.
     Code {
-        /// The address.
+        /// Email address in lower case.
         email: String,
-        /// The six digits.
+        /// Code of six digits.
         code: String,
     },
 }
 
 impl PresentedToken {
-    /// The protocol has other words for each.
+    /// Returns GoTrue's error for an unknown or expired token.
     fn not_found_error(&self) -> GoTrueError {
         match self {
             Self::Link(_) => LINK_EXPIRED,
@@ -44,20 +44,20 @@ impl PresentedToken {
     }
 }
 
-/// What showing it came to.
+/// Result of a verification.
 #[derive(Debug)]
 pub enum VerificationOutcome {
-    /// The person is signed in.
+    /// The user is signed in.
     SignedIn(Box<UserSession>),
-    /// The program that asked for the link can sign in with this code and its verifier.
+    /// Auth code that the client which requested the link can exchange for a session (PKCE).
     AuthCode(String),
-    /// The other address has to confirm too.
+    /// The first of the two addresses has confirmed the change; the other one still has to.
     FirstConfirmed,
 }
 
 impl AccountService {
-    /// Does what a link or code allows, and signs in. A code that is presented from a network address counts as an attempt at
-    /// its account.
+    /// Verifies a link or code, applies the change that it authorizes, and signs in. Codes are throttled as login
+    /// attempts from the network address `from`.
     pub async fn verify_otp(
         &self,
         link: LinkType,
@@ -69,7 +69,7 @@ impl AccountService {
             PresentedToken::Code { email, .. } => {
                 Some(self.rate_limits.begin_attempt(CredentialKind::EmailedCode, email, from)?)
             }
-            // Nobody guesses what a link carries.
+            // The secret of a link is too long to guess.
             PresentedToken::Link(_) => None,
         };
         let token = self.find_token(link, &presented).await?;
@@ -84,7 +84,7 @@ impl AccountService {
         }
     }
 
-    /// The same for a link that a browser follows: with PKCE it ends with a code for the program that asked for it.
+    /// Verifies a link that was opened in a browser. In a PKCE flow it returns an auth code instead of a session.
     pub async fn follow_link(
         &self,
         link: LinkType,
@@ -121,7 +121,8 @@ impl AccountService {
         Ok(found.filter(|token| token.expires_at > now).ok_or(presented.not_found_error())?)
     }
 
-    /// Uses the token up. Returns the user, or `None` if the other address still has to confirm a change of address.
+    /// Uses up a token and applies its change. Returns the user, or `None` if the other address still has to confirm a
+    /// change of address. `not_found` is the error if the token no longer exists.
     async fn redeem_token(&self, token: &OneTimeToken, not_found: GoTrueError) -> Result<Option<User>, AuthError> {
         let now = self.clock.now();
         let user = self.storage.users().get(token.user).await?.ok_or(not_found)?;
@@ -132,14 +133,13 @@ impl AccountService {
                 }
                 let is_first_confirmation =
                     user.email.is_some() && user.email_confirmed_at.is_none() && !user.is_anonymous;
-                // This token proves the address but was not sent for the latest sign-up, whose password a stranger may
-                // have chosen.
+                // The token proves the address, but was not sent for the latest sign-up, so the password may be an
+                // attacker's who signed up with the address.
                 if is_first_confirmation && !token.from_sign_up {
                     discard_unproven_sign_up(user);
                 }
                 let is_complete = apply_token(user, token.kind, now).ok_or(not_found)?;
-                // Sessions of an unconfirmed account may belong to whoever signed up with the address, not to its
-                // owner.
+                // Sessions of an unconfirmed account may belong to an attacker who signed up with the address.
                 Ok(Along {
                     spend: Some(token.id),
                     void: is_complete,
@@ -154,8 +154,8 @@ impl AccountService {
     }
 }
 
-/// Drops what a sign-up chose that may not have been its address's owner's: the password, and the metadata unless an
-/// administrator wrote it.
+/// Discards the data of a sign-up that may not have been made by the owner of the address: the password, and the
+/// metadata unless an administrator wrote it.
 fn discard_unproven_sign_up(user: &mut User) {
     user.password_hash = None;
     if user.invited_at.is_none() {
@@ -163,15 +163,15 @@ fn discard_unproven_sign_up(user: &mut User) {
     }
 }
 
-/// Does to the account what a token of this kind allows. Answers whether it was the is_complete of it; nothing when the account
-/// does not wait for it.
+/// Applies the change that a token of this kind authorizes. Returns whether the change is complete, or `None` if the
+/// account has no pending change.
 fn apply_token(user: &mut User, kind: TokenKind, now: Timestamp) -> Option<bool> {
     match kind {
         TokenKind::Confirmation | TokenKind::Recovery => {
             if user.email_confirmed_at.is_none() {
                 confirm_email(user, now);
             }
-            // Its links are void from now on.
+            // A pending change of address may have been requested by an attacker.
             clear_email_change(user);
         }
         TokenKind::EmailChangeCurrent => return confirm_email_change(user, EmailHalf::Current, now),
@@ -181,6 +181,7 @@ fn apply_token(user: &mut User, kind: TokenKind, now: Timestamp) -> Option<bool>
     Some(true)
 }
 
+/// Records the confirmation of one address, and completes the change with the second one. Returns like [`apply_token`].
 fn confirm_email_change(user: &mut User, half: EmailHalf, now: Timestamp) -> Option<bool> {
     let new = user.new_email.clone()?;
     let is_other_confirmed = user.email_change_confirmed.is_some_and(|confirmed| confirmed != half);
@@ -193,7 +194,7 @@ fn confirm_email_change(user: &mut User, half: EmailHalf, now: Timestamp) -> Opt
     Some(true)
 }
 
-/// The word of the access token's `amr` for a sign-in that ends with PKCE.
+/// Returns the method for the `amr` claim of a session that a PKCE flow creates.
 fn amr_method(link: LinkType, kind: TokenKind) -> &'static str {
     match link {
         LinkType::Signup => "email/signup",

@@ -1,4 +1,4 @@
-//! How long a ban lasts, as the protocol writes it: `24h`, `1h30m`, `1.5h`.
+//! Duration of a ban in Go's format, which GoTrue uses: `24h`, `1h30m`, `1.5h`.
 
 /// Units and their lengths in nanoseconds.
 const UNIT_NANOSECONDS: [(&str, f64); 8] = [
@@ -16,13 +16,13 @@ const UNIT_NANOSECONDS: [(&str, f64); 8] = [
 /// Longest duration, in nanoseconds: a little less than 292 years.
 const MAX_NANOSECONDS: f64 = i64::MAX as f64;
 
-/// A length of time in microseconds; `None` for what is none.
+/// Parses a duration. Returns microseconds, or `None` if the text is invalid.
 pub fn parse(text: &str) -> Option<i64> {
     let (sign, mut rest) = match text.strip_prefix('-') {
         Some(rest) => (-1.0, rest),
         None => (1.0, text.strip_prefix('+').unwrap_or(text)),
     };
-    // Go's one duration that needs no unit.
+    // The only duration without a unit in Go.
     if rest == "0" {
         return Some(0);
     }
@@ -34,7 +34,7 @@ pub fn parse(text: &str) -> Option<i64> {
         let (number, after) = split_at_first(rest, |c| !c.is_ascii_digit() && c != '.');
         let (unit, after) = split_at_first(after, |c| c.is_ascii_digit() || c == '.');
         let (_, length) = UNIT_NANOSECONDS.iter().find(|(name, _)| *name == unit)?;
-        // Rust would take an exponent or a name such as `inf`; neither can stand here any more.
+        // Rust also accepts exponents and names such as `inf`; the split above excludes both.
         nanoseconds += number.parse::<f64>().ok()? * length;
         rest = after;
     }
@@ -50,7 +50,7 @@ mod tests {
     use super::parse;
 
     #[test]
-    fn lengths_of_time_are_read_as_the_protocol_writes_them() {
+    fn parses_durations_as_go_does() {
         let table = [
             ("0", Some(0)),
             ("24h", Some(86_400_000_000)),

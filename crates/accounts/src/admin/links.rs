@@ -1,4 +1,4 @@
-//! Links that the administrator makes, to mail or hand over themselves, and invitations.
+//! Invitations, and links that an administrator generates to send them by other means.
 
 use serde_json::{Map, Value};
 use storage::one_time_tokens::TokenKind;
@@ -13,41 +13,41 @@ use crate::mailer::EmailKind;
 use crate::one_time_tokens::IssuedToken;
 use crate::{AccountService, AuthError, email_address, sign_up};
 
-/// Which link is wanted.
+/// Parameters of [`AccountService::generate_link`].
 #[derive(Debug, Default)]
 pub struct GenerateLinkParams {
-    /// The protocol's word for what it is for.
+    /// GoTrue's name of the link type.
     pub purpose: String,
-    /// The address of the account.
+    /// Email address of the account.
     pub email: String,
-    /// The address that the account is to have.
+    /// New email address, for a change of address.
     pub new_email: Option<String>,
-    /// The password of a new account.
+    /// Password of a new account.
     pub password: Option<String>,
-    /// Fields of a new account's `user_metadata`.
+    /// `user_metadata` of a new account.
     pub data: Map<String, Value>,
-    /// Where the follower may come out; the first that is allowed counts.
+    /// Requested redirect URLs, of which the first allowed one is used.
     pub redirects: Vec<String>,
 }
 
-/// A link that was made.
+/// A generated link.
 #[derive(Debug)]
 pub struct GeneratedLink {
-    /// The account.
+    /// Account.
     pub user: User,
-    /// The link itself.
+    /// URL of the link.
     pub link: Url,
-    /// The code that does the same.
+    /// Code that can be used instead of the link.
     pub code: String,
-    /// What the link carries, for programs that show it themselves.
+    /// Secret of the link, for clients that verify it themselves.
     pub token: String,
-    /// What it is for: a link to sign in makes an account where there is none, and is then one to sign up.
+    /// GoTrue's name of the link type. A magic link for an unknown address becomes a sign-up link.
     pub purpose: &'static str,
-    /// Where the follower comes out.
+    /// Redirect URL.
     pub redirect: Url,
 }
 
-/// What a link is for.
+/// Type of a generated link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum ActionLinkPurpose {
     Signup,
@@ -106,7 +106,8 @@ impl ActionLinkPurpose {
 }
 
 impl AccountService {
-    /// Makes a link as it would be mailed, and where it is one to sign up with, the account. Nothing is mailed.
+    /// Generates a link as it would be emailed, without sending it. A sign-up link or an invitation also creates the
+    /// account.
     pub async fn generate_link(&self, params: GenerateLinkParams) -> Result<GeneratedLink, AuthError> {
         let email = email_address::normalize(&params.email)?;
         let mut purpose = ActionLinkPurpose::from_word(&params.purpose)?;
@@ -147,12 +148,11 @@ impl AccountService {
             }
             _ => None,
         };
-        // The code is bound to the address that it is sent to, and a change of address has one code for each of the
-        // two.
+        // A code is bound to the address that it is sent to, and a change of address has one code for each address.
         let sent_to =
             if purpose == ActionLinkPurpose::EmailChangeNew { new_email.as_ref() } else { None }.unwrap_or(&email);
         let mut issued = self.issue_one_time_token(user.id, purpose.kind(), sent_to, None)?;
-        // Otherwise the confirmation would discard the password as that of a stranger; see
+        // Otherwise the confirmation would discard the password as unproven; see
         // `verification::discard_unproven_sign_up`.
         issued.token.from_sign_up = purpose == ActionLinkPurpose::Signup;
         let link = self.action_link(&issued, purpose.link(), &redirect)?;
@@ -173,7 +173,8 @@ impl AccountService {
         Ok(GeneratedLink { user, link, code, token: link_token, purpose: purpose.word(), redirect })
     }
 
-    /// Makes an account and mails its owner. The account is stored when the letter was taken.
+    /// Emails an invitation and creates the account. The account is stored after the mail server has accepted the
+    /// email.
     pub async fn invite_user(
         &self,
         email: &str,
@@ -192,7 +193,7 @@ impl AccountService {
         // Sent before anything is stored, so that an invitation that was not delivered leaves no account behind.
         self.send_link_email(EmailKind::Invite, &issued, LinkType::Invite, &redirect).await?;
         let edit = |user: &mut User| {
-            // What an earlier sign-up of the address wrote is not the administrator's.
+            // Drop metadata of an earlier, unconfirmed sign-up, which may have been someone else's.
             if !is_new && user.invited_at.is_none() {
                 user.user_metadata = Map::new();
             }
@@ -203,7 +204,7 @@ impl AccountService {
         self.store_link_token(user, is_new, ActionLinkPurpose::Invite, &issued, &edit).await
     }
 
-    /// Stores the token together with what it changes of the account, or with the account.
+    /// Stores a token together with the new account, or with the change of the existing one.
     async fn store_link_token(
         &self,
         mut user: User,

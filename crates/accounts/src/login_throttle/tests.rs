@@ -30,7 +30,7 @@ impl ThrottleFixture {
         })
     }
 
-    /// A try that fails, or how long it has to wait.
+    /// Makes an attempt that fails. Returns the seconds to wait if it is rejected.
     fn fail(&self, proof: CredentialKind, account: &str, address: &str) -> Result<(), u64> {
         self.begin(proof, account, address).map(drop)
     }
@@ -39,7 +39,7 @@ impl ThrottleFixture {
         self.begin(CredentialKind::Password, account, address).unwrap().succeeded();
     }
 
-    /// Failures at one account from one address after another.
+    /// Makes failing attempts at one account, each from another address.
     fn fail_from_many_addresses(&self, account: &str, failures: u32) {
         for number in 0..failures {
             let address = IpAddr::from((0x0a00_0000 + number).to_be_bytes()).to_string();
@@ -49,7 +49,7 @@ impl ThrottleFixture {
 }
 
 #[test]
-fn an_address_waits_longer_after_each_failure() {
+fn wait_of_an_address_doubles_after_each_failure() {
     let fixture = ThrottleFixture::new();
     for _ in 0..10 {
         fixture.fail(CredentialKind::Password, ANN, HOME).unwrap();
@@ -57,7 +57,11 @@ fn an_address_waits_longer_after_each_failure() {
     for wait in [1, 2, 4, 8, 16, 32, 64, 128, 256, 300, 300] {
         assert_eq!(fixture.fail(CredentialKind::Password, ANN, HOME), Err(wait));
         fixture.clock.advance_seconds(i64::try_from(wait).unwrap() - 1);
-        assert_eq!(fixture.fail(CredentialKind::Password, ANN, HOME), Err(1), "a refused try makes nobody wait longer");
+        assert_eq!(
+            fixture.fail(CredentialKind::Password, ANN, HOME),
+            Err(1),
+            "a rejected attempt does not extend the wait"
+        );
         fixture.clock.advance_seconds(1);
         fixture.fail(CredentialKind::Password, ANN, HOME).unwrap();
     }
@@ -66,7 +70,7 @@ fn an_address_waits_longer_after_each_failure() {
 }
 
 #[test]
-fn the_right_password_after_the_wait_begins_anew() {
+fn success_resets_the_failures_of_an_address() {
     let fixture = ThrottleFixture::new();
     for _ in 0..10 {
         fixture.fail(CredentialKind::Password, ANN, HOME).unwrap();
@@ -80,7 +84,7 @@ fn the_right_password_after_the_wait_begins_anew() {
 }
 
 #[test]
-fn a_storm_from_everywhere_slows_strangers_and_not_the_person() {
+fn distributed_attack_delays_only_unfamiliar_addresses() {
     let fixture = ThrottleFixture::new();
     fixture.succeed(ANN, HOME);
     fixture.fail_from_many_addresses(ANN, 100);
@@ -96,7 +100,7 @@ fn a_storm_from_everywhere_slows_strangers_and_not_the_person() {
 }
 
 #[test]
-fn a_usual_place_is_one_for_thirty_days() {
+fn address_stays_familiar_for_thirty_days() {
     let fixture = ThrottleFixture::new();
     fixture.succeed(ANN, HOME);
     fixture.clock.advance_seconds(FAMILIAR_ADDRESS_SECONDS - 1);
@@ -107,7 +111,7 @@ fn a_usual_place_is_one_for_thirty_days() {
 }
 
 #[test]
-fn a_second_factor_is_counted_by_account_alone() {
+fn second_factor_is_counted_per_account() {
     let fixture = ThrottleFixture::new();
     for number in 0..10 {
         fixture.fail(CredentialKind::SecondFactor, ANN, &format!("198.51.100.{number}")).unwrap();
@@ -124,7 +128,7 @@ fn a_second_factor_is_counted_by_account_alone() {
 }
 
 #[test]
-fn failures_are_forgotten_after_a_quiet_day() {
+fn failures_expire_after_a_day() {
     let fixture = ThrottleFixture::new();
     for _ in 0..10 {
         fixture.fail(CredentialKind::Password, ANN, HOME).unwrap();
@@ -136,14 +140,14 @@ fn failures_are_forgotten_after_a_quiet_day() {
 }
 
 #[test]
-fn many_at_the_same_time_do_not_pass_all() {
+fn concurrent_attempts_cannot_exceed_the_limit() {
     let fixture = ThrottleFixture::new();
     let open: Vec<_> = (0..50).map(|_| fixture.begin(CredentialKind::Password, ANN, HOME)).collect();
     assert_eq!(open.iter().filter(|attempt| attempt.is_ok()).count(), 10);
 }
 
 #[test]
-fn what_is_remembered_is_bounded() {
+fn number_of_records_is_bounded() {
     let fixture = ThrottleFixture::new();
     for number in 0..MAX_ENTRIES {
         fixture.fail(CredentialKind::Password, &format!("{number}@example.com"), HOME).unwrap();
@@ -153,7 +157,7 @@ fn what_is_remembered_is_bounded() {
 }
 
 #[test]
-fn mailed_codes_wait_like_passwords_and_apart_from_them() {
+fn emailed_codes_are_counted_separately() {
     let fixture = ThrottleFixture::new();
     for _ in 0..10 {
         assert!(fixture.fail(CredentialKind::EmailedCode, "a@b.c", "192.0.2.1").is_ok());

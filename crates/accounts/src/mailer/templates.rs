@@ -109,8 +109,8 @@ impl Email {
         }
         paragraphs.extend(self.validity().map(str::to_owned));
         paragraphs.push(self.ignore().to_owned());
-        // A line of two hyphens and a space starts a signature (RFC 3676 section 4.3), which mail clients do not quote in
-        // replies.
+        // A line of two hyphens and a space starts a signature (RFC 3676 section 4.3), which mail clients do not quote
+        // in replies.
         paragraphs.push(format!("-- \n{PRODUCT_NAME}\n"));
         paragraphs.join("\n\n")
     }

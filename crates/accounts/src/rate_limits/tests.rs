@@ -7,7 +7,7 @@ fn limits() -> (RateLimits, Arc<ManualClock>) {
     (limits, clock)
 }
 
-/// How many calls pass until one does not, and how long that one is to wait.
+/// Sends requests until one is rejected. Returns the number of accepted ones and the seconds to wait.
 fn spend(limits: &RateLimits, limit: RateLimit, address: &str) -> (usize, u64) {
     let address = address.parse().unwrap();
     for passed in 0..1000 {
@@ -20,8 +20,8 @@ fn spend(limits: &RateLimits, limit: RateLimit, address: &str) -> (usize, u64) {
 }
 
 #[test]
-fn every_kind_has_the_protocols_numbers() {
-    // Calls at once, seconds until the next one, and what an hour of waiting brings.
+fn every_kind_has_the_limit_of_gotrue() {
+    // Kind, seconds until the next request, and size of a burst.
     let table = [
         (RateLimit::SignUp, 10, 30),
         (RateLimit::Anonymous, 120, 30),
@@ -50,7 +50,7 @@ fn every_kind_has_the_protocols_numbers() {
 }
 
 #[test]
-fn a_subscriber_is_an_address_or_a_network_of_64_bits() {
+fn counts_ipv6_clients_by_64_bit_network() {
     let (limits, _clock) = limits();
     let passed = |address| spend(&limits, RateLimit::SignUp, address).0;
     assert_eq!(passed("192.0.2.1"), 30);
@@ -62,7 +62,7 @@ fn a_subscriber_is_an_address_or_a_network_of_64_bits() {
 }
 
 #[test]
-fn addresses_that_have_been_quiet_are_forgotten() {
+fn removes_idle_addresses() {
     let (limits, clock) = limits();
     for number in 0..2000_u32 {
         limits.check(RateLimit::Token, IpAddr::from(number.to_be_bytes())).unwrap();
@@ -73,7 +73,7 @@ fn addresses_that_have_been_quiet_are_forgotten() {
 }
 
 #[test]
-fn nobody_waits_because_the_clock_was_set_back() {
+fn setting_the_clock_back_does_not_extend_the_wait() {
     let (limits, clock) = limits();
     assert_eq!(spend(&limits, RateLimit::SignUp, "192.0.2.1").0, 30);
     clock.advance_seconds(-7200);
@@ -83,7 +83,7 @@ fn nobody_waits_because_the_clock_was_set_back() {
 }
 
 #[test]
-fn limits_can_be_off() {
+fn limits_can_be_disabled() {
     let clock: Arc<dyn Clock> = ManualClock::new();
     let limits = RateLimits::new(false, &clock);
     let address = "192.0.2.1".parse().unwrap();

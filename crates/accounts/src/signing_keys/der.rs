@@ -1,9 +1,9 @@
-//! The one binary form that the RSA signer reads: `RSAPrivateKey` of RFC 8017, appendix A.1.2.
+//! DER encoding of RSA private keys (`RSAPrivateKey`, RFC 8017 appendix A.1.2), which the RSA signer expects.
 
 const INTEGER_TAG: u8 = 0x02;
 const SEQUENCE_TAG: u8 = 0x30;
 
-/// The private key from its numbers, each big-endian: n, e, d, p, q, d mod (p-1), d mod (q-1), q⁻¹ mod p.
+/// Encodes a private key from its big-endian numbers: n, e, d, p, q, d mod (p-1), d mod (q-1), q⁻¹ mod p.
 pub fn rsa_private_key(numbers: &[Vec<u8>; 8]) -> Vec<u8> {
     let mut content = integer(&[0]);
     for number in numbers {
@@ -12,7 +12,7 @@ pub fn rsa_private_key(numbers: &[Vec<u8>; 8]) -> Vec<u8> {
     element(SEQUENCE_TAG, &content)
 }
 
-/// An unsigned number: no needless zeros in front, and one where the first bit would read as a sign.
+/// Encodes an unsigned integer: without leading zeros, except for one if the first bit would be taken as a sign.
 fn integer(bytes: &[u8]) -> Vec<u8> {
     let start = bytes.iter().position(|&byte| byte != 0).unwrap_or(bytes.len());
     let digits = &bytes[start..];
@@ -41,7 +41,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_and_lengths_are_written_the_distinguished_way() {
+    fn encodes_integers_and_lengths_as_der() {
         assert_eq!(integer(&[0]), [2, 1, 0]);
         assert_eq!(integer(&[0, 0, 127]), [2, 1, 127]);
         assert_eq!(integer(&[128]), [2, 2, 0, 128]);

@@ -1,4 +1,4 @@
-//! Reading and making JSON Web SigningKeys (RFC 7517, RFC 7518 section 6).
+//! Parsing and generation of JSON Web Keys (RFC 7517, RFC 7518 section 6).
 
 use std::fmt;
 
@@ -13,15 +13,15 @@ use serde_json::{Value, json};
 
 use super::der;
 
-/// The shortest symmetric key, in bytes: as long as its hash (RFC 7518 section 3.2).
+/// Minimum length of a symmetric key, in bytes: that of the hash (RFC 7518 section 3.2).
 const MIN_SECRET_BYTES: usize = 32;
 /// Prefixes of symmetric keys from documentation and examples, which are publicly known.
 const EXAMPLE_SECRETS: [&[u8]; 2] = [b"super-secret-jwt-token", b"your-super-secret-jwt-token"];
 
-/// Why a key is refused. Never repeats the key.
+/// Error of a key file. It never contains key material.
 #[derive(Debug, thiserror::Error)]
 pub enum KeyError {
-    /// Not JSON, or not a key, a set or an array of keys.
+    /// The text is not JSON, or not a JWK, a JWK set or an array of JWKs.
     #[error("it must contain a JWK, a JWK set or an array of JWKs: {0}")]
     Malformed(String),
     /// A key cannot be used.
@@ -30,25 +30,25 @@ pub enum KeyError {
     /// Two keys have the same id.
     #[error("two keys have the id {0:?}")]
     DuplicateId(String),
-    /// There are public keys at most.
+    /// None of the keys can sign.
     #[error("none of the keys is a private signing key")]
     NoSigningKey,
-    /// The system could not make a key.
+    /// The generation of a key failed.
     #[error("cannot generate a key")]
     GenerationFailed,
 }
 
-/// A key that verifies, and that signs if its private half is there.
+/// A key that verifies tokens, and signs them if it has a private key.
 pub struct SigningKey {
-    /// Its id: its own, or its thumbprint (RFC 7638).
+    /// Key id: the configured one, or the thumbprint (RFC 7638).
     pub kid: String,
-    /// The one algorithm it is used with.
+    /// The only algorithm that the key is used with.
     pub algorithm: Algorithm,
-    /// The half that verifies.
+    /// Key that verifies.
     pub public: DecodingKey,
-    /// The half that signs.
+    /// Key that signs.
     pub private: Option<EncodingKey>,
-    /// The public key as a JWK; `None` for a symmetric key.
+    /// Public key as a JWK; `None` for a symmetric key.
     pub published: Option<Value>,
 }
 
@@ -59,7 +59,7 @@ impl fmt::Debug for SigningKey {
 }
 
 impl SigningKey {
-    /// Whether the private half is there.
+    /// Returns whether the key has a private key.
     pub fn can_sign(&self) -> bool {
         self.private.is_some()
     }
@@ -85,10 +85,10 @@ struct Fields {
     k: Option<String>,
 }
 
-/// One JWK, a JWK set or an array of JWKs.
+/// Parses a JWK, a JWK set or an array of JWKs.
 pub fn parse_keys(text: &str) -> Result<Vec<SigningKey>, KeyError> {
     let not_keys = |error: serde_json::Error| {
-        // The position only: serde's own words may repeat a piece of the key.
+        // Only the position: serde's message may contain a part of the key.
         KeyError::Malformed(format!("line {} column {} is not understood", error.line(), error.column()))
     };
     let list = match serde_json::from_str(text).map_err(not_keys)? {
@@ -101,8 +101,8 @@ pub fn parse_keys(text: &str) -> Result<Vec<SigningKey>, KeyError> {
     };
     list.into_iter()
         .enumerate()
-        .map(|(place, key)| {
-            let name = key.get("kid").and_then(Value::as_str).map_or_else(|| format!("#{}", place + 1), str::to_owned);
+        .map(|(index, key)| {
+            let name = key.get("kid").and_then(Value::as_str).map_or_else(|| format!("#{}", index + 1), str::to_owned);
             let fields: Fields = serde_json::from_value(key)
                 .map_err(|_| KeyError::Unusable(name.clone(), "it needs \"kty\", and every field is a text"))?;
             parse_key(&fields).map_err(|reason| KeyError::Unusable(name, reason))
@@ -110,7 +110,7 @@ pub fn parse_keys(text: &str) -> Result<Vec<SigningKey>, KeyError> {
         .collect()
 }
 
-/// A new ES256 key as a private JWK.
+/// Generates an ES256 key. Returns it as a private JWK.
 pub fn generate() -> Result<String, KeyError> {
     let pair = EcdsaKeyPair::generate(&ECDSA_P256_SHA256_FIXED_SIGNING).map_err(|_| KeyError::GenerationFailed)?;
     let d = pair.private_key().as_be_bytes().map_err(|_| KeyError::GenerationFailed)?;
@@ -137,7 +137,7 @@ fn parse_key(fields: &Fields) -> Result<SigningKey, &'static str> {
     };
     let missing = "a public field is missing";
     let jwk: Jwk = serde_json::from_value(public.clone()).map_err(|_| missing)?;
-    // The library parses an incomplete key as one of an unknown type instead of failing.
+    // Instead of failing, the library parses an incomplete key as one of an unknown type.
     if matches!(jwk.algorithm, AlgorithmParameters::Other(_)) {
         return Err(missing);
     }
@@ -145,8 +145,8 @@ fn parse_key(fields: &Fields) -> Result<SigningKey, &'static str> {
         Some(kid) if !kid.is_empty() => kid.clone(),
         _ => jwk.thumbprint(ThumbprintHash::SHA256).map_err(|_| "it has no thumbprint")?,
     };
-    let verifies = DecodingKey::from_jwk(&jwk).map_err(|_| "a public field is not base64url")?;
-    let signs = fields.key_ops.as_ref().is_none_or(|operations| operations.iter().any(|word| word == "sign"));
+    let public_key = DecodingKey::from_jwk(&jwk).map_err(|_| "a public field is not base64url")?;
+    let may_sign = fields.key_ops.as_ref().is_none_or(|operations| operations.iter().any(|word| word == "sign"));
     let private = match algorithm {
         Algorithm::ES256 => ec_private(fields)?,
         Algorithm::RS256 => rsa_private(fields)?,
@@ -159,8 +159,8 @@ fn parse_key(fields: &Fields) -> Result<SigningKey, &'static str> {
     Ok(SigningKey {
         kid,
         algorithm,
-        public: verifies,
-        private: private.filter(|_| signs),
+        public: public_key,
+        private: private.filter(|_| may_sign),
         published: (algorithm != Algorithm::HS256).then_some(public),
     })
 }
@@ -169,7 +169,7 @@ fn ec_private(fields: &Fields) -> Result<Option<EncodingKey>, &'static str> {
     if fields.d.is_none() {
         return Ok(None);
     }
-    // The uncompressed form of a point (SEC 1 section 2.3.3).
+    // The tag of an uncompressed point (SEC 1 section 2.3.3).
     let mut point = vec![0x04];
     point.extend(decode_field(fields.x.as_ref())?);
     point.extend(decode_field(fields.y.as_ref())?);
@@ -204,7 +204,7 @@ fn symmetric_key(fields: &Fields) -> Result<EncodingKey, &'static str> {
         return Err("a symmetric key needs at least 32 bytes");
     }
     if EXAMPLE_SECRETS.iter().any(|example| secret.starts_with(example)) {
-        return Err("this symmetric key is an example that everybody knows");
+        return Err("this symmetric key is a publicly known example");
     }
     Ok(EncodingKey::from_secret(&secret))
 }

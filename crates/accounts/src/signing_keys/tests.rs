@@ -35,7 +35,7 @@ fn secret() -> Value {
     json!({ "kty": "oct", "kid": "s", "k": b64([9; 32]) })
 }
 
-/// An RSA key as a private JWK, taken apart from the form in which the library makes it.
+/// Generates an RSA key as a private JWK, from the DER document that the library returns.
 fn rsa() -> Value {
     let pair = aws_lc_rs::rsa::KeyPair::generate(aws_lc_rs::rsa::KeySize::Rsa2048).unwrap();
     let document = AsDer::<aws_lc_rs::encoding::Pkcs8V1Der<'_>>::as_der(&pair).unwrap();
@@ -61,7 +61,7 @@ fn rsa() -> Value {
 }
 
 #[test]
-fn one_key_a_set_and_an_array_are_read() {
+fn parses_one_key_a_set_and_an_array() {
     let first = with(fresh(), "kid", json!("first"));
     let second = with(fresh(), "kid", json!("second"));
     for text in [first.clone(), json!([first, second]), json!({ "keys": [first, second] })] {
@@ -73,7 +73,7 @@ fn one_key_a_set_and_an_array_are_read() {
 }
 
 #[test]
-fn every_kind_of_key_signs_and_verifies() {
+fn every_type_of_key_signs_and_verifies() {
     for (key, algorithm) in [(fresh(), "ES256"), (rsa(), "RS256"), (secret(), "HS256")] {
         let keys = SigningKeys::from_json(&key.to_string()).unwrap();
         let token = keys.sign(&json!({ "n": 1 })).unwrap();
@@ -85,7 +85,7 @@ fn every_kind_of_key_signs_and_verifies() {
 }
 
 #[test]
-fn only_public_halves_are_published() {
+fn publishes_only_public_keys() {
     let keys = SigningKeys::from_json(&json!([fresh(), rsa(), secret()]).to_string()).unwrap();
     let published = keys.jwk_set()["keys"].as_array().unwrap();
     assert_eq!(published.len(), 2, "a symmetric key has nothing to publish");
@@ -99,7 +99,7 @@ fn only_public_halves_are_published() {
 }
 
 #[test]
-fn a_key_without_an_id_is_known_by_its_thumbprint() {
+fn thumbprint_is_the_default_key_id() {
     // The example of RFC 7638, section 3.1.
     let n = "0vx7agoebGcQSuuPiLJXZptN9nndrQmbXEps2aiAFbWhM78LhWx4cbbfAAtVT86zwu1RK7aPFFxuhDR1L6tSoc_BJECPebWKRXjBZCiFV4n3oknjhMstn64tZ_2W-5JsGY4Hc5n9yBXArwl93lqt7_RN5w6Cf0h4QyQ5v-65YGjQR0_FDW2QvzqY368QQMicAtaSqzs8KJZgnYb9c7d0zgdAZHzu6qMQvRL5hajrn1n91CbOpbISD08qNLyrdkt-bFTWhAI4vMQFh6WeZu0fM4lFd2NcRwr3XPksINHaQ-G_xBniIqbw0Ls1jF44-csFCur-kEgU8awapJzKnqDKgw";
     let key = json!({ "kty": "RSA", "n": n, "e": "AQAB" });
@@ -108,7 +108,7 @@ fn a_key_without_an_id_is_known_by_its_thumbprint() {
 }
 
 #[test]
-fn a_retired_key_verifies_and_does_not_sign() {
+fn retired_key_verifies_but_does_not_sign() {
     let (old, new) = (with(fresh(), "kid", json!("old")), with(fresh(), "kid", json!("new")));
     let token = SigningKeys::from_json(&old.to_string()).unwrap().sign(&json!({})).unwrap();
     for retired in [without(old.clone(), &["d"]), with(old, "key_ops", json!(["verify"]))] {
@@ -120,7 +120,7 @@ fn a_retired_key_verifies_and_does_not_sign() {
 }
 
 #[test]
-fn bad_files_are_refused_with_the_reason_and_without_the_key() {
+fn key_file_errors_have_a_reason_and_no_key_material() {
     let pair = fresh();
     let mismatched = with(pair.clone(), "d", fresh()["d"].clone());
     assert!(refusal(&mismatched).contains("cannot be used"), "{}", refusal(&mismatched));
@@ -133,12 +133,12 @@ fn bad_files_are_refused_with_the_reason_and_without_the_key() {
     assert!(refusal(&json!([])).contains("none of the keys"));
     assert!(refusal(&with(secret(), "k", json!(b64("short")))).contains("32 bytes"));
     let example = b64("super-secret-jwt-token-with-at-least-32-characters-long");
-    assert!(refusal(&with(secret(), "k", json!(example))).contains("everybody knows"));
+    assert!(refusal(&with(secret(), "k", json!(example))).contains("publicly known"));
     let broken = SigningKeys::from_json("{\"kty\": sekrit").unwrap_err().to_string();
     assert!(broken.contains("line 1") && !broken.contains("sekrit"), "{broken}");
 }
 
-/// A token with a header of our choosing, signed by `mac`.
+/// Returns a token with an arbitrary header, signed by `mac`.
 fn forged(header: &Value, mac: impl Fn(&[u8]) -> Vec<u8>) -> String {
     let message = format!("{}.{}", b64(header.to_string()), b64("{\"n\":1}"));
     let signature = mac(message.as_bytes());
@@ -146,7 +146,7 @@ fn forged(header: &Value, mac: impl Fn(&[u8]) -> Vec<u8>) -> String {
 }
 
 #[test]
-fn the_algorithm_is_the_keys_never_the_tokens() {
+fn key_determines_the_algorithm() {
     use aws_lc_rs::hmac;
     for key in [fresh(), rsa()] {
         let keys = SigningKeys::from_json(&key.to_string()).unwrap();
@@ -155,7 +155,7 @@ fn the_algorithm_is_the_keys_never_the_tokens() {
         for alg in ["none", "None", "HS256", "ES384", "RS512", "EdDSA"] {
             let header = json!({ "alg": alg, "kid": kid });
             assert_eq!(keys.verify::<Value>(&forged(&header, |_| Vec::new())), Err(InvalidSignature), "{alg}");
-            // The public key taken for a shared secret.
+            // The classic attack: the public key is used as the HMAC secret.
             let secret = hmac::Key::new(hmac::HMAC_SHA256, published.as_bytes());
             let mac = |message: &[u8]| hmac::sign(&secret, message).as_ref().to_vec();
             assert_eq!(keys.verify::<Value>(&forged(&header, mac)), Err(InvalidSignature), "{alg}");
@@ -164,7 +164,7 @@ fn the_algorithm_is_the_keys_never_the_tokens() {
 }
 
 #[test]
-fn a_token_without_the_id_of_a_key_or_with_unknown_demands_is_not_ours() {
+fn rejects_tokens_without_known_kid_or_with_crit() {
     let keys = SigningKeys::from_json(&secret().to_string()).unwrap();
     let mac = |message: &[u8]| {
         let key = aws_lc_rs::hmac::Key::new(aws_lc_rs::hmac::HMAC_SHA256, &[9; 32]);

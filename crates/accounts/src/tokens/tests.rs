@@ -16,7 +16,7 @@ fn issuer(is_configured: bool) -> IssuerUrl {
     IssuerUrl::new(&"http://localhost:3000".parse().unwrap(), is_configured).unwrap()
 }
 
-fn person() -> User {
+fn user_with_email() -> User {
     User { email: Some("a@b.c".into()), ..User::new(UserId::fresh(), NOW) }
 }
 
@@ -35,14 +35,14 @@ fn session(user: UserId) -> AuthSession {
 }
 
 #[test]
-fn an_access_token_says_what_the_protocol_wants_and_ends_after_an_hour() {
-    let (keys, user) = (keys(), person());
+fn access_token_has_gotrue_claims_and_expires_after_an_hour() {
+    let (keys, user) = (keys(), user_with_email());
     let session = session(user.id);
     let token = keys.sign(&AccessTokenPayload::new(ISSUER, &user, &session, NOW)).unwrap();
     let payload = URL_SAFE_NO_PAD.decode(token.split('.').nth(1).unwrap()).unwrap();
-    let said: Value = serde_json::from_slice(&payload).unwrap();
+    let payload: Value = serde_json::from_slice(&payload).unwrap();
     assert_eq!(
-        said,
+        payload,
         json!({
             "iss": "http://localhost:3000/auth/v1", "sub": user.id, "aud": "authenticated",
             "exp": 1_800_003_600, "iat": 1_800_000_000, "email": "a@b.c", "phone": "",
@@ -64,8 +64,8 @@ fn an_access_token_says_what_the_protocol_wants_and_ends_after_an_hour() {
 }
 
 #[test]
-fn internal_tokens_and_access_tokens_open_different_doors() {
-    let (keys, user) = (keys(), person());
+fn internal_and_access_tokens_are_not_interchangeable() {
+    let (keys, user) = (keys(), user_with_email());
     let internal = sign_internal_token(&keys, user.id, Audience::Mcp, 60, NOW).unwrap();
     assert_eq!(verify_internal_token(&keys, &internal, Audience::Mcp, NOW), Ok(user.id));
     assert_eq!(verify_internal_token(&keys, &internal, Audience::Mcp, NOW.plus_seconds(60)), Err(EXPIRED_JWT));
