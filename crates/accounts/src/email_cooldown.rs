@@ -32,7 +32,7 @@ pub enum EmailPurpose {
 /// Kind of the email and hash of the address, so that no address is kept in memory.
 type SentEmailKey = (EmailPurpose, u64);
 
-/// Times of the emails that were sent within the last [`COOLDOWN_SECONDS`].
+/// Times of the emails of the last minute.
 #[derive(Debug)]
 pub struct EmailCooldown {
     clock: Arc<dyn Clock>,

@@ -3,7 +3,7 @@
 //! A refresh token contains the rotation counter of its session. The current token rotates: the counter is incremented,
 //! and the response contains the next token. The previous token returns the current one again until the client has used
 //! the new tokens, because a client that lost the response has no other token. Any older token returns the current one
-//! for [`REUSE_INTERVAL_SECONDS`], because tabs that wake up at the same time all send the token that they remember.
+//! for ten seconds, because tabs that wake up at the same time all send the token that they remember.
 //! Any other use means that the token was copied, and ends the session.
 
 use domain::{AuthSessionId, Timestamp};

@@ -151,7 +151,7 @@ pub fn verify_access_token(
 /// Role of a token that need not belong to a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TokenRole {
-    /// True if it is one of the [`ADMIN_ROLES`].
+    /// True if it is one of GoTrue's administrator roles.
     pub is_admin: bool,
     /// True if the token names a session.
     pub has_session: bool,

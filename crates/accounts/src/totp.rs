@@ -66,7 +66,7 @@ impl TotpSecret {
         )
     }
 
-    /// Returns the time step of a code if it is within [`SKEW_STEPS`] of the current one, and `None` otherwise.
+    /// Returns the time step of a code if it is within one step of the current one, and `None` otherwise.
     pub fn step_of(&self, code: &str, seconds: i64) -> Option<i64> {
         let step = self.0.check(code.trim(), u64::try_from(seconds).ok()?)?;
         i64::try_from(step).ok()

@@ -142,7 +142,7 @@ async fn mailed_code_is_a_proof_for_accounts_without_a_password() {
         let seen = user.updated_at;
         user.password_hash = None;
         user.updated_at = seen.plus_seconds(1);
-        let issued = auth.issue(user.id, TokenKind::Reauthentication, &person.email, None).unwrap();
+        let issued = auth.issue_one_time_token(user.id, TokenKind::Reauthentication, &person.email, None).unwrap();
         let along = Along { issue: std::slice::from_ref(&issued.token), ..Along::default() };
         assert_eq!(storage.users().update_with(&user, seen, &along).await.unwrap(), Written::Done);
 

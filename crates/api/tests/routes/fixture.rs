@@ -52,7 +52,7 @@ impl World {
             .start()
             .await;
         let keys = SigningKeys::from_json(&jwk).unwrap();
-        let jwk = keys.published()["keys"][0].clone();
+        let jwk = keys.jwk_set()["keys"][0].clone();
         let guarded = guarded(&app).await;
         Self { app, guarded, http: client(), keys: Arc::new(keys), jwk, _model: model, _files: files }
     }
