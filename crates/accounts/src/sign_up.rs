@@ -258,7 +258,7 @@ impl CheckedUpdate {
         match (&self.email, self.mode) {
             (Some(email), Some(EmailChangeMode::Immediate)) => account_updates::set_email(user, email.clone(), now),
             (Some(email), Some(EmailChangeMode::AfterConfirmation)) => {
-                email_change::set_pending_email(user, email, now)
+                email_change::set_pending_email(user, email, now);
             }
             _ => {}
         }
