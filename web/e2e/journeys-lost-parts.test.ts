@@ -20,7 +20,10 @@ test("a part that the network lost says so in its place, and comes with another 
     .getByRole("alert")
     .filter({ hasText: "This part of the page couldn't be loaded." });
   await failure.waitFor();
+  // The page loads itself anew, because the browser may keep the failed module. The failure is shown until then.
+  const reloaded = appPage.page.waitForEvent("load");
   await failure.getByRole("button", { name: "Try again" }).click();
+  await reloaded;
   await failure.waitFor();
   await appPage.seesNo("Something went wrong");
   isDown = false;
