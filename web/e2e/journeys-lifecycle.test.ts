@@ -174,8 +174,7 @@ test("a slow call shows how far it is, and a result that was not announced says 
   counted.resolve();
   await appPage.answered();
   await card.getByRole("button", { expanded: false }).click();
-  const words =
-    "The result doesn't match the tool's output schema: result.sheets: must be of type integer";
+  const words = "The result doesn't match the tool's output schema: result.sheets: must be of type integer";
   await card.getByText(words, { exact: true }).waitFor();
 });
 
