@@ -14,6 +14,7 @@ export interface Toast {
 /** Renderer of toasts. */
 export interface ToastOutlet {
   readonly show: (toast: Toast) => void;
+  /** Replaces the renderer by an empty one, which connects again. */
   readonly clear: () => void;
 }
 
@@ -40,6 +41,8 @@ export function toast(content: Omit<Toast, "tone"> & { tone?: Tone }): void {
 export function clearToasts(): void {
   early = [];
   outlet?.clear();
+  // Toasts of the next user wait for the new renderer; the old one would take them along.
+  outlet = undefined;
 }
 forgetAfter("session", clearToasts);
 

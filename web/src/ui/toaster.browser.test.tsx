@@ -38,8 +38,16 @@ test("removes all toasts at once, those that still appear included", async () =>
   await expect.element(toasts.getByText("Saved")).toBeInTheDocument();
   flushSync(clearToasts);
   expect(toasts.getByRole("dialog").elements()).toHaveLength(0);
+});
+
+test("shows what comes right after all toasts were removed", async () => {
+  await render(<Toaster />);
+  toast({ title: "Saved" });
+  await expect.element(toasts.getByText("Saved")).toBeInTheDocument();
+  clearToasts();
   toast({ title: "Next" });
   await expect.element(toasts.getByText("Next")).toBeVisible();
+  expect(toasts.getByText("Saved").elements()).toHaveLength(0);
 });
 
 test("runs its action once and goes away", async () => {
