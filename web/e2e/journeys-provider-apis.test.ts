@@ -81,7 +81,7 @@ const faults: { name: string; steps: Step[]; says: RegExp }[] = [
   {
     name: "no credit",
     steps: [fail(402, "Top up")],
-    says: /wants to be paid first: Top up\. Whoever runs this service has to look at the account/u,
+    says: /requires payment: Top up\. Whoever runs this service has to look at the account/u,
   },
   {
     name: "an unknown model",
@@ -91,7 +91,7 @@ const faults: { name: string; steps: Step[]; says: RegExp }[] = [
   {
     name: "garbage",
     steps: [raw("data: {]\n\n")],
-    says: /could not be read: .* whoever runs this service has to look at/u,
+    says: /sent an unreadable response: .* whoever runs this service has to look at/u,
   },
   {
     name: "an end in the middle",

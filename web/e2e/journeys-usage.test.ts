@@ -61,7 +61,7 @@ for (const [name, look] of looks) {
     });
     await appPage.ask("And on?");
     await page
-      .getByText(/from midnight \(UTC\) on you can go on/u)
+      .getByText(/reset at midnight \(UTC\)/u)
       .first()
       .waitFor();
     await inspect(appPage, "spent-for-today", look);
