@@ -1,4 +1,4 @@
-//! ToolSelection of the tools of a turn among those of the user's own connections.
+//! Selection of the tools of a turn among those of the user's own connections.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;

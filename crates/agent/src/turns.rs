@@ -1,8 +1,9 @@
-//! Turns of the assistant: one question of a user and everything until its answer is complete.
+//! Turns of the assistant: a user's message and everything until its answer is complete.
 //!
 //! A turn belongs to the server, not to the request that began it. Subscribers of its event log come and go; only
-//! Stop, the end of the answer or an error ends it. `engine` runs the loop, `log` and `journal` carry the events,
-//! `recovery` closes or resumes what a previous process left unfinished.
+//! Stop, the end of the answer or an error ends it. `engine` runs the loop, `event_recorder` puts the events
+//! into `event_log` and `journal`, `recovery` closes or resumes what a previous process left unfinished. The API and the
+//! web app call a turn a *run*, in `runId` for example.
 
 pub mod event;
 
@@ -230,7 +231,7 @@ pub struct Inner {
     temporary: TemporaryChats,
     limits: Limits,
     /// Turns by user and chat. With the user in the key, a request for another user's chat cannot block its owner's
-    /// turn before the store rejects it.
+    /// turn before the database rejects it.
     active: Mutex<HashMap<(UserId, ChatId), Arc<Turn>>>,
     journal: Journal,
     /// Bytes in the event logs of all turns, shared with each [`EventLog`].

@@ -42,7 +42,8 @@ without a result may have run: find out before you make it again.";
 pub struct TurnInput {
     /// Model that answers.
     pub model: ModelId,
-    /// Model settings of the chat, if the tools has just read them; otherwise they are read when needed.
+    /// Model settings of the chat, if [`TurnService::begin`] has just read them; otherwise they are read when
+    /// needed.
     pub settings: Option<ModelSettings>,
     /// Tools that the model may use.
     pub selection: ToolSelection,

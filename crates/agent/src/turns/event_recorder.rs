@@ -12,7 +12,7 @@ use super::{EventLog, Journal, Turn};
 /// Pause between attempts to write an event that the turn must not continue without.
 const RETRY_INTERVAL: Duration = Duration::from_secs(1);
 
-/// EventRecorder of one turn's events.
+/// Recorder of one turn's events.
 #[derive(Clone)]
 pub struct EventRecorder {
     turn: Arc<Turn>,

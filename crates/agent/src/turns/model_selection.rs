@@ -1,4 +1,4 @@
-//! ToolSelection of the model that answers in a chat, and of its settings.
+//! Selection of the model that answers in a chat, and of its settings.
 
 use domain::model::{ModelError, ModelSettings};
 use domain::{ChatId, UserId};
@@ -14,7 +14,7 @@ use crate::models::ModelId;
 ///
 /// # Errors
 ///
-/// [`BeginError::Model`] if the model is not available or the user's quota is used up, [`BeginError::Store`] if the
+/// [`BeginError::Model`] if the model is not available or the user's quota is used up, [`BeginError::Storage`] if the
 /// database fails.
 pub async fn select_model(
     turns: &TurnService,

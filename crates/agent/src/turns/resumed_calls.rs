@@ -1,4 +1,4 @@
-//! Tool calls that waited for an elicitation or a sign-in when the previous process stopped.
+//! Tool calls that waited for their user when the previous process stopped: for an approval, an elicitation or a sign-in.
 
 use std::sync::Arc;
 

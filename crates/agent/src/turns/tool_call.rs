@@ -1,4 +1,4 @@
-//! One tool call within a turn: from its tool_input_event through permission to its result.
+//! One tool call within a turn: from its announcement through the permission to its result.
 
 use std::sync::Arc;
 
@@ -43,7 +43,7 @@ pub struct ToolRunner<'a> {
     pub turns: &'a TurnService,
     /// Turn that the calls belong to.
     pub turn: &'a Turn,
-    /// EventRecorder of the turn's events.
+    /// Recorder of the turn's events.
     pub recorder: &'a EventRecorder,
     /// Tools that the user selected for the turn.
     pub selection: &'a ToolSelection,

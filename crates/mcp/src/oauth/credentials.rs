@@ -11,7 +11,7 @@ use url::Url;
 
 use super::error::{CredentialStoreError, SignInError};
 
-/// CredentialOwner of credentials: a user's connection.
+/// Owner of credentials: a user's connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct CredentialOwner {
     /// User.

@@ -36,7 +36,7 @@ const OFFLINE_ACCESS: &str = "offline_access";
 /// Request to sign an owner in.
 #[derive(Debug, Clone)]
 pub struct SignInRequest {
-    /// CredentialOwner of the future credentials.
+    /// Owner of the future credentials.
     pub owner: CredentialOwner,
     /// Address of the MCP server.
     pub url: Url,

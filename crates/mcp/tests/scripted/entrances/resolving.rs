@@ -1,4 +1,4 @@
-//! DnsResolver that stand for several addresses, or for one now and another later.
+//! Resolvers that stand for several addresses, or for one now and another later.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
