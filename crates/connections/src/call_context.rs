@@ -48,6 +48,7 @@ impl CallContext<'_> {
         };
         let mut call = std::pin::pin!(call(options));
         loop {
+            // The result first: reports that still wait when it arrives are of no interest any more.
             tokio::select! {
                 biased;
                 result = &mut call => return result,

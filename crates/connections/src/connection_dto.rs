@@ -96,6 +96,7 @@ impl ConnectionDto {
             url: server.url.clone(),
             status: state.status.unwrap_or(ConnectionStatus::Idle),
             reason: state.reason.clone(),
+            // Only a failed connection is retried in the background.
             next_try_at: state.backoff.next_attempt.filter(|_| state.status == Some(ConnectionStatus::Error)),
             failures: Some(state.backoff.failures).filter(|failures| *failures > 0),
             last_error: state.last_error.clone().map(|(reason, at)| LastError { reason, at }),
@@ -120,6 +121,7 @@ impl ConnectionDto {
     pub(crate) fn tools_to_store(&self) -> Value {
         let tools = self.tools.iter().map(|tool| {
             let mut tool = to_json(tool);
+            // The specification's shape of a stored tool, which clients of the data API read.
             tool["serverName"] = self.name.as_str().into();
             tool
         });

@@ -145,6 +145,7 @@ impl Validator<'_> {
             }
         }
         match (matching, first_problem) {
+            // Two matches are too many for `oneOf`, whatever the uncertain alternatives are.
             (2.., _) => Err(format!("{at}: matches more than one of the alternatives")),
             (0, Some(problem)) if !is_uncertain => Err(problem),
             _ => {
@@ -158,6 +159,8 @@ impl Validator<'_> {
 
     /// Validates by a subschema, and tells an uncertain result from a valid one.
     fn validity(&self, schema: &Value, value: &Value, at: &str, depth: usize) -> Validity {
+        // Set aside, so that the flag tells about this subschema alone; whether that makes the whole uncertain is for
+        // the caller to decide.
         let before = self.is_uncertain.replace(false);
         let result = self.validate(schema, value, at, depth + 1);
         match (result, self.is_uncertain.replace(before)) {
@@ -170,6 +173,7 @@ impl Validator<'_> {
     /// Resolves a reference within the document.
     fn resolve(&self, target: &str) -> Option<&Value> {
         let fragment = target.strip_prefix('#')?;
+        // A JSON pointer (RFC 6901), or else an anchor.
         if fragment.is_empty() || fragment.starts_with('/') {
             return self.root.pointer(fragment);
         }
@@ -192,6 +196,8 @@ impl Validator<'_> {
         if !patterns.contains_key(pattern) {
             let compiled = self
                 .take_steps(PATTERN_COMPILATION_STEPS)
+                // Without lookaround and back references, which this engine rejects, matching takes linear time. ECMA
+                // 262 has both, so that such a pattern is uncertain and not an error.
                 .then(|| RegexBuilder::new(pattern).size_limit(MAX_PATTERN_BYTES).build().ok());
             patterns.insert(pattern.to_owned(), compiled.flatten());
         }

@@ -56,6 +56,7 @@ impl ManualRuns {
         let interaction = open.get(&id).filter(|open| open.owner == owner)?;
         match elicitation_response(action, content, interaction.form.as_ref()) {
             // The call may have ended meanwhile.
+            // Removed with the answer, so that a second answer finds nothing that waits.
             Ok(response) => open.remove(&id)?.reply.send(response).ok().map(Ok),
             Err(problem) => Some(Err(problem)),
         }
@@ -80,6 +81,7 @@ impl ManualHandler {
         let id = InteractionId::fresh();
         let (reply, answered) = oneshot::channel();
         self.runs.lock().insert(id, OpenInteraction { owner: self.owner, form, reply });
+        // From here on the guard closes the interaction, also if this future is dropped with the client's request.
         let _closing = ClosingGuard { handler: self, id };
         if self.updates.send(InteractionUpdate::Opened(id, request)).is_err() {
             return ElicitationResponse::Cancel;

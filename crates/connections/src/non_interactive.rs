@@ -22,6 +22,8 @@ impl NonInteractive {
 
 impl ElicitationHandler for NonInteractive {
     fn elicit(&self, _: Elicitation, _: Option<Arc<SuspendedCall>>) -> BoxFuture<'_, ElicitationResponse> {
+        // The call fails in a way that depends on its server, so the caller asks afterwards whether this was the
+        // reason.
         self.0.store(true, Ordering::Relaxed);
         ready(ElicitationResponse::Cancel).boxed()
     }

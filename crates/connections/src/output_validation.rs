@@ -10,6 +10,7 @@ const MAX_DESCRIPTION_BYTES: usize = 300;
 
 /// Adds a note to a result that violates the output schema of its tool. Results of failed calls are not validated.
 pub fn validate_output(definition: &ToolDefinition, mut result: ToolResult) -> ToolResult {
+    // A note and no error: the tool has run, and what it returned may still be of use.
     let Some(schema) = definition.output_schema.as_ref().filter(|_| !result.is_error) else { return result };
     result.schema_error = match &result.structured_content {
         None => Some("it has no structured content".to_owned()),

@@ -73,6 +73,7 @@ pub fn definition_json(definition: &Pin) -> Value {
 
 /// Returns a canonical definition, or the instructions of a server, with its hash.
 pub fn text_hash(text: String) -> Pin {
+    // As it is stored: PostgreSQL's text has no NUL, and the hash must be that of the stored text.
     let text = without_nul(text);
     Pin { hash: HEXLOWER.encode(digest(&SHA256, text.as_bytes()).as_ref()), text }
 }
@@ -132,7 +133,9 @@ impl ConnectionService {
             };
         };
         match (rule.permission, &rule.pin, &rule.instructions) {
+            // Whatever the tool has become: a denial is bound to its name alone.
             (Permission::Never, ..) => PermissionCheck::Denied,
+            // A connection that leads to another URL now is another server, which the user has not allowed anything.
             (Permission::Always, Some(definition), Some(instructions)) if rule.url == binding_url(tool) => {
                 let is_changed = definition.hash != definition_hash(&tool.definition).hash;
                 let has_new_instructions = instructions.hash != text_hash(tool.instructions.to_string()).hash;
@@ -152,6 +155,8 @@ impl ConnectionService {
 
     /// Returns the permission of a tool without a rule: built-in tools that only read need no approval.
     fn default_permission(&self, url: &str, source: ToolSource, definition: &ToolDefinition) -> Permission {
+        // Annotations of the built-in servers only are trusted: "clients MUST consider tool annotations to be
+        // untrusted unless they come from trusted servers" (MCP, "Tools").
         let is_builtin = source == ToolSource::Fallback || self.self_urls.is_builtin_server(url);
         let is_read_only = definition.annotations.as_ref().and_then(|hints| hints.read_only_hint) == Some(true);
         if is_builtin && is_read_only { Permission::Always } else { Permission::Ask }
@@ -161,6 +166,7 @@ impl ConnectionService {
     pub async fn refresh_tool(&self, user: UserId, tool: &BoundTool) -> BoundTool {
         let mut tool = tool.clone();
         if let Ok(opened) = self.pool.open(user, &tool.server).await
+            // A fallback tool and a server's tool of the same name are different tools.
             && opened.source == tool.source
             && let Some(current) = opened.tools.iter().find(|current| current.name == tool.definition.name)
         {
@@ -195,6 +201,7 @@ impl ConnectionService {
     ) -> ToolPermission {
         let is_valid = rule.is_none_or(|rule| {
             let is_same = rule.pin.as_ref().is_some_and(|allowed| allowed.hash == definition_hash(tool).hash);
+            // The instructions of a server that was never connected are unknown, and do not count as changed.
             let has_same_instructions = instructions.is_none_or(|current| {
                 rule.instructions.as_ref().is_some_and(|allowed| allowed.hash == text_hash(current.to_owned()).hash)
             });

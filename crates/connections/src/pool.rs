@@ -78,6 +78,8 @@ impl ConnectionPool {
     /// the user to sign in.
     pub async fn open_for_turn(&self, user: UserId, server: &Server) -> Result<OpenedConnection, String> {
         let state = self.entry(user, server).state();
+        // An attempt in progress has used up part of the time: several turns that begin during one attempt do not each
+        // wait for the whole of it.
         let waited_ms = state.connecting_since.map_or(0, |since| self.clock.now().millis_since(since));
         let timeout = match state.backoff.failures {
             0 => CONNECT_TIMEOUT_OF_TURN.saturating_sub(Duration::from_millis(waited_ms)),
@@ -113,10 +115,14 @@ impl ConnectionPool {
         is_shown: bool,
     ) -> Result<OpenedConnection, String> {
         let user = entry.owner;
+        // Checked again under the lock: the caller that held it before may have connected, or failed, on behalf of this
+        // one.
         let _attempt = entry.connect_lock.lock().await;
         if let Some(usable) = entry.usable(self.clock.now()) {
             return usable;
         }
+        // Before the attempt, because its failure is judged by them: a server with a stored listing keeps it, and only
+        // one without gets the fallback tools.
         self.load_stored_tools_of(server, entry).await;
         let started = self.clock.now();
         let permit = match self.reserve(entry, started) {
@@ -161,8 +167,10 @@ impl ConnectionPool {
     /// The reason why the connection may not be opened; continues a sentence that begins with the server's name.
     fn reserve<'a>(&self, entry: &'a ConnectionEntry, now: Timestamp) -> Result<ConnectPermit<'a>, String> {
         let entries = self.entries();
+        // Without the entry itself: this attempt replaces whatever connection it still has.
         let counted = entries.values().filter(|other| other.server != entry.server && other.is_open_or_connecting());
         let owners: Vec<UserId> = counted.map(|other| other.owner).collect();
+        // The user's own limit first: its message says what the user can do.
         let per_user = self.limit.per_user;
         if owners.iter().filter(|owner| **owner == entry.owner).count() >= per_user {
             let plural = if per_user == 1 { "" } else { "s" };
@@ -305,6 +313,8 @@ impl ConnectionPool {
 
     /// Closes the connections of a user that are not among `servers`, and returns their ids.
     pub async fn retain(&self, user: UserId, servers: &[Server]) -> Vec<ServerId> {
+        // Removed under the lock and closed after it: closing waits for the servers, and every user's requests need the
+        // lock.
         let removed: Vec<(ServerId, Arc<ConnectionEntry>)> = {
             let mut entries = self.entries();
             let is_removed = |id: &ServerId, entry: &Arc<ConnectionEntry>| {
@@ -326,6 +336,7 @@ impl ConnectionPool {
 
     /// Publishes the state of a connection to the clients of its user.
     pub fn publish(&self, user: UserId, server: &Server) {
+        // Encoded once here, because the event bus below knows JSON but not the types of this crate.
         match to_raw_value(&self.to_dto(server)) {
             Ok(connection) => self.events.publish(user, &UserEvent::Connection { connection }),
             Err(error) => tracing::error!(%error, "could not encode a connection"),
@@ -361,12 +372,16 @@ impl ConnectionPool {
     fn entry(&self, user: UserId, server: &Server) -> Arc<ConnectionEntry> {
         let mut entries = self.entries();
         if let Some(entry) = entries.get(&server.id)
+            // A changed URL or header means another server or another account, of which nothing in the old state is
+            // true.
             && entry.config_key == ConfigKey::new(server)
         {
             return Arc::clone(entry);
         }
         let entry = Arc::new(ConnectionEntry::new(user, server));
         if let Some(old) = entries.insert(server.id, Arc::clone(&entry)) {
+            // Ends an attempt in progress. The connection itself stays open for the calls that use it, and closes when
+            // the last of them releases it.
             old.closed.cancel();
         }
         entry

@@ -127,6 +127,7 @@ impl ConnectionService {
             title: request.title.map(without_nul),
             content,
         };
+        // As JSON, in which it is stored and loaded: escapes and base64 make it larger than the content is.
         check_size(server, serde_json::to_string(&attachment).map_or(usize::MAX, |text| text.len()))?;
         storage.attachments().insert(user, &attachment, self.clock.now()).await?;
         Ok(attachment)

@@ -122,6 +122,7 @@ impl ConnectionService {
     ) -> FollowEnd {
         let mut published_at: Option<Instant> = None;
         loop {
+            // The outer loop restarts the lease with each renewal, the inner one publishes changes during it.
             let expiry = tokio::time::sleep(LEASE_TIME);
             tokio::pin!(expiry);
             loop {
@@ -149,6 +150,7 @@ impl ResourceSubscriptions {
     /// Adds a subscription, unless there is one already. Returns `false` if the user has too many.
     fn insert(&self, key: &Key, lease: &Lease) -> bool {
         let mut leases = self.lock();
+        // A new lease counts against the limit; a repeated request for a known resource never does.
         let count = leases.keys().filter(|(user, ..)| *user == key.0).count();
         if count >= MAX_SUBSCRIPTIONS_PER_USER || leases.contains_key(key) {
             return leases.contains_key(key);

@@ -16,6 +16,7 @@ impl SelfUrls {
     pub fn new(address: SocketAddr, site: &Url) -> Self {
         let port = address.port();
         let mut hosts = vec![address.to_string(), host_and_port(site)];
+        // A server that listens on all addresses is reached over loopback, too.
         if address.ip().is_loopback() || address.ip().is_unspecified() {
             hosts.extend([format!("localhost:{port}"), format!("127.0.0.1:{port}"), format!("[::1]:{port}")]);
         }

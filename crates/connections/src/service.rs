@@ -131,6 +131,7 @@ impl ConnectionService {
         let ServiceDependencies { storage, secrets, clock, events, tasks, cluster, token_issuer, fallback } =
             dependencies;
         let self_urls = Arc::new(SelfUrls::new(settings.address, settings.site_url));
+        // A user who reaches a server on loopback is on this machine, and could connect to its other ports as well.
         let is_loopback = settings.address.ip().is_loopback();
         let policy = NetworkPolicy::new(settings.network_allow, is_loopback, self_urls.hosts().to_vec());
         let guard = GuardedHttp::new(policy)?;
@@ -199,6 +200,7 @@ impl ConnectionService {
         headers: &[(String, String)],
     ) -> Result<Vec<ToolDefinition>, ProbeError> {
         if has_masked_values(url) {
+            // The page shows masked URLs. One that is pasted back would be sent with the asterisks as its secret.
             let problem = "*** stands for a value that is not shown. Enter the URL with all of its values.";
             return Err(ProbeError::BadUrl(problem.into()));
         }
@@ -208,6 +210,7 @@ impl ConnectionService {
             Some(_) if can_sign_in => ProbeError::NeedsSignIn,
             _ => error.into(),
         };
+        // Outside the pool: the user is trying an address, and may never add it.
         let connection = self.client.connect(target, &CancellationToken::new()).await.map_err(to_probe_error)?;
         let tools = connection.list_tools().await;
         connection.close().await;
@@ -258,6 +261,7 @@ impl ConnectionService {
     /// Connects all of a user's connections in the background. Their states are published as they change.
     pub async fn connect_all(&self, user: UserId) -> Result<(), storage::Error> {
         for server in self.list_servers(user).await? {
+            // Most are: this runs with each request for the list of connections.
             if self.pool.is_settled(&server) {
                 continue;
             }
@@ -289,6 +293,7 @@ impl ConnectionService {
     /// others.
     pub async fn reconcile(&self, user: UserId) -> Result<(), storage::Error> {
         let servers = self.storage.connections().list(user).await?;
+        // In this order: what was removed is closed and signed out before anything new is connected.
         for id in self.pool.retain(user, &servers).await {
             self.events.publish(user, &UserEvent::ConnectionRemoved { id });
         }
@@ -298,6 +303,7 @@ impl ConnectionService {
 
     /// Closes all connections, after token renewals in progress are stored.
     pub async fn close(&self) {
+        // Renewals first: a refresh token that was spent without its successor being stored would end the sign-in.
         self.oauth.close().await;
         self.pool.close().await;
     }
@@ -310,6 +316,7 @@ impl ConnectionService {
     /// Returns whether an app may name a URL, or with `and_subdomains` all hosts below its host. Apps may name the same
     /// addresses as URLs of users, but never this server.
     pub(crate) fn is_allowed_for_apps(&self, url: &Url, and_subdomains: bool) -> bool {
+        // A page of a server could otherwise send requests to this one from inside the user's browser.
         let is_self = self.self_urls.contains(url) || and_subdomains && self.self_urls.has_host_below(url);
         !is_self && self.guard.policy().check_url(url).is_ok()
     }

@@ -123,13 +123,17 @@ impl ConnectionService {
         let started = self.oauth.start_sign_in(request).await?;
         if let Some(entered) = entered {
             let issuer = started.pending.issuer();
+            // The MCP server names its authorization server. If it names another one than before, the user's secret
+            // stays here.
             if !entered.is_for(issuer) {
                 return Err(SignInError::NeedsClient.into());
             }
+            // Bound before the browser leaves, so that also an abandoned sign-in fixes where the secret may be sent.
             if let Some(bound) = entered.bound_to(issuer) {
                 self.save_client(user, server, &bound).await?;
             }
         }
+        // The browser sends it back, so it may be anything. Only what this server could have made is used again.
         let is_secret = |text: &&str| URL_SAFE_NO_PAD.decode(text).is_ok_and(|bytes| bytes.len() == 32);
         let browser = match browser.filter(is_secret) {
             Some(browser) => browser.to_owned(),
@@ -153,14 +157,18 @@ impl ConnectionService {
     /// Completes a sign-in with the parameters of the authorization server's redirect. The state is valid once, and in
     /// the browser that started the sign-in only. Then the server is connected again in the background.
     pub async fn complete_sign_in(&self, browser: &str, callback: SignInCallback) -> Result<(), ServerSignInError> {
+        // Deleted before anything is checked: a state can be tried once, also by the wrong browser.
         let taken = self.storage.server_sign_ins().take(&callback.state, self.clock.now()).await?;
         let taken = taken.ok_or(ServerSignInError::NotStartedHere)?;
         let context = seal_context(&callback.state);
         let plain = self.secrets.open(&context, &taken.secret).map_err(anyhow::Error::from)?;
         let stored: StoredSignIn = serde_json::from_slice(&plain).map_err(anyhow::Error::from)?;
+        // A victim who is sent another's callback would sign in to the other's account (RFC 9700, 4.7). In constant
+        // time, because it is a secret.
         verify_slices_are_equal(stored.browser.as_bytes(), browser.as_bytes())
             .map_err(|_| ServerSignInError::NotStartedHere)?;
         let (user, id) = (taken.owner, stored.pending.owner().server);
+        // The connection may have been removed while the user was at the authorization server.
         let server = self.storage.connections().get(user, id).await?.ok_or(ServerSignInError::NotStartedHere)?;
         let (oauth, owner) = (self.oauth.clone(), CredentialOwner { user, server: id });
         // In a task of its own: the code is valid once, so a browser that disconnects must not lose the tokens.
@@ -240,6 +248,7 @@ impl ConnectionService {
         self.tasks.spawn("reconnect", async move {
             let reconnect = async {
                 let connection = service.reconnect(user, &server).await;
+                // Published after the connection is open again, so that a call that waits for the sign-in finds it.
                 if has_signed_in {
                     service.completed_sign_ins.publish(user, server.id);
                 }

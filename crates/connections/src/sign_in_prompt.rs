@@ -86,6 +86,7 @@ impl ConnectionService {
         additional_scopes: bool,
     ) -> bool {
         let Some(handler) = handler else { return false };
+        // Subscribed before the prompt is shown: a sign-in that is completed at once must not be missed.
         let mut completed = self.completed_sign_ins.local.subscribe();
         let done = CancellationToken::new();
         let prompt = SignInPrompt { connection_id: server.id, additional_scopes, done: done.clone() };
@@ -95,6 +96,8 @@ impl ConnectionService {
                 signed_in = &mut answer => return signed_in,
                 event = completed.recv(), if !done.is_cancelled() => match event {
                     Ok(other) if other != (user, server.id) => {}
+                    // Also if this receiver was too slow and has missed events: the call then tries, and asks again if
+                    // it was wrong.
                     _ => done.cancel(),
                 }
             }

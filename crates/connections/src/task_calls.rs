@@ -47,7 +47,10 @@ impl ConnectionService {
         let mut unreachable_since: Option<Instant> = None;
         loop {
             let attempt_started = Instant::now();
+            // Read again for each attempt: a task can run for hours, in which the user may change or remove the
+            // connection.
             let server = match self.storage.connections().get(user, running.server).await {
+                // Another server would not know the task, or worse, know another one by this id.
                 Ok(Some(server)) if server.url == running.url => server,
                 Ok(_) => {
                     return unknown(
@@ -63,6 +66,8 @@ impl ConnectionService {
                 Err(reason) => format!("The server {} {reason}.", server.name),
                 Ok(connection) => {
                     let _in_use = self.keep_open(user, &server);
+                    // From the start of the call, not of this attempt, so that no number of restarts extends the time
+                    // limit.
                     let age = Duration::from_millis(self.clock.now().millis_since(running.started_at));
                     let poll = |options| connection.resume_task(running.task.clone(), age, options);
                     let error = match context.run(poll).await {
@@ -80,6 +85,7 @@ impl ConnectionService {
                     reason
                 }
             };
+            // An attempt that polled for a while has reached the server, so that the outage begins with its end.
             if attempt_started.elapsed() > STABLE_AFTER {
                 (unreachable_since, pause) = (None, FIRST_RETRY_PAUSE);
             }

@@ -102,6 +102,8 @@ impl ConnectionService {
         if tool.source == ToolSource::Fallback {
             return self.call_fallback(user, name, arguments, &cancel).await;
         }
+        // Before the connection is opened, so that maintenance does not close it as idle in between, or during a long
+        // call.
         let _in_use = self.keep_open(user, server);
         let (mut is_last_try, mut has_signed_in) = (false, false);
         loop {
@@ -118,6 +120,8 @@ impl ConnectionService {
                 }
                 Err(reason) => {
                     if self.pool.challenge(server).is_some() {
+                        // Nothing was sent yet, so that the call can wait for the sign-in and then be made for the
+                        // first time.
                         let sign_in = self.request_sign_in(user, server, context.interactions.as_deref(), false);
                         match cancel.run_until_cancelled(sign_in).await {
                             Some(true) => {
@@ -137,6 +141,8 @@ impl ConnectionService {
                 Ok(result) => return CallOutcome::Result(validate_output(&tool.definition, result)),
                 Err(error) => error,
             };
+            // The task goes on at the server whatever became of this connection. Polling it over a new one repeats
+            // nothing.
             if let (Some(task), CallError::Unknown(cause)) = (context.task(), &error)
                 && cause.is_transient()
             {
@@ -145,7 +151,8 @@ impl ConnectionService {
             }
             let never_sent = matches!(error, CallError::NotSent(_));
             let lacks_scopes = matches!(error, CallError::NotSent(mcp::Error::InsufficientScope { .. }));
-            // A retry with the same token would be rejected again.
+            // Missing scopes: a retry with the same token would be rejected again. Any other challenge counts only when a
+            // new connection was challenged as well.
             if let Some(challenge) = error.challenge()
                 && (lacks_scopes || is_last_try)
                 && let Some(reason) = self.pool.require_sign_in(user, server, challenge, lacks_scopes)
@@ -186,6 +193,7 @@ impl ConnectionService {
         };
         tokio::select! {
             result = fallback.call(user, name, arguments) => CallOutcome::Result(result),
+            // Dropping the future can end the tool at any point, so that it may have had its effect.
             () = cancel.cancelled() => CallOutcome::stopped(Outcome::Unknown),
         }
     }

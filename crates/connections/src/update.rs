@@ -89,6 +89,8 @@ impl ConnectionService {
             let server = self.storage.connections().get(user, id).await?.ok_or(UpdateError::NotFound)?;
             let has_new_headers = !update.headers.is_empty();
             let headers = has_new_headers.then(|| updated_headers(&self.secrets, user, &server, update)).transpose()?;
+            // The list of tools is stored only if it is still the one that was read. Otherwise the update finds no row, and
+            // is repeated with what the other request has written.
             let change = Change {
                 name: name.clone(),
                 headers,
@@ -135,6 +137,7 @@ fn updated_headers(
 ) -> Result<Option<Vec<u8>>, UpdateError> {
     // Headers that can no longer be opened are dropped.
     let kept = headers::open(secrets, user, server.headers.as_deref()).unwrap_or_default();
+    // Header names have no case (RFC 9110, 5.1).
     let is_kept = |name: &String| !update.headers.keys().any(|changed| changed.trim().eq_ignore_ascii_case(name));
     let kept = kept.into_iter().filter(|(name, _)| is_kept(name));
     let set = update.headers.iter().filter_map(|(name, value)| Some((name.trim().to_owned(), value.clone()?)));

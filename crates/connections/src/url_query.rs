@@ -19,6 +19,7 @@ pub fn seal(secrets: &SecretSealer, owner: UserId, masked: &str, query: &str) ->
 /// [`SealError::Unreadable`] also if the query of a masked URL is missing.
 pub fn open(secrets: &SecretSealer, owner: UserId, server: &Server) -> Result<String, SealError> {
     let Some(sealed) = &server.url_query else {
+        // Connecting with the asterisks would send them to the server as the key.
         return if has_masked_values(&server.url) { Err(SealError::Unreadable) } else { Ok(server.url.clone()) };
     };
     let query = secrets.open(&seal_context(owner, &server.url), sealed)?;

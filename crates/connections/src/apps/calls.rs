@@ -79,12 +79,15 @@ impl ConnectionService {
         let tool = self.find_tool(user, server, name).await?;
         let audit_denied =
             || AuditedCall::new(self, user, &server.name, name, AllowedBy::Nobody).finish(Outcome::Denied);
+        // Checked here, because the page of the app is not trusted to call only what it may.
         if !tool.definition.meta.is_for_apps() {
             audit_denied();
             return Err(AppError::NotForApps(name.to_owned()));
         }
         let definition = definition_hash(&tool.definition);
         let shown = format!("{}\n{}\n{}", binding_url(&tool), definition.text, tool.instructions);
+        // The server can change the tool between the question and the answer; the hash binds the answer to what was
+        // shown.
         let hash = text_hash(shown).hash;
         // A decision on anything else than the current definition does not count.
         let decision = consent.filter(|consent| consent.hash == hash).map(|consent| consent.decision);

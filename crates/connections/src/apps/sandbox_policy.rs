@@ -84,6 +84,7 @@ impl SandboxPolicy {
             resource_domains: parse_sources(list("resourceDomains"), &web, &is_allowed),
             frame_domains: parse_sources(list("frameDomains"), &web, &is_allowed),
             base_uri_domains: parse_sources(list("baseUriDomains"), &web, &is_allowed),
+            // In a fixed order, and only known ones: the names become part of a header.
             features: BrowserFeature::ALL.into_iter().filter(is_requested).collect(),
         }
     }

@@ -60,6 +60,7 @@ impl Validator<'_> {
                     self.validate(inner, value, at, depth + 1)?;
                 }
                 Some(false) => {}
+                // A field that the pattern may cover must not be rejected as an additional one.
                 None => {
                     is_patterned = true;
                     self.is_uncertain.set(true);

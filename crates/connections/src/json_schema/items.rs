@@ -16,6 +16,7 @@ impl Validator<'_> {
     ) -> Result<(), String> {
         validate_size(schema, ["minItems", "maxItems"], items.len(), at)?;
         let first = schema.get("prefixItems").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
+        // A list of schemas here is the form of earlier drafts, which 2020-12 has renamed to `prefixItems`.
         let rest = schema.get("items").filter(|items| !items.is_array());
         if rest.is_some() || !first.is_empty() {
             for (index, item) in items.iter().enumerate() {
@@ -35,6 +36,7 @@ impl Validator<'_> {
 
     fn validate_unique(&self, items: &[Value], at: &str) -> Result<(), String> {
         for (index, item) in items.iter().enumerate() {
+            // Each item is compared with all before it, and costs as many steps.
             if !self.take_steps(index) {
                 self.is_uncertain.set(true);
                 return Ok(());
@@ -65,6 +67,7 @@ impl Validator<'_> {
         if uncertain > 0 {
             self.is_uncertain.set(true);
         }
+        // The uncertain items count for the minimum and not for the maximum: only a certain violation is one.
         if found + uncertain < count(schema, "minContains").unwrap_or(1) {
             return Err(format!("{at}: lacks a required item"));
         }

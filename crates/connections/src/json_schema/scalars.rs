@@ -21,7 +21,9 @@ pub fn validate_type(schema: &Fields, value: &Value, at: &str) -> Result<(), Str
         "boolean" => value.is_boolean(),
         "null" => value.is_null(),
         "number" => value.is_number(),
+        // Any number without a fractional part is an integer, such as 1.0 (2020-12 validation, 6.1.1).
         "integer" => value.is_i64() || value.is_u64() || value.as_f64().is_some_and(|number| number.fract() == 0.0),
+        // An unknown type rejects nothing.
         _ => true,
     };
     if types.is_empty() || types.iter().any(fits) {

@@ -44,6 +44,7 @@ impl Backoff {
             self.failures = 0;
         }
         self.failures = self.failures.saturating_add(1);
+        // One failure less than for a failed attempt: a first loss may be a restart of the server that is over at once.
         self.next_attempt = (self.failures > 1).then(|| backoff_end(self.failures - 1, now, jitter));
     }
 
@@ -69,8 +70,11 @@ impl Backoff {
 
 /// Returns the end of the backoff after a number of failures. It doubles with each, and half of it is random.
 fn backoff_end(failures: u32, now: Timestamp, jitter: u8) -> Timestamp {
+    // From the 33rd failure on, the shift would overflow. The maximum applies long before.
     let doubled = FIRST_BACKOFF.saturating_mul(1_u32.checked_shl(failures.saturating_sub(1)).unwrap_or(u32::MAX));
     let longest = doubled.min(MAX_BACKOFF);
+    // Half of it is fixed, so that no jitter makes the pause short; the other half spreads the users of one failed
+    // server.
     let backoff = longest / 2 + longest / 2 * u32::from(jitter) / u32::from(u8::MAX);
     Timestamp(now.0.saturating_add(i64::try_from(backoff.as_micros()).unwrap_or(i64::MAX)))
 }

@@ -51,6 +51,7 @@ impl ConnectionPool {
     /// credentials in its headers.
     pub fn can_sign_in(&self, user: UserId, server: &Server) -> bool {
         let headers = headers::open(&self.secrets, user, server.headers.as_deref()).unwrap_or_default();
+        // The header would be sent in place of the token, so that a sign-in had no effect.
         let is_self = Url::parse(server.url.trim()).is_ok_and(|url| self.self_urls.contains(&url));
         !is_self && !has_authorization(&headers)
     }
@@ -72,6 +73,8 @@ impl ConnectionPool {
         for (name, value) in headers {
             target = target.with_header(name, value)?;
         }
+        // Only to this server: the token acts for the user at the built-in servers. A header of the user's own is not
+        // replaced.
         if is_self
             && !has_authorization(headers)
             && let Some(token) = self.token_issuer.issue_token(user, BUILTIN_SERVER_TOKEN_LIFETIME)
@@ -102,6 +105,8 @@ impl ConnectionPool {
         let mut resource = target.url().clone();
         resource.set_query(None);
         let tokens = sign_in::token_source(&self.oauth, user, server.id, &resource);
+        // A challenge that the user cannot meet, because the connection has credentials in its headers, is an error
+        // like any other.
         let failure = |error: mcp::Error| match error.challenge().filter(|_| self.can_sign_in(user, server)) {
             Some(challenge) => ConnectFailure { reason: NEEDS_SIGN_IN.to_owned(), challenge: Some(challenge.clone()) },
             None => error.to_string().into(),
@@ -141,6 +146,7 @@ impl ConnectionPool {
             }
             Err(ConnectFailure { reason, challenge: Some(challenge) }) => {
                 // The server is reachable, so fallback tools would mislead. Its last listing is kept.
+                // No backoff either: the next attempt is due as soon as the user has signed in.
                 entry.update(|state| {
                     if state.is_fallback {
                         (state.is_fallback, state.tools) = (false, Arc::default());
@@ -174,6 +180,7 @@ impl ConnectionPool {
     ) -> Result<OpenedConnection, String> {
         entry.update(|state| {
             state.checked_at = Some(now);
+            // Kept also if there are no tools: the server may offer prompts and resources.
             state.connection = Some(connection.clone());
             if tools.is_empty() && self.has_fallback() {
                 let reason = NO_TOOLS.to_owned();
@@ -196,6 +203,7 @@ impl ConnectionPool {
 
     /// Uses the fallback tools for a server that has no listing of its own.
     fn use_fallback(&self, state: &mut ConnectionState, reason: String) -> Result<OpenedConnection, String> {
+        // A server that has listed tools keeps them while it is unreachable.
         if state.server_tools().is_some() || !self.has_fallback() {
             return Err(reason);
         }

@@ -79,6 +79,8 @@ pub struct ConnectionEntry {
 #[derive(Debug, PartialEq, Eq)]
 pub struct ConfigKey {
     pub url: String,
+    // The secrets stay sealed. Sealing the same value again gives other bytes, so that entering a header a second time
+    // reconnects, which does no harm.
     url_query: Option<Vec<u8>>,
     headers: Option<Vec<u8>>,
 }
@@ -220,6 +222,7 @@ impl ConnectionEntry {
     /// Removes the entry from use and closes its connection.
     pub async fn close(&self) {
         self.closed.cancel();
+        // `state` returns a copy, so that no lock is held while the connection closes.
         if let Some(connection) = self.state().connection {
             connection.close().await;
         }
@@ -235,6 +238,7 @@ impl ConnectionEntry {
 
     /// Records that the connection is used.
     pub fn mark_used(&self, now: Timestamp) {
+        // The maximum, because requests run concurrently and the clock of the operating system can be set back.
         self.used_at.fetch_max(now.0, Ordering::SeqCst);
     }
 
@@ -250,10 +254,12 @@ impl ConnectionEntry {
         let state = self.state();
         let is_open = state.connection.is_some() && state.status == Some(ConnectionStatus::Connected);
         let probed = Timestamp(self.probed_at.load(Ordering::SeqCst));
+        // Uses, listings and earlier probes all restart the time.
         let last_sign = [Some(used), state.checked_at, Some(probed)].into_iter().flatten().max().unwrap_or(probed);
         if !is_open || now.millis_since(last_sign) < quiet_ms {
             return false;
         }
+        // Recorded before the probe is sent, so that the next tick does not send a second one while the server is slow.
         self.probed_at.store(now.0, Ordering::SeqCst);
         true
     }
@@ -272,6 +278,8 @@ impl ConnectionEntry {
                 let (connection, source) = (state.connection, ToolSource::Server);
                 Some(Ok(OpenedConnection { connection, tools, source, reason: None, info }))
             }
+            // The fallback tools are offered while the server may not be asked again: during the backoff, and for a few
+            // seconds after a server that is connected has listed no tools.
             ConnectionStatus::Error
                 if state.is_fallback && (state.backoff.is_active(now) || (is_checked && is_open)) =>
             {
@@ -283,6 +291,8 @@ impl ConnectionEntry {
                 let backoff = state.backoff.describe(now);
                 Some(Err(backoff.map_or_else(|| reason.clone(), |backoff| format!("{reason}; {backoff}"))))
             }
+            // For a few seconds only: the user may have signed in on another node, of which this entry learns by the
+            // next attempt.
             ConnectionStatus::NeedsSignIn if is_checked => Some(Err(reason.unwrap_or_default())),
             _ => None,
         }

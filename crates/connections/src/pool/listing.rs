@@ -25,6 +25,8 @@ impl ConnectionPool {
     pub(super) fn follow(&self, entry: Arc<ConnectionEntry>, connection: &mcp::Connection) {
         let pool = self.clone();
         let mut changed = connection.tools_changed();
+        // Both subscriptions exist without the connection, so that this task does not keep it open once the pool has
+        // dropped it.
         let end = connection.closed_owned();
         self.tasks.spawn("follow connection", async move {
             let mut end = std::pin::pin!(end);
@@ -78,6 +80,7 @@ impl ConnectionPool {
     /// Stores the listing of a server, for the next start and for when the server is unreachable.
     pub(super) async fn store_listing(&self, entry: &ConnectionEntry) {
         let state = entry.state();
+        // Fallback tools are not stored: after a restart they would pass for tools of the server.
         let Some(listed_at) = state.listed_at.filter(|_| !state.is_fallback) else { return };
         let listing = CachedToolList {
             server: entry.server,
@@ -94,6 +97,7 @@ impl ConnectionPool {
     /// Loads the stored tools of a user's connections, where nothing newer is known.
     pub async fn load_stored_tools(&self, user: UserId, servers: &[Server]) -> Result<(), storage::Error> {
         let entries: Vec<_> = servers.iter().map(|server| self.entry(user, server)).collect();
+        // The usual case, in which a list of connections costs no second query.
         if entries.iter().all(|entry| entry.state().has_loaded_tools) {
             return Ok(());
         }
@@ -131,6 +135,7 @@ impl ConnectionPool {
     ) -> Result<(), storage::Error> {
         let listing = listing.filter(|listing| listing.url == server.url);
         let initial_tools = match listing {
+            // The tools of the row may be many, so they are read only where they are needed.
             Some(_) => Value::Null,
             None => self.storage.connections().get_tools(entry.owner, entry.server).await?,
         };
@@ -145,11 +150,14 @@ impl ConnectionPool {
         listing: Option<&CachedToolList>,
         initial_tools: Value,
     ) {
+        // Another caller may have loaded them during the query, and a listing by the server is newer than any stored
+        // one.
         if std::mem::replace(&mut state.has_loaded_tools, true) || state.listed_at.is_some() {
             return;
         }
         let stored = listing.map_or(initial_tools, |listing| listing.tools.clone());
         let tools = parse_stored_tools(stored);
+        // A connection that was created while its server had no tools was stored with the fallback tools.
         if self.is_fallback(&tools) {
             state.initial_tools = Arc::new(tools);
         } else if !tools.is_empty() {

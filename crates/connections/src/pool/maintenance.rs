@@ -24,6 +24,7 @@ impl ConnectionPool {
         let pool = self.clone();
         self.tasks.spawn("maintain connections", async move {
             let mut ticks = interval(TICK_INTERVAL);
+            // After a suspension of the machine one tick is enough.
             ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
             loop {
                 tokio::select! {
@@ -36,6 +37,7 @@ impl ConnectionPool {
 
     fn tick(&self) {
         let now = self.clock.now();
+        // Copied, so that the lock of the map is not held during the checks.
         let entries: Vec<Arc<ConnectionEntry>> = self.entries().values().cloned().collect();
         for entry in entries {
             let pool = self.clone();
@@ -69,6 +71,8 @@ impl ConnectionPool {
     async fn probe(&self, entry: &ConnectionEntry) {
         let Some(connection) = entry.state().connection else { return };
         let Err(error) = connection.probe().await else { return };
+        // It may have been closed or replaced during the probe, and then its failure says nothing about the current
+        // one.
         let is_current = entry.state().connection.is_some_and(|open| open.is_same(&connection));
         if is_current {
             entry.record_disconnected(&error.to_string(), self.clock.now());
@@ -79,6 +83,8 @@ impl ConnectionPool {
     /// Connects again after a failure, if the connection still exists unchanged.
     async fn retry(&self, entry: Arc<ConnectionEntry>) {
         match self.storage.connections().get(entry.owner, entry.server).await {
+            // Not shown as connecting: a server that stays unreachable would flicker in the user's list with each
+            // retry.
             Ok(Some(server)) if ConfigKey::new(&server) == entry.config_key => {
                 drop(self.connect(&server, entry, false).await);
             }

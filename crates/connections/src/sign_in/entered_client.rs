@@ -36,6 +36,8 @@ impl EnteredClient {
 
     /// Returns the client bound to an authorization server, or `None` if it is bound already.
     pub fn bound_to(&self, issuer: &str) -> Option<Self> {
+        // On first use, not when the user enters it: which authorization server it is for is known only after
+        // discovery.
         self.issuer.is_none().then(|| Self { issuer: Some(issuer.to_owned()), ..self.clone() })
     }
 }

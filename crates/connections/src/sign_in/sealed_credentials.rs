@@ -91,6 +91,8 @@ impl CredentialStore for SealedCredentials {
     fn lock(&self, owner: CredentialOwner) -> BoxFuture<'_, Result<Box<dyn Send>, CredentialStoreError>> {
         async move {
             let holder = ids::fresh();
+            // A row with a lease in place of a database lock: no connection is held during the request to the
+            // authorization server.
             for _ in 0..MAX_LOCK_ATTEMPTS {
                 if self.try_lock(owner, holder).await? {
                     let (storage, tasks) = (self.storage.clone(), self.tasks.clone());
@@ -114,6 +116,7 @@ struct LockGuard {
 
 impl Drop for LockGuard {
     fn drop(&mut self) {
+        // `drop` cannot wait. Until the task has run, or if it fails, the lease ends the lock.
         let (storage, owner, holder) = (self.storage.clone(), self.owner, self.holder);
         self.tasks.spawn("unlock credentials", async move {
             if let Err(error) = storage.server_sign_ins().unlock(owner.user, owner.server, holder).await {
