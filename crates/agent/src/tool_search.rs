@@ -78,6 +78,7 @@ impl ToolPresentation {
         }
         let max_bytes =
             MIN_FOUND_TOKENS.max(capacity.context_tokens / FOUND_SHARE).min(fitting_tokens) * BYTES_PER_TOKEN;
+        // Tools of earlier turns stay listed: the model saw them called, and would call them again without a search.
         let mut listed = called_tools(toolset, conversation);
         for index in tools_named_in(tools, message) {
             if !listed.contains(&index) {
@@ -167,6 +168,7 @@ fn find(toolset: &Toolset, arguments: &SearchArguments, max_bytes: usize, listed
         let tool = &tools[index];
         let fits = left.checked_sub(definition_bytes(tool)).filter(|_| listed.len() < MAX_LISTED_TOOLS);
         let is_listed = listed.contains(&index) || fits.is_some();
+        // A tool that is too large does not end the list, because a smaller one after it may fit.
         if let (false, Some(now)) = (listed.contains(&index), fits) {
             left = now;
             listed.push(index);

@@ -62,6 +62,7 @@ impl ToolSelection {
         known_tools: impl Fn(&Server) -> Vec<String>,
     ) -> Result<Self, SelectionError> {
         let (wanted, rest) = wanted.split_at(wanted.len().min(MAX_TOOLS));
+        // Collected once, not for each requested tool: a user can have thousands.
         let known: HashMap<ServerId, HashSet<String>> =
             servers.iter().map(|server| (server.id, known_tools(server).into_iter().collect())).collect();
         let mut chosen: BTreeMap<usize, Vec<String>> = BTreeMap::new();
@@ -172,6 +173,7 @@ impl Toolset {
             let named = |name| RequestedTool { name, server_name: Some(server.name.clone()) };
             wanted.extend(connections.enabled_tool_names(server).into_iter().map(named));
         }
+        // Every entry names its connection, so no list of known tools is needed to resolve it.
         let Ok(selection) = ToolSelection::resolve(&wanted, servers, |_| Vec::new()) else { return Self::default() };
         let opened = selection.servers().into_iter().map(|server| {
             let known = OpenedConnection::of_known_tools(connections.known_tools(&server));
@@ -194,6 +196,7 @@ impl Toolset {
         let server = Arc::new(server.clone());
         for name in names {
             match offered.get(name.as_str()) {
+                // Checked again at each call; here it spares the model a tool that it could not use.
                 Some(_) if server.disabled_tools.contains(name) => {
                     self.notices.push(format!("{}: {name} is switched off.", server.name));
                 }
@@ -311,6 +314,7 @@ fn model_name(name: &str, server_name: &str, taken: &mut HashMap<String, usize>)
     let plain = clean(name);
     let candidates = [plain.clone(), clean(&format!("{server_name}__{name}"))];
     let free = candidates.into_iter().find(|candidate| !taken.contains_key(candidate));
+    // Both names are taken, for example because cleaning made two of one connection equal.
     let unique = free.unwrap_or_else(|| {
         let count = taken.entry(plain.clone()).or_insert(1);
         *count += 1;

@@ -280,6 +280,8 @@ impl TurnService {
         if let Some(previous) = previous {
             storage.nodes().remove(previous).await?;
         }
+        // Before the journal runs and any request arrives, so that no new turn can begin in a chat whose last one is
+        // still open.
         let suspended =
             recovery::close_unfinished(&storage, &storage.nodes().claim_turns().await?, clock.now()).await?;
         let (journal, writer) = Journal::new(storage.clone(), tasks.shutdown_token().clone());
@@ -392,6 +394,8 @@ impl TurnService {
                 self.deregister(&turn);
                 return Err(match error {
                     storage::Error::NotFound => BeginError::NoChat,
+                    // The violated constraint (on SQLite its columns) tells the two apart: the primary key of the messages, or
+                    // the index that allows one running turn per chat.
                     storage::Error::Conflict(rule) if rule.contains("ai_chat_messages") => BeginError::MessageExists,
                     storage::Error::Conflict(_) => BeginError::Busy,
                     other => BeginError::Storage(other),
@@ -402,6 +406,7 @@ impl TurnService {
         if matches!(new_turn.place, TurnPosition::Replace(_)) {
             self.events.publish(owner, &UserEvent::Branch { session_id: turn.chat });
         }
+        // Published after the turn is registered and stored: a client that reacts at once finds it.
         self.events
             .publish(owner, &UserEvent::Turn { session_id: turn.chat, turn_id: turn.id, state: TurnState::Started });
         self.events.publish(owner, &UserEvent::of_chat(turn.chat));
@@ -423,6 +428,7 @@ impl TurnService {
     pub async fn attachments(&self, owner: UserId, chat: ChatId) -> Result<Vec<Attachment>, storage::Error> {
         let messages =
             self.temporary.store_for(owner, chat).chats().list_messages(owner, chat, history::MAX_MESSAGES).await?;
+        // Newest first: of an attachment that was sent several times, the latest copy is the one that is meant.
         let parts = messages.into_iter().rev().flat_map(|message| message.parts);
         Ok(parts
             .filter_map(|part| match part {
@@ -484,6 +490,7 @@ impl TurnService {
             return Err(BeginError::Busy);
         }
         let Limits { turns, turns_bytes, .. } = self.limits;
+        // The user's own limit first: its message says what the user can do, and the other one is about the server.
         let own = active.keys().filter(|(owner, _)| *owner == turn.owner).count();
         if own >= turns.per_user {
             return Err(BeginError::TooMany(turns.per_user));
@@ -497,6 +504,7 @@ impl TurnService {
 
     /// Deregisters a turn that has ended or continues elsewhere.
     fn deregister(&self, turn: &Turn) {
+        // The journal remembers only turns that have lost events, so this usually removes nothing.
         self.journal.forget(turn.id);
         self.active().remove(&(turn.owner, turn.chat));
     }

@@ -61,6 +61,8 @@ impl TurnService {
             return Ok(outcome(earlier.clone(), false));
         }
         let approval = interaction.approval().ok_or(DecideError::NotFound)?;
+        // Checked against the definition that the user saw, before anything is stored: a typo is reported to the user,
+        // not to the server.
         if let Some(arguments) = &decision.arguments
             && decision.decision != Decision::Deny
         {
@@ -104,6 +106,7 @@ impl TurnService {
     /// Approves ([`approve_call`](Self::approve_call)) the same tool wherever else it waits for approval, in this
     /// chat or another. An approval that cannot be read now stays open and can still be decided on its own.
     async fn approve_matching_calls(&self, owner: UserId, approval: &ApprovalRequest) {
+        // Same tool, URL, definition and instructions: only what the user has seen in this approval.
         let is_alike = |other: &&Interaction| other.approval() == Some(approval);
         for home in self.temporary.stores(owner).iter().chain([&self.storage]) {
             let open = home.interactions().list_pending_approvals(owner, approval.server, &approval.tool).await;

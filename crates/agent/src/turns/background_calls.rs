@@ -113,6 +113,8 @@ impl ToolRunner<'_> {
             end = make(context) => end,
             end = self.follow_task(&tracked, task, &mut audited) => end,
         };
+        // If this future is dropped instead, the call stays in the list until the turn's end; `AuditedCall` then
+        // records it as unknown.
         turn.calls.remove(&record.id);
         audited.finish(end.outcome());
         FinishedCall {
@@ -161,6 +163,8 @@ impl ToolRunner<'_> {
                 message: task.message.clone(),
             };
             let event = TurnEvent::DataMcpTask { id: tracked.record.id.clone(), data, transient: number > 0 };
+            // Marked only after it is stored: a turn is detached at shutdown only if the next process can resume the
+            // task.
             if number == 0 && self.store_task(tracked, &task).await {
                 self.turn.calls.mark_as_task(&tracked.record.id);
                 audited.mark_resumable();

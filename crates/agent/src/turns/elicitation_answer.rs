@@ -64,6 +64,8 @@ impl TurnService {
         }
         let turn = self.find_by_id(owner, interaction.turn);
         let asked = match &turn {
+            // The transcript knows at once whether the elicitation is open; without the check, an answer to a closed
+            // one would wait here in vain.
             Some(turn) if turn.transcript().awaits_elicitation(id) => {
                 turn.interactions.wait_for_elicitation(id).await.map(|asked| asked.form)
             }
@@ -73,6 +75,7 @@ impl TurnService {
         // No call waits for it. It may have been answered since it was read.
         let Some(form) = asked else { return earlier(self, owner, chat, id).await };
         let answer = elicitation_response(action, content.clone(), form.as_ref()).map_err(AnswerError::BadContent)?;
+        // Content of a declined form would be stored although the server never gets it.
         let filled_in = action == Action::Accept && form.is_some();
         let content = filled_in.then(|| seal_answer(self, id, &content)).transpose()?;
         let response = StoredResponse::Answer(SealedAnswer { action, content });

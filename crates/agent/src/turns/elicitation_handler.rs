@@ -226,6 +226,7 @@ impl TurnInteractionHandler {
     async fn show_and_wait(&self, interaction: NewInteraction) -> ElicitationResponse {
         let inner = &*self.0;
         let began = inner.turns.clock.now();
+        // In order: a suspended call asks its elicitations again in the order in which they were stored.
         let earlier = inner.earlier.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
         let id = match &earlier {
             // It was answered before the restart, or by another node meanwhile.
@@ -306,6 +307,8 @@ impl TurnInteractionHandler {
             WaitKind::Suspended(from) => {
                 let mut known = self.0.round.lock().unwrap_or_else(PoisonError::into_inner);
                 let round = match &*known {
+                    // All elicitations of one response of the server share its `Arc`, so the pointer identifies the
+                    // response.
                     Some((same, first)) if Arc::ptr_eq(same, from) => *first,
                     _ => id,
                 };

@@ -181,6 +181,7 @@ async fn run_loop(
     input: &TurnInput,
     recorder: &EventRecorder,
 ) -> Result<AgentOutcome, TurnError> {
+    // First, because a resumed tool call needs to know which files of its result the model accepts.
     let modalities = Box::pin(InputModalities::of_model(&turns.models, turn.owner, &input.model)).await;
     let runner = ToolRunner::new(turns, turn, recorder, &input.selection, modalities);
     let first_step = match &input.resumed {
@@ -211,10 +212,12 @@ async fn run_loop(
         notify_unseen_files(&stored, &runner.attachments, &input.model, recorder);
     }
     let mut messages = history::conversation(&stored, name_of, &runner.attachments);
+    // A long chat is megabytes of parts, which a turn that waits for its user would hold for days.
     drop(stored);
     if input.is_continuation {
         messages.push(ModelMessage::user(CONTINUE_PROMPT));
     }
+    // Of a resumed turn, these are the steps before the restart; of a new one there are none.
     messages.extend(history::answer(&parts, &name_of, &runner.attachments));
     Box::pin(runner.presentation(&input.model, &messages)).await;
     let settings = match &input.settings {
@@ -285,9 +288,11 @@ fn system_prompt(instructions: Option<String>) -> String {
 /// resumed, and other calls that were in progress get an unknown outcome.
 async fn finish_interrupted_step(runner: &ToolRunner<'_>, resumed: &Resumed) {
     let Resumed { approvals, elicitations, .. } = resumed;
+    // First, so that clients do not offer to answer what no server waits for any more.
     runner.withdraw_lost_elicitations();
     let mut unfinished = runner.turn.transcript().unfinished_calls();
     unfinished.retain(|call| elicitations.iter().all(|eliciting| eliciting.call.id != call.id));
+    // Set before any of the calls begins: a client that asks in between must not conclude that all of them wait.
     runner.turn.interactions.start_step(approvals.len() + elicitations.len() + unfinished.len());
     for call in unfinished {
         if !resumed.tasks.iter().any(|(_, task)| task.id == call.id) {

@@ -64,6 +64,8 @@ impl EventRecorder {
             self.emit(event);
             return true;
         };
+        // The lock is released before the wait: other calls of the turn record their events meanwhile. Those stay
+        // invisible behind this one until it is written, so that the order is kept.
         let _held = {
             let mut transcript = self.turn.transcript();
             transcript.apply(event);
@@ -72,6 +74,7 @@ impl EventRecorder {
             WithheldEvent { log: &self.turn.event_log, number }
         };
         self.check_size();
+        // A write that was dropped because another node owns the turn is no error, so the owner is asked after it.
         journal.flush(self.turn.id).await && self.is_still_owner().await
     }
 
@@ -109,6 +112,7 @@ impl EventRecorder {
 
     /// Takes the parts of the answer so far out of the transcript, which is empty then.
     pub fn take_parts(&self) -> Vec<Part> {
+        // Not copied: the answer may be many megabytes, and nothing is recorded any more.
         std::mem::take(&mut *self.turn.transcript()).into_parts()
     }
 }

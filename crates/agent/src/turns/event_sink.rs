@@ -139,6 +139,7 @@ impl ModelStreamReader<'_> {
                 // Events first: the timer only flushes text that no event has flushed.
                 biased;
                 event = events.next() => match event {
+                    // Nothing is read after it: the step is complete, whatever a provider still sends.
                     Some(Ok(ModelEvent::Finish(reason))) => {
                         self.collector.output.finish = Some(reason);
                         break;
@@ -148,6 +149,8 @@ impl ModelStreamReader<'_> {
                         self.store_picture(bytes).await;
                     }
                     Some(Ok(event)) => {
+                        // Status, notices and usage are not part of the answer, so a call that sent only those can
+                        // still be repeated.
                         has_begun |= matches!(event, ModelEvent::PartStart { .. });
                         self.handle(event);
                         if self.bytes > MAX_STEP_BYTES {
@@ -190,6 +193,7 @@ impl ModelStreamReader<'_> {
     /// Stores and publishes a generated image. Its type is [detected](FileType::of) from its bytes; the provider's claim
     /// is ignored.
     async fn store_picture(&mut self, bytes: Arc<[u8]>) {
+        // Text that was written before the image is published before it.
         self.send_all();
         let kind = FileType::of(&bytes).filter(|kind| kind.is_picture()).map(|kind| kind.media_type(None));
         let notice = match kind {
@@ -228,6 +232,7 @@ impl ModelStreamReader<'_> {
                 });
             }
         }
+        // Without a last time, the first delta of the part is not delayed.
         self.collector.start(number, kind, Unpublished { id, text: String::new() });
         self.last_sent = None;
     }
@@ -249,6 +254,7 @@ impl ModelStreamReader<'_> {
     fn send_all(&mut self) {
         self.due = None;
         self.last_sent = Some(Instant::now());
+        // All parts, because some providers write several tool calls at the same time.
         for open in &mut self.collector.open {
             send(self.recorder, open);
         }

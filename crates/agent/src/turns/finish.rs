@@ -54,11 +54,14 @@ pub async fn finish(
             (MessageStatus::Failed, Some(text.clone()), TurnEvent::Error { error_text: text })
         }
     };
+    // Taken after the last event of the answer and before it is stored. Events that follow, such as the notice of a
+    // failed write, are for subscribers only.
     let end = TurnResult { status, error: error.clone(), parts: recorder.take_parts() };
     if !turn.storage.is_lasting() {
         // A temporary chat's answer is in memory, so its usage is recorded in the database separately.
         turn.usage.flush();
     }
+    // Waits for the costs that a task is recording, so that a client which loads the chat at the end finds all of them.
     let (unwritten, ()) = tokio::join!(take_unwritten(turns, turn), turn.usage.flushed());
     let (model, costs) = (input.model.to_string(), turn.usage.unrecorded());
     let answer = Answer { id: turn.message_id, parts: end.parts.clone(), status, error, model, costs };
@@ -118,6 +121,7 @@ async fn write(
     let mut tries = 0_u32;
     loop {
         // Withheld until the answer is stored; `close` publishes it.
+        // Appended again in each attempt, because the notice of the first failure takes a number in between.
         let (number, json) = turn.event_log.append_uncommitted(last);
         let chunk = unwritten.as_ref().map(|unwritten| append_final_event(unwritten.as_ref(), turn.id, number, json));
         let finished = turn

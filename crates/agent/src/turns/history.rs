@@ -30,6 +30,7 @@ pub fn conversation(
     let blind = AttachmentLoader::new(attachments.modalities());
     let mut turns: Vec<Vec<ModelMessage>> = Vec::new();
     let mut bytes = 0;
+    // Newest first: what the conversation is about now is worth more than how it began.
     for message in messages.iter().rev() {
         let mut turn = read(message, &name_of, attachments);
         if bytes + weight(&turn) > MAX_CONVERSATION_BYTES && !turns.is_empty() {

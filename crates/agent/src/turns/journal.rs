@@ -85,6 +85,8 @@ impl Journal {
         if waiting.is_closed || waiting.incomplete.contains(&turn_id) {
             return;
         }
+        // The whole turn is given up, not single events: a journal with a gap would restore another answer than the
+        // model's.
         if waiting.bytes + json.len() > MAX_BUFFERED_BYTES {
             waiting.incomplete.insert(turn_id);
             tracing::error!(%turn_id, "the journal buffer is full; the answer is stored when the turn ends");
@@ -114,6 +116,7 @@ impl Journal {
     ///
     /// Returns `false` if that failed after three attempts, or if events of the turn were dropped.
     pub async fn flush(&self, turn_id: TurnId) -> bool {
+        // A few attempts bridge a short interruption, such as a restart of the database, without failing the tool call.
         for attempt in 1..=MAX_FLUSH_ATTEMPTS {
             let (done, written) = oneshot::channel();
             {
@@ -202,6 +205,7 @@ impl Buffered {
     /// Buffers events again that could not be written, before those that were added meanwhile, and delays the next
     /// write by `pause`. Their bytes must be counted already.
     fn put_back(&mut self, chunks: Vec<Chunk>, pause: Duration) {
+        // The sequence number of an entry is that of its last event, so the joined entry keeps the larger one.
         for Chunk { turn: turn_id, seq, mut payload } in chunks {
             let (last, lines) = self.turns.entry(turn_id).or_default();
             *last = (*last).max(seq as u64);
@@ -255,6 +259,7 @@ impl Writer {
     fn now(&self) -> WriterAction {
         let waiting = self.inbox.waiting();
         match waiting.due {
+            // Callers that wait are served at once; everything else waits for its batch.
             _ if !waiting.flushes.is_empty() || !waiting.takes.is_empty() => WriterAction::Write,
             _ if self.is_time(&waiting) => WriterAction::Write,
             Some(due) => WriterAction::WriteBy(due),
@@ -310,6 +315,7 @@ impl Writer {
                 waiting.bytes -= bytes(&chunks);
             }
         }
+        // Also if nothing was to write: then everything before the request is in the database already.
         for (_, done) in flushes {
             done.send(is_written).ok();
         }

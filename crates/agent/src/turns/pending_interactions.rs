@@ -152,6 +152,7 @@ impl Default for PendingInteractions {
 impl PendingInteractions {
     /// Records that a step starts so many calls.
     pub fn start_step(&self, calls: usize) {
+        // The number is known before the calls begin, so that one which waits early is not taken for all of them.
         self.0.send_modify(|state| {
             state.has_begun = true;
             state.under_way = calls;
@@ -196,6 +197,8 @@ impl PendingInteractions {
     /// Delivers a response to the call that waits for it now or later. The first response holds.
     pub fn deliver(&self, id: InteractionId, response: InteractionResponse) {
         self.0.send_modify(|state| {
+            // The row in the database has decided already which response is the first. Another one here is the same one
+            // again, read by a repeated command.
             state.responses.entry(id).or_insert(response);
         });
     }

@@ -92,6 +92,7 @@ async fn close_or_suspend(
     let interactions = storage.interactions().list(turn.owner, turn.id).await?;
     let tasks = match_tasks(storage.tool_tasks().list(turn.owner, turn.id).await?, &transcript);
     let is_over = tasks.is_empty() && !awaits_user(&interactions, &transcript);
+    // A turn whose model this version cannot name cannot continue, and is closed, too.
     if let (false, Some(model)) = (is_over, ModelId::parse(&turn.model)) {
         return Ok(Some(SuspendedTurn { row: turn.clone(), model, events, transcript, interactions, tasks }));
     }
@@ -147,8 +148,10 @@ fn match_tasks(tasks: Vec<ToolTask>, transcript: &Transcript) -> Vec<(ToolTask, 
 /// Resumes a turn: it waits again, and its log continues with the sequence numbers that its subscribers know.
 pub fn resume_turn(turns: &TurnService, suspended: SuspendedTurn) {
     let SuspendedTurn { row, model, events, transcript, interactions, tasks } = suspended;
+    // Both sources have to agree. A row without its event was never shown; an event without its row cannot be answered.
     let approvals = resumed_calls::match_approvals(&interactions, &transcript);
     let elicitations = resumed_calls::match_elicitations(turns, &interactions, &transcript);
+    // The limit of steps holds for the whole turn, however often it is resumed.
     let steps = events.iter().filter(|(_, event)| matches!(event, TurnEvent::StartStep)).count();
     let frames = events.iter().map(|(number, event)| (*number, to_json_text(event)));
     let turn = Arc::new(Turn {

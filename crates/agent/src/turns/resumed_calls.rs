@@ -55,6 +55,7 @@ pub fn match_elicitations(
         let of_call = interactions.iter().filter(|row| row.approval().is_none() && row.tool_call == call.id);
         let opened: Vec<(ResumeState, &Interaction)> =
             of_call.filter_map(|row| Some((ResumeState::open(turns, row)?, row))).collect();
+        // The newest elicitation decides where the call continues; those of earlier rounds were answered and sent.
         let (state, _) = opened.last()?.clone();
         let (_, newest) = opened.last()?;
         let is_of_round = |other: &ResumeState| match (&other.waits, &state.waits) {

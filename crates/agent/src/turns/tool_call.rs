@@ -95,6 +95,7 @@ impl<'a> ToolRunner<'a> {
     /// used.
     pub async fn toolset(&self) -> &Toolset {
         let open = async || {
+            // Tools that only apps may call are left out here, so that the model does not learn of them.
             let mut toolset = Toolset::open(&self.turns.connections, self.turn.owner, self.selection).await.for_model();
             for text in toolset.notices.drain(..) {
                 self.recorder.emit(&TurnEvent::DataNotice { data: NoticeData { text } });
@@ -186,6 +187,8 @@ impl<'a> ToolRunner<'a> {
         arguments: Map<String, Value>,
     ) -> FinishedCall {
         let definition = definition_hash(&tool.definition).text;
+        // What the user is about to see is stored with the question. The decision holds for exactly that, whatever the
+        // server answers later.
         let approval = ApprovalRequest {
             server: tool.server.id,
             tool: tool.definition.name.clone(),
@@ -201,6 +204,7 @@ impl<'a> ToolRunner<'a> {
             response: None,
         };
         let (storage, now) = (&self.turn.storage, self.turns.clock.now());
+        // The row comes before the event: a client that decides at once must find it.
         if let Err(error) = storage.interactions().insert(self.turn.owner, &interaction, now).await {
             tracing::error!(%error, turn_id = %self.turn.id, "an interaction could not be stored");
             return FinishedCall::rejected("The person could not be asked, so the call was not made.");
@@ -259,6 +263,7 @@ impl<'a> ToolRunner<'a> {
         };
         let arguments = match decided.and_then(|decided| decided.arguments) {
             Some(changed) => {
+                // They were checked against the schema of the tool when the decision was made.
                 let changed_record = ToolCall { arguments: Value::Object(changed.clone()), ..record.clone() };
                 // Clients and the stored answer show the arguments that are really sent.
                 self.recorder.emit(&tool_input_event(&changed_record));
@@ -296,6 +301,7 @@ impl<'a> ToolRunner<'a> {
             Err(reason) => {
                 let rejected = FinishedCall::rejected(reason);
                 let (turns, owner) = (self.turns, self.turn.owner);
+                // The user has allowed this call, so that the list of calls shows what became of it.
                 AuditedCall::new(&turns.connections, owner, &record.server_name, &record.name, fingerprint.by)
                     .finish(rejected.outcome.outcome());
                 rejected
@@ -311,6 +317,7 @@ impl<'a> ToolRunner<'a> {
             return Err(format!("{} can no longer be used.", fingerprint.tool));
         };
         let tool = self.turns.connections.refresh_tool(self.turn.owner, tool).await;
+        // The user may have waited for days. Compared with what was shown, not with the tool when the turn began.
         if ToolFingerprint::of(&tool, fingerprint.by) == *fingerprint {
             return Ok(tool);
         }
@@ -390,6 +397,8 @@ impl<'a> ToolRunner<'a> {
                 TurnEvent::ToolOutputError { tool_call_id, error_text: reason, dynamic, duration_ms, outcome }
             }
         };
+        // The call has been made, so that its result is given to the model anyway. If the process is killed before the
+        // result is written, the outcome is unknown.
         if !self.recorder.emit_synced(&event).await {
             self.recorder
                 .emit(&TurnEvent::DataNotice { data: NoticeData { text: RESULT_NOT_STORED_NOTICE.to_owned() } });
@@ -406,6 +415,7 @@ impl ToolExecutor for ToolRunner<'_> {
     }
 
     fn execute<'a>(&'a self, calls: &'a [ModelCall]) -> BoxFuture<'a, Result<Vec<ModelMessage>, ToolExecutionError>> {
+        // Concurrently, as the model asked for them in one step; `join_all` keeps their order for the results.
         Box::pin(async { Ok(join_all(calls.iter().map(|call| self.run_call(call))).await) })
     }
 }

@@ -65,6 +65,8 @@ impl TurnService {
 
     /// Executes the stored [commands](TurnCommand) to the turns of this node. Repeating it is harmless.
     pub async fn execute_commands(&self) -> Result<(), storage::Error> {
+        // Commands stay in the table until the turn ends, and are executed with each heartbeat again: each must be harmless
+        // the second time.
         for (id, order) in self.storage.turns().list_commands().await? {
             // The turn may have ended meanwhile.
             let Some(turn) = self.find_here(id) else { continue };
@@ -85,6 +87,7 @@ impl TurnService {
 
     /// Detaches all turns of this node: it was declared dead, and they were reassigned to other nodes.
     pub fn abandon_all(&self) {
+        // Only signalled: each turn's own task detaches it, so that nothing is removed from the map while it is read.
         for turn in self.active().values() {
             turn.ownership_lost.cancel();
         }
