@@ -1,9 +1,17 @@
 //! Turns of the assistant: a user's message and everything until its answer is complete.
 //!
 //! A turn belongs to the server, not to the request that began it. Subscribers of its event log come and go; only
-//! Stop, the end of the answer or an error ends it. `engine` runs the loop, `event_recorder` puts the events
-//! into `event_log` and `journal`, `recovery` closes or resumes what a previous process left unfinished. The API and the
-//! web app call a turn a *run*, in `runId` for example.
+//! Stop, the end of the answer or an error ends it.
+//!
+//! - Course of a turn: this module begins it, `engine` runs it, `finish` ends it, and `message_queue` begins the next.
+//!   `turn_commands` stops it from any node.
+//! - Model: `model_selection` chooses it, `history` makes its input, and `event_sink` reads its output.
+//! - Events: `event_recorder` puts each [event](event::TurnEvent) into the `transcript`, the `event_log` and the
+//!   `journal`; `remote_log` follows the journal of another node.
+//! - Tool calls: `tool_call`, with `background_calls` for cancellation and tasks.
+//! - Interactions: `pending_interactions` waits; `approval_decision`, `elicitation_handler` and `elicitation_answer` take
+//!   the user's part.
+//! - Restart: `recovery`, with `resumed_calls` for calls that waited.
 
 pub mod event;
 
