@@ -9,8 +9,8 @@
 //! - Events: `event_recorder` puts each [event](event::TurnEvent) into the `transcript`, the `event_log` and the
 //!   `journal`; `remote_log` follows the journal of another node.
 //! - Tool calls: `tool_call`, with `background_calls` for cancellation and tasks.
-//! - Interactions: `pending_interactions` waits; `approval_decision`, `elicitation_handler` and `elicitation_answer` take
-//!   the user's part.
+//! - Interactions: `elicitation_handler` shows what a server asks, `pending_interactions` waits, and `approval_decision`
+//!   and `elicitation_answer` take the user's responses.
 //! - Restart: `recovery`, with `resumed_calls` for calls that waited.
 
 pub mod event;

@@ -126,9 +126,9 @@ pub async fn serve(app: AppState, listener: TcpListener, stop: impl Future<Outpu
         app.tasks.spawn("connection", async move {
             let _permit = permit;
             tokio::select! {
+                // Normal on the internet (the client went away), and one line for each would fill the log.
                 ended = connection => if let Err(error) = ended {
                     tracing::trace!(%error, "a connection broke");
-                // Normal on the internet (the client went away), and one line for each would fill the log.
                 },
                 () = closed.cancelled() => {}
             }

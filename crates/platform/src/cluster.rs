@@ -96,6 +96,8 @@ impl Cluster {
     /// Deregisters this node and releases its turns, so that the other nodes need not wait for missed heartbeats.
     pub async fn leave(&self) {
         let left = async {
+            // The turns first: a failure in between leaves them to be claimed, and the other nodes notice the missing
+            // heartbeat.
             self.storage.nodes().release_turns().await?;
             self.storage.nodes().remove(self.storage.node()).await
         };
@@ -215,6 +217,7 @@ impl Heartbeats {
             self.handler.take_over(turn).await?;
             self.claimed.pop();
         }
+        // Also without a notification, which can be lost: see `storage::notify`.
         self.handler.follow_commands().await?;
         self.count += 1;
         if self.count.is_multiple_of(HEARTBEATS_PER_PURGE) {

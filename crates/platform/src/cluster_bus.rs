@@ -88,6 +88,8 @@ impl ClusterBus {
         };
         let message = message();
         if matches!(message, ClusterMessage::UserEvent { .. }) {
+            // Dropped rather than waited for: the publisher is a turn or a request, which must not depend on the other
+            // nodes.
             if backlog.events.load(Ordering::Relaxed) >= MAX_WAITING_EVENTS {
                 if !backlog.has_lost.swap(true, Ordering::Relaxed) {
                     tracing::error!(

@@ -98,6 +98,7 @@ impl<K: Eq + Hash + Copy> Permit<K> {
     pub fn grow(&mut self, units: usize) -> Result<(), LimitReached> {
         let limit = self.limiter.limit;
         let mut used = self.limiter.used();
+        // Both bounds are checked before either count changes, so that a refusal has nothing to undo.
         let own = used.by_key.get(&self.key).copied().unwrap_or_default().saturating_add(units);
         if own > limit.per_user {
             return Err(LimitReached::User);
@@ -121,6 +122,7 @@ impl<K: Eq + Hash + Copy> Drop for Permit<K> {
         used.total -= self.count;
         if let Some(own) = used.by_key.get_mut(&self.key) {
             *own -= self.count;
+            // Otherwise the map would keep an entry for every address that ever connected.
             if *own == 0 {
                 used.by_key.remove(&self.key);
             }

@@ -117,6 +117,7 @@ impl UserEventBus {
     /// Publishes an event to the subscribers of a user on all nodes.
     pub fn publish(&self, user: UserId, event: &UserEvent) {
         let encoded = to_json_text(event);
+        // Encoded once, for this node's subscribers and for the other nodes.
         if self.has_subscribers(user) {
             self.publish_local(user, &encoded.as_str().into());
         }

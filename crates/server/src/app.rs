@@ -68,6 +68,7 @@ impl App {
         let models = Arc::new(base.models(&connections)?);
         let temporary = TemporaryChats::new(base.storage.clone(), Arc::clone(&base.clock));
         let files = base.files(&temporary);
+        // Before the turns: the lock tells which turns of this folder's previous process can be recovered at once.
         let instance_lock = InstanceLock::acquire(&base.config.data_dir, base.storage.node());
         let dependencies = base.turn_dependencies(&connections, &models, &files, &temporary);
         let previous_node = instance_lock.as_ref().and_then(|lock| lock.previous);
@@ -113,6 +114,8 @@ impl App {
             probes_by_address: ProbeAddressLimiter::new(limiters::PROBES_BY_ADDRESS),
         };
         let app = Self { state, maintenance, membership, _instance_lock: instance_lock };
+        // Last, when everything that a resumed tool call may need is there. Requests are accepted only after this
+        // function.
         app.state.turns.resume(suspended);
         app.start_background_work(outbox, ready);
         tracing::info!(database = app.state.storage.kind(), address = %address, "started");
@@ -136,6 +139,8 @@ impl App {
 
     /// Stops background work and closes the database.
     pub async fn stop(&self) {
+        // In this order: tasks use the connections and the database, and the turns that are still open are released
+        // before the database closes.
         self.state.tasks.stop().await;
         self.state.connections.close().await;
         self.membership.leave().await;
@@ -172,6 +177,7 @@ impl Foundation {
         let storage = Storage::open(&config.database_url).await?;
         // A new database is as open as the process's file mode mask says.
         data_folder::restrict(&config.data_dir);
+        // Here and not in a migration, because SQL cannot encrypt.
         url_query::seal_stored(&storage, &secrets).await.context("the URLs of connections cannot be sealed")?;
         let (cluster, outbox) = ClusterBus::new();
         let foundation = Self {

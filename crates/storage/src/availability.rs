@@ -53,6 +53,7 @@ impl Availability {
                     Err(sqlx::Error::Io(io::Error::new(io::ErrorKind::NotConnected, DOWN_MESSAGE)).into())
                 }
                 result = work => {
+                    // One failure does not mean an outage, so that it only requests a check.
                     if let Err(error) = &result && error.is_outage() {
                         self.check_requested.notify_one();
                     }
@@ -113,6 +114,7 @@ impl Storage {
                 if !error.is_outage() {
                     break;
                 }
+                // While it is down, `guard` cancels all other work, so that only this check waits for the lock.
                 self.availability.set_down(true);
                 tokio::time::sleep(CHECK_INTERVAL).await;
             }

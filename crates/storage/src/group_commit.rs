@@ -208,6 +208,8 @@ async fn run_group(
         fail_all(waiting, error);
         return close_transaction(connection).await;
     }
+    // In the order of arrival, one at a time: SQLite has one connection that writes, and the next transaction sees what
+    // the one before has written.
     let (mut ends, mut result) = (Vec::with_capacity(waiting.len()), Ok(()));
     let mut waiting = waiting.into_iter();
     while let Some(sender) = waiting.next() {

@@ -95,6 +95,8 @@ impl<DB: Database> IdlePool<DB> {
         let permit = timeout(shared.acquire_timeout, Arc::clone(&shared.permits).acquire_owned()).await;
         let permit = permit.map_err(|_| sqlx::Error::PoolTimedOut)?.map_err(|_| sqlx::Error::PoolClosed)?;
         // The most recently used connection is the least likely to be broken.
+        // In a statement of its own, which releases the lock: a `match` on it would hold the lock during the ping
+        // below.
         let idle = shared.idle().pop();
         let connection = match idle {
             Some(IdleConnection { connection, used }) if used.elapsed() < UNCHECKED_IDLE_TIME => Some(connection),

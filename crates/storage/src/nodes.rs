@@ -25,7 +25,8 @@ const REMOVE_OTHERS: &str = "DELETE FROM nodes WHERE id <> $1";
 
 const LET_GO: &str = "UPDATE turns SET node_id = NULL WHERE node_id = $1 AND status = 'running'";
 
-/// Takes turns whose node is unset or removed. A node that was itself removed takes none.
+/// Takes turns whose node is unset or removed. A node that was itself removed takes none. It is one statement, so that of
+/// several nodes that find the same turns only one gets each.
 const CLAIM: &str = "UPDATE turns SET node_id = $1
     WHERE status = 'running' AND (node_id IS NULL OR node_id NOT IN (SELECT id FROM nodes))
       AND EXISTS (SELECT 1 FROM nodes WHERE id = $1)

@@ -110,6 +110,7 @@ impl BatchSender {
                 on_connection!(connections, |c| sqlx::query(notify::NOTIFY_ALL_SQL).bind(&all).execute(c).await);
             // A failure is ignored: the other nodes find out by polling.
             drop(self.storage.availability.guard(notifying).await);
+            // After the notification, so that a single message is not delayed.
             tokio::time::sleep(BATCH_INTERVAL).await;
         }
     }

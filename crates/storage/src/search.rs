@@ -181,6 +181,8 @@ impl SearchRepository<'_> {
     ) -> Result<(Vec<MessageHit>, Option<i64>), Error> {
         let mut hits = Vec::new();
         let mut way = self.storage.first_way(query);
+        // Bounded, because a phrase whose words are frequent can have any number of candidates. The next page continues
+        // there.
         for _ in 0..MAX_BATCHES {
             let position = SearchPosition { owner, before };
             let Candidates { rows, more } = match &way {
@@ -192,6 +194,7 @@ impl SearchRepository<'_> {
             let found_before = hits.len();
             for row in &rows {
                 before = row.seq;
+                // The index knows words only: whether a phrase occurs, the text decides.
                 let Some(places) = query.find(&row.content) else { continue };
                 hits.push(MessageHit {
                     chat: ChatId(row.session_id),
