@@ -1,7 +1,7 @@
 //! Daily quota (UTC) of tokens that each user may use of the configured models, which the administrator pays for.
 //!
-//! The usage is counted in the database, so that the quota holds on every node. An answer in progress is counted when
-//! it ends: a user with several chats can exceed the quota by as much as those answers use.
+//! The usage is counted in the database, so that the quota holds on every node. A model call is counted when it ends: a
+//! user with turns in several chats can exceed the quota by as much as the calls in progress use.
 
 use std::num::NonZeroU64;
 use std::sync::Arc;

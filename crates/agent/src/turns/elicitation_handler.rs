@@ -109,6 +109,7 @@ impl ResumeState {
     /// Decrypts the state that is stored with an elicitation. Returns `None` if it cannot be read, for example after
     /// the key was changed.
     pub fn open(turns: &TurnService, row: &Interaction) -> Option<Self> {
+        // `about` is an earlier name of the column. Stored values are bound to it, so that it cannot change.
         let plain = turns.secrets.open(&seal_context("about", row.id), row.resume_state()?).ok()?;
         serde_json::from_slice(&plain).ok()
     }
