@@ -6,6 +6,7 @@ use domain::{ApiKeyId, Timestamp, UserId};
 use uuid::Uuid;
 
 use crate::db_macros::{read, write};
+use crate::named_values::query_named;
 use crate::{ApiKeyRepository, Error};
 
 /// An API key as its owner sees it.
@@ -65,7 +66,8 @@ impl From<KeyRow> for Bearer {
 }
 
 const INSERT: &str = "INSERT INTO api_keys (id, user_id, name, hint, hash, scopes, created_at, expires_at)
-    SELECT $1, $2, $3, $4, $5, $6, $7, $9 WHERE (SELECT COUNT(*) FROM api_keys WHERE user_id = $2) < $8";
+    SELECT :id, :owner, :name, :hint, :hash, :scopes, :created_at, :expires_at
+    WHERE (SELECT COUNT(*) FROM api_keys WHERE user_id = :owner) < :most";
 
 const LIST: &str = "SELECT id, user_id, name, hint, scopes, created_at, expires_at, last_used_at FROM api_keys
     WHERE user_id = $1 ORDER BY id DESC";
@@ -86,19 +88,21 @@ impl ApiKeyRepository<'_> {
     pub async fn insert(self, owner: UserId, key: &ApiKey, hash: &[u8], most: i64) -> Result<bool, Error> {
         let (name, scopes) = (without_nul(key.name.clone()), key.scopes.iter().map(|scope| scope.as_str()));
         let scopes = scopes.collect::<Vec<_>>().join(" ");
-        let added = write!(self.storage, |c| sqlx::query(INSERT)
-            .bind(key.id.0)
-            .bind(owner.0)
-            .bind(&name)
-            .bind(&key.hint)
-            .bind(hash)
-            .bind(&scopes)
-            .bind(key.created_at.0)
-            .bind(most)
-            .bind(key.expires_at.map(|at| at.0))
-            .execute(c)
-            .await
-            .map(|done| done.rows_affected()))?;
+        let added = write!(self.storage, |c| query_named!(
+            INSERT,
+            id = key.id.0,
+            owner = owner.0,
+            name = &name,
+            hint = &key.hint,
+            hash = hash,
+            scopes = &scopes,
+            created_at = key.created_at.0,
+            most = most,
+            expires_at = key.expires_at.map(|at| at.0)
+        )
+        .execute(c)
+        .await
+        .map(|done| done.rows_affected()))?;
         Ok(added == 1)
     }
 

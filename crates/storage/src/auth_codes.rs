@@ -5,6 +5,7 @@ use domain::{Timestamp, UserId};
 use uuid::Uuid;
 
 use crate::db_macros::{read, transaction, write};
+use crate::named_values::query_named;
 use crate::{AuthCodeRepository, Error};
 
 /// The method by which a PKCE challenge is derived from the verifier.
@@ -69,7 +70,7 @@ struct CodeRow {
 }
 
 const INSERT: &str = "INSERT INTO auth_codes (code_hash, user_id, method, challenge, challenge_method, expires_at)
-    VALUES ($1, $2, $3, $4, $5, $6)";
+    VALUES (:code_hash, :owner, :method, :challenge, :challenge_method, :expires_at)";
 
 // Runs with each insert, so that no background job is needed.
 const DELETE_OLD: &str = "DELETE FROM auth_codes WHERE expires_at <= $1";
@@ -86,15 +87,17 @@ impl AuthCodeRepository<'_> {
     pub async fn insert(self, code: &AuthCode, old: Timestamp) -> Result<(), Error> {
         transaction!(self.storage, |tx| {
             sqlx::query(DELETE_OLD).bind(old.0).execute(&mut *tx).await?;
-            sqlx::query(INSERT)
-                .bind(&code.code_hash)
-                .bind(code.user.0)
-                .bind(&code.method)
-                .bind(&code.challenge.text)
-                .bind(code.challenge.method.word())
-                .bind(code.expires_at.0)
-                .execute(&mut *tx)
-                .await?;
+            query_named!(
+                INSERT,
+                code_hash = &code.code_hash,
+                owner = code.user.0,
+                method = &code.method,
+                challenge = &code.challenge.text,
+                challenge_method = code.challenge.method.word(),
+                expires_at = code.expires_at.0
+            )
+            .execute(&mut *tx)
+            .await?;
             Ok(())
         })
     }

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use crate::db_macros::{read, transaction, write};
+use crate::named_values::query_named;
 use crate::{AuthSessionRepository, Error, JsonText};
 
 /// A proof of identity that the user gave during sign-in, an entry of `amr`.
@@ -101,7 +102,7 @@ impl From<SessionRow> for AuthSession {
 
 const INSERT: &str = "INSERT INTO auth_sessions
       (id, user_id, refresh_counter, refreshed_at, aal, amr, user_agent, created_at)
-    VALUES ($1, $2, $3, $4, $5, $6, $7, $8)";
+    VALUES (:id, :owner, :refresh_counter, :refreshed_at, :aal, :amr, :user_agent, :created_at)";
 
 const SIGNED_IN: &str = "UPDATE users SET last_sign_in_at = $2 WHERE id = $1";
 
@@ -142,17 +143,19 @@ impl AuthSessionRepository<'_> {
     pub async fn insert(self, session: &AuthSession) -> Result<(), Error> {
         let amr = JsonText(&session.amr);
         transaction!(self.storage, |tx| {
-            sqlx::query(INSERT)
-                .bind(session.id.0)
-                .bind(session.user.0)
-                .bind(session.refresh_counter)
-                .bind(session.refreshed_at.0)
-                .bind(&session.aal)
-                .bind(&amr)
-                .bind(session.user_agent.as_deref())
-                .bind(session.created_at.0)
-                .execute(&mut *tx)
-                .await?;
+            query_named!(
+                INSERT,
+                id = session.id.0,
+                owner = session.user.0,
+                refresh_counter = session.refresh_counter,
+                refreshed_at = session.refreshed_at.0,
+                aal = &session.aal,
+                amr = &amr,
+                user_agent = session.user_agent.as_deref(),
+                created_at = session.created_at.0
+            )
+            .execute(&mut *tx)
+            .await?;
             sqlx::query(SIGNED_IN).bind(session.user.0).bind(session.created_at.0).execute(&mut *tx).await?;
             Ok(())
         })

@@ -20,8 +20,9 @@ pub(crate) const LIST_NODES: &str = "SELECT m.id, m.role, m.parent_id, m.inactiv
 pub(crate) const GET_PARTS: &str = "SELECT m.parts FROM ai_chat_messages m JOIN existing_chats s ON s.id = m.session_id
     WHERE m.id = $1 AND s.user_id = $2";
 
-pub(crate) const MOVE_MESSAGE: &str = "UPDATE ai_chat_messages SET parent_id = $2, inactive_since = $3
-    WHERE id = $1 AND session_id IN (SELECT id FROM existing_chats WHERE id = $4 AND user_id = $5)";
+pub(crate) const MOVE_MESSAGE: &str =
+    "UPDATE ai_chat_messages SET parent_id = :parent, inactive_since = :inactive_since
+    WHERE id = :id AND session_id IN (SELECT id FROM existing_chats WHERE id = :chat AND user_id = :owner)";
 
 const IS_BRANCHED: &str = "SELECT COUNT(*) FROM ai_chat_messages m JOIN existing_chats s ON s.id = m.session_id
     WHERE m.session_id = $1 AND s.user_id = $2 AND m.inactive_since IS NOT NULL";
@@ -85,14 +86,16 @@ macro_rules! make {
         let leave = moves.leave.into_iter().map(|(id, parent)| (id, parent, Some($now.0)));
         let come = moves.come.into_iter().map(|id| (id, None, None));
         for (id, parent, aside) in leave.chain(come) {
-            sqlx::query($crate::branches::MOVE_MESSAGE)
-                .bind(id)
-                .bind(parent)
-                .bind(aside)
-                .bind($chat.0)
-                .bind($owner.0)
-                .execute(&mut *$tx)
-                .await?;
+            $crate::named_values::query_named!(
+                $crate::branches::MOVE_MESSAGE,
+                id = id,
+                parent = parent,
+                inactive_since = aside,
+                chat = $chat.0,
+                owner = $owner.0
+            )
+            .execute(&mut *$tx)
+            .await?;
         }
     };
 }

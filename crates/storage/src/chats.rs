@@ -7,6 +7,7 @@ use uuid::Uuid;
 
 use crate::branches::{self, Node, TurnPosition};
 use crate::db_macros::{read, transaction};
+use crate::named_values::query_named;
 use crate::turns::Chunk;
 use crate::usage::{self, Cost};
 use crate::{ChatRepository, Error, JsonText, files, trash};
@@ -49,16 +50,17 @@ const LOCK: &str = "SELECT id FROM existing_chats WHERE id = $1 AND user_id = $2
 /// faster.
 const INSERT_USER_MESSAGE: &str =
     "INSERT INTO ai_chat_messages (id, session_id, role, content, tool_calls, parts, created_at)
-    SELECT $1, s.id, 'user', $3, '[]', $6, COALESCE((SELECT m.created_at + 1 FROM ai_chat_messages m
-      WHERE m.session_id = $2 AND m.created_at >= $4 ORDER BY m.created_at DESC LIMIT 1), $4)
-    FROM existing_chats s WHERE s.id = $2 AND s.user_id = $5";
+    SELECT :id, s.id, 'user', :content, '[]', :parts, COALESCE((SELECT m.created_at + 1 FROM ai_chat_messages m
+      WHERE m.session_id = :chat AND m.created_at >= :now ORDER BY m.created_at DESC LIMIT 1), :now)
+    FROM existing_chats s WHERE s.id = :chat AND s.user_id = :owner";
 
 /// Inserts an assistant message, with the same rule for its time.
 const INSERT_ANSWER: &str = "INSERT INTO ai_chat_messages
       (id, session_id, role, content, tool_calls, parts, status, error, model, created_at)
-    SELECT $1, s.id, 'assistant', $3, $4, $5, $6, $7, $8, COALESCE((SELECT m.created_at + 1 FROM ai_chat_messages m
-      WHERE m.session_id = $2 AND m.created_at >= $9 ORDER BY m.created_at DESC LIMIT 1), $9)
-    FROM existing_chats s WHERE s.id = $2 AND s.user_id = $10
+    SELECT :id, s.id, 'assistant', :content, :tool_calls, :parts, :status, :error, :model,
+      COALESCE((SELECT m.created_at + 1 FROM ai_chat_messages m
+      WHERE m.session_id = :chat AND m.created_at >= :now ORDER BY m.created_at DESC LIMIT 1), :now)
+    FROM existing_chats s WHERE s.id = :chat AND s.user_id = :owner
     ON CONFLICT (id) DO NOTHING";
 
 const LIST_MESSAGES: &str = "SELECT m.id, m.role, m.content, m.parts, m.created_at FROM ai_chat_messages m
@@ -202,15 +204,17 @@ impl ChatRepository<'_> {
             if let Some(content) = &content {
                 let deleted = sqlx::query(trash::PURGE_MESSAGE).bind(turn.user_message.0).bind(turn.owner.0);
                 deleted.execute(&mut *tx).await?;
-                sqlx::query(INSERT_USER_MESSAGE)
-                    .bind(turn.user_message.0)
-                    .bind(turn.chat.0)
-                    .bind(content)
-                    .bind(turn.now.0)
-                    .bind(turn.owner.0)
-                    .bind(&parts)
-                    .execute(&mut *tx)
-                    .await?;
+                query_named!(
+                    INSERT_USER_MESSAGE,
+                    id = turn.user_message.0,
+                    chat = turn.chat.0,
+                    content = content,
+                    now = turn.now.0,
+                    owner = turn.owner.0,
+                    parts = &parts
+                )
+                .execute(&mut *tx)
+                .await?;
                 let named = parts.as_ref().map(|parts| files::named_in(&parts.0)).unwrap_or_default();
                 files::hold_files!(tx, turn.owner, turn.chat, turn.user_message.0, &named);
             }
@@ -224,17 +228,19 @@ impl ChatRepository<'_> {
                     .await?;
             }
             // A unique index on running turns rejects a second one for the same chat, which becomes `Error::Conflict`.
-            sqlx::query(crate::turns::INSERT)
-                .bind(turn.id.0)
-                .bind(turn.chat.0)
-                .bind(turn.owner.0)
-                .bind(turn.answer.0)
-                .bind(&turn.model)
-                .bind(&tools)
-                .bind(turn.now.0)
-                .bind(self.storage.node.0)
-                .execute(&mut *tx)
-                .await?;
+            query_named!(
+                crate::turns::INSERT,
+                id = turn.id.0,
+                chat = turn.chat.0,
+                owner = turn.owner.0,
+                answer = turn.answer.0,
+                model = &turn.model,
+                tools = &tools,
+                now = turn.now.0,
+                node = self.storage.node.0
+            )
+            .execute(&mut *tx)
+            .await?;
             Ok(Some(named))
         })
     }
@@ -268,32 +274,36 @@ impl ChatRepository<'_> {
                     .execute(&mut *tx)
                     .await?;
             }
-            let closed = sqlx::query(crate::turns::CLOSE)
-                .bind(turn.0)
-                .bind(owner.0)
-                .bind(answer.status.as_str())
-                .bind(now.0)
-                .bind(self.storage.node.0)
-                .execute(&mut *tx)
-                .await?
-                .rows_affected();
+            let closed = query_named!(
+                crate::turns::CLOSE,
+                turn = turn.0,
+                owner = owner.0,
+                status = answer.status.as_str(),
+                now = now.0,
+                node = self.storage.node.0
+            )
+            .execute(&mut *tx)
+            .await?
+            .rows_affected();
             // The error rolls back. If another node has taken over the turn, it writes the message.
             if closed == 0 {
                 return Err(Error::NotFound);
             }
-            sqlx::query(INSERT_ANSWER)
-                .bind(answer.id.0)
-                .bind(chat.0)
-                .bind(&content)
-                .bind(&tool_calls)
-                .bind(&parts)
-                .bind(answer.status.as_str())
-                .bind(answer.error.as_deref())
-                .bind(&answer.model)
-                .bind(now.0)
-                .bind(owner.0)
-                .execute(&mut *tx)
-                .await?;
+            query_named!(
+                INSERT_ANSWER,
+                id = answer.id.0,
+                chat = chat.0,
+                content = &content,
+                tool_calls = &tool_calls,
+                parts = &parts,
+                status = answer.status.as_str(),
+                error = answer.error.as_deref(),
+                model = &answer.model,
+                now = now.0,
+                owner = owner.0
+            )
+            .execute(&mut *tx)
+            .await?;
             for cost in &answer.costs {
                 usage::insert_cost!(&mut *tx, owner, cost, now)?;
             }

@@ -5,6 +5,7 @@ use domain::{Timestamp, UserId};
 use uuid::Uuid;
 
 use crate::db_macros::{read, transaction, write};
+use crate::named_values::query_named;
 use crate::{CredentialRepository, Error};
 
 const GET: &str = "SELECT secret FROM credentials WHERE user_id = $1 AND provider = $2";
@@ -13,8 +14,8 @@ const SET: &str = "INSERT INTO credentials (user_id, provider, secret, updated_a
     ON CONFLICT (user_id, provider) DO UPDATE SET secret = excluded.secret, updated_at = excluded.updated_at";
 
 // Compares the encrypted value: of parallel token refreshes, one is stored.
-const REPLACE: &str = "UPDATE credentials SET secret = $4, updated_at = $5
-    WHERE user_id = $1 AND provider = $2 AND secret = $3";
+const REPLACE: &str = "UPDATE credentials SET secret = :new, updated_at = :now
+    WHERE user_id = :owner AND provider = :provider AND secret = :old";
 
 const DELETE: &str = "DELETE FROM credentials WHERE user_id = $1 AND provider = $2 AND secret = $3";
 
@@ -24,8 +25,8 @@ const TAKE: &str = "DELETE FROM credentials WHERE user_id = $1 AND provider = $2
 const DELETE_OLD_AUTHORIZATIONS: &str =
     "DELETE FROM authorizations WHERE (user_id = $1 AND provider = $2) OR expires_at <= $3";
 
-const INSERT_AUTHORIZATION: &str =
-    "INSERT INTO authorizations (state, user_id, provider, secret, expires_at) VALUES ($1, $2, $3, $4, $5)";
+const INSERT_AUTHORIZATION: &str = "INSERT INTO authorizations (state, user_id, provider, secret, expires_at)
+    VALUES (:state, :owner, :provider, :secret, :expires_at)";
 
 const TAKE_AUTHORIZATION: &str =
     "DELETE FROM authorizations WHERE state = $1 AND provider = $2 RETURNING user_id, secret, expires_at";
@@ -91,15 +92,17 @@ impl CredentialRepository<'_> {
         new: &[u8],
         now: Timestamp,
     ) -> Result<bool, Error> {
-        let replaced = write!(self.storage, |c| sqlx::query(REPLACE)
-            .bind(owner.0)
-            .bind(provider)
-            .bind(old)
-            .bind(new)
-            .bind(now.0)
-            .execute(c)
-            .await
-            .map(|done| done.rows_affected()))?;
+        let replaced = write!(self.storage, |c| query_named!(
+            REPLACE,
+            owner = owner.0,
+            provider = provider,
+            old = old,
+            new = new,
+            now = now.0
+        )
+        .execute(c)
+        .await
+        .map(|done| done.rows_affected()))?;
         Ok(replaced == 1)
     }
 
@@ -140,14 +143,16 @@ impl CredentialRepository<'_> {
                 .bind(now.0)
                 .execute(&mut *tx)
                 .await?;
-            sqlx::query(INSERT_AUTHORIZATION)
-                .bind(state)
-                .bind(authorization.owner.0)
-                .bind(provider)
-                .bind(&authorization.secret)
-                .bind(authorization.expires_at.0)
-                .execute(&mut *tx)
-                .await?;
+            query_named!(
+                INSERT_AUTHORIZATION,
+                state = state,
+                owner = authorization.owner.0,
+                provider = provider,
+                secret = &authorization.secret,
+                expires_at = authorization.expires_at.0
+            )
+            .execute(&mut *tx)
+            .await?;
             Ok(())
         })
     }

@@ -5,6 +5,7 @@ use uuid::Uuid;
 
 use crate::auth_sessions::{AuthMethod, AuthSession, SET_AMR, SessionRow};
 use crate::db_macros::{read, transaction, write};
+use crate::named_values::query_named;
 use crate::{Error, FactorRepository, JsonText, users};
 
 /// Method of [`AuthMethod`] for a code of an authenticator app.
@@ -84,7 +85,7 @@ const COUNT: &str = "SELECT COUNT(*) FROM mfa_factors WHERE user_id = $1";
 
 const INSERT: &str = "INSERT INTO mfa_factors
       (id, user_id, friendly_name, status, secret, last_step, created_at, updated_at)
-    VALUES ($1, $2, $3, 'unverified', $4, 0, $5, $5)";
+    VALUES (:id, :owner, :friendly_name, 'unverified', :secret, 0, :now, :now)";
 
 const GET_SECRET: &str = "SELECT secret FROM mfa_factors WHERE id = $1 AND user_id = $2";
 
@@ -155,14 +156,16 @@ impl FactorRepository<'_> {
             if count >= most {
                 return Ok(false);
             }
-            sqlx::query(INSERT)
-                .bind(factor.id.0)
-                .bind(owner.0)
-                .bind(&factor.friendly_name)
-                .bind(&factor.secret)
-                .bind(now.0)
-                .execute(&mut *tx)
-                .await?;
+            query_named!(
+                INSERT,
+                id = factor.id.0,
+                owner = owner.0,
+                friendly_name = &factor.friendly_name,
+                secret = &factor.secret,
+                now = now.0
+            )
+            .execute(&mut *tx)
+            .await?;
             Ok(true)
         })
     }

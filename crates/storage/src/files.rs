@@ -9,6 +9,7 @@ use domain::{ChatId, FileId, MessageId, Timestamp, UserId};
 use uuid::Uuid;
 
 use crate::db_macros::{read, transaction, write};
+use crate::named_values::query_named;
 use crate::{Error, FileRepository, users};
 
 /// The input of [`FileRepository::insert`](crate::FileRepository::insert).
@@ -55,7 +56,7 @@ const SUM: &str = "SELECT CAST(COALESCE(SUM(size), 0) AS BIGINT) FROM files WHER
 // `(1 = 0)` is false in the type that either database uses for booleans.
 pub(crate) const INSERT: &str =
     "INSERT INTO files (id, user_id, session_id, media_type, name, size, maybe_orphaned, created_at)
-    VALUES ($1, $2, NULL, $3, $4, $5, (1 = 0), $6) ON CONFLICT (id) DO NOTHING";
+    VALUES (:id, :owner, NULL, :media_type, :name, :size, (1 = 0), :now) ON CONFLICT (id) DO NOTHING";
 
 pub(crate) const INSERT_BYTES: &str = "INSERT INTO file_bytes (file_id, bytes) VALUES ($1, $2)";
 
@@ -176,15 +177,17 @@ impl FileRepository<'_> {
             if kept.saturating_add(size) > i64::try_from(most).unwrap_or(i64::MAX) {
                 return Ok(false);
             }
-            let inserted = sqlx::query(INSERT)
-                .bind(file.id.0)
-                .bind(owner.0)
-                .bind(file.media_type)
-                .bind(name.as_deref())
-                .bind(size)
-                .bind(now.0)
-                .execute(&mut *tx)
-                .await?;
+            let inserted = query_named!(
+                INSERT,
+                id = file.id.0,
+                owner = owner.0,
+                media_type = file.media_type,
+                name = name.as_deref(),
+                size = size,
+                now = now.0
+            )
+            .execute(&mut *tx)
+            .await?;
             // The id may belong to another user. Its file must not be overwritten or assigned.
             if inserted.rows_affected() == 0 {
                 return Err(Error::Conflict("the id of another file".to_owned()));

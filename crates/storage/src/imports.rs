@@ -9,6 +9,7 @@ use domain::text::without_nul;
 use domain::{ChatId, FileId, MessageId, Timestamp, UserId};
 
 use crate::db_macros::transaction;
+use crate::named_values::query_named;
 use crate::{ChatRepository, Error, chat_models, chat_settings, files, model_settings, trash};
 
 /// A chat to import.
@@ -76,13 +77,15 @@ pub struct Aside {
 }
 
 const INSERT_CHAT: &str = "INSERT INTO ai_chat_sessions (id, user_id, title, created_at, updated_at)
-    VALUES ($1, $2, $3, $4, $5) ON CONFLICT (id) DO NOTHING";
+    VALUES (:id, :owner, :title, :created_at, :updated_at) ON CONFLICT (id) DO NOTHING";
 
 const IS_OWN: &str = "SELECT COUNT(*) FROM existing_chats WHERE id = $1 AND user_id = $2";
 
 const INSERT_MESSAGE: &str = "INSERT INTO ai_chat_messages
       (id, session_id, role, content, tool_calls, parts, status, error, model, created_at, parent_id, inactive_since)
-    SELECT $1, id, $3, $4, $5, $6, $7, $8, $9, $10, $12, $13 FROM existing_chats WHERE id = $2 AND user_id = $11
+    SELECT :id, id, :role, :content, :tool_calls, :parts, :status, :error, :model, :created_at,
+      :parent, :inactive_since
+    FROM existing_chats WHERE id = :chat AND user_id = :owner
     ON CONFLICT (id) DO NOTHING";
 
 impl ChatRepository<'_> {
@@ -99,14 +102,16 @@ impl ChatRepository<'_> {
             let mut id = chat.id;
             // Repeats with a new id until it is free. A conflict reveals nothing about the owner of the id.
             loop {
-                let inserted = sqlx::query(INSERT_CHAT)
-                    .bind(id.0)
-                    .bind(owner.0)
-                    .bind(&title)
-                    .bind(chat.created_at.0)
-                    .bind(chat.updated_at.0)
-                    .execute(&mut *tx)
-                    .await?;
+                let inserted = query_named!(
+                    INSERT_CHAT,
+                    id = id.0,
+                    owner = owner.0,
+                    title = &title,
+                    created_at = chat.created_at.0,
+                    updated_at = chat.updated_at.0
+                )
+                .execute(&mut *tx)
+                .await?;
                 if inserted.rows_affected() == 1 {
                     break;
                 }
@@ -121,15 +126,17 @@ impl ChatRepository<'_> {
                 let name = file.filename.clone().map(without_nul);
                 let mut file_id = file.id;
                 loop {
-                    let inserted = sqlx::query(files::INSERT)
-                        .bind(file_id.0)
-                        .bind(owner.0)
-                        .bind(&file.media_type)
-                        .bind(name.as_deref())
-                        .bind(bytes.len() as i64)
-                        .bind(now.0)
-                        .execute(&mut *tx)
-                        .await?;
+                    let inserted = query_named!(
+                        files::INSERT,
+                        id = file_id.0,
+                        owner = owner.0,
+                        media_type = &file.media_type,
+                        name = name.as_deref(),
+                        size = bytes.len() as i64,
+                        now = now.0
+                    )
+                    .execute(&mut *tx)
+                    .await?;
                     if inserted.rows_affected() == 1 {
                         break;
                     }
@@ -155,23 +162,25 @@ impl ChatRepository<'_> {
                 let parts = message.parts.as_deref().map(renew);
                 let mut message_id = message.id;
                 loop {
-                    let inserted = sqlx::query(INSERT_MESSAGE)
-                        .bind(message_id.0)
-                        .bind(id.0)
-                        .bind(message.role.as_str())
-                        .bind(&content)
-                        .bind(&tool_calls)
-                        .bind(parts.as_deref())
-                        .bind(message.status.map(MessageStatus::as_str))
-                        .bind(error.as_deref())
-                        .bind(model.as_deref())
-                        .bind(message.created_at.0)
-                        .bind(owner.0)
-                        .bind(parent)
+                    let inserted = query_named!(
+                        INSERT_MESSAGE,
+                        id = message_id.0,
+                        chat = id.0,
+                        role = message.role.as_str(),
+                        content = &content,
+                        tool_calls = &tool_calls,
+                        parts = parts.as_deref(),
+                        status = message.status.map(MessageStatus::as_str),
+                        error = error.as_deref(),
+                        model = model.as_deref(),
+                        created_at = message.created_at.0,
+                        owner = owner.0,
+                        parent = parent,
                         // The export has no time for this. Any time marks the message as inactive.
-                        .bind(message.aside.map(|_| now.0))
-                        .execute(&mut *tx)
-                        .await?;
+                        inactive_since = message.aside.map(|_| now.0)
+                    )
+                    .execute(&mut *tx)
+                    .await?;
                     if inserted.rows_affected() == 1 {
                         break;
                     }

@@ -9,14 +9,17 @@ use serde_json::{Map, Value};
 use uuid::Uuid;
 
 use crate::db_macros::{read, transaction, write};
+use crate::named_values::query_named;
 use crate::permissions::{Rule, make_rule};
 use crate::unreadable::readable;
 use crate::{Error, InteractionRepository, JsonText};
 
 const INSERT: &str = "INSERT INTO interactions
       (id, turn_id, user_id, tool_call_id, kind, server_id, tool, url, definition, instructions, resume_state, created_at)
-    SELECT $1, id, user_id, $4, $5, $6, $7, $8, $9, $10, $11, $12 FROM turns
-    WHERE id = $2 AND user_id = $3 AND status = 'running'";
+    SELECT :id, id, user_id, :tool_call, :kind, :server, :tool, :url, :definition, :instructions, :resume_state,
+      :now
+    FROM turns
+    WHERE id = :turn AND user_id = :owner AND status = 'running'";
 
 macro_rules! select {
     ($rest:literal) => {
@@ -41,8 +44,9 @@ const LIST_PENDING_APPROVALS: &str = select!(
 );
 
 /// Responds only once, and only while the turn is running.
-const RESPOND: &str = "UPDATE interactions SET response = $3, arguments = $4, content = $5, responded_at = $6
-    WHERE id = $1 AND user_id = $2 AND response IS NULL
+const RESPOND: &str = "UPDATE interactions
+    SET response = :response, arguments = :arguments, content = :content, responded_at = :now
+    WHERE id = :id AND user_id = :owner AND response IS NULL
       AND EXISTS (SELECT 1 FROM turns WHERE turns.id = interactions.turn_id AND turns.status = 'running')";
 
 /// Deletes the states and contents of a turn that has ended. They are not needed any more and may be sensitive.
@@ -238,22 +242,24 @@ impl InteractionRepository<'_> {
         let (tool, url) = (text(|approval| &approval.tool), text(|approval| &approval.url));
         let definition = text(|approval| &approval.definition);
         let instructions = text(|approval| &approval.instructions);
-        let inserted = write!(self.storage, |c| sqlx::query(INSERT)
-            .bind(interaction.id.0)
-            .bind(interaction.turn.0)
-            .bind(owner.0)
-            .bind(&tool_call)
-            .bind(interaction.request.kind())
-            .bind(approval.map(|approval| approval.server.0))
-            .bind(tool.as_deref())
-            .bind(url.as_deref())
-            .bind(definition.as_deref())
-            .bind(instructions.as_deref())
-            .bind(interaction.resume_state())
-            .bind(now.0)
-            .execute(c)
-            .await
-            .map(|done| done.rows_affected()))?;
+        let inserted = write!(self.storage, |c| query_named!(
+            INSERT,
+            id = interaction.id.0,
+            turn = interaction.turn.0,
+            owner = owner.0,
+            tool_call = &tool_call,
+            kind = interaction.request.kind(),
+            server = approval.map(|approval| approval.server.0),
+            tool = tool.as_deref(),
+            url = url.as_deref(),
+            definition = definition.as_deref(),
+            instructions = instructions.as_deref(),
+            resume_state = interaction.resume_state(),
+            now = now.0
+        )
+        .execute(c)
+        .await
+        .map(|done| done.rows_affected()))?;
         if inserted == 0 { Err(Error::NotFound) } else { Ok(()) }
     }
 
@@ -308,16 +314,18 @@ impl InteractionRepository<'_> {
             StoredResponse::Answer(answer) => (answer.action.as_str(), None, answer.content.as_deref()),
         };
         transaction!(self.storage, |tx| {
-            let changed = sqlx::query(RESPOND)
-                .bind(id.0)
-                .bind(owner.0)
-                .bind(word)
-                .bind(arguments.as_ref())
-                .bind(content)
-                .bind(now.0)
-                .execute(&mut *tx)
-                .await?
-                .rows_affected();
+            let changed = query_named!(
+                RESPOND,
+                id = id.0,
+                owner = owner.0,
+                response = word,
+                arguments = arguments.as_ref(),
+                content = content,
+                now = now.0
+            )
+            .execute(&mut *tx)
+            .await?
+            .rows_affected();
             // A rule must not result from a decision that came too late.
             if changed == 1
                 && let Some(rule) = rule

@@ -4,6 +4,9 @@
 //! without it. The statements of `postgrest` do the same over [`raw`]. The functions are in one repository for each
 //! aggregate, such as [`Storage::chats`], and begin with `get` (returns an `Option`), `load` (or [`Error::NotFound`]),
 //! `list`, `insert`, `update` or `delete`.
+//!
+//! A statement of up to four values binds them in order, to `$1`, `$2` and so on. A longer one names them, with
+//! `query_named!` (`named_values.rs`): it does not compile if a placeholder has no value or a value no placeholder.
 
 mod availability;
 mod checkpoints;
@@ -13,6 +16,7 @@ mod group_commit;
 mod idle_pool;
 mod json;
 mod migrate;
+mod named_values;
 mod open;
 mod repositories;
 

@@ -6,6 +6,7 @@ use domain::{ModelProviderId, Timestamp, UserId};
 use uuid::Uuid;
 
 use crate::db_macros::{read, write};
+use crate::named_values::query_named;
 use crate::{Error, ModelProviderRepository};
 
 /// A model provider of a user.
@@ -55,8 +56,8 @@ impl From<ProviderRow> for ModelProvider {
 /// Counts and inserts in one statement, so that parallel requests do not exceed the limit on SQLite.
 const INSERT: &str = "INSERT INTO model_providers
       (id, user_id, slug, name, kind, base_url, secret, hint, created_at, changed_at)
-    SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, $10
-    WHERE (SELECT COUNT(*) FROM model_providers WHERE user_id = $2) < $11";
+    SELECT :id, :owner, :slug, :name, :kind, :base_url, :secret, :hint, :created_at, :changed_at
+    WHERE (SELECT COUNT(*) FROM model_providers WHERE user_id = :owner) < :most";
 
 const LIST: &str = "SELECT id, slug, name, kind, base_url, secret, hint, created_at, changed_at FROM model_providers
     WHERE user_id = $1 ORDER BY id";
@@ -69,8 +70,8 @@ const GET: &str = "SELECT id, slug, name, kind, base_url, secret, hint, created_
 
 /// Writes only over the version that was read, see [`ModelProviderRepository::update`](crate::ModelProviderRepository::update).
 const UPDATE: &str = "UPDATE model_providers
-    SET name = $3, kind = $4, base_url = $5, secret = $6, hint = $7, changed_at = $8
-    WHERE user_id = $1 AND id = $2 AND changed_at = $9";
+    SET name = :name, kind = :kind, base_url = :base_url, secret = :secret, hint = :hint, changed_at = :changed_at
+    WHERE user_id = :owner AND id = :id AND changed_at = :as_of";
 
 const DELETE: &str = "DELETE FROM model_providers WHERE user_id = $1 AND id = $2";
 
@@ -82,21 +83,23 @@ impl ModelProviderRepository<'_> {
     /// [`Error::Conflict`] if the user has a provider with the same slug.
     pub async fn insert(self, owner: UserId, provider: &ModelProvider, most: i64) -> Result<bool, Error> {
         let (name, base_url) = (without_nul(provider.name.clone()), without_nul(provider.base_url.clone()));
-        let added = write!(self.storage, |c| sqlx::query(INSERT)
-            .bind(provider.id.0)
-            .bind(owner.0)
-            .bind(&provider.slug)
-            .bind(&name)
-            .bind(&provider.kind)
-            .bind(&base_url)
-            .bind(&provider.secret)
-            .bind(&provider.hint)
-            .bind(provider.created_at.0)
-            .bind(provider.changed_at.0)
-            .bind(most)
-            .execute(c)
-            .await
-            .map(|done| done.rows_affected()))?;
+        let added = write!(self.storage, |c| query_named!(
+            INSERT,
+            id = provider.id.0,
+            owner = owner.0,
+            slug = &provider.slug,
+            name = &name,
+            kind = &provider.kind,
+            base_url = &base_url,
+            secret = &provider.secret,
+            hint = &provider.hint,
+            created_at = provider.created_at.0,
+            changed_at = provider.changed_at.0,
+            most = most
+        )
+        .execute(c)
+        .await
+        .map(|done| done.rows_affected()))?;
         Ok(added == 1)
     }
 
@@ -130,19 +133,21 @@ impl ModelProviderRepository<'_> {
     /// entered for. Returns whether it was updated.
     pub async fn update(self, owner: UserId, provider: &ModelProvider, as_of: Timestamp) -> Result<bool, Error> {
         let (name, base_url) = (without_nul(provider.name.clone()), without_nul(provider.base_url.clone()));
-        let changed = write!(self.storage, |c| sqlx::query(UPDATE)
-            .bind(owner.0)
-            .bind(provider.id.0)
-            .bind(&name)
-            .bind(&provider.kind)
-            .bind(&base_url)
-            .bind(&provider.secret)
-            .bind(&provider.hint)
-            .bind(provider.changed_at.0)
-            .bind(as_of.0)
-            .execute(c)
-            .await
-            .map(|done| done.rows_affected()))?;
+        let changed = write!(self.storage, |c| query_named!(
+            UPDATE,
+            owner = owner.0,
+            id = provider.id.0,
+            name = &name,
+            kind = &provider.kind,
+            base_url = &base_url,
+            secret = &provider.secret,
+            hint = &provider.hint,
+            changed_at = provider.changed_at.0,
+            as_of = as_of.0
+        )
+        .execute(c)
+        .await
+        .map(|done| done.rows_affected()))?;
         Ok(changed == 1)
     }
 

@@ -106,7 +106,8 @@ impl TryFrom<TokenRow> for OneTimeToken {
 // A new code starts with all its attempts.
 pub(crate) const REPLACE: &str = "INSERT INTO one_time_tokens
       (id, user_id, kind, email, link_hash, code_hash, attempts, challenge, challenge_method, expires_at, from_sign_up)
-    VALUES ($1, $2, $3, $4, $5, $6, 0, $7, $8, $9, $10)
+    VALUES (:id, :owner, :kind, :email, :link_hash, :code_hash, 0, :challenge, :challenge_method, :expires_at,
+      :from_sign_up)
     ON CONFLICT (user_id, kind) DO UPDATE SET id = excluded.id, email = excluded.email, link_hash = excluded.link_hash,
       code_hash = excluded.code_hash, attempts = 0, challenge = excluded.challenge,
       challenge_method = excluded.challenge_method, expires_at = excluded.expires_at,
@@ -129,19 +130,21 @@ const TRY: &str = "UPDATE one_time_tokens SET attempts = attempts + 1
 macro_rules! replace_token {
     ($tx:ident, $token:expr) => {{
         let token: &$crate::one_time_tokens::OneTimeToken = $token;
-        sqlx::query($crate::one_time_tokens::REPLACE)
-            .bind(token.id)
-            .bind(token.user.0)
-            .bind(token.kind.word())
-            .bind(&token.email)
-            .bind(token.link_hash.as_deref())
-            .bind(&token.code_hash)
-            .bind(token.challenge.as_ref().map(|challenge| challenge.text.as_str()))
-            .bind(token.challenge.as_ref().map(|challenge| challenge.method.word()))
-            .bind(token.expires_at.0)
-            .bind(token.from_sign_up)
-            .execute(&mut *$tx)
-            .await?
+        $crate::named_values::query_named!(
+            $crate::one_time_tokens::REPLACE,
+            id = token.id,
+            owner = token.user.0,
+            kind = token.kind.word(),
+            email = &token.email,
+            link_hash = token.link_hash.as_deref(),
+            code_hash = &token.code_hash,
+            challenge = token.challenge.as_ref().map(|challenge| challenge.text.as_str()),
+            challenge_method = token.challenge.as_ref().map(|challenge| challenge.method.word()),
+            expires_at = token.expires_at.0,
+            from_sign_up = token.from_sign_up
+        )
+        .execute(&mut *$tx)
+        .await?
     }};
 }
 

@@ -7,19 +7,21 @@ use domain::{ServerId, Timestamp, UserId};
 use uuid::Uuid;
 
 use crate::db_macros::{read, transaction, write};
+use crate::named_values::query_named;
 use crate::{Error, PermissionRepository};
 
 // `INSERT … SELECT` inserts nothing if the connection does not belong to the user. Many statements of this crate are of
 // this form: the check and the write are one step.
 pub(crate) const UPSERT: &str = "INSERT INTO tool_permissions
       (server_id, tool, user_id, permission, url, definition_hash, definition, updated_at)
-    SELECT id, $3, user_id, $4, $5, $6, $7, $8 FROM mcp_servers WHERE id = $1 AND user_id = $2
+    SELECT id, :tool, user_id, :permission, :url, :definition_hash, :definition, :now FROM mcp_servers
+    WHERE id = :server AND user_id = :owner
     ON CONFLICT (server_id, tool) DO UPDATE SET permission = excluded.permission, url = excluded.url,
       definition_hash = excluded.definition_hash, definition = excluded.definition, updated_at = excluded.updated_at";
 
 pub(crate) const PIN_INSTRUCTIONS: &str = "INSERT INTO server_instructions
       (server_id, user_id, hash, instructions, updated_at)
-    SELECT id, user_id, $3, $4, $5 FROM mcp_servers WHERE id = $1 AND user_id = $2
+    SELECT id, user_id, :hash, :instructions, :now FROM mcp_servers WHERE id = :server AND user_id = :owner
     ON CONFLICT (server_id) DO UPDATE SET hash = excluded.hash, instructions = excluded.instructions,
       updated_at = excluded.updated_at";
 
@@ -34,7 +36,7 @@ const LIST: &str = "SELECT p.server_id, p.tool, p.permission, p.url, p.definitio
     WHERE p.user_id = $1 ORDER BY p.server_id, p.tool";
 
 const INSERT_AUDIT: &str = "INSERT INTO tool_audit (id, user_id, server_name, tool, allowed_by, outcome, created_at)
-    VALUES ($1, $2, $3, $4, $5, $6, $7)";
+    VALUES (:id, :owner, :server_name, :tool, :allowed_by, :outcome, :created_at)";
 
 // Pages continue after an id, not after an offset, so that new entries do not shift them.
 const LIST_AUDIT: &str = "SELECT id, server_name, tool, allowed_by, outcome, created_at FROM tool_audit
@@ -48,27 +50,31 @@ macro_rules! make_rule {
     ($tx:expr, $owner:expr, $rule:expr, $now:expr) => {{
         let (owner, rule, now) = ($owner, $rule, $now);
         if let Some(seen) = &rule.instructions {
-            sqlx::query($crate::permissions::PIN_INSTRUCTIONS)
-                .bind(rule.server.0)
-                .bind(owner.0)
-                .bind(&seen.hash)
-                .bind(domain::text::without_nul(seen.text.clone()))
-                .bind(now.0)
-                .execute(&mut *$tx)
-                .await?;
-        }
-        sqlx::query($crate::permissions::UPSERT)
-            .bind(rule.server.0)
-            .bind(owner.0)
-            .bind(domain::text::without_nul(rule.tool.clone()))
-            .bind(rule.permission.as_str())
-            .bind(&rule.url)
-            .bind(rule.pin.as_ref().map(|pin| pin.hash.as_str()))
-            .bind(rule.pin.as_ref().map(|pin| pin.text.as_str()))
-            .bind(now.0)
+            $crate::named_values::query_named!(
+                $crate::permissions::PIN_INSTRUCTIONS,
+                server = rule.server.0,
+                owner = owner.0,
+                hash = &seen.hash,
+                instructions = domain::text::without_nul(seen.text.clone()),
+                now = now.0
+            )
             .execute(&mut *$tx)
-            .await?
-            .rows_affected()
+            .await?;
+        }
+        $crate::named_values::query_named!(
+            $crate::permissions::UPSERT,
+            server = rule.server.0,
+            owner = owner.0,
+            tool = domain::text::without_nul(rule.tool.clone()),
+            permission = rule.permission.as_str(),
+            url = &rule.url,
+            definition_hash = rule.pin.as_ref().map(|pin| pin.hash.as_str()),
+            definition = rule.pin.as_ref().map(|pin| pin.text.as_str()),
+            now = now.0
+        )
+        .execute(&mut *$tx)
+        .await?
+        .rows_affected()
     }};
 }
 
@@ -206,17 +212,19 @@ impl PermissionRepository<'_> {
     /// Adds an entry to the audit log.
     pub async fn insert_audit(self, owner: UserId, entry: &AuditEntry) -> Result<(), Error> {
         let (server_name, tool) = (without_nul(entry.server_name.clone()), without_nul(entry.tool.clone()));
-        write!(self.storage, |c| sqlx::query(INSERT_AUDIT)
-            .bind(entry.id)
-            .bind(owner.0)
-            .bind(&server_name)
-            .bind(&tool)
-            .bind(entry.allowed_by.as_str())
-            .bind(entry.outcome.as_str())
-            .bind(entry.created_at.0)
-            .execute(c)
-            .await
-            .map(|done| done.rows_affected()))?;
+        write!(self.storage, |c| query_named!(
+            INSERT_AUDIT,
+            id = entry.id,
+            owner = owner.0,
+            server_name = &server_name,
+            tool = &tool,
+            allowed_by = entry.allowed_by.as_str(),
+            outcome = entry.outcome.as_str(),
+            created_at = entry.created_at.0
+        )
+        .execute(c)
+        .await
+        .map(|done| done.rows_affected()))?;
         Ok(())
     }
 

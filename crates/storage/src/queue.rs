@@ -6,6 +6,7 @@ use domain::{ChatId, QueuedId, Timestamp, UserId};
 use uuid::Uuid;
 
 use crate::db_macros::{read, transaction, write};
+use crate::named_values::query_named;
 use crate::{Error, JsonText, QueuedMessageRepository, files};
 
 const COUNT: &str = "SELECT COUNT(*) FROM queued_messages WHERE session_id = $1 AND user_id = $2";
@@ -13,7 +14,7 @@ const COUNT: &str = "SELECT COUNT(*) FROM queued_messages WHERE session_id = $1 
 const COUNT_OWN: &str = "SELECT COUNT(*) FROM queued_messages WHERE user_id = $1";
 
 const INSERT: &str = "INSERT INTO queued_messages (id, session_id, user_id, content, parts, tools, position)
-    SELECT $1, id, user_id, $4, $5, $6, $7 FROM existing_chats WHERE id = $2 AND user_id = $3";
+    SELECT :id, id, user_id, :content, :parts, :tools, :now FROM existing_chats WHERE id = :chat AND user_id = :owner";
 
 const LIST: &str = "SELECT id, content, parts, tools FROM queued_messages
     WHERE session_id = $1 AND user_id = $2 ORDER BY position, id";
@@ -81,16 +82,18 @@ impl QueuedMessageRepository<'_> {
             if own >= i64::try_from(most_of_owner).unwrap_or(i64::MAX) {
                 return Err(Error::Conflict("messages of the person that wait".to_owned()));
             }
-            let inserted = sqlx::query(INSERT)
-                .bind(message.id.0)
-                .bind(chat.0)
-                .bind(owner.0)
-                .bind(&content)
-                .bind(JsonText(&message.parts))
-                .bind(JsonText(&message.tools))
-                .bind(now.0)
-                .execute(&mut *tx)
-                .await?;
+            let inserted = query_named!(
+                INSERT,
+                id = message.id.0,
+                chat = chat.0,
+                owner = owner.0,
+                content = &content,
+                parts = JsonText(&message.parts),
+                tools = JsonText(&message.tools),
+                now = now.0
+            )
+            .execute(&mut *tx)
+            .await?;
             if inserted.rows_affected() == 0 {
                 return Err(Error::NotFound);
             }

@@ -7,6 +7,7 @@ use uuid::Uuid;
 
 use crate::credentials::{Authorization, TakenRow};
 use crate::db_macros::{read, transaction, write};
+use crate::named_values::query_named;
 use crate::{Error, ServerSignInRepository};
 
 const LIST: &str = "SELECT server_id, issuer, secret FROM server_credentials
@@ -37,9 +38,10 @@ const SET_CLIENT: &str = "INSERT INTO server_clients (user_id, server_id, secret
 const DELETE_CLIENT: &str = "DELETE FROM server_clients WHERE user_id = $1 AND server_id = $2";
 
 /// Takes the lock, also from a holder whose lease has expired.
-const LOCK: &str = "INSERT INTO server_locks (user_id, server_id, owner, expires_at) VALUES ($1, $2, $3, $4)
+const LOCK: &str = "INSERT INTO server_locks (user_id, server_id, owner, expires_at)
+    VALUES (:owner, :server, :holder, :until)
     ON CONFLICT (user_id, server_id) DO UPDATE SET owner = excluded.owner, expires_at = excluded.expires_at
-    WHERE server_locks.expires_at <= $5";
+    WHERE server_locks.expires_at <= :now";
 
 const UNLOCK: &str = "DELETE FROM server_locks WHERE user_id = $1 AND server_id = $2 AND owner = $3";
 
@@ -159,15 +161,17 @@ impl ServerSignInRepository<'_> {
 
     /// Takes the lock on a connection's credentials. Returns `false` if someone else holds it.
     pub async fn lock(self, owner: UserId, server: ServerId, lease: Lease) -> Result<bool, Error> {
-        let taken = write!(self.storage, |c| sqlx::query(LOCK)
-            .bind(owner.0)
-            .bind(server.0)
-            .bind(lease.holder)
-            .bind(lease.until.0)
-            .bind(lease.now.0)
-            .execute(c)
-            .await
-            .map(|done| done.rows_affected()))?;
+        let taken = write!(self.storage, |c| query_named!(
+            LOCK,
+            owner = owner.0,
+            server = server.0,
+            holder = lease.holder,
+            until = lease.until.0,
+            now = lease.now.0
+        )
+        .execute(c)
+        .await
+        .map(|done| done.rows_affected()))?;
         Ok(taken == 1)
     }
 

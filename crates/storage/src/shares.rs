@@ -4,6 +4,7 @@ use domain::{ChatId, FileId, ShareId, Timestamp, UserId};
 use uuid::Uuid;
 
 use crate::db_macros::{read, transaction, write};
+use crate::named_values::query_named;
 use crate::{Error, ShareRepository, files};
 
 /// The input of [`ShareRepository::insert`](crate::ShareRepository::insert).
@@ -77,7 +78,8 @@ const COUNT: &str = "SELECT COUNT(*) FROM chat_shares WHERE user_id = $1";
 // The title is copied by the statement, so that it is that of the same moment.
 const INSERT: &str =
     "INSERT INTO chat_shares (id, token_hash, user_id, session_id, title, messages, count, tools, created_at)
-    SELECT $1, $2, user_id, id, title, $5, $6, $7, $8 FROM existing_chats WHERE id = $3 AND user_id = $4";
+    SELECT :id, :token_hash, user_id, id, title, :messages, :count, :tools, :now FROM existing_chats
+    WHERE id = :chat AND user_id = :owner";
 
 // Shares of a deleted chat are hidden but not deleted, because the chat can be restored.
 const LIST: &str = "SELECT h.id, h.session_id, h.title, h.count, h.tools, h.created_at FROM chat_shares h
@@ -106,18 +108,20 @@ impl ShareRepository<'_> {
             if count >= most {
                 return Ok(false);
             }
-            let inserted = sqlx::query(INSERT)
-                .bind(share.id.0)
-                .bind(&share.token_hash)
-                .bind(share.chat.0)
-                .bind(owner.0)
-                .bind(&share.messages)
-                .bind(share.count)
-                .bind(share.tools)
-                .bind(share.now.0)
-                .execute(&mut *tx)
-                .await?
-                .rows_affected();
+            let inserted = query_named!(
+                INSERT,
+                id = share.id.0,
+                token_hash = &share.token_hash,
+                chat = share.chat.0,
+                owner = owner.0,
+                messages = &share.messages,
+                count = share.count,
+                tools = share.tools,
+                now = share.now.0
+            )
+            .execute(&mut *tx)
+            .await?
+            .rows_affected();
             if inserted == 0 {
                 return Err(Error::NotFound);
             }

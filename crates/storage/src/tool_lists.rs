@@ -5,10 +5,11 @@ use serde_json::Value;
 use uuid::Uuid;
 
 use crate::db_macros::{read, write};
+use crate::named_values::query_named;
 use crate::{ConnectionRepository, Error, JsonText};
 
 const SET_TOOL_LIST: &str = "INSERT INTO tool_lists (server_id, user_id, url, tools, server_info, listed_at)
-    SELECT id, user_id, $3, $4, $5, $6 FROM mcp_servers WHERE id = $1 AND user_id = $2
+    SELECT id, user_id, :url, :tools, :server_info, :listed_at FROM mcp_servers WHERE id = :server AND user_id = :owner
     ON CONFLICT (server_id) DO UPDATE SET url = excluded.url, tools = excluded.tools, server_info = excluded.server_info,
       listed_at = excluded.listed_at";
 
@@ -57,16 +58,18 @@ impl ConnectionRepository<'_> {
     /// Stores a listing in place of the previous one. Has no effect if the connection no longer exists.
     pub async fn set_tool_list(self, owner: UserId, listing: &CachedToolList) -> Result<(), Error> {
         let server_info = listing.server_info.as_ref().map(Value::to_string);
-        write!(self.storage, |c| sqlx::query(SET_TOOL_LIST)
-            .bind(listing.server.0)
-            .bind(owner.0)
-            .bind(&listing.url)
-            .bind(listing.tools.to_string())
-            .bind(server_info)
-            .bind(listing.listed_at.0)
-            .execute(c)
-            .await
-            .map(|_| ()))?;
+        write!(self.storage, |c| query_named!(
+            SET_TOOL_LIST,
+            server = listing.server.0,
+            owner = owner.0,
+            url = &listing.url,
+            tools = listing.tools.to_string(),
+            server_info = server_info,
+            listed_at = listing.listed_at.0
+        )
+        .execute(c)
+        .await
+        .map(|_| ()))?;
         Ok(())
     }
 

@@ -7,13 +7,14 @@ use domain::{ServerId, Timestamp, TurnId, UserId};
 use uuid::Uuid;
 
 use crate::db_macros::{read, write};
+use crate::named_values::query_named;
 use crate::unreadable::readable;
 use crate::{Error, ToolTaskRepository};
 
 const UPSERT: &str = "INSERT INTO tool_tasks
       (turn_id, tool_call_id, user_id, server_id, url, allowed_by, task, form, ttl_ms, created_at)
-    SELECT id, $3, user_id, $4, $5, $6, $7, $8, $9, $10 FROM turns
-    WHERE id = $1 AND user_id = $2 AND status = 'running'
+    SELECT id, :tool_call, user_id, :server, :url, :allowed_by, :task, :form, :ttl_ms, :created_at FROM turns
+    WHERE id = :turn AND user_id = :owner AND status = 'running'
     ON CONFLICT (turn_id, tool_call_id) DO UPDATE SET server_id = excluded.server_id, url = excluded.url,
       allowed_by = excluded.allowed_by, task = excluded.task, form = excluded.form, ttl_ms = excluded.ttl_ms,
       created_at = excluded.created_at";
@@ -90,20 +91,22 @@ impl ToolTaskRepository<'_> {
     pub async fn insert(self, owner: UserId, turn: TurnId, task: &ToolTask) -> Result<(), Error> {
         let [tool_call, id] = [&task.tool_call, &task.task].map(|text| without_nul(text.clone()));
         let ttl = task.ttl_ms.map(|ttl| i64::try_from(ttl).unwrap_or(i64::MAX));
-        let made = write!(self.storage, |c| sqlx::query(UPSERT)
-            .bind(turn.0)
-            .bind(owner.0)
-            .bind(&tool_call)
-            .bind(task.server.0)
-            .bind(&task.url)
-            .bind(task.allowed_by.as_str())
-            .bind(&id)
-            .bind(&task.form)
-            .bind(ttl)
-            .bind(task.created_at.0)
-            .execute(c)
-            .await
-            .map(|done| done.rows_affected()))?;
+        let made = write!(self.storage, |c| query_named!(
+            UPSERT,
+            turn = turn.0,
+            owner = owner.0,
+            tool_call = &tool_call,
+            server = task.server.0,
+            url = &task.url,
+            allowed_by = task.allowed_by.as_str(),
+            task = &id,
+            form = &task.form,
+            ttl_ms = ttl,
+            created_at = task.created_at.0
+        )
+        .execute(c)
+        .await
+        .map(|done| done.rows_affected()))?;
         if made == 0 { Err(Error::NotFound) } else { Ok(()) }
     }
 

@@ -11,11 +11,11 @@ use crate::{Error, JsonText, TurnRepository, notify};
 
 pub(crate) const INSERT: &str =
     "INSERT INTO turns (id, session_id, user_id, message_id, status, model, tools, created_at, node_id)
-    VALUES ($1, $2, $3, $4, 'running', $5, $6, $7, $8)";
+    VALUES (:id, :chat, :owner, :answer, 'running', :model, :tools, :now, :node)";
 
 /// Ends a turn, but only on the node that runs it: another node may have taken it over.
-pub(crate) const CLOSE: &str = "UPDATE turns SET status = $3, ended_at = $4
-    WHERE id = $1 AND user_id = $2 AND status = 'running' AND node_id = $5";
+pub(crate) const CLOSE: &str = "UPDATE turns SET status = :status, ended_at = :now
+    WHERE id = :turn AND user_id = :owner AND status = 'running' AND node_id = :node";
 
 pub(crate) const DELETE_CHUNKS: &str = "DELETE FROM turn_journal WHERE turn_id = $1";
 

@@ -106,7 +106,8 @@ pub(crate) const INSERT: &str =
     // A retry has the same call id and no effect, so that nothing is counted twice.
     "INSERT INTO model_usage (id, user_id, session_id, message_id, model, input_tokens, output_tokens,
       cached_input_tokens, is_estimate, created_at, cost_nanos)
-    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)
+    VALUES (:call, :owner, :chat, :message, :model, :input_tokens, :output_tokens, :cached_input_tokens, :is_estimate,
+      :now, :cost_nanos)
     ON CONFLICT (id) DO NOTHING";
 
 /// Records the cost of a model call, on a connection or in a transaction.
@@ -114,21 +115,23 @@ macro_rules! insert_cost {
     ($connection:expr, $owner:expr, $cost:expr, $now:expr) => {{
         let cost: &$crate::usage::Cost = $cost;
         let tokens = |value: u64| i64::try_from(value).unwrap_or(i64::MAX);
-        sqlx::query($crate::usage::INSERT)
-            .bind(cost.call)
-            .bind($owner.0)
-            .bind(cost.of.map(|of| of.chat.0))
-            .bind(cost.of.map(|of| of.message.0))
-            .bind(&cost.model)
-            .bind(tokens(cost.usage.input_tokens))
-            .bind(tokens(cost.usage.output_tokens))
-            .bind(tokens(cost.usage.cached_input_tokens))
-            .bind(i64::from(cost.is_estimate))
-            .bind($now.0)
-            .bind(cost.nanos.map(tokens))
-            .execute($connection)
-            .await
-            .map(|_| ())
+        $crate::named_values::query_named!(
+            $crate::usage::INSERT,
+            call = cost.call,
+            owner = $owner.0,
+            chat = cost.of.map(|of| of.chat.0),
+            message = cost.of.map(|of| of.message.0),
+            model = &cost.model,
+            input_tokens = tokens(cost.usage.input_tokens),
+            output_tokens = tokens(cost.usage.output_tokens),
+            cached_input_tokens = tokens(cost.usage.cached_input_tokens),
+            is_estimate = i64::from(cost.is_estimate),
+            now = $now.0,
+            cost_nanos = cost.nanos.map(tokens)
+        )
+        .execute($connection)
+        .await
+        .map(|_| ())
     }};
 }
 

@@ -6,6 +6,7 @@ use uuid::Uuid;
 
 use crate::db_macros::{read, transaction, write};
 use crate::factors::Factor;
+use crate::named_values::query_named;
 use crate::one_time_tokens::{OneTimeToken, replace_token};
 use crate::{Error, JsonText, UserRepository, auth_codes, auth_sessions, one_time_tokens};
 
@@ -195,7 +196,9 @@ const INSERT: &str = "INSERT INTO users
       (id, email, password_hash, email_confirmed_at, confirmation_sent_at, is_anonymous, user_metadata, app_metadata,
        updated_at, recovery_sent_at, new_email, email_change_sent_at, email_change_confirmed, reauthentication_sent_at,
        invited_at, banned_until, last_sign_in_at, identity_id, created_at)
-    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19)";
+    VALUES (:id, :email, :password_hash, :email_confirmed_at, :confirmation_sent_at, :is_anonymous, :user_metadata,
+       :app_metadata, :updated_at, :recovery_sent_at, :new_email, :email_change_sent_at, :email_change_confirmed,
+       :reauthentication_sent_at, :invited_at, :banned_until, :last_sign_in_at, :identity_id, :created_at)";
 
 const GET: &str =
     "SELECT id, email, password_hash, email_confirmed_at, confirmation_sent_at, recovery_sent_at, new_email,
@@ -210,11 +213,13 @@ const GET_BY_EMAIL: &str =
     FROM users WHERE email = $1";
 
 // `updated_at` is the version: the update has no effect if the account was changed since it was read.
-const UPDATE: &str = "UPDATE users SET email = $2, password_hash = $3, email_confirmed_at = $4,
-      confirmation_sent_at = $5, is_anonymous = $6, user_metadata = $7, app_metadata = $8, updated_at = $9,
-      recovery_sent_at = $10, new_email = $11, email_change_sent_at = $12, email_change_confirmed = $13,
-      reauthentication_sent_at = $14, invited_at = $15, banned_until = $16
-    WHERE id = $1 AND updated_at = $17";
+const UPDATE: &str = "UPDATE users SET email = :email, password_hash = :password_hash,
+      email_confirmed_at = :email_confirmed_at, confirmation_sent_at = :confirmation_sent_at,
+      is_anonymous = :is_anonymous, user_metadata = :user_metadata, app_metadata = :app_metadata,
+      updated_at = :updated_at, recovery_sent_at = :recovery_sent_at, new_email = :new_email,
+      email_change_sent_at = :email_change_sent_at, email_change_confirmed = :email_change_confirmed,
+      reauthentication_sent_at = :reauthentication_sent_at, invited_at = :invited_at, banned_until = :banned_until
+    WHERE id = :id AND updated_at = :seen";
 
 // Foreign keys with `ON DELETE CASCADE` delete everything else of the account.
 const DELETE: &str = "DELETE FROM users WHERE id = $1";
@@ -224,26 +229,29 @@ pub(crate) const LOCK: &str = "UPDATE users SET updated_at = updated_at WHERE id
 
 const DELETE_UNCONFIRMED: &str = "DELETE FROM users WHERE id = $1 AND email_confirmed_at IS NULL AND updated_at = $2";
 
-/// Binds `$1` to `$16`, which [`INSERT`] and [`UPDATE`] have in common.
-macro_rules! bind_user {
-    ($query:expr, $user:expr, $user_metadata:expr, $app_metadata:expr) => {
-        $query
-            .bind($user.id.0)
-            .bind($user.email.as_deref())
-            .bind($user.password_hash.as_deref())
-            .bind($user.email_confirmed_at.map(|at| at.0))
-            .bind($user.confirmation_sent_at.map(|at| at.0))
-            .bind($user.is_anonymous)
-            .bind($user_metadata)
-            .bind($app_metadata)
-            .bind($user.updated_at.0)
-            .bind($user.recovery_sent_at.map(|at| at.0))
-            .bind($user.new_email.as_deref())
-            .bind($user.email_change_sent_at.map(|at| at.0))
-            .bind($user.email_change_confirmed.map(EmailHalf::word))
-            .bind($user.reauthentication_sent_at.map(|at| at.0))
-            .bind($user.invited_at.map(|at| at.0))
-            .bind($user.banned_until.map(|at| at.0))
+/// Builds a query with the values that [`INSERT`] and [`UPDATE`] have in common, and those of `$rest`.
+macro_rules! user_query {
+    ($sql:ident, $user:expr, $user_metadata:expr, $app_metadata:expr, $($rest:tt)+) => {
+        query_named!(
+            $sql,
+            id = $user.id.0,
+            email = $user.email.as_deref(),
+            password_hash = $user.password_hash.as_deref(),
+            email_confirmed_at = $user.email_confirmed_at.map(|at| at.0),
+            confirmation_sent_at = $user.confirmation_sent_at.map(|at| at.0),
+            is_anonymous = $user.is_anonymous,
+            user_metadata = $user_metadata,
+            app_metadata = $app_metadata,
+            updated_at = $user.updated_at.0,
+            recovery_sent_at = $user.recovery_sent_at.map(|at| at.0),
+            new_email = $user.new_email.as_deref(),
+            email_change_sent_at = $user.email_change_sent_at.map(|at| at.0),
+            email_change_confirmed = $user.email_change_confirmed.map(EmailHalf::word),
+            reauthentication_sent_at = $user.reauthentication_sent_at.map(|at| at.0),
+            invited_at = $user.invited_at.map(|at| at.0),
+            banned_until = $user.banned_until.map(|at| at.0),
+            $($rest)+
+        )
     };
 }
 
@@ -266,12 +274,17 @@ impl UserRepository<'_> {
         let user_metadata = JsonText(&user.user_metadata);
         let app_metadata = JsonText(&user.app_metadata);
         transaction!(self.storage, |tx| {
-            bind_user!(sqlx::query(INSERT), user, &user_metadata, &app_metadata)
-                .bind(user.last_sign_in_at.map(|at| at.0))
-                .bind(user.identity_id)
-                .bind(user.created_at.0)
-                .execute(&mut *tx)
-                .await?;
+            user_query!(
+                INSERT,
+                user,
+                &user_metadata,
+                &app_metadata,
+                last_sign_in_at = user.last_sign_in_at.map(|at| at.0),
+                identity_id = user.identity_id,
+                created_at = user.created_at.0,
+            )
+            .execute(&mut *tx)
+            .await?;
             for token in issue {
                 replace_token!(tx, token);
             }
@@ -335,10 +348,8 @@ impl UserRepository<'_> {
                     return Ok(Written::Spent);
                 }
             }
-            let written = bind_user!(sqlx::query(UPDATE), user, &user_metadata, &app_metadata)
-                .bind(seen.0)
-                .execute(&mut *tx)
-                .await?;
+            let written =
+                user_query!(UPDATE, user, &user_metadata, &app_metadata, seen = seen.0).execute(&mut *tx).await?;
             if written.rows_affected() == 0 {
                 // An error, because only an error rolls back the spent token. It is translated below.
                 return Err(Error::NotFound);

@@ -10,6 +10,7 @@ use uuid::Uuid;
 use super::MAX_INDEXED_CHARACTERS;
 use super::query::{SearchQuery, TermCondition};
 use crate::db_macros::{on_connection, read};
+use crate::named_values::query_named;
 use crate::{Db, Error, Storage};
 
 /// Number of candidates that are checked together.
@@ -50,7 +51,7 @@ macro_rules! title {
             $with,
             "SELECT e.seq, e.session_id, s.title, s.updated_at FROM ",
             $entries,
-            " CROSS JOIN existing_chats s WHERE s.id = e.session_id AND s.user_id = $1 ",
+            " CROSS JOIN existing_chats s WHERE s.id = e.session_id AND s.user_id = :owner ",
             $where
         )
     };
@@ -61,12 +62,12 @@ macro_rules! message {
         concat!(
             $with,
             "SELECT e.seq, e.session_id, s.title, m.id, m.role,
-               substr(m.content, 1, CAST($5 AS INTEGER)) || COALESCE((SELECT '\n' || string_agg(f.name, ' ')
+               substr(m.content, 1, CAST(:max_characters AS INTEGER)) || COALESCE((SELECT '\n' || string_agg(f.name, ' ')
                  FROM file_uses u JOIN files f ON f.id = u.file_id WHERE u.holder_id = m.id), '') AS content, m.created_at
              FROM ",
             $entries,
             " CROSS JOIN existing_chats s CROSS JOIN ai_chat_messages m
-             WHERE s.id = e.session_id AND m.id = e.id AND s.user_id = $1 ",
+             WHERE s.id = e.session_id AND m.id = e.id AND s.user_id = :owner ",
             $where
         )
     };
@@ -76,20 +77,22 @@ macro_rules! message {
 const SQLITE_TITLES: &str = title!(
     "",
     "search_words w CROSS JOIN search_entries e",
-    "AND search_words MATCH $2 AND w.rowid < $3 AND e.seq = w.rowid AND e.is_title = 1 ORDER BY w.rowid DESC LIMIT $4"
+    "AND search_words MATCH :words AND w.rowid < :before AND e.seq = w.rowid AND e.is_title = 1
+     ORDER BY w.rowid DESC LIMIT :limit"
 );
 
 const SQLITE_MESSAGES: &str = message!(
     "",
     "search_words w CROSS JOIN search_entries e",
-    "AND search_words MATCH $2 AND w.rowid < $3 AND e.seq = w.rowid AND e.is_title = 0 ORDER BY w.rowid DESC LIMIT $4"
+    "AND search_words MATCH :words AND w.rowid < :before AND e.seq = w.rowid AND e.is_title = 0
+     ORDER BY w.rowid DESC LIMIT :limit"
 );
 
 /// Selects the newest messages, whatever their words.
 const SQLITE_NEWEST: &str = message!(
     "",
     "search_entries e",
-    "AND e.user_id = $1 AND e.is_title = 0 AND e.seq < $2 ORDER BY e.seq DESC LIMIT $3"
+    "AND e.user_id = :owner AND e.is_title = 0 AND e.seq < :before ORDER BY e.seq DESC LIMIT :limit"
 );
 
 /// Selects a user's newest texts of a kind. The comparison of rows makes PostgreSQL read them in the order of the index
@@ -98,11 +101,11 @@ macro_rules! newest {
     ($is_title:literal, $window:literal) => {
         concat!(
             "SELECT user_id, is_title, seq, id, session_id, words FROM search_entries
-             WHERE (user_id, is_title, seq) >= ($1, ",
+             WHERE (user_id, is_title, seq) >= (:owner, ",
             $is_title,
-            ", 0) AND (user_id, is_title, seq) < ($1, ",
+            ", 0) AND (user_id, is_title, seq) < (:owner, ",
             $is_title,
-            ", $3) ORDER BY user_id DESC, is_title DESC, seq DESC LIMIT ",
+            ", :before) ORDER BY user_id DESC, is_title DESC, seq DESC LIMIT ",
             $window
         )
     };
@@ -114,7 +117,7 @@ macro_rules! among_newest {
         concat!(
             "(SELECT seq, id, session_id FROM (",
             newest!($is_title, $window),
-            ") newest WHERE words @@ $2::tsquery ORDER BY user_id DESC, is_title DESC, seq DESC LIMIT $4) e"
+            ") newest WHERE words @@ :words::tsquery ORDER BY user_id DESC, is_title DESC, seq DESC LIMIT :limit) e"
         )
     };
 }
@@ -133,7 +136,7 @@ macro_rules! by_words {
             $terms,
             "::text[]) = 1 OR (SELECT COUNT(*) FROM newest WHERE words @@ term::tsquery) < 20),
              found AS MATERIALIZED (SELECT user_id, is_title, seq, id, session_id, words FROM search_entries
-               WHERE words @@ COALESCE((SELECT * FROM rare), $2)::tsquery) "
+               WHERE words @@ COALESCE((SELECT * FROM rare), :words)::tsquery) "
         )
     };
 }
@@ -141,20 +144,20 @@ macro_rules! by_words {
 macro_rules! found {
     ($is_title:literal) => {
         concat!(
-            "(SELECT seq, id, session_id FROM found WHERE words @@ $2::tsquery AND user_id = $1 AND is_title = ",
+            "(SELECT seq, id, session_id FROM found WHERE words @@ :words::tsquery AND user_id = :owner AND is_title = ",
             $is_title,
-            " AND seq < $3 ORDER BY seq DESC LIMIT $4) e"
+            " AND seq < :before ORDER BY seq DESC LIMIT :limit) e"
         )
     };
 }
 
-const POSTGRES_TITLES: &str = title!(by_words!("true", "$5"), found!("true"), "ORDER BY e.seq DESC");
+const POSTGRES_TITLES: &str = title!(by_words!("true", ":terms"), found!("true"), "ORDER BY e.seq DESC");
 
-const POSTGRES_MESSAGES: &str = message!(by_words!("false", "$6"), found!("false"), "ORDER BY e.seq DESC");
+const POSTGRES_MESSAGES: &str = message!(by_words!("false", ":terms"), found!("false"), "ORDER BY e.seq DESC");
 
-const POSTGRES_NEWEST_TITLES: &str = title!("", among_newest!("true", "$5"), "ORDER BY e.seq DESC");
+const POSTGRES_NEWEST_TITLES: &str = title!("", among_newest!("true", ":window"), "ORDER BY e.seq DESC");
 
-const POSTGRES_NEWEST_MESSAGES: &str = message!("", among_newest!("false", "$6"), "ORDER BY e.seq DESC");
+const POSTGRES_NEWEST_MESSAGES: &str = message!("", among_newest!("false", ":window"), "ORDER BY e.seq DESC");
 
 /// A batch of candidates.
 pub(super) struct Candidates<Row> {
@@ -213,8 +216,16 @@ impl Storage {
     ) -> Result<Candidates<TitleRow>, Error> {
         let SearchPosition { owner, before } = at;
         macro_rules! query {
-            ($sql:expr) => {
-                sqlx::query_as::<_, TitleRow>($sql).bind(owner.0).bind(wanted).bind(before).bind(CANDIDATES_PER_BATCH)
+            ($sql:ident $($rest:tt)*) => {
+                query_named!(
+                    sqlx::query_as::<_, TitleRow>,
+                    $sql,
+                    owner = owner.0,
+                    words = wanted,
+                    before = before,
+                    limit = CANDIDATES_PER_BATCH
+                    $($rest)*
+                )
             };
         }
         let rows = match &self.db {
@@ -225,7 +236,7 @@ impl Storage {
                 let mut window = Some(MAX_NEWEST_SCANNED);
                 while let Some(texts) = window {
                     // Scans a growing number of the newest texts, and uses the index only if that finds too few.
-                    let newest = query!(POSTGRES_NEWEST_TITLES).bind(texts);
+                    let newest = query!(POSTGRES_NEWEST_TITLES, window = texts);
                     let newest =
                         self.availability.guard(on_connection!(connections, |c| newest.fetch_all(c).await)).await?;
                     if newest.len() as i64 == CANDIDATES_PER_BATCH {
@@ -234,7 +245,7 @@ impl Storage {
                     window = wider(texts, newest.len());
                 }
                 let terms: Vec<&str> = wanted.split(AND).collect();
-                let all = query!(POSTGRES_TITLES).bind(terms);
+                let all = query!(POSTGRES_TITLES, terms = terms);
                 self.availability.guard(on_connection!(connections, |c| all.fetch_all(c).await)).await?
             }
         };
@@ -252,11 +263,16 @@ impl Storage {
     /// Returns a user's newest messages. SQLite only.
     pub(super) async fn newest_messages(&self, at: SearchPosition) -> Result<Candidates<MessageRow>, Error> {
         let SearchPosition { owner, before } = at;
-        let rows = read!(self, |c| {
-            let newest = sqlx::query_as::<_, MessageRow>(SQLITE_NEWEST).bind(owner.0).bind(before);
-            // The statement shares its parameters with those that search by words; the empty one is `$4`.
-            newest.bind(NEWEST_CHECKED).bind("").bind(MAX_INDEXED_CHARACTERS).fetch_all(c).await
-        })?;
+        let rows = read!(self, |c| query_named!(
+            sqlx::query_as::<_, MessageRow>,
+            SQLITE_NEWEST,
+            owner = owner.0,
+            before = before,
+            limit = NEWEST_CHECKED,
+            max_characters = MAX_INDEXED_CHARACTERS
+        )
+        .fetch_all(c)
+        .await)?;
         Ok(Candidates::of(rows, NEWEST_CHECKED))
     }
 
@@ -267,13 +283,17 @@ impl Storage {
     ) -> Result<Candidates<MessageRow>, Error> {
         let SearchPosition { owner, before } = at;
         macro_rules! query {
-            ($sql:expr) => {
-                sqlx::query_as::<_, MessageRow>($sql)
-                    .bind(owner.0)
-                    .bind(wanted)
-                    .bind(before)
-                    .bind(CANDIDATES_PER_BATCH)
-                    .bind(MAX_INDEXED_CHARACTERS)
+            ($sql:ident $($rest:tt)*) => {
+                query_named!(
+                    sqlx::query_as::<_, MessageRow>,
+                    $sql,
+                    owner = owner.0,
+                    words = wanted,
+                    before = before,
+                    limit = CANDIDATES_PER_BATCH,
+                    max_characters = MAX_INDEXED_CHARACTERS
+                    $($rest)*
+                )
             };
         }
         let rows = match &self.db {
@@ -284,7 +304,7 @@ impl Storage {
                 let mut window = Some(MAX_NEWEST_SCANNED);
                 while let Some(texts) = window {
                     // As for titles: the newest texts first, then the index.
-                    let newest = query!(POSTGRES_NEWEST_MESSAGES).bind(texts);
+                    let newest = query!(POSTGRES_NEWEST_MESSAGES, window = texts);
                     let newest =
                         self.availability.guard(on_connection!(connections, |c| newest.fetch_all(c).await)).await?;
                     if newest.len() as i64 == CANDIDATES_PER_BATCH {
@@ -293,7 +313,7 @@ impl Storage {
                     window = wider(texts, newest.len());
                 }
                 let terms: Vec<&str> = wanted.split(AND).collect();
-                let all = query!(POSTGRES_MESSAGES).bind(terms);
+                let all = query!(POSTGRES_MESSAGES, terms = terms);
                 self.availability.guard(on_connection!(connections, |c| all.fetch_all(c).await)).await?
             }
         };
