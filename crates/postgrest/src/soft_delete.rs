@@ -2,6 +2,7 @@
 
 use domain::{Timestamp, UserId};
 use storage::raw::{SqlDialect, SqlValue};
+use storage::trash;
 
 use crate::ast::RowFilter;
 use crate::pg_error::PgError;
@@ -38,15 +39,11 @@ pub(crate) fn purge_taken_id(
     let mut statement = Statement::new(dialect, owner);
     match table {
         RestTable::McpServers => return Ok(None),
-        RestTable::Sessions => {
-            statement.push("DELETE FROM ai_chat_sessions WHERE user_id = $1 AND deleted_at IS NOT NULL AND id = ");
-        }
-        RestTable::Messages => statement.push(
-            "DELETE FROM ai_chat_messages WHERE session_id IN
-               (SELECT id FROM ai_chat_sessions WHERE user_id = $1 AND deleted_at IS NOT NULL) AND id = ",
-        ),
+        RestTable::Sessions => statement.push(trash::PURGE_CHAT),
+        RestTable::Messages => statement.push(trash::PURGE_MESSAGE),
     }
-    statement.bind(id.clone());
+    // The statements call it `$2`.
+    statement.raw.add_parameter(id.clone());
     if let Some(filters) = filters {
         statement.push(" AND EXISTS (SELECT 1");
         statement.own_rows(table, filters)?;

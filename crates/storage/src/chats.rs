@@ -52,7 +52,8 @@ const INSERT_USER_MESSAGE: &str =
     "INSERT INTO ai_chat_messages (id, session_id, role, content, tool_calls, parts, created_at)
     SELECT :id, s.id, 'user', :content, '[]', :parts, COALESCE((SELECT m.created_at + 1 FROM ai_chat_messages m
       WHERE m.session_id = :chat AND m.created_at >= :now ORDER BY m.created_at DESC LIMIT 1), :now)
-    FROM existing_chats s WHERE s.id = :chat AND s.user_id = :owner";
+    FROM existing_chats s WHERE s.id = :chat AND s.user_id = :owner
+    ON CONFLICT (id) DO NOTHING";
 
 /// Inserts an assistant message, with the same rule for its time.
 const INSERT_ANSWER: &str = "INSERT INTO ai_chat_messages
@@ -202,19 +203,27 @@ impl ChatRepository<'_> {
                 .await?
                 .ok_or(Error::NotFound)?;
             if let Some(content) = &content {
-                let deleted = sqlx::query(trash::PURGE_MESSAGE).bind(turn.user_message.0).bind(turn.owner.0);
-                deleted.execute(&mut *tx).await?;
-                query_named!(
-                    INSERT_USER_MESSAGE,
-                    id = turn.user_message.0,
-                    chat = turn.chat.0,
-                    content = content,
-                    now = turn.now.0,
-                    owner = turn.owner.0,
-                    parts = &parts
-                )
-                .execute(&mut *tx)
-                .await?;
+                loop {
+                    let inserted = query_named!(
+                        INSERT_USER_MESSAGE,
+                        id = turn.user_message.0,
+                        chat = turn.chat.0,
+                        content = content,
+                        now = turn.now.0,
+                        owner = turn.owner.0,
+                        parts = &parts
+                    )
+                    .execute(&mut *tx)
+                    .await?;
+                    if inserted.rows_affected() == 1 {
+                        break;
+                    }
+                    // Messages of own deleted chats do not keep their ids.
+                    let purged = sqlx::query(trash::PURGE_MESSAGE).bind(turn.owner.0).bind(turn.user_message.0);
+                    if purged.execute(&mut *tx).await?.rows_affected() == 0 {
+                        return Err(Error::Conflict("ai_chat_messages.id".to_owned()));
+                    }
+                }
                 let named = parts.as_ref().map(|parts| files::named_in(&parts.0)).unwrap_or_default();
                 files::hold_files!(tx, turn.owner, turn.chat, turn.user_message.0, &named);
             }

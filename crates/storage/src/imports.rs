@@ -116,7 +116,7 @@ impl ChatRepository<'_> {
                     break;
                 }
                 // Own deleted chats do not keep their ids.
-                let purged = sqlx::query(trash::PURGE_CHAT).bind(id.0).bind(owner.0).execute(&mut *tx).await?;
+                let purged = sqlx::query(trash::PURGE_CHAT).bind(owner.0).bind(id.0).execute(&mut *tx).await?;
                 if purged.rows_affected() == 0 {
                     id = ChatId::fresh();
                 }
@@ -184,7 +184,7 @@ impl ChatRepository<'_> {
                     if inserted.rows_affected() == 1 {
                         break;
                     }
-                    let purged = sqlx::query(trash::PURGE_MESSAGE).bind(message_id.0).bind(owner.0);
+                    let purged = sqlx::query(trash::PURGE_MESSAGE).bind(owner.0).bind(message_id.0);
                     if purged.execute(&mut *tx).await?.rows_affected() == 0 {
                         message_id = MessageId::fresh();
                         renamed.insert(message.id, message_id);

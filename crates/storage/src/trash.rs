@@ -11,13 +11,14 @@ use crate::{ChatRepository, Error};
 const RESTORE_CHAT: &str = "UPDATE ai_chat_sessions SET deleted_at = NULL
     WHERE user_id = $1 AND id = $2 AND deleted_at >= $3";
 
-/// Permanently deletes a deleted chat of a user, because its id is used again.
-pub(crate) const PURGE_CHAT: &str =
-    "DELETE FROM ai_chat_sessions WHERE id = $1 AND user_id = $2 AND deleted_at IS NOT NULL";
+/// Permanently deletes the deleted chat `$2` of the user `$1`, because its id is used again. More conditions can be
+/// appended.
+pub const PURGE_CHAT: &str = "DELETE FROM ai_chat_sessions WHERE user_id = $1 AND id = $2 AND deleted_at IS NOT NULL";
 
-/// Permanently deletes a message of a deleted chat of a user, because its id is used again.
-pub(crate) const PURGE_MESSAGE: &str = "DELETE FROM ai_chat_messages
-    WHERE id = $1 AND session_id IN (SELECT id FROM ai_chat_sessions WHERE user_id = $2 AND deleted_at IS NOT NULL)";
+/// Permanently deletes the message `$2` of a deleted chat of the user `$1`, because its id is used again. More
+/// conditions can be appended.
+pub const PURGE_MESSAGE: &str = "DELETE FROM ai_chat_messages
+    WHERE id = $2 AND session_id IN (SELECT id FROM ai_chat_sessions WHERE user_id = $1 AND deleted_at IS NOT NULL)";
 
 /// Deletes what belongs to chats that are about to be deleted permanently.
 macro_rules! purge_with {
