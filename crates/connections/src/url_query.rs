@@ -2,9 +2,8 @@
 //! Everything else uses the masked URL of the row.
 
 use domain::UserId;
-use domain::server_url::{has_masked_values, split_query, with_query};
+use domain::server_url::{has_masked_values, with_query};
 use platform::secret_sealing::{SealError, SecretSealer};
-use storage::Storage;
 use storage::servers::Server;
 
 /// Seals the query of a URL for its owner. It is bound to the masked form of that URL and cannot be opened with another.
@@ -25,17 +24,6 @@ pub fn open(secrets: &SecretSealer, owner: UserId, server: &Server) -> Result<St
     let query = secrets.open(&seal_context(owner, &server.url), sealed)?;
     let query = String::from_utf8(query).map_err(|_| SealError::Unreadable)?;
     Ok(with_query(&server.url, &query))
-}
-
-/// Seals the queries that earlier versions stored in plain text.
-pub async fn seal_stored(storage: &Storage, secrets: &SecretSealer) -> anyhow::Result<()> {
-    for unsealed in storage.connections().list_unsealed_urls().await? {
-        if let Some((masked, query)) = split_query(&unsealed.url) {
-            let sealed = seal(secrets, unsealed.owner, &masked, &query)?;
-            storage.connections().seal_url(&unsealed, &masked, &sealed).await?;
-        }
-    }
-    Ok(())
 }
 
 /// Returns the context that a sealed query is bound to.

@@ -19,9 +19,7 @@ use api::state::{PublicSettings, SiteUrl};
 use api::{AppState, TrustedProxies};
 use builtin_servers::google_drive::GoogleDriveSettings;
 use builtin_servers::{BuiltinServers, GoogleDrive};
-use connections::{
-    ConnectionReady, ConnectionService, ConnectionSettings, FallbackTools, ServiceDependencies, url_query,
-};
+use connections::{ConnectionReady, ConnectionService, ConnectionSettings, FallbackTools, ServiceDependencies};
 use domain::{Clock, SystemClock};
 use platform::config::Config;
 use platform::{BackgroundTasks, Cluster, ClusterBus, ClusterOutbox, InstanceLock, SecretSealer, UserEventBus};
@@ -177,8 +175,6 @@ impl Foundation {
         let storage = Storage::open(&config.database_url).await?;
         // A new database is as open as the process's file mode mask says.
         data_folder::restrict(&config.data_dir);
-        // Here and not in a migration, because SQL cannot encrypt.
-        url_query::seal_stored(&storage, &secrets).await.context("the URLs of connections cannot be sealed")?;
         let (cluster, outbox) = ClusterBus::new();
         let foundation = Self {
             config: Arc::new(config),

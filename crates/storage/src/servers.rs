@@ -5,7 +5,7 @@ use domain::{ServerId, Timestamp, UserId};
 use uuid::Uuid;
 
 use crate::db_macros::{read, transaction, write};
-use crate::{ConnectionRepository, Db, Error, JsonText};
+use crate::{ConnectionRepository, Error, JsonText};
 
 const LIST: &str = "SELECT id, user_id, name, url, url_query, headers, disabled_tools, created_at FROM mcp_servers
     WHERE user_id = $1 ORDER BY created_at, id";
@@ -16,22 +16,6 @@ const GET: &str = "SELECT id, user_id, name, url, url_query, headers, disabled_t
 const GET_FOUND: &str = "SELECT tools FROM mcp_servers WHERE id = $1 AND user_id = $2";
 
 const SET_TOOLS: &str = "UPDATE mcp_servers SET tools = $3, updated_at = $4 WHERE id = $1 AND user_id = $2";
-
-const LIST_UNSEALED_URLS: &str =
-    "SELECT id, user_id, url FROM mcp_servers WHERE url_query IS NULL AND url LIKE '%?%' ORDER BY id";
-
-/// Replaces only the URL that was encrypted: another node may have done it already.
-const SEAL_URL: &str = "UPDATE mcp_servers SET url = $3, url_query = $4
-    WHERE id = $1 AND url = $2 AND url_query IS NULL";
-
-/// Columns with copies of a connection's URL. They must match it, because permissions and tool calls are looked up by
-/// it.
-const MASK_COPIES: [&str; 4] = [
-    "UPDATE tool_permissions SET url = $3 WHERE server_id = $1 AND url = $2",
-    "UPDATE tool_lists SET url = $3 WHERE server_id = $1 AND url = $2",
-    "UPDATE tool_tasks SET url = $3 WHERE server_id = $1 AND url = $2",
-    "UPDATE interactions SET url = $3 WHERE server_id = $1 AND url = $2",
-];
 
 const RENAME: &str = "UPDATE mcp_servers SET name = $3, updated_at = $4 WHERE id = $1 AND user_id = $2";
 
@@ -65,17 +49,6 @@ impl Server {
     pub fn has_same_target(&self, other: &Self) -> bool {
         self.url == other.url && self.url_query == other.url_query && self.headers == other.headers
     }
-}
-
-/// A connection whose URL was stored before the encryption of queries was introduced.
-#[derive(Debug, Clone)]
-pub struct UnsealedUrl {
-    /// Connection.
-    pub server: ServerId,
-    /// Owner of the connection.
-    pub owner: UserId,
-    /// URL with its complete query.
-    pub url: String,
 }
 
 /// Changes of a connection. `None` leaves a field unchanged.
@@ -159,34 +132,6 @@ impl ConnectionRepository<'_> {
             .await
             .map(|_| ()))?;
         Ok(())
-    }
-
-    /// Returns the connections with unencrypted queries. Not limited to one owner.
-    pub async fn list_unsealed_urls(self) -> Result<Vec<UnsealedUrl>, Error> {
-        let rows =
-            read!(self.storage, |c| sqlx::query_as::<_, (Uuid, Uuid, String)>(LIST_UNSEALED_URLS).fetch_all(c).await)?;
-        let unsealed = |(id, owner, url)| UnsealedUrl { server: ServerId(id), owner: UserId(owner), url };
-        Ok(rows.into_iter().map(unsealed).collect())
-    }
-
-    /// Replaces a stored URL and its copies by the masked form, and stores the encrypted query.
-    pub async fn seal_url(self, unsealed: &UnsealedUrl, masked: &str, query: &[u8]) -> Result<(), Error> {
-        let is_sqlite = matches!(self.storage.db, Db::Sqlite { .. });
-        transaction!(self.storage, |tx| {
-            if is_sqlite {
-                // Without it, SQLite would leave the old text in the free space of its pages.
-                sqlx::query("PRAGMA secure_delete = ON").execute(&mut *tx).await?;
-            }
-            let (id, url) = (unsealed.server.0, &unsealed.url);
-            sqlx::query(SEAL_URL).bind(id).bind(url).bind(masked).bind(query).execute(&mut *tx).await?;
-            for mask in MASK_COPIES {
-                sqlx::query(mask).bind(id).bind(url).bind(masked).execute(&mut *tx).await?;
-            }
-            if is_sqlite {
-                sqlx::query("PRAGMA secure_delete = OFF").execute(&mut *tx).await?;
-            }
-            Ok(())
-        })
     }
 
     /// Updates a connection, completely or not at all.

@@ -198,29 +198,3 @@ async fn url_with_its_values_replaces_the_query() {
         world.app.stop().await;
     }
 }
-
-#[tokio::test]
-async fn urls_stored_before_are_sealed_at_start() {
-    for database in databases() {
-        let mut world = World::new(database).await;
-        world.query_on_connect().await;
-        assert_eq!(world.person.allow(&world.id, "send", "always").await.0, 200);
-        let (folder, database_url) = world.app.stop().await;
-        // The state that an earlier version left.
-        let clear = format!("{}?{QUERY}", world.server.url);
-        let tables = ["mcp_servers", "tool_permissions", "tool_lists"];
-        let statements = tables.map(|table| format!("UPDATE {table} SET url = '{clear}';")).join(" ");
-        run(&database_url, &format!("{statements} UPDATE mcp_servers SET url_query = NULL;")).await;
-        assert!(holds_key(&folder, &database_url).await);
-
-        world.app = TestApp::builder().on_data_of(&folder, &database_url).start().await;
-        world.person.move_to(&world.app);
-        assert_eq!(world.shown_url().await, world.masked);
-        let rules = world.person.get("/api/tools/permissions").await;
-        assert_eq!(rules["permissions"][0]["permission"], "always", "{rules}");
-        assert_eq!(world.query_on_connect().await.as_deref(), Some(QUERY));
-        assert!(!world.told().await.contains(KEY));
-        world.app.stop().await;
-        assert!(!holds_key(&folder, &database_url).await);
-    }
-}
