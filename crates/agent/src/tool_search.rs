@@ -134,7 +134,7 @@ impl ToolPresentation {
             }
             _ => return None,
         };
-        Some(result.map_or_else(ToolResult::error, ToolResult::text))
+        Some(result.map_or_else(|error| ToolResult::error(error.to_string()), ToolResult::text))
     }
 }
 

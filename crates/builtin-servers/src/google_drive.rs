@@ -83,15 +83,15 @@ impl GoogleDrive {
         let result = match name {
             "google_drive_list_files" => match tool_arguments::parse(arguments) {
                 Ok(input) => self.list_files(user, input).await,
-                Err(problem) => Err(DriveError::Arguments(problem)),
+                Err(error) => Err(DriveError::Arguments(error.to_string())),
             },
             "google_drive_read_file" => match tool_arguments::parse(arguments) {
                 Ok(input) => self.read_file(user, input).await,
-                Err(problem) => Err(DriveError::Arguments(problem)),
+                Err(error) => Err(DriveError::Arguments(error.to_string())),
             },
             "google_drive_create_file" => match tool_arguments::parse(arguments) {
                 Ok(input) => self.create_file(user, input).await,
-                Err(problem) => Err(DriveError::Arguments(problem)),
+                Err(error) => Err(DriveError::Arguments(error.to_string())),
             },
             _ => Err(DriveError::Arguments(format!("There is no tool {name:?}."))),
         };

@@ -10,7 +10,8 @@ mod units;
 
 use domain::Timestamp;
 use domain::tool::{ToolAnnotations, ToolDefinition, ToolMeta, ToolResult};
-use domain::tool_arguments;
+use domain::tool_arguments::{self, ArgumentsError};
+use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 
 /// Returns the tools in the order in which they are listed.
@@ -100,17 +101,41 @@ pub fn definitions() -> Vec<ToolDefinition> {
     ]
 }
 
+/// The reason why a tool has no result. Its text is for the model, which may try again.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+enum ToolboxError {
+    /// An expression that cannot be computed.
+    #[error("The expression cannot be computed: {0}.")]
+    Expression(#[from] calculator::ExpressionError),
+    /// A conversion whose result is not a number.
+    #[error("This cannot be converted: {0}.")]
+    Conversion(#[from] number::ArithmeticError),
+    /// An argument that the tool cannot use, described in a sentence.
+    #[error("{0}")]
+    Argument(String),
+}
+
+impl From<ArgumentsError> for ToolboxError {
+    fn from(error: ArgumentsError) -> Self {
+        Self::Argument(error.to_string())
+    }
+}
+
 /// Runs a tool. Returns `None` if there is no such tool.
 pub fn call(name: &str, arguments: Map<String, Value>, now: Timestamp) -> Option<ToolResult> {
     let result = match name {
-        "current_time" => tool_arguments::parse(arguments).and_then(|input| dates::current_time(&input, now)),
-        "calculate" => tool_arguments::parse(arguments).and_then(|input| calculator::calculate(&input)),
-        "convert_units" => tool_arguments::parse(arguments).and_then(|input| units::convert_units(&input)),
-        "days_between" => tool_arguments::parse(arguments).and_then(|input| dates::days_between(&input, now)),
-        "text_statistics" => tool_arguments::parse(arguments).map(|input| statistics::text_statistics(&input)),
+        "current_time" => parse(arguments).and_then(|input| dates::current_time(&input, now)),
+        "calculate" => parse(arguments).and_then(|input| calculator::calculate(&input)),
+        "convert_units" => parse(arguments).and_then(|input| units::convert_units(&input)),
+        "days_between" => parse(arguments).and_then(|input| dates::days_between(&input, now)),
+        "text_statistics" => parse(arguments).map(|input| statistics::text_statistics(&input)),
         _ => return None,
     };
-    Some(result.unwrap_or_else(ToolResult::error))
+    Some(result.unwrap_or_else(|error| ToolResult::error(error.to_string())))
+}
+
+fn parse<T: DeserializeOwned>(arguments: Map<String, Value>) -> Result<T, ToolboxError> {
+    Ok(tool_arguments::parse(arguments)?)
 }
 
 /// Returns a result with a text for users and models, and the same as structured content.

@@ -8,12 +8,13 @@ pub fn object_schema(properties: Value, required: &[&str]) -> Value {
     json!({ "type": "object", "properties": properties, "required": required, "additionalProperties": false })
 }
 
+/// An error in the arguments of a tool call. Its text is for the model, which may try again.
+#[derive(Debug, thiserror::Error)]
+#[error("The arguments do not fit: {0}.")]
+pub struct ArgumentsError(#[from] serde_json::Error);
+
 /// Parses the arguments of a tool call. `null` counts as absent, because models often write it for what they leave out.
-///
-/// # Errors
-///
-/// A sentence that says what does not fit, for a model that may try again.
-pub fn parse<T: DeserializeOwned>(mut arguments: Map<String, Value>) -> Result<T, String> {
+pub fn parse<T: DeserializeOwned>(mut arguments: Map<String, Value>) -> Result<T, ArgumentsError> {
     arguments.retain(|_, value| !value.is_null());
-    serde_json::from_value(Value::Object(arguments)).map_err(|error| format!("The arguments do not fit: {error}."))
+    Ok(serde_json::from_value(Value::Object(arguments))?)
 }

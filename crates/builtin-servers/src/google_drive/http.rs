@@ -18,7 +18,7 @@ pub const MAX_DOCUMENT_BYTES: usize = 1024 * 1024;
 
 /// HTTP client for Google. It is created at the first use, because that reads the system's certificates.
 #[derive(Debug, Default)]
-pub struct GoogleHttp(OnceLock<Result<Client, String>>);
+pub struct GoogleHttp(OnceLock<Result<Client, reqwest::Error>>);
 
 /// A response whose body may be truncated.
 #[derive(Debug)]
@@ -36,10 +36,9 @@ impl GoogleHttp {
     pub fn client(&self) -> Result<&Client, DriveError> {
         let built = self.0.get_or_init(|| {
             // Without system certificates, an endpoint with plain HTTP is still reachable.
-            let client = builder().build().or_else(|_| builder().tls_certs_only([]).build());
-            client.map_err(|error| root_cause(&error))
+            builder().build().or_else(|_| builder().tls_certs_only([]).build())
         });
-        built.as_ref().map_err(|reason| DriveError::Unreachable(reason.clone()))
+        built.as_ref().map_err(|error| DriveError::Unreachable(root_cause(error)))
     }
 }
 

@@ -11,6 +11,7 @@ use domain::tool::ToolResult;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use super::ToolboxError;
 use super::number::{ArithmeticError, Number};
 use tokens::{Token, TokenKind};
 
@@ -32,13 +33,16 @@ pub struct Calculate {
 /// # Errors
 ///
 /// A sentence with the position of the first error.
-pub fn calculate(input: &Calculate) -> Result<ToolResult, String> {
+pub fn calculate(input: &Calculate) -> Result<ToolResult, ToolboxError> {
     let expression = match &input.expression {
         Value::String(text) => text.clone(),
         Value::Number(number) => number.to_string(),
-        _ => return Err("The expression must be a text, such as \"2 * (3 + 4)\".".into()),
+        _ => {
+            let message = "The expression must be a text, such as \"2 * (3 + 4)\".";
+            return Err(ToolboxError::Argument(message.to_owned()));
+        }
     };
-    let number = evaluate(&expression).map_err(|error| format!("The expression cannot be computed: {error}."))?;
+    let number = evaluate(&expression)?;
     let decimal = number.to_string();
     let structured = json!({ "value": number.to_f64(), "decimal": decimal, "exact": number.is_shown_exactly() });
     Ok(super::result(decimal, structured))
@@ -177,10 +181,10 @@ impl<'a> Parser<'a> {
             }
             TokenKind::Name(name) if matches!(self.peek(), Some(Token { kind: TokenKind::Open, .. })) => {
                 let arguments = self.arguments()?;
-                functions::apply(name, &arguments).map_err(|message| ExpressionError::new(token.at, message))
+                functions::apply(name, &arguments).map_err(|error| ExpressionError::new(token.at, error.to_string()))
             }
             TokenKind::Name(name) => {
-                functions::constant(name).map_err(|message| ExpressionError::new(token.at, message))
+                functions::constant(name).map_err(|error| ExpressionError::new(token.at, error.to_string()))
             }
             _ => Err(ExpressionError::new(token.at, format!("expected a number, found {token}"))),
         }

@@ -7,7 +7,7 @@ use jiff::tz::TimeZone;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::time_zones;
+use super::{ToolboxError, time_zones};
 
 /// Arguments of `current_time`.
 #[derive(Debug, Deserialize)]
@@ -25,7 +25,7 @@ pub struct DaysBetween {
 }
 
 /// Returns the current time, such as `2026-11-21T14:02:11+00:00 (Saturday)`.
-pub fn current_time(input: &CurrentTime, now: Timestamp) -> Result<ToolResult, String> {
+pub fn current_time(input: &CurrentTime, now: Timestamp) -> Result<ToolResult, ToolboxError> {
     let (name, zone) = time_zones::find_zone(input.timezone.as_deref().unwrap_or("UTC"))?;
     let time = to_jiff(now).to_zoned(zone);
     let written = time.strftime("%Y-%m-%dT%H:%M:%S%:z").to_string();
@@ -35,7 +35,7 @@ pub fn current_time(input: &CurrentTime, now: Timestamp) -> Result<ToolResult, S
 }
 
 /// Returns the number of days and of workdays between two dates.
-pub fn days_between(input: &DaysBetween, now: Timestamp) -> Result<ToolResult, String> {
+pub fn days_between(input: &DaysBetween, now: Timestamp) -> Result<ToolResult, ToolboxError> {
     let from = parse_date(input.from.as_deref().unwrap_or("today"), now)?;
     let to = parse_date(&input.to, now)?;
     let days = days(from, to);
@@ -53,12 +53,14 @@ fn to_jiff(now: Timestamp) -> jiff::Timestamp {
 }
 
 /// Parses a date, or `today`.
-fn parse_date(text: &str, now: Timestamp) -> Result<Date, String> {
+fn parse_date(text: &str, now: Timestamp) -> Result<Date, ToolboxError> {
     let text = text.trim();
     if text.eq_ignore_ascii_case("today") {
         return Ok(to_jiff(now).to_zoned(TimeZone::UTC).date());
     }
-    text.parse().map_err(|_| format!("{text:?} is not a date. Write it as year-month-day, such as 2026-12-24."))
+    text.parse().map_err(|_| {
+        ToolboxError::Argument(format!("{text:?} is not a date. Write it as year-month-day, such as 2026-12-24."))
+    })
 }
 
 /// Counts the days between two dates. Negative if `from` is later.

@@ -2,10 +2,11 @@
 
 use jiff::tz::{self, TimeZone};
 
+use super::ToolboxError;
 use super::suggestions::closest;
 
 /// Finds a time zone by its IANA name in any case, or by the city in that name. Returns its IANA name and the zone.
-pub fn find_zone(name: &str) -> Result<(String, TimeZone), String> {
+pub fn find_zone(name: &str) -> Result<(String, TimeZone), ToolboxError> {
     let wanted = name.trim().replace(' ', "_");
     if let Ok(zone) = tz::db().get(&wanted) {
         return Ok((zone.iana_name().unwrap_or(&wanted).to_owned(), zone));
@@ -17,16 +18,15 @@ pub fn find_zone(name: &str) -> Result<(String, TimeZone), String> {
     match with_city.as_slice() {
         [one] => match tz::db().get(one) {
             Ok(zone) => Ok(((*one).clone(), zone)),
-            Err(_) => Err(format!("The time zone {one} cannot be read.")),
+            Err(_) => Err(ToolboxError::Argument(format!("The time zone {one} cannot be read."))),
         },
-        [] => Err(unknown(name.trim(), &wanted, &known)),
+        [] => Err(ToolboxError::Argument(unknown(name.trim(), &wanted, &known))),
         several => {
             let names: Vec<&str> = several.iter().map(|name| name.as_str()).collect();
-            Err(format!(
-                "Several time zones are called {:?}: {}. Use one of these names.",
-                name.trim(),
-                names.join(", ")
-            ))
+            let (name, names) = (name.trim(), names.join(", "));
+            Err(ToolboxError::Argument(format!(
+                "Several time zones are called {name:?}: {names}. Use one of these names."
+            )))
         }
     }
 }
@@ -36,7 +36,7 @@ fn city(zone: &str) -> &str {
     zone.rsplit_once('/').map_or(zone, |(_, city)| city)
 }
 
-/// Returns the error for an unknown name, with suggestions.
+/// Returns the message for an unknown name, with suggestions.
 fn unknown(text: &str, wanted: &str, known: &[String]) -> String {
     let near = if wanted.contains('/') {
         closest(wanted, known.iter().map(String::as_str), 3)

@@ -6,6 +6,7 @@ use domain::tool::ToolResult;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use super::ToolboxError;
 use super::number::{ArithmeticError, Number};
 use super::suggestions::closest;
 use table::{UNITS, Unit};
@@ -21,16 +22,16 @@ pub struct ConvertUnits {
 }
 
 /// Converts a value; the text is such as `5 km = 3.10685596118667 mi`.
-pub fn convert_units(input: &ConvertUnits) -> Result<ToolResult, String> {
+pub fn convert_units(input: &ConvertUnits) -> Result<ToolResult, ToolboxError> {
     let value = parse_value(&input.value)?;
     let (from, to) = (find_unit(&input.from)?, find_unit(&input.to)?);
     if from.quantity != to.quantity {
-        return Err(format!(
+        return Err(ToolboxError::Argument(format!(
             "{} is a unit of {} and {} is a unit of {}: one cannot be converted into the other.",
             from.symbol, from.quantity, to.symbol, to.quantity
-        ));
+        )));
     }
-    let result = convert(value, from, to).map_err(|error| format!("This cannot be converted: {error}."))?;
+    let result = convert(value, from, to)?;
     let text = format!("{value} {} = {result} {}", from.symbol, to.symbol);
     let structured = json!({ "value": result.to_f64(), "decimal": result.to_string(), "unit": to.symbol });
     Ok(super::result(text, structured))
@@ -50,7 +51,7 @@ fn table_number(text: &str) -> Number {
 }
 
 /// Parses the value of the arguments.
-fn parse_value(value: &Value) -> Result<Number, String> {
+fn parse_value(value: &Value) -> Result<Number, ToolboxError> {
     let text = match value {
         Value::Number(number) => number.to_string(),
         Value::String(text) => text.trim().to_owned(),
@@ -60,12 +61,12 @@ fn parse_value(value: &Value) -> Result<Number, String> {
     match Number::from_decimal(digits) {
         Some(number) if digits.len() < text.len() => Ok(number.negated()),
         Some(number) => Ok(number),
-        None => Err(format!("The value must be a number, not {value}.")),
+        None => Err(ToolboxError::Argument(format!("The value must be a number, not {value}."))),
     }
 }
 
 /// Finds a unit by its symbol or its name. The case of a symbol matters only where it distinguishes units.
-fn find_unit(text: &str) -> Result<&'static Unit, String> {
+fn find_unit(text: &str) -> Result<&'static Unit, ToolboxError> {
     // Symbols with their case first: `Mb` and `MB`, or `mW` and `MW`, are different units.
     let symbol = normalize_symbol(text);
     if let Some(unit) = UNITS.iter().find(|unit| normalize_symbol(unit.symbol) == symbol) {
@@ -79,11 +80,11 @@ fn find_unit(text: &str) -> Result<&'static Unit, String> {
         UNITS.iter().filter(|unit| normalize_symbol(unit.symbol).to_lowercase() == symbol.to_lowercase()).collect();
     match folded.as_slice() {
         [unit] => Ok(unit),
-        [] => Err(unknown(text)),
+        [] => Err(ToolboxError::Argument(unknown(text))),
         several => {
             let symbols: Vec<String> =
                 several.iter().map(|unit| format!("{} ({})", unit.symbol, unit.names.first().unwrap_or(&""))).collect();
-            Err(format!("{text:?} could be {}. Write the one you mean.", symbols.join(" or ")))
+            Err(ToolboxError::Argument(format!("{text:?} could be {}. Write the one you mean.", symbols.join(" or "))))
         }
     }
 }
@@ -117,7 +118,7 @@ fn normalize_name(text: &str) -> String {
         .collect()
 }
 
-/// Returns the error for an unknown unit, with suggestions.
+/// Returns the message for an unknown unit, with suggestions.
 fn unknown(text: &str) -> String {
     let names = UNITS.iter().flat_map(|unit| unit.names.iter().copied());
     match closest(text.trim(), names, 3).as_slice() {

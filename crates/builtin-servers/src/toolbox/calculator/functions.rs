@@ -12,26 +12,31 @@ const KNOWN_NAMES: [&str; 16] = [
 /// Maximum number of decimal places for rounding. More would change nothing.
 const MAX_PLACES: i128 = 30;
 
+/// A constant or function that has no value.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+pub enum FunctionError {
+    /// A name or arguments that do not fit, described for the user.
+    #[error("{0}")]
+    Usage(String),
+    /// A result that is not a number.
+    #[error(transparent)]
+    Arithmetic(#[from] ArithmeticError),
+}
+
 /// Returns the value of a constant.
-///
-/// # Errors
-///
-/// A message for the user.
-pub fn constant(name: &str) -> Result<Number, String> {
+pub fn constant(name: &str) -> Result<Number, FunctionError> {
     match name {
         "pi" => Ok(Number::Rounded(PI)),
         "e" => Ok(Number::Rounded(E)),
-        _ if KNOWN_NAMES.contains(&name) => Err(format!("{name} needs its argument in parentheses: {name}(2)")),
-        _ => Err(unknown(name)),
+        _ if KNOWN_NAMES.contains(&name) => {
+            Err(FunctionError::Usage(format!("{name} needs its argument in parentheses: {name}(2)")))
+        }
+        _ => Err(FunctionError::Usage(unknown(name))),
     }
 }
 
 /// Computes a function.
-///
-/// # Errors
-///
-/// A message for the user.
-pub fn apply(name: &str, arguments: &[Number]) -> Result<Number, String> {
+pub fn apply(name: &str, arguments: &[Number]) -> Result<Number, FunctionError> {
     let function: fn(Number) -> Result<Number, ArithmeticError> = match name {
         "min" | "max" => return Ok(extreme(name, arguments)),
         "round" => return round(arguments),
@@ -47,13 +52,13 @@ pub fn apply(name: &str, arguments: &[Number]) -> Result<Number, String> {
         "log2" => |x| x.logarithm(f64::log2),
         "exp" => |x| Number::rounded(x.to_f64().exp()),
         // The base is 10 on calculators and e in most programming languages.
-        "log" => return Err("log is ambiguous: write ln or log10".into()),
-        "pi" | "e" => return Err(format!("{name} is a constant; write {name} * (…)")),
-        _ => return Err(unknown(name)),
+        "log" => return Err(FunctionError::Usage("log is ambiguous: write ln or log10".into())),
+        "pi" | "e" => return Err(FunctionError::Usage(format!("{name} is a constant; write {name} * (…)"))),
+        _ => return Err(FunctionError::Usage(unknown(name))),
     };
     match arguments {
-        [x] => function(*x).map_err(|error| error.to_string()),
-        _ => Err(format!("{name} takes one argument, not {}", arguments.len())),
+        [x] => Ok(function(*x)?),
+        _ => Err(FunctionError::Usage(format!("{name} takes one argument, not {}", arguments.len()))),
     }
 }
 
@@ -67,23 +72,25 @@ fn extreme(name: &str, arguments: &[Number]) -> Number {
 }
 
 /// Rounds to the number of places that the second argument gives.
-fn round(arguments: &[Number]) -> Result<Number, String> {
+fn round(arguments: &[Number]) -> Result<Number, FunctionError> {
     let (x, places) = match arguments {
         [x] => (x, 0),
         [x, places] => match places.as_integer() {
             Some(places) if places.abs() <= MAX_PLACES => (x, places as i32),
             _ => {
-                return Err(format!(
+                return Err(FunctionError::Usage(format!(
                     "the second argument of round is a whole number from -{MAX_PLACES} to {MAX_PLACES}"
-                ));
+                )));
             }
         },
-        _ => return Err(format!("round takes one or two arguments, not {}", arguments.len())),
+        _ => {
+            return Err(FunctionError::Usage(format!("round takes one or two arguments, not {}", arguments.len())));
+        }
     };
-    x.round(places).map_err(|error| error.to_string())
+    Ok(x.round(places)?)
 }
 
-/// Returns the error for an unknown name, with a suggestion if a known one is similar.
+/// Returns the message for an unknown name, with a suggestion if a known one is similar.
 fn unknown(name: &str) -> String {
     match closest(name, KNOWN_NAMES, 1).first() {
         Some(near) => format!("{name} is not known; did you mean {near}?"),

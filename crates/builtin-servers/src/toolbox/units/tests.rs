@@ -4,7 +4,7 @@ use super::*;
 
 fn converted(value: Value, from: &str, to: &str) -> Result<String, String> {
     let input = ConvertUnits { value, from: from.into(), to: to.into() };
-    convert_units(&input).map(|result| result.to_model_text())
+    convert_units(&input).map(|result| result.to_model_text()).map_err(|error| error.to_string())
 }
 
 #[test]
