@@ -10,9 +10,6 @@ use crate::named_values::query_named;
 use crate::one_time_tokens::{OneTimeToken, replace_token};
 use crate::{Error, JsonText, UserRepository, auth_codes, auth_sessions, one_time_tokens};
 
-/// Name by which [`Error::Conflict`] reports that the email address belongs to another account.
-pub const EMAIL_IS_UNIQUE: &str = "users.email";
-
 /// One of the two addresses of a change of email address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EmailHalf {

@@ -43,11 +43,6 @@ impl ModelFile {
         }
     }
 
-    /// Returns whether the file is a PDF document.
-    pub fn is_pdf(&self) -> bool {
-        self.kind() == FileKind::Pdf
-    }
-
     /// Returns the content in base64, as provider APIs expect it.
     pub fn base64(&self) -> String {
         STANDARD.encode(&self.bytes)

@@ -62,12 +62,6 @@ impl Source {
         Ok(Self { environment, file, asked: BTreeSet::new() })
     }
 
-    /// Creates a source with exactly these values, for tests.
-    pub fn of_values<const N: usize>(values: [(&str, String); N]) -> Self {
-        let environment = values.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
-        Self { environment, ..Self::default() }
-    }
-
     /// Sets or replaces a value.
     #[must_use]
     pub fn with(mut self, name: &str, value: impl Into<String>) -> Self {
