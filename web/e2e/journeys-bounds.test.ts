@@ -4,7 +4,7 @@ import { hold, say } from "./scripted-model.ts";
 import { startFixture } from "./fixture.ts";
 import { eventually } from "./app-page.ts";
 
-const fixture = await startFixture({ CHAT_MAX_RUNS_PER_USER: "1" });
+const fixture = await startFixture({ CHAT_MAX_TURNS_PER_USER: "1" });
 
 const words = "You already have 1 response in progress. Wait for one to finish.";
 

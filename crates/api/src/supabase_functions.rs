@@ -135,8 +135,8 @@ impl TurnRequests {
             BeginError::NoChat => ApiError::NotFound("session"),
             BeginError::NoMessage => ApiError::NotFound("message"),
             BeginError::MessageExists => message_exists(),
-            BeginError::Busy => ApiError::Conflict { code: "run_active", message: error.to_string() },
-            BeginError::TooMany(_) => ApiError::TooMany { code: "too_many_runs", message: error.to_string() },
+            BeginError::Busy => ApiError::Conflict { code: "turn_active", message: error.to_string() },
+            BeginError::TooMany(_) => ApiError::TooMany { code: "too_many_turns", message: error.to_string() },
             BeginError::Overloaded => ApiError::Overloaded,
             BeginError::Model(error) => match error {
                 ModelError::SpentForToday { retry_after, .. } => {

@@ -28,7 +28,6 @@ pub struct StreamPosition {
     /// Id of the last event that the client received. The header `Last-Event-ID` takes precedence.
     after: Option<String>,
     /// The turn that the event belongs to. The chat may have another turn by now.
-    #[serde(rename = "run")]
     turn: Option<TurnId>,
 }
 
@@ -100,7 +99,7 @@ pub async fn switch_branch(
     let switched = switched.map_err(|error| match error {
         storage::Error::NotFound => ApiError::NotFound("message"),
         // The turn is writing to the current branch.
-        storage::Error::Conflict(_) => ApiError::Conflict { code: "run_active", message: BeginError::Busy.to_string() },
+        storage::Error::Conflict(_) => ApiError::Conflict { code: "turn_active", message: BeginError::Busy.to_string() },
         other => other.into(),
     })?;
     if switched {
@@ -155,7 +154,7 @@ pub async fn decide_approval(
     made.map(Json).map_err(|error| match error {
         DecideError::NotFound => ApiError::NotFound("approval"),
         DecideError::BadArguments(message) => ApiError::Unprocessable { code: "bad_arguments", message },
-        DecideError::Ended => ApiError::Conflict { code: "run_ended", message: error.to_string() },
+        DecideError::Ended => ApiError::Conflict { code: "turn_ended", message: error.to_string() },
         DecideError::Storage(error) => error.into(),
     })
 }

@@ -296,7 +296,7 @@ async fn what_is_refused_is_refused_with_its_code() {
     }
     drop(person.ask_streaming(&chat, "Hold on", json!([])).await);
     let (status, answer) = person.ask(&chat, "And another", json!([])).await;
-    assert_eq!((status, &answer["code"]), (StatusCode::CONFLICT, &json!("run_active")));
+    assert_eq!((status, &answer["code"]), (StatusCode::CONFLICT, &json!("turn_active")));
     for (method, path) in [(Method::GET, "stream"), (Method::POST, "stop")] {
         let path = format!("/api/sessions/{chat}/{path}");
         let answer = other.request(method, &path).send().await.unwrap();

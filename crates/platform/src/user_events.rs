@@ -37,12 +37,10 @@ pub enum UserEvent {
         uri: String,
     },
     /// A turn began, began to wait for its user, continued or ended.
-    #[serde(rename = "run")]
     Turn {
         /// Chat of the turn.
         session_id: ChatId,
         /// The turn.
-        #[serde(rename = "runId")]
         turn_id: TurnId,
         /// State after the change.
         state: TurnState,

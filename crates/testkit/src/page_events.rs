@@ -40,7 +40,7 @@ impl PageEvents {
 
     /// Returns the next state of the turn in a chat.
     pub async fn turn_state(&mut self, chat: &str) -> String {
-        let event = self.find(|event| event["type"] == "run" && event["sessionId"] == json!(chat)).await.unwrap();
+        let event = self.find(|event| event["type"] == "turn" && event["sessionId"] == json!(chat)).await.unwrap();
         event["state"].as_str().unwrap().to_owned()
     }
 }

@@ -8,9 +8,9 @@ test("reads the error shapes of every part of the API", () => {
     code: "tool_failed",
     message: "It failed.",
   });
-  expect(parseErrorBody('{"error":"A run is active.","code":"run_active"}')).toEqual({
-    code: "run_active",
-    message: "A run is active.",
+  expect(parseErrorBody('{"error":"A turn is running.","code":"turn_active"}')).toEqual({
+    code: "turn_active",
+    message: "A turn is running.",
   });
   expect(parseErrorBody('{"success":false,"data":[],"error":"refused"}').message).toBe("refused");
   expect(parseErrorBody('{"code":"23505","details":null,"hint":null,"message":"duplicate"}')).toEqual({

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import type { PageEvent, RunEvent } from "./events";
+import type { PageEvent, TurnEvent } from "./events";
 
 vi.mock("./session", () => ({ readSession: () => ({ user: { id: "u1" } }) }));
 vi.mock("./api-client", () => ({
@@ -26,14 +26,14 @@ function connect(signal: AbortSignal): Response {
 /** Opens a tab: its own copy of the module, and the events that it received. */
 async function openTab() {
   vi.resetModules();
-  const { runOf, subscribeEvents } = await import("./events");
+  const { turnStateOf, subscribeEvents } = await import("./events");
   const heard: PageEvent[] = [];
   const close = subscribeEvents((event) => heard.push(event));
-  return { runOf, heard, close };
+  return { turnStateOf, heard, close };
 }
 
-function run(sessionId: string, runId: string, state: RunEvent["state"]): RunEvent {
-  return { type: "run", sessionId, runId, state };
+function turnEvent(sessionId: string, turnId: string, state: TurnEvent["state"]): TurnEvent {
+  return { type: "turn", sessionId, turnId, state };
 }
 
 /** The page's globals, shared by the tabs. */
@@ -80,62 +80,62 @@ test("the state of a turn is known until it has ended", async () => {
   const { opened, stream } = await tabs(1);
   const [tab] = opened;
   for (const state of ["started", "waiting", "started"] as const) {
-    stream.say(run("c1", "r1", state));
-    await vi.waitFor(() => expect(tab?.runOf("c1")).toBe(state));
+    stream.say(turnEvent("c1", "r1", state));
+    await vi.waitFor(() => expect(tab?.turnStateOf("c1")).toBe(state));
   }
-  stream.say(run("c1", "r1", "ended"));
-  await vi.waitFor(() => expect(tab?.runOf("c1")).toBeUndefined());
+  stream.say(turnEvent("c1", "r1", "ended"));
+  await vi.waitFor(() => expect(tab?.turnStateOf("c1")).toBeUndefined());
 });
 
 test("the late end of a turn does not hide the next one", async () => {
   const { opened, stream } = await tabs(1);
-  stream.say(run("c1", "r1", "started"));
-  stream.say(run("c1", "r2", "waiting"));
-  stream.say(run("c1", "r1", "ended"));
-  await vi.waitFor(() => expect(opened[0]?.heard).toContainEqual(run("c1", "r1", "ended")));
-  expect(opened[0]?.runOf("c1")).toBe("waiting");
+  stream.say(turnEvent("c1", "r1", "started"));
+  stream.say(turnEvent("c1", "r2", "waiting"));
+  stream.say(turnEvent("c1", "r1", "ended"));
+  await vi.waitFor(() => expect(opened[0]?.heard).toContainEqual(turnEvent("c1", "r1", "ended")));
+  expect(opened[0]?.turnStateOf("c1")).toBe("waiting");
 });
 
 test("a stream that is opened again tells which turns still go on", async () => {
   const { opened, stream } = await tabs(1);
-  stream.say(run("c1", "r1", "waiting"));
-  stream.say(run("c2", "r2", "waiting"));
-  await vi.waitFor(() => expect(opened[0]?.runOf("c2")).toBe("waiting"));
+  stream.say(turnEvent("c1", "r1", "waiting"));
+  stream.say(turnEvent("c2", "r2", "waiting"));
+  await vi.waitFor(() => expect(opened[0]?.turnStateOf("c2")).toBe("waiting"));
   stream.end();
   await vi.waitFor(() => {
     network.dispatchEvent(new Event("online"));
     expect(streams).toHaveLength(2);
   });
-  streams[1]?.say(run("c2", "r2", "waiting"));
-  await vi.waitFor(() => expect(opened[0]?.runOf("c1")).toBeUndefined());
-  await vi.waitFor(() => expect(opened[0]?.runOf("c2")).toBe("waiting"));
+  streams[1]?.say(turnEvent("c2", "r2", "waiting"));
+  await vi.waitFor(() => expect(opened[0]?.turnStateOf("c1")).toBeUndefined());
+  await vi.waitFor(() => expect(opened[0]?.turnStateOf("c2")).toBe("waiting"));
 });
 
 test("a tab that is opened later learns from the one that reads", async () => {
   const { opened, stream } = await tabs(1);
-  stream.say(run("c1", "r1", "waiting"));
-  await vi.waitFor(() => expect(opened[0]?.runOf("c1")).toBe("waiting"));
+  stream.say(turnEvent("c1", "r1", "waiting"));
+  await vi.waitFor(() => expect(opened[0]?.turnStateOf("c1")).toBe("waiting"));
   const later = await openTab();
   closers.push(later.close);
-  await vi.waitFor(() => expect(later.runOf("c1")).toBe("waiting"));
+  await vi.waitFor(() => expect(later.turnStateOf("c1")).toBe("waiting"));
   expect(streams).toHaveLength(1);
 });
 
 test("a tab that missed events in the background learns of them when it is seen again", async () => {
   const { opened, stream } = await tabs(2);
   const [, stopped] = opened;
-  stream.say(run("c1", "r1", "waiting"));
-  await vi.waitFor(() => expect(stopped?.runOf("c1")).toBe("waiting"));
+  stream.say(turnEvent("c1", "r1", "waiting"));
+  await vi.waitFor(() => expect(stopped?.turnStateOf("c1")).toBe("waiting"));
 
   const passOn = vi.spyOn(BroadcastChannel.prototype, "postMessage").mockReturnValue();
-  stream.say(run("c1", "r1", "ended"));
-  stream.say(run("c2", "r2", "started"));
-  await vi.waitFor(() => expect(opened[0]?.runOf("c2")).toBe("started"));
-  expect(stopped?.runOf("c1")).toBe("waiting");
+  stream.say(turnEvent("c1", "r1", "ended"));
+  stream.say(turnEvent("c2", "r2", "started"));
+  await vi.waitFor(() => expect(opened[0]?.turnStateOf("c2")).toBe("started"));
+  expect(stopped?.turnStateOf("c1")).toBe("waiting");
   passOn.mockRestore();
 
   page.dispatchEvent(new Event("visibilitychange"));
-  await vi.waitFor(() => expect(stopped?.runOf("c2")).toBe("started"));
-  expect(stopped?.runOf("c1")).toBeUndefined();
-  expect(stopped?.heard).toContainEqual(run("c1", "r1", "ended"));
+  await vi.waitFor(() => expect(stopped?.turnStateOf("c2")).toBe("started"));
+  expect(stopped?.turnStateOf("c1")).toBeUndefined();
+  expect(stopped?.heard).toContainEqual(turnEvent("c1", "r1", "ended"));
 });

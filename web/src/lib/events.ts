@@ -9,7 +9,7 @@ export type PageEvent =
   | { type: "open" }
   | { type: "connection"; connection: Connection }
   | { type: "connection-removed"; id: string }
-  | RunEvent
+  | TurnEvent
   /** Without an id, any number of chats has changed. The user's settings are included if they may have changed. */
   | { type: "session"; sessionId?: string; pinned?: boolean; archived?: boolean }
   | { type: "branch"; sessionId: string }
@@ -17,17 +17,17 @@ export type PageEvent =
   | { type: "devices" }
   | { type: "resource-changed"; connectionId: string; uri: string };
 
-export interface RunEvent {
-  type: "run";
+export interface TurnEvent {
+  type: "turn";
   sessionId: string;
-  runId: string;
+  turnId: string;
   state: "started" | "waiting" | "ended";
 }
 
 /**
  * Message between the tabs of a user: an event of the shared stream, a request for the running turns, or their list.
  */
-type TabMessage = { event: PageEvent } | { asks: true } | { runs: readonly RunEvent[] };
+type TabMessage = { event: PageEvent } | { asks: true } | { turns: readonly TurnEvent[] };
 
 type Listener = (event: PageEvent) => void;
 
@@ -41,7 +41,7 @@ let channel: BroadcastChannel | undefined;
 /** True if this tab reads the stream for all tabs. */
 let reads = false;
 /** Running turns by chat id. Every stream begins with them, and later tabs request them. */
-const runs = new Map<string, RunEvent>();
+const turns = new Map<string, TurnEvent>();
 
 /**
  * Subscribes to the user's server events. All subscribers in all tabs share one stream, because a browser opens at most
@@ -77,7 +77,7 @@ function follow(): void {
   } else if (!wanted) {
     reader?.abort();
     reader = undefined;
-    runs.clear();
+    turns.clear();
   }
 }
 
@@ -90,8 +90,8 @@ async function readInTurn(stop: AbortSignal): Promise<void> {
   reads = false;
   own.addEventListener("message", ({ data }: MessageEvent<TabMessage>) => {
     if ("event" in data) deliver(data.event);
-    else if ("runs" in data) takeOver(data.runs);
-    else if (reads) post(own, { runs: [...runs.values()] });
+    else if ("turns" in data) takeOver(data.turns);
+    else if (reads) post(own, { turns: [...turns.values()] });
   });
   post(own, { asks: true });
   try {
@@ -153,28 +153,28 @@ function emit(event: PageEvent): void {
 }
 
 function deliver(event: PageEvent): void {
-  if (event.type === "open") runs.clear();
-  if (event.type === "run") recordRun(event);
+  if (event.type === "open") turns.clear();
+  if (event.type === "turn") recordTurn(event);
   for (const listener of listeners) listener(event);
 }
 
-function recordRun(event: RunEvent): void {
-  if (event.state !== "ended") runs.set(event.sessionId, event);
+function recordTurn(event: TurnEvent): void {
+  if (event.state !== "ended") turns.set(event.sessionId, event);
   // With several nodes, the end of a turn may arrive after the start of the next.
-  else if (runs.get(event.sessionId)?.runId === event.runId) runs.delete(event.sessionId);
+  else if (turns.get(event.sessionId)?.turnId === event.turnId) turns.delete(event.sessionId);
 }
 
 /** Replaces this tab's running turns by those of the reading tab, because this tab may have been suspended. */
-function takeOver(known: readonly RunEvent[]): void {
-  const going = new Set(known.map(({ runId }) => runId));
-  for (const event of runs.values()) if (!going.has(event.runId)) deliver({ ...event, state: "ended" });
+function takeOver(known: readonly TurnEvent[]): void {
+  const going = new Set(known.map(({ turnId }) => turnId));
+  for (const event of turns.values()) if (!going.has(event.turnId)) deliver({ ...event, state: "ended" });
   for (const event of known) {
-    const before = runs.get(event.sessionId);
-    if (before?.runId !== event.runId || before.state !== event.state) deliver(event);
+    const before = turns.get(event.sessionId);
+    if (before?.turnId !== event.turnId || before.state !== event.state) deliver(event);
   }
 }
 
 /** Returns the state of the running turn of a chat. */
-export function runOf(chatId: string): RunEvent["state"] | undefined {
-  return runs.get(chatId)?.state;
+export function turnStateOf(chatId: string): TurnEvent["state"] | undefined {
+  return turns.get(chatId)?.state;
 }

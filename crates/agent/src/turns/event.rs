@@ -128,7 +128,6 @@ pub enum TurnEvent {
 #[serde(rename_all = "camelCase")]
 pub struct StartMetadata {
     /// Id of the turn.
-    #[serde(rename = "runId")]
     pub turn_id: TurnId,
     /// Chat of the turn.
     pub session_id: ChatId,

@@ -14,8 +14,8 @@ async fn a_person_has_some_answers_at_a_time_and_everybody_together_some_more() 
         let app = TestApp::builder()
             .database(database)
             .set("OPENAI_BASE_URL", &model.base_url)
-            .set("CHAT_MAX_RUNS_PER_USER", "1")
-            .set("CHAT_MAX_RUNS", "2")
+            .set("CHAT_MAX_TURNS_PER_USER", "1")
+            .set("CHAT_MAX_TURNS", "2")
             .start()
             .await;
         let people = [app.person().await, app.person().await, app.person().await];
@@ -26,7 +26,7 @@ async fn a_person_has_some_answers_at_a_time_and_everybody_together_some_more() 
         let (code, words) = temporary_error(send_message(&people[0], &second, "Two").await, 429).await;
         assert_eq!(
             (code.as_str(), words.as_str()),
-            ("too_many_runs", "You already have 1 response in progress. Wait for one to finish.",)
+            ("too_many_turns", "You already have 1 response in progress. Wait for one to finish.",)
         );
         assert!(people[0].messages(&second).await.is_empty(), "what was refused is not there");
         let _other = send_message(&people[1], &chats[1], "One").await;

@@ -122,7 +122,7 @@ async fn branches_stay_where_they_are_while_an_answer_is_written() {
         let mut stream = person.ask_streaming(&chat, "More", json!([])).await;
         stream.chunk().await.unwrap().unwrap();
         let (status, answer) = switch(&person, &chat, &first[1]).await;
-        assert_eq!((status, &answer["error"]["code"]), (409, &json!("run_active")), "{answer}");
+        assert_eq!((status, &answer["error"]["code"]), (409, &json!("turn_active")), "{answer}");
         assert_eq!(steer(&person, &chat, json!({ "replaces": first[0], "message": "x" })).await.0, 409);
         person.post(&format!("/api/sessions/{chat}/stop"), &json!({})).await;
         while stream.chunk().await.unwrap().is_some() {}

@@ -100,12 +100,12 @@ async fn who_followed_a_turn_is_not_led_into_the_middle_of_the_next() {
         let (app, _model) = app_with(database, [says("One."), Step::Hang("Two".into())]).await;
         let person = app.person().await;
         let chat = person.new_chat().await;
-        let turn_of = |events: &[StreamEvent]| events[0].data["messageMetadata"]["runId"].as_str().unwrap().to_owned();
+        let turn_of = |events: &[StreamEvent]| events[0].data["messageMetadata"]["turnId"].as_str().unwrap().to_owned();
         let first = turn_of(&person.ask_for_events(&chat, "one", json!([])).await);
         let mut stream = person.ask_streaming(&chat, "two", json!([])).await;
         let second = turn_of(&events_of(&String::from_utf8_lossy(&stream.chunk().await.unwrap().unwrap())));
         for (turn, status) in [(first, 204), (second, 200)] {
-            let path = format!("/api/sessions/{chat}/stream?after=1&run={turn}");
+            let path = format!("/api/sessions/{chat}/stream?after=1&turn={turn}");
             assert_eq!(person.request(Method::GET, &path).send().await.unwrap().status(), status);
         }
         app.stop().await;

@@ -43,7 +43,7 @@ async fn page_first_hears_of_turns_that_go_on() {
         let mut first = Vec::new();
         for _ in 0..2 {
             let event = page.find(|_| true).await.unwrap();
-            assert_eq!(event["type"], "run", "{event}");
+            assert_eq!(event["type"], "turn", "{event}");
             first.push((event["sessionId"].clone(), event["state"].clone()));
         }
         first.sort_by_key(|(chat, _)| *chat != json!(scene.chat));
@@ -77,7 +77,7 @@ async fn page_hears_of_turn_that_waits_again_after_restart() {
         scene.decide(&approval, json!({ "decision": "once" })).await;
         // On PostgreSQL, event streams end when the node starts to listen to others, soon after its start. Clients
         // reconnect then; this one has received the event under test.
-        let has_ended = |event: &Value| event["type"] == "run" && event["state"] == "ended";
+        let has_ended = |event: &Value| event["type"] == "turn" && event["state"] == "ended";
         let _ended = page.find(has_ended).await;
         scene.answered().await;
         scene.app.stop().await;

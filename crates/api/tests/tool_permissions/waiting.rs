@@ -18,7 +18,7 @@ async fn stop_ends_a_turn_that_waits_and_nothing_can_be_decided_any_more() {
         let answer = scene.answered().await;
         assert_eq!((&answer["status"], &answer["tool_calls"][0]["outcome"]), (&json!("stopped"), &json!("stopped")));
         let (status, refused) = scene.decide(&waiting[0], json!({ "decision": "once" })).await;
-        assert_eq!((status, &refused["error"]["code"]), (409, &json!("run_ended")));
+        assert_eq!((status, &refused["error"]["code"]), (409, &json!("turn_ended")));
         assert!(scene.server.calls().is_empty());
         scene.app.stop().await;
     }

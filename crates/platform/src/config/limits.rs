@@ -12,7 +12,7 @@ const MEBIBYTE: usize = 1024 * 1024;
 /// Limits of one process.
 #[derive(Debug, Clone, Copy)]
 pub struct Limits {
-    /// `CHAT_MAX_RUNS`, `CHAT_MAX_RUNS_PER_USER`: turns in progress.
+    /// `CHAT_MAX_TURNS`, `CHAT_MAX_TURNS_PER_USER`: turns in progress.
     pub turns: Limit,
     /// `CHAT_MAX_STREAMS`, `CHAT_MAX_STREAMS_PER_USER`: open event streams, of turns and of user events.
     pub streams: Limit,
@@ -49,7 +49,7 @@ impl Limits {
             mebibytes => mebibytes.saturating_mul(MEBIBYTE),
         };
         Ok(Self {
-            turns: Limit { per_user: number("CHAT_MAX_RUNS_PER_USER", 8)?, total: number("CHAT_MAX_RUNS", 4_000)? },
+            turns: Limit { per_user: number("CHAT_MAX_TURNS_PER_USER", 8)?, total: number("CHAT_MAX_TURNS", 4_000)? },
             streams: Limit {
                 per_user: number("CHAT_MAX_STREAMS_PER_USER", 64)?,
                 total: number("CHAT_MAX_STREAMS", 8_000)?,

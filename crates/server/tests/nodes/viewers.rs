@@ -40,12 +40,12 @@ async fn one_chat_has_one_turn_on_all_nodes_and_strangers_see_none() {
     let first = scene.person.ask_streaming(&scene.chat, "Tell me", no_tools()).await;
     scene.viewer("Once").await;
     let (status, refused) = scene.elsewhere.ask(&scene.chat, "And?", no_tools()).await;
-    assert_eq!((status.as_u16(), &refused["code"]), (409, &json!("run_active")));
+    assert_eq!((status.as_u16(), &refused["code"]), (409, &json!("turn_active")));
     let stranger = scene.there.person().await;
     let answer = stranger.request(Method::GET, &scene.stream()).send().await.unwrap();
     assert_eq!(answer.status(), StatusCode::NOT_FOUND);
     // A subscriber of another turn must not be placed in the middle of this one.
-    let path = format!("{}?after=1&run={}", scene.stream(), scene.chat);
+    let path = format!("{}?after=1&turn={}", scene.stream(), scene.chat);
     let answer = scene.elsewhere.request(Method::GET, &path).send().await.unwrap();
     assert_eq!(answer.status(), StatusCode::NO_CONTENT);
     drop(first);

@@ -28,10 +28,13 @@ export function chatBackend(sessionId: string): ChatBackend {
       if (response.ok && appContexts.get(sessionId) === contexts) appContexts.delete(sessionId);
       return response;
     },
-    resume: (lastEventId, signal, runId) => {
+    resume: (lastEventId, signal, turnId) => {
       const after = lastEventId === "" ? {} : { "last-event-id": lastEventId };
-      const run = runId === undefined ? "" : `?run=${runId}`;
-      return authorizedFetch(`${path}/stream${run}`, { headers: { accept: EVENT_STREAM, ...after }, signal });
+      const turn = turnId === undefined ? "" : `?turn=${turnId}`;
+      return authorizedFetch(`${path}/stream${turn}`, {
+        headers: { accept: EVENT_STREAM, ...after },
+        signal,
+      });
     },
     stop: async () => {
       await callApi(`${path}/stop`, { method: "POST" });

@@ -82,10 +82,10 @@ export function ChatPanel({ user, command, ...rest }: ChatPanelProps) {
   useEffect(
     () =>
       subscribeEvents((event) => {
-        if (event.type === "run" && event.state === "started")
-          registry.onRunStarted(event.sessionId, event.runId);
-        if (event.type === "run" && event.state === "ended")
-          registry.onRunEnded(event.sessionId, event.runId);
+        if (event.type === "turn" && event.state === "started")
+          registry.onTurnStarted(event.sessionId, event.turnId);
+        if (event.type === "turn" && event.state === "ended")
+          registry.onTurnEnded(event.sessionId, event.turnId);
         if (event.type === "queue")
           void queries.invalidateQueries({ queryKey: queueQuery(event.sessionId).queryKey });
         if (event.type === "branch") registry.onBranch(event.sessionId);

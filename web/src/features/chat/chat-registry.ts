@@ -10,7 +10,7 @@ import { ChatStore } from "./stream/chat-store";
 /** Stores of the chats that were opened on this page. A turn is followed even while another chat is shown. */
 export class ChatRegistry {
   readonly #stores = new Map<string, ChatStore>();
-  /** Id of the last announced run of each chat: the followed one, or the next. */
+  /** Id of the last announced turn of each chat: the followed one, or the next. */
   readonly #late = new Map<string, string>();
   readonly #queries: QueryClient;
   readonly #userId: string;
@@ -73,28 +73,28 @@ export class ChatRegistry {
   }
 
   /** Follows a turn that started elsewhere, if its chat is open on this page. */
-  onRunStarted(chatId: string, runId: string): void {
+  onTurnStarted(chatId: string, turnId: string): void {
     const store = this.#stores.get(chatId);
-    if (store === undefined || store.isFollowed(runId)) return;
+    if (store === undefined || store.isFollowed(turnId)) return;
     // A queued message starts as soon as the answer is stored; the page may not have processed the end of that answer
     // yet.
-    this.#late.set(chatId, runId);
+    this.#late.set(chatId, turnId);
     const { loaded, phase } = store.status();
     // A chat that is still opening finds its turn itself.
     if (loaded && phase === "idle") void store.followOtherTab();
   }
 
   /** Loads the result of a turn that ended without being followed here. */
-  onRunEnded(chatId: string, runId: string): void {
-    if (this.#late.get(chatId) === runId) this.#late.delete(chatId);
+  onTurnEnded(chatId: string, turnId: string): void {
+    if (this.#late.get(chatId) === turnId) this.#late.delete(chatId);
     void this.#stores.get(chatId)?.catchUp();
   }
 
   #followLate(chatId: string): void {
-    const runId = this.#late.get(chatId);
+    const turnId = this.#late.get(chatId);
     this.#late.delete(chatId);
     const store = this.#stores.get(chatId);
-    if (runId !== undefined && store?.isFollowed(runId) === false) void store.followOtherTab();
+    if (turnId !== undefined && store?.isFollowed(turnId) === false) void store.followOtherTab();
   }
 
   /** Updates the list after a chat was created, changed or deleted; without an id, after any number of them. */

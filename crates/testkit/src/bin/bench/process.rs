@@ -74,7 +74,7 @@ impl Process {
             .env("CHAT_LOCAL_MODEL", "off")
             .env("CHAT_RATE_LIMITS", "off")
             // More than the number of simultaneous turns in any benchmark.
-            .env("CHAT_MAX_RUNS", "6000")
+            .env("CHAT_MAX_TURNS", "6000")
             .env("RUST_LOG", "error")
             .envs(settings.iter().copied());
         if let Some(model) = model {

@@ -40,7 +40,7 @@ impl Actor<'_> {
             episode.heard.begin_stream(kills - episode.kills);
             let base = format!("/api/sessions/{}/stream", self.chat.id);
             let path = match episode.heard.open() {
-                Some(open) => format!("{base}?after={}&run={}", open.last, open.turn),
+                Some(open) => format!("{base}?after={}&turn={}", open.last, open.turn),
                 None => base,
             };
             // The server was killed again.

@@ -92,7 +92,7 @@ impl Witness {
             // The turn is replayed from its start, so events that were received before and lost in a crash no longer
             // count.
             let Self { faults, kills_before, .. } = std::mem::take(self);
-            let turn = data["messageMetadata"]["runId"].as_str().unwrap_or_default().to_owned();
+            let turn = data["messageMetadata"]["turnId"].as_str().unwrap_or_default().to_owned();
             *self = Self { turn, faults, kills_before, ..Self::default() };
         }
         if let Some(id) = id {

@@ -11,7 +11,7 @@ import {
   Trash2,
 } from "lucide-react";
 import { useRef, useSyncExternalStore } from "react";
-import { runOf, subscribeEvents } from "@/lib/events";
+import { turnStateOf, subscribeEvents } from "@/lib/events";
 import { t } from "@/lib/later-texts";
 import { IconButton } from "@/ui/button";
 import { ActionMenu } from "@/ui/menu";
@@ -143,7 +143,7 @@ export function ChatRow({ chat, active, deletable, actions, form, onForm, onOpen
 
 /** Indicator of a chat with a running turn, or with one that waits for the user. */
 function RunMark({ chatId }: { chatId: string }) {
-  const state = useSyncExternalStore(subscribeEvents, () => runOf(chatId));
+  const state = useSyncExternalStore(subscribeEvents, () => turnStateOf(chatId));
   if (state === "waiting")
     return (
       <span className="shrink-0 rounded-full bg-warn-soft px-2 text-xs font-medium text-warn">

@@ -14,7 +14,7 @@ export function useHeldSender(registry: ChatRegistry): void {
     const unsubscribe = [
       subscribeHeld(sender.flush),
       subscribeEvents((event) => {
-        if (event.type === "open" || (event.type === "run" && event.state === "ended")) sender.flush();
+        if (event.type === "open" || (event.type === "turn" && event.state === "ended")) sender.flush();
       }),
     ];
     addEventListener("online", sender.flush);

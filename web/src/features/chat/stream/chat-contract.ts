@@ -1,7 +1,7 @@
 import type { ApiError } from "@/lib/api-error";
 import type { AttachmentPart, ChatMessage, FilePart } from "./message";
 import type { ModelStatus } from "./protocol";
-import type { RunTransport } from "./run-connection";
+import type { TurnTransport } from "./turn-connection";
 
 /** Number of messages in a page of the history. */
 export const PAGE_SIZE = 30;
@@ -27,7 +27,7 @@ export interface TurnRequest {
 }
 
 /** Access of a {@link ChatStore} to the server and the browser. */
-export interface ChatBackend extends RunTransport {
+export interface ChatBackend extends TurnTransport {
   send(turn: TurnRequest, tools: readonly ToolChoice[], signal: AbortSignal): Promise<Response>;
   stop(): Promise<void>;
   /** Loads the `count` newest messages, or the newest before a time; oldest first. */

@@ -10,7 +10,7 @@ class ScriptedServer {
   readonly requests: string[] = [];
   readonly toasts: string[] = [];
   breakAfter: number[] = [];
-  run: string | undefined;
+  turn: string | undefined;
   refuse: { status: number; body: object } | null = null;
   frames: (() => void)[] = [];
   wait = (): Promise<void> => Promise.resolve();
@@ -28,9 +28,9 @@ class ScriptedServer {
         this.rows.push(userMessage("u1", message, "2026-01-01T00:00:01Z"));
         return open?.(signal) ?? this.#stream(0);
       },
-      resume: async (after, signal, run) => {
+      resume: async (after, signal, turn) => {
         this.requests.push(`resume ${after}`);
-        const other = run !== undefined && run !== this.run;
+        const other = turn !== undefined && turn !== this.turn;
         if (this.log.length === 0 || other) return new Response(null, { status: 204 });
         return open?.(signal) ?? this.#stream(Number(after));
       },
@@ -94,18 +94,18 @@ test("a broken connection goes on from the last event, without losing or doublin
 
 test("a chat that went on to its next turn while the connection was lost is not told as one answer", async () => {
   const server = new ScriptedServer();
-  const start = (run: string, messageId: string) => ({
+  const start = (turn: string, messageId: string) => ({
     type: "start",
     messageId,
-    messageMetadata: { runId: run },
+    messageMetadata: { turnId: turn },
   });
-  server.run = "first";
+  server.turn = "first";
   server.say(start("first", "a1"), { type: "text-start", id: "1" });
   server.breakAfter = [2];
   const store = server.store();
   server.wait = async () => {
     // Meanwhile the first answer was stored, and what waited is being answered.
-    server.run = "second";
+    server.turn = "second";
     server.log.length = 0;
     server.rows.push({ ...userMessage("a1", "one", "2026-01-01T00:00:02Z"), role: "assistant" });
     server.say(start("second", "a2"), { type: "text-start", id: "1" });
@@ -121,17 +121,17 @@ test("a chat that went on to its next turn while the connection was lost is not 
 
 test("a refused message leaves nothing behind and says why", async () => {
   const server = new ScriptedServer();
-  server.refuse = { status: 409, body: { error: "A turn is running.", code: "run_active" } };
+  server.refuse = { status: 409, body: { error: "A turn is running.", code: "turn_active" } };
   const store = server.store();
   expect(await store.send({ message: "hi" }, [])).toMatchObject({
     accepted: false,
-    error: { status: 409, code: "run_active", message: "A turn is running." },
+    error: { status: 409, code: "turn_active", message: "A turn is running." },
   });
   await settle();
   expect(store.status()).toMatchObject({ phase: "idle", ids: [] });
 });
 
-test("the question shows at once, and gives way to its row after the run", async () => {
+test("the question shows at once, and gives way to its row after the turn", async () => {
   const server = new ScriptedServer();
   server.say(...textRun(["fine"]));
   const store = server.store();
@@ -214,7 +214,7 @@ test("stop before the server took the message is sent as soon as it did", async 
   expect(server.requests).toContain("stop");
 });
 
-test("a run that ends while the line is down is taken from the database", async () => {
+test("a turn that ends while the line is down is taken from the database", async () => {
   const server = new ScriptedServer();
   server.say(...textRun(["a", "b", "c"]));
   server.breakAfter = [3];
@@ -232,7 +232,7 @@ test("a run that ends while the line is down is taken from the database", async 
   expect([...statuses]).toEqual(["streaming", "done"]);
 });
 
-test("a run that nobody has any more is shown as interrupted", async () => {
+test("a turn that nobody has any more is shown as interrupted", async () => {
   const server = new ScriptedServer();
   server.say(...textRun(["a", "b", "c"]));
   server.breakAfter = [4];
@@ -248,7 +248,7 @@ test("a run that nobody has any more is shown as interrupted", async () => {
 
 test("a message that meets a running turn is given back at once, and the turn is shown", async () => {
   const server = new ScriptedServer();
-  server.refuse = { status: 409, body: { error: "A turn is running.", code: "run_active" } };
+  server.refuse = { status: 409, body: { error: "A turn is running.", code: "turn_active" } };
   server.rows.push(userMessage("u0", "asked elsewhere", "2026-01-01T00:00:00Z"));
   server.say({ type: "start", messageId: "a1" }, { type: "text-delta", id: "1", delta: "working" });
   server.breakAfter = [2, 2];

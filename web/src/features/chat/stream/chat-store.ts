@@ -12,8 +12,8 @@ import { EditingState, KeyedEmitter } from "./editing-state";
 import { countPending, hasElicitation, isAwaitingUser, isStreamingText } from "./live-message";
 import { type ChatMessage, userMessage } from "./message";
 import type { StreamChunk } from "./protocol";
-import { EMPTY_RUN, reduceChunk, type RunState } from "./reduce-chunk";
-import { followRun, type RunEnd } from "./run-connection";
+import { EMPTY_TURN, reduceChunk, type TurnState } from "./reduce-chunk";
+import { followTurn, type TurnEnd } from "./turn-connection";
 import { reuseUnchanged } from "./stored-message";
 import { optimisticTail, truncateAt, visibleHistory } from "./visible-messages";
 
@@ -30,14 +30,14 @@ export class ChatStore {
   /** Messages of this page that a failed reload has not brought yet. */
   #unsaved: readonly ChatMessage[] = [];
   #pending: ChatMessage | null = null;
-  #run: RunState = EMPTY_RUN;
+  #turn: TurnState = EMPTY_TURN;
   #byId: ReadonlyMap<string, ChatMessage> = new Map();
   #chunks: StreamChunk[] = [];
   #cancelFrame: (() => void) | null = null;
   #following = new AbortController();
   #stopWanted = false;
-  /** Id of the run that was followed last. */
-  #runId: string | undefined;
+  /** Id of the turn that was followed last. */
+  #turnId: string | undefined;
   #isVisible = true;
   #followsOwn = false;
   /** Resolves when the server has answered whether the requested turn exists. */
@@ -66,9 +66,9 @@ export class ChatStore {
     (listener: () => void): (() => void) =>
       this.#emitter.subscribe(id, listener);
 
-  /** Returns true if a run is the followed one, or was the last one. */
-  isFollowed(runId: string): boolean {
-    return this.#runId === runId;
+  /** Returns true if a turn is the followed one, or was the last one. */
+  isFollowed(turnId: string): boolean {
+    return this.#turnId === turnId;
   }
 
   /** Returns true if the server has stored a message with this id. */
@@ -113,12 +113,12 @@ export class ChatStore {
     if (this.status().phase !== "idle") return;
     this.#pending = null;
     // An unfinished answer stays visible until its turn is followed again.
-    if (this.#isStoredAnswer()) this.#run = EMPTY_RUN;
+    if (this.#isStoredAnswer()) this.#turn = EMPTY_TURN;
     this.#publish({});
   }
 
   #isStoredAnswer(): boolean {
-    const { message } = this.#run;
+    const { message } = this.#turn;
     return message !== null && this.isStored(message.id);
   }
 
@@ -126,7 +126,7 @@ export class ChatStore {
   async open(): Promise<void> {
     if (!this.#status.loaded) {
       const page = await this.#backend.loadPage(null, PAGE_SIZE);
-      // A message sent in the meantime is in the page and visible already; its run loads the messages when it ends.
+      // A message sent in the meantime is in the page and visible already; its turn loads the messages when it ends.
       if (this.#status.phase === "idle") {
         this.#history = page;
         this.#pending = null;
@@ -160,7 +160,7 @@ export class ChatStore {
     const { message, attachments } = turn;
     const at = new Date(now).toISOString();
     this.#pending = message === undefined ? null : userMessage(`sending-${now}`, message, at, attachments);
-    this.#run = EMPTY_RUN;
+    this.#turn = EMPTY_TURN;
     this.#replays = false;
     this.#publish({ phase: "sending", sentCount: this.#status.sentCount + 1 });
     return new Promise((resolve) => {
@@ -174,7 +174,7 @@ export class ChatStore {
   }
 
   /** Follows the running turn of this chat, if any: after a reload, or when another tab started it. */
-  async attach(): Promise<RunEnd["kind"]> {
+  async attach(): Promise<TurnEnd["kind"]> {
     if (this.#status.phase !== "idle") return "aborted";
     this.#replays = true;
     const { promise, resolve } = Promise.withResolvers<void>();
@@ -198,7 +198,7 @@ export class ChatStore {
   /** Stops the running turn and keeps its partial answer. Idempotent. */
   async stop(): Promise<void> {
     if (this.#status.phase === "sending") {
-      // Before the server has accepted the message there is no run to stop.
+      // Before the server has accepted the message there is no turn to stop.
       this.#stopWanted = true;
       this.#publish({ phase: "stopping" });
       return;
@@ -236,7 +236,7 @@ export class ChatStore {
     if (this.status().phase !== "idle") return;
     this.#history = reuseUnchanged(this.#history, page);
     this.#unsaved = [];
-    this.#run = EMPTY_RUN;
+    this.#turn = EMPTY_TURN;
     this.#publish({ hasOlder: page.length >= PAGE_SIZE });
   }
 
@@ -250,7 +250,7 @@ export class ChatStore {
     first: (signal: AbortSignal) => Promise<Response>,
     accepted: () => void,
     own: boolean,
-  ): Promise<RunEnd> {
+  ): Promise<TurnEnd> {
     this.#following.abort();
     this.#following = new AbortController();
     const { signal } = this.#following;
@@ -268,17 +268,17 @@ export class ChatStore {
       },
       onReconnecting: (reconnecting: boolean) => this.#publish({ reconnecting }),
     };
-    const end = await followRun(first, this.#backend, listener, signal);
+    const end = await followTurn(first, this.#backend, listener, signal);
     if (end.kind !== "aborted") await this.#finish(end, own);
     return end;
   }
 
-  async #finish(end: RunEnd, own: boolean): Promise<void> {
+  async #finish(end: TurnEnd, own: boolean): Promise<void> {
     this.#flush();
     const accepted =
       this.#status.phase === "running" || (this.#status.phase === "stopping" && !this.#stopWanted);
     this.#stopWanted = false;
-    if (this.#replays) this.#run = EMPTY_RUN;
+    if (this.#replays) this.#turn = EMPTY_TURN;
     this.#replays = false;
     if (!accepted) {
       this.#pending = null;
@@ -287,8 +287,8 @@ export class ChatStore {
       if (end.kind === "refused" && end.error?.status === 409) void this.followOtherTab();
       return;
     }
-    const { message } = this.#run;
-    this.#run = { ...this.#run, modelStatus: null };
+    const { message } = this.#turn;
+    this.#turn = { ...this.#turn, modelStatus: null };
     this.#publish({ phase: "idle", reconnecting: false });
     if (own && message?.status === "failed") this.#events.onFailed(message.error ?? "");
     if (own && end.kind === "refused") this.#events.onFailed(end.error?.message ?? "");
@@ -297,21 +297,21 @@ export class ChatStore {
     if (this.#status.phase === "idle") this.#replaceLiveByStored(reloaded);
     this.#events.onEnded();
     // The next turn may have started while the connection was lost.
-    if (end.kind === "idle" && this.#run.message === null) void this.attach();
+    if (end.kind === "idle" && this.#turn.message === null) void this.attach();
   }
 
   /** Replaces the live messages by the stored ones. Text that is not stored stays visible. */
   #replaceLiveByStored(reloaded: boolean): void {
-    const { message } = this.#run;
+    const { message } = this.#turn;
     if (reloaded) this.#pending = null;
-    if (this.#history.some(({ id }) => id === message?.id)) this.#run = EMPTY_RUN;
+    if (this.#history.some(({ id }) => id === message?.id)) this.#turn = EMPTY_TURN;
     else if (message?.status === "streaming")
-      this.#run = { ...this.#run, message: { ...message, status: "interrupted" } };
+      this.#turn = { ...this.#turn, message: { ...message, status: "interrupted" } };
     this.#publish({});
   }
 
   #collect(chunk: StreamChunk): void {
-    if (chunk.type === "start") this.#runId = chunk.messageMetadata?.runId;
+    if (chunk.type === "start") this.#turnId = chunk.messageMetadata?.turnId;
     this.#chunks.push(chunk);
     this.#cancelFrame ??= this.#backend.nextFrame(() => this.#flush());
   }
@@ -322,20 +322,20 @@ export class ChatStore {
     const chunks = this.#chunks;
     if (chunks.length === 0) return;
     this.#chunks = [];
-    if (this.#replays) this.#run = EMPTY_RUN;
+    if (this.#replays) this.#turn = EMPTY_TURN;
     this.#replays = false;
-    const { title } = this.#run;
+    const { title } = this.#turn;
     const now = this.#backend.now();
-    for (const chunk of chunks) this.#run = reduceChunk(this.#run, chunk, now);
-    if (this.#run.title !== null && this.#run.title !== title) this.#events.onTitle(this.#run.title);
+    for (const chunk of chunks) this.#turn = reduceChunk(this.#turn, chunk, now);
+    if (this.#turn.title !== null && this.#turn.title !== title) this.#events.onTitle(this.#turn.title);
     this.#publish({});
   }
 
   #shown(): readonly ChatMessage[] {
     return [
-      ...visibleHistory(this.#history, this.#run.message),
+      ...visibleHistory(this.#history, this.#turn.message),
       ...this.#unsaved,
-      ...optimisticTail(this.#history, this.#pending, this.#run.message),
+      ...optimisticTail(this.#history, this.#pending, this.#turn.message),
     ];
   }
 
@@ -347,10 +347,10 @@ export class ChatStore {
     const sameIds = ids.length === shown.length && shown.every(({ id }, index) => id === ids[index]);
     const next: ChatStatus = {
       ...this.#status,
-      modelStatus: this.#run.modelStatus,
-      pendingCount: countPending(this.#run.message, isAwaitingUser),
-      hasPendingElicitation: countPending(this.#run.message, hasElicitation) > 0,
-      isStreamingText: isStreamingText(this.#run.message),
+      modelStatus: this.#turn.modelStatus,
+      pendingCount: countPending(this.#turn.message, isAwaitingUser),
+      hasPendingElicitation: countPending(this.#turn.message, hasElicitation) > 0,
+      isStreamingText: isStreamingText(this.#turn.message),
       ids: sameIds ? ids : shown.map(({ id }) => id),
       ...change,
     };

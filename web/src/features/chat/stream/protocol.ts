@@ -15,9 +15,9 @@ export type ModelStatus =
     }
   | { readonly state: "retrying"; readonly after_ms: number };
 
-/** Metadata in the first chunk of a run. */
+/** Metadata in the first chunk of a turn. */
 export interface RunMetadata {
-  readonly runId?: string;
+  readonly turnId?: string;
   readonly sessionId?: string;
   readonly createdAt?: string;
   readonly model?: string;

@@ -3,13 +3,13 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import type { Part } from "./message";
 import { parseChunk, type StreamChunk } from "./protocol";
-import { EMPTY_RUN, reduceChunk, type RunState } from "./reduce-chunk";
+import { EMPTY_TURN, reduceChunk, type TurnState } from "./reduce-chunk";
 
-const run = (chunks: readonly unknown[], now = 1_000): RunState =>
-  chunks.reduce<RunState>((state, value) => {
+const reduceAll = (chunks: readonly unknown[], now = 1_000): TurnState =>
+  chunks.reduce<TurnState>((state, value) => {
     const chunk = parseChunk(value);
     return chunk ? reduceChunk(state, chunk, now) : state;
-  }, EMPTY_RUN);
+  }, EMPTY_TURN);
 
 /** The parts in the fields that both sides have. */
 function ours(parts: readonly Part[]): unknown[] {
@@ -149,7 +149,7 @@ test("gives the parts that the reference client gives, for any legal stream", as
   await fc.assert(
     fc.asyncProperty(legalStream, async (chunks) => {
       const expected = await theirs(chunks as UIMessageChunk[]);
-      expect(ours(run(chunks).message?.parts ?? [])).toEqual(expected);
+      expect(ours(reduceAll(chunks).message?.parts ?? [])).toEqual(expected);
     }),
     { numRuns: 150 },
   );
@@ -192,7 +192,7 @@ test("never throws and never loses the message, whatever arrives", () => {
   });
   fc.assert(
     fc.property(fc.array(fc.oneof(odd, fc.jsonValue()), { maxLength: 30 }), (values) => {
-      const state = run([
+      const state = reduceAll([
         { type: "start", messageId: "m1" },
         { type: "text-delta", id: "9", delta: "kept" },
         ...values,
@@ -205,7 +205,7 @@ test("never throws and never loses the message, whatever arrives", () => {
 
 test("a call that runs as a task keeps its beginning and what its server says of it last", () => {
   const task = (data: unknown) => ({ type: "data-mcp-task", id: "c", data });
-  const state = run([
+  const state = reduceAll([
     { type: "start", messageId: "m" },
     { type: "tool-input-available", toolCallId: "c", toolName: "t", input: {} },
     task({ startedAt: "2026-01-01T00:00:00Z", asks: false }),
@@ -216,14 +216,14 @@ test("a call that runs as a task keeps its beginning and what its server says of
   expect(state.message?.parts).toMatchObject([{ task: { startedAt, asks: true, message: "Which one?" } }]);
 });
 
-test("dates reasoning, shows progress and ends with how the run ended", () => {
+test("dates reasoning, shows progress and ends with how the turn ended", () => {
   const chunks: StreamChunk[] = [
     { type: "start", messageId: "m", messageMetadata: { model: "p/n", createdAt: "2026-01-01T00:00:00Z" } },
     { type: "data-model-status", data: { state: "queued", ahead: 2 } },
   ];
-  expect(run(chunks).modelStatus).toEqual({ state: "queued", ahead: 2 });
+  expect(reduceAll(chunks).modelStatus).toEqual({ state: "queued", ahead: 2 });
   const tool = { toolCallId: "c", toolName: "t", dynamic: true };
-  const state = run([
+  const state = reduceAll([
     ...chunks,
     { type: "tool-input-available", ...tool, input: {} },
     { type: "data-mcp-progress", id: "c", data: { progress: 3, total: 4, message: "three" } },
@@ -243,7 +243,7 @@ test("dates reasoning, shows progress and ends with how the run ended", () => {
       { text: " and more" },
     ],
   });
-  expect(run([{ type: "error", errorText: "no model" }]).message).toMatchObject({
+  expect(reduceAll([{ type: "error", errorText: "no model" }]).message).toMatchObject({
     status: "failed",
     error: "no model",
   });
@@ -255,7 +255,7 @@ test("starts over when the server replays the turn", () => {
     { type: "text-start", id: "1" },
     { type: "text-delta", id: "1", delta: "hello" },
   ];
-  expect(run([...turn, ...turn]).message?.parts).toEqual([
+  expect(reduceAll([...turn, ...turn]).message?.parts).toEqual([
     { type: "text", text: "hello", state: "streaming" },
   ]);
 });
@@ -270,7 +270,7 @@ test("a question is open until its second chunk, and others stay", () => {
   const begun = [{ type: "start" }, { type: "tool-input-available", ...tool, input: {} }];
   const two = [...begun, asked("1", "waiting", { mode: "form" }), asked("2", "waiting", { mode: "url" })];
   const questions = (chunks: readonly unknown[]) => {
-    const part = run(chunks).message?.parts[0];
+    const part = reduceAll(chunks).message?.parts[0];
     return part?.type === "dynamic-tool" ? part.elicitations?.map(({ id }) => id) : undefined;
   };
   expect(questions(two)).toEqual(["1", "2"]);

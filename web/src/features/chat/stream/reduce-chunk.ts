@@ -11,19 +11,19 @@ import {
 } from "./message";
 import type { ModelStatus, StreamChunk } from "./protocol";
 
-/** State of a run while its stream is read. */
-export interface RunState {
+/** State of a turn while its stream is read. */
+export interface TurnState {
   /** The answer so far; null before its first chunk. */
   readonly message: ChatMessage | null;
   /** Activity of the model; null once text arrives. */
   readonly modelStatus: ModelStatus | null;
-  /** Title that this run gave the chat. */
+  /** Title that this turn gave the chat. */
   readonly title: string | null;
   /** Index of the part of each open text or reasoning id. */
   readonly open: ReadonlyMap<string, number>;
 }
 
-export const EMPTY_RUN: RunState = { message: null, modelStatus: null, title: null, open: new Map() };
+export const EMPTY_TURN: TurnState = { message: null, modelStatus: null, title: null, open: new Map() };
 
 const NEW_MESSAGE: ChatMessage = {
   id: "answer",
@@ -39,83 +39,83 @@ const NEW_MESSAGE: ChatMessage = {
  * Returns the state after a chunk. Pure and total: a chunk that does not fit the state changes nothing. `now` is in
  * milliseconds since 1970, for times that the stream does not contain.
  */
-export function reduceChunk(run: RunState, chunk: StreamChunk, now: number): RunState {
+export function reduceChunk(turn: TurnState, chunk: StreamChunk, now: number): TurnState {
   switch (chunk.type) {
     case "start":
       return startRun(chunk, now);
     case "start-step":
-      return appendPart(run, { type: "step-start" }, now);
+      return appendPart(turn, { type: "step-start" }, now);
     case "finish-step":
     case "finish":
-      return chunk.type === "finish" ? closeRun(run, "done", null, now) : run;
+      return chunk.type === "finish" ? closeTurn(turn, "done", null, now) : turn;
     case "reset-step":
-      return resetStep(run);
+      return resetStep(turn);
     case "text-start":
-      return openPart(run, chunk.id, { type: "text", text: "", state: "streaming" }, now);
+      return openPart(turn, chunk.id, { type: "text", text: "", state: "streaming" }, now);
     case "reasoning-start":
       return openPart(
-        run,
+        turn,
         chunk.id,
         { type: "reasoning", text: "", state: "streaming", startedAt: now },
         now,
       );
     case "text-delta":
     case "reasoning-delta":
-      return growPart(run, chunk.type === "text-delta" ? "text" : "reasoning", chunk.id, chunk.delta, now);
+      return growPart(turn, chunk.type === "text-delta" ? "text" : "reasoning", chunk.id, chunk.delta, now);
     case "text-end":
     case "reasoning-end":
-      return endPart(run, chunk.type === "text-end" ? "text" : "reasoning", chunk.id, now);
+      return endPart(turn, chunk.type === "text-end" ? "text" : "reasoning", chunk.id, now);
     case "tool-input-start":
-      return upsertTool(run, toolFields(chunk, { state: "input-streaming", startedAt: now }), now);
+      return upsertTool(turn, toolFields(chunk, { state: "input-streaming", startedAt: now }), now);
     case "tool-input-delta":
-      return updateTool(run, chunk.toolCallId, (part) => ({
+      return updateTool(turn, chunk.toolCallId, (part) => ({
         inputText: part.inputText + chunk.inputTextDelta,
       }));
     case "tool-input-available":
       return upsertTool(
-        run,
+        turn,
         toolFields(chunk, { state: "input-available", input: chunk.input, startedAt: now }),
         now,
       );
     case "tool-input-error":
       return upsertTool(
-        run,
+        turn,
         toolFields(chunk, { state: "output-error", input: chunk.input, errorText: chunk.errorText }),
         now,
       );
     case "tool-output-available":
-      return updateTool(run, chunk.toolCallId, () => ({
+      return updateTool(turn, chunk.toolCallId, () => ({
         state: "output-available",
         output: toToolOutput(chunk.output),
         ...took(chunk),
       }));
     case "tool-output-error":
-      return updateTool(run, chunk.toolCallId, () => ({
+      return updateTool(turn, chunk.toolCallId, () => ({
         state: "output-error",
         errorText: chunk.errorText,
         ...(chunk.outcome === "denied" ? { outcome: "denied" } : {}),
         ...took(chunk),
       }));
     case "tool-approval-request":
-      return updateTool(run, chunk.toolCallId, () => ({
+      return updateTool(turn, chunk.toolCallId, () => ({
         state: "approval-requested",
         approval: approvalRequestOf(chunk),
       }));
     case "tool-approval-response":
-      return applyApproval(run, chunk.approvalId, chunk.approved === true, now);
+      return applyApproval(turn, chunk.approvalId, chunk.approved === true, now);
     case "tool-output-denied":
-      return updateTool(run, chunk.toolCallId, () => ({ state: "output-denied" }));
+      return updateTool(turn, chunk.toolCallId, () => ({ state: "output-denied" }));
     case "data-mcp-progress":
-      return updateTool(run, chunk.id, () => ({ progress: chunk.data }));
+      return updateTool(turn, chunk.id, () => ({ progress: chunk.data }));
     case "data-mcp-task":
-      return updateTool(run, chunk.id, () => ({ task: taskOf(chunk.data) }));
+      return updateTool(turn, chunk.id, () => ({ task: taskOf(chunk.data) }));
     case "data-elicitation":
-      return updateTool(run, chunk.data.toolCallId, (part) => ({
+      return updateTool(turn, chunk.data.toolCallId, (part) => ({
         elicitations: elicitationsAfter(part.elicitations, chunk.id, chunk.data),
       }));
     case "source-url":
       return appendPart(
-        run,
+        turn,
         {
           type: "source-url",
           sourceId: chunk.sourceId,
@@ -125,17 +125,17 @@ export function reduceChunk(run: RunState, chunk: StreamChunk, now: number): Run
         now,
       );
     case "file":
-      return appendPart({ ...run, modelStatus: null }, toFilePart(chunk), now);
+      return appendPart({ ...turn, modelStatus: null }, toFilePart(chunk), now);
     case "data-notice":
-      return appendPart(run, { type: "notice", text: chunk.data.text }, now);
+      return appendPart(turn, { type: "notice", text: chunk.data.text }, now);
     case "data-model-status":
-      return { ...run, modelStatus: chunk.data };
+      return { ...turn, modelStatus: chunk.data };
     case "data-title":
-      return { ...run, title: chunk.data.title };
+      return { ...turn, title: chunk.data.title };
     case "abort":
-      return closeRun(run, "stopped", null, now);
+      return closeTurn(turn, "stopped", null, now);
     case "error":
-      return closeRun(run, "failed", chunk.errorText, now);
+      return closeTurn(turn, "failed", chunk.errorText, now);
   }
 }
 
@@ -143,58 +143,58 @@ type ChunkOf<T extends StreamChunk["type"]> = Extract<StreamChunk, { type: T }>;
 type ToolChunk = ChunkOf<"tool-input-start"> | ChunkOf<"tool-input-available"> | ChunkOf<"tool-input-error">;
 type ToolUpdate = Pick<ToolPart, "toolCallId" | "toolName"> & Partial<ToolPart>;
 
-function startRun(chunk: ChunkOf<"start">, now: number): RunState {
+function startRun(chunk: ChunkOf<"start">, now: number): TurnState {
   const about = isObject(chunk.messageMetadata) ? chunk.messageMetadata : {};
   const createdAt = typeof about.createdAt === "string" ? about.createdAt : new Date(now).toISOString();
   const model = typeof about.model === "string" ? about.model : null;
   const id = typeof chunk.messageId === "string" ? chunk.messageId : NEW_MESSAGE.id;
-  return { ...EMPTY_RUN, message: { ...NEW_MESSAGE, id, createdAt, model } };
+  return { ...EMPTY_TURN, message: { ...NEW_MESSAGE, id, createdAt, model } };
 }
 
-function messageOf(run: RunState, now: number): ChatMessage {
-  return run.message ?? { ...NEW_MESSAGE, createdAt: new Date(now).toISOString() };
+function messageOf(turn: TurnState, now: number): ChatMessage {
+  return turn.message ?? { ...NEW_MESSAGE, createdAt: new Date(now).toISOString() };
 }
 
-function withParts(run: RunState, message: ChatMessage, parts: readonly Part[]): RunState {
-  return { ...run, message: { ...message, parts } };
+function withParts(turn: TurnState, message: ChatMessage, parts: readonly Part[]): TurnState {
+  return { ...turn, message: { ...message, parts } };
 }
 
-function appendPart(run: RunState, part: Part, now: number): RunState {
-  const message = messageOf(run, now);
-  return withParts(run, message, [...message.parts, part]);
+function appendPart(turn: TurnState, part: Part, now: number): TurnState {
+  const message = messageOf(turn, now);
+  return withParts(turn, message, [...message.parts, part]);
 }
 
-function openPart(run: RunState, id: string, part: Part, now: number): RunState {
-  const next = appendPart(run, part, now);
-  const open = new Map(run.open).set(`${part.type}:${id}`, messageOf(run, now).parts.length);
+function openPart(turn: TurnState, id: string, part: Part, now: number): TurnState {
+  const next = appendPart(turn, part, now);
+  const open = new Map(turn.open).set(`${part.type}:${id}`, messageOf(turn, now).parts.length);
   return { ...next, modelStatus: null, open };
 }
 
 function growPart(
-  run: RunState,
+  turn: TurnState,
   type: "text" | "reasoning",
   id: string,
   delta: string,
   now: number,
-): RunState {
-  const index = run.open.get(`${type}:${id}`);
+): TurnState {
+  const index = turn.open.get(`${type}:${id}`);
   if (index === undefined) {
     // A delta without a start still contains text, which must not be lost.
-    const opened = openPart(run, id, { type, text: "", state: "streaming" }, now);
+    const opened = openPart(turn, id, { type, text: "", state: "streaming" }, now);
     return growPart(opened, type, id, delta, now);
   }
-  return replacePart(run, index, (part) =>
+  return replacePart(turn, index, (part) =>
     part.type === type ? { ...part, text: part.text + delta } : part,
   );
 }
 
-function endPart(run: RunState, type: "text" | "reasoning", id: string, now: number): RunState {
+function endPart(turn: TurnState, type: "text" | "reasoning", id: string, now: number): TurnState {
   const key = `${type}:${id}`;
-  const index = run.open.get(key);
-  if (index === undefined) return run;
-  const open = new Map(run.open);
+  const index = turn.open.get(key);
+  if (index === undefined) return turn;
+  const open = new Map(turn.open);
   open.delete(key);
-  return { ...replacePart(run, index, (part) => finished(part, now)), open };
+  return { ...replacePart(turn, index, (part) => finished(part, now)), open };
 }
 
 function finished(part: Part, now: number): Part {
@@ -203,11 +203,11 @@ function finished(part: Part, now: number): Part {
   return part;
 }
 
-function replacePart(run: RunState, index: number, change: (part: Part) => Part): RunState {
-  const { message } = run;
+function replacePart(turn: TurnState, index: number, change: (part: Part) => Part): TurnState {
+  const { message } = turn;
   const part = message?.parts[index];
-  if (!message || !part) return run;
-  return withParts(run, message, message.parts.with(index, change(part)));
+  if (!message || !part) return turn;
+  return withParts(turn, message, message.parts.with(index, change(part)));
 }
 
 function took(chunk: { readonly durationMs?: number }): Partial<ToolPart> {
@@ -236,11 +236,11 @@ function approvalRequestOf(chunk: ChunkOf<"tool-approval-request">): ApprovalReq
   };
 }
 
-function applyApproval(run: RunState, approvalId: string, approved: boolean, now: number): RunState {
+function applyApproval(turn: TurnState, approvalId: string, approved: boolean, now: number): TurnState {
   const asked = (part: Part): part is ToolPart =>
     part.type === "dynamic-tool" && part.approval?.id === approvalId;
-  const index = run.message?.parts.findIndex(asked) ?? -1;
-  return replacePart(run, index, (part) =>
+  const index = turn.message?.parts.findIndex(asked) ?? -1;
+  return replacePart(turn, index, (part) =>
     asked(part)
       ? { ...part, ...(approved ? { state: "input-available", startedAt: now } : { state: "output-denied" }) }
       : part,
@@ -257,9 +257,9 @@ function toolIndex(parts: readonly Part[], toolCallId: string, wholeMessage: boo
   return -1;
 }
 
-function upsertTool(run: RunState, update: ToolUpdate, now: number): RunState {
-  const index = toolIndex(messageOf(run, now).parts, update.toolCallId, false);
-  const cleared = { ...run, modelStatus: null };
+function upsertTool(turn: TurnState, update: ToolUpdate, now: number): TurnState {
+  const index = toolIndex(messageOf(turn, now).parts, update.toolCallId, false);
+  const cleared = { ...turn, modelStatus: null };
   if (index < 0)
     return appendPart(
       cleared,
@@ -272,13 +272,13 @@ function upsertTool(run: RunState, update: ToolUpdate, now: number): RunState {
 }
 
 function updateTool(
-  run: RunState,
+  turn: TurnState,
   toolCallId: string,
   change: (part: ToolPart) => Partial<ToolPart>,
-): RunState {
-  const index = toolIndex(run.message?.parts ?? [], toolCallId, true);
-  if (index < 0) return run;
-  return replacePart(run, index, (part) =>
+): TurnState {
+  const index = toolIndex(turn.message?.parts ?? [], toolCallId, true);
+  if (index < 0) return turn;
+  return replacePart(turn, index, (part) =>
     part.type === "dynamic-tool" ? { ...part, ...change(part) } : part,
   );
 }
@@ -301,21 +301,21 @@ function taskOf({ startedAt, asks, message }: ChunkOf<"data-mcp-task">["data"]):
   };
 }
 
-function resetStep(run: RunState): RunState {
-  const { message } = run;
-  if (!message) return run;
+function resetStep(turn: TurnState): TurnState {
+  const { message } = turn;
+  if (!message) return turn;
   const step = message.parts.findLastIndex((part) => part.type === "step-start");
-  return { ...withParts(run, message, message.parts.slice(0, step + 1)), open: new Map() };
+  return { ...withParts(turn, message, message.parts.slice(0, step + 1)), open: new Map() };
 }
 
-function closeRun(
-  run: RunState,
+function closeTurn(
+  turn: TurnState,
   status: "done" | "stopped" | "failed",
   error: string | null,
   now: number,
-): RunState {
-  const message = messageOf(run, now);
-  if (message.status !== "streaming") return run;
+): TurnState {
+  const message = messageOf(turn, now);
+  if (message.status !== "streaming") return turn;
   const parts = message.parts.map((part) => finished(part, now));
-  return { ...run, modelStatus: null, open: new Map(), message: { ...message, parts, status, error } };
+  return { ...turn, modelStatus: null, open: new Map(), message: { ...message, parts, status, error } };
 }

@@ -1,5 +1,5 @@
 import { useEffect, useState, useSyncExternalStore } from "react";
-import { runOf, subscribeEvents } from "@/lib/events";
+import { turnStateOf, subscribeEvents } from "@/lib/events";
 import { t } from "@/lib/t";
 import type { Phase } from "../stream/chat-contract";
 
@@ -36,9 +36,9 @@ export function Announcer({ chatId, phase, pendingCount, hasPendingElicitation }
  */
 function usePendingCount(chatId: string, followed: number): number {
   const isHidden = useSyncExternalStore(subscribeVisibility, () => document.visibilityState === "hidden");
-  const run = useSyncExternalStore(subscribeEvents, () => runOf(chatId));
-  if (!isHidden || run === undefined) return followed;
-  return run === "waiting" ? Math.max(followed, 1) : 0;
+  const state = useSyncExternalStore(subscribeEvents, () => turnStateOf(chatId));
+  if (!isHidden || state === undefined) return followed;
+  return state === "waiting" ? Math.max(followed, 1) : 0;
 }
 
 function subscribeVisibility(listener: () => void): () => void {

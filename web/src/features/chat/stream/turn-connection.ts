@@ -4,27 +4,27 @@ import { jsonOrUndefined } from "@/lib/json";
 import { readEvents } from "@/lib/sse";
 import { parseChunk, type StreamChunk } from "./protocol";
 
-/** Requests of a run. They resolve to raw responses, because the caller decides on status and body. */
-export interface RunTransport {
-  /** Requests the running turn from its start, or the turn `runId` after an event. */
-  resume(lastEventId: string, signal: AbortSignal, runId?: string): Promise<Response>;
+/** Requests of a turn. They resolve to raw responses, because the caller decides on status and body. */
+export interface TurnTransport {
+  /** Requests the running turn from its start, or the turn `turnId` after an event. */
+  resume(lastEventId: string, signal: AbortSignal, turnId?: string): Promise<Response>;
   /** Waits for `ms` milliseconds, or until the network is back. */
   wait(ms: number, signal: AbortSignal): Promise<void>;
   /** Returns a number from 0 to 1 (exclusive), which spreads the retries of many pages. */
   random(): number;
 }
 
-/** Notifications about a followed run. */
+/** Notifications about a followed turn. */
 export interface RunListener {
-  /** Reports that the server accepted the request; from now on the run continues without this page. */
+  /** Reports that the server accepted the request; from now on the turn continues without this page. */
   onAccepted(): void;
   onChunk(chunk: StreamChunk): void;
   /** Reports that the connection was lost (true) or restored (false). */
   onReconnecting(reconnecting: boolean): void;
 }
 
-/** Reason why following a run ended. */
-export type RunEnd =
+/** Reason why following a turn ended. */
+export type TurnEnd =
   /** The stream is complete. */
   | { readonly kind: "done" }
   /** No turn is running; everything is stored. */
@@ -41,15 +41,15 @@ const RETRY_BACKOFF = { firstMs: 250, longestMs: 8_000 };
 const isTransient = (status: number): boolean => status === 429 || status >= 500;
 
 /**
- * Follows a run to its end, beginning with the response of `first`. After a lost connection it resumes from the last
+ * Follows a turn to its end, beginning with the response of `first`. After a lost connection it resumes from the last
  * event until `signal` is aborted.
  */
-export async function followRun(
+export async function followTurn(
   first: (signal: AbortSignal) => Promise<Response>,
-  transport: RunTransport,
+  transport: TurnTransport,
   listener: RunListener,
   signal: AbortSignal,
-): Promise<RunEnd> {
+): Promise<TurnEnd> {
   const connection = new Connection(transport, listener, signal);
   let response: Response;
   try {
@@ -65,21 +65,21 @@ export async function followRun(
 }
 
 class Connection {
-  readonly #transport: RunTransport;
+  readonly #transport: TurnTransport;
   readonly #listener: RunListener;
   readonly #signal: AbortSignal;
   #lastEventId = "";
-  #runId: string | undefined;
+  #turnId: string | undefined;
   #attempt = 0;
 
-  constructor(transport: RunTransport, listener: RunListener, signal: AbortSignal) {
+  constructor(transport: TurnTransport, listener: RunListener, signal: AbortSignal) {
     this.#transport = transport;
     this.#listener = listener;
     this.#signal = signal;
   }
 
-  /** Looks for the run of a request whose response was lost: the server may have received it. */
-  async afterLostRequest(): Promise<RunEnd> {
+  /** Looks for the turn of a request whose response was lost: the server may have received it. */
+  async afterLostRequest(): Promise<TurnEnd> {
     const response = await this.#transport.resume("", this.#signal).catch(() => null);
     if (this.#signal.aborted) return { kind: "aborted" };
     if (!response?.ok || response.status === 204) return { kind: "refused", error: null };
@@ -87,7 +87,7 @@ class Connection {
     return this.follow(response);
   }
 
-  async follow(first: Response): Promise<RunEnd> {
+  async follow(first: Response): Promise<TurnEnd> {
     for (let response: Response | null = first; ; response = await this.#reconnect()) {
       if (this.#signal.aborted) return { kind: "aborted" };
       if (!response) continue;
@@ -119,7 +119,7 @@ class Connection {
     if (id !== "") this.#lastEventId = id;
     this.#attempt = 0;
     const chunk = parseChunk(jsonOrUndefined(data));
-    if (chunk?.type === "start") this.#runId = chunk.messageMetadata?.runId;
+    if (chunk?.type === "start") this.#turnId = chunk.messageMetadata?.turnId;
     if (chunk) this.#listener.onChunk(chunk);
   }
 
@@ -128,6 +128,6 @@ class Connection {
     this.#attempt += 1;
     await this.#transport.wait(pause, this.#signal);
     if (this.#signal.aborted) return null;
-    return this.#transport.resume(this.#lastEventId, this.#signal, this.#runId).catch(() => null);
+    return this.#transport.resume(this.#lastEventId, this.#signal, this.#turnId).catch(() => null);
   }
 }
