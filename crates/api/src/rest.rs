@@ -24,7 +24,7 @@ use http::{Method, StatusCode, Uri, header};
 use platform::{BackgroundTasks, SecretSealer, UserEvent, UserEventBus};
 use postgrest::ast::{ColumnCondition, ComparisonOperator, OnConflict, RowFilter, RowQuery, WriteBody, WriteOptions};
 use postgrest::request::{
-    self, ConflictResolution, QueryParameters, RequestPreferences, ResponseFormat, ReturnPreference,
+    self, ConflictResolution, QueryParameters, RequestPreferences, ResultFormat, ReturnPreference,
 };
 use postgrest::{ConnectionSealer, PgError, RestTable, WriteContext};
 use storage::Storage;
@@ -101,7 +101,7 @@ struct RestRequest {
     table: RestTable,
     parameters: QueryParameters,
     preferences: RequestPreferences,
-    form: ResponseFormat,
+    form: ResultFormat,
     caller: Option<UserId>,
 }
 
@@ -250,7 +250,7 @@ impl RestApi {
         let home = self.store_for(asked.caller, asked.table, &query.filters);
         let page = postgrest::read_rows(&home, asked.caller, asked.table, &query).await?;
         // A single object requires exactly one row.
-        if asked.form == ResponseFormat::Object && page.rows.len() != 1 {
+        if asked.form == ResultFormat::Object && page.rows.len() != 1 {
             return Err(PgError::not_single_row(page.rows.len()).into());
         }
         let status = reply::page_status(query.offset, page.rows.len(), page.total)
@@ -410,7 +410,7 @@ impl RestRequest {
         WriteOptions {
             select: wanted.then(|| self.parameters.select.clone().unwrap_or_default()),
             order: self.parameters.order.clone().unwrap_or_default(),
-            single: self.form == ResponseFormat::Object,
+            single: self.form == ResultFormat::Object,
             max_affected: self.preferences.max_affected(&self.method),
         }
     }

@@ -99,7 +99,9 @@ pub async fn switch_branch(
     let switched = switched.map_err(|error| match error {
         storage::Error::NotFound => ApiError::NotFound("message"),
         // The turn is writing to the current branch.
-        storage::Error::Conflict(_) => ApiError::Conflict { code: "turn_active", message: BeginError::Busy.to_string() },
+        storage::Error::Conflict(_) => {
+            ApiError::Conflict { code: "turn_active", message: BeginError::Busy.to_string() }
+        }
         other => other.into(),
     })?;
     if switched {

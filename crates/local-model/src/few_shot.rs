@@ -11,7 +11,7 @@ use domain::text::cut_to;
 
 use crate::chatml::ChatMlBuilder;
 use crate::prompt::UserRequest;
-use crate::prompt_prefix::Prompt;
+use crate::prompt_prefix::PromptTokens;
 use crate::tokenizer::Tokenizer;
 use crate::tool_list::argument_names;
 
@@ -131,7 +131,7 @@ fn tool_purpose(tool: &ToolSpec) -> String {
 }
 
 /// Builds the prompt that asks which tool does a request. The model continues it with a [`tool_name_tokens`].
-pub(crate) fn choice_prompt(tokenizer: &Tokenizer, question: &UserRequest<'_>) -> Prompt {
+pub(crate) fn choice_prompt(tokenizer: &Tokenizer, question: &UserRequest<'_>) -> PromptTokens {
     let mut tail = ChatMlBuilder::new(tokenizer);
     for (request, tool) in question.earlier_requests() {
         tail.push_turn("user", &format!("Request: {request}"));
@@ -141,7 +141,7 @@ pub(crate) fn choice_prompt(tokenizer: &Tokenizer, question: &UserRequest<'_>) -
     tail.push_turn("user", &format!("Request: {}", question.shortened_message()));
     let mut tail = tail.open_assistant_turn();
     tail.extend(tokenizer.encode("Tool:"));
-    Prompt { head: tool_table(tokenizer, question.tools()), tail }
+    PromptTokens { head: tool_table(tokenizer, question.tools()), tail }
 }
 
 /// Returns the tokens of a tool's name as the model continues the table with it.
@@ -171,14 +171,14 @@ fn yes_or_no(is_needed: bool) -> &'static str {
 }
 
 /// Builds the prompt that asks whether something from outside the conversation is needed.
-pub(crate) fn external_need_prompt(tokenizer: &Tokenizer, question: &UserRequest<'_>) -> Prompt {
+pub(crate) fn external_need_prompt(tokenizer: &Tokenizer, question: &UserRequest<'_>) -> PromptTokens {
     let mut tail = ChatMlBuilder::new(tokenizer);
     for (request, tool) in question.earlier_requests() {
         tail.push_turn("user", request);
         tail.push_turn("assistant", yes_or_no(tool.is_some()));
     }
     tail.push_turn("user", &question.shortened_message());
-    Prompt { head: external_need_prefix(tokenizer), tail: tail.open_assistant_turn() }
+    PromptTokens { head: external_need_prefix(tokenizer), tail: tail.open_assistant_turn() }
 }
 
 #[cfg(test)]

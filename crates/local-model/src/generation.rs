@@ -8,7 +8,7 @@ use crate::candidate_scoring::{log_probabilities, rank_names};
 use crate::error::InferenceError;
 use crate::kv_cache::KvCache;
 use crate::output_sink::OutputSink;
-use crate::prompt_prefix::Prompt;
+use crate::prompt_prefix::PromptTokens;
 use crate::time_guard::TimeGuard;
 use crate::tokenizer::{TextDecoder, Tokenizer};
 use crate::tool_call::{ParsedCall, drop_unrequested_arguments, parse_call, restore_path_prefixes};
@@ -43,7 +43,7 @@ pub(crate) struct Generation<'a> {
 
 impl Generation<'_> {
     /// Reads the part of the prompt that is not cached.
-    pub(crate) fn read_prompt(&mut self, prompt: &Prompt, reads_tools: bool) -> Result<(), InferenceError> {
+    pub(crate) fn read_prompt(&mut self, prompt: &PromptTokens, reads_tools: bool) -> Result<(), InferenceError> {
         let started = Instant::now();
         let cached = self.cache.tokens().len();
         let head = prompt.head.get(cached..).unwrap_or_default();

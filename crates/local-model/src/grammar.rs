@@ -9,7 +9,7 @@ use llguidance::{Matcher, ParserFactory};
 use serde_json::{Value, json};
 use toktrie::{InferenceCapabilities, TokEnv, TokRxInfo, TokTrie, TokenId, TokenizerEnv};
 
-use crate::tokenizer::{TokenKind, Tokenizer};
+use crate::tokenizer::{TokenType, Tokenizer};
 
 /// Compiler of grammars for one vocabulary.
 pub(crate) struct GrammarCompiler {
@@ -39,7 +39,7 @@ impl GrammarCompiler {
             .iter()
             .enumerate()
             .map(|(id, kind)| match kind {
-                TokenKind::Control => [&[TokTrie::SPECIAL_TOKEN_MARKER], tokenizer.bytes(id as u32)].concat(),
+                TokenType::Control => [&[TokTrie::SPECIAL_TOKEN_MARKER], tokenizer.bytes(id as u32)].concat(),
                 _ => tokenizer.bytes(id as u32).to_vec(),
             })
             .collect();

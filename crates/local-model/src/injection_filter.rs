@@ -9,7 +9,7 @@ use std::ops::Range;
 
 use domain::text::ends;
 
-use crate::prompt_prefix::Prompt;
+use crate::prompt_prefix::PromptTokens;
 use crate::tokenizer::Tokenizer;
 
 /// Notice for the user after sentences were removed.
@@ -73,11 +73,11 @@ pub(crate) fn prefix(tokenizer: &Tokenizer) -> Vec<u32> {
 }
 
 /// Builds the prompt that asks for the addressee of a sentence. The model continues it with one of [`ADDRESSEES`].
-pub(crate) fn classification_prompt(tokenizer: &Tokenizer, sentence: &str) -> Prompt {
+pub(crate) fn classification_prompt(tokenizer: &Tokenizer, sentence: &str) -> PromptTokens {
     // On one line, because a line end would close the example.
     let sentence = ends(&sentence.split_whitespace().collect::<Vec<_>>().join(" "), SENTENCE_END_BYTES);
     let tail = tokenizer.encode(&format!("Sentence: {sentence}\nFor:"));
-    Prompt { head: prefix(tokenizer), tail }
+    PromptTokens { head: prefix(tokenizer), tail }
 }
 
 /// Returns whether a sentence is addressed to an assistant, by the log-probabilities of [`ADDRESSEES`].

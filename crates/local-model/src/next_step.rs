@@ -10,7 +10,7 @@ use serde_json::Value;
 use crate::chatml::ChatMlBuilder;
 use crate::few_shot;
 use crate::prompt::UserRequest;
-use crate::prompt_prefix::Prompt;
+use crate::prompt_prefix::PromptTokens;
 use crate::tokenizer::Tokenizer;
 use crate::tool_call::ParsedCall;
 
@@ -162,10 +162,10 @@ pub(crate) fn several_steps_prefix(tokenizer: &Tokenizer) -> Vec<u32> {
 }
 
 /// Builds the prompt that asks whether a request takes several steps.
-pub(crate) fn several_steps_prompt(tokenizer: &Tokenizer, question: &UserRequest<'_>) -> Prompt {
+pub(crate) fn several_steps_prompt(tokenizer: &Tokenizer, question: &UserRequest<'_>) -> PromptTokens {
     let mut tail = ChatMlBuilder::new(tokenizer);
     tail.push_turn("user", &format!("Request: {}", question.shortened_message()));
-    Prompt { head: several_steps_prefix(tokenizer), tail: tail.open_assistant_turn() }
+    PromptTokens { head: several_steps_prefix(tokenizer), tail: tail.open_assistant_turn() }
 }
 
 /// Returns the prefix of prompts that ask whether another tool is needed.
@@ -202,17 +202,21 @@ pub(crate) fn next_tool_prompt(
     tokenizer: &Tokenizer,
     question: &UserRequest<'_>,
     steps: &[(&ModelCall, &str)],
-) -> Prompt {
+) -> PromptTokens {
     let mut tail = ChatMlBuilder::new(tokenizer);
     let steps = steps.iter().map(|(call, result)| {
         (format!("{}({})", call.name, cut_to(&call.arguments, MAX_ARGUMENTS_BYTES)), ends(result, RESULT_END_BYTES))
     });
     tail.push_turn("user", &format_steps(&question.shortened_message(), steps));
-    Prompt { head: next_tool_prefix(tokenizer), tail: tail.open_assistant_turn() }
+    PromptTokens { head: next_tool_prefix(tokenizer), tail: tail.open_assistant_turn() }
 }
 
 /// Builds the prompt that asks which tool does the rest. The model continues it as that of [`few_shot::choice_prompt`].
-pub(crate) fn choice_prompt(tokenizer: &Tokenizer, question: &UserRequest<'_>, steps: &[(&ModelCall, &str)]) -> Prompt {
+pub(crate) fn choice_prompt(
+    tokenizer: &Tokenizer,
+    question: &UserRequest<'_>,
+    steps: &[(&ModelCall, &str)],
+) -> PromptTokens {
     let mut tail = ChatMlBuilder::new(tokenizer);
     let mut request = question.shortened_message();
     for (call, result) in steps {
@@ -223,7 +227,7 @@ pub(crate) fn choice_prompt(tokenizer: &Tokenizer, question: &UserRequest<'_>, s
     tail.push_turn("user", &format!("Request: {request}"));
     let mut tail = tail.open_assistant_turn();
     tail.extend(tokenizer.encode("Tool:"));
-    Prompt { head: few_shot::tool_table(tokenizer, question.tools()), tail }
+    PromptTokens { head: few_shot::tool_table(tokenizer, question.tools()), tail }
 }
 
 #[cfg(test)]

@@ -7,13 +7,13 @@ use tokio_util::sync::CancellationToken;
 use crate::error::InferenceError;
 
 /// Item of a response stream.
-pub(crate) type OutputItem = Result<ModelEvent, ModelError>;
+pub(crate) type ResponseItem = Result<ModelEvent, ModelError>;
 
 /// Sending end of one response. The channel is unbounded, because the length of a response is limited.
 #[derive(Debug)]
 pub(crate) struct OutputSink {
     /// Channel to the reader; `None` to discard the events.
-    sender: Option<UnboundedSender<OutputItem>>,
+    sender: Option<UnboundedSender<ResponseItem>>,
     /// Cancelled by the reader.
     cancel: CancellationToken,
     /// Cancelled when the engine shuts down.
@@ -21,7 +21,11 @@ pub(crate) struct OutputSink {
 }
 
 impl OutputSink {
-    pub(crate) fn new(sender: UnboundedSender<OutputItem>, cancel: CancellationToken, stop: CancellationToken) -> Self {
+    pub(crate) fn new(
+        sender: UnboundedSender<ResponseItem>,
+        cancel: CancellationToken,
+        stop: CancellationToken,
+    ) -> Self {
         Self { sender: Some(sender), cancel, stop }
     }
 

@@ -22,10 +22,10 @@ use crate::next_step;
 use crate::output_sink::OutputSink;
 use crate::prefix_files::PrefixFiles;
 use crate::prompt::UserRequest;
-use crate::prompt_prefix::{CallPrompt, Prompt, about_tools_prefix};
+use crate::prompt_prefix::{CallPrompt, PromptTokens, about_tools_prefix};
 use crate::schema_cache::{MAX_CACHED_SCHEMA_TOKENS, SchemaCache};
 use crate::time_guard::TimeGuard;
-use crate::tokenizer::{TokenKind, Tokenizer};
+use crate::tokenizer::{TokenType, Tokenizer};
 use crate::tool_decision::{
     self, DecisionScores, MAX_CANDIDATES, MAX_SCORED_FOR_URL, ResponseKind, accepts_url, candidates, contains_url,
     find_named_tools, prefer_url_tools, text_openings,
@@ -66,9 +66,9 @@ impl InferencePipeline {
         let tokenizer = Arc::new(Tokenizer::from_metadata(&content.metadata)?);
         let model = TransformerModel::load(config, &content, &mut reader, progress)?;
         let grammars = GrammarCompiler::new(tokenizer.clone()).map_err(LoadError::Tokenizer)?;
-        let suppressed = |(id, kind): (usize, &TokenKind)| {
+        let suppressed = |(id, kind): (usize, &TokenType)| {
             let id = id as u32;
-            (*kind != TokenKind::Text && !tokenizer.stop_tokens().contains(&id)).then_some(id)
+            (*kind != TokenType::Text && !tokenizer.stop_tokens().contains(&id)).then_some(id)
         };
         let suppressed_tokens = tokenizer.kinds().iter().enumerate().filter_map(suppressed).collect();
         let millis = started.elapsed().as_millis();
@@ -141,7 +141,7 @@ impl InferencePipeline {
     fn read_prefix(&mut self, head: Vec<u32>, reads_tools: bool, out: &OutputSink) -> Result<(), InferenceError> {
         self.load_stored_prefix(&head)?;
         if self.slots.find(&head).is_none() {
-            self.start(&Prompt { head, tail: Vec::new() }, reads_tools, out)?;
+            self.start(&PromptTokens { head, tail: Vec::new() }, reads_tools, out)?;
         }
         Ok(())
     }
@@ -247,7 +247,7 @@ impl InferencePipeline {
     /// Writes the text of the answer in the response format of the request, or JSON by [`json_output`].
     fn write_answer(
         &mut self,
-        prompt: &Prompt,
+        prompt: &PromptTokens,
         request: &Request,
         decision_usage: Usage,
         time_guard: &TimeGuard,
@@ -307,7 +307,7 @@ impl InferencePipeline {
     /// Returns the log-odds of "yes" against "no" as the answer to a prompt.
     fn score_yes_over_no(
         &mut self,
-        prompt: &Prompt,
+        prompt: &PromptTokens,
         usage: &mut Usage,
         out: &OutputSink,
     ) -> Result<f32, InferenceError> {
@@ -351,7 +351,7 @@ impl InferencePipeline {
     /// Reads the part of a prompt that is not cached, and returns the [`Generation`] that continues it.
     fn start<'a>(
         &'a mut self,
-        prompt: &Prompt,
+        prompt: &PromptTokens,
         reads_tools: bool,
         out: &'a OutputSink,
     ) -> Result<Generation<'a>, InferenceError> {
@@ -390,7 +390,7 @@ impl InferencePipeline {
             }
         }
         let head = [before_tools, tools.concat()].concat();
-        let mut generation = self.start(&Prompt { head, tail }, false, out)?;
+        let mut generation = self.start(&PromptTokens { head, tail }, false, out)?;
         // Tokens that were read for the cache just now are not cached input of this request.
         generation.usage.cached_input_tokens = generation.usage.cached_input_tokens.saturating_sub(read);
         Ok(generation)
@@ -402,7 +402,7 @@ impl InferencePipeline {
         if self.schemas.touch(before, tool) {
             return Ok(0);
         }
-        let prompt = Prompt { head: before.to_vec(), tail: tool.to_vec() };
+        let prompt = PromptTokens { head: before.to_vec(), tail: tool.to_vec() };
         let usage = self.start(&prompt, true, out)?.usage;
         if let Some(cache) = self.slots.find(&[before, tool].concat()) {
             self.schemas.insert(before, tool, cache)?;
@@ -411,7 +411,7 @@ impl InferencePipeline {
     }
 
     /// Returns the number of tokens left in the context for the response.
-    fn remaining_tokens(&self, prompt: &Prompt, reads_tools: bool) -> Result<usize, ModelError> {
+    fn remaining_tokens(&self, prompt: &PromptTokens, reads_tools: bool) -> Result<usize, ModelError> {
         let context = self.model.context_tokens();
         if reads_tools && prompt.head.len() + MIN_RESPONSE_TOKENS > context {
             return Err(ModelError::TooLong(format!(

@@ -10,7 +10,7 @@ use domain::model::{ModelCall, ModelError, ModelMessage, Request, ToolSpec};
 use domain::text::{cut_to, ends};
 
 use crate::chatml::ChatMlBuilder;
-use crate::prompt_prefix::{CallPrompt, Prompt, about_tools_prefix, close_tool_list, instructions_prefix};
+use crate::prompt_prefix::{CallPrompt, PromptTokens, about_tools_prefix, close_tool_list, instructions_prefix};
 use crate::tokenizer::Tokenizer;
 
 /// Maximum number of bytes of earlier turns (about 400 tokens, some four seconds on two cores).
@@ -145,19 +145,19 @@ impl<'a> UserRequest<'a> {
     }
 
     /// Builds the prompt for a text.
-    pub(crate) fn text_prompt(&self, tokenizer: &Tokenizer) -> Prompt {
+    pub(crate) fn text_prompt(&self, tokenizer: &Tokenizer) -> PromptTokens {
         self.conversation_prompt(tokenizer, instructions_prefix(tokenizer, self.request))
     }
 
     /// Builds the prompt for a text about the available tools.
-    pub(crate) fn about_tools_prompt(&self, tokenizer: &Tokenizer) -> Prompt {
+    pub(crate) fn about_tools_prompt(&self, tokenizer: &Tokenizer) -> PromptTokens {
         self.conversation_prompt(tokenizer, about_tools_prefix(tokenizer, self.request))
     }
 
-    fn conversation_prompt(&self, tokenizer: &Tokenizer, head: Vec<u32>) -> Prompt {
+    fn conversation_prompt(&self, tokenizer: &Tokenizer, head: Vec<u32>) -> PromptTokens {
         let mut tail = ChatMlBuilder::new(tokenizer);
         self.push_conversation(&mut tail, false);
-        Prompt { head, tail: tail.open_assistant_turn() }
+        PromptTokens { head, tail: tail.open_assistant_turn() }
     }
 
     /// Appends the latest turns, with or without their tool calls, and the user's message.
@@ -186,7 +186,7 @@ impl<'a> UserRequest<'a> {
     }
 
     /// Builds the prompt for an answer from the filtered tool results in `shown`.
-    pub(crate) fn answer_prompt(&self, tokenizer: &Tokenizer, shown: &[String]) -> Prompt {
+    pub(crate) fn answer_prompt(&self, tokenizer: &Tokenizer, shown: &[String]) -> PromptTokens {
         let calls = self.calls();
         let room = MAX_RESULTS_BYTES / self.results().count().max(1);
         let results: Vec<_> = self
@@ -211,7 +211,7 @@ impl<'a> UserRequest<'a> {
         text += "\nAnswer the question from this. Be brief, and repeat values exactly as they are written.";
         let mut tail = ChatMlBuilder::new(tokenizer);
         tail.push_turn("user", &text);
-        Prompt { head: instructions_prefix(tokenizer, self.request), tail: tail.open_assistant_turn() }
+        PromptTokens { head: instructions_prefix(tokenizer, self.request), tail: tail.open_assistant_turn() }
     }
 }
 

@@ -11,14 +11,14 @@ const DEFAULT_INSTRUCTIONS: &str = "You are a helpful assistant.";
 
 /// Tokens that the model reads before it answers.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Prompt {
+pub(crate) struct PromptTokens {
     /// Part that stays the same from turn to turn.
     pub head: Vec<u32>,
     /// Part that changes with every message.
     pub tail: Vec<u32>,
 }
 
-impl Prompt {
+impl PromptTokens {
     pub(crate) fn len(&self) -> usize {
         self.head.len() + self.tail.len()
     }
@@ -50,11 +50,11 @@ impl CallPrompt {
     }
 
     /// Builds the prompt that selects one of `tools` by a one-line summary of each. The model continues it with a name.
-    pub(crate) fn tool_selection(&self, tokenizer: &Tokenizer, tools: &[&ToolSpec]) -> Prompt {
+    pub(crate) fn tool_selection(&self, tokenizer: &Tokenizer, tools: &[&ToolSpec]) -> PromptTokens {
         let summaries = tokenizer.encode(&tool_summaries(tools));
         // As if a call had begun, so that the next tokens are a name.
         let call_start = tokenizer.encode_marked("<tool_call>\n{\"name\": \"");
-        Prompt {
+        PromptTokens {
             head: [self.before_tools.as_slice(), &summaries].concat(),
             tail: [self.tail.as_slice(), &call_start].concat(),
         }

@@ -20,7 +20,7 @@ const QWEN2_SPLIT_PATTERN: &str =
 
 /// Kind of a token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum TokenKind {
+pub(crate) enum TokenType {
     /// Text.
     Text,
     /// Text with a special meaning, such as `<tool_call>`, used only by the model and by prompts of this crate.
@@ -36,7 +36,7 @@ pub(crate) enum TokenKind {
 pub(crate) struct Tokenizer {
     bpe: tokenizers::Tokenizer,
     bytes: Vec<Vec<u8>>,
-    kinds: Vec<TokenKind>,
+    kinds: Vec<TokenType>,
     markers: Vec<(String, u32)>,
     turn_start: u32,
     turn_end: u32,
@@ -54,7 +54,7 @@ impl Tokenizer {
         }
         let pre_tokenizer = pre_tokenizer(pre_tokenizer_name)?;
         let tokens = read_strings(metadata, "tokenizer.ggml.tokens")?;
-        let kinds = read_token_kinds(metadata, tokens.len())?;
+        let kinds = read_token_types(metadata, tokens.len())?;
         let find = |name: &str| tokens.iter().position(|token| *token == name).map(|id| id as u32);
         // All prompts are in ChatML; a model that was not trained with it would answer nonsense.
         let (Some(turn_start), Some(turn_end)) = (find("<|im_start|>"), find("<|im_end|>")) else {
@@ -83,7 +83,7 @@ impl Tokenizer {
             .iter()
             .zip(&kinds)
             .enumerate()
-            .filter(|(_, (_, kind))| **kind == TokenKind::Marker)
+            .filter(|(_, (_, kind))| **kind == TokenType::Marker)
             .map(|(id, (token, _))| ((*token).to_owned(), id as u32))
             .collect();
         Ok(Self { bpe, bytes, kinds, markers, turn_start, turn_end, stops })
@@ -131,7 +131,7 @@ impl Tokenizer {
     }
 
     /// Returns the kind of every token.
-    pub(crate) fn kinds(&self) -> &[TokenKind] {
+    pub(crate) fn kinds(&self) -> &[TokenType] {
         &self.kinds
     }
 }
@@ -155,18 +155,18 @@ fn read_strings<'a>(metadata: &'a Metadata, key: &str) -> Result<Vec<&'a str>, L
     Ok(values.iter().map(|value| value.to_string().map(String::as_str)).collect::<Result<_, _>>()?)
 }
 
-fn read_token_kinds(metadata: &Metadata, count: usize) -> Result<Vec<TokenKind>, LoadError> {
+fn read_token_types(metadata: &Metadata, count: usize) -> Result<Vec<TokenType>, LoadError> {
     let values = metadata_value(metadata, "tokenizer.ggml.token_type")?.to_vec()?;
     if values.len() != count {
         return Err(LoadError::Damaged("the vocabulary and the token types differ in length".to_owned()));
     }
     let kind = |value: &Value| match value {
         // The numbers of the GGUF specification; files of different tools use either integer type.
-        Value::I32(1) | Value::U32(1) => TokenKind::Text,
-        Value::I32(4) | Value::U32(4) => TokenKind::Marker,
-        Value::I32(3) | Value::U32(3) => TokenKind::Control,
+        Value::I32(1) | Value::U32(1) => TokenType::Text,
+        Value::I32(4) | Value::U32(4) => TokenType::Marker,
+        Value::I32(3) | Value::U32(3) => TokenType::Control,
         // Unknown and byte tokens occur in vocabularies of other kinds only.
-        _ => TokenKind::Unused,
+        _ => TokenType::Unused,
     };
     Ok(values.iter().map(kind).collect())
 }
@@ -181,11 +181,11 @@ fn byte_alphabet() -> HashMap<char, u8> {
         .collect()
 }
 
-fn token_bytes(token: &str, kind: TokenKind, alphabet: &HashMap<char, u8>) -> Vec<u8> {
+fn token_bytes(token: &str, kind: TokenType, alphabet: &HashMap<char, u8>) -> Vec<u8> {
     match kind {
-        TokenKind::Text => token.chars().filter_map(|character| alphabet.get(&character).copied()).collect(),
-        TokenKind::Marker | TokenKind::Control => token.as_bytes().to_vec(),
-        TokenKind::Unused => Vec::new(),
+        TokenType::Text => token.chars().filter_map(|character| alphabet.get(&character).copied()).collect(),
+        TokenType::Marker | TokenType::Control => token.as_bytes().to_vec(),
+        TokenType::Unused => Vec::new(),
     }
 }
 
@@ -246,7 +246,7 @@ mod tests {
             let tokens = tokenizer.encode(text);
             let bytes: Vec<u8> = tokens.iter().flat_map(|token| tokenizer.bytes(*token)).copied().collect();
             assert_eq!(String::from_utf8(bytes).unwrap(), text);
-            let is_text = |token: &u32| tokenizer.kinds()[*token as usize] == TokenKind::Text;
+            let is_text = |token: &u32| tokenizer.kinds()[*token as usize] == TokenType::Text;
             assert!(tokens.iter().all(is_text), "{text:?} is text and nothing else");
         }
         let words: Vec<&[u8]> = tokenizer.encode("The year 1999").iter().map(|token| tokenizer.bytes(*token)).collect();

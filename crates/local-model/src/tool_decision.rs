@@ -3,7 +3,7 @@
 use domain::model::ToolSpec;
 use serde_json::Value;
 
-use crate::tokenizer::{TokenKind, Tokenizer};
+use crate::tokenizer::{TokenType, Tokenizer};
 
 /// Scores of a message, as log-probabilities.
 #[derive(Debug, Clone, Copy)]
@@ -114,10 +114,10 @@ pub(crate) fn clear_winner(ranked: &[(usize, f32)]) -> Option<usize> {
 
 /// Returns for each token whether a text may begin with it: not with blanks, and not with the start of a call.
 pub(crate) fn text_openings(tokenizer: &Tokenizer) -> Vec<bool> {
-    let opens = |(id, kind): (usize, &TokenKind)| {
+    let opens = |(id, kind): (usize, &TokenType)| {
         let bytes = tokenizer.bytes(id as u32);
         let blank = bytes.iter().all(u8::is_ascii_whitespace);
-        *kind == TokenKind::Text && !blank && !matches!(bytes.first(), Some(b'<' | b'{' | b'`'))
+        *kind == TokenType::Text && !blank && !matches!(bytes.first(), Some(b'<' | b'{' | b'`'))
     };
     tokenizer.kinds().iter().enumerate().map(opens).collect()
 }

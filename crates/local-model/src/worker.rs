@@ -175,7 +175,7 @@ mod tests {
     use tokio_util::sync::CancellationToken;
 
     use super::*;
-    use crate::output_sink::OutputItem;
+    use crate::output_sink::ResponseItem;
 
     /// Records the requests it answers; panics on "break".
     struct Fake(Arc<Mutex<Vec<String>>>);
@@ -219,7 +219,7 @@ mod tests {
     }
 
     impl Asker {
-        fn ask(&self, user: UserId, text: &str) -> UnboundedReceiver<OutputItem> {
+        fn ask(&self, user: UserId, text: &str) -> UnboundedReceiver<ResponseItem> {
             let (sender, receiver) = unbounded_channel();
             let request = Request { messages: vec![ModelMessage::user(text)], ..Request::default() };
             let sink = OutputSink::new(sender, self.cancel.child_token(), CancellationToken::new());
@@ -232,7 +232,7 @@ mod tests {
         Asker { worker: Arc::new(InferenceWorker::new()), cancel: CancellationToken::new() }
     }
 
-    fn all(mut receiver: UnboundedReceiver<OutputItem>) -> Vec<OutputItem> {
+    fn all(mut receiver: UnboundedReceiver<ResponseItem>) -> Vec<ResponseItem> {
         std::iter::from_fn(|| receiver.blocking_recv()).collect()
     }
 

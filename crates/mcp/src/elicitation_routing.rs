@@ -46,20 +46,20 @@ struct RegisteredCall {
 
 /// Registration of a call that can elicit input. Dropping it removes the call and withdraws its open elicitations.
 #[derive(Debug)]
-pub(crate) struct ElicitingCall {
+pub(crate) struct CallRegistration {
     router: ElicitationRouter,
     call: RegisteredCall,
 }
 
 impl ElicitationRouter {
     /// Registers a call.
-    pub(crate) fn register(&self, handler: Arc<dyn ElicitationHandler>) -> ElicitingCall {
+    pub(crate) fn register(&self, handler: Arc<dyn ElicitationHandler>) -> CallRegistration {
         self.with_state(|state| {
             state.last_number += 1;
             let number = state.last_number;
             let call = RegisteredCall { number, handler, ended: CancellationToken::new(), task_id: None };
             state.calls.push(call.clone());
-            ElicitingCall { router: self.clone(), call }
+            CallRegistration { router: self.clone(), call }
         })
     }
 
@@ -122,7 +122,7 @@ impl ElicitationRouter {
     }
 }
 
-impl ElicitingCall {
+impl CallRegistration {
     /// Records the id of the server task that the call runs as.
     pub(crate) fn set_task_id(&self, task_id: &str) {
         self.router.with_state(|state| {
@@ -160,7 +160,7 @@ fn cancel_unsupported(error: &UnsupportedElicitation) -> Value {
     ElicitationResponse::Cancel.to_result(false)
 }
 
-impl Drop for ElicitingCall {
+impl Drop for CallRegistration {
     fn drop(&mut self) {
         // First leave the list, then cancel: an elicitation that loses its call looks there for the next one.
         self.router.with_state(|state| state.calls.retain(|call| call.number != self.call.number));

@@ -9,7 +9,7 @@ use rmcp::model::{ClientRequest, CustomResult, ErrorData, ServerResult};
 use serde_json::{Map, Value};
 
 use crate::elicitation::{Elicitation, ElicitationHandler, ElicitationResponse, UrlElicitation};
-use crate::elicitation_routing::ElicitingCall;
+use crate::elicitation_routing::CallRegistration;
 use crate::error::sanitize_text;
 use crate::session::Session;
 use crate::suspended_call::{RequiredInput, ResumedCall, SuspendedCall};
@@ -22,13 +22,13 @@ const URL_ELICITATION_REQUIRED: i32 = -32042;
 /// Maximum number of elicitations in one answer; a user could not tell more apart.
 const MAX_ELICITATIONS: usize = 16;
 
-/// Answer of a server to a request: its result, or a request for input.
-pub(crate) enum Answer {
+/// Reply of a server to a request: its result, or a request for input.
+pub(crate) enum ServerReply {
     Complete(Box<ServerResult>),
     InputRequired(RequiredInput),
 }
 
-impl Answer {
+impl ServerReply {
     /// Reads a result.
     ///
     /// # Errors
@@ -105,19 +105,19 @@ pub(crate) async fn request_until_complete(
     // Bounded, because a faulty server may ask for a repetition forever.
     for _ in 0..MAX_ROUNDS {
         let result = session.request(request(state.take())).await?;
-        match Answer::parse(result)? {
-            Answer::InputRequired(RequiredInput::Responses { elicitations, state: next })
+        match ServerReply::parse(result)? {
+            ServerReply::InputRequired(RequiredInput::Responses { elicitations, state: next })
                 if elicitations.is_empty() =>
             {
                 // The next request carries the state of this answer or none, never that of an earlier one.
                 state = next;
             }
-            Answer::InputRequired(_) => {
+            ServerReply::InputRequired(_) => {
                 return Err(Error::Protocol(
                     "it asks for input first, which is possible in calls of tools only".into(),
                 ));
             }
-            Answer::Complete(result) => return result_to_json(&result),
+            ServerReply::Complete(result) => return result_to_json(&result),
         }
     }
     Err(Error::Protocol("it keeps asking to be asked again".to_owned()))
@@ -131,7 +131,7 @@ pub(crate) fn result_to_json(result: &ServerResult) -> Result<Value, Error> {
 /// Destination of the elicitations of a suspended call.
 enum Recipient<'a> {
     /// Call in progress, whose connection reports completed visits.
-    Call(&'a ElicitingCall),
+    Call(&'a CallRegistration),
     /// Handler without a connection.
     Handler(&'a dyn ElicitationHandler),
 }
@@ -163,7 +163,7 @@ impl SuspendedCall {
     /// Collects the input through a call in progress. Without one, only an answer that requires no input can continue.
     pub(crate) async fn collect_during_call(
         self: &Arc<Self>,
-        eliciting: Option<&ElicitingCall>,
+        eliciting: Option<&CallRegistration>,
     ) -> Result<ResumedCall, CallError> {
         match (eliciting, &self.required) {
             (Some(eliciting), _) => self.collect_from(&Recipient::Call(eliciting)).await,

@@ -30,6 +30,6 @@ pub use client::OAuthClient;
 pub use credentials::{ClientKey, CredentialOwner, CredentialStore, Credentials, RegisteredClient, SecretString};
 pub use error::{CredentialStoreError, SignInError};
 pub use metadata::ClientMetadata;
-pub use sign_in::{PendingSignIn, SignInCallback, SignInRequest, StartedSignIn};
+pub use sign_in::{AwaitedSignIn, PendingSignIn, SignInCallback, SignInRequest};
 pub use token_source::TokenSource;
 pub(crate) use token_source::bearer_header;

@@ -11,7 +11,7 @@ use tokio::sync::mpsc;
 
 use self::deadlines::CallDeadlines;
 use self::options::CallOptions;
-use crate::input_required::{Answer, MAX_ROUNDS, required_visits};
+use crate::input_required::{MAX_ROUNDS, ServerReply, required_visits};
 use crate::library_errors::explain_request_error;
 use crate::progress::{ProgressReport, ProgressRoute};
 use crate::session::{PendingRequest, Session};
@@ -60,9 +60,9 @@ pub(crate) async fn call_tool(
                     return polling::wait_for_task(session, started, Some(progress), eliciting.as_ref(), &options)
                         .await;
                 }
-                match Answer::parse(result)? {
-                    Answer::InputRequired(required) => required,
-                    Answer::Complete(result) => return tools::parse_result(*result).map_err(Into::into),
+                match ServerReply::parse(result)? {
+                    ServerReply::InputRequired(required) => required,
+                    ServerReply::Complete(result) => return tools::parse_result(*result).map_err(Into::into),
                 }
             }
             Err(RoundError::VisitsRequired(required)) => required,

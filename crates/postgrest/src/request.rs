@@ -8,6 +8,6 @@ mod query_string;
 mod select_list;
 
 pub use preferences::{
-    ConflictResolution, CountMethod, RequestPreferences, ResponseFormat, ReturnPreference, check_schema, parse_accept,
+    ConflictResolution, CountMethod, RequestPreferences, ResultFormat, ReturnPreference, check_schema, parse_accept,
 };
 pub use query_string::QueryParameters;

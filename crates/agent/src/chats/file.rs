@@ -35,7 +35,7 @@ pub struct FileFrame {
 
 /// Reason for which a file cannot be imported.
 #[derive(Debug, thiserror::Error)]
-pub enum FileError {
+pub enum ChatImportError {
     /// The format is unknown.
     #[error(
         "the file is neither an export of this program of version {EXPORT_VERSION} nor one of ChatGPT's conversations"
@@ -77,19 +77,19 @@ impl FileFrame {
     ///
     /// # Errors
     ///
-    /// See [`FileError`].
-    pub fn check(self, text: &str) -> Result<Chats<'_>, FileError> {
+    /// See [`ChatImportError`].
+    pub fn check(self, text: &str) -> Result<Chats<'_>, ChatImportError> {
         let is_ours = self.format.as_deref() == Some("ai-chat-mcp-export") && self.version == Some(EXPORT_VERSION);
         let (place, read): (_, ReadChat) = match (self.chats, self.conversations) {
             (Some(_), None) if is_ours => ("chats", |row| own_chat(row).map(Some)),
             (None, Some(_)) if self.format.is_none() => ("conversations", chatgpt::chat),
-            _ => return Err(FileError::Unknown),
+            _ => return Err(ChatImportError::Unknown),
         };
         let mut scan = Scan { place, read, rows: Vec::new(), fault: None };
         let scanned = serde_json::Deserializer::from_str(text).deserialize_map(&mut scan);
         match (scan.fault, scanned) {
             (Some(fault), _) => return Err(fault),
-            (None, Err(error)) => return Err(FileError::NotAList { place, reason: error.to_string() }),
+            (None, Err(error)) => return Err(ChatImportError::NotAList { place, reason: error.to_string() }),
             (None, Ok(())) => {}
         }
         // The iterator pops from the end and must return the oldest chat first. ChatGPT's export lists the newest
@@ -107,7 +107,7 @@ struct Scan<'de> {
     place: &'static str,
     read: ReadChat,
     rows: Vec<&'de RawValue>,
-    fault: Option<FileError>,
+    fault: Option<ChatImportError>,
 }
 
 impl<'de> Visitor<'de> for &mut Scan<'de> {
@@ -135,7 +135,7 @@ impl<'de> Visitor<'de> for &mut Scan<'de> {
                 Ok(Some(_)) => self.rows.push(row),
                 Ok(None) => {}
                 Err(reason) => {
-                    self.fault = Some(FileError::Bad { place: self.place, index, reason });
+                    self.fault = Some(ChatImportError::Bad { place: self.place, index, reason });
                     return Err(A::Error::custom("a chat cannot be read"));
                 }
             }

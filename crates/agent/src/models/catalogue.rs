@@ -25,13 +25,13 @@ const MAX_FILE_BYTES: u64 = 4 * 1024 * 1024;
 pub struct Catalogue {
     /// File of the administrator, used instead of the embedded catalogue.
     file: Option<PathBuf>,
-    facts: RwLock<Arc<Known>>,
+    facts: RwLock<Arc<CatalogueContents>>,
 }
 
 /// Content of a catalogue file.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Known {
+pub struct CatalogueContents {
     /// Date of the data, as `YYYY-MM-DD`.
     pub date: String,
     providers: Vec<Host>,
@@ -62,18 +62,18 @@ impl Catalogue {
     pub fn open(file: Option<&Path>) -> anyhow::Result<Self> {
         let known = match file {
             Some(file) => read(file).with_context(|| format!("CHAT_MODEL_CATALOGUE: {}", file.display()))?,
-            None => Known::parse(EMBEDDED_CATALOGUE)?,
+            None => CatalogueContents::parse(EMBEDDED_CATALOGUE)?,
         };
         Ok(Self { file: file.map(Path::to_owned), facts: RwLock::new(Arc::new(known)) })
     }
 
     /// Returns the current content.
-    pub fn known(&self) -> Arc<Known> {
+    pub fn known(&self) -> Arc<CatalogueContents> {
         Arc::clone(&self.facts.read().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// Replaces the content for all later readers.
-    fn replace(&self, known: Known) {
+    fn replace(&self, known: CatalogueContents) {
         *self.facts.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(known);
     }
 
@@ -107,7 +107,7 @@ impl Catalogue {
     }
 }
 
-impl Known {
+impl CatalogueContents {
     /// Parses and validates a catalogue.
     fn parse(text: &str) -> anyhow::Result<Self> {
         let known: Self = serde_json::from_str(text).context("it is no catalogue of models")?;
@@ -144,10 +144,10 @@ fn is_version_of(model: &str, name: &str) -> bool {
 }
 
 /// Reads a catalogue file.
-fn read(file: &Path) -> anyhow::Result<Known> {
+fn read(file: &Path) -> anyhow::Result<CatalogueContents> {
     let size = std::fs::metadata(file)?.len();
     anyhow::ensure!(size <= MAX_FILE_BYTES, "it has more than {} MiB", MAX_FILE_BYTES / (1024 * 1024));
-    Known::parse(&std::fs::read_to_string(file)?)
+    CatalogueContents::parse(&std::fs::read_to_string(file)?)
 }
 
 /// Returns the modification time and the size of a file, or `None` if it does not exist.
@@ -191,9 +191,9 @@ mod tests {
             (model(r#""price":{"input":-1,"output":2}"#), "price"),
             (model(r#""price":{"input":1}"#), "output"),
         ] {
-            let error = format!("{:#}", Known::parse(&text).unwrap_err());
+            let error = format!("{:#}", CatalogueContents::parse(&text).unwrap_err());
             assert!(error.contains(want), "{text}: {error}");
         }
-        assert!(Known::parse(&model(r#""tools":false"#)).is_ok());
+        assert!(CatalogueContents::parse(&model(r#""tools":false"#)).is_ok());
     }
 }

@@ -20,11 +20,11 @@ pub struct ModelListCache {
     /// Provider.
     pub provider: Provider,
     /// Cached response. The lock is held during a request, so that concurrent callers share one.
-    known: Mutex<Option<Known>>,
+    known: Mutex<Option<CachedModelList>>,
 }
 
 #[derive(Debug)]
-struct Known {
+struct CachedModelList {
     names: Result<Vec<String>, ModelError>,
     until: Instant,
 }
@@ -48,7 +48,7 @@ impl ModelListCache {
         let asked = timeout(RESPONSE_TIMEOUT, client.list_models(&self.provider)).await;
         let names = asked.unwrap_or(Err(ModelError::Silent(RESPONSE_TIMEOUT)));
         let until = Instant::now() + if names.is_ok() { LIST_TTL } else { FAILURE_TTL };
-        *known = Some(Known { names: names.clone(), until });
+        *known = Some(CachedModelList { names: names.clone(), until });
         names
     }
 }

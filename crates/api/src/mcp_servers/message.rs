@@ -8,14 +8,14 @@ use super::refusal::RpcError;
 #[derive(Debug)]
 pub enum Message {
     /// A request, which needs a response.
-    Request(Request),
+    Request(JsonRpcRequest),
     /// A notification. It is acknowledged and ignored, since no notification changes the state of a stateless server.
     Notification,
 }
 
 /// A JSON-RPC request.
 #[derive(Debug)]
-pub struct Request {
+pub struct JsonRpcRequest {
     /// A string or an integer, returned unchanged in the response.
     pub id: Value,
     pub method: String,
@@ -61,7 +61,7 @@ impl Message {
             Some(_) => return Err(refused("params must be an object")),
         };
         Ok(match id {
-            Some(id) => Self::Request(Request { id, method, params }),
+            Some(id) => Self::Request(JsonRpcRequest { id, method, params }),
             None => Self::Notification,
         })
     }

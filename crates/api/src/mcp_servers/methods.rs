@@ -7,22 +7,22 @@ use builtin_servers::{BuiltinServer, BuiltinServers};
 use domain::UserId;
 use serde_json::{Map, Value, json};
 
-use super::message::Request;
+use super::message::JsonRpcRequest;
 use super::refusal::RpcError;
 use super::revision::{Era, LEGACY_VERSIONS, SUPPORTED_VERSIONS, era};
 
 /// Time for which a client may cache a result, in milliseconds. The tools change only with the version of the server.
 const TIME_TO_LIVE: u64 = 3_600_000;
 
-/// Runs the method of a [`Request`] and returns its result as a JSON-RPC response.
+/// Runs the method of a [`JsonRpcRequest`] and returns its result as a JSON-RPC response.
 pub async fn run(
     server: BuiltinServer,
     servers: &BuiltinServers,
     caller: Option<UserId>,
     parts: &Parts,
-    request: Request,
+    request: JsonRpcRequest,
 ) -> Result<Response, RpcError> {
-    let Request { id, method, params } = &request;
+    let JsonRpcRequest { id, method, params } = &request;
     let era = era(&parts.headers, &request)?;
     let result = match (era, method.as_str()) {
         (Era::Modern, "server/discover") => discover(server),

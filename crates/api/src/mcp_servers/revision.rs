@@ -5,7 +5,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::Value;
 
-use super::message::Request;
+use super::message::JsonRpcRequest;
 use super::refusal::RpcError;
 
 /// The version of the modern protocol family, which needs no handshake.
@@ -29,7 +29,7 @@ pub enum Era {
 }
 
 /// Determines the protocol family of a request and checks what that family demands of headers and metadata.
-pub fn era(headers: &HeaderMap, request: &Request) -> Result<Era, RpcError> {
+pub fn era(headers: &HeaderMap, request: &JsonRpcRequest) -> Result<Era, RpcError> {
     // Only the older family has `initialize`, whatever version it asks for.
     if request.method == "initialize" {
         return Ok(Era::Legacy);
@@ -76,7 +76,7 @@ pub fn era(headers: &HeaderMap, request: &Request) -> Result<Era, RpcError> {
 
 /// Checks the headers that repeat method and name of the body for proxies. A difference could make a proxy's decision
 /// about one request apply to another.
-fn check_mirrors(headers: &HeaderMap, request: &Request) -> Result<(), RpcError> {
+fn check_mirrors(headers: &HeaderMap, request: &JsonRpcRequest) -> Result<(), RpcError> {
     mirror(headers, "Mcp-Method", Some(&request.method))?;
     if request.method == "tools/call" {
         mirror(headers, "Mcp-Name", request.params.get("name").and_then(Value::as_str))?;

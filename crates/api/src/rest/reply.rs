@@ -4,7 +4,7 @@ use axum::body::Body;
 use axum::response::{IntoResponse, Response};
 use http::{HeaderName, HeaderValue, StatusCode, header};
 use postgrest::PgError;
-use postgrest::request::ResponseFormat;
+use postgrest::request::ResultFormat;
 
 // PostgREST's media types, which the official client compares.
 const LIST_MEDIA_TYPE: HeaderValue = HeaderValue::from_static("application/json; charset=utf-8");
@@ -22,14 +22,14 @@ pub(super) struct Reply {
     pub(super) location: Option<String>,
     /// Rows, each a JSON object. `None` for a response without a body.
     pub(super) rows: Option<Vec<String>>,
-    pub(super) form: ResponseFormat,
+    pub(super) form: ResultFormat,
 }
 
 impl IntoResponse for Reply {
     fn into_response(self) -> Response {
         let mut response = Response::new(match &self.rows {
             None => Body::empty(),
-            Some(rows) if self.form == ResponseFormat::Object => Body::from(rows.concat()),
+            Some(rows) if self.form == ResultFormat::Object => Body::from(rows.concat()),
             Some(rows) => Body::from(format!("[{}]", rows.join(","))),
         });
         *response.status_mut() = self.status;
@@ -37,7 +37,7 @@ impl IntoResponse for Reply {
         if self.rows.is_some() {
             headers.insert(
                 header::CONTENT_TYPE,
-                if self.form == ResponseFormat::Object { OBJECT_MEDIA_TYPE } else { LIST_MEDIA_TYPE },
+                if self.form == ResultFormat::Object { OBJECT_MEDIA_TYPE } else { LIST_MEDIA_TYPE },
             );
         }
         let applied = HeaderName::from_static("preference-applied");

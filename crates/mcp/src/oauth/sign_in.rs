@@ -48,7 +48,7 @@ pub struct SignInRequest {
 
 /// Sign-in that waits for the user.
 #[derive(Clone)]
-pub struct StartedSignIn {
+pub struct AwaitedSignIn {
     /// Address that the user's browser opens.
     pub url: Url,
     /// Key of `pending`, which returns in [`SignInCallback::state`].
@@ -86,9 +86,9 @@ pub struct SignInCallback {
     pub error_description: Option<String>,
 }
 
-impl fmt::Debug for StartedSignIn {
+impl fmt::Debug for AwaitedSignIn {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("StartedSignIn").field("pending", &self.pending).finish_non_exhaustive()
+        f.debug_struct("AwaitedSignIn").field("pending", &self.pending).finish_non_exhaustive()
     }
 }
 
@@ -113,7 +113,7 @@ impl PendingSignIn {
 impl OAuthClient {
     /// Starts a sign-in: discovers the authorization server and chooses the client identity. Contacts several
     /// servers, and takes up to half a minute if they are slow.
-    pub async fn start_sign_in(&self, request: SignInRequest) -> Result<StartedSignIn, SignInError> {
+    pub async fn start_sign_in(&self, request: SignInRequest) -> Result<AwaitedSignIn, SignInError> {
         let (found, known) = self.discover_for(&request).await?;
         let endpoint = found.server.authorization_endpoint.clone();
         let endpoint = endpoint.ok_or(SignInError::Document("it has no page to sign in at"))?;
@@ -133,7 +133,7 @@ impl OAuthClient {
         let url = authorization_url(endpoint, &credentials, &redirect_uri, state.expose(), verifier.expose());
         let (owner, key) = (request.owner, state.expose().to_owned());
         let pending = PendingSignIn { owner, state, verifier, redirect_uri, names_itself, credentials };
-        Ok(StartedSignIn { url, state: key, pending })
+        Ok(AwaitedSignIn { url, state: key, pending })
     }
 
     /// Completes a sign-in for the owner whose browser returned. After that the owner's

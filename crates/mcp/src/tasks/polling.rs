@@ -16,7 +16,7 @@ use tokio::runtime::Handle;
 use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 
-use crate::elicitation_routing::ElicitingCall;
+use crate::elicitation_routing::CallRegistration;
 use crate::input_required::parse_input_requests;
 use crate::library_errors::explain_request_error;
 use crate::progress::ProgressReport;
@@ -57,7 +57,7 @@ pub(crate) async fn wait_for_task(
     session: &Session,
     StartedTask { task, state, age }: StartedTask,
     progress: Option<mpsc::Receiver<ProgressReport>>,
-    eliciting: Option<&ElicitingCall>,
+    eliciting: Option<&CallRegistration>,
     options: &CallOptions,
 ) -> Result<ToolResult, CallError> {
     // So that elicitations that name the task are routed to this call.
@@ -92,7 +92,7 @@ pub(crate) async fn wait_for_task(
 struct TaskPoller<'a> {
     session: &'a Session,
     options: &'a CallOptions,
-    eliciting: Option<&'a ElicitingCall>,
+    eliciting: Option<&'a CallRegistration>,
     changes: TaskSubscription,
     task: Task,
     /// Age of the task at `started`.

@@ -9,7 +9,7 @@ use url::Url;
 
 use super::admission::admit;
 use super::http_response::{self, ContentType};
-use super::sse_events::{EventStream, explain_error, read_events};
+use super::sse_events::{SseEventStream, explain_error, read_events};
 use super::{Incoming, Outgoing, TransportErrorSlot, parse_message};
 use crate::net::GuardedHttp;
 use crate::oauth::TokenSource;
@@ -17,7 +17,7 @@ use crate::{ConnectionLimits, ConnectionTarget, Error};
 
 /// Open event stream and the address for messages.
 pub(crate) struct HttpSseTransport {
-    events: EventStream,
+    events: SseEventStream,
     http: reqwest::Client,
     token_source: Option<TokenSource>,
     endpoint: Url,
@@ -66,7 +66,7 @@ async fn send(
 }
 
 /// Waits for the event that names the POST address.
-async fn receive_endpoint(events: &mut EventStream, url: &Url) -> Result<Url, Error> {
+async fn receive_endpoint(events: &mut SseEventStream, url: &Url) -> Result<Url, Error> {
     while let Some(event) = events.next().await {
         let event = event.map_err(|error| explain_error(&error))?;
         match (event.event.as_deref(), event.data) {

@@ -16,7 +16,7 @@ use crate::Error;
 const MIN_RETRY_TIME: Duration = Duration::from_millis(100);
 
 /// Stream of events that ends with its first error.
-pub(super) type EventStream = BoxStream<'static, Result<Sse, SseError>>;
+pub(super) type SseEventStream = BoxStream<'static, Result<Sse, SseError>>;
 
 /// Splits a body into events. An event of more than `limit` bytes ends the stream. The reason of any error is stored in
 /// `transport_errors`.
@@ -24,7 +24,7 @@ pub(super) fn read_events(
     body: impl Stream<Item = reqwest::Result<Bytes>> + Send + 'static,
     limit: usize,
     transport_errors: TransportErrorSlot,
-) -> EventStream {
+) -> SseEventStream {
     let mut counter = EventSizeCounter::default();
     let bounded = body.map(move |chunk| {
         let chunk = chunk.map_err(|error| Error::from_http(&error))?;

@@ -14,8 +14,8 @@ use domain::clock::Clock;
 use domain::{ServerId, Timestamp, UserId};
 use mcp::net::{GuardedHttp, NetworkPolicy};
 use mcp::oauth::{
-    AuthChallenge, ClientMetadata, CredentialOwner, OAuthClient, SignInCallback, SignInError, SignInRequest,
-    StartedSignIn,
+    AuthChallenge, AwaitedSignIn, ClientMetadata, CredentialOwner, OAuthClient, SignInCallback, SignInError,
+    SignInRequest,
 };
 use mcp::{Client, Connection, ConnectionTarget, Error};
 use serde_json::{Value, json};
@@ -65,7 +65,7 @@ impl Person {
         self.server.url("/mcp")
     }
 
-    pub async fn start(&self, challenge: Option<AuthChallenge>) -> Result<StartedSignIn, SignInError> {
+    pub async fn start(&self, challenge: Option<AuthChallenge>) -> Result<AwaitedSignIn, SignInError> {
         self.oauth.start_sign_in(SignInRequest { owner: self.owner, url: self.url(), challenge, client: None }).await
     }
 
@@ -112,11 +112,11 @@ pub fn node(store: &Arc<Memory>, clock: &Arc<Hands>) -> OAuthClient {
 }
 
 /// What comes back when the person agrees.
-pub fn consent(started: &StartedSignIn) -> SignInCallback {
+pub fn consent(started: &AwaitedSignIn) -> SignInCallback {
     SignInCallback { state: started.state.clone(), code: Some("code".to_owned()), ..SignInCallback::default() }
 }
 
-pub fn parameter(started: &StartedSignIn, name: &str) -> Option<String> {
+pub fn parameter(started: &AwaitedSignIn, name: &str) -> Option<String> {
     started.url.query_pairs().find_map(|(key, value)| (key == name).then(|| value.into_owned()))
 }
 

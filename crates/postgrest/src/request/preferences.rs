@@ -152,22 +152,22 @@ fn first<T>(slot: &mut Option<T>, value: T) {
 
 /// Representation of rows in a response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ResponseFormat {
+pub enum ResultFormat {
     /// An array.
     Array,
     /// A single object; the result must be exactly one row.
     Object,
 }
 
-/// Returns the [`ResponseFormat`] that `Accept` requests: of the supported types, the first with the highest weight.
-pub fn parse_accept(headers: &HeaderMap) -> Result<ResponseFormat, PgError> {
+/// Returns the [`ResultFormat`] that `Accept` requests: of the supported types, the first with the highest weight.
+pub fn parse_accept(headers: &HeaderMap) -> Result<ResultFormat, PgError> {
     let given: Vec<&str> = headers.get_all(header::ACCEPT).iter().filter_map(|value| value.to_str().ok()).collect();
     let given = given.join(",");
     let mut wanted: Vec<(&str, f32)> = given.split(',').map(|media| (media.trim(), weight(media))).collect();
     wanted.retain(|(media, weight)| !media.is_empty() && *weight > 0.0);
     // No header means anything (RFC 9110, 12.5.1).
     if wanted.is_empty() {
-        return Ok(ResponseFormat::Array);
+        return Ok(ResultFormat::Array);
     }
     // A stable sort, so types of equal weight stay in the client's order.
     wanted.sort_by(|(_, a), (_, b)| b.total_cmp(a));
@@ -184,7 +184,7 @@ fn weight(media: &str) -> f32 {
 }
 
 /// Returns the form of a media type, if it is supported.
-fn form(media: &str) -> Option<ResponseFormat> {
+fn form(media: &str) -> Option<ResultFormat> {
     let mut parts = media.split(';').map(str::trim);
     let name = parts.next().unwrap_or_default().to_ascii_lowercase();
     // Rows with omitted nulls would need another builder; no official client asks for them.
@@ -196,8 +196,8 @@ fn form(media: &str) -> Option<ResponseFormat> {
         | "application/*"
         | "application/json"
         | "application/vnd.pgrst.array"
-        | "application/vnd.pgrst.array+json" => Some(ResponseFormat::Array),
-        "application/vnd.pgrst.object" | "application/vnd.pgrst.object+json" => Some(ResponseFormat::Object),
+        | "application/vnd.pgrst.array+json" => Some(ResultFormat::Array),
+        "application/vnd.pgrst.object" | "application/vnd.pgrst.object+json" => Some(ResultFormat::Object),
         _ => None,
     }
 }
@@ -251,11 +251,11 @@ mod tests {
     #[test]
     fn forms() {
         let form = |value: &'static str| parse_accept(&headers("accept", &[value])).map_err(|error| error.code);
-        assert_eq!(form("application/json, text/csv"), Ok(ResponseFormat::Array));
-        assert_eq!(form("application/vnd.pgrst.object+json; charset=utf-8"), Ok(ResponseFormat::Object));
-        assert_eq!(form("text/html,*/*;q=0.8"), Ok(ResponseFormat::Array));
-        assert_eq!(form("application/json;q=0.5, application/vnd.pgrst.object+json"), Ok(ResponseFormat::Object));
-        assert_eq!(form("application/vnd.pgrst.object+json;q=0, application/json"), Ok(ResponseFormat::Array));
+        assert_eq!(form("application/json, text/csv"), Ok(ResultFormat::Array));
+        assert_eq!(form("application/vnd.pgrst.object+json; charset=utf-8"), Ok(ResultFormat::Object));
+        assert_eq!(form("text/html,*/*;q=0.8"), Ok(ResultFormat::Array));
+        assert_eq!(form("application/json;q=0.5, application/vnd.pgrst.object+json"), Ok(ResultFormat::Object));
+        assert_eq!(form("application/vnd.pgrst.object+json;q=0, application/json"), Ok(ResultFormat::Array));
         for bad in [
             "text/csv",
             "application/geo+json",

@@ -9,7 +9,7 @@ use testkit::Person;
 use tokio::sync::watch;
 
 use crate::episode::{Episode, Wish};
-use crate::ledger::Chat;
+use crate::ledger::ChatState;
 use crate::plan::{Attempts, Plan};
 use crate::program::Life;
 use crate::tools::Servers;
@@ -65,7 +65,7 @@ pub struct Actor<'a> {
     next_turn: u64,
     /// The newest attempt at the answer of each turn.
     tries: HashMap<u64, u64>,
-    pub(crate) chat: Chat,
+    pub(crate) chat: ChatState,
     pub(crate) tally: Tally,
 }
 
@@ -88,7 +88,7 @@ impl<'a> Actor<'a> {
             dice,
             next_turn: first,
             tries: HashMap::new(),
-            chat: Chat::default(),
+            chat: ChatState::default(),
             tally: Tally::default(),
         }
     }
@@ -113,7 +113,7 @@ impl<'a> Actor<'a> {
         let row = json!({ "id": id, "user_id": self.person.id, "title": "New Chat" });
         // A conflict means that an earlier attempt, whose response was lost, had succeeded.
         self.steadily(|person| person.request(Method::POST, "/rest/v1/ai_chat_sessions").json(&row)).await;
-        self.chat = Chat { id, ..Chat::default() };
+        self.chat = ChatState { id, ..ChatState::default() };
         self.tries.clear();
     }
 

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 /// A message that the user knows.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Known {
+pub struct KnownMessage {
     /// The stored row.
     pub row: Value,
     /// Id of the preceding message.
@@ -17,21 +17,21 @@ pub struct Known {
 
 /// A chat as its user knows it.
 #[derive(Debug, Default)]
-pub struct Chat {
+pub struct ChatState {
     /// Id; empty before the first chat.
     pub id: String,
     /// Ids of the messages on the current branch, in order.
     pub present: Vec<String>,
     /// All messages, by id.
-    pub known: HashMap<String, Known>,
+    pub known: HashMap<String, KnownMessage>,
 }
 
 /// Columns of a message that must never change.
 const CONSTANT_COLUMNS: [&str; 4] = ["role", "content", "status", "tool_calls"];
 
-impl Chat {
-    /// Returns the [`Known`] message at an index of the current branch.
-    pub fn present(&self, at: usize) -> Option<&Known> {
+impl ChatState {
+    /// Returns the [`KnownMessage`] message at an index of the current branch.
+    pub fn present(&self, at: usize) -> Option<&KnownMessage> {
         self.known.get(self.present.get(at)?)
     }
 
@@ -94,7 +94,7 @@ impl Chat {
                 }
                 Some(_) => {}
                 None => {
-                    let known = Known { row: row.clone(), parent: before.clone(), attempt: attempt(row) };
+                    let known = KnownMessage { row: row.clone(), parent: before.clone(), attempt: attempt(row) };
                     self.known.insert(id.clone(), known);
                 }
             }
