@@ -7,6 +7,8 @@ use http_body_util::{BodyExt, LengthLimitError, Limited};
 use serde::Deserialize;
 use serde::de::{DeserializeOwned, Error};
 
+use crate::error::ApiError;
+
 /// Size in bytes below which a body cannot cost much memory, whatever its structure; larger ones are measured first.
 const SMALL_BODY_BYTES: usize = 64 * 1024;
 /// Message for a body whose parsed form would take too much memory.
@@ -21,6 +23,17 @@ pub enum BodyError {
     BrokeOff,
     /// The body is not the expected JSON. The message names the path within the body.
     NotJson(String),
+}
+
+impl BodyError {
+    /// Converts to an [`ApiError`], with `too_large` for a body that exceeds the limit of its route.
+    pub fn into_api_error(self, too_large: impl FnOnce() -> ApiError) -> ApiError {
+        match self {
+            Self::TooLarge => too_large(),
+            Self::BrokeOff => ApiError::BadRequest("the body is incomplete".into()),
+            Self::NotJson(error) => ApiError::BadRequest(format!("the body is invalid: {error}")),
+        }
+    }
 }
 
 /// Reads and parses a JSON object of at most `limit` bytes.

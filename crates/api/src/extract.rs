@@ -11,7 +11,7 @@ use domain::{AuthSessionId, UserId};
 use platform::client_address::{TrustedProxy, client_address};
 use serde::de::DeserializeOwned;
 
-use crate::body::{self, BodyError};
+use crate::body;
 use crate::error::ApiError;
 
 /// A signed-in user, extracted from the access token. The token is valid, its session exists, and the second factor
@@ -77,11 +77,8 @@ impl<T: DeserializeOwned, S: Sync> FromRequest<S> for JsonBody<T> {
     type Rejection = ApiError;
 
     async fn from_request(request: Request, _state: &S) -> Result<Self, ApiError> {
-        body::read(request.into_body(), super::BODY_LIMIT).await.map(Self).map_err(|error| match error {
-            BodyError::TooLarge => ApiError::TooLarge,
-            BodyError::BrokeOff => ApiError::BadRequest("the body is incomplete".into()),
-            BodyError::NotJson(error) => ApiError::BadRequest(format!("the body is invalid: {error}")),
-        })
+        let read = body::read(request.into_body(), super::BODY_LIMIT).await;
+        read.map(Self).map_err(|error| error.into_api_error(|| ApiError::TooLarge))
     }
 }
 

@@ -16,7 +16,7 @@ use futures_util::stream;
 use platform::Permit;
 use serde::{Deserialize, Serialize};
 
-use super::body::{BodyError, read_bytes};
+use super::body::read_bytes;
 use super::error::ApiError;
 use super::extract::{Named, Query, SignedIn};
 use super::route::{Access, Section, delete, get, post};
@@ -85,13 +85,11 @@ async fn upload_file(
 ) -> Result<(StatusCode, Json<UploadedFile>), ApiError> {
     // A whole upload is held in memory, so the number of simultaneous ones is limited.
     let _permit = uploads.acquire(caller.user)?;
-    let bytes = read_bytes(body, MAX_UPLOAD_BYTES).await.map_err(|error| match error {
-        BodyError::TooLarge => {
-            let message = format!("the file is larger than {} MiB", MAX_UPLOAD_BYTES / (1024 * 1024));
-            ApiError::TooLargeFor { code: "file_too_large", message }
-        }
-        _ => ApiError::BadRequest("the body is incomplete".into()),
-    })?;
+    let too_large = || ApiError::TooLargeFor {
+        code: "file_too_large",
+        message: format!("the file is larger than {} MiB", MAX_UPLOAD_BYTES / (1024 * 1024)),
+    };
+    let bytes = read_bytes(body, MAX_UPLOAD_BYTES).await.map_err(|error| error.into_api_error(too_large))?;
     // The declared type is a hint only: the type is determined from the content.
     let said = headers.get(header::CONTENT_TYPE).and_then(|said| said.to_str().ok());
     let kept = files.store_upload(caller.user, about.session_id, (about.name.as_deref(), said), &bytes).await?;

@@ -61,14 +61,10 @@ pub async fn import_chats(
 
 /// Maps a rejected body to an error.
 fn body_error(error: BodyError) -> ApiError {
-    match error {
-        BodyError::TooLarge => ApiError::Unprocessable {
-            code: "file_too_large",
-            message: format!("the file is larger than {} MiB", MAX_FILE_BYTES / (1024 * 1024)),
-        },
-        BodyError::BrokeOff => ApiError::BadRequest("the body is incomplete".into()),
-        BodyError::NotJson(error) => ApiError::BadRequest(format!("the body is invalid: {error}")),
-    }
+    error.into_api_error(|| ApiError::Unprocessable {
+        code: "file_too_large",
+        message: format!("the file is larger than {} MiB", MAX_FILE_BYTES / (1024 * 1024)),
+    })
 }
 
 /// Rejects a chat whose files exceed the user's storage quota. The `before` chats already imported remain, and are

@@ -6,7 +6,7 @@ use serde::de::DeserializeOwned;
 
 use super::files::RequestFile;
 use super::refusal::OpenAiError;
-use crate::body::{self, BodyError};
+use crate::body;
 use crate::error::ApiError;
 
 /// Maximum size of a body, in bytes. Conversations contain their images in base64.
@@ -20,15 +20,12 @@ impl<T: DeserializeOwned, S: Sync> FromRequest<S> for Body<T> {
     type Rejection = OpenAiError;
 
     async fn from_request(request: Request, _state: &S) -> Result<Self, OpenAiError> {
+        let too_large = || ApiError::TooLargeFor {
+            code: "body_too_large",
+            message: format!("the body is larger than {} MiB", MAX_BODY_BYTES / (1024 * 1024)),
+        };
         let read = body::read(request.into_body(), MAX_BODY_BYTES).await;
-        Ok(read.map(Self).map_err(|error| match error {
-            BodyError::TooLarge => {
-                let message = format!("the body is larger than {} MiB", MAX_BODY_BYTES / (1024 * 1024));
-                ApiError::TooLargeFor { code: "body_too_large", message }
-            }
-            BodyError::BrokeOff => ApiError::BadRequest("the body is incomplete".into()),
-            BodyError::NotJson(error) => ApiError::BadRequest(format!("the body is invalid: {error}")),
-        })?)
+        Ok(read.map(Self).map_err(|error| error.into_api_error(too_large))?)
     }
 }
 
@@ -131,5 +128,5 @@ pub fn words(
 }
 
 /// Message for unsupported parts.
-const NOT_ASKED: &str = "a piece is text, a picture (image_url, input_image) or a document (file, input_file) with its \
+const NOT_ASKED: &str = "a piece is text, an image (image_url, input_image) or a document (file, input_file) with its \
     data or an address";
