@@ -4,6 +4,7 @@ mod answer;
 mod body;
 mod caller;
 mod chat;
+mod conversation;
 mod files;
 mod functions;
 mod parameters;

@@ -1,11 +1,10 @@
 //! Request body of chat completions.
 
-use std::collections::HashMap;
-
-use domain::model::{ModelCall, ModelMessage, Request};
+use domain::model::{ModelCall, Request};
 use serde::Deserialize;
 
 use super::body::{self, Content, ContentPart};
+use super::conversation::Conversation;
 use super::files::RequestFiles;
 use super::functions::{self, Function};
 use super::parameters::{self, ChatFormat, Stop};
@@ -107,78 +106,53 @@ impl ChatBody {
             Choice::Named { function } => functions::Choice::Named(function.name),
         });
         let (tools, tool_choice) = functions::read(own, choice, with_tools)?;
-        let (system, messages, given) = conversation(self.messages)?;
+        let conversation = read_messages(self.messages)?;
+        let (request, given) = conversation.into_request("the last message must be the user's or a tool's")?;
         // `max_tokens` is the deprecated name. Zero counts as no limit, since an answer without content would be useless.
         let max_tokens = self.max_completion_tokens.or(self.max_tokens).filter(|most| *most > 0);
         let form = Form {
             streams: self.stream.unwrap_or(false),
             tells_usage: self.stream_options.and_then(|options| options.include_usage).unwrap_or(false),
         };
-        let request = Request {
-            system,
-            messages,
-            tools,
-            tool_choice,
-            max_tokens,
-            parameters,
-            stop,
-            response_format,
-            ..Request::default()
-        };
+        let request = Request { tools, tool_choice, max_tokens, parameters, stop, response_format, ..request };
         Ok((request, given, form))
     }
 }
 
-/// Converts messages: system messages are joined to one text wherever they are, the others stay in order, and files
-/// are returned separately.
-fn conversation(messages: Vec<Message>) -> Result<(String, Vec<ModelMessage>, RequestFiles), OpenAiError> {
-    let mut system: Vec<String> = Vec::new();
-    let mut said = Vec::new();
-    let mut all_given = RequestFiles::default();
-    // Results name only the call's id, but some provider APIs also need the function's name.
-    let mut names: HashMap<String, String> = HashMap::new();
+/// Converts messages. System messages are joined to one text wherever they are, and the others stay in order.
+fn read_messages(messages: Vec<Message>) -> Result<Conversation, OpenAiError> {
+    let mut conversation = Conversation::new("messages");
     for Message { role, content, tool_calls, tool_call_id } in messages {
-        let (text, given) = body::words(content, "messages", ContentPart::text)?;
+        let (text, files) = body::words(content, "messages", ContentPart::text)?;
         // Providers accept files in messages of these roles only.
-        if matches!(role.as_str(), "user" | "tool") {
-            all_given.add(said.len(), given);
-        } else {
-            RequestFiles::none("messages", &given)?;
+        if !matches!(role.as_str(), "user" | "tool") {
+            RequestFiles::none("messages", &files)?;
         }
         match role.as_str() {
-            "system" | "developer" => system.push(text),
-            "user" => said.push(ModelMessage::user(text)),
+            "system" | "developer" => conversation.add_system_text(text),
+            "user" => conversation.add_user_message(text, files),
             "assistant" => {
-                let calls = tool_calls.unwrap_or_default().into_iter().map(|Call { id, function }| {
-                    names.insert(id.clone(), function.name.clone());
-                    ModelCall { id, name: function.name, arguments: function.arguments }
+                let calls = tool_calls.unwrap_or_default().into_iter().map(|Call { id, function }| ModelCall {
+                    id,
+                    name: function.name,
+                    arguments: function.arguments,
                 });
-                said.push(ModelMessage::assistant(text, calls.collect()));
+                conversation.add_answer(text, calls.collect());
             }
             "tool" => {
-                let id = tool_call_id.unwrap_or_default();
-                let Some(name) = names.get(&id).cloned() else {
-                    return Err(OpenAiError::bad(
-                        "messages",
-                        "a message of a tool must name a call before it in tool_call_id",
-                    ));
-                };
-                said.push(ModelMessage::ToolResult { call_id: id, name, text, is_error: false, files: Vec::new() });
+                let unknown_call = "a message of a tool must name a call before it in tool_call_id";
+                conversation.add_result(tool_call_id, text, files, unknown_call)?;
             }
             _ => return Err(OpenAiError::bad("messages", "a role is system, developer, user, assistant or tool")),
         }
     }
-    // Otherwise there is nothing for the model to respond to.
-    if !matches!(said.last(), Some(ModelMessage::User { .. } | ModelMessage::ToolResult { .. })) {
-        return Err(OpenAiError::bad("messages", "the last message must be the user's or a tool's"));
-    }
-    Ok((system.join("\n\n"), said, all_given))
+    Ok(conversation)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use domain::model::{Effort, OutputSchema, Parameters, ResponseFormat, ToolChoice};
+    use domain::model::{Effort, ModelMessage, OutputSchema, Parameters, ResponseFormat, ToolChoice};
     use serde_json::{Value, json};
 
     fn read(body: Value, with_tools: bool) -> Result<Request, Value> {

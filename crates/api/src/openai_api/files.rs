@@ -43,10 +43,7 @@ impl RequestFiles {
         if given.is_empty() {
             return Ok(());
         }
-        Err(OpenAiError::bad(
-            field,
-            "pictures and documents stand in messages of the user, and in what tools gave back",
-        ))
+        Err(OpenAiError::bad(field, "only messages of the user and results of tools can contain images and documents"))
     }
 
     /// Decodes or fetches all files and attaches them to their messages.
@@ -77,7 +74,7 @@ impl RequestFiles {
             room = room.checked_sub(bytes.len()).ok_or_else(|| OpenAiError::bad(field, too_much()))?;
             // The declared type is not used, since clients often state a wrong one.
             let kind = FileType::of(&bytes).ok_or_else(|| {
-                OpenAiError::bad(field, "a file is a PNG, JPEG, WebP or GIF picture, a PDF document or a text")
+                OpenAiError::bad(field, "a file is a PNG, JPEG, WebP or GIF image, a PDF document or a text")
             })?;
             let Some(
                 ModelMessage::User { text, files }

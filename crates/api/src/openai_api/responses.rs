@@ -2,13 +2,12 @@
 
 pub mod answer;
 
-use std::collections::HashMap;
-
-use domain::model::{ModelCall, ModelMessage, Request};
+use domain::model::{ModelCall, Request};
 use serde::Deserialize;
 use serde_json::Value;
 
 use super::body::{self, Content};
+use super::conversation::Conversation;
 use super::files::{RequestFile, RequestFiles};
 use super::functions::{self, Function};
 use super::parameters::{self, ChatFormat, Stop, TextFormat};
@@ -122,117 +121,61 @@ impl ResponsesBody {
             Choice::Named { name } => functions::Choice::Named(name),
         });
         let (tools, tool_choice) = functions::read(own.collect(), choice, with_tools)?;
-        let mut talk = Conversation::default();
-        talk.system.extend(self.instructions);
+        let mut conversation = Conversation::new("input");
+        if let Some(instructions) = self.instructions {
+            conversation.add_system_text(instructions);
+        }
         match self.input {
-            Input::Text(text) => talk.said.push(ModelMessage::user(text)),
-            Input::Items(items) => items.into_iter().try_for_each(|item| talk.add(item))?,
+            Input::Text(text) => conversation.add_user_message(text, Vec::new()),
+            Input::Items(items) => items.into_iter().try_for_each(|item| add_item(&mut conversation, item))?,
         }
-        if !matches!(talk.said.last(), Some(ModelMessage::User { .. } | ModelMessage::ToolResult { .. })) {
-            return Err(OpenAiError::bad("input", "the last item must be the user's or the output of a function"));
-        }
+        let unanswerable = "the last item must be the user's or the output of a function";
+        let (request, files) = conversation.into_request(unanswerable)?;
         // Zero counts as no limit, as in chat completions.
         let max_tokens = self.max_output_tokens.filter(|most| *most > 0);
-        let system = talk.system.join("\n\n");
-        let messages = talk.said;
-        let request = Request {
-            system,
-            messages,
-            tools,
-            tool_choice,
-            max_tokens,
-            parameters,
-            stop,
-            response_format,
-            ..Request::default()
-        };
-        Ok((request, talk.given))
+        let request = Request { tools, tool_choice, max_tokens, parameters, stop, response_format, ..request };
+        Ok((request, files))
     }
 }
 
-/// The conversation as it is read.
-#[derive(Default)]
-struct Conversation {
-    system: Vec<String>,
-    said: Vec<ModelMessage>,
-    /// Files, by the index of their message.
-    given: RequestFiles,
-    /// Function of each call, by the call's id.
-    called: HashMap<String, String>,
-}
-
-impl Conversation {
-    /// Adds an [`Item`] of the request.
-    fn add(&mut self, item: Item) -> Result<(), OpenAiError> {
-        match item.r#type.as_deref() {
-            None | Some("message") => {
-                let (text, given) = said(item.content)?;
-                if item.role.as_deref() == Some("user") {
-                    self.given.add(self.said.len(), given);
-                } else {
-                    RequestFiles::none("input", &given)?;
-                }
-                self.message(item.role.as_deref(), text)
+/// Adds an item of the request to the conversation.
+fn add_item(conversation: &mut Conversation, item: Item) -> Result<(), OpenAiError> {
+    match item.r#type.as_deref() {
+        None | Some("message") => {
+            let (text, files) = said(item.content)?;
+            let role = item.role.as_deref();
+            if role != Some("user") {
+                RequestFiles::none("input", &files)?;
             }
-            Some("function_call") => {
-                let (Some(id), Some(name)) = (item.call_id, item.name) else {
-                    return Err(OpenAiError::bad("input", "a function_call has a call_id and a name"));
-                };
-                self.called.insert(id.clone(), name.clone());
-                let call = ModelCall { id, name, arguments: item.arguments.unwrap_or_default() };
-                self.model_says(String::new(), Some(call));
-                Ok(())
+            match role {
+                Some("system" | "developer") => conversation.add_system_text(text),
+                Some("user") => conversation.add_user_message(text, files),
+                Some("assistant") => conversation.extend_answer(text, None),
+                _ => return Err(OpenAiError::bad("input", "a role is system, developer, user or assistant")),
             }
-            Some("function_call_output") => {
-                let id = item.call_id.unwrap_or_default();
-                let Some(name) = self.called.get(&id).cloned() else {
-                    let message = "a function_call_output must name a function_call before it in call_id";
-                    return Err(OpenAiError::bad("input", message));
-                };
-                let (text, given) = said(item.output)?;
-                self.given.add(self.said.len(), given);
-                self.said.push(ModelMessage::ToolResult {
-                    call_id: id,
-                    name,
-                    text,
-                    is_error: false,
-                    files: Vec::new(),
-                });
-                Ok(())
-            }
-            // Reasoning of an earlier answer is encrypted for its provider, and this request may go to another one.
-            Some("reasoning") => Ok(()),
-            Some("item_reference") => {
-                Err(OpenAiError::bad("input", "nothing is kept here; send the item itself, not a reference to it"))
-            }
-            Some(_) => {
-                let message = "an item is a message, a function_call, a function_call_output or a reasoning";
-                Err(OpenAiError::bad("input", message))
-            }
+            Ok(())
         }
-    }
-
-    /// Adds a message of a role.
-    fn message(&mut self, role: Option<&str>, text: String) -> Result<(), OpenAiError> {
-        match role {
-            Some("system" | "developer") => self.system.push(text),
-            Some("user") => self.said.push(ModelMessage::user(text)),
-            Some("assistant") => self.model_says(text, None),
-            _ => return Err(OpenAiError::bad("input", "a role is system, developer, user or assistant")),
+        Some("function_call") => {
+            let (Some(id), Some(name)) = (item.call_id, item.name) else {
+                return Err(OpenAiError::bad("input", "a function_call has a call_id and a name"));
+            };
+            let call = ModelCall { id, name, arguments: item.arguments.unwrap_or_default() };
+            conversation.extend_answer(String::new(), Some(call));
+            Ok(())
         }
-        Ok(())
-    }
-
-    /// Adds output of the model. Consecutive text and calls form one message, as models produce them.
-    fn model_says(&mut self, more: String, call: Option<ModelCall>) {
-        if let Some(ModelMessage::Assistant { text, calls, .. }) = self.said.last_mut() {
-            if !text.is_empty() && !more.is_empty() {
-                text.push('\n');
-            }
-            text.push_str(&more);
-            calls.extend(call);
-        } else {
-            self.said.push(ModelMessage::assistant(more, call.into_iter().collect()));
+        Some("function_call_output") => {
+            let (text, files) = said(item.output)?;
+            let unknown_call = "a function_call_output must name a function_call before it in call_id";
+            conversation.add_result(item.call_id, text, files, unknown_call)
+        }
+        // Reasoning of an earlier answer is encrypted for its provider, and this request may go to another one.
+        Some("reasoning") => Ok(()),
+        Some("item_reference") => {
+            Err(OpenAiError::bad("input", "nothing is kept here; send the item itself, not a reference to it"))
+        }
+        Some(_) => {
+            let message = "an item is a message, a function_call, a function_call_output or a reasoning";
+            Err(OpenAiError::bad("input", message))
         }
     }
 }
@@ -245,7 +188,7 @@ fn said(content: Option<Content>) -> Result<(String, Vec<RequestFile>), OpenAiEr
 #[cfg(test)]
 mod tests {
     use super::*;
-    use domain::model::{Effort, Parameters, ToolChoice};
+    use domain::model::{Effort, ModelMessage, Parameters, ToolChoice};
     use serde_json::json;
 
     fn read(body: Value, with_tools: bool) -> Result<Request, Value> {
