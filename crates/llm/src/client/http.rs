@@ -59,7 +59,7 @@ impl RequestFailure {
 pub(super) struct HttpTransport {
     pub settings: ClientSettings,
     /// Created on first use, because that reads the system's certificates.
-    client: OnceLock<Result<reqwest::Client, String>>,
+    client: OnceLock<Result<reqwest::Client, reqwest::Error>>,
     /// Adjustments learned from refusals, by the names of the provider and the model.
     learned_adjustments: Mutex<HashMap<(String, String), RequestAdjustments>>,
 }
@@ -91,16 +91,17 @@ impl HttpTransport {
         let client = self.client.get_or_init(|| {
             let with_certificates = trusted_client(&self.settings).build();
             // Without any certificates on the system, model servers that speak plain HTTP are still reachable.
-            let client = with_certificates.or_else(|error| {
+            with_certificates.or_else(|error| {
                 tracing::warn!(
                     reason = root_cause(&error),
                     "no system certificates found, https connections will fail"
                 );
                 trusted_client(&self.settings).tls_certs_only([]).build()
-            });
-            client.map_err(|error| root_cause(&error))
+            })
         });
-        client.as_ref().map_err(|reason| ModelError::Unavailable(format!("could not create an HTTP client: {reason}")))
+        client
+            .as_ref()
+            .map_err(|error| ModelError::Unavailable(format!("could not create an HTTP client: {}", root_cause(error))))
     }
 
     /// Sends the JSON `body` and returns once the headers of a successful response have arrived.
