@@ -20,12 +20,22 @@ const MAX_PATTERN_BYTES: usize = 256 * 1024;
 /// Steps that the compilation of a pattern counts as.
 const PATTERN_COMPILATION_STEPS: usize = 500;
 
+/// The first violation of a schema that was found in a value.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{path}: {problem}")]
+pub struct SchemaViolation {
+    path: String,
+    problem: String,
+}
+
+impl SchemaViolation {
+    fn new(path: impl Into<String>, problem: impl Into<String>) -> Self {
+        Self { path: path.into(), problem: problem.into() }
+    }
+}
+
 /// Validates a value. `name` is what error messages call it.
-///
-/// # Errors
-///
-/// A description of the first violation, with its path.
-pub fn validate(schema: &Value, value: &Value, name: &str) -> Result<(), String> {
+pub fn validate(schema: &Value, value: &Value, name: &str) -> Result<(), SchemaViolation> {
     let validator =
         Validator { root: schema, steps: Cell::new(0), is_uncertain: Cell::new(false), patterns: RefCell::default() };
     validator.validate(schema, value, name, 0)
@@ -44,16 +54,20 @@ struct Validator<'a> {
 /// Result of the validation by a subschema.
 enum Validity {
     Valid,
-    Invalid(String),
+    Invalid(SchemaViolation),
     Uncertain,
 }
 
 type Fields = Map<String, Value>;
 
 impl Validator<'_> {
-    fn validate(&self, schema: &Value, value: &Value, at: &str, depth: usize) -> Result<(), String> {
+    fn validate(&self, schema: &Value, value: &Value, at: &str, depth: usize) -> Result<(), SchemaViolation> {
         let Some(schema) = schema.as_object() else {
-            return if schema == &Value::Bool(false) { Err(format!("{at}: no value is allowed")) } else { Ok(()) };
+            return if schema == &Value::Bool(false) {
+                Err(SchemaViolation::new(at, "no value is allowed"))
+            } else {
+                Ok(())
+            };
         };
         if depth > MAX_DEPTH || !self.take_steps(1) {
             self.is_uncertain.set(true);
@@ -72,13 +86,13 @@ impl Validator<'_> {
         }
         scalars::validate_type(schema, value, at)?;
         if let Some(only) = schema.get("const").filter(|only| *only != value) {
-            return Err(format!("{at}: must be {only}"));
+            return Err(SchemaViolation::new(at, format!("must be {only}")));
         }
         if let Some(choices) = schema.get("enum").and_then(Value::as_array) {
             if !self.take_steps(choices.len()) {
                 self.is_uncertain.set(true);
             } else if !choices.contains(value) {
-                return Err(format!("{at}: must be one of {}", Value::from(choices.clone())));
+                return Err(SchemaViolation::new(at, format!("must be one of {}", Value::from(choices.clone()))));
             }
         }
         self.validate_branches(schema, value, at, depth)?;
@@ -92,7 +106,7 @@ impl Validator<'_> {
     }
 
     /// Validates by the schemas that combine others.
-    fn validate_branches(&self, schema: &Fields, value: &Value, at: &str, depth: usize) -> Result<(), String> {
+    fn validate_branches(&self, schema: &Fields, value: &Value, at: &str, depth: usize) -> Result<(), SchemaViolation> {
         let branches = |name: &str| schema.get(name).and_then(Value::as_array);
         for branch in branches("allOf").into_iter().flatten() {
             self.validate(branch, value, at, depth + 1)?;
@@ -103,7 +117,7 @@ impl Validator<'_> {
         }
         if let Some(unwanted) = schema.get("not") {
             match self.validity(unwanted, value, at, depth) {
-                Validity::Valid => return Err(format!("{at}: matches a forbidden schema")),
+                Validity::Valid => return Err(SchemaViolation::new(at, "matches a forbidden schema")),
                 Validity::Invalid(_) => {}
                 Validity::Uncertain => self.is_uncertain.set(true),
             }
@@ -132,7 +146,7 @@ impl Validator<'_> {
         at: &str,
         depth: usize,
         only_one: bool,
-    ) -> Result<(), String> {
+    ) -> Result<(), SchemaViolation> {
         let (mut matching, mut is_uncertain, mut first_problem) = (0, false, None);
         for branch in all {
             match self.validity(branch, value, at, depth) {
@@ -146,7 +160,7 @@ impl Validator<'_> {
         }
         match (matching, first_problem) {
             // Two matches are too many for `oneOf`, whatever the uncertain alternatives are.
-            (2.., _) => Err(format!("{at}: matches more than one of the alternatives")),
+            (2.., _) => Err(SchemaViolation::new(at, "matches more than one of the alternatives")),
             (0, Some(problem)) if !is_uncertain => Err(problem),
             _ => {
                 if is_uncertain {
@@ -238,7 +252,7 @@ mod tests {
             (json!({ "to": "you", "tags": ["a", "a", "a"] }), "arguments.tags: is longer than 2"),
             (json!({ "to": "you", "size": "big" }), "arguments.size: must be of type null"),
         ] {
-            assert_eq!(validate(&schema, &value, "arguments").unwrap_err(), wrong, "{value}");
+            assert_eq!(validate(&schema, &value, "arguments").unwrap_err().to_string(), wrong, "{value}");
         }
     }
 

@@ -14,7 +14,7 @@ pub fn validate_output(definition: &ToolDefinition, mut result: ToolResult) -> T
     let Some(schema) = definition.output_schema.as_ref().filter(|_| !result.is_error) else { return result };
     result.schema_error = match &result.structured_content {
         None => Some("it has no structured content".to_owned()),
-        Some(value) => json_schema::validate(schema, value, "result").err(),
+        Some(value) => json_schema::validate(schema, value, "result").err().map(|violation| violation.to_string()),
     };
     if let Some(problem) = result.schema_error.as_mut().filter(|problem| problem.len() > MAX_DESCRIPTION_BYTES) {
         *problem = format!("{}…", cut_to(problem, MAX_DESCRIPTION_BYTES));

@@ -68,7 +68,7 @@ impl TurnService {
         {
             let definition: ToolDefinition = serde_json::from_str(&approval.definition).map_err(unreadable)?;
             json_schema::validate(&definition.input_schema, &Value::Object(arguments.clone()), "arguments")
-                .map_err(DecideError::BadArguments)?;
+                .map_err(|violation| DecideError::BadArguments(violation.to_string()))?;
         }
         let rule = (decision.decision == Decision::Always).then(|| Rule {
             server: approval.server,

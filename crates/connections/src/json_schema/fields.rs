@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::scalars::count;
-use super::{Fields, Validator};
+use super::{Fields, SchemaViolation, Validator};
 
 impl Validator<'_> {
     /// Validates the fields of an object.
@@ -13,13 +13,13 @@ impl Validator<'_> {
         fields: &Fields,
         at: &str,
         depth: usize,
-    ) -> Result<(), String> {
+    ) -> Result<(), SchemaViolation> {
         validate_required(schema.get("required"), fields, at)?;
         if count(schema, "minProperties").is_some_and(|least| fields.len() < least) {
-            return Err(format!("{at}: has too few fields"));
+            return Err(SchemaViolation::new(at, "has too few fields"));
         }
         if count(schema, "maxProperties").is_some_and(|most| fields.len() > most) {
-            return Err(format!("{at}: has too many fields"));
+            return Err(SchemaViolation::new(at, "has too many fields"));
         }
         self.validate_dependents(schema, fields, at, depth)?;
         let known = schema.get("properties").and_then(Value::as_object);
@@ -35,7 +35,7 @@ impl Validator<'_> {
             }
             let is_patterned = self.validate_by_patterns(schema, name, value, &at, depth)?;
             match schema.get("additionalProperties").filter(|_| schema_of_field.is_none() && !is_patterned) {
-                Some(Value::Bool(false)) => return Err(format!("{at}: is not known")),
+                Some(Value::Bool(false)) => return Err(SchemaViolation::new(at, "is not known")),
                 Some(inner) => self.validate(inner, value, &at, depth + 1)?,
                 None => {}
             }
@@ -51,7 +51,7 @@ impl Validator<'_> {
         value: &Value,
         at: &str,
         depth: usize,
-    ) -> Result<bool, String> {
+    ) -> Result<bool, SchemaViolation> {
         let mut is_patterned = false;
         for (pattern, inner) in schema.get("patternProperties").and_then(Value::as_object).into_iter().flatten() {
             match self.matches(pattern, name) {
@@ -71,7 +71,13 @@ impl Validator<'_> {
     }
 
     /// Validates what some fields require of others.
-    fn validate_dependents(&self, schema: &Fields, fields: &Fields, at: &str, depth: usize) -> Result<(), String> {
+    fn validate_dependents(
+        &self,
+        schema: &Fields,
+        fields: &Fields,
+        at: &str,
+        depth: usize,
+    ) -> Result<(), SchemaViolation> {
         let dependents = |name: &str| {
             let all = schema.get(name).and_then(Value::as_object).into_iter().flatten();
             all.filter(|(field, _)| fields.contains_key(*field)).map(|(_, inner)| inner)
@@ -87,10 +93,10 @@ impl Validator<'_> {
 }
 
 /// Validates that required fields are present.
-fn validate_required(required: Option<&Value>, fields: &Fields, at: &str) -> Result<(), String> {
+fn validate_required(required: Option<&Value>, fields: &Fields, at: &str) -> Result<(), SchemaViolation> {
     let mut names = required.and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str);
     match names.find(|name| !fields.contains_key(*name)) {
-        Some(name) => Err(format!("{at}.{name}: is missing")),
+        Some(name) => Err(SchemaViolation::new(format!("{at}.{name}"), "is missing")),
         None => Ok(()),
     }
 }

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::scalars::{count, validate_size};
-use super::{Fields, Validator, Validity};
+use super::{Fields, SchemaViolation, Validator, Validity};
 
 impl Validator<'_> {
     /// Validates the items of an array.
@@ -13,7 +13,7 @@ impl Validator<'_> {
         items: &[Value],
         at: &str,
         depth: usize,
-    ) -> Result<(), String> {
+    ) -> Result<(), SchemaViolation> {
         validate_size(schema, ["minItems", "maxItems"], items.len(), at)?;
         let first = schema.get("prefixItems").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
         // A list of schemas here is the form of earlier drafts, which 2020-12 has renamed to `prefixItems`.
@@ -34,7 +34,7 @@ impl Validator<'_> {
         }
     }
 
-    fn validate_unique(&self, items: &[Value], at: &str) -> Result<(), String> {
+    fn validate_unique(&self, items: &[Value], at: &str) -> Result<(), SchemaViolation> {
         for (index, item) in items.iter().enumerate() {
             // Each item is compared with all before it, and costs as many steps.
             if !self.take_steps(index) {
@@ -42,7 +42,7 @@ impl Validator<'_> {
                 return Ok(());
             }
             if items[..index].contains(item) {
-                return Err(format!("{at}[{index}]: is a duplicate"));
+                return Err(SchemaViolation::new(format!("{at}[{index}]"), "is a duplicate"));
             }
         }
         Ok(())
@@ -55,7 +55,7 @@ impl Validator<'_> {
         items: &[Value],
         at: &str,
         depth: usize,
-    ) -> Result<(), String> {
+    ) -> Result<(), SchemaViolation> {
         let (mut found, mut uncertain) = (0, 0);
         for item in items {
             match self.validity(wanted, item, at, depth) {
@@ -69,10 +69,10 @@ impl Validator<'_> {
         }
         // The uncertain items count for the minimum and not for the maximum: only a certain violation is one.
         if found + uncertain < count(schema, "minContains").unwrap_or(1) {
-            return Err(format!("{at}: lacks a required item"));
+            return Err(SchemaViolation::new(at, "lacks a required item"));
         }
         if count(schema, "maxContains").is_some_and(|most| found > most) {
-            return Err(format!("{at}: contains an item too often"));
+            return Err(SchemaViolation::new(at, "contains an item too often"));
         }
         Ok(())
     }

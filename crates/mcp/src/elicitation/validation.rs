@@ -51,7 +51,7 @@ impl ElicitationForm {
             };
             match field.validate(&value) {
                 Ok(()) => drop(content.insert(field.name.clone(), value)),
-                Err(reason) => errors.push(FieldError { field: field.name.clone(), reason }),
+                Err(error) => errors.push(error),
             }
         }
         if errors.is_empty() { Ok(FormContent(content)) } else { Err(errors) }
@@ -59,67 +59,77 @@ impl ElicitationForm {
 }
 
 impl FormField {
-    /// Validates one value. The error is an instruction for the user.
-    pub(super) fn validate(&self, value: &Value) -> Result<(), String> {
+    /// Validates one value.
+    pub(super) fn validate(&self, value: &Value) -> Result<(), FieldError> {
+        match self.instruction(value) {
+            None => Ok(()),
+            Some(reason) => Err(FieldError { field: self.name.clone(), reason }),
+        }
+    }
+
+    /// Returns what the user has to do about a value, or `None` if it is valid.
+    fn instruction(&self, value: &Value) -> Option<String> {
         match &self.kind {
             FieldKind::Text { format, min_length, max_length, pattern: _ } => {
-                let text = value.as_str().ok_or("enter text")?;
+                let Some(text) = value.as_str() else { return Some("enter text".to_owned()) };
                 // JSON Schema counts characters, not bytes (Validation 2020-12, 6.3).
                 let length = text.chars().count() as u64;
-                check_minimum(length, *min_length, "characters")?;
-                check_maximum(length, *max_length, "characters")?;
-                check_format(text, format.as_deref())
+                out_of_bounds(length, *min_length, *max_length, "characters")
+                    .or_else(|| wrong_format(text, format.as_deref()))
             }
             FieldKind::Number { integer, minimum, maximum } => {
-                let number = value.as_f64().filter(|number| number.is_finite()).ok_or("enter a number")?;
+                let Some(number) = value.as_f64().filter(|number| number.is_finite()) else {
+                    return Some("enter a number".to_owned());
+                };
                 // `2.0` is an integer in JSON Schema, and some forms send it so.
                 if *integer && number.fract() != 0.0 {
-                    return Err("enter a whole number".to_owned());
+                    return Some("enter a whole number".to_owned());
                 }
-                check_minimum(number, *minimum, "")?;
-                check_maximum(number, *maximum, "")
+                out_of_bounds(number, *minimum, *maximum, "")
             }
-            FieldKind::Boolean => value.as_bool().map(drop).ok_or_else(|| "choose yes or no".to_owned()),
+            FieldKind::Boolean => value.as_bool().is_none().then(|| "choose yes or no".to_owned()),
             FieldKind::One { options } => {
                 let known = value.as_str().is_some_and(|value| options.iter().any(|option| option.value == value));
-                if known { Ok(()) } else { Err("choose one of the options".to_owned()) }
+                (!known).then(|| "choose one of the options".to_owned())
             }
             FieldKind::Many { options, min_items, max_items } => {
-                let values = value.as_array().ok_or("choose from the options")?;
                 let known = |value: &Value| options.iter().any(|option| value.as_str() == Some(option.value.as_str()));
-                if !values.iter().all(known) {
-                    return Err("choose from the options".to_owned());
+                match value.as_array() {
+                    Some(values) if values.iter().all(known) => {
+                        out_of_bounds(values.len() as u64, *min_items, *max_items, "options")
+                    }
+                    _ => Some("choose from the options".to_owned()),
                 }
-                check_minimum(values.len() as u64, *min_items, "options")?;
-                check_maximum(values.len() as u64, *max_items, "options")
             }
         }
     }
 }
 
-fn check_minimum<N: PartialOrd + std::fmt::Display>(value: N, least: Option<N>, of: &str) -> Result<(), String> {
-    match least {
-        Some(least) if value < least => Err(format!("at least {least} {of}").trim_end().to_owned()),
-        _ => Ok(()),
-    }
+/// Returns the instruction for a value beyond its bounds.
+fn out_of_bounds<N: PartialOrd + std::fmt::Display>(
+    value: N,
+    least: Option<N>,
+    most: Option<N>,
+    of: &str,
+) -> Option<String> {
+    let instruction = match (least, most) {
+        (Some(least), _) if value < least => format!("at least {least} {of}"),
+        (_, Some(most)) if value > most => format!("at most {most} {of}"),
+        _ => return None,
+    };
+    Some(instruction.trim_end().to_owned())
 }
 
-fn check_maximum<N: PartialOrd + std::fmt::Display>(value: N, most: Option<N>, of: &str) -> Result<(), String> {
-    match most {
-        Some(most) if value > most => Err(format!("at most {most} {of}").trim_end().to_owned()),
-        _ => Ok(()),
-    }
-}
-
-fn check_format(text: &str, format: Option<&str>) -> Result<(), String> {
+/// Returns the instruction for a text that does not have the format.
+fn wrong_format(text: &str, format: Option<&str>) -> Option<String> {
     let (good, wanted) = match format {
         Some("email") => (is_email(text), "an email address"),
         Some("uri") => (Url::parse(text).is_ok(), "a URL, such as https://example.com"),
         Some("date") => (is_date(text), "a date, such as 2026-11-21"),
         Some("date-time") => (is_date_time(text), "a date and time, such as 2026-11-21T10:00:00Z"),
-        _ => return Ok(()),
+        _ => return None,
     };
-    if good { Ok(()) } else { Err(format!("enter {wanted}")) }
+    (!good).then(|| format!("enter {wanted}"))
 }
 
 /// Returns whether the text has one `@` with something on both sides and no white space. Only an email to the address
@@ -234,7 +244,7 @@ mod tests {
 
     #[test]
     fn checks_formats() {
-        let good = |format: &str, text: &str| check_format(text, Some(format)).is_ok();
+        let good = |format: &str, text: &str| wrong_format(text, Some(format)).is_none();
         assert!(good("email", "a@b") && !good("email", "a@") && !good("email", "a b@c") && !good("email", "a@b@c"));
         assert!(good("uri", "https://a.example/x") && !good("uri", "a.example"));
         for date in ["2026-11-21", "2024-02-29", "2000-02-29"] {
