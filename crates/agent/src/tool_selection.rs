@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
-use connections::{BoundTool, ConnectionService, OpenedConnection};
+use connections::{BoundTool, ConnectionService, OpenedConnection, UnusableConnection};
 use domain::model::ToolSpec;
 use domain::text::show_invisible;
 use domain::tool::ToolDefinition;
@@ -134,7 +134,10 @@ pub struct Toolset {
 
 impl Toolset {
     /// Binds selected tools to what their servers offer now.
-    pub fn bind(selection: &ToolSelection, opened: Vec<(Server, Result<OpenedConnection, String>)>) -> Self {
+    pub fn bind(
+        selection: &ToolSelection,
+        opened: Vec<(Server, Result<OpenedConnection, UnusableConnection>)>,
+    ) -> Self {
         let mut set = Self::default();
         if selection.omitted > 0 {
             set.notices.push(format!("A turn can use {MAX_TOOLS} tools; {} are left out.", selection.omitted));
@@ -144,7 +147,7 @@ impl Toolset {
         for ((server, opened), (_, names)) in opened.into_iter().zip(&selection.by_server) {
             match opened {
                 Ok(opened) => set.bind_server(&server, &opened, names, &mut taken),
-                Err(reason) => set.add_unavailable(&server, &reason),
+                Err(reason) => set.add_unavailable(&server, &reason.to_string()),
             }
         }
         set

@@ -94,7 +94,9 @@ pub async fn answer_elicitation(
     let id: InteractionId = id.parse().map_err(|_| not_found())?;
     let runs = connections.manual_runs();
     let replied = runs.answer(caller.user, id, said.action, said.content.unwrap_or_default());
-    replied.ok_or_else(not_found)?.map_err(|message| ApiError::Unprocessable { code: "bad_content", message })?;
+    replied
+        .ok_or_else(not_found)?
+        .map_err(|error| ApiError::Unprocessable { code: "bad_content", message: error.to_string() })?;
     Ok(Json(json!({ "action": said.action, "first": true })))
 }
 

@@ -13,7 +13,7 @@ use serde_json::{Map, Value};
 use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 
-use super::{InteractionHandler, SignInPrompt, elicitation_response};
+use super::{InteractionHandler, InvalidForm, SignInPrompt, elicitation_response};
 
 /// The open interactions of all manual tool calls. Clones share them.
 #[derive(Debug, Clone, Default)]
@@ -43,15 +43,13 @@ impl ManualRuns {
     }
 
     /// Answers an interaction. Returns `None` if nothing waits for the answer.
-    ///
-    /// The inner error describes what is wrong with the answer.
     pub fn answer(
         &self,
         owner: UserId,
         id: InteractionId,
         action: Action,
         content: Map<String, Value>,
-    ) -> Option<Result<(), String>> {
+    ) -> Option<Result<(), InvalidForm>> {
         let mut open = self.lock();
         let interaction = open.get(&id).filter(|open| open.owner == owner)?;
         match elicitation_response(action, content, interaction.form.as_ref()) {

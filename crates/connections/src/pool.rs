@@ -29,7 +29,7 @@ use connect::{NEEDS_SCOPES, NEEDS_SIGN_IN};
 use entry::{ConfigKey, ConnectPermit, ConnectionEntry};
 
 pub(crate) use connect::NO_TOOLS;
-pub use entry::{ConnectionInUse, ConnectionState, OpenedConnection, ToolSource};
+pub use entry::{ConnectionInUse, ConnectionState, OpenedConnection, ToolSource, UnusableConnection};
 
 /// Time for which a turn waits for a server to connect. A slower one is left out of the turn.
 const CONNECT_TIMEOUT_OF_TURN: Duration = Duration::from_secs(10);
@@ -59,11 +59,7 @@ pub struct ConnectionPool {
 
 impl ConnectionPool {
     /// Returns the connection of a row, connecting first where needed.
-    ///
-    /// # Errors
-    ///
-    /// A reason that continues a sentence beginning with the server's name.
-    pub async fn open(&self, user: UserId, server: &Server) -> Result<OpenedConnection, String> {
+    pub async fn open(&self, user: UserId, server: &Server) -> Result<OpenedConnection, UnusableConnection> {
         let entry = self.entry(user, server);
         let now = self.clock.now();
         entry.mark_used(now);
@@ -76,7 +72,7 @@ impl ConnectionPool {
     /// Returns the connection of a row for a turn, which does not wait long for slow servers, and even less for those that
     /// failed or were waited for already. A server that needs a sign-in offers its last tools: a call of one of them asks
     /// the user to sign in.
-    pub async fn open_for_turn(&self, user: UserId, server: &Server) -> Result<OpenedConnection, String> {
+    pub async fn open_for_turn(&self, user: UserId, server: &Server) -> Result<OpenedConnection, UnusableConnection> {
         let state = self.entry(user, server).state();
         // An attempt in progress has used up part of the time: several turns that begin during one attempt do not each
         // wait for the whole of it.
@@ -86,7 +82,10 @@ impl ConnectionPool {
             _ => CONNECT_TIMEOUT_AFTER_FAILURE,
         };
         let opened = tokio::time::timeout(timeout, self.open(user, server)).await;
-        let late = |_| Err(format!("did not answer within {} s", CONNECT_TIMEOUT_OF_TURN.max(timeout).as_secs()));
+        let late = |_| {
+            let seconds = CONNECT_TIMEOUT_OF_TURN.max(timeout).as_secs();
+            Err(UnusableConnection(format!("did not answer within {seconds} s")))
+        };
         opened.unwrap_or_else(late).or_else(|reason| self.entry(user, server).tools_behind_sign_in().ok_or(reason))
     }
 
@@ -97,13 +96,13 @@ impl ConnectionPool {
         server: &Server,
         entry: Arc<ConnectionEntry>,
         is_shown: bool,
-    ) -> Result<OpenedConnection, String> {
+    ) -> Result<OpenedConnection, UnusableConnection> {
         let (pool, server) = (self.clone(), server.clone());
         let attempt = async move {
             let shutdown = pool.tasks.shutdown_token().clone();
             shutdown.run_until_cancelled_owned(pool.connect_once(&server, &entry, is_shown)).await
         };
-        let stopped = || Err("cannot be used: the server is shutting down".to_owned());
+        let stopped = || Err(UnusableConnection("cannot be used: the server is shutting down".to_owned()));
         self.tasks.spawn_and_wait("connect", attempt).await.flatten().unwrap_or_else(stopped)
     }
 
@@ -113,7 +112,7 @@ impl ConnectionPool {
         server: &Server,
         entry: &Arc<ConnectionEntry>,
         is_shown: bool,
-    ) -> Result<OpenedConnection, String> {
+    ) -> Result<OpenedConnection, UnusableConnection> {
         let user = entry.owner;
         // Checked again under the lock: the caller that held it before may have connected, or failed, on behalf of this
         // one.
@@ -127,12 +126,12 @@ impl ConnectionPool {
         let started = self.clock.now();
         let permit = match self.reserve(entry, started) {
             Ok(permit) => permit,
-            Err(reason) => {
-                entry.update(|state| state.record_failure(reason.clone(), started));
+            Err(error) => {
+                entry.update(|state| state.record_failure(error.to_string(), started));
                 if is_shown {
                     self.publish(user, server);
                 }
-                return Err(reason);
+                return Err(error);
             }
         };
         entry.update(|state| {
@@ -161,11 +160,7 @@ impl ConnectionPool {
 
     /// Marks a connection as connecting, which counts towards the limits as an open one does. Counting and marking are one
     /// step, so that concurrent attempts cannot exceed the limits together.
-    ///
-    /// # Errors
-    ///
-    /// The reason why the connection may not be opened; continues a sentence that begins with the server's name.
-    fn reserve<'a>(&self, entry: &'a ConnectionEntry, now: Timestamp) -> Result<ConnectPermit<'a>, String> {
+    fn reserve<'a>(&self, entry: &'a ConnectionEntry, now: Timestamp) -> Result<ConnectPermit<'a>, UnusableConnection> {
         let entries = self.entries();
         // Without the entry itself: this attempt replaces whatever connection it still has.
         let counted = entries.values().filter(|other| other.server != entry.server && other.is_open_or_connecting());
@@ -174,31 +169,28 @@ impl ConnectionPool {
         let per_user = self.limit.per_user;
         if owners.iter().filter(|owner| **owner == entry.owner).count() >= per_user {
             let plural = if per_user == 1 { "" } else { "s" };
-            return Err(format!(
+            return Err(UnusableConnection(format!(
                 "was not contacted, because you already have {per_user} open connection{plural}; unused ones are \
                  closed after 15 minutes"
-            ));
+            )));
         }
         if owners.len() >= self.limit.total {
-            return Err(
-                "was not contacted, because the limit of open connections is reached; try again soon".to_owned()
-            );
+            let reason = "was not contacted, because the limit of open connections is reached; try again soon";
+            return Err(UnusableConnection(reason.to_owned()));
         }
         Ok(ConnectPermit::new(entry, now))
     }
 
     /// Returns the open connection of a row, also to a server without tools, for what it offers beside them.
-    ///
-    /// # Errors
-    ///
-    /// A reason that continues a sentence beginning with the server's name.
-    pub async fn open_connection(&self, user: UserId, server: &Server) -> Result<mcp::Connection, String> {
-        let (connection, reason) = match self.open(user, server).await {
-            Ok(OpenedConnection { connection, reason, .. }) => (connection, reason.unwrap_or_default()),
-            Err(reason) => (None, reason),
+    pub async fn open_connection(&self, user: UserId, server: &Server) -> Result<mcp::Connection, UnusableConnection> {
+        let (connection, error) = match self.open(user, server).await {
+            Ok(OpenedConnection { connection, reason, .. }) => {
+                (connection, UnusableConnection(reason.unwrap_or_default()))
+            }
+            Err(error) => (None, error),
         };
         let without_tools = || self.entry(user, server).state().connection.filter(|open| !open.is_closed());
-        connection.or_else(without_tools).ok_or(reason)
+        connection.or_else(without_tools).ok_or(error)
     }
 
     /// Returns whether the connection of a row is open or connecting.

@@ -146,7 +146,7 @@ impl ConnectionService {
         let mut is_last_try = false;
         loop {
             let connection = self.pool.open_connection(user, server).await;
-            let connection = connection.map_err(|reason| ContextError::Server(sentence(&reason)))?;
+            let connection = connection.map_err(|error| ContextError::Server(sentence(&error.to_string())))?;
             let error = match send(connection.clone()).await {
                 Ok(response) => return Ok(response),
                 Err(error) => error,

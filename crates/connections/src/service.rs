@@ -23,7 +23,7 @@ use crate::headers::has_authorization;
 use crate::host::{ConnectionReady, FallbackTools, TokenIssuer};
 use crate::icon_cache::IconCache;
 use crate::manual_runs::ManualRuns;
-use crate::pool::{ConnectionInUse, ConnectionPool, OpenedConnection, ToolSource};
+use crate::pool::{ConnectionInUse, ConnectionPool, OpenedConnection, ToolSource, UnusableConnection};
 use crate::resource_subscriptions::ResourceSubscriptions;
 use crate::self_urls::SelfUrls;
 use crate::sign_in;
@@ -244,11 +244,7 @@ impl ConnectionService {
     }
 
     /// Opens a connection for a turn, which does not wait long for slow servers.
-    ///
-    /// # Errors
-    ///
-    /// A reason that continues a sentence beginning with the server's name.
-    pub async fn open_for_turn(&self, user: UserId, server: &Server) -> Result<OpenedConnection, String> {
+    pub async fn open_for_turn(&self, user: UserId, server: &Server) -> Result<OpenedConnection, UnusableConnection> {
         self.pool.open_for_turn(user, server).await
     }
 

@@ -1,5 +1,7 @@
 //! Interactions that a call needs before it can continue: elicitations of its server, and a sign-in to it.
 
+use std::fmt;
+
 use domain::elicitation::Action;
 use domain::json::to_json;
 use domain::{ServerId, UserId};
@@ -105,19 +107,27 @@ impl ConnectionService {
     }
 }
 
+/// A form that was filled in wrongly. The text is for the user.
+#[derive(Debug)]
+pub struct InvalidForm(Vec<FieldError>);
+
+impl fmt::Display for InvalidForm {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let problems: Vec<String> = self.0.iter().map(ToString::to_string).collect();
+        f.write_str(&problems.join("; "))
+    }
+}
+
+impl std::error::Error for InvalidForm {}
+
 /// Returns the user's answer to an elicitation, validated against its form.
-///
-/// # Errors
-///
-/// The problems of the content, as a text for the user.
 pub fn elicitation_response(
     action: Action,
     content: Map<String, Value>,
     form: Option<&ElicitationForm>,
-) -> Result<ElicitationResponse, String> {
-    let describe = |problems: Vec<FieldError>| problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ");
+) -> Result<ElicitationResponse, InvalidForm> {
     match (action, form) {
-        (Action::Accept, Some(form)) => form.validate(content).map(ElicitationResponse::Accept).map_err(describe),
+        (Action::Accept, Some(form)) => form.validate(content).map(ElicitationResponse::Accept).map_err(InvalidForm),
         (Action::Accept, None) => Ok(ElicitationResponse::Accept(FormContent::default())),
         (Action::Decline, _) => Ok(ElicitationResponse::Decline),
         (Action::Cancel, _) => Ok(ElicitationResponse::Cancel),

@@ -8,7 +8,7 @@ use mcp::{CallError, Connection, Task};
 use storage::servers::Server;
 use tokio::time::Instant;
 
-use crate::pool::NO_TOOLS;
+use crate::pool::{NO_TOOLS, UnusableConnection};
 use crate::tool_call::CallFailure;
 use crate::{CallContext, CallOutcome, ConnectionService, OpenedConnection};
 
@@ -100,10 +100,10 @@ impl ConnectionService {
     }
 
     /// Opens a connection to a server that has tools of its own.
-    async fn connection_with_tools(&self, user: UserId, server: &Server) -> Result<Connection, String> {
+    async fn connection_with_tools(&self, user: UserId, server: &Server) -> Result<Connection, UnusableConnection> {
         match self.pool.open(user, server).await? {
             OpenedConnection { connection: Some(connection), .. } => Ok(connection),
-            OpenedConnection { reason, .. } => Err(reason.unwrap_or_else(|| NO_TOOLS.to_owned())),
+            OpenedConnection { reason, .. } => Err(UnusableConnection(reason.unwrap_or_else(|| NO_TOOLS.to_owned()))),
         }
     }
 }

@@ -74,7 +74,8 @@ impl TurnService {
         };
         // No call waits for it. It may have been answered since it was read.
         let Some(form) = asked else { return earlier(self, owner, chat, id).await };
-        let answer = elicitation_response(action, content.clone(), form.as_ref()).map_err(AnswerError::BadContent)?;
+        let answer = elicitation_response(action, content.clone(), form.as_ref())
+            .map_err(|error| AnswerError::BadContent(error.to_string()))?;
         // Content of a declined form would be stored although the server never gets it.
         let filled_in = action == Action::Accept && form.is_some();
         let content = filled_in.then(|| seal_answer(self, id, &content)).transpose()?;

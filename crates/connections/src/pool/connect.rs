@@ -12,7 +12,7 @@ use url::Url;
 
 use super::ConnectionPool;
 use super::backoff::Backoff;
-use super::entry::{ConnectionEntry, ConnectionState, OpenedConnection, ToolSource, random_jitter};
+use super::entry::{ConnectionEntry, ConnectionState, OpenedConnection, ToolSource, UnusableConnection, random_jitter};
 use crate::connection_dto::ConnectionStatus;
 use crate::headers::has_authorization;
 use crate::service::{BUILTIN_SERVER_TOKEN_LIFETIME, ProbeError};
@@ -132,7 +132,7 @@ impl ConnectionPool {
         attempt: Result<Connected, ConnectFailure>,
         latency_ms: u64,
         now: Timestamp,
-    ) -> Result<OpenedConnection, String> {
+    ) -> Result<OpenedConnection, UnusableConnection> {
         match attempt {
             Ok(Connected { connection, tools, is_signed_in }) => {
                 entry.update(|state| {
@@ -159,7 +159,7 @@ impl ConnectionPool {
                     state.checked_at = Some(now);
                     state.backoff = Backoff::default();
                 });
-                Err(reason)
+                Err(UnusableConnection(reason))
             }
             Err(ConnectFailure { reason, challenge: None }) => entry.update(|state| {
                 state.record_failure(reason.clone(), now);
@@ -177,7 +177,7 @@ impl ConnectionPool {
         connection: mcp::Connection,
         tools: Vec<ToolDefinition>,
         now: Timestamp,
-    ) -> Result<OpenedConnection, String> {
+    ) -> Result<OpenedConnection, UnusableConnection> {
         entry.update(|state| {
             state.checked_at = Some(now);
             // Kept also if there are no tools: the server may offer prompts and resources.
@@ -202,10 +202,14 @@ impl ConnectionPool {
     }
 
     /// Uses the fallback tools for a server that has no listing of its own.
-    fn use_fallback(&self, state: &mut ConnectionState, reason: String) -> Result<OpenedConnection, String> {
+    fn use_fallback(
+        &self,
+        state: &mut ConnectionState,
+        reason: String,
+    ) -> Result<OpenedConnection, UnusableConnection> {
         // A server that has listed tools keeps them while it is unreachable.
         if state.server_tools().is_some() || !self.has_fallback() {
-            return Err(reason);
+            return Err(UnusableConnection(reason));
         }
         state.tools = Arc::new(self.fallback_tools());
         state.is_fallback = true;

@@ -30,6 +30,11 @@ pub enum ToolSource {
     Fallback,
 }
 
+/// Reason why a connection cannot be used; continues a sentence that begins with the server's name.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct UnusableConnection(pub String);
+
 /// The usable tools of a connection.
 #[derive(Debug, Clone)]
 pub struct OpenedConnection {
@@ -266,7 +271,7 @@ impl ConnectionEntry {
 
     /// Returns the connection if it can be used without an attempt, or the reason if none may be made now. Returns `None`
     /// if an attempt is due.
-    pub fn usable(&self, now: Timestamp) -> Option<Result<OpenedConnection, String>> {
+    pub fn usable(&self, now: Timestamp) -> Option<Result<OpenedConnection, UnusableConnection>> {
         let state = self.state();
         let is_checked =
             state.checked_at.is_some_and(|at| u128::from(now.millis_since(at)) <= RECHECK_AFTER.as_millis());
@@ -289,11 +294,13 @@ impl ConnectionEntry {
             ConnectionStatus::Error if state.backoff.is_active(now) => {
                 let reason = reason.unwrap_or_default();
                 let backoff = state.backoff.describe(now);
-                Some(Err(backoff.map_or_else(|| reason.clone(), |backoff| format!("{reason}; {backoff}"))))
+                Some(Err(UnusableConnection(
+                    backoff.map_or_else(|| reason.clone(), |backoff| format!("{reason}; {backoff}")),
+                )))
             }
             // For a few seconds only: the user may have signed in on another node, of which this entry learns by the
             // next attempt.
-            ConnectionStatus::NeedsSignIn if is_checked => Some(Err(reason.unwrap_or_default())),
+            ConnectionStatus::NeedsSignIn if is_checked => Some(Err(UnusableConnection(reason.unwrap_or_default()))),
             _ => None,
         }
     }
