@@ -237,9 +237,9 @@ fn parse_base_url(models: &ModelService, kind: ProviderKind, text: &str, has_key
 
 /// Rejects a URL that the network policy does not allow, or that would receive the key unencrypted.
 fn check_permitted(models: &ModelService, url: &Url, has_key: bool) -> Result<(), ApiError> {
-    models.user_providers.check(url, has_key).map_err(|reason| ApiError::Unprocessable {
+    models.user_providers.check(url, has_key).map_err(|error| ApiError::Unprocessable {
         code: "address_not_allowed",
-        message: format!("The server {reason}."),
+        message: format!("The server {error}."),
     })
 }
 

@@ -42,7 +42,7 @@ pub async fn set_chat_settings(
     JsonBody(settings): JsonBody<ModelSettings>,
 ) -> Result<Json<Value>, ApiError> {
     let (chat, home) = chats.find(caller.user, &chat).await?;
-    check(&settings).map_err(ApiError::BadRequest)?;
+    check(&settings).map_err(|error| ApiError::BadRequest(error.to_string()))?;
     home.models().set_chat_settings(caller.user, chat, &settings).await?;
     events.publish(caller.user, &UserEvent::of_chat(chat));
     Ok(Json(json!({ "settings": settings })))
@@ -72,7 +72,7 @@ pub async fn set_defaults(
     caller: SignedIn,
     JsonBody(ModelDefaultsDto { model, settings }): JsonBody<ModelDefaultsDto>,
 ) -> Result<Json<ModelDefaultsDto>, ApiError> {
-    check(&settings).map_err(ApiError::BadRequest)?;
+    check(&settings).map_err(|error| ApiError::BadRequest(error.to_string()))?;
     let model = match model {
         Some(model) => Some(find_known_model(&models, &caller, &model).await?.to_string()),
         None => None,

@@ -11,6 +11,11 @@ use toktrie::{InferenceCapabilities, TokEnv, TokRxInfo, TokTrie, TokenId, Tokeni
 
 use crate::tokenizer::{TokenType, Tokenizer};
 
+/// A grammar or vocabulary that cannot be compiled, as the library describes it.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub(crate) struct GrammarError(String);
+
 /// Compiler of grammars for one vocabulary.
 pub(crate) struct GrammarCompiler {
     factory: ParserFactory,
@@ -33,7 +38,7 @@ impl TokenizerEnv for GrammarTokenizer {
 
 impl GrammarCompiler {
     /// Creates a compiler for a vocabulary.
-    pub(crate) fn new(tokenizer: Arc<Tokenizer>) -> Result<Self, String> {
+    pub(crate) fn new(tokenizer: Arc<Tokenizer>) -> Result<Self, GrammarError> {
         let token_bytes: Vec<Vec<u8>> = tokenizer
             .kinds()
             .iter()
@@ -48,7 +53,8 @@ impl GrammarCompiler {
         // Forced tokens save some 60 % of the decoding steps of a call.
         let capabilities = InferenceCapabilities { ff_tokens: true, ..InferenceCapabilities::default() };
         let slices = llguidance::earley::SlicedBiasComputer::general_slices();
-        let mut factory = ParserFactory::new(&environment, capabilities, &slices).map_err(|error| error.to_string())?;
+        let mut factory =
+            ParserFactory::new(&environment, capabilities, &slices).map_err(|error| GrammarError(error.to_string()))?;
         // The library would print its warnings to standard error.
         factory.quiet();
         Ok(Self { factory })
@@ -56,15 +62,15 @@ impl GrammarCompiler {
 
     /// Returns a matcher for one call of one of `tools` (at least one), with arguments that fit its schema. If a
     /// schema cannot be compiled, any object is accepted for that tool.
-    pub(crate) fn compile_call(&self, tools: &[&ToolSpec]) -> Result<Matcher, String> {
+    pub(crate) fn compile_call(&self, tools: &[&ToolSpec]) -> Result<Matcher, GrammarError> {
         let mut schemas: Vec<Value> = tools.iter().map(|tool| arguments_schema(&tool.input_schema)).collect();
         // Usually all schemas compile; only otherwise is each one tried alone to find the bad ones.
         if let Ok(matcher) = self.compile(&call_grammar(tools, &schemas)) {
             return Ok(matcher);
         }
         for (tool, schema) in tools.iter().zip(&mut schemas) {
-            if let Err(reason) = self.compile(&call_grammar(&[tool], std::slice::from_ref(schema))) {
-                tracing::debug!(tool = tool.name, reason, "failed to compile the schema of a tool");
+            if let Err(error) = self.compile(&call_grammar(&[tool], std::slice::from_ref(schema))) {
+                tracing::debug!(tool = tool.name, %error, "failed to compile the schema of a tool");
                 *schema = json!({ "type": "object" });
             }
         }
@@ -72,11 +78,7 @@ impl GrammarCompiler {
     }
 
     /// Returns a matcher that accepts one JSON text that fits `schema`.
-    ///
-    /// # Errors
-    ///
-    /// Returns the reason why the schema cannot be compiled.
-    pub(crate) fn compile_json(&self, schema: &Value) -> Result<Matcher, String> {
+    pub(crate) fn compile_json(&self, schema: &Value) -> Result<Matcher, GrammarError> {
         let mut schema = schema.clone();
         if let Value::Object(fields) = &mut schema {
             fields.insert("x-guidance".to_owned(), spacing());
@@ -84,10 +86,10 @@ impl GrammarCompiler {
         self.compile(&format!("start: %json {schema}\n"))
     }
 
-    fn compile(&self, grammar: &str) -> Result<Matcher, String> {
+    fn compile(&self, grammar: &str) -> Result<Matcher, GrammarError> {
         let grammar = TopLevelGrammar::from_lark(grammar.to_owned());
         let matcher = Matcher::new(self.factory.create_parser(grammar));
-        matcher.get_error().map_or(Ok(matcher), Err)
+        matcher.get_error().map_or(Ok(matcher), |reason| Err(GrammarError(reason)))
     }
 }
 

@@ -42,4 +42,5 @@ pub mod weights;
 mod worker;
 
 pub use engine::{Engine, EngineSettings, EngineState};
+pub use error::LoadError;
 pub use subprocess_main::run_subprocess;

@@ -65,7 +65,8 @@ impl InferencePipeline {
         let config = ModelConfig::from_metadata(&content.metadata)?;
         let tokenizer = Arc::new(Tokenizer::from_metadata(&content.metadata)?);
         let model = TransformerModel::load(config, &content, &mut reader, progress)?;
-        let grammars = GrammarCompiler::new(tokenizer.clone()).map_err(LoadError::Tokenizer)?;
+        let grammars =
+            GrammarCompiler::new(tokenizer.clone()).map_err(|error| LoadError::Tokenizer(error.to_string()))?;
         let suppressed = |(id, kind): (usize, &TokenType)| {
             let id = id as u32;
             (*kind != TokenType::Text && !tokenizer.stop_tokens().contains(&id)).then_some(id)

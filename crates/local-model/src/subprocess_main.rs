@@ -23,14 +23,13 @@ const OOM_SCORE_ADJUSTMENT: &str = "800";
 ///
 /// # Errors
 /// Returns an error when the pipe breaks; every other failure is sent as a response.
-pub fn run_subprocess(weights: &Path, check: impl FnOnce() -> Result<(), String>) -> std::io::Result<()> {
+pub fn run_subprocess(weights: &Path, check: impl FnOnce() -> Result<(), ModelError>) -> std::io::Result<()> {
     // Only Linux has this file; elsewhere the default priority applies.
     let _ = std::fs::write("/proc/self/oom_score_adj", OOM_SCORE_ADJUSTMENT);
     let mut output = std::io::stdout();
     // A broken pipe is noticed at the next write.
     let progress = |done, total| drop(write_message(&mut std::io::stdout(), &IpcResponse::Loading { done, total }));
-    let loaded =
-        check().map_err(ModelError::Unavailable).and_then(|()| Ok(InferencePipeline::load(weights, progress)?));
+    let loaded = check().and_then(|()| Ok(InferencePipeline::load(weights, progress)?));
     let mut pipeline = match loaded {
         Ok(pipeline) => pipeline,
         Err(error) => return write_message(&mut output, &IpcResponse::Failed(error)),

@@ -63,17 +63,17 @@ pub fn find_default_weights(data_dir: &Path, cache_dir: &Path) -> Option<PathBuf
     DEFAULT_WEIGHTS.find(data_dir, cache_dir)
 }
 
-/// Returns the model family of a weight file by its header, or a message for users that says why the built-in engine
-/// cannot run it and what to do.
-pub fn inspect_weights(path: &Path) -> Result<String, String> {
-    let family = || -> Result<String, LoadError> {
-        let file = std::fs::File::open(path).map_err(|error| LoadError::Read { path: path.to_owned(), error })?;
-        let content = Content::read(&mut std::io::BufReader::new(file))?;
-        ModelConfig::from_metadata(&content.metadata)?;
-        Tokenizer::from_metadata(&content.metadata)?;
-        Ok(metadata_text(&content.metadata, "general.architecture")?.to_owned())
-    };
-    family().map_err(|error| error.to_string())
+/// Returns the model family of a weight file by its header.
+///
+/// # Errors
+///
+/// The reason why the built-in engine cannot run it, and what to do.
+pub fn inspect_weights(path: &Path) -> Result<String, LoadError> {
+    let file = std::fs::File::open(path).map_err(|error| LoadError::Read { path: path.to_owned(), error })?;
+    let content = Content::read(&mut std::io::BufReader::new(file))?;
+    ModelConfig::from_metadata(&content.metadata)?;
+    Tokenizer::from_metadata(&content.metadata)?;
+    Ok(metadata_text(&content.metadata, "general.architecture")?.to_owned())
 }
 
 #[cfg(test)]

@@ -9,9 +9,10 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use clap::Subcommand;
+use domain::model::ModelError;
 use local_model::weights::{DEFAULT_WEIGHTS, WeightFile};
 
-use agent::models::built_in::verify_length;
+use agent::models::built_in::{WeightsMismatch, verify_length};
 use platform::config::{Config, LocalModel};
 
 /// Subcommands of `ai-chat-mcp model`.
@@ -60,7 +61,10 @@ pub fn run(command: Command) -> anyhow::Result<()> {
         }
         Command::List { check } => list(&Config::load()?, check),
         Command::Serve { weights, verify } => {
-            let check = || if verify { verify_whole(&DEFAULT_WEIGHTS, &weights) } else { Ok(()) };
+            let check = || match verify.then(|| verify_whole(&DEFAULT_WEIGHTS, &weights)) {
+                Some(Err(mismatch)) => Err(ModelError::Unavailable(mismatch.to_string())),
+                Some(Ok(())) | None => Ok(()),
+            };
             Ok(local_model::run_subprocess(&weights, check)?)
         }
     }
@@ -74,23 +78,11 @@ fn folders(config: &Config) -> Vec<PathBuf> {
 }
 
 /// Verifies the length and the hash of a file.
-///
-/// # Errors
-///
-/// Returns the difference and what to do.
-pub(super) fn verify_whole(weights: &WeightFile, path: &Path) -> Result<(), String> {
-    let wrong = |what: &str| {
-        format!(
-            "{} is not {}: {what}. Delete it and fetch it again with `ai-chat-mcp model fetch`, or name it in \
-             CHAT_LOCAL_MODEL if it is meant.",
-            path.display(),
-            weights.name
-        )
-    };
-    verify_length(weights, path).and_then(|()| {
-        let digest = digest::of_file(path).map_err(|error| wrong(&error.to_string()))?;
-        if digest == weights.sha256 { Ok(()) } else { Err(wrong(&format!("its SHA-256 is {digest}"))) }
-    })
+pub(super) fn verify_whole(weights: &WeightFile, path: &Path) -> Result<(), WeightsMismatch> {
+    let other = |difference| WeightsMismatch::Content { path: path.to_owned(), name: weights.name, difference };
+    verify_length(weights, path)?;
+    let digest = digest::of_file(path).map_err(|error| other(error.to_string()))?;
+    if digest == weights.sha256 { Ok(()) } else { Err(other(format!("its SHA-256 is {digest}"))) }
 }
 
 /// Prints the files of weights, and whether they can be used. `*` marks the one that the server uses.
@@ -115,11 +107,11 @@ fn list(config: &Config, check: bool) -> anyhow::Result<()> {
     for path in files {
         let is_default = path.file_name().is_some_and(|name| name == DEFAULT_WEIGHTS.file_name);
         let verdict = match local_model::weights::inspect_weights(&path) {
-            Err(reason) => reason,
-            Ok(_) if is_default && check => {
-                verify_whole(&DEFAULT_WEIGHTS, &path).err().unwrap_or("whole, hash compared".into())
-            }
-            Ok(_) if is_default => verify_length(&DEFAULT_WEIGHTS, &path).err().unwrap_or("whole".into()),
+            Err(error) => error.to_string(),
+            Ok(_) if is_default && check => verify_whole(&DEFAULT_WEIGHTS, &path)
+                .map_or_else(|mismatch| mismatch.to_string(), |()| "whole, hash compared".to_owned()),
+            Ok(_) if is_default => verify_length(&DEFAULT_WEIGHTS, &path)
+                .map_or_else(|mismatch| mismatch.to_string(), |()| "whole".to_owned()),
             Ok(family) => format!("of the family {family}"),
         };
         let mark = if used.as_ref() == Some(&path) { "*" } else { " " };

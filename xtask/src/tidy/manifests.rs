@@ -36,12 +36,8 @@ pub struct Dependency<'a> {
 
 impl Manifest {
     /// Parses the text of a [`Manifest`].
-    ///
-    /// # Errors
-    ///
-    /// The syntax error and its position.
-    pub fn read(text: &str) -> Result<Self, String> {
-        toml::from_str(text).map_err(|error| error.to_string())
+    pub fn read(text: &str) -> Result<Self, toml::de::Error> {
+        toml::from_str(text)
     }
 
     /// Returns the name of the package; empty for the root manifest.

@@ -13,7 +13,7 @@ use serde_json::value::RawValue;
 use storage::chat_settings::ChatMarks;
 use storage::imports::{Aside, ImportedChat, ImportedMessage};
 
-use super::file::check_shape;
+use super::file::{ChatError, check_shape};
 
 #[derive(Deserialize)]
 /// A conversation of the export.
@@ -92,12 +92,11 @@ const DOCUMENT_RECIPIENT: &str = "canmore.create_textdoc";
 /// # Errors
 ///
 /// Returns the field and the reason if the conversation is malformed.
-pub fn chat(row: &RawValue) -> Result<Option<ImportedChat>, String> {
+pub fn chat(row: &RawValue) -> Result<Option<ImportedChat>, ChatError> {
     // Before decoding, because the decoded tree can take many times the memory of its text.
     check_shape(row)?;
     let mut json = serde_json::Deserializer::from_str(row.get());
-    let conversation: Conversation =
-        serde_path_to_error::deserialize(&mut json).map_err(|error| format!("{}: {}", error.path(), error.inner()))?;
+    let conversation: Conversation = serde_path_to_error::deserialize(&mut json)?;
     let began = moment(conversation.create_time).unwrap_or_default();
     let present = branch(&conversation);
     let mut places = HashMap::new();
@@ -293,7 +292,7 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn read(conversation: &Value) -> Result<Option<ImportedChat>, String> {
+    fn read(conversation: &Value) -> Result<Option<ImportedChat>, ChatError> {
         chat(&RawValue::from_string(conversation.to_string()).unwrap())
     }
 
@@ -366,7 +365,7 @@ mod tests {
         let round = json!({ "mapping": { "a": message("user", "x", "b", json!({})), "b": message("user", "y", "a", json!({})) }, "current_node": "a" });
         assert_eq!(read(&round).unwrap().unwrap().messages.len(), 2);
         assert!(read(&json!({ "mapping": {} })).unwrap().is_none());
-        assert!(read(&json!({ "mapping": 1 })).unwrap_err().starts_with("mapping: "));
+        assert!(read(&json!({ "mapping": 1 })).unwrap_err().to_string().starts_with("mapping: "));
         let forest = json!({ "title": " ", "mapping": { "a": { "parent": null, "children": ["b", "gone"] }, "b": message("user", "Hello there", "a", json!({})) } });
         assert!(read(&forest).unwrap().is_none(), "the newest branch has nothing in it");
     }

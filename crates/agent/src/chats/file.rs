@@ -50,15 +50,37 @@ pub enum ChatImportError {
         reason: String,
     },
     /// A chat is malformed.
-    #[error("{place}[{index}].{reason}")]
+    #[error("{place}[{index}].{error}")]
     Bad {
         /// Name of the list's field.
         place: &'static str,
         /// Position in the list, from 0.
         index: usize,
-        /// Field of the chat, and the problem.
-        reason: String,
+        /// Error of the chat.
+        error: ChatError,
     },
+}
+
+/// A chat that cannot be imported: the path of the field, and the problem.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct ChatError(String);
+
+impl ChatError {
+    fn new(path: impl fmt::Display, problem: impl fmt::Display) -> Self {
+        Self(format!("{path}: {problem}"))
+    }
+
+    /// Returns the error with the field or item that contains the path.
+    fn within(self, parent: impl fmt::Display) -> Self {
+        Self(format!("{parent}.{self}"))
+    }
+}
+
+impl From<serde_path_to_error::Error<serde_json::Error>> for ChatError {
+    fn from(error: serde_path_to_error::Error<serde_json::Error>) -> Self {
+        Self::new(error.path(), error.inner())
+    }
 }
 
 /// Chats of a file that [`FileFrame::check`] has validated. They are references into its text, and each is decoded
@@ -69,7 +91,7 @@ pub struct Chats<'a> {
     read: ReadChat,
 }
 
-type ReadChat = fn(&RawValue) -> Result<Option<ImportedChat>, String>;
+type ReadChat = fn(&RawValue) -> Result<Option<ImportedChat>, ChatError>;
 
 impl FileFrame {
     /// Validates every chat in `text`, so that a file is imported as a whole or not at all. Only one decoded chat is
@@ -134,8 +156,8 @@ impl<'de> Visitor<'de> for &mut Scan<'de> {
             match (self.read)(row) {
                 Ok(Some(_)) => self.rows.push(row),
                 Ok(None) => {}
-                Err(reason) => {
-                    self.fault = Some(ChatImportError::Bad { place: self.place, index, reason });
+                Err(error) => {
+                    self.fault = Some(ChatImportError::Bad { place: self.place, index, error });
                     return Err(A::Error::custom("a chat cannot be read"));
                 }
             }
@@ -168,11 +190,12 @@ impl Iterator for Chats<'_> {
 }
 
 /// Rejects a chat whose values would take too much memory.
-pub(super) fn check_shape(row: &RawValue) -> Result<(), String> {
+pub(super) fn check_shape(row: &RawValue) -> Result<(), ChatError> {
     if JsonShape::measure(row.get()).is_acceptable() {
         return Ok(());
     }
-    Err("this chat has too many or too deeply nested values; remove it from the file".to_owned())
+    let message = "this chat has too many or too deeply nested values; remove it from the file";
+    Err(ChatError(message.to_owned()))
 }
 
 #[derive(Deserialize)]
@@ -232,31 +255,31 @@ struct MessageOfFile {
 }
 
 /// Decodes and validates a chat of our export; see [`ChatOfFile`].
-fn own_chat(row: &RawValue) -> Result<ImportedChat, String> {
+fn own_chat(row: &RawValue) -> Result<ImportedChat, ChatError> {
     check_shape(row)?;
     let mut json = serde_json::Deserializer::from_str(row.get());
-    let chat: ChatOfFile =
-        serde_path_to_error::deserialize(&mut json).map_err(|error| format!("{}: {}", error.path(), error.inner()))?;
+    let chat: ChatOfFile = serde_path_to_error::deserialize(&mut json)?;
     let read = |(index, message): (usize, MessageOfFile)| {
-        own_message(message).map_err(|reason| format!("messages[{index}].{reason}"))
+        own_message(message).map_err(|error| error.within(format_args!("messages[{index}]")))
     };
     let read_aside = |(index, message): (usize, MessageOfFile)| {
         let aside = Some(Aside { parent: message.parent_id });
-        let read = own_message(message).map_err(|reason| format!("branches[{index}].{reason}"))?;
+        let read = own_message(message).map_err(|error| error.within(format_args!("branches[{index}]")))?;
         Ok(ImportedMessage { aside, ..read })
     };
     let present = chat.messages.into_iter().enumerate().map(read);
     let messages = present.chain(chat.branches.into_iter().enumerate().map(read_aside));
     let files = chat.files.into_iter().enumerate().map(|(index, FileOfFile { mut file, bytes })| {
-        let bytes = STANDARD.decode(bytes).map_err(|error| format!("files[{index}].bytes: {error}"))?;
+        let bytes = STANDARD.decode(bytes);
+        let bytes = bytes.map_err(|error| ChatError::new(format_args!("files[{index}].bytes"), error))?;
         // Detected again: the type decides whether browsers display the file.
         file.media_type = media_type(&bytes, &file.media_type);
         Ok(ImportedFile { file, bytes })
     });
     // The same rules as for the settings of the API, because the file may have been edited.
-    check(&chat.settings).map_err(|reason| format!("settings: {reason}"))?;
+    check(&chat.settings).map_err(|error| ChatError::new("settings", error))?;
     if chat.model.as_deref().is_some_and(|name| !is_name(name)) {
-        return Err("model: not the name of a model".to_owned());
+        return Err(ChatError::new("model", "not the name of a model"));
     }
     Ok(ImportedChat {
         model: chat.model,
@@ -266,18 +289,18 @@ fn own_chat(row: &RawValue) -> Result<ImportedChat, String> {
         created_at: chat.created_at,
         updated_at: chat.updated_at,
         marks: ChatMarks { pinned: chat.pinned, archived: chat.archived },
-        messages: messages.collect::<Result<_, String>>()?,
-        files: files.collect::<Result<_, String>>()?,
+        messages: messages.collect::<Result<_, ChatError>>()?,
+        files: files.collect::<Result<_, ChatError>>()?,
     })
 }
 
 /// Validates a message. Its tool calls and parts keep their original JSON, character by character, once they are
 /// known to be readable.
-fn own_message(message: MessageOfFile) -> Result<ImportedMessage, String> {
+fn own_message(message: MessageOfFile) -> Result<ImportedMessage, ChatError> {
     let tool_calls = message.tool_calls.get();
-    serde_json::from_str::<Vec<serde_json::Value>>(tool_calls).map_err(|error| format!("tool_calls: {error}"))?;
+    serde_json::from_str::<Vec<serde_json::Value>>(tool_calls).map_err(|error| ChatError::new("tool_calls", error))?;
     if let Some(parts) = &message.parts {
-        serde_json::from_str::<Vec<Part>>(parts.get()).map_err(|error| format!("parts: {error}"))?;
+        serde_json::from_str::<Vec<Part>>(parts.get()).map_err(|error| ChatError::new("parts", error))?;
     }
     Ok(ImportedMessage {
         id: message.id,

@@ -73,7 +73,9 @@ impl BuiltIn {
             )),
             EngineState::Failed(reason) => Some(reason),
             // Only the length: a hash of more than a gigabyte takes too long for a list of models.
-            EngineState::Idle if self.is_default => verify_length(&DEFAULT_WEIGHTS, &self.path).err(),
+            EngineState::Idle if self.is_default => {
+                verify_length(&DEFAULT_WEIGHTS, &self.path).err().map(|mismatch| mismatch.to_string())
+            }
             _ => None,
         };
         let about = self.is_default.then(|| About {
@@ -112,20 +114,44 @@ fn default_path(config: &Config) -> PathBuf {
     find_default_weights(data, cache).unwrap_or_else(|| DEFAULT_WEIGHTS.path_in(cache))
 }
 
+/// A file that is not the expected one. The text says what to do.
+#[derive(Debug, thiserror::Error)]
+pub enum WeightsMismatch {
+    /// Another length.
+    #[error(
+        "{} has {length} bytes and should have {expected}: it was cut short, or is another file. Delete it and fetch it \
+         again with `ai-chat-mcp model fetch`.",
+        path.display()
+    )]
+    Length {
+        /// The file.
+        path: PathBuf,
+        /// Its length in bytes.
+        length: u64,
+        /// Length of the expected file in bytes.
+        expected: u64,
+    },
+    /// Other content.
+    #[error(
+        "{} is not {name}: {difference}. Delete it and fetch it again with `ai-chat-mcp model fetch`, or name it in \
+         CHAT_LOCAL_MODEL if it is meant.",
+        path.display()
+    )]
+    Content {
+        /// The file.
+        path: PathBuf,
+        /// Name of the expected weights.
+        name: &'static str,
+        /// What differs.
+        difference: String,
+    },
+}
+
 /// Verifies the length of a file.
-///
-/// # Errors
-///
-/// Returns the difference and what to do.
-pub fn verify_length(weights: &WeightFile, path: &Path) -> Result<(), String> {
+pub fn verify_length(weights: &WeightFile, path: &Path) -> Result<(), WeightsMismatch> {
     let length = path.metadata().map_or(0, |file| file.len());
     if length == weights.size {
         return Ok(());
     }
-    Err(format!(
-        "{} has {length} bytes and should have {}: it was cut short, or is another file. Delete it and fetch it again \
-         with `ai-chat-mcp model fetch`.",
-        path.display(),
-        weights.size
-    ))
+    Err(WeightsMismatch::Length { path: path.to_owned(), length, expected: weights.size })
 }

@@ -10,7 +10,7 @@ use domain::model::ModelError;
 use domain::{ModelProviderId, Timestamp, UserId};
 use futures_util::future::join_all;
 use llm::{Client, Provider};
-use mcp::net::GuardedHttp;
+use mcp::net::{GuardedHttp, PolicyViolation};
 use secrecy::SecretString;
 use storage::Storage;
 use storage::model_providers::ModelProvider;
@@ -46,6 +46,20 @@ pub struct UserProvider {
     as_of: Timestamp,
 }
 
+/// Reason why the address of a provider is rejected; a predicate of "The server …".
+#[derive(Debug, thiserror::Error)]
+pub enum ProviderUrlError {
+    /// The network policy does not allow it.
+    #[error(transparent)]
+    Policy(#[from] PolicyViolation),
+    /// A scheme that providers do not have.
+    #[error("has a URL that does not start with http:// or https://")]
+    Scheme,
+    /// The key would be sent unencrypted.
+    #[error("has an unencrypted URL, to which no key is sent; use https")]
+    Unencrypted,
+}
+
 /// [Own providers](UserProvider) of all users.
 #[derive(Debug)]
 pub struct UserProviders {
@@ -72,18 +86,14 @@ impl UserProviders {
     }
 
     /// Checks an address before it is stored, without resolving its name.
-    ///
-    /// # Errors
-    ///
-    /// Returns the reason as a predicate of "The server …".
-    pub fn check(&self, url: &Url, has_key: bool) -> Result<(), String> {
+    pub fn check(&self, url: &Url, has_key: bool) -> Result<(), ProviderUrlError> {
         let policy = self.guard.policy();
-        policy.check_url(url).map_err(|refused| refused.to_string())?;
+        policy.check_url(url)?;
         if !matches!(url.scheme(), "http" | "https") {
-            return Err("has a URL that does not start with http:// or https://".to_owned());
+            return Err(ProviderUrlError::Scheme);
         }
         if has_key && !policy.is_confidential(url) {
-            return Err("has an unencrypted URL, to which no key is sent; use https".to_owned());
+            return Err(ProviderUrlError::Unencrypted);
         }
         Ok(())
     }
@@ -147,7 +157,7 @@ impl UserProviders {
         let of = |reason: &str| ModelError::Unavailable(format!("The server of your provider {} {reason}.", row.name));
         let base_url: Url = row.base_url.parse().map_err(|_| of("has an address that cannot be read"))?;
         let kind = ProviderKind::from_word(&row.kind).ok_or_else(|| of("speaks what this version does not know"))?;
-        self.check(&base_url, row.secret.is_some()).map_err(|reason| of(&reason))?;
+        self.check(&base_url, row.secret.is_some()).map_err(|error| of(&error.to_string()))?;
         let client = self.guard.client_for(&base_url).map_err(|error| of(&error.to_string()))?;
         let key = row.secret.as_deref().map(|sealed| self.key(owner, row, sealed)).transpose()?;
         let provider = Provider { name: row.slug.clone(), api: kind.api(&base_url), base_url, key };

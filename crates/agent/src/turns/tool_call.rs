@@ -56,6 +56,15 @@ pub struct ToolRunner<'a> {
     presentation: OnceCell<ToolPresentation>,
 }
 
+/// A change of a tool since the user was asked. The text is for the model.
+#[derive(Debug, thiserror::Error)]
+enum ToolChange {
+    #[error("{0} can no longer be used.")]
+    Removed(String),
+    #[error("The server changed the tool after the user was asked. The call was not made.")]
+    Redefined,
+}
+
 /// Outcome of a tool call.
 pub struct FinishedCall {
     /// Result or error.
@@ -298,8 +307,8 @@ impl<'a> ToolRunner<'a> {
     ) -> FinishedCall {
         match self.revalidate(fingerprint).await {
             Ok(tool) => self.call_tool(record, &tool, arguments, fingerprint.by, resume).await,
-            Err(reason) => {
-                let rejected = FinishedCall::rejected(reason);
+            Err(change) => {
+                let rejected = FinishedCall::rejected(change.to_string());
                 let (turns, owner) = (self.turns, self.turn.owner);
                 // The user has allowed this call, so that the list of calls shows what became of it.
                 AuditedCall::new(&turns.connections, owner, &record.server_name, &record.name, fingerprint.by)
@@ -309,19 +318,18 @@ impl<'a> ToolRunner<'a> {
         }
     }
 
-    /// Returns the tool if it is unchanged, according to [`ToolFingerprint`], since the user was asked, or else the reason for
-    /// the model.
-    async fn revalidate(&self, fingerprint: &ToolFingerprint) -> Result<BoundTool, String> {
+    /// Returns the tool if it is unchanged, according to [`ToolFingerprint`], since the user was asked.
+    async fn revalidate(&self, fingerprint: &ToolFingerprint) -> Result<BoundTool, ToolChange> {
         let toolset = self.toolset().await;
         let Some(tool) = toolset.find_by_id(fingerprint.server, &fingerprint.tool) else {
-            return Err(format!("{} can no longer be used.", fingerprint.tool));
+            return Err(ToolChange::Removed(fingerprint.tool.clone()));
         };
         let tool = self.turns.connections.refresh_tool(self.turn.owner, tool).await;
         // The user may have waited for days. Compared with what was shown, not with the tool when the turn began.
         if ToolFingerprint::of(&tool, fingerprint.by) == *fingerprint {
             return Ok(tool);
         }
-        Err("The server changed the tool after the user was asked. The call was not made.".to_owned())
+        Err(ToolChange::Redefined)
     }
 
     /// Runs a call that is allowed. `resume` is the state of a suspended call to continue.

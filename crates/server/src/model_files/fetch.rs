@@ -31,7 +31,7 @@ pub async fn fetch(weights: &WeightFile, from: &str, folder: &Path) -> anyhow::R
     lock.lock().context("cannot lock the folder of the weights")?;
     if file.is_file() {
         eprintln!("{} is there; its hash is compared.", file.display());
-        return super::verify_whole(weights, &file).map_err(anyhow::Error::msg);
+        return Ok(super::verify_whole(weights, &file)?);
     }
     let part = folder.join(format!("{}.part", weights.file_name));
     eprintln!("{} from {}", weights.name, shown(from));
