@@ -90,7 +90,7 @@ fn show(text: &str, is_to_be_shown: fn(char) -> bool) -> Cow<'_, str> {
     for character in text.chars() {
         if is_to_be_shown(character) {
             // Writing to a `String` cannot fail.
-            write!(shown, "⟨U+{:04X}⟩", u32::from(character)).ok();
+            let _ = write!(shown, "⟨U+{:04X}⟩", u32::from(character));
         } else {
             shown.push(character);
         }

@@ -89,7 +89,7 @@ impl Connection {
         session.background.spawn(async move {
             let _ended = ended;
             // An error of the task means that it panicked, which ends the connection as well.
-            service.waiting().await.ok();
+            let _ = service.waiting().await;
         });
         follow_tool_changes(&session);
         // Closing the tracker lets `close` wait for it; tasks can still be added.
@@ -234,7 +234,7 @@ impl Connection {
     pub async fn close(&self) {
         self.0.session.stop.cancel();
         // A server that does not answer in time keeps its session; it has to expire it by itself.
-        tokio::time::timeout(CLOSE_TIMEOUT, self.0.session.background.wait()).await.ok();
+        let _ = tokio::time::timeout(CLOSE_TIMEOUT, self.0.session.background.wait()).await;
     }
 }
 

@@ -54,7 +54,7 @@ impl ProgressRouter {
     pub(crate) async fn dispatch(&self, token: &ProgressToken, report: ProgressReport) {
         if let Some(route) = self.0.lock().await.get(token) {
             // A full channel already holds more recent progress than anyone has read: this report may be lost.
-            route.try_send(report).ok();
+            let _ = route.try_send(report);
         }
     }
 }

@@ -166,7 +166,7 @@ impl ClientHandler for ServerMessageHandler {
 
     async fn on_resource_updated(&self, update: ResourceUpdatedNotificationParam, _: NotificationContext<RoleClient>) {
         // Sending fails only without subscribers.
-        self.routes.resource_updates.send(update.uri.into()).ok();
+        let _ = self.routes.resource_updates.send(update.uri.into());
     }
 
     fn get_info(&self) -> ClientConfig {

@@ -171,7 +171,7 @@ async fn wait_for_result(
                 deadlines.restart_idle();
                 if let Some(listener) = &options.on_progress {
                     // A full channel drops the report: progress is only informative.
-                    listener.try_send(report).ok();
+                    let _ = listener.try_send(report);
                 }
             }
             timeout = deadlines.expired() => {

@@ -76,11 +76,11 @@ mod tests {
         let (sender, done) = oneshot::channel();
         let mut waiting = Box::pin(tasks.spawn_and_wait("test", async move {
             let _ = gate.await;
-            sender.send("done").ok();
+            let _ = sender.send("done");
         }));
         assert!(futures_poll(&mut waiting).await.is_none(), "the work waits for the gate");
         drop(waiting);
-        go.send(()).ok();
+        let _ = go.send(());
         assert_eq!(done.await, Ok("done"));
     }
 

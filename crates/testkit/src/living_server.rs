@@ -91,7 +91,7 @@ impl LivingMcp {
     /// Replaces the tools and notifies listening clients.
     pub fn announce(&self, tools: impl IntoIterator<Item = Value>) {
         self.change(tools);
-        self.script.lock().unwrap().changes.send(()).ok();
+        let _ = self.script.lock().unwrap().changes.send(());
     }
 
     /// Adds structured content to the results of tool calls from now on.

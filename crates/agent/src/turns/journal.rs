@@ -317,7 +317,7 @@ impl Writer {
         }
         // Also if nothing was to write: then everything before the request is in the database already.
         for (_, done) in flushes {
-            done.send(is_written).ok();
+            let _ = done.send(is_written);
         }
     }
 }

@@ -79,9 +79,9 @@ async fn answering(head: &'static str, body: Vec<u8>) -> (Url, tokio::sync::mpsc
         while let Ok((mut socket, _)) = listener.accept().await {
             let mut request = vec![0; 4096];
             let length = socket.read(&mut request).await.unwrap_or(0);
-            sender.send(String::from_utf8_lossy(&request[..length]).into_owned()).ok();
-            socket.write_all(head.as_bytes()).await.ok();
-            socket.write_all(&body).await.ok();
+            let _ = sender.send(String::from_utf8_lossy(&request[..length]).into_owned());
+            let _ = socket.write_all(head.as_bytes()).await;
+            let _ = socket.write_all(&body).await;
         }
     });
     (url, requests)

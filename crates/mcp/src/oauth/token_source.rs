@@ -173,6 +173,6 @@ pub(super) fn to_http_scheme(mut url: Url) -> Url {
         "wss" => "https",
         _ => return url,
     };
-    url.set_scheme(scheme).ok();
+    let _ = url.set_scheme(scheme);
     url
 }

@@ -64,7 +64,7 @@ pub(crate) async fn subscribe(session: &Session, uri: &str) -> Result<ResourceSu
             session.background.spawn(async move {
                 run_until_any(ends, forward_updates(updates, &uri, &sender)).await;
                 // Outside of `run_until_any`, so that the server is informed when the connection closes, too.
-                tokio::time::timeout(NOTICE_TIMEOUT, unsubscribe(&peer, uri)).await.ok();
+                let _ = tokio::time::timeout(NOTICE_TIMEOUT, unsubscribe(&peer, uri)).await;
             });
         }
     }
@@ -97,7 +97,7 @@ async fn unsubscribe(peer: &Peer<RoleClient>, uri: String) {
     let request = ClientRequest::UnsubscribeRequest(UnsubscribeRequest::new(UnsubscribeRequestParams::new(uri)));
     if let Ok(handle) = peer.send_request_with_option(request, PeerRequestOptions::with_timeout(NOTICE_TIMEOUT)).await {
         // The subscription is over for this client, whatever the server answers.
-        handle.await_response().await.ok();
+        let _ = handle.await_response().await;
     }
 }
 

@@ -166,7 +166,7 @@ impl TaskPoller<'_> {
                 }
                 Some(report) = next_report(&mut progress) => {
                     if let Some(listener) = &self.options.on_progress {
-                        listener.try_send(report).ok();
+                        let _ = listener.try_send(report);
                     }
                 }
                 // Not at once: a server could otherwise have itself polled without pause by sending notifications.
@@ -324,7 +324,7 @@ fn cancel_task(session: &Session, id: &str) {
         let options = PeerRequestOptions::with_timeout(NOTICE_TIMEOUT);
         let sent = async { peer.send_request_with_option(request, options).await.ok()?.await_response().await.ok() };
         // The outer timeout covers the sending, which hangs on a dead connection.
-        tokio::time::timeout(NOTICE_TIMEOUT, sent).await.ok();
+        let _ = tokio::time::timeout(NOTICE_TIMEOUT, sent).await;
     };
     session.background.spawn_on(notice, &runtime);
 }

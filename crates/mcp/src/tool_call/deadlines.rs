@@ -54,7 +54,7 @@ impl CallDeadlines {
             if self.paused_since.is_some() || *self.open_elicitations.borrow() > 0 {
                 let since = *self.paused_since.get_or_insert_with(Instant::now);
                 // Fails only if the connection is gone, and then the response says so.
-                self.open_elicitations.wait_for(|open| *open == 0).await.ok();
+                let _ = self.open_elicitations.wait_for(|open| *open == 0).await;
                 self.paused_since = None;
                 self.total_deadline += since.elapsed();
                 self.restart_idle();

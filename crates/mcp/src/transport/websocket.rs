@@ -229,11 +229,11 @@ impl rmcp::transport::Transport<RoleClient> for WebSocketTransport {
     async fn close(&mut self) -> Result<(), Error> {
         let handshake = async {
             let mut sink = self.sink.lock().await;
-            sink.close().await.ok();
+            let _ = sink.close().await;
             // The server's close frame arrives only by reading (RFC 6455, 7.1.1); messages before it are discarded.
             while let Some(Ok(_)) = self.stream.next().await {}
         };
-        timeout(CLOSE_TIMEOUT, handshake).await.ok();
+        let _ = timeout(CLOSE_TIMEOUT, handshake).await;
         Ok(())
     }
 }
