@@ -34,7 +34,7 @@ pub struct EventLog {
     frames: Mutex<Frames>,
     head: watch::Sender<Head>,
     /// Bytes of all logs together.
-    held: Arc<AtomicUsize>,
+    total_bytes: Arc<AtomicUsize>,
 }
 
 #[derive(Debug, Default)]
@@ -45,7 +45,7 @@ struct Frames {
     last: u64,
     /// Numbers of events that are withheld until they are written. Later events are withheld as well, so that the
     /// order is kept.
-    held: BTreeSet<u64>,
+    withheld: BTreeSet<u64>,
     bytes: usize,
 }
 
@@ -60,8 +60,8 @@ impl Frames {
 
     /// Returns the number of frames that subscribers may receive: those before the first withheld event.
     fn visible(&self) -> usize {
-        let first = self.held.first();
-        first.map_or(self.all.len(), |held| self.all.partition_point(|(number, _)| number < held))
+        let first = self.withheld.first();
+        first.map_or(self.all.len(), |first| self.all.partition_point(|(number, _)| number < first))
     }
 
     /// Returns the index of the frame after event `after`. If the log does not contain that event (its number was
@@ -79,7 +79,7 @@ struct Head {
     frames: usize,
     closed: bool,
     /// Whether the log was closed before its end, because the turn continues in another process.
-    left: bool,
+    is_continued_elsewhere: bool,
 }
 
 impl Default for EventLog {
@@ -91,15 +91,15 @@ impl Default for EventLog {
 impl Drop for EventLog {
     fn drop(&mut self) {
         let bytes = self.bytes();
-        self.held.fetch_sub(bytes, Ordering::Relaxed);
+        self.total_bytes.fetch_sub(bytes, Ordering::Relaxed);
     }
 }
 
 impl EventLog {
-    /// Creates an empty log whose size is added to the total `held`, in bytes.
-    pub fn with_total(held: &Arc<AtomicUsize>) -> Self {
+    /// Creates an empty log whose size is added to `total_bytes`.
+    pub fn with_total(total_bytes: &Arc<AtomicUsize>) -> Self {
         let head = watch::Sender::new(Head::default());
-        Self { frames: Mutex::default(), head, held: Arc::clone(held) }
+        Self { frames: Mutex::default(), head, total_bytes: Arc::clone(total_bytes) }
     }
 
     /// Returns the size of all frames in bytes.
@@ -117,15 +117,15 @@ impl EventLog {
         self.push(event, true)
     }
 
-    fn push(&self, event: &impl Serialize, held: bool) -> (u64, String) {
+    fn push(&self, event: &impl Serialize, is_withheld: bool) -> (u64, String) {
         let json = to_json_text(event);
         let mut frames = self.frames();
         let number = frames.last + 1;
         let before = frames.bytes;
         frames.push(number, &json);
-        self.held.fetch_add(frames.bytes - before, Ordering::Relaxed);
-        if held {
-            frames.held.insert(number);
+        self.total_bytes.fetch_add(frames.bytes - before, Ordering::Relaxed);
+        if is_withheld {
+            frames.withheld.insert(number);
         }
         // Under the lock of the frames, so that subscribers never see a count that decreases.
         self.head.send_modify(|head| head.frames = frames.visible());
@@ -135,7 +135,7 @@ impl EventLog {
     /// Publishes a withheld event.
     pub fn commit(&self, number: u64) {
         let mut frames = self.frames();
-        frames.held.remove(&number);
+        frames.withheld.remove(&number);
         self.head.send_modify(|head| head.frames = frames.visible());
     }
 
@@ -146,7 +146,7 @@ impl EventLog {
         if number > frames.last {
             let before = frames.bytes;
             frames.push(number, json);
-            self.held.fetch_add(frames.bytes - before, Ordering::Relaxed);
+            self.total_bytes.fetch_add(frames.bytes - before, Ordering::Relaxed);
         }
         self.head.send_modify(|head| head.frames = frames.visible());
     }
@@ -155,10 +155,10 @@ impl EventLog {
     /// can be used again.
     pub fn rollback(&self, number: u64) {
         let mut frames = self.frames();
-        if frames.last == number && frames.held.remove(&number) {
+        if frames.last == number && frames.withheld.remove(&number) {
             let taken = frames.all.pop().map_or(0, |(_, frame)| frame.len());
             frames.bytes -= taken;
-            self.held.fetch_sub(taken, Ordering::Relaxed);
+            self.total_bytes.fetch_sub(taken, Ordering::Relaxed);
             frames.last = number - 1;
         }
     }
@@ -167,7 +167,7 @@ impl EventLog {
     ///
     /// Transient events and events that were lost in the crash are missing. New events are numbered from [`SEQ_GAP`]
     /// after the last one.
-    pub fn restore(events: impl IntoIterator<Item = (u64, String)>, held: &Arc<AtomicUsize>) -> Self {
+    pub fn restore(events: impl IntoIterator<Item = (u64, String)>, total_bytes: &Arc<AtomicUsize>) -> Self {
         let mut frames = Frames::default();
         for (number, json) in events {
             if number > frames.last {
@@ -176,15 +176,15 @@ impl EventLog {
         }
         frames.last += SEQ_GAP;
         let head = Head { frames: frames.all.len(), ..Head::default() };
-        held.fetch_add(frames.bytes, Ordering::Relaxed);
-        Self { frames: Mutex::new(frames), head: watch::Sender::new(head), held: Arc::clone(held) }
+        total_bytes.fetch_add(frames.bytes, Ordering::Relaxed);
+        Self { frames: Mutex::new(frames), head: watch::Sender::new(head), total_bytes: Arc::clone(total_bytes) }
     }
 
     /// Disconnects the subscribers without the end of the stream that [`close`](Self::close) sends: the turn
     /// continues in another process, and they reconnect to it.
     pub fn disconnect(&self) {
         self.head.send_modify(|head| {
-            head.left = !head.closed || head.left;
+            head.is_continued_elsewhere = !head.closed || head.is_continued_elsewhere;
             head.closed = true;
         });
     }
@@ -192,7 +192,7 @@ impl EventLog {
     /// Closes the log. The answer is stored by then, and all withheld events with it, so they are published now.
     pub fn close(&self) {
         let mut frames = self.frames();
-        frames.held.clear();
+        frames.withheld.clear();
         self.head.send_modify(|head| {
             head.frames = frames.visible();
             head.closed = true;
@@ -234,7 +234,7 @@ impl EventLog {
         let new = &new[..taken];
         cursor.next = next + taken;
         cursor.ended = head.closed && cursor.next >= head.frames;
-        let end = if cursor.ended && !head.left { STREAM_END } else { &[] };
+        let end = if cursor.ended && !head.is_continued_elsewhere { STREAM_END } else { &[] };
         // A single large event is shared, not copied; see `MAX_COPIED_BYTES`.
         if let ([(_, only)], []) = (new, end)
             && length > MAX_COPIED_BYTES
