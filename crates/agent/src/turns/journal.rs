@@ -32,7 +32,7 @@ const MAX_BUFFERED_BYTES: usize = 64 * 1024 * 1024;
 /// Handle for writing events of turns; cheap to clone.
 #[derive(Debug, Clone)]
 pub struct Journal {
-    inbox: Arc<Buffer>,
+    buffer: Arc<Buffer>,
 }
 
 /// Buffer between the turns and the [`Writer`]. Events are appended to the text of their turn, and the writer is
@@ -69,19 +69,19 @@ impl Journal {
     /// Creates a journal and its writer, which runs as a task until `stopping` is cancelled and everything is
     /// written.
     pub fn new(storage: Storage, stopping: CancellationToken) -> (Self, impl Future<Output = ()>) {
-        let inbox = Arc::new(Buffer::default());
-        let writer = Writer { storage, inbox: Arc::clone(&inbox) };
-        (Self { inbox }, writer.run(stopping))
+        let buffer = Arc::new(Buffer::default());
+        let writer = Writer { storage, buffer: Arc::clone(&buffer) };
+        (Self { buffer }, writer.run(stopping))
     }
 
     /// Returns whether the last write failed and its events still wait.
     pub fn is_stalled(&self) -> bool {
-        self.inbox.is_stalled.load(Ordering::Relaxed) && self.inbox.waiting().bytes > 0
+        self.buffer.is_stalled.load(Ordering::Relaxed) && self.buffer.waiting().bytes > 0
     }
 
     /// Buffers an event for the next write and returns at once.
     pub fn append(&self, turn_id: TurnId, seq: u64, json: &str) {
-        let mut waiting = self.inbox.waiting();
+        let mut waiting = self.buffer.waiting();
         if waiting.is_closed || waiting.incomplete.contains(&turn_id) {
             return;
         }
@@ -108,7 +108,7 @@ impl Journal {
         waiting.is_full |= fills;
         drop(waiting);
         if is_first || fills {
-            self.inbox.wake.notify_one();
+            self.buffer.wake.notify_one();
         }
     }
 
@@ -120,13 +120,13 @@ impl Journal {
         for attempt in 1..=MAX_FLUSH_ATTEMPTS {
             let (done, written) = oneshot::channel();
             {
-                let mut waiting = self.inbox.waiting();
+                let mut waiting = self.buffer.waiting();
                 if waiting.is_closed {
                     return false;
                 }
                 waiting.flushes.push((turn_id, done));
             }
-            self.inbox.wake.notify_one();
+            self.buffer.wake.notify_one();
             if written.await == Ok(true) {
                 return !self.is_lossy(turn_id);
             }
@@ -143,36 +143,36 @@ impl Journal {
     pub async fn take(&self, turn_id: TurnId) -> Option<Chunk> {
         let (given, taken) = oneshot::channel();
         {
-            let mut waiting = self.inbox.waiting();
+            let mut waiting = self.buffer.waiting();
             if waiting.is_closed {
                 return None;
             }
             waiting.takes.push((turn_id, given));
         }
-        self.inbox.wake.notify_one();
+        self.buffer.wake.notify_one();
         taken.await.ok().flatten()
     }
 
     /// Buffers events again that were [taken](Self::take) and could not be written.
     pub fn return_unwritten(&self, chunk: Chunk) {
-        let mut waiting = self.inbox.waiting();
+        let mut waiting = self.buffer.waiting();
         if !waiting.is_closed {
             waiting.bytes += chunk.payload.len();
             waiting.put_back(vec![chunk], RETRY_INTERVAL);
         }
         drop(waiting);
-        self.inbox.wake.notify_one();
+        self.buffer.wake.notify_one();
     }
 
     /// Returns whether events of a turn were dropped, so that it is no longer written to the journal and
     /// [`flush`](Self::flush) fails.
     pub fn is_lossy(&self, turn_id: TurnId) -> bool {
-        self.inbox.waiting().incomplete.contains(&turn_id)
+        self.buffer.waiting().incomplete.contains(&turn_id)
     }
 
     /// Forgets a turn that has ended.
     pub fn forget(&self, turn_id: TurnId) {
-        self.inbox.waiting().incomplete.remove(&turn_id);
+        self.buffer.waiting().incomplete.remove(&turn_id);
     }
 }
 
@@ -225,7 +225,7 @@ impl Buffer {
 /// The task that writes the journal.
 struct Writer {
     storage: Storage,
-    inbox: Arc<Buffer>,
+    buffer: Arc<Buffer>,
 }
 
 /// Next action of the writer.
@@ -242,11 +242,11 @@ impl Writer {
             match self.now() {
                 WriterAction::Write => self.write().await,
                 WriterAction::WriteBy(due) => tokio::select! {
-                    () = self.inbox.wake.notified() => {}
+                    () = self.buffer.wake.notified() => {}
                     () = sleep_until(due) => self.write().await,
                 },
                 WriterAction::Nothing => tokio::select! {
-                    () = self.inbox.wake.notified() => {}
+                    () = self.buffer.wake.notified() => {}
                     // Shutdown is looked at only while nothing waits, so that the turns that end with the process are
                     // written.
                     () = stopping.cancelled() => if self.close() { break },
@@ -257,7 +257,7 @@ impl Writer {
 
     /// Returns the next action.
     fn now(&self) -> WriterAction {
-        let waiting = self.inbox.waiting();
+        let waiting = self.buffer.waiting();
         match waiting.due {
             // Callers that wait are served at once; everything else waits for its batch.
             _ if !waiting.flushes.is_empty() || !waiting.takes.is_empty() => WriterAction::Write,
@@ -270,14 +270,14 @@ impl Writer {
     /// Returns whether it is time to write the events of all turns.
     fn is_time(&self, waiting: &Buffered) -> bool {
         // While the database is down, a full buffer does not shorten the pause between attempts.
-        let is_full = waiting.is_full && !self.inbox.is_stalled.load(Ordering::Relaxed);
+        let is_full = waiting.is_full && !self.buffer.is_stalled.load(Ordering::Relaxed);
         waiting.due.is_some_and(|due| is_full || due <= Instant::now())
     }
 
     /// Closes the journal unless something waits again. Both happen under one lock, so that no event is accepted and
     /// then lost.
     fn close(&self) -> bool {
-        let mut waiting = self.inbox.waiting();
+        let mut waiting = self.buffer.waiting();
         waiting.is_closed = waiting.due.is_none() && waiting.flushes.is_empty() && waiting.takes.is_empty();
         waiting.is_closed
     }
@@ -286,7 +286,7 @@ impl Writer {
     /// they wait again, before newer ones.
     async fn write(&self) {
         let (chunks, flushes) = {
-            let mut waiting = self.inbox.waiting();
+            let mut waiting = self.buffer.waiting();
             // First the callers that take events: these must not be written here as well.
             for (turn_id, given) in std::mem::take(&mut waiting.takes) {
                 let taken = waiting.take_turn(turn_id);
@@ -304,10 +304,10 @@ impl Writer {
         if !chunks.is_empty() {
             let written = self.storage.turns().insert_chunks(&chunks).await;
             is_written = written.is_ok();
-            self.inbox.is_stalled.store(!is_written, Ordering::Relaxed);
+            self.buffer.is_stalled.store(!is_written, Ordering::Relaxed);
             // Bytes count until they are written, so that a hanging database cannot let the buffer grow without
             // bound.
-            let mut waiting = self.inbox.waiting();
+            let mut waiting = self.buffer.waiting();
             if let Err(error) = written {
                 tracing::warn!(%error, turns = chunks.len(), "the journal could not be written; retrying");
                 waiting.put_back(chunks, RETRY_INTERVAL);
@@ -363,7 +363,7 @@ mod tests {
         for seq in 1..=40 {
             journal.append(loud, seq, &piece);
         }
-        let bytes = || journal.inbox.waiting().bytes;
+        let bytes = || journal.buffer.waiting().bytes;
         assert!(bytes() <= MAX_BUFFERED_BYTES && bytes() > MAX_BUFFERED_BYTES - 2 * piece.len());
         let asked = async {
             assert!(!journal.flush(loud).await, "something of it was left out");
@@ -372,7 +372,7 @@ mod tests {
             assert!(journal.flush(quiet).await, "the others go on");
             assert!(!journal.flush(loud).await);
             journal.forget(loud);
-            assert!(journal.inbox.waiting().incomplete.is_empty());
+            assert!(journal.buffer.waiting().incomplete.is_empty());
         };
         tokio::select! {
             () = asked => {}
@@ -386,7 +386,7 @@ mod tests {
         let storage = Storage::open(&format!("sqlite://{}", folder.path().join("test.db").display())).await.unwrap();
         let (journal, writer) = Journal::new(storage.clone(), CancellationToken::new());
         let (one, other) = (TurnId::fresh(), TurnId::fresh());
-        let waits = |turn_id: TurnId| journal.inbox.waiting().turns.get(&turn_id).map(|(_, lines)| lines.clone());
+        let waits = |turn_id: TurnId| journal.buffer.waiting().turns.get(&turn_id).map(|(_, lines)| lines.clone());
         let asked = async {
             journal.append(one, 1, "{}");
             journal.append(other, 1, "{}");
@@ -394,8 +394,8 @@ mod tests {
             assert_eq!((waits(one), waits(other)), (None, Some("1\t{}\n".to_owned())));
             let taken = journal.take(other).await.unwrap();
             assert_eq!((taken.seq, taken.payload.as_str()), (1, "1\t{}\n"));
-            assert!(journal.take(other).await.is_none() && journal.inbox.waiting().due.is_none());
-            assert_eq!(journal.inbox.waiting().bytes, 0);
+            assert!(journal.take(other).await.is_none() && journal.buffer.waiting().due.is_none());
+            assert_eq!(journal.buffer.waiting().bytes, 0);
             journal.append(other, 2, "[]");
             journal.return_unwritten(taken);
             assert_eq!(waits(other).as_deref(), Some("1\t{}\n2\t[]\n"));
@@ -403,7 +403,7 @@ mod tests {
             drop(tokio::time::timeout(Duration::ZERO, journal.take(other)).await);
             assert!(journal.flush(one).await);
             assert!(journal.flush(other).await);
-            assert_eq!((waits(other), journal.inbox.waiting().bytes), (None, 0));
+            assert_eq!((waits(other), journal.buffer.waiting().bytes), (None, 0));
         };
         tokio::select! {
             () = asked => {}
