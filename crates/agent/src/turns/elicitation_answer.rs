@@ -70,10 +70,10 @@ impl TurnService {
                 turn.interactions.wait_for_elicitation(id).await.map(|asked| asked.form)
             }
             Some(_) => None,
-            None => asked_elsewhere(self, owner, interaction.turn, id).await?,
+            None => find_remote_elicitation(self, owner, interaction.turn, id).await?,
         };
         // No call waits for it. It may have been answered since it was read.
-        let Some(form) = asked else { return earlier(self, owner, chat, id).await };
+        let Some(form) = asked else { return earlier_answer(self, owner, chat, id).await };
         let answer = elicitation_response(action, content.clone(), form.as_ref())
             .map_err(|error| AnswerError::BadContent(error.to_string()))?;
         // Content of a declined form would be stored although the server never gets it.
@@ -88,13 +88,13 @@ impl TurnService {
             }
             return Ok(AppliedAnswer { action, first: true });
         }
-        earlier(self, owner, chat, id).await
+        earlier_answer(self, owner, chat, id).await
     }
 }
 
 /// Looks up an elicitation that a turn on another node waits for. Returns its [form](ElicitationForm), if it has one,
 /// in `Some`, or `None` if no turn waits for it.
-async fn asked_elsewhere(
+async fn find_remote_elicitation(
     turns: &TurnService,
     owner: UserId,
     turn_id: TurnId,
@@ -117,7 +117,7 @@ async fn asked_elsewhere(
 }
 
 /// Returns the answer that another request has given.
-async fn earlier(
+async fn earlier_answer(
     turns: &TurnService,
     owner: UserId,
     chat: ChatId,

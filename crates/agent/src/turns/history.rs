@@ -101,22 +101,22 @@ pub fn answer(
     attachments: &AttachmentLoader,
 ) -> Vec<ModelMessage> {
     let mut messages = Vec::new();
-    let mut breath = StepMessages::default();
+    let mut step = StepMessages::default();
     for part in parts {
         // Anything after a tool call was written when its result was known, so it belongs to the next step.
-        let says_nothing_to_it = matches!(part, Part::Notice { .. } | Part::Reasoning { seal: None, .. });
-        if !breath.calls.is_empty() && !matches!(part, Part::ToolCall { .. }) && !says_nothing_to_it {
-            breath.close(&mut messages, name_of, attachments);
+        let is_outside_of_steps = matches!(part, Part::Notice { .. } | Part::Reasoning { seal: None, .. });
+        if !step.calls.is_empty() && !matches!(part, Part::ToolCall { .. }) && !is_outside_of_steps {
+            step.close(&mut messages, name_of, attachments);
         }
         match part {
-            Part::Text { text } => breath.text.push_str(text),
-            Part::ToolCall { call } => breath.calls.push(call.as_ref()),
+            Part::Text { text } => step.text.push_str(text),
+            Part::ToolCall { call } => step.calls.push(call.as_ref()),
             Part::File(file) => match attachments.to_model_input(file) {
-                ModelInput::File(file) => breath.files.push(file),
-                ModelInput::Text(said) => breath.text.push_str(&said),
+                ModelInput::File(file) => step.files.push(file),
+                ModelInput::Text(said) => step.text.push_str(&said),
             },
             Part::Reasoning { text, seal: Some(seal) } => {
-                breath.thoughts.push(Thought { calls_before: 0, text: text.clone(), seal: seal.clone() });
+                step.thoughts.push(Thought { calls_before: 0, text: text.clone(), seal: seal.clone() });
             }
             // These parts belong to user messages.
             Part::Reasoning { seal: None, .. }
@@ -125,7 +125,7 @@ pub fn answer(
             | Part::Attachment { .. } => {}
         }
     }
-    breath.close(&mut messages, name_of, attachments);
+    step.close(&mut messages, name_of, attachments);
     messages
 }
 

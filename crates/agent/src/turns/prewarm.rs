@@ -14,8 +14,8 @@ use crate::tool_selection::Toolset;
 pub async fn prewarm_on_ready(turns: TurnService, mut ready: mpsc::UnboundedReceiver<ConnectionReady>) {
     let shutdown = turns.tasks.shutdown_token().clone();
     while let Some(Some(ConnectionReady { user })) = shutdown.run_until_cancelled(ready.recv()).await {
-        let inner = turns.clone();
-        turns.tasks.spawn("prewarm model", async move { prewarm_user(&inner, user).await });
+        let service = turns.clone();
+        turns.tasks.spawn("prewarm model", async move { prewarm_user(&service, user).await });
     }
 }
 

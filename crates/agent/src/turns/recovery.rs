@@ -173,13 +173,13 @@ pub fn resume_turn(turns: &TurnService, suspended: SuspendedTurn) {
     });
     // Not subject to the limits of new turns, because it was accepted before.
     turns.active().insert((turn.owner, turn.chat), Arc::clone(&turn));
-    let inner = turns.clone();
+    let service = turns.clone();
     turns.tasks.spawn("turn", async move {
         // Decisions that were made while no process ran the turn, or since the rows were read.
-        if let Err(error) = deliver_stored_responses(&inner, &turn).await {
+        if let Err(error) = deliver_stored_responses(&service, &turn).await {
             tracing::error!(%error, turn_id = %turn.id, "the responses to a turn's interactions could not be read");
         }
-        let selection = restore_selection(&inner, &turn, &row.tools).await;
+        let selection = restore_selection(&service, &turn, &row.tools).await;
         let resumed = Some(Resumed { steps, approvals, tasks, elicitations });
         let started_at = row.created_at;
         let input = TurnInput {
@@ -192,7 +192,7 @@ pub fn resume_turn(turns: &TurnService, suspended: SuspendedTurn) {
             is_waiting: row.is_waiting,
             resumed,
         };
-        run_turn(inner, turn, input).await;
+        run_turn(service, turn, input).await;
     });
 }
 

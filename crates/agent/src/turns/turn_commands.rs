@@ -67,10 +67,10 @@ impl TurnService {
     pub async fn execute_commands(&self) -> Result<(), storage::Error> {
         // Commands stay in the table until the turn ends, and are executed with each heartbeat again: each must be harmless
         // the second time.
-        for (id, order) in self.storage.turns().list_commands().await? {
+        for (id, command) in self.storage.turns().list_commands().await? {
             // The turn may have ended meanwhile.
             let Some(turn) = self.find_here(id) else { continue };
-            match order {
+            match command {
                 TurnCommand::Stop => turn.stop.cancel(),
                 TurnCommand::Preempt => turn.preempt(),
                 TurnCommand::Cancel(call) => drop(turn.calls.cancel(&call)),
