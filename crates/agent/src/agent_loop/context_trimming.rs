@@ -63,15 +63,19 @@ pub fn trim(messages: &mut Vec<ModelMessage>) -> Option<String> {
         }
     }
 
-    let said = |count: usize, one: &str, many: &str| match count {
+    let counted = |count: usize, one: &str, many: &str| match count {
         0 => None,
         1 => Some(format!("1 {one}")),
         _ => Some(format!("{count} {many}")),
     };
     let parts = [
-        said(files, "earlier file was left out", "earlier files were left out"),
-        said(results, "tool result was shortened", "tool results were shortened"),
-        said(turns, "earlier message and its answer were left out", "earlier messages and their answers were left out"),
+        counted(files, "earlier file was left out", "earlier files were left out"),
+        counted(results, "tool result was shortened", "tool results were shortened"),
+        counted(
+            turns,
+            "earlier message and its answer were left out",
+            "earlier messages and their answers were left out",
+        ),
     ];
     let parts: Vec<String> = parts.into_iter().flatten().collect();
     (!parts.is_empty()).then(|| format!("The chat is longer than this model can read: {}.", parts.join(", and ")))

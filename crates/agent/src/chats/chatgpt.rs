@@ -147,12 +147,12 @@ struct Place {
 /// Appends a node's message after the position `before`; `aside` is set unless the node is on the current branch.
 /// Returns the position after it.
 fn place(node: &Node, before: Place, aside: Option<Aside>, messages: &mut Vec<ImportedMessage>) -> Place {
-    let Some(said) = node.message.as_ref().and_then(said) else { return before };
+    let Some(imported) = node.message.as_ref().and_then(import_message) else { return before };
     // Messages are ordered by time, so one without a usable time is placed right after its predecessor.
     let own = node.message.as_ref().and_then(|message| moment(message.create_time));
     let at = own.filter(|own| *own > before.at).unwrap_or(Timestamp(before.at.0 + 1));
-    let message = Some(said.id);
-    messages.push(ImportedMessage { created_at: at, aside, ..said });
+    let message = Some(imported.id);
+    messages.push(ImportedMessage { created_at: at, aside, ..imported });
     Place { message, at }
 }
 
@@ -213,7 +213,7 @@ fn branch(conversation: &Conversation) -> Vec<&str> {
 
 /// Converts a message of the user or of the assistant. Returns `None` for tool calls, their results, hidden and empty
 /// messages. A document that the assistant created becomes the text of a message.
-fn said(message: &Message) -> Option<ImportedMessage> {
+fn import_message(message: &Message) -> Option<ImportedMessage> {
     let role = match message.author.role.as_str() {
         "user" => Role::User,
         "assistant" => Role::Assistant,
@@ -223,8 +223,8 @@ fn said(message: &Message) -> Option<ImportedMessage> {
         return None;
     }
     let content = match message.recipient.as_deref() {
-        None | Some("all") => words_of(&message.content)?,
-        Some(DOCUMENT_RECIPIENT) => document(&message.content)?,
+        None | Some("all") => content_text(&message.content)?,
+        Some(DOCUMENT_RECIPIENT) => document_text(&message.content)?,
         Some(_) => return None,
     };
     if content.trim().is_empty() {
@@ -248,16 +248,16 @@ fn said(message: &Message) -> Option<ImportedMessage> {
 }
 
 /// Returns the text of a message's content.
-fn words_of(content: &Content) -> Option<String> {
+fn content_text(content: &Content) -> Option<String> {
     match content.kind.as_str() {
-        "text" | "multimodal_text" => Some(content.parts.iter().filter_map(words).collect::<Vec<_>>().join("\n\n")),
+        "text" | "multimodal_text" => Some(content.parts.iter().filter_map(part_text).collect::<Vec<_>>().join("\n\n")),
         "code" => Some(format!("```\n{}\n```", content.text.as_deref()?)),
         _ => None,
     }
 }
 
 /// Returns the first version of a document under its name; code is put into a code block.
-fn document(content: &Content) -> Option<String> {
+fn document_text(content: &Content) -> Option<String> {
     #[derive(Deserialize)]
     struct Document {
         #[serde(default)]
@@ -276,7 +276,7 @@ fn document(content: &Content) -> Option<String> {
 }
 
 /// Returns the text of a part, or a note of its type.
-fn words(part: &Value) -> Option<String> {
+fn part_text(part: &Value) -> Option<String> {
     if let Some(text) = part.as_str() {
         return (!text.is_empty()).then(|| text.to_owned());
     }

@@ -82,7 +82,7 @@ impl UserProviders {
     ///
     /// Fails if the key cannot be encrypted.
     pub fn seal(&self, owner: UserId, id: ModelProviderId, key: &str) -> Result<Vec<u8>, SealError> {
-        self.secrets.seal(&place(owner, id), key.as_bytes())
+        self.secrets.seal(&seal_context(owner, id), key.as_bytes())
     }
 
     /// Checks an address before it is stored, without resolving its name.
@@ -114,7 +114,7 @@ impl UserProviders {
     ///
     /// [`ModelError::Unavailable`] if it does not exist, cannot be opened, or the database fails.
     pub async fn find(&self, owner: UserId, slug: &str) -> Result<Arc<UserProvider>, ModelError> {
-        let row = self.storage.model_providers().find(owner, slug).await.map_err(|error| unread(&error))?;
+        let row = self.storage.model_providers().find(owner, slug).await.map_err(|error| database_failed(&error))?;
         let row = row.ok_or_else(|| {
             ModelError::Unavailable(format!("There is no provider {slug} among yours any more. Choose another model."))
         })?;
@@ -178,7 +178,7 @@ impl UserProviders {
 
     /// Decrypts the API key of a provider.
     fn key(&self, owner: UserId, row: &ModelProvider, sealed: &[u8]) -> Result<SecretString, ModelError> {
-        let plain = self.secrets.open(&place(owner, row.id), sealed).ok();
+        let plain = self.secrets.open(&seal_context(owner, row.id), sealed).ok();
         plain.and_then(|plain| String::from_utf8(plain).ok()).map(SecretString::from).ok_or_else(|| {
             let reason = format!("The key of your provider {} cannot be read any more. Enter it again.", row.name);
             ModelError::Unavailable(reason)
@@ -225,12 +225,12 @@ pub fn slug_of(name: &str, taken: &[&str]) -> String {
 }
 
 /// Returns the context that an encrypted key is bound to, so that it is not accepted in another row.
-fn place(owner: UserId, id: ModelProviderId) -> String {
+fn seal_context(owner: UserId, id: ModelProviderId) -> String {
     format!("model_providers/secret/{owner}/{id}")
 }
 
 /// Logs a database error and returns what the user sees.
-fn unread(error: &storage::Error) -> ModelError {
+fn database_failed(error: &storage::Error) -> ModelError {
     tracing::error!(%error, "failed to read a user's model providers");
     ModelError::Unavailable("Your model providers could not be read from the database. Try again in a moment.".into())
 }
