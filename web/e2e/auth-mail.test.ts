@@ -57,7 +57,7 @@ for (const database of databases) {
           part.includes(mail.code) && part.includes("AI Chat MCP") && part.includes("one hour"),
           part,
         );
-        assert.match(part, /If it was not you/);
+        assert.match(part, /If you did not request this/);
       }
       assert.ok(mail.html.includes(mail.link.replaceAll("&", "&amp;")));
       assert.ok(!mail.html.includes("<img") && !mail.html.includes("<script"));

@@ -45,13 +45,13 @@ macro_rules! gotrue_errors {
 
 gotrue_errors! {
     /// Unknown path.
-    ROUTE_NOT_FOUND = 404 "not_found" "There is no such call";
+    ROUTE_NOT_FOUND = 404 "not_found" "Endpoint not found";
     /// The path exists, but not with this method.
-    METHOD_NOT_ALLOWED = 405 "method_not_allowed" "This call takes another method";
+    METHOD_NOT_ALLOWED = 405 "method_not_allowed" "Method not allowed";
     /// Request body larger than 1 MiB.
     BODY_TOO_LARGE = 413 "request_entity_too_large" "Request body too large (max 1048576 bytes)";
     /// The request body ended early.
-    BODY_INCOMPLETE = 400 "bad_json" "Could not parse request body as JSON: it broke off";
+    BODY_INCOMPLETE = 400 "bad_json" "Could not parse request body as JSON: unexpected EOF";
 
     /// Missing bearer token.
     NO_AUTHORIZATION = 401 "no_authorization" "This endpoint requires a valid Bearer token";
@@ -77,7 +77,7 @@ gotrue_errors! {
     /// Phone number for an account.
     PHONE_CHANGE_DISABLED = 400 "phone_provider_disabled" "Unsupported phone provider";
     /// A new address would have to be confirmed by email, but no mail server is configured.
-    EMAIL_CHANGE_DISABLED = 422 "email_provider_disabled" "This server sends no e-mail to confirm a new address with";
+    EMAIL_CHANGE_DISABLED = 422 "email_provider_disabled" "Email changes are disabled: no mail server is configured to confirm the new address";
     /// Sign-up with an address that already has an account.
     USER_ALREADY_EXISTS = 422 "user_already_exists" "User already registered";
     /// The new address belongs to another account.
@@ -90,7 +90,7 @@ gotrue_errors! {
     NOT_ADMIN = 403 "not_admin" "Updating app_metadata requires admin privileges";
 
     /// The session has not passed the second factor that its user has.
-    INSUFFICIENT_AAL = 403 "insufficient_aal" "This sign-in has to be raised with the second factor first";
+    INSUFFICIENT_AAL = 403 "insufficient_aal" "AAL2 session is required: verify your second factor first";
     /// Change of credentials in a session that has not passed the second factor.
     UPDATE_NEEDS_AAL2 = 401 "insufficient_aal" "AAL2 session is required to update email or password when MFA is enabled.";
     /// Enrollment of another factor in a session that has not passed the existing one.
@@ -133,9 +133,9 @@ gotrue_errors! {
     /// Passkeys are not supported, so no user has one.
     PASSKEY_NOT_FOUND = 404 "validation_failed" "Passkey not found";
     /// All users have the same role and audience, which cannot be changed.
-    ROLE_NOT_SUPPORTED = 400 "validation_failed" "This server has no role and no audience but authenticated";
+    ROLE_NOT_SUPPORTED = 400 "validation_failed" "Only the role and the audience 'authenticated' are supported";
     /// Import of a password hash.
-    PASSWORD_HASH_UNSUPPORTED = 400 "validation_failed" "This server takes a password and no password_hash";
+    PASSWORD_HASH_UNSUPPORTED = 400 "validation_failed" "password_hash is not supported, use password instead";
     /// Password sign-in of a banned user.
     BANNED_LOGIN = 400 "user_banned" "User is banned";
     /// Refresh of a banned user's session.
@@ -157,9 +157,9 @@ gotrue_errors! {
     REFRESH_CONFLICT = 409 "conflict" "Too many concurrent token refresh requests on the same session or refresh token";
 
     /// No mail server is configured.
-    EMAIL_DISABLED = 400 "email_provider_disabled" "This server sends no e-mail";
+    EMAIL_DISABLED = 400 "email_provider_disabled" "Emails are disabled: no mail server is configured";
     /// No mail server is configured that could send a magic link.
-    MAGIC_LINK_DISABLED = 422 "email_provider_disabled" "This server sends no e-mail";
+    MAGIC_LINK_DISABLED = 422 "email_provider_disabled" "Emails are disabled: no mail server is configured";
     /// No mail server is configured, or the address has no account and the request does not allow creating one.
     OTP_DISABLED = 422 "otp_disabled" "Signups not allowed for otp";
     /// The emailed code is wrong or has expired.
@@ -177,7 +177,7 @@ gotrue_errors! {
     /// The last proof of identity is too old for a new password.
     REAUTHENTICATION_NEEDED = 400 "reauthentication_needed" "Password update requires reauthentication";
     /// The last proof of identity is too old for a change of address, factors or keys.
-    ACTION_NEEDS_REAUTHENTICATION = 400 "reauthentication_needed" "Confirm that it is you: this change requires reauthentication";
+    ACTION_NEEDS_REAUTHENTICATION = 400 "reauthentication_needed" "This change requires reauthentication";
     /// The emailed reauthentication code is wrong or has expired.
     REAUTHENTICATION_NOT_VALID = 422 "reauthentication_not_valid" "Nonce has expired or is invalid";
     /// The user has no address to send a reauthentication code to.

@@ -65,27 +65,31 @@ impl Email {
     pub(super) fn reason(&self) -> String {
         match &self.kind {
             EmailKind::Confirmation => {
-                format!("Confirm that this address is yours, and your {PRODUCT_NAME} account is ready.")
+                format!("Confirm this email address to activate your {PRODUCT_NAME} account.")
             }
             EmailKind::AlreadyRegistered => format!(
-                "Somebody tried to create an {PRODUCT_NAME} account with this address, but it has one. Sign in with your \
-                 password, or choose a new one on the same page."
+                "Someone tried to create an {PRODUCT_NAME} account with this address, but you already have one. Sign in with \
+                 your password, or reset it on the same page."
             ),
             EmailKind::Recovery => format!("Choose a new password for your {PRODUCT_NAME} account."),
             EmailKind::MagicLink => format!("Sign in to {PRODUCT_NAME} without a password."),
-            EmailKind::Invite => format!("You have been invited to {PRODUCT_NAME}. Accept, and your account is ready."),
+            EmailKind::Invite => {
+                format!("You have been invited to {PRODUCT_NAME}. Accept the invitation to activate your account.")
+            }
             EmailKind::EmailChangeCurrent { new } => format!(
-                "The address of your {PRODUCT_NAME} account is to become {new}. It changes when both addresses have confirmed \
-                 it."
+                "A change of the email address of your {PRODUCT_NAME} account to {new} was requested. It takes effect when \
+                 both addresses are confirmed."
             ),
-            EmailKind::EmailChangeNew => format!("This address is to become the one of your {PRODUCT_NAME} account."),
-            EmailKind::Reauthentication => format!("Type this code in {PRODUCT_NAME} to show that it is you."),
+            EmailKind::EmailChangeNew => {
+                format!("Confirm this email address to use it for your {PRODUCT_NAME} account.")
+            }
+            EmailKind::Reauthentication => format!("Enter this code in {PRODUCT_NAME} to confirm your identity."),
         }
     }
 
     /// Returns the text above the code.
     pub(super) fn code_caption(&self) -> &'static str {
-        if self.link.is_some() { "Or type this code:" } else { "Your code:" }
+        if self.link.is_some() { "Or enter this code:" } else { "Your code:" }
     }
 
     /// Returns the text about the lifetime of the link and code, which is
@@ -93,8 +97,8 @@ impl Email {
     pub(super) fn validity(&self) -> Option<&'static str> {
         match (&self.link, &self.code) {
             (_, None) => None,
-            (Some(_), Some(_)) => Some("Link and code are good for one hour, and for one use."),
-            (None, Some(_)) => Some("It is good for one hour, and for one use."),
+            (Some(_), Some(_)) => Some("The link and the code are valid for one hour and can be used once."),
+            (None, Some(_)) => Some("The code is valid for one hour and can be used once."),
         }
     }
 
@@ -116,9 +120,9 @@ impl Email {
     }
 
     fn texts(&self) -> EmailTexts {
-        const IGNORE_ADVICE: &str = "If it was not you who asked for this, ignore this mail: nothing happens.";
-        const SECURITY_ADVICE: &str =
-            "If it was not you, do not confirm it, and change your password: somebody is signed in as you.";
+        const IGNORE_ADVICE: &str = "If you did not request this, ignore this email. Nothing will change.";
+        const SECURITY_ADVICE: &str = "If you did not request this, do not confirm it, and change your password: someone else is signed in to your \
+             account.";
         let (title, button, ignore) = match &self.kind {
             EmailKind::Confirmation => ("Confirm your address", "Confirm address", IGNORE_ADVICE),
             EmailKind::AlreadyRegistered => ("You already have an account", "Go to sign-in", IGNORE_ADVICE),

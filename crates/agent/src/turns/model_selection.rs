@@ -27,7 +27,7 @@ pub async fn select_model(
         None => turns.models.default_of(owner, defaults.model.as_deref()).await?,
         // No silent fallback: another provider would receive the conversation without the user's consent.
         Some(chosen) => turns.models.find(owner, &chosen).await.map_err(BeginError::Storage)?.ok_or_else(|| {
-            let reason = format!("The model {chosen} of this chat cannot be asked any more. Choose another one.");
+            let reason = format!("The model {chosen} of this chat is no longer available. Choose another one.");
             ModelError::Unavailable(reason)
         })?,
     };

@@ -147,13 +147,13 @@ async fn an_account_is_made_as_the_wish_says() {
                 json!({ "email": "c@example.com", "role": "service_role" }),
                 400,
                 "validation_failed",
-                "This server has no role and no audience but authenticated",
+                "Only the role and the audience 'authenticated' are supported",
             ),
             (
                 json!({ "email": "c@example.com", "password_hash": "$2a$" }),
                 400,
                 "validation_failed",
-                "This server takes a password and no password_hash",
+                "password_hash is not supported, use password instead",
             ),
             (
                 json!({ "email": "c@example.com", "user_metadata": { "a": "a".repeat(9000) } }),
