@@ -30,7 +30,7 @@ use crate::mailer::{Email, EmailKind};
 const PASSWORD_REAUTHENTICATION_AFTER: Duration = Duration::from_hours(24);
 
 /// A method to prove one's identity again.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum ProofMethod {
     /// Password of the account.

@@ -20,6 +20,7 @@ use futures_util::future::join_all;
 use futures_util::stream::BoxStream;
 use llm::Provider;
 use mcp::net::GuardedHttp;
+use schemars::JsonSchema;
 use serde::Serialize;
 use storage::Storage;
 use tokio_util::sync::CancellationToken;
@@ -45,7 +46,7 @@ const BUILT_IN_CONTEXT_TOKENS: u64 = 8_192;
 const UNKNOWN_CONTEXT_TOKENS: usize = 32_000;
 
 /// Maximum length of a model's name, in characters.
-const MAX_MODEL_NAME_CHARS: usize = 300;
+pub const MAX_MODEL_NAME_CHARS: usize = 300;
 
 /// Returns whether a text is acceptable as the name of a model.
 pub fn is_name(text: &str) -> bool {
@@ -81,8 +82,9 @@ impl ModelId {
 }
 
 /// A model in responses of the API.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(rename = "Model")]
 pub struct ModelView {
     /// Identifier, as [`ModelId`] prints it.
     pub id: String,
@@ -109,7 +111,7 @@ pub struct ModelView {
 }
 
 /// Licence and origin of the built-in model.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct About {
     /// Licence of the weights.

@@ -9,6 +9,7 @@ use domain::text::show_invisible;
 use domain::tool::ToolDefinition;
 use domain::{ServerId, UserId};
 use futures_util::future::join_all;
+use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use storage::servers::Server;
@@ -21,7 +22,7 @@ const MAX_MODEL_NAME_CHARS: usize = 64;
 const MAX_TOOLS: usize = 20_000;
 
 /// Entry of the `tools` list of a request. Other fields are ignored: the definition of a tool comes from its server.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct RequestedTool {
     /// Name of the tool.

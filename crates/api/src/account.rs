@@ -5,42 +5,51 @@ use std::sync::Arc;
 use accounts::deletion::{AccountDeletionHandler, DeletionError};
 use accounts::gotrue_error::{ACTION_NEEDS_REAUTHENTICATION, SESSION_NOT_FOUND, USER_NOT_FOUND};
 use accounts::rate_limits::RateLimit;
-use accounts::reauthentication::IdentityProof;
+use accounts::reauthentication::{IdentityProof, ProofMethod};
 use accounts::{AccountService, AuthError};
 use axum::Json;
 use axum::extract::State;
-use axum::http::StatusCode;
+use axum::response::NoContent;
 use domain::{AuthSessionId, Timestamp};
 use platform::{UserEvent, UserEventBus};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
 use storage::Storage;
 
 use super::auth::Address;
 use super::error::ApiError;
 use super::extract::{JsonBody, Named, SignedIn};
 
-/// A session of the user, shown as a device.
-#[derive(Debug, Serialize)]
+/// A sign-in of the user, shown as a device.
+#[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct Device {
     id: AuthSessionId,
+    /// Whether the request comes from this device.
     current: bool,
     user_agent: Option<String>,
     created_at: Timestamp,
     last_used_at: Timestamp,
     /// Authenticator assurance level: `aal2` after a second factor, else `aal1`.
+    #[schemars(extend("enum" = ["aal1", "aal2"]))]
     aal: String,
 }
 
-/// Request body of [`delete_account`]. The email must be the account's: a protection against mistakes, not a credential.
-#[derive(Debug, Deserialize)]
+/// The user's devices, last used first.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct DeviceList {
+    devices: Vec<Device>,
+}
+
+/// Confirmation of [`delete_account`]: a protection against mistakes, not a credential.
+#[derive(Debug, Deserialize, JsonSchema)]
 pub struct DeleteAccount {
+    /// Email address of the account; empty for an anonymous user.
     email: String,
 }
 
 /// Lists the user's sessions (`GET /api/account/devices`).
-pub async fn list_devices(State(storage): State<Storage>, caller: SignedIn) -> Result<Json<Value>, ApiError> {
+pub async fn list_devices(State(storage): State<Storage>, caller: SignedIn) -> Result<Json<DeviceList>, ApiError> {
     let devices = storage.auth_sessions().list_devices(caller.user).await?.into_iter().map(|device| Device {
         current: device.id == caller.session,
         id: device.id,
@@ -49,7 +58,7 @@ pub async fn list_devices(State(storage): State<Storage>, caller: SignedIn) -> R
         last_used_at: device.used_at,
         aal: device.aal,
     });
-    Ok(Json(json!({ "devices": devices.collect::<Vec<_>>() })))
+    Ok(Json(DeviceList { devices: devices.collect() }))
 }
 
 /// Ends one session of the user (`DELETE /api/account/devices/{id}`).
@@ -58,20 +67,30 @@ pub async fn sign_out_device(
     State(events): State<UserEventBus>,
     caller: SignedIn,
     Named(id): Named,
-) -> Result<StatusCode, ApiError> {
+) -> Result<NoContent, ApiError> {
     let id: AuthSessionId = id.parse().map_err(|_| ApiError::NotFound("device"))?;
     if !storage.auth_sessions().delete(caller.user, id).await? {
         return Err(ApiError::NotFound("device"));
     }
     // Event streams of the ended session listen to this event and close.
     events.publish(caller.user, &UserEvent::Devices);
-    Ok(StatusCode::NO_CONTENT)
+    Ok(NoContent)
+}
+
+/// The ways in which the user can prove their identity.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ProofMethods {
+    has_password: bool,
+    /// The easiest first.
+    methods: Vec<ProofMethod>,
 }
 
 /// A proof of identity: either the password or the code from an email.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, JsonSchema)]
 pub struct ProofBody {
     password: Option<String>,
+    /// The code that `GET /auth/v1/reauthenticate` sends.
     nonce: Option<String>,
 }
 
@@ -80,12 +99,12 @@ pub async fn list_proof_methods(
     State(storage): State<Storage>,
     State(accounts): State<AccountService>,
     caller: SignedIn,
-) -> Result<Json<Value>, ApiError> {
+) -> Result<Json<ProofMethods>, ApiError> {
     // The account may have been deleted since the token was verified.
     let user = storage.users().get(caller.user).await?.ok_or(ApiError::Unauthorized)?;
     // Which ways exist depends on the account and on whether the server can send emails.
     let methods = accounts.proof_methods(&user);
-    Ok(Json(json!({ "methods": methods, "hasPassword": user.password_hash.is_some() })))
+    Ok(Json(ProofMethods { has_password: user.password_hash.is_some(), methods }))
 }
 
 /// Verifies a proof of identity (`POST /api/account/reauthentication`). The session then counts as recently
@@ -95,7 +114,7 @@ pub async fn reauthenticate(
     caller: SignedIn,
     Address(from): Address,
     JsonBody(body): JsonBody<ProofBody>,
-) -> Result<StatusCode, ApiError> {
+) -> Result<NoContent, ApiError> {
     // Counted before the proof is read, so that guessing is limited whatever the body contains.
     accounts.rate_limits().check(RateLimit::Verify, from).map_err(auth_error)?;
     let proof = match (body.password, body.nonce) {
@@ -105,7 +124,7 @@ pub async fn reauthenticate(
         _ => return Err(ApiError::BadRequest("the body must contain either password or nonce".into())),
     };
     accounts.prove_identity(caller.user, caller.session, proof, from).await.map_err(auth_error)?;
-    Ok(StatusCode::NO_CONTENT)
+    Ok(NoContent)
 }
 
 /// Rejects a session whose last proof of identity is too old for changing credentials or deleting the account.
@@ -136,12 +155,12 @@ pub async fn delete_account(
     State(account_deletion): State<Arc<dyn AccountDeletionHandler>>,
     caller: SignedIn,
     JsonBody(body): JsonBody<DeleteAccount>,
-) -> Result<StatusCode, ApiError> {
+) -> Result<NoContent, ApiError> {
     // A stolen session alone must not be enough to delete an account.
     require_recent_proof(&accounts, &caller).await?;
     accounts.delete_account(caller.user, &body.email, &*account_deletion).await.map_err(|error| match error {
         DeletionError::EmailMismatch => ApiError::Unprocessable { code: "email_mismatch", message: error.to_string() },
         DeletionError::Storage(error) => error.into(),
     })?;
-    Ok(StatusCode::NO_CONTENT)
+    Ok(NoContent)
 }

@@ -6,17 +6,18 @@ use accounts::api_keys::MAX_KEYS;
 use accounts::{AccountService, AuthError};
 use axum::Json;
 use axum::extract::State;
-use axum::http::StatusCode;
+use axum::response::NoContent;
 use domain::api_key::Scope;
 use domain::{ApiKeyId, Clock, Timestamp};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
 use storage::Storage;
 use storage::api_keys::ApiKey;
 
 use super::account::require_recent_proof;
 use super::error::ApiError;
 use super::extract::{JsonBody, Named, SignedIn};
+use super::response::{Created, DeletedCount};
 
 /// Maximum length of a key's name, in characters.
 const MAX_NAME_CHARS: usize = 100;
@@ -25,15 +26,17 @@ const MAX_LIFETIME_DAYS: u32 = 3650;
 const SECONDS_PER_DAY: i64 = 24 * 3600;
 
 /// A key as its user sees it: everything but the secret.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(rename = "ApiKey")]
 struct ApiKeyDto {
     id: ApiKeyId,
-    /// The secret's last characters, by which a user recognises the key.
     name: String,
+    /// The secret's last characters, by which a user recognises the key.
     hint: String,
     scopes: Vec<Scope>,
     created_at: Timestamp,
+    /// When the key expires; null for never.
     expires_at: Option<Timestamp>,
     last_used_at: Option<Timestamp>,
 }
@@ -44,21 +47,38 @@ impl From<ApiKey> for ApiKeyDto {
     }
 }
 
-/// Request body of [`create_key`].
-#[derive(Debug, Deserialize)]
+/// The user's keys, newest first.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct ApiKeyList {
+    keys: Vec<ApiKeyDto>,
+}
+
+/// A key to create.
+#[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct NewApiKey {
+    #[schemars(length(min = 1, max = MAX_NAME_CHARS), regex(pattern = r"\S"))]
     name: String,
+    /// What the key may do. `chat` is required.
+    #[schemars(extend("contains" = { "const": Scope::Chat.as_str() }))]
     scopes: Vec<Scope>,
-    /// Days until the key expires; `None` for never.
+    /// Days until the key expires; null for never.
     #[serde(default)]
+    #[schemars(range(min = 1, max = MAX_LIFETIME_DAYS))]
     expires_in_days: Option<u32>,
 }
 
+/// A new key with its secret, which no other response contains.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct CreatedApiKey {
+    key: ApiKeyDto,
+    secret: String,
+}
+
 /// Lists the user's keys (`GET /api/keys`).
-pub async fn list_keys(State(storage): State<Storage>, caller: SignedIn) -> Result<Json<Value>, ApiError> {
-    let keys = storage.api_keys().list(caller.user).await?.into_iter().map(ApiKeyDto::from);
-    Ok(Json(json!({ "keys": keys.collect::<Vec<_>>() })))
+pub async fn list_keys(State(storage): State<Storage>, caller: SignedIn) -> Result<Json<ApiKeyList>, ApiError> {
+    let keys = storage.api_keys().list(caller.user).await?;
+    Ok(Json(ApiKeyList { keys: keys.into_iter().map(ApiKeyDto::from).collect() }))
 }
 
 /// Creates a key (`POST /api/keys`). Only this response contains the secret; the database stores its hash.
@@ -67,7 +87,7 @@ pub async fn create_key(
     State(clock): State<Arc<dyn Clock>>,
     caller: SignedIn,
     JsonBody(body): JsonBody<NewApiKey>,
-) -> Result<(StatusCode, Json<Value>), ApiError> {
+) -> Result<Created<CreatedApiKey>, ApiError> {
     let name = body.name.trim().to_owned();
     if name.is_empty() || name.chars().count() > MAX_NAME_CHARS {
         return Err(ApiError::BadRequest(format!("name must have 1 to {MAX_NAME_CHARS} characters")));
@@ -93,12 +113,12 @@ pub async fn create_key(
         let message = format!("you have {MAX_KEYS} keys; end one of them first");
         return Err(ApiError::Conflict { code: "too_many_keys", message });
     };
-    Ok((StatusCode::CREATED, Json(json!({ "key": ApiKeyDto::from(key), "secret": secret }))))
+    Ok(Created(CreatedApiKey { key: key.into(), secret }))
 }
 
 /// Deletes all keys of the user (`DELETE /api/keys`), for the case that the account was compromised.
-pub async fn delete_all_keys(State(storage): State<Storage>, caller: SignedIn) -> Result<Json<Value>, ApiError> {
-    Ok(Json(json!({ "ended": storage.api_keys().delete_all(caller.user).await? })))
+pub async fn delete_all_keys(State(storage): State<Storage>, caller: SignedIn) -> Result<Json<DeletedCount>, ApiError> {
+    Ok(Json(DeletedCount { ended: storage.api_keys().delete_all(caller.user).await? }))
 }
 
 /// Deletes one key (`DELETE /api/keys/{id}`).
@@ -106,10 +126,10 @@ pub async fn delete_key(
     State(storage): State<Storage>,
     caller: SignedIn,
     Named(id): Named,
-) -> Result<StatusCode, ApiError> {
+) -> Result<NoContent, ApiError> {
     let id: ApiKeyId = id.parse().map_err(|_| ApiError::NotFound("key"))?;
     if !storage.api_keys().delete(caller.user, id).await? {
         return Err(ApiError::NotFound("key"));
     }
-    Ok(StatusCode::NO_CONTENT)
+    Ok(NoContent)
 }

@@ -8,16 +8,19 @@ use axum::extract::State;
 use axum::http::{HeaderName, HeaderValue, header};
 use axum::response::{IntoResponse, Response};
 use connections::ConnectionService;
-use connections::apps::{AppCallOutcome, AppConsent, AppError, BrowserFeature, SandboxPolicy};
-use domain::json::to_json;
+use connections::apps::{AppCallOutcome, AppConsent, AppError, AppPage, BrowserFeature, ConsentRequest, SandboxPolicy};
+use domain::resource::ResourceContents;
+use domain::tool::ToolDefinition;
 use platform::SecretSealer;
-use serde::Deserialize;
-use serde_json::{Map, Value, json};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 use storage::Storage;
 use storage::servers::Server;
 
 use super::error::ApiError;
 use super::extract::{JsonBody, Named, SignedIn};
+use super::manual_tool_calls::ToolCallResult;
 
 /// HTML of the sandbox frame. It relays messages between the web app and the app's inner frame, and does nothing
 /// else.
@@ -25,12 +28,25 @@ const SANDBOX_HTML: &str = include_str!("apps/sandbox.html");
 /// Maximum length of a resource URI, in characters.
 const MAX_URI_CHARS: usize = 2_048;
 
-/// Request body of [`open_app`].
-#[derive(Debug, Deserialize)]
+/// The tool whose app is to be opened.
+#[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct OpenApp {
+    /// Name of the connection.
     server_name: String,
     tool: String,
+}
+
+/// The page of a tool, and where and with which permissions it is to be shown.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct OpenedApp {
+    csp: SandboxPolicy,
+    /// Address of the frame.
+    frame: String,
+    html: String,
+    /// Browser features that the frame is permitted, as fields without content, as MCP Apps defines them.
+    permissions: Map<String, Value>,
+    tool: ToolDefinition,
 }
 
 /// Returns the page of a tool, the URL of its sandbox frame, and the policies of the frame.
@@ -40,38 +56,43 @@ pub async fn open_app(
     State(secrets): State<Arc<SecretSealer>>,
     caller: SignedIn,
     JsonBody(body): JsonBody<OpenApp>,
-) -> Result<Json<Value>, ApiError> {
+) -> Result<Json<OpenedApp>, ApiError> {
     let server = find_connection(&storage, &caller, &body.server_name).await?;
-    let page = connections.read_app_page(caller.user, &server, &body.tool).await?;
-    let SandboxPolicy { features, .. } = &page.policy;
-    let permissions: Map<String, Value> =
-        features.iter().copied().map(BrowserFeature::as_str).map(|name| (name.to_owned(), json!({}))).collect();
+    let AppPage { tool, html, policy: mut csp } = connections.read_app_page(caller.user, &server, &body.tool).await?;
     // The policies are sealed into the URL, so the sandbox route needs neither a token nor a lookup.
-    let address = format!("/sandbox/{}", page.policy.seal(&secrets)?);
-    let mut csp = to_json(&page.policy);
-    // The features are in `permissions` already, in the form that MCP Apps defines.
-    if let Some(csp) = csp.as_object_mut() {
-        csp.remove("features");
-    }
-    Ok(Json(json!({
-        "tool": page.tool,
-        "html": page.html,
-        "frame": address,
-        "csp": csp,
-        "permissions": permissions,
-    })))
+    let frame = format!("/sandbox/{}", csp.seal(&secrets)?);
+    // The features are returned in the form that MCP Apps defines.
+    let features = std::mem::take(&mut csp.features).into_iter().map(BrowserFeature::as_str);
+    let permissions = features.map(|name| (name.to_owned(), Map::new().into())).collect();
+    Ok(Json(OpenedApp { csp, frame, html, permissions, tool }))
 }
 
-/// Request body of [`call_tool`]. `consent` is the user's decision, after a first call returned `ask`.
-#[derive(Debug, Deserialize)]
+/// A tool call of an app.
+#[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct AppToolCall {
+    /// Name of the connection.
     server_name: String,
+    /// Name of the tool.
     name: String,
     #[serde(default)]
     arguments: Map<String, Value>,
+    /// The user's decision, after a first call returned `ask`.
     #[serde(default)]
     consent: Option<AppConsent>,
+}
+
+/// The tool's result, or the approval that the user has to give first.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(untagged)]
+pub enum AppToolCallOutcome {
+    /// The tool was called.
+    Result(ToolCallResult),
+    /// The tool was not called.
+    Ask {
+        /// What to ask the user.
+        ask: ConsentRequest,
+    },
 }
 
 /// Calls a tool on behalf of an app of the same server, or returns the approval that the user must give first.
@@ -80,14 +101,14 @@ pub async fn call_tool(
     State(connections): State<ConnectionService>,
     caller: SignedIn,
     JsonBody(body): JsonBody<AppToolCall>,
-) -> Result<Json<Value>, ApiError> {
+) -> Result<Json<AppToolCallOutcome>, ApiError> {
     let server = find_connection(&storage, &caller, &body.server_name).await?;
     let wanted = (body.name.as_str(), body.arguments);
     match connections.call_for_app(caller.user, &server, wanted, body.consent).await? {
         AppCallOutcome::Result { result, duration_ms } => {
-            Ok(Json(json!({ "result": result, "durationMs": duration_ms })))
+            Ok(Json(AppToolCallOutcome::Result(ToolCallResult { duration_ms, result })))
         }
-        AppCallOutcome::Ask(ask) => Ok(Json(json!({ "ask": ask }))),
+        AppCallOutcome::Ask(ask) => Ok(Json(AppToolCallOutcome::Ask { ask })),
         AppCallOutcome::Denied => {
             let message = "you do not allow this tool".to_owned();
             Err(ApiError::Unprocessable { code: "tool_not_allowed", message })
@@ -96,12 +117,21 @@ pub async fn call_tool(
     }
 }
 
-/// Request body of [`read_resource`].
-#[derive(Debug, Deserialize)]
+/// A resource that an app reads.
+#[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct AppResourceRequest {
+    /// Name of the connection.
     server_name: String,
+    #[schemars(length(max = MAX_URI_CHARS))]
     uri: String,
+}
+
+/// The contents of a resource, in the format of MCP.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct ReadResource {
+    /// Content items.
+    pub contents: Vec<ResourceContents>,
 }
 
 /// Reads a resource on behalf of an app of the same server.
@@ -110,13 +140,13 @@ pub async fn read_resource(
     State(connections): State<ConnectionService>,
     caller: SignedIn,
     JsonBody(body): JsonBody<AppResourceRequest>,
-) -> Result<Json<Value>, ApiError> {
+) -> Result<Json<ReadResource>, ApiError> {
     if body.uri.chars().count() > MAX_URI_CHARS {
         return Err(ApiError::BadRequest(format!("uri is longer than {MAX_URI_CHARS} characters")));
     }
     let server = find_connection(&storage, &caller, &body.server_name).await?;
     let contents = connections.read_resource_for_app(caller.user, &server, &body.uri).await?;
-    Ok(Json(json!({ "contents": contents })))
+    Ok(Json(ReadResource { contents }))
 }
 
 /// Serves the sandbox frame with the policies that are sealed in its URL.

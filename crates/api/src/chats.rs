@@ -5,12 +5,12 @@ use std::sync::Arc;
 use agent::chats::maintenance::UNDO_TTL_SECONDS;
 use axum::Json;
 use axum::extract::State;
-use axum::http::StatusCode;
+use axum::response::NoContent;
 use domain::message::Role;
 use domain::{ChatId, Clock, MessageId, Timestamp};
 use platform::{UserEvent, UserEventBus};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
 use storage::Storage;
 use storage::chat_settings::{ChatMarks, ChatMarksChange};
 use storage::search::Marked;
@@ -22,18 +22,23 @@ use crate::chat_lookup::ChatLookup;
 /// Maximum length of a search query, in characters.
 const MAX_QUERY_CHARS: usize = 200;
 
-/// Query parameters of [`search_chats`]: the text, and the cursor of the next page.
-#[derive(Debug, Deserialize)]
+/// Query parameters of [`search_chats`].
+#[derive(Debug, Deserialize, JsonSchema)]
 pub struct SearchQuery {
+    /// The text to find.
+    #[schemars(length(max = MAX_QUERY_CHARS))]
     q: String,
+    /// `next` of the page before.
     #[serde(default)]
+    #[schemars(regex(pattern = "^[0-9]{1,18}$"))]
     before: Option<String>,
 }
 
 /// A text with highlighted ranges, in UTF-16 code units as JavaScript counts them.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 struct Excerpt {
     text: String,
+    /// Beginning and end of each range.
     marks: Vec<(usize, usize)>,
 }
 
@@ -44,7 +49,7 @@ impl From<Marked> for Excerpt {
 }
 
 /// A chat whose title matches.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct ChatHit {
     session_id: ChatId,
@@ -53,10 +58,11 @@ struct ChatHit {
 }
 
 /// A message that matches.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct MessageHit {
     session_id: ChatId,
+    /// Title of the chat.
     title: String,
     message_id: MessageId,
     role: Role,
@@ -64,12 +70,21 @@ struct MessageHit {
     excerpt: Excerpt,
 }
 
+/// A page of search results, the newest first.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct SearchResults {
+    chats: Vec<ChatHit>,
+    messages: Vec<MessageHit>,
+    /// `before` of the next page; null on the last one.
+    next: Option<String>,
+}
+
 /// Searches the user's chats and messages (`GET /api/search?q=`).
 pub async fn search_chats(
     State(storage): State<Storage>,
     caller: SignedIn,
     Query(search): Query<SearchQuery>,
-) -> Result<Json<Value>, ApiError> {
+) -> Result<Json<SearchResults>, ApiError> {
     if search.q.chars().count() > MAX_QUERY_CHARS {
         return Err(ApiError::BadRequest(format!("q has at most {MAX_QUERY_CHARS} characters")));
     }
@@ -96,20 +111,27 @@ pub async fn search_chats(
         })
         .collect();
     let next = found.next.map(|next| next.to_string());
-    Ok(Json(json!({ "chats": chats, "messages": messages, "next": next })))
+    Ok(Json(SearchResults { chats, messages, next }))
+}
+
+/// Ids of the chats that have marks.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct MarkedChats {
+    archived: Vec<ChatId>,
+    pinned: Vec<ChatId>,
 }
 
 /// Lists the pinned and the archived chats (`GET /api/sessions/marks`).
-pub async fn list_marks(State(storage): State<Storage>, caller: SignedIn) -> Result<Json<Value>, ApiError> {
+pub async fn list_marks(State(storage): State<Storage>, caller: SignedIn) -> Result<Json<MarkedChats>, ApiError> {
     let marked = storage.chat_settings().list(caller.user).await?;
     let with = |is: fn(&ChatMarks) -> bool| -> Vec<ChatId> {
         marked.iter().filter(|(_, marks)| is(marks)).map(|(chat, _)| *chat).collect()
     };
-    Ok(Json(json!({ "pinned": with(|marks| marks.pinned), "archived": with(|marks| marks.archived) })))
+    Ok(Json(MarkedChats { archived: with(|marks| marks.archived), pinned: with(|marks| marks.pinned) }))
 }
 
-/// Request body of [`set_marks`]. Fields that are left out do not change.
-#[derive(Debug, Deserialize)]
+/// Changes of a chat's marks. Fields that are left out do not change.
+#[derive(Debug, Deserialize, JsonSchema)]
 pub struct MarksUpdate {
     #[serde(default)]
     pinned: Option<bool>,
@@ -142,11 +164,11 @@ pub async fn restore_chat(
     State(events): State<UserEventBus>,
     caller: SignedIn,
     Named(chat): Named,
-) -> Result<StatusCode, ApiError> {
+) -> Result<NoContent, ApiError> {
     let id: ChatId = chat.parse().map_err(|_| ApiError::NotFound("session"))?;
     // A repeated request finds the chat restored already.
     if storage.chats().get(caller.user, id).await?.is_some() {
-        return Ok(StatusCode::NO_CONTENT);
+        return Ok(NoContent);
     }
     // Chats deleted earlier may be purged at any moment, so they are not restored half.
     let since = clock.now().plus_seconds(-UNDO_TTL_SECONDS);
@@ -155,7 +177,7 @@ pub async fn restore_chat(
     // restored chat.
     let marks = storage.chat_settings().get(caller.user, id).await.ok();
     events.publish(caller.user, &UserEvent::Session { session_id: Some(id), marks });
-    Ok(StatusCode::NO_CONTENT)
+    Ok(NoContent)
 }
 
 /// Maps a chat that no longer exists to 404.

@@ -4,22 +4,29 @@ use axum::Json;
 use axum::extract::State;
 use connections::{ConnectionDetails, ConnectionDto, ConnectionService, ConnectionUpdate, UpdateError};
 use domain::ServerId;
-use serde_json::{Value, json};
+use schemars::JsonSchema;
+use serde::Serialize;
 use storage::Storage;
 use storage::servers::Server;
 
 use super::error::ApiError;
 use super::extract::{JsonBody, Named, SignedIn};
 
+/// The user's connections.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct ConnectionList {
+    connections: Vec<ConnectionDto>,
+}
+
 /// Lists the user's connections. Those that were never connected are connected in the background, and `/api/events`
 /// reports the result.
 pub async fn list_connections(
     State(connections): State<ConnectionService>,
     caller: SignedIn,
-) -> Result<Json<Value>, ApiError> {
+) -> Result<Json<ConnectionList>, ApiError> {
     connections.connect_all(caller.user).await?;
     let connections = connections.list_connections(caller.user).await?;
-    Ok(Json(json!({ "connections": connections })))
+    Ok(Json(ConnectionList { connections }))
 }
 
 /// Returns one connection with its server's instructions and the names of its headers.

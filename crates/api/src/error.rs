@@ -6,7 +6,10 @@ use std::any::Any;
 use axum::Json;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use serde_json::json;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::openapi::{Operation, OperationOutput};
 
 /// An error response: its variant determines status and code.
 #[derive(Debug, thiserror::Error)]
@@ -199,9 +202,31 @@ impl From<anyhow::Error> for ApiError {
 impl IntoResponse for ApiError {
     fn into_response(self) -> Response {
         self.log();
-        let body = Json(json!({ "error": { "code": self.code(), "message": self.to_string() } }));
-        self.decorate((self.status(), body).into_response())
+        let error = ErrorDetails { code: self.code(), message: self.to_string() };
+        self.decorate((self.status(), Json(ErrorBody { error })).into_response())
     }
+}
+
+impl OperationOutput for ApiError {
+    fn describe(operation: &mut Operation<'_>) {
+        operation.add_error::<ErrorBody>();
+    }
+}
+
+/// The request was rejected, or it failed.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "Error")]
+struct ErrorBody {
+    error: ErrorDetails,
+}
+
+/// The cause of an error.
+#[derive(Debug, Serialize, JsonSchema)]
+struct ErrorDetails {
+    /// Stable code, for programs.
+    code: &'static str,
+    /// Message, for users.
+    message: String,
 }
 
 /// Responds 404 for paths that do not exist.

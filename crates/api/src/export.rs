@@ -4,12 +4,12 @@
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
-use agent::chats::file::{EXPORT_VERSION, FileOfFile};
+use agent::chats::file::{EXPORT_FORMAT, EXPORT_VERSION, FileOfFile};
 use agent::chats::markdown;
 use anyhow::Context;
 use axum::body::Body;
 use axum::extract::State;
-use axum::http::header;
+use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -20,9 +20,10 @@ use domain::{ChatId, Clock, MessageId, Timestamp, UserId};
 use futures_util::stream::{self, StreamExt};
 use postgrest::RestTable;
 use postgrest::ast::{ColumnCondition, ComparisonOperator, OrderTerm, RowFilter, RowQuery};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::json;
 use serde_json::value::RawValue;
+use serde_json::{Value, json};
 use storage::Storage;
 use storage::branches::AsideMessage;
 use storage::chat_settings::ChatMarks;
@@ -31,6 +32,7 @@ use storage::model_providers::ModelProvider;
 use super::auth::UserBody;
 use super::error::ApiError;
 use super::extract::{Named, Query as Asked, SignedIn};
+use super::openapi::{Operation, OperationOutput};
 use super::usage::DayUsageDto;
 use crate::chat_lookup::ChatLookup;
 
@@ -40,12 +42,86 @@ const QUERY_ROWS: u64 = 20;
 /// Maximum number of messages in a Markdown document, which is built in memory.
 const MAX_MARKDOWN_MESSAGES: i64 = 100_000;
 
+/// The export of an account. The schema is written by hand, as the document is: it is generated while it is sent.
+#[derive(Debug)]
+pub struct AccountExport(Response);
+
+impl IntoResponse for AccountExport {
+    fn into_response(self) -> Response {
+        self.0
+    }
+}
+
+impl OperationOutput for AccountExport {
+    fn describe(operation: &mut Operation<'_>) {
+        let usage = operation.response_schema::<DayUsageDto>();
+        let mut schema = chats_schema();
+        schema["required"] =
+            json!(["format", "version", "exportedAt", "profile", "providers", "usage", "connections", "chats"]);
+        schema["properties"]["profile"] = json!({ "$ref": "#/components/schemas/User" });
+        schema["properties"]["providers"] = json!({
+            "type": "array",
+            "items": {
+                "type": "object",
+                "required": ["id", "prefix", "name", "kind", "baseUrl", "hasKey", "createdAt"],
+                "properties": { "hasKey": { "type": "boolean" } },
+            },
+        });
+        schema["properties"]["usage"] = json!({ "type": "array", "items": usage });
+        schema["properties"]["connections"] = json!({ "type": "array", "items": { "type": "object" } });
+        operation.add_content(StatusCode::OK, "A download.", "application/json", schema);
+        operation.add_response_header(StatusCode::OK, "Content-Disposition");
+    }
+}
+
+/// The export of one chat, in the requested format.
+#[derive(Debug)]
+pub struct ChatExport(Response);
+
+impl IntoResponse for ChatExport {
+    fn into_response(self) -> Response {
+        self.0
+    }
+}
+
+impl OperationOutput for ChatExport {
+    fn describe(operation: &mut Operation<'_>) {
+        let mut schema = chats_schema();
+        schema["properties"]["chats"]["minItems"] = 1.into();
+        schema["properties"]["chats"]["maxItems"] = 1.into();
+        operation.add_content(StatusCode::OK, "A download.", "application/json", schema);
+        operation.add_content(StatusCode::OK, "A download.", "text/markdown", json!({ "type": "string" }));
+        operation.add_response_header(StatusCode::OK, "Content-Disposition");
+    }
+}
+
+/// Returns the schema of what every export has: the [head](document_head) and chats.
+fn chats_schema() -> Value {
+    json!({
+        "type": "object",
+        "required": ["format", "version", "exportedAt", "chats"],
+        "properties": {
+            "format": { "const": EXPORT_FORMAT },
+            "version": { "const": EXPORT_VERSION },
+            "exportedAt": { "type": "string", "format": "date-time" },
+            "chats": {
+                "type": "array",
+                "items": {
+                    "type": "object",
+                    "required": ["messages"],
+                    "properties": { "messages": { "type": "array", "items": { "type": "object" } } },
+                },
+            },
+        },
+    })
+}
+
 /// Streams all data of the user as JSON (`GET /api/account/export`).
 pub async fn export_account(
     State(storage): State<Storage>,
     State(clock): State<Arc<dyn Clock>>,
     caller: SignedIn,
-) -> Result<Response, ApiError> {
+) -> Result<AccountExport, ApiError> {
     let user = storage.users().get(caller.user).await?.ok_or(ApiError::Unauthorized)?;
     let profile = serde_json::to_string(&UserBody::from(user)).map_err(|error| ApiError::Internal(error.into()))?;
     let providers = storage.model_providers().list(caller.user).await?;
@@ -60,7 +136,8 @@ pub async fn export_account(
         join_rows(&providers, true),
         join_rows(&usage, true)
     );
-    stream_document(storage, clock.now(), caller.user, head, Step::Connections(Cursor::default())).await
+    let first = Step::Connections(Cursor::default());
+    Ok(AccountExport(stream_document(storage, clock.now(), caller.user, head, first).await?))
 }
 
 /// Returns a [`ModelProvider`] as JSON. The key is left out.
@@ -71,10 +148,12 @@ fn provider_row(provider: &ModelProvider) -> String {
         .to_string()
 }
 
-/// Query of [`export_chat`]: `json` (the default) or `markdown`.
-#[derive(Debug, Deserialize)]
+/// Query parameters of [`export_chat`].
+#[derive(Debug, Deserialize, JsonSchema)]
 pub struct ExportQuery {
+    /// Format of the file.
     #[serde(default)]
+    #[schemars(extend("enum" = ["json", "markdown"], "default" = "json"))]
     format: Option<String>,
 }
 
@@ -86,18 +165,18 @@ pub async fn export_chat(
     caller: SignedIn,
     Named(chat): Named,
     Asked(form): Asked<ExportQuery>,
-) -> Result<Response, ApiError> {
+) -> Result<ChatExport, ApiError> {
     let chat = chats.find_stored(caller.user, &chat).await?;
     match form.format.as_deref() {
         None | Some("json") => {
             let head = format!("{},\n\"chats\": [", document_head(clock.now()));
-            stream_document(storage, clock.now(), caller.user, head, Step::OneChat(chat)).await
+            Ok(ChatExport(stream_document(storage, clock.now(), caller.user, head, Step::OneChat(chat)).await?))
         }
         Some("markdown") => {
             let found = storage.chats().get(caller.user, chat).await?.ok_or(ApiError::NotFound("session"))?;
             let messages = storage.chats().list_messages(caller.user, chat, MAX_MARKDOWN_MESSAGES).await?;
             let headers = file_headers("text/markdown; charset=utf-8", "chat", "md", clock.now());
-            Ok((headers, markdown::document(&found.title, &messages)).into_response())
+            Ok(ChatExport((headers, markdown::document(&found.title, &messages)).into_response()))
         }
         Some(_) => Err(ApiError::BadRequest("format must be json or markdown".into())),
     }
@@ -105,7 +184,7 @@ pub async fn export_chat(
 
 /// Returns the beginning of the JSON document: format, version and date, without the closing brace.
 fn document_head(now: Timestamp) -> String {
-    let about = json!({ "format": "ai-chat-mcp-export", "version": EXPORT_VERSION, "exportedAt": now });
+    let about = json!({ "format": EXPORT_FORMAT, "version": EXPORT_VERSION, "exportedAt": now });
     // The last value is a text, so exactly one brace is cut.
     about.to_string().trim_end_matches('}').to_owned()
 }

@@ -1,5 +1,6 @@
 //! Extractors that all routes share: the caller, the body, the path and the query.
 
+use std::convert::Infallible;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 use accounts::gotrue_error::INSUFFICIENT_AAL;
@@ -9,10 +10,13 @@ use axum::http::request::Parts;
 use axum::http::{Extensions, HeaderMap, HeaderName, header};
 use domain::{AuthSessionId, UserId};
 use platform::client_address::{TrustedProxy, client_address};
+use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
+use serde_json::json;
 
 use crate::body;
 use crate::error::ApiError;
+use crate::openapi::{Operation, OperationInput, OperationOutput};
 
 /// A signed-in user, extracted from the access token. The token is valid, its session exists, and the second factor
 /// is verified if the user has one.
@@ -36,6 +40,13 @@ where
         let accounts = AccountService::from_ref(state);
         let claims = accounts.verify(token).await.map_err(token_error)?;
         Ok(Self { user: claims.user, session: claims.session })
+    }
+}
+
+/// The route's [`Access`](crate::route::Access) describes the token.
+impl OperationInput for SignedIn {
+    fn describe(operation: &mut Operation<'_>) {
+        ApiError::describe(operation);
     }
 }
 
@@ -82,6 +93,13 @@ impl<T: DeserializeOwned, S: Sync> FromRequest<S> for JsonBody<T> {
     }
 }
 
+impl<T: JsonSchema> OperationInput for JsonBody<T> {
+    fn describe(operation: &mut Operation<'_>) {
+        operation.set_json_body::<T>();
+        ApiError::describe(operation);
+    }
+}
+
 /// The only path parameter. A value that is not UTF-8 responds 404.
 #[derive(Debug)]
 pub struct Named(pub String);
@@ -94,6 +112,13 @@ impl<S: Send + Sync> FromRequestParts<S> for Named {
             Ok(Path(name)) => Ok(Self(name)),
             Err(_) => Err(ApiError::NotFound("route")),
         }
+    }
+}
+
+/// The path of the route describes the parameter.
+impl OperationInput for Named {
+    fn describe(operation: &mut Operation<'_>) {
+        ApiError::describe(operation);
     }
 }
 
@@ -112,6 +137,13 @@ impl<S: Send + Sync> FromRequestParts<S> for NamedTwo {
     }
 }
 
+/// The path of the route describes the parameters.
+impl OperationInput for NamedTwo {
+    fn describe(operation: &mut Operation<'_>) {
+        ApiError::describe(operation);
+    }
+}
+
 /// The parsed query string. A bad query is rejected with an [`ApiError`].
 #[derive(Debug)]
 pub struct Query<T>(pub T);
@@ -124,5 +156,31 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequestParts<S> for Query<T> {
             Ok(axum::extract::Query(query)) => Ok(Self(query)),
             Err(refused) => Err(ApiError::BadRequest(format!("the query is invalid: {refused}"))),
         }
+    }
+}
+
+impl<T: JsonSchema> OperationInput for Query<T> {
+    fn describe(operation: &mut Operation<'_>) {
+        operation.add_query::<T>();
+        ApiError::describe(operation);
+    }
+}
+
+/// The header `Last-Event-ID`, with which a client resumes an event stream.
+#[derive(Debug)]
+pub struct LastEventId(pub Option<String>);
+
+impl<S: Sync> FromRequestParts<S> for LastEventId {
+    type Rejection = Infallible;
+
+    async fn from_request_parts(parts: &mut Parts, _state: &S) -> Result<Self, Infallible> {
+        let value = parts.headers.get("last-event-id").and_then(|value| value.to_str().ok());
+        Ok(Self(value.map(str::to_owned)))
+    }
+}
+
+impl OperationInput for LastEventId {
+    fn describe(operation: &mut Operation<'_>) {
+        operation.add_request_header("Last-Event-ID", json!({ "type": "string", "pattern": "^[0-9]{1,18}$" }));
     }
 }

@@ -15,10 +15,12 @@ use domain::{ChatId, FileId};
 use futures_util::stream;
 use platform::Permit;
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 
 use super::body::read_bytes;
 use super::error::ApiError;
 use super::extract::{Named, Query, SignedIn};
+use super::openapi::{Operation, OperationOutput};
 use super::route::{Access, Section, delete, get, post};
 use crate::limiters::{DownloadLimiter, UploadLimiter};
 
@@ -112,6 +114,24 @@ async fn download_file(
     // The file may have been deleted since it was found.
     let bytes = home.files().get_bytes(caller.user, id).await?.ok_or_else(not_found)?;
     Ok(file_response(&known.file, bytes, permit))
+}
+
+/// The content of a file, as [`file_response`] builds it.
+#[derive(Debug)]
+pub struct FileResponse(pub Response);
+
+impl IntoResponse for FileResponse {
+    fn into_response(self) -> Response {
+        self.0
+    }
+}
+
+impl OperationOutput for FileResponse {
+    fn describe(operation: &mut Operation<'_>) {
+        let description = "The bytes. Images are displayed by browsers, everything else is saved.";
+        operation.add_content(StatusCode::OK, description, "*/*", json!({}));
+        operation.add_response_header(StatusCode::OK, "Content-Disposition");
+    }
 }
 
 /// Builds the response for a file, never as a type that a browser would run. The permit (a [`Permit`]) is released

@@ -2,10 +2,11 @@
 
 use axum::Json;
 use axum::extract::State;
-use axum::http::{HeaderMap, StatusCode, header};
-use axum::response::{AppendHeaders, IntoResponse, Redirect, Response};
+use axum::http::{HeaderMap, HeaderName, header};
+use axum::response::{AppendHeaders, NoContent, Redirect};
 use builtin_servers::BuiltinServers;
 use builtin_servers::google_drive::{DriveError, LINK_LIFETIME_SECONDS, LinkError};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::browser_cookie::BrowserCookie;
@@ -16,21 +17,24 @@ use crate::state::SiteUrl;
 /// Cookie that binds the authorisation to the browser that began it.
 const LINK_COOKIE: BrowserCookie = BrowserCookie { name: "google-drive-link", path: "/api/google-drive" };
 
-/// Response of [`get_status`]: whether the server has a Google client, and whether the user's Drive is linked.
-#[derive(Debug, Serialize)]
+/// State of Google Drive.
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct DriveStatus {
+    /// Whether the server has a Google client, so that Drives can be linked.
     configured: bool,
+    /// Whether the user's Drive is linked.
     linked: bool,
 }
 
-/// Response of [`start_link`]: Google's authorisation page.
-#[derive(Debug, Serialize)]
+/// Google's authorisation page, to which the browser is to be sent.
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct DriveLink {
+    #[schemars(url)]
     url: String,
 }
 
 /// Query parameters of Google's redirect.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, JsonSchema)]
 pub struct RedirectQuery {
     state: Option<String>,
     code: Option<String>,
@@ -51,10 +55,10 @@ pub async fn start_link(
     State(builtin_servers): State<BuiltinServers>,
     State(site_url): State<SiteUrl>,
     who: SignedIn,
-) -> Result<Response, ApiError> {
+) -> Result<(AppendHeaders<[(HeaderName, String); 1]>, Json<DriveLink>), ApiError> {
     let link = builtin_servers.google_drive().start_link(who.user).await?;
     let cookie = [(header::SET_COOKIE, LINK_COOKIE.set(&site_url, &link.browser_secret, LINK_LIFETIME_SECONDS))];
-    Ok((AppendHeaders(cookie), Json(DriveLink { url: link.url.into() })).into_response())
+    Ok((AppendHeaders(cookie), Json(DriveLink { url: link.url.into() })))
 }
 
 /// Completes linking when Google redirects the browser back, and redirects to the web app, which shows the result.
@@ -63,7 +67,7 @@ pub async fn complete_link(
     State(site_url): State<SiteUrl>,
     headers: HeaderMap,
     Query(returned): Query<RedirectQuery>,
-) -> Response {
+) -> (AppendHeaders<[(HeaderName, String); 1]>, Redirect) {
     let browser = LINK_COOKIE.read(&headers).unwrap_or_default();
     let state = returned.state.as_deref().unwrap_or_default();
     // The cookie must be that of the browser that began, whatever `state` says.
@@ -80,16 +84,13 @@ pub async fn complete_link(
     };
     // The cookie is valid for one attempt.
     let cookie = [(header::SET_COOKIE, LINK_COOKIE.set(&site_url, "", 0))];
-    (AppendHeaders(cookie), Redirect::to(&format!("/?tab=servers&google-drive={outcome}"))).into_response()
+    (AppendHeaders(cookie), Redirect::to(&format!("/?tab=servers&google-drive={outcome}")))
 }
 
 /// Revokes the authorisation at Google and deletes it.
-pub async fn unlink_drive(
-    State(builtin_servers): State<BuiltinServers>,
-    who: SignedIn,
-) -> Result<StatusCode, ApiError> {
+pub async fn unlink_drive(State(builtin_servers): State<BuiltinServers>, who: SignedIn) -> Result<NoContent, ApiError> {
     builtin_servers.google_drive().unlink(who.user).await?;
-    Ok(StatusCode::NO_CONTENT)
+    Ok(NoContent)
 }
 
 impl From<DriveError> for ApiError {

@@ -1,25 +1,57 @@
 //! `/api/account/import`: imports chats from an exported file.
 
+use std::convert::Infallible;
 use std::sync::Arc;
 
 use agent::chats::file::FileFrame;
 use agent::files::{FileError, FileService, MEBIBYTE};
 use axum::Json;
 use axum::body::Body;
-use axum::extract::State;
+use axum::extract::{FromRequest, Request, State};
 use domain::Clock;
 use platform::{UserEvent, UserEventBus};
-use serde_json::{Value, json};
+use schemars::JsonSchema;
+use serde::Serialize;
 use storage::Storage;
 use storage::imports::ImportedChat;
 
 use super::body::{self, BodyError};
 use super::error::ApiError;
 use super::extract::SignedIn;
+use super::openapi::{Operation, OperationInput};
 use crate::limiters::ImportLimiter;
 
 /// Maximum size of the file, in bytes.
 const MAX_FILE_BYTES: usize = 64 * 1024 * 1024;
+
+/// The body of an import: a [`FileFrame`] that is read by the handler, since few may be in memory at the same time.
+#[derive(Debug)]
+pub struct ImportBody(Body);
+
+impl<S: Sync> FromRequest<S> for ImportBody {
+    type Rejection = Infallible;
+
+    async fn from_request(request: Request, _state: &S) -> Result<Self, Infallible> {
+        Ok(Self(request.into_body()))
+    }
+}
+
+impl OperationInput for ImportBody {
+    fn describe(operation: &mut Operation<'_>) {
+        operation.set_json_body::<FileFrame>();
+    }
+}
+
+/// Outcome of an import.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct ImportOutcome {
+    /// Number of chats that are new.
+    imported: usize,
+    /// Number of messages of the new chats.
+    messages: usize,
+    /// Number of chats that existed already.
+    skipped: usize,
+}
 
 /// Imports the chats of an exported file (`POST /api/account/import`). Chats that exist already are skipped, so an
 /// import can be repeated.
@@ -30,8 +62,8 @@ pub async fn import_chats(
     State(clock): State<Arc<dyn Clock>>,
     State(events): State<UserEventBus>,
     caller: SignedIn,
-    body: Body,
-) -> Result<Json<Value>, ApiError> {
+    ImportBody(body): ImportBody,
+) -> Result<Json<ImportOutcome>, ApiError> {
     // Files are parsed in memory, so few imports run at the same time on the whole server.
     let _permit = imports.acquire()?;
     let bytes = body::read_bytes(body, MAX_FILE_BYTES).await.map_err(body_error)?;
@@ -56,7 +88,7 @@ pub async fn import_chats(
     if imported > 0 {
         events.publish(caller.user, &UserEvent::Session { session_id: None, marks: None });
     }
-    Ok(Json(json!({ "imported": imported, "skipped": skipped, "messages": messages })))
+    Ok(Json(ImportOutcome { imported, messages, skipped }))
 }
 
 /// Maps a rejected body to an error.

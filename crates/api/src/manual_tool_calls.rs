@@ -3,40 +3,55 @@
 use std::sync::Arc;
 
 use agent::tool_selection::{RequestedTool, ToolSelection, Toolset};
+use agent::turns::AppliedAnswer;
 use axum::Json;
 use axum::extract::State;
 use axum::http::HeaderMap;
-use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
 use connections::permissions::PermissionCheck;
 use connections::{
     AuditedCall, BoundTool, CallContext, CallOutcome, ConnectionService, InteractionHandler, InteractionUpdate,
     NonInteractive,
 };
+use domain::json::to_json;
 use domain::permission::AllowedBy;
-use domain::tool::Outcome;
+use domain::tool::{Outcome, ToolResult};
 use domain::{Clock, InteractionId, UserId};
 use futures_util::{StreamExt, stream};
 use platform::BackgroundTasks;
-use serde::Deserialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use tokio_util::sync::CancellationToken;
 
 use super::error::ApiError;
 use super::extract::{JsonBody, Named, SignedIn};
-use super::sse;
+use super::response::Either;
+use super::sse::{self, EventStream};
 use super::supabase_functions::wants_stream;
 use super::turns::ElicitationResponse;
 use crate::limiters::StreamLimiter;
 
-/// Request body of [`call_tool`].
-#[derive(Debug, Deserialize)]
+/// A tool call that a user makes.
+#[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ManualToolCall {
+    /// Name of the connection.
     server_name: String,
+    /// Name of the tool.
     name: String,
     #[serde(default)]
     arguments: Map<String, Value>,
+}
+
+/// The result of a tool call.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ToolCallResult {
+    /// Duration of the call, in milliseconds.
+    pub duration_ms: u64,
+    /// Result of the tool.
+    pub result: ToolResult,
 }
 
 /// Calls the tool and returns its result. As an event stream, the response also contains the tool's elicitations.
@@ -48,7 +63,7 @@ pub async fn call_tool(
     caller: SignedIn,
     headers: HeaderMap,
     JsonBody(body): JsonBody<ManualToolCall>,
-) -> Result<Response, ApiError> {
+) -> Result<Either<Json<ToolCallResult>, EventStream>, ApiError> {
     let tool = find_allowed_tool(&connections, caller.user, &body).await?;
     // If the client disconnects, axum drops this future, and the tool call is cancelled with it.
     if !wants_stream(&headers) {
@@ -59,7 +74,7 @@ pub async fn call_tool(
             let message = "the tool asks something in the middle of the call; ask for text/event-stream to answer it";
             return Err(ApiError::Unprocessable { code: "tool_needs_input", message: message.to_owned() });
         }
-        return ran.map(|ran| Json(ran).into_response());
+        return ran.map(|ran| Either::A(Json(ran)));
     }
     let permit = streams.acquire(caller.user)?;
     let (handler, updates) = connections.manual_runs().handler(caller.user);
@@ -68,9 +83,10 @@ pub async fn call_tool(
     let called = stream::once(async move {
         // The status has been sent already, so an error becomes an event.
         match call_and_audit(&connections, &*clock, caller.user, &tool, body, Arc::new(handler)).await {
-            Ok(mut ran) => {
-                ran["type"] = "result".into();
-                ran
+            Ok(ran) => {
+                let mut event = to_json(&ran);
+                event["type"] = "result".into();
+                event
             }
             Err(error) => {
                 error.log();
@@ -80,7 +96,7 @@ pub async fn call_tool(
     });
     // Ends with the call: its handler, the only sender of updates, is dropped with it.
     let frames = stream::select(updates, called).map(|event| Bytes::from(format!("data: {event}\n\n")));
-    Ok(sse::response_until(frames, tasks.shutdown_token().clone(), permit))
+    Ok(Either::B(EventStream(sse::response_until(frames, tasks.shutdown_token().clone(), permit))))
 }
 
 /// Responds to an elicitation of a manual tool call.
@@ -89,7 +105,7 @@ pub async fn answer_elicitation(
     caller: SignedIn,
     Named(id): Named,
     JsonBody(said): JsonBody<ElicitationResponse>,
-) -> Result<Json<Value>, ApiError> {
+) -> Result<Json<AppliedAnswer>, ApiError> {
     let not_found = || ApiError::NotFound("elicitation");
     let id: InteractionId = id.parse().map_err(|_| not_found())?;
     let runs = connections.manual_runs();
@@ -97,7 +113,7 @@ pub async fn answer_elicitation(
     replied
         .ok_or_else(not_found)?
         .map_err(|error| ApiError::Unprocessable { code: "bad_content", message: error.to_string() })?;
-    Ok(Json(json!({ "action": said.action, "first": true })))
+    Ok(Json(AppliedAnswer { action: said.action, first: true }))
 }
 
 /// Returns an elicitation's state as an event.
@@ -145,7 +161,7 @@ async fn call_and_audit(
     tool: &BoundTool,
     body: ManualToolCall,
     interactions: Arc<dyn InteractionHandler>,
-) -> Result<Value, ApiError> {
+) -> Result<ToolCallResult, ApiError> {
     let audited = AuditedCall::new(connections, user, &body.server_name, &body.name, AllowedBy::Form);
     let began = clock.now();
     // Nothing cancels a manual call except dropping its future.
@@ -153,10 +169,7 @@ async fn call_and_audit(
     let outcome = connections.call_tool(user, tool, body.arguments, context).await;
     audited.finish(outcome.outcome());
     match outcome {
-        CallOutcome::Result(result) => {
-            let duration = clock.now().millis_since(began);
-            Ok(json!({ "result": result, "durationMs": duration }))
-        }
+        CallOutcome::Result(result) => Ok(ToolCallResult { duration_ms: clock.now().millis_since(began), result }),
         CallOutcome::Failed { reason, .. } => Err(ApiError::Upstream { code: "tool_failed", message: reason }),
     }
 }

@@ -4,21 +4,40 @@ use agent::models::with_advice;
 use agent::turns::{QueueError, TurnService, model_selection};
 use axum::Json;
 use axum::extract::State;
-use axum::http::StatusCode;
+use axum::response::NoContent;
 use domain::attachment::Attached;
 use domain::message::Part;
 use domain::{ChatId, QueuedId};
 use platform::{UserEvent, UserEventBus};
-use serde::Deserialize;
-use serde_json::{Value, json};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use storage::Storage;
 use storage::branches::TurnPosition;
 use storage::queue::QueuedMessage;
 
 use super::error::ApiError;
 use super::extract::{JsonBody, Named, NamedTwo, SignedIn};
-use super::supabase_functions::{AiChat, TurnRequests, check_message};
+use super::response::Created;
+use super::supabase_functions::{AiChat, MAX_MESSAGE_CHARS, TurnRequests, check_message};
 use crate::chat_lookup::ChatLookup;
+
+/// A message that is sent when the current turn has ended.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "QueuedMessage")]
+struct QueuedMessageDto {
+    /// Display names of its attachments.
+    attached: Vec<String>,
+    content: String,
+    id: QueuedId,
+}
+
+/// The queued messages of a chat, the next one first.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct MessageQueue {
+    /// Why the messages are not being sent; null if nothing hinders it.
+    hindrance: Option<String>,
+    messages: Vec<QueuedMessageDto>,
+}
 
 /// Lists the queued messages, and why they are not being sent, if so (`GET /api/sessions/{id}/queue`).
 pub async fn list_queued(
@@ -26,7 +45,7 @@ pub async fn list_queued(
     State(turns): State<TurnService>,
     caller: SignedIn,
     Named(chat): Named,
-) -> Result<Json<Value>, ApiError> {
+) -> Result<Json<MessageQueue>, ApiError> {
     let (chat, home) = chats.find(caller.user, &chat).await?;
     let waiting = home.queued_messages().list(caller.user, chat).await?;
     // The reason needs further queries, and matters only if a message is queued.
@@ -35,14 +54,11 @@ pub async fn list_queued(
     } else {
         model_selection::check_can_begin(&turns, &home, caller.user, chat).await?
     };
-    let messages: Vec<Value> = waiting
-        .iter()
-        .map(|message| {
-            let attached: Vec<String> = message.parts.iter().filter_map(display_name).collect();
-            json!({ "id": message.id, "content": message.content, "attached": attached })
-        })
-        .collect();
-    Ok(Json(json!({ "messages": messages, "hindrance": hindrance.as_ref().map(with_advice) })))
+    let messages = waiting.into_iter().map(|message| {
+        let attached = message.parts.iter().filter_map(display_name).collect();
+        QueuedMessageDto { attached, content: message.content, id: message.id }
+    });
+    Ok(Json(MessageQueue { hindrance: hindrance.as_ref().map(with_advice), messages: messages.collect() }))
 }
 
 /// Returns the display name of an attachment; `None` for parts that the list does not show.
@@ -57,6 +73,12 @@ fn display_name(part: &Part) -> Option<String> {
     }
 }
 
+/// A message that was queued, or whose turn has begun.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct AcceptedMessage {
+    id: QueuedId,
+}
+
 /// Queues a message (`POST /api/sessions/{id}/queue`). The body is that of [`ai_chat`](super::supabase_functions::ai_chat).
 pub async fn queue_message(
     State(chats): State<ChatLookup>,
@@ -65,7 +87,7 @@ pub async fn queue_message(
     caller: SignedIn,
     Named(chat): Named,
     JsonBody(body): JsonBody<AiChat>,
-) -> Result<(StatusCode, Json<Value>), ApiError> {
+) -> Result<Created<AcceptedMessage>, ApiError> {
     let (chat, _) = chats.find(caller.user, &chat).await?;
     // Validated when it is queued: nobody may be there to see an error when it is sent.
     let question = requests.read(&caller, body).await?;
@@ -81,12 +103,13 @@ pub async fn queue_message(
         QueueError::Full => ApiError::TooMany { code: "queue_full", message: error.to_string() },
         QueueError::Storage(error) => error.into(),
     })?;
-    Ok((StatusCode::CREATED, Json(json!({ "id": id }))))
+    Ok(Created(AcceptedMessage { id }))
 }
 
-/// Request body of [`update_queued`]: the new text.
-#[derive(Debug, Deserialize)]
+/// The new text of a queued message.
+#[derive(Debug, Deserialize, JsonSchema)]
 pub struct QueuedMessageUpdate {
+    #[schemars(length(min = 1, max = MAX_MESSAGE_CHARS), regex(pattern = r"\S"))]
     message: String,
 }
 
@@ -97,7 +120,7 @@ pub async fn update_queued(
     caller: SignedIn,
     NamedTwo(chat, id): NamedTwo,
     JsonBody(words): JsonBody<QueuedMessageUpdate>,
-) -> Result<StatusCode, ApiError> {
+) -> Result<NoContent, ApiError> {
     let (chat, home, id) = find_queued(&chats, &caller, &chat, &id).await?;
     check_message(&words.message)?;
     respond_to_change(
@@ -114,7 +137,7 @@ pub async fn delete_queued(
     State(events): State<UserEventBus>,
     caller: SignedIn,
     NamedTwo(chat, id): NamedTwo,
-) -> Result<StatusCode, ApiError> {
+) -> Result<NoContent, ApiError> {
     let (chat, home, id) = find_queued(&chats, &caller, &chat, &id).await?;
     respond_to_change(&events, &caller, chat, home.queued_messages().delete(caller.user, chat, id).await?)
 }
@@ -126,7 +149,7 @@ pub async fn send_queued_now(
     State(turns): State<TurnService>,
     caller: SignedIn,
     NamedTwo(chat, id): NamedTwo,
-) -> Result<StatusCode, ApiError> {
+) -> Result<NoContent, ApiError> {
     let (chat, _, id) = find_queued(&chats, &caller, &chat, &id).await?;
     respond_to_change(&events, &caller, chat, turns.send_now(caller.user, chat, id).await?)
 }
@@ -149,11 +172,11 @@ fn respond_to_change(
     caller: &SignedIn,
     chat: ChatId,
     waited: bool,
-) -> Result<StatusCode, ApiError> {
+) -> Result<NoContent, ApiError> {
     if !waited {
         return Err(ApiError::NotFound("queued message"));
     }
     // Other tabs and devices show the queue, too.
     events.publish(caller.user, &UserEvent::Queue { session_id: chat });
-    Ok(StatusCode::NO_CONTENT)
+    Ok(NoContent)
 }

@@ -6,16 +6,17 @@ use agent::models::user_providers::{ProviderKind, slug_of};
 use agent::models::{ModelService, advise};
 use axum::Json;
 use axum::extract::State;
-use axum::http::StatusCode;
+use axum::response::NoContent;
 use domain::{Clock, ModelProviderId, Timestamp};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
 use storage::Storage;
 use storage::model_providers::ModelProvider;
 use url::Url;
 
 use super::error::ApiError;
 use super::extract::{JsonBody, Named, SignedIn};
+use super::response::Created;
 
 /// Maximum number of providers per user.
 const MAX_PROVIDERS: i64 = 20;
@@ -29,16 +30,19 @@ const HINT_CHARS: usize = 4;
 const MIN_HINTED_CHARS: usize = 12;
 
 /// A provider as its user sees it.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(rename = "ModelProvider")]
 struct ProviderDto {
     id: ModelProviderId,
     /// Prefix of the names of its models.
     prefix: String,
     name: String,
+    #[schemars(with = "ProviderKind")]
     kind: String,
     base_url: String,
     has_key: bool,
+    /// The last characters of the key.
     hint: Option<String>,
     created_at: Timestamp,
 }
@@ -50,30 +54,68 @@ impl From<ModelProvider> for ProviderDto {
     }
 }
 
-/// Request body of [`create_provider`].
-#[derive(Debug, Deserialize)]
+/// The user's providers, oldest first, without their keys.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "ModelProviderList")]
+pub struct ProviderList {
+    providers: Vec<ProviderDto>,
+}
+
+/// The provider with its new values.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "ChangedModelProvider")]
+pub struct ChangedProvider {
+    provider: ProviderDto,
+}
+
+/// A provider to add.
+#[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(rename = "NewModelProvider")]
 pub struct NewProvider {
     kind: ProviderKind,
+    #[schemars(length(min = 1, max = MAX_NAME_CHARS), regex(pattern = r"\S"))]
     name: String,
+    /// The public address of the kind if left out; `compatible` has none.
+    #[schemars(length(max = MAX_VALUE_BYTES))]
     base_url: Option<String>,
+    #[schemars(length(max = MAX_VALUE_BYTES))]
     key: Option<String>,
 }
 
-/// Request body of [`update_provider`]. Fields that are left out do not change.
-#[derive(Debug, Deserialize)]
+/// Changes of a provider. Fields that are left out do not change.
+#[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(rename = "ModelProviderUpdate")]
 pub struct ProviderUpdate {
+    #[schemars(length(min = 1, max = MAX_NAME_CHARS), regex(pattern = r"\S"))]
     name: Option<String>,
+    /// A new origin requires the key again.
+    #[schemars(length(max = MAX_VALUE_BYTES))]
     base_url: Option<String>,
     /// The new API key; an empty string deletes the key.
+    #[schemars(length(max = MAX_VALUE_BYTES))]
     key: Option<String>,
+}
+
+/// Result of a test of a provider.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "ModelProviderTest")]
+pub struct ProviderTest {
+    /// Number of models that the provider lists.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    models: Option<usize>,
+    /// Whether the provider can be used.
+    ok: bool,
+    /// Why the provider cannot be used, and what to do.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<String>,
 }
 
 /// Lists the user's providers (`GET /api/model-providers`).
-pub async fn list_providers(State(storage): State<Storage>, caller: SignedIn) -> Result<Json<Value>, ApiError> {
-    let providers = storage.model_providers().list(caller.user).await?.into_iter().map(ProviderDto::from);
-    Ok(Json(json!({ "providers": providers.collect::<Vec<_>>() })))
+pub async fn list_providers(State(storage): State<Storage>, caller: SignedIn) -> Result<Json<ProviderList>, ApiError> {
+    let providers = storage.model_providers().list(caller.user).await?;
+    Ok(Json(ProviderList { providers: providers.into_iter().map(ProviderDto::from).collect() }))
 }
 
 /// Adds a provider (`POST /api/model-providers`).
@@ -83,7 +125,7 @@ pub async fn create_provider(
     State(clock): State<Arc<dyn Clock>>,
     caller: SignedIn,
     JsonBody(body): JsonBody<NewProvider>,
-) -> Result<(StatusCode, Json<Value>), ApiError> {
+) -> Result<Created<ChangedProvider>, ApiError> {
     let (name, key) = (check_name(body.name)?, body.key.map(check_key).transpose()?.flatten());
     let entered = body.base_url.filter(|text| !text.trim().is_empty());
     // The provider's public address, for kinds that have one.
@@ -112,7 +154,7 @@ pub async fn create_provider(
         let message = format!("you have {MAX_PROVIDERS} providers, the maximum; remove one first");
         return Err(ApiError::Conflict { code: "too_many_providers", message });
     }
-    Ok((StatusCode::CREATED, Json(json!({ "provider": ProviderDto::from(provider) }))))
+    Ok(Created(ChangedProvider { provider: provider.into() }))
 }
 
 /// Changes a provider (`PATCH /api/model-providers/{id}`). If the origin of the base URL changes, the key must be
@@ -124,7 +166,7 @@ pub async fn update_provider(
     caller: SignedIn,
     Named(id): Named,
     JsonBody(body): JsonBody<ProviderUpdate>,
-) -> Result<Json<Value>, ApiError> {
+) -> Result<Json<ChangedProvider>, ApiError> {
     let mut provider = find_own(&storage, &caller, &id).await?;
     // Compared when the change is stored, so that a concurrent change is not overwritten.
     let as_of = provider.changed_at;
@@ -157,7 +199,7 @@ pub async fn update_provider(
     if !storage.model_providers().update(caller.user, &provider, as_of).await? {
         return Err(conflict_error(storage::Error::Conflict(String::new())));
     }
-    Ok(Json(json!({ "provider": ProviderDto::from(provider) })))
+    Ok(Json(ChangedProvider { provider: provider.into() }))
 }
 
 /// Deletes a provider (`DELETE /api/model-providers/{id}`).
@@ -166,14 +208,14 @@ pub async fn delete_provider(
     State(models): State<Arc<ModelService>>,
     caller: SignedIn,
     Named(id): Named,
-) -> Result<StatusCode, ApiError> {
+) -> Result<NoContent, ApiError> {
     let id = parse_id(&id)?;
     if !storage.model_providers().delete(caller.user, id).await? {
         return Err(ApiError::NotFound("provider"));
     }
     // Drops the cached client, which still has the key.
     models.user_providers.forget(id);
-    Ok(StatusCode::NO_CONTENT)
+    Ok(NoContent)
 }
 
 /// Tests a provider by listing its models (`POST /api/model-providers/{id}/test`). A provider that rejects the
@@ -183,11 +225,11 @@ pub async fn test_provider(
     State(models): State<Arc<ModelService>>,
     caller: SignedIn,
     Named(id): Named,
-) -> Result<Json<Value>, ApiError> {
+) -> Result<Json<ProviderTest>, ApiError> {
     let provider = find_own(&storage, &caller, &id).await?;
     Ok(Json(match models.user_providers.test(caller.user, &provider).await {
-        Ok(models) => json!({ "ok": true, "models": models }),
-        Err(error) => json!({ "ok": false, "reason": advise(&error, &provider.slug) }),
+        Ok(models) => ProviderTest { models: Some(models), ok: true, reason: None },
+        Err(error) => ProviderTest { models: None, ok: false, reason: Some(advise(&error, &provider.slug)) },
     }))
 }
 

@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
-use agent::models::ModelService;
 use agent::models::settings::check;
+use agent::models::{MAX_MODEL_NAME_CHARS, ModelService};
 use axum::Json;
 use axum::extract::State;
 use domain::model::ModelSettings;
 use platform::{UserEvent, UserEventBus};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
 use storage::Storage;
 use storage::model_settings::ModelDefaults;
 
@@ -18,18 +18,31 @@ use super::extract::{JsonBody, Named, SignedIn};
 use super::models::find_known_model;
 use crate::chat_lookup::ChatLookup;
 
+/// The settings of a chat, and the defaults that apply where they are not set.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct ChatSettings {
+    defaults: ModelSettings,
+    settings: ModelSettings,
+}
+
+/// The settings of a chat, as they were stored.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct StoredSettings {
+    settings: ModelSettings,
+}
+
 /// Returns a chat's settings, and the defaults for those that are not set (`GET /api/sessions/{id}/settings`).
 pub async fn get_chat_settings(
     State(chats): State<ChatLookup>,
     State(storage): State<Storage>,
     caller: SignedIn,
     Named(chat): Named,
-) -> Result<Json<Value>, ApiError> {
+) -> Result<Json<ChatSettings>, ApiError> {
     let (chat, home) = chats.find(caller.user, &chat).await?;
     let settings = home.models().get_chat_settings(caller.user, chat).await?;
     // Defaults are the user's, so they are in the database even for a temporary chat.
     let defaults = storage.models().get_defaults(caller.user).await?.settings;
-    Ok(Json(json!({ "settings": settings, "defaults": defaults })))
+    Ok(Json(ChatSettings { defaults, settings }))
 }
 
 /// Stores a chat's settings, which apply from the next turn on (`PUT /api/sessions/{id}/settings`). For settings that
@@ -40,17 +53,20 @@ pub async fn set_chat_settings(
     caller: SignedIn,
     Named(chat): Named,
     JsonBody(settings): JsonBody<ModelSettings>,
-) -> Result<Json<Value>, ApiError> {
+) -> Result<Json<StoredSettings>, ApiError> {
     let (chat, home) = chats.find(caller.user, &chat).await?;
     check(&settings).map_err(|error| ApiError::BadRequest(error.to_string()))?;
     home.models().set_chat_settings(caller.user, chat, &settings).await?;
     events.publish(caller.user, &UserEvent::of_chat(chat));
-    Ok(Json(json!({ "settings": settings })))
+    Ok(Json(StoredSettings { settings }))
 }
 
 /// A user's defaults, for chats that do not override them.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "ModelDefaults")]
 pub struct ModelDefaultsDto {
+    /// Model, as `provider/name`; null for the server's default.
+    #[schemars(length(max = MAX_MODEL_NAME_CHARS))]
     model: Option<String>,
     #[serde(default)]
     settings: ModelSettings,

@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use agent::models::{ModelId, ModelService, is_name};
+use agent::models::{MAX_MODEL_NAME_CHARS, ModelId, ModelService, ModelView, is_name};
 use axum::Json;
 use axum::extract::State;
 use domain::Clock;
 use platform::{UserEvent, UserEventBus};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
 use storage::Storage;
 
 use super::error::ApiError;
@@ -18,22 +18,44 @@ use crate::chat_lookup::ChatLookup;
 /// Maximum number of favourites per user.
 const MAX_FAVOURITES: i64 = 200;
 
+/// The available models.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ModelList {
+    /// The default model, as `provider/name`; null if there is none.
+    default: Option<String>,
+    /// Date of the model catalogue.
+    #[schemars(extend("format" = "date"))]
+    facts_of: String,
+    /// The user's favourites, as `provider/name`.
+    favourites: Vec<String>,
+    models: Vec<ModelView>,
+}
+
+/// The user's favourites.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Favourites {
+    /// Models, as `provider/name`.
+    favourites: Vec<String>,
+}
+
 /// Lists the models available to the caller, the default model, and the caller's favourites.
 pub async fn list_models(
     State(models): State<Arc<ModelService>>,
     State(storage): State<Storage>,
     caller: SignedIn,
-) -> Result<Json<Value>, ApiError> {
+) -> Result<Json<ModelList>, ApiError> {
     let (default, available) = models.list(caller.user).await?;
     let favourites = storage.models().list_favourites(caller.user).await?;
-    let known = models.catalogue.known();
-    let facts_of = &known.date;
-    Ok(Json(json!({ "default": default, "models": available, "favourites": favourites, "factsOf": facts_of })))
+    let facts_of = models.catalogue.known().date.clone();
+    Ok(Json(ModelList { default, facts_of, favourites, models: available }))
 }
 
-/// Request body of [`set_favourite`].
-#[derive(Debug, Deserialize)]
+/// Whether a model is one of the user's favourites.
+#[derive(Debug, Deserialize, JsonSchema)]
 pub struct FavouriteUpdate {
+    /// Model, as `provider/name`.
+    #[schemars(length(max = MAX_MODEL_NAME_CHARS))]
     model: String,
     favourite: bool,
 }
@@ -45,7 +67,7 @@ pub async fn set_favourite(
     State(clock): State<Arc<dyn Clock>>,
     caller: SignedIn,
     JsonBody(FavouriteUpdate { model, favourite }): JsonBody<FavouriteUpdate>,
-) -> Result<Json<Value>, ApiError> {
+) -> Result<Json<Favourites>, ApiError> {
     // Only existing models can be added, but a model that its provider dropped can still be removed.
     if favourite {
         let model = find_known_model(&models, &caller, &model).await?.to_string();
@@ -54,12 +76,14 @@ pub async fn set_favourite(
         // PostgreSQL rejects NUL in texts, and a name with it was never stored.
         storage.models().remove_favourite(caller.user, &domain::text::without_nul(model)).await?;
     }
-    Ok(Json(json!({ "favourites": storage.models().list_favourites(caller.user).await? })))
+    Ok(Json(Favourites { favourites: storage.models().list_favourites(caller.user).await? }))
 }
 
-/// The model of a chat; `None` for the default model.
-#[derive(Debug, Serialize, Deserialize)]
+/// The model of a chat.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct ChatModel {
+    /// Model, as `provider/name`; null for the default model.
+    #[schemars(length(max = MAX_MODEL_NAME_CHARS))]
     model: Option<String>,
 }
 

@@ -1,34 +1,91 @@
 //! `GET /api/openapi.json`: the API as an OpenAPI 3.1 document.
 //!
-//! Request and response shapes are maintained in one JSON file per section. Paths, methods and authentication come
-//! from the route table, and a test compares both.
+//! Operations follow from the route table: path, method and authentication from the entry, parameters, bodies and
+//! responses from the signature of the handler. Operations without types of their own are in one JSON file per section.
+
+mod operation;
+mod schemas;
 
 use axum::Json;
 use http::Method;
-use serde::Deserialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use super::error::ApiError;
 use super::route::{Access, Entry};
+use schemas::SchemaRegistry;
 
-/// The description of each section by path prefix. The last matching prefix is the section of a route.
-const SECTIONS: [(&str, &str); 9] = [
-    ("/", include_str!("openapi/root.json")),
-    ("/auth/v1", include_str!("openapi/auth.json")),
-    ("/auth/v1/admin", include_str!("openapi/admin.json")),
-    ("/rest/v1", include_str!("openapi/rest.json")),
-    ("/v1", include_str!("openapi/openai.json")),
-    ("/v1/files", include_str!("openapi/files.json")),
-    ("/functions/v1", include_str!("openapi/functions.json")),
-    ("/api", include_str!("openapi/api.json")),
-    ("/mcp", include_str!("openapi/mcp.json")),
+pub use operation::{Operation, OperationHandler, OperationInput, OperationOutput};
+
+/// A section of the document: the operations below a path prefix.
+struct Section {
+    prefix: &'static str,
+    /// Text of the section's tag.
+    description: &'static str,
+    /// Operations and schemas that are not generated, as JSON.
+    written: Option<&'static str>,
+}
+
+/// The sections of the document. The last one with a matching prefix is the section of a route.
+const SECTIONS: [Section; 9] = [
+    Section {
+        prefix: "/",
+        description: "Health checks and the keys that verify access tokens. Every path that is not described serves the page.",
+        written: Some(include_str!("openapi/root.json")),
+    },
+    Section {
+        prefix: "/auth/v1",
+        description: "Accounts and sign-ins, over GoTrue's API.",
+        written: Some(include_str!("openapi/auth.json")),
+    },
+    Section {
+        prefix: "/auth/v1/admin",
+        description: "Accounts, for the administrator. Shut without a service role key.",
+        written: Some(include_str!("openapi/admin.json")),
+    },
+    Section {
+        prefix: "/rest/v1",
+        description: "The user's rows, over a subset of PostgREST's API. Every column can be a filter: `?title=ilike.*a*`.",
+        written: Some(include_str!("openapi/rest.json")),
+    },
+    Section {
+        prefix: "/v1",
+        description: "The OpenAI-compatible API, for clients with one of the user's API keys or an access token.",
+        written: Some(include_str!("openapi/openai.json")),
+    },
+    Section {
+        prefix: "/v1/files",
+        description: "Files of chats: attachments of users, results of tools, images of models.",
+        written: Some(include_str!("openapi/files.json")),
+    },
+    Section {
+        prefix: "/functions/v1",
+        description: "Asking the assistant, and asking a server for its tools.",
+        written: Some(include_str!("openapi/functions.json")),
+    },
+    Section {
+        prefix: "/api",
+        description: "The product's own API: everything that is neither a row of the data API nor an account.",
+        written: None,
+    },
+    Section {
+        prefix: "/mcp",
+        description: "Our own MCP servers over streamable HTTP: JSON-RPC, one message a request.",
+        written: Some(include_str!("openapi/mcp.json")),
+    },
 ];
 
-/// A section's description file.
-#[derive(Deserialize)]
-struct Section {
-    /// Text of the section's tag.
-    description: String,
+impl Section {
+    /// Parses what is not generated.
+    fn read_written(&self) -> serde_json::Result<WrittenSection> {
+        self.written.map_or_else(|| Ok(WrittenSection::default()), serde_json::from_str)
+    }
+}
+
+/// The operations of a section that are not generated.
+#[derive(Default, Deserialize)]
+struct WrittenSection {
     /// OpenAPI response of every error.
     refusal: Value,
     /// OpenAPI operations by path and method.
@@ -40,42 +97,59 @@ struct Section {
     responses: Map<String, Value>,
 }
 
+/// The API as an OpenAPI 3.1 document.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(extend("type" = "object", "required" = ["openapi", "paths"]))]
+pub struct OpenApiDocument(Value);
+
 /// Returns the OpenAPI document.
-pub async fn get_document() -> Result<Json<Value>, ApiError> {
+pub async fn get_document() -> Result<Json<OpenApiDocument>, ApiError> {
     let document = document(&super::entries()).map_err(|error| ApiError::Internal(error.into()))?;
-    Ok(Json(document))
+    Ok(Json(OpenApiDocument(document)))
 }
 
-/// Returns path and method of every described operation, for the test that compares them with the route table.
+/// Returns path and method of every operation, each as often as it is described: for the test that compares them
+/// with the route table.
 pub fn list_operations() -> serde_json::Result<Vec<(String, Method)>> {
-    let mut written = Vec::new();
-    for (_, text) in SECTIONS {
-        let section: Section = serde_json::from_str(text)?;
+    let mut described = Vec::new();
+    for section in SECTIONS {
+        let section = section.read_written()?;
         for (path, calls) in &section.paths {
             let methods = calls.as_object().into_iter().flat_map(Map::keys);
-            written.extend(methods.filter_map(|method| Some((path.clone(), method.to_uppercase().parse().ok()?))));
+            described.extend(methods.filter_map(|method| Some((path.clone(), method.to_uppercase().parse().ok()?))));
         }
     }
-    Ok(written)
+    let generated = super::entries().into_iter().filter(|entry| entry.description.is_some());
+    described.extend(generated.map(|entry| (entry.path, entry.method)));
+    Ok(described)
 }
 
 /// Builds the document for these routes.
 fn document(entries: &[Entry]) -> serde_json::Result<Value> {
-    let (mut paths, mut schemas, mut responses, mut tags) = (Map::new(), Map::new(), Map::new(), Vec::new());
-    for (prefix, text) in SECTIONS {
-        let section: Section = serde_json::from_str(text)?;
-        tags.push(json!({ "name": prefix, "description": section.description }));
+    let (mut paths, mut components, mut responses, mut tags) = (Map::new(), Map::new(), Map::new(), Vec::new());
+    let mut schemas = SchemaRegistry::new();
+    for section @ Section { prefix, description, .. } in SECTIONS {
+        let section = section.read_written()?;
+        tags.push(json!({ "name": prefix, "description": description }));
         for entry in entries.iter().filter(|entry| section_of(&entry.path) == prefix) {
             let method = entry.method.as_str().to_lowercase();
-            // The undescribed route is left out here; the test reports it.
-            let Some(call) = section.paths.get(&entry.path).and_then(|calls| calls.get(&method)) else { continue };
-            paths.entry(&entry.path).or_insert_with(|| json!({}))[method] =
-                complete_operation(call.clone(), entry, prefix, &section);
+            let call = if let Some(description) = entry.description {
+                let mut operation = Operation::new(&mut schemas);
+                (description.describe)(&mut operation);
+                operation.finish(description.summary)
+            } else {
+                // The undescribed route is left out here; the test reports it.
+                let written = section.paths.get(&entry.path).and_then(|calls| calls.get(&method));
+                let Some(mut call) = written.cloned() else { continue };
+                call["responses"]["default"] = section.refusal.clone();
+                call
+            };
+            paths.entry(&entry.path).or_insert_with(|| json!({}))[method] = complete_operation(call, entry, prefix);
         }
-        schemas.extend(section.schemas);
+        components.extend(section.schemas);
         responses.extend(section.responses);
     }
-    Ok(json!({
+    let mut document = json!({
         "openapi": "3.1.0",
         "info": {
             "title": "AI Chat MCP",
@@ -86,7 +160,7 @@ fn document(entries: &[Entry]) -> serde_json::Result<Value> {
         "tags": tags,
         "paths": paths,
         "components": {
-            "schemas": schemas,
+            "schemas": components,
             "responses": responses,
             "securitySchemes": {
                 "person": {
@@ -102,20 +176,21 @@ fn document(entries: &[Entry]) -> serde_json::Result<Value> {
                 },
             },
         },
-    }))
+    });
+    schemas.finish(&mut document);
+    Ok(document)
 }
 
 /// Returns the prefix of the section that a path belongs to.
 fn section_of(path: &str) -> &'static str {
     let fits = |prefix: &str| path.strip_prefix(prefix).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
-    SECTIONS.iter().rev().map(|(prefix, _)| *prefix).find(|prefix| fits(prefix)).unwrap_or("/")
+    SECTIONS.iter().rev().map(|section| section.prefix).find(|prefix| fits(prefix)).unwrap_or("/")
 }
 
-/// Adds to an operation what all of its section share: tag, security, the error response and the path parameters.
-fn complete_operation(mut call: Value, entry: &Entry, tag: &str, section: &Section) -> Value {
+/// Adds to an operation what follows from the entry: tag, security and the path parameters.
+fn complete_operation(mut call: Value, entry: &Entry, tag: &str) -> Value {
     call["tags"] = json!([tag]);
     call["security"] = security(entry.access);
-    call["responses"]["default"] = section.refusal.clone();
     let written = call["parameters"].take();
     let mut parameters: Vec<Value> = written.as_array().cloned().unwrap_or_default();
     for part in entry.path.split('/') {

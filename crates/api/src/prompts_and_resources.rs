@@ -6,18 +6,22 @@ use agent::chats::temporary::TemporaryChats;
 use axum::Json;
 use axum::extract::State;
 use axum::http::{StatusCode, header};
-use axum::response::{IntoResponse, Response};
+use axum::response::{IntoResponse, NoContent, Response};
 use connections::{AttachRequest, ConnectionService, ContextError};
 use domain::attachment::Attachment;
+use domain::model::PICTURE_TYPES;
 use domain::{AttachmentId, ChatId};
-use mcp::{CompletionTarget, Completions, IconError};
-use serde::Deserialize;
-use serde_json::{Value, json};
+use mcp::{CompletionTarget, Completions, IconError, Prompt, Resource, ResourceTemplate};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
 use storage::Storage;
 
+use super::apps::ReadResource;
 use super::connections::find_own_server;
 use super::error::ApiError;
 use super::extract::{JsonBody, Named, Query, SignedIn};
+use super::openapi::{Operation, OperationOutput};
 
 /// Content security policy of icons: a browser may display one, but not run or frame anything in it.
 const PICTURE_POLICY: &str = "default-src 'none'; sandbox";
@@ -33,16 +37,35 @@ impl From<ContextError> for ApiError {
     }
 }
 
+/// The prompts of a connection's server.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct PromptList {
+    /// Whether the server has more than can be used.
+    is_cut: bool,
+    prompts: Vec<Prompt>,
+}
+
+/// The resources of a connection's server, and the templates of more.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ResourceList {
+    /// Whether the server has more than can be used.
+    is_cut: bool,
+    resources: Vec<Resource>,
+    templates: Vec<ResourceTemplate>,
+}
+
 /// Lists a connection's prompts.
 pub async fn list_prompts(
     State(storage): State<Storage>,
     State(connections): State<ConnectionService>,
     caller: SignedIn,
     Named(id): Named,
-) -> Result<Json<Value>, ApiError> {
+) -> Result<Json<PromptList>, ApiError> {
     let server = find_own_server(&storage, &caller, &id).await?;
     let prompts = connections.list_prompts(caller.user, &server).await?;
-    Ok(Json(json!({ "prompts": prompts.items, "isCut": prompts.is_cut })))
+    Ok(Json(PromptList { is_cut: prompts.is_cut, prompts: prompts.items }))
 }
 
 /// Lists a connection's resources and resource templates.
@@ -51,18 +74,25 @@ pub async fn list_resources(
     State(connections): State<ConnectionService>,
     caller: SignedIn,
     Named(id): Named,
-) -> Result<Json<Value>, ApiError> {
+) -> Result<Json<ResourceList>, ApiError> {
     let server = find_own_server(&storage, &caller, &id).await?;
     let (resources, templates) = connections.list_resources(caller.user, &server).await?;
     // Long lists are truncated; the web app then says so.
     let is_cut = resources.is_cut || templates.is_cut;
-    Ok(Json(json!({ "resources": resources.items, "templates": templates.items, "isCut": is_cut })))
+    Ok(Json(ResourceList { is_cut, resources: resources.items, templates: templates.items }))
 }
 
-/// A request about one resource.
-#[derive(Debug, Deserialize)]
+/// The resource of a request.
+#[derive(Debug, Deserialize, JsonSchema)]
 pub struct ResourceUri {
     uri: String,
+}
+
+/// Outcome of a subscription to a resource.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct SubscriptionOutcome {
+    /// Whether the server supports subscriptions.
+    watching: bool,
 }
 
 /// Reads a resource of the connection.
@@ -72,10 +102,10 @@ pub async fn read_resource(
     caller: SignedIn,
     Named(id): Named,
     JsonBody(body): JsonBody<ResourceUri>,
-) -> Result<Json<Value>, ApiError> {
+) -> Result<Json<ReadResource>, ApiError> {
     let server = find_own_server(&storage, &caller, &id).await?;
     let contents = connections.read_resource(caller.user, &server, &body.uri).await?;
-    Ok(Json(json!({ "contents": contents })))
+    Ok(Json(ReadResource { contents }))
 }
 
 /// Subscribes to a resource for a limited time. Changes are reported on the user's event stream.
@@ -85,10 +115,10 @@ pub async fn subscribe_resource(
     caller: SignedIn,
     Named(id): Named,
     JsonBody(body): JsonBody<ResourceUri>,
-) -> Result<Json<Value>, ApiError> {
+) -> Result<Json<SubscriptionOutcome>, ApiError> {
     let server = find_own_server(&storage, &caller, &id).await?;
     let watching = connections.subscribe_resource(caller.user, &server, &body.uri).await?;
-    Ok(Json(json!({ "watching": watching })))
+    Ok(Json(SubscriptionOutcome { watching }))
 }
 
 /// Ends the subscription to a resource.
@@ -98,18 +128,20 @@ pub async fn unsubscribe_resource(
     caller: SignedIn,
     Named(id): Named,
     Query(query): Query<ResourceUri>,
-) -> Result<StatusCode, ApiError> {
+) -> Result<NoContent, ApiError> {
     let server = find_own_server(&storage, &caller, &id).await?;
     connections.unsubscribe_resource(caller.user, server.id, &query.uri);
-    Ok(StatusCode::NO_CONTENT)
+    Ok(NoContent)
 }
 
-/// Request body of [`complete_argument`].
-#[derive(Debug, Deserialize)]
+/// An argument to complete.
+#[derive(Debug, Deserialize, JsonSchema)]
 pub struct IncompleteArgument {
     #[serde(rename = "for")]
     blank: CompletionTarget,
+    /// Name of the argument.
     name: String,
+    /// Its value so far.
     #[serde(default)]
     value: String,
     /// Values of the other arguments, which the server may consider.
@@ -131,15 +163,18 @@ pub async fn complete_argument(
     Ok(Json(connections.complete_argument(caller.user, &server, target, argument, filled).await?))
 }
 
-/// Request body of [`create_attachment`]: either a resource or a prompt.
-#[derive(Debug, Deserialize)]
+/// The content of a new attachment: either a resource or a prompt.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[schemars(extend("oneOf" = [{ "required": ["resource"] }, { "required": ["prompt"] }]))]
 pub struct NewAttachment {
     /// The temporary chat that the attachment is for. It is held in memory and never stored.
     #[serde(default, rename = "sessionId")]
     session_id: Option<ChatId>,
     #[serde(default)]
+    #[schemars(required, extend("required" = ["uri"], "properties" = { "uri": { "type": "string" } }))]
     resource: Option<AttachRequest>,
     #[serde(default)]
+    #[schemars(required, extend("required" = ["name"], "properties" = { "name": { "minLength": 1 } }))]
     prompt: Option<AttachRequest>,
 }
 
@@ -183,9 +218,33 @@ pub async fn get_attachment(
 }
 
 /// Query parameters of [`get_icon`].
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, JsonSchema)]
 pub struct IconQuery {
+    /// Address of the icon, as the server declared it.
     src: String,
+}
+
+/// The response of an icon.
+#[derive(Debug)]
+pub struct IconResponse(Response);
+
+impl IntoResponse for IconResponse {
+    fn into_response(self) -> Response {
+        self.0
+    }
+}
+
+impl OperationOutput for IconResponse {
+    fn describe(operation: &mut Operation<'_>) {
+        for media_type in PICTURE_TYPES {
+            operation.add_content(
+                StatusCode::OK,
+                "The icon.",
+                media_type,
+                json!({ "type": "string", "format": "binary" }),
+            );
+        }
+    }
 }
 
 /// Returns an icon that the connection's server declared. This server fetches it, so that the user's browser does not
@@ -196,7 +255,7 @@ pub async fn get_icon(
     caller: SignedIn,
     Named(id): Named,
     Query(query): Query<IconQuery>,
-) -> Result<Response, ApiError> {
+) -> Result<IconResponse, ApiError> {
     let server = find_own_server(&storage, &caller, &id).await?;
     let picture = connections.fetch_icon(&server, &query.src).await.map_err(|error| match error {
         IconError::Server(_) => ApiError::Upstream { code: "server_failed", message: error.to_string() },
@@ -207,5 +266,5 @@ pub async fn get_icon(
         (header::CACHE_CONTROL, "private, max-age=86400"),
         (header::CONTENT_SECURITY_POLICY, PICTURE_POLICY),
     ];
-    Ok((headers, picture.bytes).into_response())
+    Ok(IconResponse((headers, picture.bytes).into_response()))
 }

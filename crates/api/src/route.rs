@@ -8,6 +8,7 @@ use axum::routing::{MethodFilter, MethodRouter, on};
 use http::Method;
 
 use crate::AppState;
+use crate::openapi::{Operation, OperationHandler};
 
 /// Callers that a route admits. The handler's extractor enforces it; a test calls every route of the table as every
 /// kind of caller and compares.
@@ -30,13 +31,23 @@ pub enum Access {
     Admin,
 }
 
-/// A route of the table: method, path, [`Access`] and handler.
+/// A route of the table: method, path, [`Access`], handler and, for the OpenAPI document, its description.
 #[derive(Debug)]
 pub struct Route {
     method: Method,
     path: &'static str,
     access: Access,
     handler: MethodRouter<AppState>,
+    description: Option<RouteDescription>,
+}
+
+/// The description of a route in the OpenAPI document.
+#[derive(Debug, Clone, Copy)]
+pub struct RouteDescription {
+    /// What the route does, in one sentence or two.
+    pub summary: &'static str,
+    /// Adds what follows from the handler's signature.
+    pub describe: fn(&mut Operation<'_>),
 }
 
 impl Route {
@@ -46,7 +57,15 @@ impl Route {
         H: Handler<T, AppState>,
         T: 'static,
     {
-        Self { method, path, access, handler: on(filter, handler) }
+        Self { method, path, access, handler: on(filter, handler), description: None }
+    }
+
+    /// Adds the description, which follows from the signature of the handler.
+    pub fn describe<H, Inputs, Output>(self, summary: &'static str, _handler: H) -> Self
+    where
+        H: OperationHandler<Inputs, Output>,
+    {
+        Self { description: Some(RouteDescription { summary, describe: H::describe }), ..self }
     }
 }
 
@@ -73,6 +92,17 @@ methods! {
     options OPTIONS;
 }
 
+/// Returns a vector of routes, each with the summary of its operation as a documentation comment.
+macro_rules! routes {
+    ($($(#[doc = $summary:literal])+ $method:ident($path:literal, $access:expr, $handler:expr)),+ $(,)?) => {
+        vec![
+            $($crate::route::$method($path, $access, $handler).describe(concat!($($summary),+).trim_ascii(), $handler)),+
+        ]
+    };
+}
+
+pub(crate) use routes;
+
 /// A group of routes below one path prefix that share a protocol, and so the shape of their errors.
 #[derive(Debug)]
 pub struct Section {
@@ -94,10 +124,15 @@ impl Section {
 
     /// Returns the [`Entry`] of each route, with the whole path.
     pub fn entries(&self) -> impl Iterator<Item = Entry> {
-        self.routes.iter().map(|Route { method, path, access, .. }| {
+        self.routes.iter().map(|Route { method, path, access, description, .. }| {
             // The root of a section is the section's path itself.
             let path = if *path == "/" && !self.prefix.is_empty() { "" } else { path };
-            Entry { method: method.clone(), path: format!("{}{path}", self.prefix), access: *access }
+            Entry {
+                method: method.clone(),
+                path: format!("{}{path}", self.prefix),
+                access: *access,
+                description: *description,
+            }
         })
     }
 
@@ -118,7 +153,7 @@ impl Section {
 }
 
 /// Public facts about a [`Route`]: everything except its handler.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub struct Entry {
     /// The HTTP method. `GET` includes `HEAD`.
     pub method: Method,
@@ -126,4 +161,6 @@ pub struct Entry {
     pub path: String,
     /// Callers that the route admits.
     pub access: Access,
+    /// Its description in the OpenAPI document, unless a file describes it.
+    pub description: Option<RouteDescription>,
 }

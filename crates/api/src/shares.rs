@@ -3,22 +3,24 @@
 use std::sync::Arc;
 
 use agent::chats::link;
-use agent::chats::snapshot::{self, With};
+use agent::chats::snapshot::{self, SharedMessage, With};
 use axum::Json;
 use axum::extract::State;
 use axum::http::{HeaderName, HeaderValue, StatusCode, header};
-use axum::response::{IntoResponse, Response};
+use axum::response::{IntoResponse, NoContent, Response};
 use domain::{ChatId, Clock, FileId, ShareId, Timestamp, UserId};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
-use serde_json::{Value, json};
 use storage::Storage;
 use storage::shares::NewShare;
 use uuid::Uuid;
 
 use super::error::ApiError;
 use super::extract::{JsonBody, Named, NamedTwo, SignedIn};
-use super::files::file_response;
+use super::files::{FileResponse, file_response};
+use super::openapi::{Operation, OperationOutput};
+use super::response::DeletedCount;
 use crate::chat_lookup::ChatLookup;
 use crate::limiters::DownloadLimiter;
 use crate::state::SiteUrl;
@@ -30,8 +32,8 @@ const MAX_SNAPSHOT_BYTES: usize = 16 * 1024 * 1024;
 /// Maximum number of messages of a snapshot.
 const MAX_SNAPSHOT_MESSAGES: i64 = 20_000;
 
-/// Request body of [`create_share`]: optional content of the snapshot.
-#[derive(Debug, Deserialize)]
+/// Optional content of a shared chat.
+#[derive(Debug, Deserialize, JsonSchema)]
 pub struct ShareOptions {
     /// Whether arguments and results of tools are included.
     #[serde(default)]
@@ -42,15 +44,34 @@ pub struct ShareOptions {
 }
 
 /// A share as its owner sees it.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(rename = "Share")]
 struct ShareDto {
     id: ShareId,
     session_id: ChatId,
     title: String,
+    /// Number of messages.
     messages: i64,
+    /// Whether arguments and results of tools are included.
     tools: bool,
     created_at: Timestamp,
+}
+
+/// The user's shares, newest first, without their links.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct ShareList {
+    shares: Vec<ShareDto>,
+}
+
+/// A new share with its link, which no other response contains.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct CreatedShare {
+    id: ShareId,
+    /// Number of messages.
+    messages: i64,
+    #[schemars(url)]
+    url: String,
 }
 
 /// Creates a snapshot of a chat and returns its link (`POST /api/sessions/{id}/shares`). Only the hash of the token
@@ -63,7 +84,7 @@ pub async fn create_share(
     caller: SignedIn,
     Named(chat): Named,
     JsonBody(wish): JsonBody<ShareOptions>,
-) -> Result<Json<Value>, ApiError> {
+) -> Result<Json<CreatedShare>, ApiError> {
     let chat = chats.find_stored(caller.user, &chat).await?;
     let messages = storage.chats().list_messages(caller.user, chat, MAX_SNAPSHOT_MESSAGES).await?;
     let (shared, files) = snapshot::shared(messages, With { tools: wish.tools, files: wish.files });
@@ -100,11 +121,11 @@ pub async fn create_share(
     let mut url = site_url.0;
     url.set_path("/");
     url.query_pairs_mut().clear().append_pair("share", &token);
-    Ok(Json(json!({ "id": share.id, "url": url, "messages": share.count })))
+    Ok(Json(CreatedShare { id: share.id, messages: share.count, url: url.into() }))
 }
 
 /// Lists the user's shares (`GET /api/shares`).
-pub async fn list_shares(State(storage): State<Storage>, caller: SignedIn) -> Result<Json<Value>, ApiError> {
+pub async fn list_shares(State(storage): State<Storage>, caller: SignedIn) -> Result<Json<ShareList>, ApiError> {
     let shares = storage.shares().list(caller.user).await?.into_iter().map(|share| ShareDto {
         id: share.id,
         session_id: share.chat,
@@ -113,12 +134,15 @@ pub async fn list_shares(State(storage): State<Storage>, caller: SignedIn) -> Re
         tools: share.tools,
         created_at: share.created_at,
     });
-    Ok(Json(json!({ "shares": shares.collect::<Vec<_>>() })))
+    Ok(Json(ShareList { shares: shares.collect() }))
 }
 
 /// Deletes all shares of the user (`DELETE /api/shares`).
-pub async fn delete_all_shares(State(storage): State<Storage>, caller: SignedIn) -> Result<Json<Value>, ApiError> {
-    Ok(Json(json!({ "ended": storage.shares().delete_all(caller.user).await? })))
+pub async fn delete_all_shares(
+    State(storage): State<Storage>,
+    caller: SignedIn,
+) -> Result<Json<DeletedCount>, ApiError> {
+    Ok(Json(DeletedCount { ended: storage.shares().delete_all(caller.user).await? }))
 }
 
 /// Deletes a share (`DELETE /api/shares/{id}`).
@@ -126,37 +150,57 @@ pub async fn delete_share(
     State(storage): State<Storage>,
     caller: SignedIn,
     Named(id): Named,
-) -> Result<StatusCode, ApiError> {
+) -> Result<NoContent, ApiError> {
     let id: ShareId = id.parse().map_err(|_| ApiError::NotFound("share"))?;
     if !storage.shares().delete(caller.user, id).await? {
         return Err(ApiError::NotFound("share"));
     }
-    Ok(StatusCode::NO_CONTENT)
+    Ok(NoContent)
 }
 
 /// `X-Robots-Tag` of every response that a share link leads to.
 pub const NO_ROBOTS: (HeaderName, HeaderValue) =
     (HeaderName::from_static("x-robots-tag"), HeaderValue::from_static("noindex, nofollow, noarchive"));
 
-/// A snapshot as viewers of the link see it.
-#[derive(Debug, Serialize)]
+/// A chat as it was when it was shared.
+#[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-struct SharedChat {
+pub struct SharedChat {
     title: String,
     shared_at: Timestamp,
+    #[schemars(with = "Vec<SharedMessage>")]
     messages: Box<RawValue>,
 }
 
+/// A response to a viewer of a link.
+#[derive(Debug)]
+pub struct ShareResponse<T>(Result<T, ApiError>);
+
+impl<T: IntoResponse> IntoResponse for ShareResponse<T> {
+    fn into_response(self) -> Response {
+        let mut response = self.0.into_response();
+        // Not cached, so that the content is gone when the share is deleted.
+        let headers = [NO_ROBOTS, (header::CACHE_CONTROL, HeaderValue::from_static("no-store"))];
+        response.headers_mut().extend(headers.map(|(name, value)| (Some(name), value)));
+        response
+    }
+}
+
+impl<T: OperationOutput> OperationOutput for ShareResponse<T> {
+    fn describe(operation: &mut Operation<'_>) {
+        Result::<T, ApiError>::describe(operation);
+        operation.add_response_header(StatusCode::OK, "X-Robots-Tag");
+    }
+}
+
 /// Returns a snapshot (`GET /api/shared/{token}`).
-pub async fn get_shared_chat(State(storage): State<Storage>, Named(token): Named) -> Response {
+pub async fn get_shared_chat(State(storage): State<Storage>, Named(token): Named) -> ShareResponse<Json<SharedChat>> {
     let shown = async {
         let snapshot = storage.shares().get_snapshot(&link::hash(&token)).await?.ok_or(ApiError::NotFound("share"))?;
         let messages = RawValue::from_string(snapshot.messages).map_err(|error| ApiError::Internal(error.into()))?;
         Ok(Json(SharedChat { title: snapshot.title, shared_at: snapshot.created_at, messages }))
     };
-    let shown: Result<_, ApiError> = shown.await;
-    // Not cached, so that the content is gone when the share is deleted.
-    ([NO_ROBOTS, (header::CACHE_CONTROL, HeaderValue::from_static("no-store"))], shown).into_response()
+    ShareResponse(shown.await)
 }
 
 /// Returns a file of a snapshot (`GET /api/shared/{token}/files/{file}`).
@@ -164,7 +208,7 @@ pub async fn get_shared_file(
     State(downloads): State<DownloadLimiter>,
     State(storage): State<Storage>,
     NamedTwo(token, id): NamedTwo,
-) -> Response {
+) -> ShareResponse<FileResponse> {
     let shown = async {
         let not_found = || ApiError::NotFound("file");
         let id: FileId = id.parse().map_err(|_| not_found())?;
@@ -172,13 +216,7 @@ pub async fn get_shared_file(
         // limit.
         let permit = downloads.acquire(UserId(Uuid::nil()))?;
         let found = storage.files().get_shared(&link::hash(&token), id).await?;
-        found.map(|(file, bytes)| file_response(&file, bytes, permit)).ok_or_else(not_found)
+        found.map(|(file, bytes)| FileResponse(file_response(&file, bytes, permit))).ok_or_else(not_found)
     };
-    let shown: Result<Response, ApiError> = shown.await;
-    let mut shown = shown.into_response();
-    shown.headers_mut().extend(
-        [NO_ROBOTS, (header::CACHE_CONTROL, HeaderValue::from_static("no-store"))]
-            .map(|(name, value)| (Some(name), value)),
-    );
-    shown
+    ShareResponse(shown.await)
 }

@@ -2,13 +2,14 @@
 
 use axum::Json;
 use axum::extract::State;
-use axum::http::{HeaderMap, StatusCode, header};
-use axum::response::{AppendHeaders, IntoResponse, Redirect, Response};
+use axum::http::{HeaderMap, HeaderName, header};
+use axum::response::{AppendHeaders, NoContent, Redirect};
 use connections::ConnectionService;
 use connections::sign_in::{SIGN_IN_LIFETIME_SECONDS, ServerSignInError};
 use mcp::oauth::{SignInCallback, SignInError};
-use serde::Deserialize;
-use serde_json::{Value, json};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use storage::Storage;
 use storage::servers::Server;
 
@@ -23,13 +24,23 @@ const SIGN_IN_COOKIE: BrowserCookie = BrowserCookie { name: "server-sign-in", pa
 /// Maximum length of a client id or secret, in characters.
 const MAX_CREDENTIAL_CHARS: usize = 4096;
 
-/// Request body of [`set_client`].
-#[derive(Deserialize)]
+/// An OAuth client that the user registered with the authorization server of a connection's server.
+#[derive(Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct OAuthClient {
+    #[schemars(length(min = 1, max = MAX_CREDENTIAL_CHARS))]
     client_id: String,
+    /// Left out for a public client.
     #[serde(default)]
+    #[schemars(length(max = MAX_CREDENTIAL_CHARS))]
     client_secret: Option<String>,
+}
+
+/// Page of the authorization server, to which the browser is to be sent.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct SignInPage {
+    #[schemars(url)]
+    url: String,
 }
 
 /// Begins a sign-in and returns the URL of the authorization server.
@@ -40,7 +51,7 @@ pub async fn start_sign_in(
     caller: SignedIn,
     Named(id): Named,
     headers: HeaderMap,
-) -> Result<Response, ApiError> {
+) -> Result<(AppendHeaders<[(HeaderName, String); 1]>, Json<SignInPage>), ApiError> {
     let server = find_own_server(&storage, &caller, &id).await?;
     // The present cookie is reused, so that sign-ins to several servers can run in one browser at the same time.
     let started = connections.start_sign_in(caller.user, &server, SIGN_IN_COOKIE.read(&headers)).await;
@@ -50,7 +61,7 @@ pub async fn start_sign_in(
     })?;
     let cookie =
         [(header::SET_COOKIE, SIGN_IN_COOKIE.set(&site_url, &started.browser_secret, SIGN_IN_LIFETIME_SECONDS))];
-    Ok((AppendHeaders(cookie), Json(json!({ "url": started.url }))).into_response())
+    Ok((AppendHeaders(cookie), Json(SignInPage { url: started.url.into() })))
 }
 
 /// Completes a sign-in when the authorization server redirects the browser back, and redirects to the web app, which
@@ -59,7 +70,7 @@ pub async fn complete_sign_in(
     State(connections): State<ConnectionService>,
     headers: HeaderMap,
     Query(answer): Query<SignInCallback>,
-) -> Response {
+) -> Redirect {
     // A missing cookie equals no secret, so it fails like a wrong one.
     let browser = SIGN_IN_COOKIE.read(&headers).unwrap_or_default();
     let outcome = match connections.complete_sign_in(browser, answer).await {
@@ -72,7 +83,7 @@ pub async fn complete_sign_in(
         }
     };
     // The cookie stays, since other sign-ins in this browser may be in progress.
-    Redirect::to(&format!("/?tab=servers&sign-in={outcome}")).into_response()
+    Redirect::to(&format!("/?tab=servers&sign-in={outcome}"))
 }
 
 /// Stores an OAuth client that the user registered manually. It is never returned by the API.
@@ -82,7 +93,7 @@ pub async fn set_client(
     caller: SignedIn,
     Named(id): Named,
     JsonBody(client): JsonBody<OAuthClient>,
-) -> Result<StatusCode, ApiError> {
+) -> Result<NoContent, ApiError> {
     let server = find_own_server(&storage, &caller, &id).await?;
     let client_id = client.client_id.trim();
     // An empty field of the form means a public client.
@@ -96,7 +107,7 @@ pub async fn set_client(
         )));
     }
     connections.set_client(caller.user, &server, client_id.to_owned(), secret).await?;
-    Ok(StatusCode::NO_CONTENT)
+    Ok(NoContent)
 }
 
 /// Revokes the tokens of a connection and deletes them.
@@ -105,10 +116,10 @@ pub async fn sign_out(
     State(connections): State<ConnectionService>,
     caller: SignedIn,
     Named(id): Named,
-) -> Result<StatusCode, ApiError> {
+) -> Result<NoContent, ApiError> {
     let server = find_own_server(&storage, &caller, &id).await?;
     connections.sign_out_of_server(caller.user, &server).await?;
-    Ok(StatusCode::NO_CONTENT)
+    Ok(NoContent)
 }
 
 /// Returns the OAuth client metadata of this server, which authorization servers fetch. Responds 404 if the site is

@@ -5,17 +5,37 @@ use std::task::Poll;
 use std::time::Duration;
 
 use axum::body::Body;
-use axum::http::header;
+use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
 use futures_util::stream::{self, Stream, StreamExt};
+use serde_json::json;
 use tokio::time::{Instant, sleep};
 use tokio_util::sync::CancellationToken;
+
+use crate::openapi::{Operation, OperationOutput};
 
 /// Interval after which a comment is sent if no event was.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
 
 const STILL_HERE: &[u8] = b": still here\n\n";
+
+/// A response that [`response`] or [`response_until`] built.
+#[derive(Debug)]
+pub struct EventStream(pub Response);
+
+impl IntoResponse for EventStream {
+    fn into_response(self) -> Response {
+        self.0
+    }
+}
+
+impl OperationOutput for EventStream {
+    fn describe(operation: &mut Operation<'_>) {
+        let schema = json!({ "type": "string" });
+        operation.add_content(StatusCode::OK, "Server-sent events.", "text/event-stream", schema);
+    }
+}
 
 /// Builds an event stream response. It ends when `frames` ends; `permit` is held until then.
 pub fn response(frames: impl Stream<Item = Bytes> + Send + 'static, permit: impl Send + 'static) -> Response {

@@ -18,6 +18,7 @@ use domain::model::ModelError;
 use domain::tool::ToolDefinition;
 use domain::{AttachmentId, ChatId, FileId, MessageId};
 use platform::client_address::subscriber_network;
+use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
 use storage::branches::TurnPosition;
@@ -42,7 +43,7 @@ pub fn section() -> Section {
 }
 
 /// Maximum length of a message, in characters.
-const MAX_MESSAGE_CHARS: usize = 200_000;
+pub const MAX_MESSAGE_CHARS: usize = 200_000;
 /// Maximum number of app contexts of a message.
 const MAX_CONTEXTS: usize = 16;
 /// Maximum total size of the app contexts of a message, in bytes.
@@ -52,11 +53,12 @@ const MAX_ATTACHMENTS: usize = 16;
 /// Maximum total size of the attachments of a message, in bytes: the web app loads them with every message.
 const MAX_ATTACHMENT_BYTES: usize = 8 * 1024 * 1024;
 
-/// Request body of [`ai_chat`].
-#[derive(Debug, Deserialize)]
+/// A message that begins a turn, or the message that a turn continues.
+#[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct AiChat {
     #[serde(default)]
+    #[schemars(length(min = 1, max = MAX_MESSAGE_CHARS), regex(pattern = r"\S"))]
     message: Option<String>,
     session_id: ChatId,
     /// Id of the new message. A client that did not receive the response repeats the request with the same id, and
@@ -69,13 +71,16 @@ pub struct AiChat {
     /// The assistant message that this turn continues.
     #[serde(default)]
     continues: Option<MessageId>,
+    /// The tools that the model may call; all of the user's if left out.
     #[serde(default)]
     tools: Option<Vec<RequestedTool>>,
     /// State of MCP Apps, for the model to know.
     #[serde(default)]
+    #[schemars(length(max = MAX_CONTEXTS))]
     contexts: Vec<AppContext>,
     /// Ids of uploaded files and of attachments.
     #[serde(default)]
+    #[schemars(length(max = MAX_ATTACHMENTS))]
     attachments: Option<Vec<AttachmentId>>,
 }
 

@@ -2,20 +2,28 @@
 
 use agent::chats::temporary::{TemporaryChats, TemporaryError};
 use agent::turns::TurnService;
-use axum::Json;
 use axum::extract::State;
-use axum::http::StatusCode;
+use axum::response::NoContent;
 use domain::ChatId;
-use serde_json::{Value, json};
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use super::error::ApiError;
 use super::extract::{Named, SignedIn};
+use super::response::Created;
+
+/// A new temporary chat.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct TemporaryChat {
+    /// Its id, which is used as that of any chat.
+    id: ChatId,
+}
 
 /// Opens a temporary chat (`POST /api/temporary-chats`).
 pub async fn open_temporary_chat(
     State(turns): State<TurnService>,
     caller: SignedIn,
-) -> Result<(StatusCode, Json<Value>), ApiError> {
+) -> Result<Created<TemporaryChat>, ApiError> {
     let opened = turns.open_temporary_chat(caller.user).await;
     let id = opened.map_err(|error| match error {
         TemporaryError::SeveralNodes => ApiError::Conflict { code: "several_nodes", message: error.to_string() },
@@ -23,7 +31,7 @@ pub async fn open_temporary_chat(
         TemporaryError::Open(error) => ApiError::Internal(error.into()),
         TemporaryError::Storage(error) => error.into(),
     })?;
-    Ok((StatusCode::CREATED, Json(json!({ "id": id }))))
+    Ok(Created(TemporaryChat { id }))
 }
 
 /// Responds 204 if a temporary chat still exists, else 404 (`GET /api/temporary-chats/{id}`).
@@ -31,10 +39,10 @@ pub async fn check_temporary_chat(
     State(temporary): State<TemporaryChats>,
     caller: SignedIn,
     Named(chat): Named,
-) -> Result<StatusCode, ApiError> {
+) -> Result<NoContent, ApiError> {
     let chat: ChatId = chat.parse().map_err(|_| ApiError::NotFound("session"))?;
     let home = temporary.find(caller.user, chat);
-    home.map(|_| StatusCode::NO_CONTENT).ok_or(ApiError::NotFound("session"))
+    home.map(|_| NoContent).ok_or(ApiError::NotFound("session"))
 }
 
 /// Deletes a temporary chat with all of its messages (`DELETE /api/temporary-chats/{id}`).
@@ -42,9 +50,9 @@ pub async fn close_temporary_chat(
     State(turns): State<TurnService>,
     caller: SignedIn,
     Named(chat): Named,
-) -> Result<StatusCode, ApiError> {
+) -> Result<NoContent, ApiError> {
     let chat: ChatId = chat.parse().map_err(|_| ApiError::NotFound("session"))?;
     // Closing also stops a running turn and releases the chat's memory.
     let there = turns.close_temporary_chat(caller.user, chat);
-    if there { Ok(StatusCode::NO_CONTENT) } else { Err(ApiError::NotFound("session")) }
+    if there { Ok(NoContent) } else { Err(ApiError::NotFound("session")) }
 }

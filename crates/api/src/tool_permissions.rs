@@ -4,11 +4,13 @@ use axum::Json;
 use axum::extract::State;
 use connections::ConnectionService;
 use connections::permissions::ToolPermission;
-use domain::ServerId;
-use domain::permission::Permission;
-use serde::Deserialize;
-use serde_json::{Value, json};
+use domain::permission::{AllowedBy, Permission};
+use domain::tool::Outcome;
+use domain::{ServerId, Timestamp};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use storage::Storage;
+use storage::permissions::AuditEntry;
 use uuid::Uuid;
 
 use super::error::ApiError;
@@ -19,16 +21,22 @@ const DEFAULT_PAGE_CALLS: i64 = 50;
 /// Maximum number of calls on a page of the log.
 const LONGEST_PAGE: i64 = 200;
 
+/// The permission of each known tool of the user's connections.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct ToolPermissions {
+    permissions: Vec<ToolPermission>,
+}
+
 /// Lists the permission of each known tool.
 pub async fn list_permissions(
     State(connections): State<ConnectionService>,
     caller: SignedIn,
-) -> Result<Json<Value>, ApiError> {
-    Ok(Json(json!({ "permissions": connections.list_permissions(caller.user).await? })))
+) -> Result<Json<ToolPermissions>, ApiError> {
+    Ok(Json(ToolPermissions { permissions: connections.list_permissions(caller.user).await? }))
 }
 
-/// Request body of [`set_permission`].
-#[derive(Debug, Deserialize)]
+/// The permission of one tool.
+#[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PermissionUpdate {
     connection_id: ServerId,
@@ -53,10 +61,44 @@ pub async fn set_permission(
 }
 
 /// Query parameters of [`list_audit`].
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, JsonSchema)]
 pub struct AuditQuery {
+    /// `next` of the page before.
+    #[schemars(with = "Option<Uuid>")]
     before: Option<String>,
+    /// Number of calls on the page.
+    #[schemars(range(min = 1, max = LONGEST_PAGE), extend("default" = DEFAULT_PAGE_CALLS))]
     limit: Option<i64>,
+}
+
+/// A tool call in the log.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(rename = "LoggedToolCall")]
+struct AuditEntryDto {
+    allowed_by: AllowedBy,
+    /// When the call ended.
+    at: Timestamp,
+    id: Uuid,
+    outcome: Outcome,
+    /// Name of the connection at that time.
+    server_name: String,
+    tool: String,
+}
+
+impl From<AuditEntry> for AuditEntryDto {
+    fn from(AuditEntry { id, server_name, tool, allowed_by, outcome, created_at }: AuditEntry) -> Self {
+        Self { allowed_by, at: created_at, id, outcome, server_name, tool }
+    }
+}
+
+/// A page of the log of tool calls, newest first.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "ToolCallLog")]
+pub struct AuditPage {
+    calls: Vec<AuditEntryDto>,
+    /// `before` of the next page; null on the last one.
+    next: Option<Uuid>,
 }
 
 /// Returns a page of the caller's tool calls, newest first.
@@ -64,7 +106,7 @@ pub async fn list_audit(
     State(storage): State<Storage>,
     caller: SignedIn,
     Query(page): Query<AuditQuery>,
-) -> Result<Json<Value>, ApiError> {
+) -> Result<Json<AuditPage>, ApiError> {
     let before = page.before.filter(|before| !before.is_empty()).map(|before| before.parse::<Uuid>());
     let before = before.transpose().map_err(|_| ApiError::BadRequest("before is not the id of a call".into()))?;
     let limit = page.limit.unwrap_or(DEFAULT_PAGE_CALLS).clamp(1, LONGEST_PAGE);
@@ -75,18 +117,5 @@ pub async fn list_audit(
         entries.pop();
     }
     let next = if more { entries.last().map(|entry| entry.id) } else { None };
-    let calls: Vec<Value> = entries
-        .iter()
-        .map(|entry| {
-            json!({
-                "id": entry.id,
-                "at": entry.created_at,
-                "serverName": entry.server_name,
-                "tool": entry.tool,
-                "allowedBy": entry.allowed_by,
-                "outcome": entry.outcome,
-            })
-        })
-        .collect();
-    Ok(Json(json!({ "calls": calls, "next": next })))
+    Ok(Json(AuditPage { calls: entries.into_iter().map(AuditEntryDto::from).collect(), next }))
 }

@@ -5,27 +5,30 @@ use std::sync::Arc;
 use agent::turns::{self, AnswerError, BeginError, DecideError, EventLog, TurnService};
 use axum::Json;
 use axum::extract::State;
-use axum::http::{HeaderMap, StatusCode};
-use axum::response::{IntoResponse, Response};
+use axum::response::{NoContent, Response};
 use domain::elicitation::Action;
 use domain::permission::Decision;
 use domain::{Clock, InteractionId, MessageId, TurnId};
 use futures_util::stream;
 use platform::{Permit, UserEvent, UserEventBus};
-use serde::Deserialize;
-use serde_json::{Map, Value, json};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use storage::branches::Fork;
 use storage::interactions::ApprovalDecision;
 
 use super::error::ApiError;
-use super::extract::{JsonBody, Named, NamedTwo, Query, SignedIn};
-use super::sse;
+use super::extract::{JsonBody, LastEventId, Named, NamedTwo, Query, SignedIn};
+use super::response::Either;
+use super::sse::{self, EventStream};
 use crate::chat_lookup::ChatLookup;
 use crate::limiters::StreamLimiter;
 
 /// Query parameters of [`stream_turn`].
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, JsonSchema)]
 pub struct StreamPosition {
     /// Id of the last event that the client received. The header `Last-Event-ID` takes precedence.
+    #[schemars(regex(pattern = "^[0-9]{1,18}$"))]
     after: Option<String>,
     /// The turn that the event belongs to. The chat may have another turn by now.
     turn: Option<TurnId>,
@@ -40,10 +43,10 @@ pub async fn stream_turn(
     caller: SignedIn,
     Named(chat): Named,
     Query(StreamPosition { after, turn: wanted }): Query<StreamPosition>,
-    headers: HeaderMap,
-) -> Result<Response, ApiError> {
+    LastEventId(last): LastEventId,
+) -> Result<Either<EventStream, NoContent>, ApiError> {
     // An `EventSource` sends the header by itself when it reconnects; the query is for other clients.
-    let seen = headers.get("last-event-id").and_then(|value| value.to_str().ok()).map(str::to_owned).or(after);
+    let seen = last.or(after);
     let seen = match seen.as_deref().filter(|seen| !seen.is_empty()) {
         None => 0,
         Some(seen) => seen.parse().map_err(|_| ApiError::BadRequest("Last-Event-ID must be a number".into()))?,
@@ -55,13 +58,36 @@ pub async fn stream_turn(
     if let Some(run) = turns.find(caller.user, chat) {
         // A client that resumes another turn would misread the event ids of this one.
         let is_other = wanted.is_some_and(|wanted| wanted != run.id);
-        return Ok(if is_other { StatusCode::NO_CONTENT.into_response() } else { stream_of(run, seen, permit) });
+        return Ok(if is_other { Either::B(NoContent) } else { Either::A(EventStream(stream_of(run, seen, permit))) });
     }
     // No turn of this chat runs on this node; another node may run it and share its events through the database.
     match turns.follow_remote((caller.user, chat), wanted).await? {
-        Some(replica) => Ok(stream_of(replica, seen, permit)),
-        None => Ok(StatusCode::NO_CONTENT.into_response()),
+        Some(replica) => Ok(Either::A(EventStream(stream_of(replica, seen, permit)))),
+        None => Ok(Either::B(NoContent)),
     }
+}
+
+/// A message of the active branch that has alternatives.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(rename = "Fork")]
+struct ForkDto {
+    /// All alternatives including the active message, oldest first.
+    branches: Vec<MessageId>,
+    /// The active message.
+    message_id: MessageId,
+}
+
+impl From<Fork> for ForkDto {
+    fn from(Fork { message, branches }: Fork) -> Self {
+        Self { branches, message_id: message }
+    }
+}
+
+/// The messages of the active branch that have alternatives, in order.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct ForkList {
+    forks: Vec<ForkDto>,
 }
 
 /// Lists the messages at which a chat has alternative branches.
@@ -69,19 +95,25 @@ pub async fn list_branches(
     State(chats): State<ChatLookup>,
     caller: SignedIn,
     Named(chat): Named,
-) -> Result<Json<Value>, ApiError> {
+) -> Result<Json<ForkList>, ApiError> {
     let (chat, home) = chats.find(caller.user, &chat).await?;
     let forks = home.branches().list_forks(caller.user, chat).await?;
-    let forks: Vec<Value> =
-        forks.iter().map(|fork| json!({ "messageId": fork.message, "branches": fork.branches })).collect();
-    Ok(Json(json!({ "forks": forks })))
+    Ok(Json(ForkList { forks: forks.into_iter().map(ForkDto::from).collect() }))
 }
 
-/// Request body of [`switch_branch`].
-#[derive(Debug, Deserialize)]
+/// The branch to switch to.
+#[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SwitchBranch {
+    /// A message of the branch.
     message_id: MessageId,
+}
+
+/// Outcome of [`switch_branch`].
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct SwitchOutcome {
+    /// Whether another branch was active before.
+    switched: bool,
 }
 
 /// Switches a chat to the branch that contains a message. Idempotent.
@@ -92,7 +124,7 @@ pub async fn switch_branch(
     caller: SignedIn,
     Named(chat): Named,
     JsonBody(to): JsonBody<SwitchBranch>,
-) -> Result<Json<Value>, ApiError> {
+) -> Result<Json<SwitchOutcome>, ApiError> {
     let (chat, home) = chats.find(caller.user, &chat).await?;
     // Stored per chat, so every device of the user shows the same branch.
     let switched = home.branches().switch(caller.user, chat, to.message_id, clock.now()).await;
@@ -107,7 +139,14 @@ pub async fn switch_branch(
     if switched {
         events.publish(caller.user, &UserEvent::Branch { session_id: chat });
     }
-    Ok(Json(json!({ "switched": switched })))
+    Ok(Json(SwitchOutcome { switched }))
+}
+
+/// Outcome of [`stop_turn`].
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct StopOutcome {
+    /// Whether a turn was running.
+    stopped: bool,
 }
 
 /// Stops the running turn of a chat. What was generated so far is stored. Idempotent.
@@ -116,9 +155,16 @@ pub async fn stop_turn(
     State(turns): State<TurnService>,
     caller: SignedIn,
     Named(chat): Named,
-) -> Result<Json<Value>, ApiError> {
+) -> Result<Json<StopOutcome>, ApiError> {
     let (chat, _) = chats.find(caller.user, &chat).await?;
-    Ok(Json(json!({ "stopped": turns.stop(caller.user, chat).await? })))
+    Ok(Json(StopOutcome { stopped: turns.stop(caller.user, chat).await? }))
+}
+
+/// Outcome of [`cancel_tool_call`].
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct CancelOutcome {
+    /// Whether the call was running.
+    cancelled: bool,
 }
 
 /// Cancels one tool call of the running turn; the turn continues without its result. Idempotent.
@@ -127,13 +173,13 @@ pub async fn cancel_tool_call(
     State(turns): State<TurnService>,
     caller: SignedIn,
     NamedTwo(chat, call): NamedTwo,
-) -> Result<Json<Value>, ApiError> {
+) -> Result<Json<CancelOutcome>, ApiError> {
     let (chat, _) = chats.find(caller.user, &chat).await?;
-    Ok(Json(json!({ "cancelled": turns.cancel_call(caller.user, chat, &call).await? })))
+    Ok(Json(CancelOutcome { cancelled: turns.cancel_call(caller.user, chat, &call).await? }))
 }
 
-/// Request body of [`decide_approval`].
-#[derive(Debug, Deserialize)]
+/// The user's decision on a tool call.
+#[derive(Debug, Deserialize, JsonSchema)]
 pub struct ApprovalDecisionRequest {
     decision: Decision,
     /// Arguments edited by the user, which replace the model's.
@@ -162,9 +208,9 @@ pub async fn decide_approval(
 }
 
 /// Response of a user to an elicitation of a turn or of a manual tool call.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, JsonSchema)]
 pub struct ElicitationResponse {
-    /// The action: accept, decline or cancel.
+    /// What the user does.
     pub action: Action,
     /// Values of the form, for `accept`.
     #[serde(default)]

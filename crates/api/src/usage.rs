@@ -7,6 +7,7 @@ use agent::models::{ModelService, quota};
 use axum::Json;
 use axum::extract::State;
 use domain::{Clock, MessageId, Timestamp};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use storage::Storage;
 use storage::usage::{DayTotal, OfAnswer, Total};
@@ -15,8 +16,8 @@ use super::error::ApiError;
 use super::extract::{NamedTwo, Query, SignedIn};
 use crate::chat_lookup::ChatLookup;
 
-/// Usage of one answer and of its whole chat.
-#[derive(Debug, Serialize)]
+/// Usage of one answer, zero for an unknown one, and of its whole chat.
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct AnswerUsage {
     answer: Total,
     chat: Total,
@@ -44,16 +45,22 @@ const DEFAULT_DAYS: i64 = 30;
 const SECONDS_PER_DAY: i64 = 86_400;
 
 /// Query parameters of [`get_usage_by_day`].
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, JsonSchema)]
 pub struct UsageQuery {
+    /// Number of days, until today.
+    #[schemars(range(min = 1, max = MOST_DAYS), extend("default" = DEFAULT_DAYS))]
     days: Option<i64>,
 }
 
-/// Response of [`get_usage_by_day`]: a user's usage.
-#[derive(Debug, Serialize)]
+/// A user's usage by day.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "UsageByDay")]
 pub struct UsageDto {
-    /// First and last day of the range, in UTC. The last is today.
+    /// First day of the range, in UTC.
+    #[schemars(extend("format" = "date"))]
     from: String,
+    /// Last day of the range: today, in UTC.
+    #[schemars(extend("format" = "date"))]
     to: String,
     /// One row per model and day with calls, oldest first.
     days: Vec<DayUsageDto>,
@@ -64,7 +71,8 @@ pub struct UsageDto {
 }
 
 /// Storage used by a user's files, and their quota.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "StorageUsage")]
 struct StorageDto {
     /// Total size of the user's files, in bytes.
     bytes: u64,
@@ -73,9 +81,12 @@ struct StorageDto {
 }
 
 /// Usage of a model on one day.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "DayUsage")]
 pub(super) struct DayUsageDto {
+    #[schemars(extend("format" = "date"))]
     day: String,
+    /// Model, as `provider/name`.
     model: String,
     #[serde(flatten)]
     total: Total,
@@ -88,10 +99,12 @@ impl From<DayTotal> for DayUsageDto {
 }
 
 /// The daily token quota and today's usage.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(rename = "TokenQuota")]
 struct QuotaDto {
     tokens_per_day: u64,
+    /// Tokens used today.
     used: u64,
 }
 

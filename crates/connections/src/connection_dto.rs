@@ -5,6 +5,7 @@ use domain::json::to_json;
 use domain::tool::ToolDefinition;
 use domain::{ServerId, Timestamp};
 use mcp::ProtocolFamily;
+use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 use storage::servers::Server;
@@ -12,7 +13,7 @@ use storage::servers::Server;
 use crate::pool::{ConnectionState, ToolSource};
 
 /// Status of a connection.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ConnectionStatus {
     /// The server is connected and its tools are known.
@@ -28,8 +29,9 @@ pub enum ConnectionStatus {
 }
 
 /// A connection as clients see it.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(rename = "Connection")]
 pub struct ConnectionDto {
     /// Id of the connection.
     pub id: ServerId,
@@ -47,6 +49,7 @@ pub struct ConnectionDto {
     pub next_try_at: Option<Timestamp>,
     /// Number of consecutive failures.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1))]
     pub failures: Option<u32>,
     /// The last failure, also after a recovery.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -138,7 +141,7 @@ pub(crate) fn parse_stored_tools(stored: Value) -> Vec<ToolDefinition> {
 }
 
 /// A failure of a connection and its time.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct LastError {
     /// Continues a sentence that begins with the server's name.
     pub reason: String,
@@ -147,7 +150,7 @@ pub struct LastError {
 }
 
 /// Name and version that a server states. They are shown, and not relied on.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct ServerName {
     /// Name of the server.
     pub name: String,

@@ -7,6 +7,7 @@ use domain::permission::{AllowedBy, Permission};
 use domain::text::without_nul;
 use domain::tool::ToolDefinition;
 use domain::{ServerId, UserId};
+use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value};
 use storage::permissions::{Pin, Rule};
@@ -39,7 +40,7 @@ pub enum PermissionCheck {
 }
 
 /// The permission of a tool, for clients.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ToolPermission {
     /// Connection of the tool.

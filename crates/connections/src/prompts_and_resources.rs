@@ -9,6 +9,7 @@ use domain::{AttachmentId, UserId};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use mcp::{CompletionTarget, Completions, Connection, Listing, Prompt, Resource, ResourceTemplate};
+use schemars::JsonSchema;
 use serde::Deserialize;
 use storage::Storage;
 use storage::servers::Server;
@@ -38,7 +39,7 @@ pub enum ContextError {
 }
 
 /// A prompt or resource that a user attaches to a message.
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct AttachRequest {
     /// Name of the prompt or resource.

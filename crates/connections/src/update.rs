@@ -6,6 +6,7 @@ use domain::text::without_nul;
 use domain::{ServerId, UserId};
 use mcp::ConnectionTarget;
 use platform::SecretSealer;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use storage::servers::{Change, Server};
 use url::Url;
@@ -18,10 +19,11 @@ const MAX_NAME_CHARS: usize = 200;
 const MAX_ATTEMPTS: usize = 5;
 
 /// A change of a connection. Absent fields stay unchanged.
-#[derive(Debug, Default, Deserialize)]
+#[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct ConnectionUpdate {
     /// New name.
+    #[schemars(length(max = MAX_NAME_CHARS))]
     pub name: Option<String>,
     /// Headers to set, or with `null` to remove. Their values are never returned.
     pub headers: BTreeMap<String, Option<String>>,
@@ -53,7 +55,7 @@ impl From<storage::Error> for UpdateError {
 }
 
 /// A connection with the details that lists leave out.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ConnectionDetails {
     #[serde(flatten)]

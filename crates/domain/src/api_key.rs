@@ -1,9 +1,10 @@
 //! Scopes of API keys, with which API clients act for a user.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// A permission of an API key.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Scope {
     /// Call models.

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -12,7 +13,7 @@ use crate::text::show_hidden_writing;
 use crate::tool::piece_as_text;
 
 /// A resource or prompt that a user attached to a message.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Attachment {
     /// Id, generated after the server sent the content. [`Self::to_model_text`] relies on that.
@@ -30,7 +31,7 @@ pub struct Attachment {
 }
 
 /// The content of an [`Attachment`].
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "lowercase")]
 pub enum Attached {
     /// A resource that was read.
@@ -60,11 +61,12 @@ impl Attached {
 }
 
 /// One message of a prompt.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PromptMessage {
     /// Author of the message.
     pub role: Role,
     /// One content block in the format of MCP, see [`ToolContent`](crate::tool::ToolContent).
+    #[schemars(with = "serde_json::Map<String, Value>")]
     pub content: Value,
 }
 

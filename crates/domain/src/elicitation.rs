@@ -1,9 +1,10 @@
 //! Responses of users to elicitations.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// A user's response to an elicitation. MCP servers treat the three differently.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Action {
     /// The user agrees and submits the form.

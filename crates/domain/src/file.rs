@@ -1,6 +1,7 @@
 //! Files of a chat: attachments of users, files from tool results, images from models. The content is stored once; a
 //! [`FileRef`] refers to it.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::FileId;
@@ -9,7 +10,7 @@ use crate::FileId;
 pub const FILE_URL_PREFIX: &str = "/v1/files/";
 
 /// A reference to a stored file, as message parts contain it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct FileRef {
     /// Media type, such as `image/png`.
@@ -19,6 +20,7 @@ pub struct FileRef {
     pub filename: Option<String>,
     /// Id of the file. In JSON it is the URL path of the file.
     #[serde(rename = "url", with = "path")]
+    #[schemars(with = "String")]
     pub id: FileId,
     /// Size in bytes.
     pub size: u64,

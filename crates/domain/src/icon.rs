@@ -1,9 +1,10 @@
 //! Icons of MCP servers, tools, prompts and resources.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// An icon that an MCP server declares for itself, a tool, a prompt or a resource.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Icon {
     /// URL of the image: `https:`, or `data:` with the image itself.

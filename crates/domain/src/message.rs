@@ -1,5 +1,6 @@
 //! Messages and their parts, as they are stored and sent to clients.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::attachment::Attachment;
@@ -10,7 +11,7 @@ use serde_json::Value;
 use crate::tool::{ToolCall, ToolContent, ToolResult};
 
 /// The author of a message.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Role {
     /// The user.
@@ -30,7 +31,7 @@ impl Role {
 }
 
 /// Context that an MCP app provides for the next turn (MCP Apps, `ui/update-model-context`).
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct AppContext {
     /// Name of the app's connection.

@@ -11,8 +11,9 @@ mod response_format;
 use std::sync::Arc;
 
 pub use error::ModelError;
-pub use file::{FileKind, ModelFile, picture_type};
+pub use file::{FileKind, ModelFile, PICTURE_TYPES, picture_type};
 pub use response_format::{OutputSchema, ResponseFormat};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -58,7 +59,7 @@ pub struct Parameters {
 }
 
 /// Reasoning effort, one of the [`Parameters`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Effort {
     /// Shortest reasoning.
@@ -80,24 +81,37 @@ impl Effort {
     }
 }
 
-/// A user's settings for the models of one chat, or of all their chats. They become part of each [`Request`].
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+/// Maximum length of a user's instructions, in characters.
+pub const MAX_SYSTEM_CHARS: usize = 20_000;
+/// Maximum of the setting for the length of an answer, in tokens. A model with a lower limit reports it itself.
+pub const MAX_ANSWER_TOKENS: u32 = 1_000_000;
+/// Highest temperature that any provider API accepts.
+pub const MAX_TEMPERATURE: f64 = 2.0;
+
+/// A user's settings for the models of one chat, or of all their chats. They become part of each [`Request`]. For a
+/// chat's settings that are left out the user's defaults apply, then the model's own.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct ModelSettings {
-    /// Additional instructions, appended to the standard system prompt; `None` for none.
+    /// Additional instructions, appended to the standard system prompt.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(length(max = MAX_SYSTEM_CHARS))]
     pub system: Option<String>,
     /// Maximum number of output tokens.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = MAX_ANSWER_TOKENS))]
     pub max_tokens: Option<u32>,
-    /// See [`Parameters::temperature`]. The fields of [`Parameters`] are repeated here because an error of a flattened
-    /// struct (`serde(flatten)`) does not name the field that is wrong.
+    // The fields of [`Parameters`] are repeated here because an error of a flattened struct (`serde(flatten)`) does not
+    // name the field that is wrong.
+    /// Sampling temperature.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0, max = MAX_TEMPERATURE))]
     pub temperature: Option<f64>,
-    /// See [`Parameters::top_p`].
+    /// Nucleus sampling: the share of the most likely tokens to choose from.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("exclusiveMinimum" = 0, "maximum" = 1))]
     pub top_p: Option<f64>,
-    /// See [`Parameters::effort`].
+    /// Reasoning effort.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub effort: Option<Effort>,
 }
@@ -372,7 +386,7 @@ pub enum ModelStatus {
 }
 
 /// Token usage as counted by the provider, see [`ModelEvent::Usage`]. Values add up across calls.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Usage {
     /// Input tokens, including cached ones.

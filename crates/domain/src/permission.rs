@@ -1,5 +1,6 @@
 //! Permissions of tools and approvals of single tool calls.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 // The words are stored and sent; the enums below differ in nothing else.
@@ -20,7 +21,7 @@ macro_rules! words {
 }
 
 /// A user's permission for a tool.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Permission {
     /// Every call needs the user's approval.
@@ -34,7 +35,7 @@ pub enum Permission {
 words!(Permission { Ask = "ask", Always = "always", Never = "never" });
 
 /// A user's response to an approval request.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Decision {
     /// Allows this call.
@@ -48,7 +49,7 @@ pub enum Decision {
 words!(Decision { Once = "once", Always = "always", Deny = "deny" });
 
 /// The rule or response that allowed a tool call.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum AllowedBy {
     /// A read-only tool of a built-in server; no approval needed.

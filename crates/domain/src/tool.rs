@@ -1,5 +1,6 @@
 //! Tools of MCP servers: definitions, calls and results.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
 
@@ -9,7 +10,7 @@ use crate::text::show_hidden_writing;
 
 /// A server's claims about a tool's behavior. They are shown to the user and never relied on. The defaults are MCP's:
 /// an unannotated tool may write, may destroy, and reaches outside.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct ToolAnnotations {
     /// Display name.
@@ -30,7 +31,7 @@ pub struct ToolAnnotations {
 }
 
 /// A tool as an MCP server lists it.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ToolDefinition {
     /// Name: 1 to 128 characters, unique within its server.
@@ -59,7 +60,7 @@ pub struct ToolDefinition {
 }
 
 /// The known part of a tool's `_meta`.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(from = "Value")]
 pub struct ToolMeta {
     /// The tool's app (MCP Apps).
@@ -128,10 +129,11 @@ fn any_object() -> Value {
 pub type ToolContent = Value;
 
 /// The result of a [`ToolCall`].
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ToolResult {
-    /// Content blocks, in order.
+    /// Content blocks in the format of MCP, in order.
+    #[schemars(with = "Vec<Map<String, Value>>")]
     pub content: Vec<ToolContent>,
     /// Structured result, if the tool has an output schema.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -232,7 +234,7 @@ pub(crate) fn piece_as_text(piece: &ToolContent) -> Option<String> {
 }
 
 /// The way a [`ToolCall`] ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Outcome {
     /// The tool ran and returned a result.
@@ -269,7 +271,7 @@ impl Outcome {
 
 /// A tool call of a message, as stored in `ai_chat_messages.tool_calls`. [`ModelCall`](crate::model::ModelCall) is its
 /// form for the model.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ToolCall {
     /// Id, unique within the message.

@@ -4,6 +4,7 @@ use domain::icon::Icon;
 use domain::json::to_json;
 use domain::text::cut_to;
 use rmcp::model::ServerPeerInfo;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use url::Url;
 
@@ -15,7 +16,7 @@ use crate::transport::TransportKind;
 const MAX_INSTRUCTIONS_BYTES: usize = 64 * 1024;
 
 /// Family of protocol revisions that a server speaks. Revision 2026-07-28 is not compatible with the earlier ones.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum ProtocolFamily {
     /// Since 2026-07-28: stateless, without a handshake.

@@ -1,6 +1,7 @@
 //! Marks of chats: pinned, archived (`chat_settings`).
 
 use domain::{ChatId, Timestamp, UserId};
+use schemars::JsonSchema;
 use serde::Serialize;
 use uuid::Uuid;
 
@@ -8,7 +9,7 @@ use crate::db_macros::{read, transaction};
 use crate::{ChatSettingsRepository, Error};
 
 /// The marks of a chat.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct ChatMarks {
     /// Whether the chat is listed before the others.
     pub pinned: bool,

@@ -2,6 +2,7 @@
 
 use domain::model::Usage;
 use domain::{ChatId, MessageId, Timestamp, UserId};
+use schemars::JsonSchema;
 use serde::Serialize;
 use uuid::Uuid;
 
@@ -35,8 +36,9 @@ pub struct Cost {
 }
 
 /// The total [`Cost`] of several model calls.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(rename = "Usage")]
 pub struct Total {
     /// Token usage.
     #[serde(flatten)]

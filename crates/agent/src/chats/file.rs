@@ -10,9 +10,11 @@ use domain::json_shape::JsonShape;
 use domain::message::{MessageStatus, Part, Role};
 use domain::model::ModelSettings;
 use domain::{ChatId, MessageId, Timestamp};
+use schemars::JsonSchema;
 use serde::de::{DeserializeSeed, Error as _, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::value::RawValue;
+use serde_json::{Map, Value};
 use storage::chat_settings::ChatMarks;
 use storage::imports::{Aside, ImportedChat, ImportedFile, ImportedMessage};
 
@@ -21,15 +23,25 @@ use crate::files::result_offload::media_type;
 use crate::models::is_name;
 use crate::models::settings::check;
 
+/// Name of our export format.
+pub const EXPORT_FORMAT: &str = "ai-chat-mcp-export";
 /// Version of our export format.
 pub const EXPORT_VERSION: u32 = 1;
 
 /// Top level of an import file, without its chats. Our own export has `chats`; ChatGPT's list is in `conversations`.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, JsonSchema)]
+#[schemars(
+    rename = "ImportFile",
+    extend("anyOf" = [{ "required": ["format", "version", "chats"] }, { "required": ["conversations"] }])
+)]
 pub struct FileFrame {
+    #[schemars(extend("const" = EXPORT_FORMAT))]
     format: Option<String>,
+    #[schemars(extend("const" = EXPORT_VERSION))]
     version: Option<u32>,
+    #[schemars(with = "Option<Vec<Map<String, Value>>>")]
     chats: Option<IgnoredAny>,
+    #[schemars(with = "Option<Vec<Map<String, Value>>>")]
     conversations: Option<IgnoredAny>,
 }
 
@@ -101,7 +113,7 @@ impl FileFrame {
     ///
     /// See [`ChatImportError`].
     pub fn check(self, text: &str) -> Result<Chats<'_>, ChatImportError> {
-        let is_ours = self.format.as_deref() == Some("ai-chat-mcp-export") && self.version == Some(EXPORT_VERSION);
+        let is_ours = self.format.as_deref() == Some(EXPORT_FORMAT) && self.version == Some(EXPORT_VERSION);
         let (place, read): (_, ReadChat) = match (self.chats, self.conversations) {
             (Some(_), None) if is_ours => ("chats", |row| own_chat(row).map(Some)),
             (None, Some(_)) if self.format.is_none() => ("conversations", chatgpt::chat),

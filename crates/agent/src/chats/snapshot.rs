@@ -4,11 +4,12 @@ use domain::file::FileRef;
 use domain::message::{Part, Role};
 use domain::tool::{Outcome, ToolCall, ToolResult};
 use domain::{FileId, Timestamp};
+use schemars::JsonSchema;
 use serde::Serialize;
 use storage::chats::StoredMessage;
 
 /// A message of a shared chat.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SharedMessage {
     role: Role,
@@ -26,7 +27,7 @@ pub struct With {
 }
 
 /// A part of a shared message. Reasoning and attached MCP resources are never shared.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "kebab-case", rename_all_fields = "camelCase")]
 enum SharedPart {
     /// Text.

@@ -1,13 +1,6 @@
 //! Validation of users' settings for models.
 
-use domain::model::ModelSettings;
-
-/// Maximum length of a user's instructions, in characters.
-const MAX_SYSTEM_CHARS: usize = 20_000;
-/// Maximum of the setting for the length of an answer, in tokens. A model with a lower limit reports it itself.
-const MAX_ANSWER_TOKENS: u32 = 1_000_000;
-/// Highest temperature that any provider API accepts.
-pub const MAX_TEMPERATURE: f64 = 2.0;
+use domain::model::{MAX_ANSWER_TOKENS, MAX_SYSTEM_CHARS, MAX_TEMPERATURE, ModelSettings};
 
 /// Returns whether a provider API accepts the value as temperature.
 pub fn is_temperature(temperature: f64) -> bool {

@@ -5,6 +5,7 @@ use connections::permissions::text_hash;
 use domain::permission::{Decision, Permission};
 use domain::tool::ToolDefinition;
 use domain::{ChatId, InteractionId, UserId};
+use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value};
 use storage::Storage;
@@ -15,7 +16,7 @@ use super::TurnService;
 use super::pending_interactions::InteractionResponse;
 
 /// Decision that holds for an approval.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct AppliedDecision {
     /// Decision.
     pub decision: Decision,

@@ -4,6 +4,7 @@ use connections::elicitation_response;
 use domain::elicitation::Action;
 use domain::{ChatId, InteractionId, TurnId, UserId};
 use mcp::ElicitationForm;
+use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value};
 use storage::interactions::{Interaction, SealedAnswer, StoredResponse};
@@ -16,7 +17,7 @@ use super::pending_interactions::InteractionResponse;
 use super::transcript::Transcript;
 
 /// Answer that holds for an [elicitation](Interaction).
-#[derive(Debug, Clone, Copy, Serialize)]
+#[derive(Debug, Clone, Copy, Serialize, JsonSchema)]
 pub struct AppliedAnswer {
     /// Action that was chosen.
     pub action: Action,

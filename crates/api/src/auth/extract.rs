@@ -16,6 +16,7 @@ use super::error::AuthApiError;
 use crate::TrustedProxies;
 use crate::body::{self, BodyError};
 use crate::extract::{address_of_request, bearer};
+use crate::openapi::{Operation, OperationInput};
 
 /// The claims of the caller's access token. The second factor may still be missing.
 pub struct Caller(pub Claims);
@@ -81,6 +82,10 @@ where
         let TrustedProxies(proxies) = TrustedProxies::from_ref(state);
         Ok(Self(address_of_request(&parts.extensions, &parts.headers, &proxies)))
     }
+}
+
+impl OperationInput for Address {
+    fn describe(_operation: &mut Operation<'_>) {}
 }
 
 /// The client's `User-Agent`, cut to [`USER_AGENT_LIMIT`].

@@ -1,7 +1,7 @@
 //! Parameters of a model call, in the forms of both endpoints.
 
 use agent::models::settings;
-use domain::model::{Effort, OutputSchema, Parameters, ResponseFormat};
+use domain::model::{Effort, MAX_TEMPERATURE, OutputSchema, Parameters, ResponseFormat};
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -54,7 +54,7 @@ struct NamedSchema {
 /// client's, not the provider's.
 pub fn read(temperature: Option<f64>, top_p: Option<f64>, effort: Option<Effort>) -> Result<Parameters, OpenAiError> {
     if temperature.is_some_and(|temperature| !settings::is_temperature(temperature)) {
-        return Err(OpenAiError::bad("temperature", format!("temperature is 0 to {}", settings::MAX_TEMPERATURE)));
+        return Err(OpenAiError::bad("temperature", format!("temperature is 0 to {MAX_TEMPERATURE}")));
     }
     if top_p.is_some_and(|share| !settings::is_share(share)) {
         return Err(OpenAiError::bad("top_p", "top_p is above 0 and at most 1"));

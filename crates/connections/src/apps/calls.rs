@@ -4,6 +4,7 @@
 use domain::UserId;
 use domain::permission::{AllowedBy, Decision, Permission};
 use domain::tool::{Outcome, ToolResult};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use storage::permissions::Rule;
@@ -15,7 +16,7 @@ use crate::permissions::{PermissionCheck, binding_url, definition_hash, definiti
 use crate::{AuditedCall, CallContext, CallOutcome, ConnectionService};
 
 /// The user's decision on a [`ConsentRequest`].
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 pub struct AppConsent {
     /// The decision.
     pub decision: Decision,
@@ -25,7 +26,7 @@ pub struct AppConsent {
 }
 
 /// A question to the user before a call, answered with an [`AppConsent`].
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct ConsentRequest {
     /// The definition in its canonical form. Its texts are claims of the server.
     pub definition: Value,
@@ -41,7 +42,7 @@ pub struct ConsentRequest {
 }
 
 /// Instructions of a server when the user allowed its tools, and now. Empty if there were none.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct ChangedInstructions {
     /// Instructions when the user allowed the tools.
     pub before: String,

@@ -4,6 +4,7 @@
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use platform::SecretSealer;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use url::Url;
@@ -14,7 +15,7 @@ use super::content_sources::parse_sources;
 const SEAL_CONTEXT: &str = "apps/frame";
 
 /// Permissions of a page in addition to running its own scripts.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct SandboxPolicy {
     /// Origins that it may send requests to.
@@ -35,7 +36,7 @@ pub struct SandboxPolicy {
 }
 
 /// A browser feature that a page can request.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum BrowserFeature {
     /// The camera.

@@ -10,6 +10,7 @@ use domain::{ServerId, Timestamp, UserId};
 use mcp::ServerInfo;
 use mcp::oauth::AuthChallenge;
 use platform::secret_sealing::random_bytes;
+use schemars::JsonSchema;
 use serde::Serialize;
 use storage::servers::Server;
 use tokio_util::sync::CancellationToken;
@@ -21,7 +22,7 @@ use crate::connection_dto::ConnectionStatus;
 const RECHECK_AFTER: Duration = Duration::from_secs(5);
 
 /// The side that runs the tools of a connection.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum ToolSource {
     /// The server itself.

@@ -37,7 +37,7 @@ impl ModelFile {
     /// Returns the kind of the file, by its media type.
     pub fn kind(&self) -> FileKind {
         match self.media_type.as_str() {
-            "image/png" | "image/jpeg" | "image/webp" | "image/gif" => FileKind::Picture,
+            picture if PICTURE_TYPES.contains(&picture) => FileKind::Picture,
             "application/pdf" => FileKind::Pdf,
             _ => FileKind::Other,
         }
@@ -66,8 +66,10 @@ impl ModelFile {
     }
 }
 
-/// Detects the media type of an image by its first bytes. Returns `None` for anything but the formats of
-/// [`FileKind::Picture`].
+/// Media types of [`FileKind::Picture`].
+pub const PICTURE_TYPES: [&str; 4] = ["image/png", "image/jpeg", "image/webp", "image/gif"];
+
+/// Detects the media type of an image by its first bytes. Returns `None` for anything but [`PICTURE_TYPES`].
 pub fn picture_type(bytes: &[u8]) -> Option<&'static str> {
     match bytes {
         [0x89, b'P', b'N', b'G', b'\r', b'\n', 0x1a, b'\n', ..] => Some("image/png"),

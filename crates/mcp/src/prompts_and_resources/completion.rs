@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 use rmcp::model::{
     ArgumentInfo, ClientRequest, CompleteRequest, CompleteRequestParams, CompletionContext, Reference, ServerResult,
 };
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::Error;
@@ -16,7 +17,7 @@ const MAX_COMPLETIONS: usize = 100;
 const MAX_COMPLETION_CHARS: usize = 2_000;
 
 /// Object whose argument is completed.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum CompletionTarget {
     /// Prompt of this name.
@@ -26,10 +27,11 @@ pub enum CompletionTarget {
 }
 
 /// Completions that a server proposes.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Completions {
-    /// Values, in the server's order; at most 100.
+    /// Values, in the server's order.
+    #[schemars(length(max = MAX_COMPLETIONS))]
     pub values: Vec<String>,
     /// Number of completions that exist, if the server says so.
     #[serde(skip_serializing_if = "Option::is_none")]

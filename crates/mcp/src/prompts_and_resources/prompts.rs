@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use domain::attachment::PromptMessage;
 use domain::icon::Icon;
 use rmcp::model::{GetPromptRequest, GetPromptRequestParams};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -18,7 +19,7 @@ use crate::session::Session;
 const MAX_PROMPT_MESSAGES: usize = 100;
 
 /// Prompt of a server's list.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Prompt {
     /// Name, unique within the server.
@@ -38,7 +39,7 @@ pub struct Prompt {
 }
 
 /// Argument of a prompt.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PromptArgument {
     /// Name, unique within the prompt.
     pub name: String,

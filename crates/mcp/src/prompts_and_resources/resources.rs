@@ -3,6 +3,7 @@
 use domain::icon::Icon;
 use domain::resource::ResourceContents;
 use rmcp::model::{ReadResourceRequest, ReadResourceRequestParams};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -13,7 +14,7 @@ use crate::input_required::request_until_complete;
 use crate::session::Session;
 
 /// Resource of a server's list.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Resource {
     /// URI by which the resource is read; only its server can interpret it.
@@ -42,7 +43,7 @@ pub struct Resource {
 }
 
 /// Template for the URIs of resources.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ResourceTemplate {
     /// URI template (RFC 6570).

@@ -1,11 +1,13 @@
 //! One model's entry in the catalogue. Unknown properties are omitted.
 
 use domain::model::Usage;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Capabilities and prices of a model.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[schemars(rename = "ModelFacts")]
 pub struct Facts {
     /// Name of the model at the provider.
     #[serde(skip_serializing)]
@@ -37,7 +39,7 @@ pub struct Facts {
 }
 
 /// Price in US dollars per million tokens.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Price {
     /// Input tokens.
@@ -53,8 +55,9 @@ pub struct Price {
 }
 
 /// Price of a request with a long input, in US dollars per million tokens.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[schemars(rename = "LongPrice")]
 pub struct Long {
     /// Number of input tokens above which it applies.
     pub above: u64,

@@ -1,13 +1,14 @@
 //! Kinds of model providers that a user can add.
 
 use llm::ProviderApi;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use url::Url;
 
 use platform::config::OPENAI_HOST;
 
 /// Kind of a provider, which determines its [API](ProviderApi) and its usual address.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum ProviderKind {
     /// OpenAI itself.
