@@ -4,9 +4,9 @@ import { t } from "@/lib/t";
 import { Button, IconButton } from "@/ui/button";
 import { Logo } from "@/ui/logo";
 import { TabList } from "@/ui/tabs";
-import { type HomeTab, homeTabsId } from "./home-tab";
+import { type HomeTab, homeTabsId } from "./home-url";
 import { clearReturnUrl } from "./return-url";
-import { settingsButtonId } from "./use-settings";
+import { settingsButtonId } from "./home-url";
 
 interface HeaderProps {
   user: SignedInUser;

@@ -8,11 +8,11 @@ import { UserQueries } from "@/lib/user-queries";
 import { panelProps } from "@/ui/tabs";
 import { ErrorBoundary } from "./error-boundary";
 import { Header } from "./header";
-import { type HomeTab, homeTabsId, useHomeTab } from "./home-tab";
+import { type HomeTab, homeTabsId, useHomeTab } from "./home-url";
 import { ChatPanel, prefetchParts, ServersPanel, SettingsSheet, ToolsPanel } from "./lazy-parts";
 import { clearReturnUrl } from "./return-url";
 import { StatusBar } from "./status-bar";
-import { useSettings } from "./use-settings";
+import { useSettings } from "./home-url";
 import { useShortcuts } from "./use-shortcuts";
 
 interface HomePageProps {

@@ -1,12 +1,12 @@
 import { AuthClient, type AuthError, type Session } from "@supabase/auth-js";
-import { rememberPasswordDue } from "@/lib/password-due";
+import { rememberPasswordDue } from "@/lib/sign-in-step";
 import { auth, publicApiKey, storageKey } from "@/lib/session";
 import { claimsOf } from "@/lib/sign-in-step";
 
 type GuestClient = InstanceType<typeof AuthClient>;
 
 /** Session that an email link offers. Nothing of it is stored before {@link accept}. */
-export interface LinkedSession {
+interface LinkedSession {
   readonly email: string;
   readonly userId: string;
   /** Kind of the email, as the server names it. */
@@ -20,7 +20,7 @@ export interface LinkedSession {
 }
 
 /** Link without a usable session: it was requested by another browser, or is invalid. */
-export type UnusableLink = "other-browser" | { error: AuthError };
+type UnusableLink = "other-browser" | { error: AuthError };
 
 /** Requests the session of a link from the server. */
 export async function readLinkedSession(

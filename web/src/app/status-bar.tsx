@@ -36,7 +36,7 @@ export function StatusBar() {
 }
 
 /** Returns true if the browser reports a network. */
-export function useIsOnline(): boolean {
+function useIsOnline(): boolean {
   return useSyncExternalStore(subscribe, () => navigator.onLine);
 }
 

@@ -1,5 +1,5 @@
 /** Delays between attempts, in milliseconds. */
-export interface Backoff {
+interface Backoff {
   readonly firstMs: number;
   readonly longestMs: number;
 }

@@ -1,5 +1,5 @@
 /** Settings that the server embeds in the page. */
-export interface Boot {
+interface Boot {
   version: string;
   /** Fallback tools for servers that offer none. */
   fallbackTools: "google-drive" | "off";
@@ -20,7 +20,7 @@ const defaults: Boot = {
 };
 
 /** Parses the embedded settings; absent or invalid ones get their default. */
-export function parseBoot(json: string | null | undefined): Boot {
+function parseBoot(json: string | null | undefined): Boot {
   try {
     return { ...defaults, ...(JSON.parse(json ?? "{}") as Partial<Boot>) };
   } catch {

@@ -11,7 +11,7 @@ const queryFields = ["code", "error", "error_code", "error_description", "messag
  * - `error_code`: the reason why the link was refused
  * - `message`: present if another link has to be opened too
  */
-export interface EmailLink {
+interface EmailLink {
   readonly params: URLSearchParams;
   /** The URL without these parameters. */
   readonly cleanUrl: string;

@@ -1,7 +1,7 @@
 import { AuthClient, isAuthRetryableFetchError, type Session } from "@supabase/auth-js";
 import { useSyncExternalStore } from "react";
 import { emailLinkOffersSession } from "./email-link";
-import { rememberPasswordDue } from "./password-due";
+import { rememberPasswordDue } from "./sign-in-step";
 import { claimsOf, type SignInStep, stepOf } from "./sign-in-step";
 import { endLifetime } from "./user-data";
 

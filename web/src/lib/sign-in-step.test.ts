@@ -1,6 +1,6 @@
 import type { Session } from "@supabase/auth-js";
 import { afterEach, expect, test, vi } from "vitest";
-import { isPasswordDue, rememberPasswordDue } from "./password-due";
+import { isPasswordDue, rememberPasswordDue } from "./sign-in-step";
 import { claimsOf, stepOf } from "./sign-in-step";
 
 afterEach(() => vi.unstubAllGlobals());

@@ -1,5 +1,4 @@
 import type { Session } from "@supabase/auth-js";
-import { isPasswordDue } from "./password-due";
 
 /** Step that a session requires before the main screen. */
 export type SignInStep = "needs-code" | "needs-password" | "signed-in";
@@ -27,5 +26,28 @@ export function claimsOf(token: string): Claims {
     return JSON.parse(atob(payload.replaceAll("-", "+").replaceAll("_", "/"))) as Claims;
   } catch {
     return {};
+  }
+}
+
+const key = "ai-chat-mcp.password-due";
+
+/**
+ * Stores that a sign-in by an email link still requires a new password, for all tabs and through reloads. The flag is
+ * tied to the sign-in.
+ */
+export function rememberPasswordDue(sessionId: string | undefined): void {
+  try {
+    if (sessionId === undefined) localStorage.removeItem(key);
+    else localStorage.setItem(key, sessionId);
+  } catch {
+    // Without storage the link just signs in; the password can be changed in the settings.
+  }
+}
+
+export function isPasswordDue(sessionId: string | undefined): boolean {
+  try {
+    return sessionId !== undefined && localStorage.getItem(key) === sessionId;
+  } catch {
+    return false;
   }
 }

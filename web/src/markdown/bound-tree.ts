@@ -8,7 +8,7 @@ export const MAX_INLINE_DEPTH = 16;
 /** Columns of a table. Layout compares the widths of all of them. */
 export const MAX_TABLE_COLUMNS = 64;
 /** Cells of a table. */
-export const MAX_TABLE_CELLS = 5_000;
+const MAX_TABLE_CELLS = 5_000;
 /** Nodes of a text, each of which becomes at least one DOM element. */
 export const MAX_NODES = 40_000;
 

@@ -1,11 +1,11 @@
+import { Image } from "lucide-react";
 import type { Heading, List, ListItem, Nodes, Parents, Table } from "mdast";
-import { createContext, type ReactNode, use } from "react";
+import { createContext, type ReactNode, use, useState } from "react";
 import { hostOf, safeUrl } from "@/lib/safe-url";
 import { t } from "@/lib/t";
-import { CodeBlock } from "./code-block";
-import { drawable } from "./drawable-text";
+import { CopyButton } from "./copy-button";
+import { drawable, withoutExcessMarks } from "./drawable-text";
 import type { Definitions } from "./incremental";
-import { RemoteImage } from "./remote-image";
 
 const HEADINGS = {
   1: "text-lg",
@@ -232,3 +232,56 @@ function TableView({ table, definitions }: { table: Table; definitions: Definiti
 
 /** Level of the highest headings in a text; the page's own headings are above. */
 export const HeadingLevel = createContext<3 | 4>(4);
+
+interface CodeBlockProps {
+  /** Word after the opening fence; may be empty. */
+  language: string;
+  text: string;
+}
+
+/** Code block with its language and a copy button. Long lines scroll. */
+function CodeBlock({ language, text }: CodeBlockProps) {
+  return (
+    <figure className="overflow-hidden rounded-md border border-line">
+      <figcaption className="flex min-h-9 items-center justify-between border-b border-line bg-sunken py-0.5 pr-1.5 pl-3.5 text-xs text-ink-2">
+        <span>{language || t("chat.code.plain")}</span>
+        <CopyButton text={text} label={t("chat.code.copy")} />
+      </figcaption>
+      <pre
+        tabIndex={0}
+        aria-label={t("chat.code.label")}
+        className="overflow-x-auto px-3.5 py-3 font-mono text-[13.5px]/[22px]"
+      >
+        <code>{withoutExcessMarks(text)}</code>
+      </pre>
+    </figure>
+  );
+}
+
+interface RemoteImageProps {
+  address: string;
+  alt: string;
+}
+
+/** Image of another site, loaded on request only: loading it would tell the site that it was viewed. */
+function RemoteImage({ address, alt }: RemoteImageProps) {
+  const [wanted, setWanted] = useState(false);
+  const url = safeUrl(address);
+  if (!url || url.protocol === "mailto:") return <>{alt}</>;
+  if (wanted) {
+    return (
+      <img src={url.href} alt={alt} referrerPolicy="no-referrer" className="max-h-96 max-w-full rounded-md" />
+    );
+  }
+  return (
+    <button
+      type="button"
+      onClick={() => setWanted(true)}
+      className="inline-flex items-center gap-2 rounded-md border border-line-strong bg-surface px-3 py-1.5 text-sm text-ink-2 hover:text-ink touch:min-h-11"
+    >
+      <Image aria-hidden="true" className="size-4 shrink-0" />
+      <span>{t("chat.image.load", { host: hostOf(url) })}</span>
+      {alt !== "" && <span className="text-ink">{alt}</span>}
+    </button>
+  );
+}

@@ -1,12 +1,12 @@
 import type { Literal } from "mdast";
 
 /** Text shown exactly as written, white space included. */
-export interface PlainText extends Literal {
+interface PlainText extends Literal {
   type: "plainText";
 }
 
 /** Formula with its delimiters. */
-export interface MathText extends Literal {
+interface MathText extends Literal {
   type: "math";
 }
 

@@ -4,7 +4,7 @@ import { cn } from "@/lib/cn";
 import { IconButton } from "./button";
 import { floatingClass, floatingPlace } from "./floating";
 
-export interface MenuAction {
+interface MenuAction {
   icon: ReactNode;
   label: string;
   onSelect: () => void;

@@ -12,7 +12,7 @@ export interface Toast {
 }
 
 /** Renderer of toasts. */
-export interface ToastOutlet {
+interface ToastOutlet {
   readonly show: (toast: Toast) => void;
   /** Replaces the renderer by an empty one, which connects again. */
   readonly clear: () => void;

@@ -35,6 +35,6 @@ export function CodeField({ label, value, onChange, error, hint, ref }: CodeFiel
 }
 
 /** Returns the first six digits of a text. */
-export function digitsOf(text: string): string {
+function digitsOf(text: string): string {
   return text.replaceAll(/\D/gu, "").slice(0, 6);
 }

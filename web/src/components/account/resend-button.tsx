@@ -1,9 +1,9 @@
-import { useMutation } from "@tanstack/react-query";
 import type { AuthError } from "@supabase/auth-js";
-import { t } from "@/lib/later-texts";
+import { useMutation } from "@tanstack/react-query";
+import { useEffect, useState } from "react";
 import { authErrorMessage } from "@/lib/auth-error-message";
+import { t } from "@/lib/later-texts";
 import { retryAfterSeconds } from "@/lib/session";
-import { useCountdown } from "./use-countdown";
 import { Button } from "@/ui/button";
 import { toast } from "@/ui/toast";
 
@@ -50,4 +50,23 @@ export function ResendButton({ send, mailed, size = "md", className = "" }: Rese
       </span>
     </Button>
   );
+}
+
+/** Returns the remaining seconds, counted down to 0, and a function to restart. */
+function useCountdown(initialSeconds: number): [number, (seconds: number) => void] {
+  const [end, setEnd] = useState(() => performance.now() + initialSeconds * 1_000);
+  const [now, setNow] = useState(() => performance.now());
+  const left = Math.max(0, Math.ceil((end - now) / 1_000));
+  const running = left > 0;
+  useEffect(() => {
+    if (!running) return undefined;
+    const timer = setInterval(() => setNow(performance.now()), 1_000);
+    return () => clearInterval(timer);
+  }, [running]);
+  function begin(seconds: number): void {
+    const started = performance.now();
+    setNow(started);
+    setEnd(started + seconds * 1_000);
+  }
+  return [left, begin];
 }

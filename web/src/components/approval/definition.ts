@@ -34,7 +34,7 @@ const PART_LABELS: Readonly<Record<string, ApprovalKey>> = {
 };
 
 /** Changed part of a definition. */
-export interface Change {
+interface Change {
   name: ApprovalKey;
   before: string;
   now: string;

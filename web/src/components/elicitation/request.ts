@@ -27,7 +27,7 @@ export interface UrlRequest {
 }
 
 /** Sign-in to the server, which the call needs. */
-export interface SignInRequest {
+interface SignInRequest {
   mode: "sign-in";
   connectionId: string;
   /** True if the user is signed in and has to grant more permissions. */

@@ -5,7 +5,7 @@ import { ApiError } from "@/lib/api-error";
 import { errorText } from "@/lib/error-text";
 import { t, tRich } from "@/lib/later-texts";
 import { serverSignIn } from "@/lib/server-sign-in";
-import { openSignIn } from "@/lib/sign-in-window";
+import { openSignIn } from "@/lib/server-sign-in";
 import { Button, buttonClass } from "@/ui/button";
 import type { Respond } from "./elicitation";
 

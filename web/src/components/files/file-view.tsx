@@ -19,7 +19,7 @@ export function FileView({ file, small = false }: FileViewProps) {
 }
 
 /** Audio player, without autoplay. */
-export function Sound({ file }: { file: FileRef }) {
+function Sound({ file }: { file: FileRef }) {
   const { src, error } = useFile(file.url);
   if (error !== null) return <FileChip file={file} />;
   return (

@@ -28,7 +28,7 @@ export interface NumberField extends FieldBase {
   maximum: number | undefined;
 }
 
-export interface BooleanField extends FieldBase {
+interface BooleanField extends FieldBase {
   kind: "boolean";
 }
 
@@ -63,7 +63,7 @@ export interface GroupField extends FieldBase {
 }
 
 /** Value that a form cannot show: free-form objects, alternatives, tuples. */
-export interface JsonField extends FieldBase {
+interface JsonField extends FieldBase {
   kind: "json";
 }
 

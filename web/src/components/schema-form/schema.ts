@@ -28,7 +28,7 @@ export interface JsonSchema {
 }
 
 /** Schema without references, with "or null" separated. */
-export interface PlainSchema {
+interface PlainSchema {
   schema: JsonSchema;
   nullable: boolean;
 }

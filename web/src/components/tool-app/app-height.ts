@@ -3,7 +3,7 @@ import { forgetAfter } from "@/lib/user-data";
 const prefix = "ai-chat-mcp.app-height.";
 
 /** Returns the storage key for the height of a call's app. */
-export const heightKey = (callId: string): string => `${prefix}${callId}`;
+const heightKey = (callId: string): string => `${prefix}${callId}`;
 
 forgetAfter("user", () => {
   try {

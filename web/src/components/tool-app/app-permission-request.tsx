@@ -12,7 +12,7 @@ import type { AppConsent } from "./app-calls";
 import type { AppPermissionRequest } from "./app-requests";
 
 /** Request of an app to the user, also for browser features before it starts. */
-export type PermissionRequest =
+type PermissionRequest =
   | AppPermissionRequest
   | { readonly kind: "features"; readonly names: readonly string[] };
 

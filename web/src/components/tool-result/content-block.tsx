@@ -1,16 +1,11 @@
-import { Suspense } from "react";
-import { lazyPart } from "@/lib/lazy-part";
+import { FileView } from "@/components/files/file-view";
 import { isObject, type JsonObject } from "@/lib/json";
 import { EmbeddedResource } from "./embedded-resource";
-import { InlineAudio } from "./inline-audio";
-import { InlineImage } from "./inline-image";
+import { InlineAudio, InlineImage } from "./inline-media";
 import { t } from "@/lib/later-texts";
 import { ResourceLink } from "./resource-link";
 import { TextBlock } from "./text-block";
 import { readableText } from "./readable";
-
-/** Few results contain more than text. */
-const FileView = lazyPart(async () => (await import("@/components/files/file-view")).FileView);
 
 const asText = (value: unknown): string | undefined => (typeof value === "string" ? value : undefined);
 
@@ -40,12 +35,7 @@ function isForUser({ annotations }: JsonObject): boolean {
 function Content({ block }: { block: JsonObject }) {
   const type = asText(block["type"]);
   // Large binary data is stored outside of the result.
-  if (isObject(block["file"]))
-    return (
-      <Suspense>
-        <FileView file={block["file"]} />
-      </Suspense>
-    );
+  if (isObject(block["file"])) return <FileView file={block["file"]} />;
   const data = asText(block["data"]);
   const mimeType = asText(block["mimeType"]) ?? "";
   if (type === "text") return <TextBlock text={readableText(asText(block["text"]) ?? "")} />;

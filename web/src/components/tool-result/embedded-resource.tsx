@@ -4,7 +4,7 @@ import type { JsonObject } from "@/lib/json";
 import { saveFile } from "@/lib/save-file";
 import { showInvisible } from "@/lib/show-invisible";
 import { Button } from "@/ui/button";
-import { isDisplayableImage, InlineImage } from "./inline-image";
+import { isDisplayableImage, InlineImage } from "./inline-media";
 import { t } from "@/lib/later-texts";
 import { TextBlock } from "./text-block";
 import { readableText } from "./readable";

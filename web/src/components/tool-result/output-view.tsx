@@ -1,24 +1,19 @@
-import { Suspense } from "react";
+import { useMutation } from "@tanstack/react-query";
 import { ChevronRight, TriangleAlert } from "lucide-react";
+import { useState } from "react";
+import { errorText } from "@/lib/error-text";
 import { t } from "@/lib/later-texts";
+import { Button } from "@/ui/button";
+import { formatSize, useFileRef } from "@/components/files/file-ref";
+import { loadFile } from "@/components/files/use-file";
 import { ContentBlock } from "./content-block";
-import { TextBlock } from "./text-block";
 import { structuredDisplay } from "./readable";
-import type { ToolOutput } from "./tool-output";
-import { lazyPart } from "@/lib/lazy-part";
-
-/** Few results are truncated. */
-const TruncatedResult = lazyPart(async () => (await import("./truncated-result")).TruncatedResult);
+import { TextBlock } from "./text-block";
+import { type ToolOutput, toToolOutput } from "./tool-output";
 
 /** Output of a tool: its content blocks in order, and the structured content unless the blocks contain it. */
 export function OutputView({ output }: { output: ToolOutput }) {
-  return output.whole === undefined ? (
-    <ContentBlocks output={output} />
-  ) : (
-    <Suspense fallback={<ContentBlocks output={output} />}>
-      <TruncatedResult output={output} View={ContentBlocks} />
-    </Suspense>
-  );
+  return output.whole === undefined ? <ContentBlocks output={output} /> : <TruncatedResult output={output} />;
 }
 
 function ContentBlocks({ output }: { output: ToolOutput }) {
@@ -51,5 +46,34 @@ function ContentBlocks({ output }: { output: ToolOutput }) {
         </details>
       )}
     </div>
+  );
+}
+
+/** Beginning of a result that is too long for its message, with a button to load all of it. */
+function TruncatedResult({ output }: { output: ToolOutput }) {
+  const file = useFileRef(output.whole);
+  const [all, setAll] = useState<ToolOutput>();
+  const show = useMutation({
+    mutationFn: async () => toToolOutput(JSON.parse(await (await loadFile(file?.url ?? "")).text())),
+    onSuccess: setAll,
+  });
+  if (all) return <ContentBlocks output={all} />;
+  return (
+    <>
+      <ContentBlocks output={output} />
+      <p className="mt-2.5 flex flex-wrap items-center gap-x-3 gap-y-1.5 border-t border-line pt-2.5 text-sm text-ink-2">
+        {t("files.whole")}
+        {file && (
+          <Button size="sm" busy={show.isPending} className="print:hidden" onClick={() => show.mutate()}>
+            {t("files.showAll", { size: formatSize(file.size) })}
+          </Button>
+        )}
+      </p>
+      {show.error && (
+        <p role="alert" className="text-sm text-err">
+          {errorText(show.error)}
+        </p>
+      )}
+    </>
   );
 }

@@ -1,5 +1,5 @@
-import { useMutation } from "@tanstack/react-query";
-import { useState } from "react";
+import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { useRef, useState } from "react";
 import { withApiProof } from "@/components/account/step-up";
 import { t } from "@/lib/later-texts";
 import { saveFile } from "@/lib/save-file";
@@ -8,8 +8,7 @@ import { Button } from "@/ui/button";
 import { Field, Input } from "@/ui/field";
 import { Form, SubmitButton } from "@/ui/form";
 import { toast } from "@/ui/toast";
-import { ImportRow } from "./import-row";
-import { deleteAccount, exportAccount } from "./queries";
+import { deleteAccount, exportAccount, importChats } from "./queries";
 import { Section } from "./section";
 import { SettingRow } from "./setting-row";
 
@@ -104,10 +103,59 @@ function DeleteForm({ user, onLeave }: DataSectionProps) {
 const prefix = "ai-chat-mcp.";
 
 /** Deletes all stored data of a user, such as drafts, from this browser. */
-export function forgetWhatIsKept(): void {
+function forgetWhatIsKept(): void {
   try {
     for (const key of Object.keys(localStorage)) if (key.startsWith(prefix)) localStorage.removeItem(key);
   } catch {
     // Without storage there is nothing to delete.
   }
+}
+
+/** Row that imports chats from a file. */
+function ImportRow({ user }: { user: SignedInUser }) {
+  const client = useQueryClient();
+  const field = useRef<HTMLInputElement>(null);
+  const bring = useMutation({
+    mutationFn: importChats,
+    onSuccess: ({ imported, skipped }) => {
+      void client.invalidateQueries({ queryKey: ["chat-sessions", user.id] });
+      toast({
+        title: imported === 0 ? t("account.import.none") : t("account.import.done", { n: imported }),
+        ...(skipped > 0 && { description: t("account.import.skipped", { n: skipped }) }),
+        tone: imported > 0 ? "ok" : "neutral",
+      });
+    },
+    onError: (error) => toast({ title: t("account.import.failed"), description: error.message, tone: "err" }),
+  });
+  return (
+    <div className="flex min-h-9 items-center gap-3 px-4 py-2.5">
+      <div className="min-w-0 flex-1">
+        <p className="text-md font-medium">{t("account.import")}</p>
+        <p className="text-sm text-ink-2">{t("account.import.about")}</p>
+      </div>
+      <input
+        ref={field}
+        type="file"
+        accept=".json,application/json"
+        aria-label={t("account.import.choose")}
+        hidden
+        onChange={(event) => {
+          const file = event.target.files?.[0];
+          // Otherwise the same file could not be chosen again.
+          event.target.value = "";
+          if (file) bring.mutate(file);
+        }}
+      />
+      <Button
+        size="sm"
+        aria-disabled={bring.isPending || undefined}
+        busy={bring.isPending}
+        onClick={() => {
+          if (!bring.isPending) field.current?.click();
+        }}
+      >
+        {t("account.import.choose")}
+      </Button>
+    </div>
+  );
 }

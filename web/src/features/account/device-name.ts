@@ -1,5 +1,5 @@
 /** Browser and system in a `User-Agent`. */
-export interface DeviceDescription {
+interface DeviceDescription {
   browser: string | undefined;
   system: string | undefined;
   /** True for phones and tablets. */

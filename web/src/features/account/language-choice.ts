@@ -2,7 +2,7 @@ import { type Language, languages, toLanguage } from "@/lib/language";
 import { changeLanguage } from "@/lib/texts";
 
 /** Choice in the settings; with `system` the browser's languages decide. */
-export type LanguageChoice = "system" | Language;
+type LanguageChoice = "system" | Language;
 
 export const languageChoices: readonly LanguageChoice[] = ["system", ...languages];
 

@@ -184,7 +184,7 @@ export function testProvider(id: string): Promise<Tested> {
 }
 
 /** Settings of all chats without settings of their own. */
-export interface ModelDefaults {
+interface ModelDefaults {
   readonly model: string | null;
   readonly settings: ModelSettings;
 }

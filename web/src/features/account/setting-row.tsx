@@ -1,7 +1,7 @@
 import { type ReactNode, useEffect, useId } from "react";
+import { useSearchParams } from "wouter";
 import { t } from "@/lib/later-texts";
 import { Button } from "@/ui/button";
-import { type SettingsPart, useOpenPart } from "./use-open-part";
 
 interface SettingRowProps {
   part: SettingsPart;
@@ -64,4 +64,38 @@ export function SettingRow({ part, label, value, action, danger = false, childre
       )}
     </div>
   );
+}
+
+/** Names of the forms in the settings, as in the URL. */
+const settingsParts = [
+  "name",
+  "email",
+  "password",
+  "two-step",
+  "model-provider",
+  "model-settings",
+  "api-key",
+  "delete",
+] as const;
+
+type SettingsPart = (typeof settingsParts)[number];
+
+/**
+ * Returns the open form in the settings and a function to change it. It is in the URL, so that a reload restores it.
+ */
+function useOpenPart(): [SettingsPart | undefined, (part: SettingsPart | undefined) => void] {
+  const [params, setParams] = useSearchParams();
+  const named = params.get("settings");
+  const open = settingsParts.find((part) => part === named);
+  function choose(part: SettingsPart | undefined): void {
+    setParams(
+      (current) => {
+        const changed = new URLSearchParams(current);
+        changed.set("settings", part ?? "");
+        return changed;
+      },
+      { replace: true },
+    );
+  }
+  return [open, choose];
 }

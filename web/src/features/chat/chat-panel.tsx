@@ -11,9 +11,9 @@ import { useChats } from "./conversations/use-chats";
 import { useHeldSender } from "./outbox/held-sender";
 import { chatKey, type ChatSession, queueQuery, shownTitle, titleOf } from "./queries";
 import type { TurnRequest } from "./stream/chat-contract";
+import type { ChatStore } from "./stream/chat-store";
 import type { ScrollTarget } from "./transcript/scroll-controller";
 import { Transcript } from "./transcript/transcript";
-import { useIsVisible } from "./use-is-visible";
 
 /** Rarely needed. */
 const UnfinishedOpening = lazyPart(
@@ -189,3 +189,21 @@ export type ChatCommand =
   | { readonly type: "find" }
   /** Puts a text into the message field. */
   | { readonly type: "fill"; readonly text: string };
+
+/** Makes a chat follow its turn while its panel and the browser's tab are visible. */
+function useIsVisible(chatId: string, store: ChatStore): void {
+  const queries = useQueryClient();
+  useEffect(() => {
+    const look = () => {
+      const isVisible = document.visibilityState === "visible";
+      store.setVisible(isVisible);
+      if (isVisible) void queries.invalidateQueries({ queryKey: chatKey(chatId) });
+    };
+    store.setVisible(document.visibilityState === "visible");
+    document.addEventListener("visibilitychange", look);
+    return () => {
+      document.removeEventListener("visibilitychange", look);
+      store.setVisible(false);
+    };
+  }, [chatId, store, queries]);
+}

@@ -22,7 +22,7 @@ export interface ChatSession {
 }
 
 /** Title of a chat without messages. */
-export const NEW_TITLE = "New Chat";
+const NEW_TITLE = "New Chat";
 
 /** Number of characters of the first message that become the title. */
 const TITLE_LENGTH = 30;
@@ -81,7 +81,7 @@ export interface Excerpt {
 }
 
 /** Chat whose title matches a search. */
-export interface ChatHit {
+interface ChatHit {
   readonly sessionId: string;
   readonly title: Excerpt;
   readonly updatedAt: string;
@@ -286,7 +286,7 @@ export async function setFavorite(model: string, favourite: boolean): Promise<vo
 }
 
 /** Returns the model that answers: the chosen one, else the default, else the first available one. */
-export function activeModel(list: ModelList, chosen: string | null = null): Model | undefined {
+function activeModel(list: ModelList, chosen: string | null = null): Model | undefined {
   return (
     (chosen === null ? undefined : (list.models.find(({ id }) => id === chosen) ?? missing(chosen))) ??
     list.models.find(({ id }) => id === list.default) ??
@@ -331,7 +331,7 @@ export function answerUsageQuery(chatId: string, messageId: string) {
 }
 
 /** Message that is sent after the current answer. */
-export interface QueuedMessage {
+interface QueuedMessage {
   readonly id: string;
   readonly content: string;
   /** Names of the message's attachments. */

@@ -3,7 +3,7 @@ import { formatDate } from "@/lib/intl";
 const DAY_MS = 86_400_000;
 
 /** Formats the time of day of an RFC 3339 time in the page's language and the user's time zone; empty for an invalid time. */
-export function timeOf(moment: string): string {
+function timeOf(moment: string): string {
   const date = new Date(moment);
   return Number.isNaN(date.getTime()) ? "" : formatDate(date, { timeStyle: "short" });
 }

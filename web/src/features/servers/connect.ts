@@ -12,7 +12,7 @@ import { reloadConnections } from "./use-connections";
 const UNIQUE_VIOLATION = "23505";
 
 /** New connection, for the toast. */
-export interface Connected {
+interface Connected {
   name: string;
   toolCount: number;
   /** Reason for the fallback tools; absent if the server offered its own. */
@@ -25,7 +25,7 @@ export interface Connected {
  * Connects to a server, applies {@link decideConnection}, and stores the connection.
  * @throws {Error} with a message for the user if no connection was stored
  */
-export async function connectServer(userId: string, draft: ConnectDraft): Promise<Connected> {
+async function connectServer(userId: string, draft: ConnectDraft): Promise<Connected> {
   const name = draft.name.trim();
   const url = draft.url.trim();
   if (!isServerUrl(url)) throw new Error(t("servers.badUrl"));
@@ -49,12 +49,7 @@ export async function connectServer(userId: string, draft: ConnectDraft): Promis
 }
 
 /** Returns the toast after connecting. */
-export function connectedToast({
-  name,
-  toolCount,
-  fallbackReason,
-  needsSignIn,
-}: Connected): Omit<Toast, "id"> {
+function connectedToast({ name, toolCount, fallbackReason, needsSignIn }: Connected): Omit<Toast, "id"> {
   if (needsSignIn === true) {
     const description = t("account.server.needed", { name });
     return { title: t("account.server.needed.title"), description, tone: "warn" };

@@ -1,8 +1,6 @@
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { ChevronRight, Server, Trash2 } from "lucide-react";
-import { Suspense } from "react";
 import { t } from "@/lib/later-texts";
-import { lazyPart } from "@/lib/lazy-part";
 import { Dot } from "@/ui/badge";
 import { ConfirmButton } from "@/ui/confirm-button";
 import { ServerIcon } from "@/ui/server-icon";
@@ -10,17 +8,12 @@ import { toast } from "@/ui/toast";
 import { DriveLink } from "./drive-link";
 import { deleteServer } from "./queries";
 import { type ServerConnection, statusTone } from "./server-connection";
+import { ServerSignIn } from "./server-sign-in";
 import { StatusBadge, Trouble } from "./status";
 import { reloadConnections } from "./use-connections";
 
 /** Id of the heading that labels the card and takes the focus when a row disappears. */
 export const connectionsTitleId = "connections-title";
-
-/** Loads the sheet with a connection's details, which few users open. */
-export const loadSheet = () => import("./details/connection-sheet");
-
-/** Few servers need a sign-in. */
-const ServerSignIn = lazyPart(async () => (await import("./server-sign-in")).ServerSignIn);
 
 interface ConnectionRowProps {
   userId: string;
@@ -46,8 +39,6 @@ export function ConnectionRow({ userId, connection, onOpen }: ConnectionRowProps
             type="button"
             aria-haspopup="dialog"
             title={t("servers.details", { name })}
-            onPointerEnter={() => void loadSheet()}
-            onFocus={() => void loadSheet()}
             onClick={onOpen}
             className="flex max-w-full items-center gap-1.5 rounded-sm after:absolute after:inset-0 touch:min-h-11"
           >
@@ -82,9 +73,7 @@ export function ConnectionRow({ userId, connection, onOpen }: ConnectionRowProps
       </div>
       {(needsSignIn || connection.signedIn) && (
         <div className="col-start-2 -col-end-1">
-          <Suspense>
-            <ServerSignIn key={status} connection={connection} />
-          </Suspense>
+          <ServerSignIn key={status} connection={connection} />
         </div>
       )}
       {reason !== undefined && !needsSignIn && (

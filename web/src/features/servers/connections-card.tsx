@@ -1,15 +1,13 @@
-import { Suspense, useRef, useState } from "react";
+import { useRef, useState } from "react";
 import { t } from "@/lib/later-texts";
-import { lazyPart } from "@/lib/lazy-part";
 import { Badge } from "@/ui/badge";
 import { Button } from "@/ui/button";
 import { Card, CardHead } from "@/ui/card";
 import { useConnect } from "./connect";
 import { emptyDraft } from "./connect-draft";
-import { ConnectionRow, connectionsTitleId, loadSheet } from "./connection-row";
+import { ConnectionRow, connectionsTitleId } from "./connection-row";
+import { ConnectionSheet } from "./details/connection-sheet";
 import type { Connections } from "./use-connections";
-
-const ConnectionSheet = lazyPart(async () => (await loadSheet()).ConnectionSheet);
 
 interface ConnectionsCardProps {
   userId: string;
@@ -38,9 +36,7 @@ export function ConnectionsCard({ userId, connections }: ConnectionsCardProps) {
         ))}
       </ul>
       {open !== undefined && (
-        <Suspense>
-          <ConnectionSheet userId={userId} connection={open} onClose={() => setOpenId(undefined)} />
-        </Suspense>
+        <ConnectionSheet userId={userId} connection={open} onClose={() => setOpenId(undefined)} />
       )}
     </Card>
   );
@@ -75,7 +71,7 @@ function NoConnections({ userId }: { userId: string }) {
 }
 
 /** Placeholders of two rows, shown only after a delay. */
-export function SkeletonRows() {
+function SkeletonRows() {
   return (
     <div role="status" aria-label={t("app.loading")} className="appear-late divide-y divide-line pt-2">
       {[0, 1].map((row) => (

@@ -80,7 +80,7 @@ function mergeConnection(row: StoredServer, live: Connection | undefined): Serve
 }
 
 /** Returns true if the assistant can use the connection's tools. */
-export function isUsable(connection: ServerConnection): boolean {
+function isUsable(connection: ServerConnection): boolean {
   // If the user is signed in, the server needs more permissions for some tools only.
   if (connection.status === "needs-sign-in") return connection.signedIn;
   return connection.status !== "error" || connection.usesFallback;

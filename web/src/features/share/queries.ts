@@ -16,7 +16,7 @@ export interface WholeCall {
 }
 
 /** File that can be read through the share. */
-export interface SharedFile {
+interface SharedFile {
   readonly type: "file";
   readonly id: string;
   readonly mediaType: string;

@@ -37,7 +37,7 @@ type RunEvent =
  * its id once it is settled.
  * @throws {ApiError} if the tool could not be called
  */
-export async function runTool(
+async function runTool(
   tool: AvailableTool,
   args: unknown,
   onElicitation: (id: string, elicitation: PendingElicitation | undefined) => void,
@@ -71,7 +71,7 @@ export async function runTool(
  * Responds to an elicitation of a manual tool call.
  * @throws {ApiError} if the response is refused or comes too late
  */
-export function answerTool(id: string, action: ElicitationAction, content: unknown): Promise<void> {
+function answerTool(id: string, action: ElicitationAction, content: unknown): Promise<void> {
   const body = { action, ...(content !== undefined && { content }) };
   return callApi(`/api/tools/run/elicitations/${encodeURIComponent(id)}`, jsonBody(body, stringifyJson));
 }

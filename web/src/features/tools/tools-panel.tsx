@@ -6,7 +6,7 @@ import { subscribeEvents } from "@/lib/events";
 import { t } from "@/lib/later-texts";
 import { Input } from "@/ui/field";
 import { LoadMoreList } from "@/ui/load-more-list";
-import { PermissionSelect } from "./permission-select";
+import { PermissionSelect } from "./tool-card";
 import { permissionsQuery } from "./queries";
 import { ToolCard } from "./tool-card";
 import { ToolSheet } from "./tool-sheet";
@@ -121,7 +121,7 @@ function NoTools() {
 }
 
 /** Returns the tools that contain every word of the query in their name, description or server. */
-export function findTools(tools: readonly AvailableTool[], query: string): readonly AvailableTool[] {
+function findTools(tools: readonly AvailableTool[], query: string): readonly AvailableTool[] {
   const words = query.toLowerCase().split(/\s+/u).filter(Boolean);
   if (words.length === 0) return tools;
   return tools.filter((tool) => {

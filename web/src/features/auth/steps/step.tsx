@@ -1,12 +1,12 @@
 import { UserQueries } from "@/lib/user-queries";
 import type { AuthStep, StepProps } from "../auth-step";
 import { CodeStep } from "./code-step";
-import { ConfirmedStep } from "./confirmed-step";
+import { ConfirmedStep } from "./email-steps";
 import { ForgotStep } from "./forgot-step";
-import { LinkElsewhereStep } from "./link-elsewhere-step";
-import { LinkFailedStep } from "./link-failed-step";
+import { LinkElsewhereStep } from "./email-steps";
+import { LinkFailedStep } from "./email-steps";
 import { PasswordStep } from "./password-step";
-import { UnconfirmedStep } from "./unconfirmed-step";
+import { UnconfirmedStep } from "./email-steps";
 
 interface Props extends StepProps {
   step: AuthStep;

@@ -3,7 +3,7 @@ import type { FilePart } from "../stream/message";
 import { readDraft, writeDraft } from "./draft";
 
 /** One content of a resource, as MCP defines it. */
-export interface ResourceContents {
+interface ResourceContents {
   readonly uri: string;
   readonly mimeType?: string;
   readonly text?: string;
@@ -30,7 +30,7 @@ export type AttachmentContent = {
 export type DraftAttachment = DraftMcpAttachment | DraftFile;
 
 /** Uploaded file, in the shape of its message part. */
-export type DraftFile = FilePart & { readonly kind: "file"; readonly name: string };
+type DraftFile = FilePart & { readonly kind: "file"; readonly name: string };
 
 /** Prompt or resource of an MCP server. */
 export interface DraftMcpAttachment {

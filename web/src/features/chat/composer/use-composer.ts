@@ -4,13 +4,12 @@ import { ApiError } from "@/lib/api-error";
 import type { AvailableTool } from "@/lib/available-tool";
 import { t } from "@/lib/t";
 import { toast } from "@/ui/toast";
-import { readDraft, writeDraft } from "./draft";
-import { mentionsFiles } from "./file-mentions";
-import { partOf, useAttachments } from "./use-attachments";
 import { hold, readHeld } from "../outbox/outbox";
 import { enqueueMessage, queueQuery } from "../queries";
 import type { TurnRequest } from "../stream/chat-contract";
 import type { ChatStore } from "../stream/chat-store";
+import { readDraft, writeDraft } from "./draft";
+import { partOf, useAttachments } from "./use-attachments";
 
 /** Up to this many tools are sent with descriptions; the server knows the others, and requests have a size limit. */
 const MAX_DESCRIBED_TOOLS = 512;
@@ -137,4 +136,13 @@ function refusalWords(error: ApiError | null): { description: string; detail?: s
   // For long waits the error message itself says until when.
   if (retryAfterSeconds === undefined || retryAfterSeconds > 600) return { description: message };
   return { description: message, detail: t("chat.waitSeconds", { n: retryAfterSeconds }) };
+}
+
+/** Words for files that no answer can reach without a tool. */
+const FILE_WORDS = ["drive", "google drive", "workcover", "folder", "files", "documents"] as const;
+
+/** Returns true if a message asks for something that only a connected tool can do. */
+export function mentionsFiles(message: string): boolean {
+  const text = message.toLowerCase();
+  return FILE_WORDS.some((word) => text.includes(word));
 }

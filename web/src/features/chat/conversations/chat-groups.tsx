@@ -4,7 +4,7 @@ import { t } from "@/lib/later-texts";
 import type { ChatSession } from "../queries";
 
 /** Group of chats with a heading. */
-export interface ChatGroup {
+interface ChatGroup {
   readonly name: string;
   readonly chats: readonly ChatSession[];
 }

@@ -1,3 +1,6 @@
+import { useEffect, useLayoutEffect, useRef } from "react";
+import { slowParsesSettle } from "@/markdown/slow-parse";
+
 /** Stores which chat is being opened, so that a chat that crashed the tab is not opened again automatically. */
 const STORAGE_KEY = "opening-chat";
 /** Stores an id of this tab; a tab that is loaded again after a crash has the same one. */
@@ -41,7 +44,7 @@ export function unfinishedOpening(): string | null {
 }
 
 /** Records that a chat is being opened; the returned function records that it is open or was left. */
-export function markOpening(chatId: string): () => void {
+function markOpening(chatId: string): () => void {
   try {
     const tab = tabId();
     localStorage.setItem(
@@ -67,4 +70,28 @@ export function forgetUnfinishedOpening(): void {
   } catch {
     // Nothing was stored.
   }
+}
+
+/** Waits until the browser has painted the current content. */
+function nextPaint(): Promise<void> {
+  return new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve)));
+}
+
+/** Marks a chat as being opened until its messages have been painted. */
+export function useOpeningMarker(chatId: string, loaded: boolean): void {
+  const clear = useRef<() => void>(undefined);
+  useLayoutEffect(() => {
+    clear.current = markOpening(chatId);
+    return () => clear.current?.();
+  }, [chatId]);
+  useEffect(() => {
+    if (!loaded) return;
+    // A hidden tab paints nothing, so nothing can crash while painting.
+    if (document.hidden) return clear.current?.();
+    const own = clear.current;
+    void nextPaint()
+      .then(slowParsesSettle)
+      .then(nextPaint)
+      .then(() => own?.());
+  }, [loaded]);
 }

@@ -4,7 +4,7 @@ import { t } from "@/lib/t";
 import { temporaryChats } from "../composer/draft";
 
 /** File that the server has stored. */
-export interface Uploaded {
+interface Uploaded {
   readonly id: string;
   readonly name: string;
   readonly mediaType: string;

@@ -25,7 +25,7 @@ export interface Upload {
 let keys = 0;
 
 /** Name of a pending upload in the list of loading attachments, so that the message waits for it. */
-export const PENDING_UPLOAD_NAME = "";
+const PENDING_UPLOAD_NAME = "";
 
 /** Uploads files and attaches them to the message when they are stored. */
 export function useUploads(chatId: string, attached: Attachments) {

@@ -2,7 +2,7 @@ import type { Connection } from "@/lib/connection";
 import { listConnections, type Listing, listPrompts, listResources, type PromptOrResource } from "./queries";
 
 /** Prompts or resources of all servers, as far as they are loaded. */
-export interface PromptsAndResources {
+interface PromptsAndResources {
   readonly list: readonly PromptOrResource[];
   /** True if a server has not answered yet. */
   readonly isLoading: boolean;

@@ -5,7 +5,7 @@ import type { AttachmentContent, DraftMcpAttachment } from "../composer/attachme
 import { temporaryChats } from "../composer/draft";
 
 /** Argument of a {@link Prompt}; its value is always text. */
-export interface PromptArgument {
+interface PromptArgument {
   readonly name: string;
   readonly title?: string;
   readonly description?: string;
@@ -13,7 +13,7 @@ export interface PromptArgument {
 }
 
 /** Message template of an MCP server. */
-export interface Prompt {
+interface Prompt {
   readonly name: string;
   readonly title?: string;
   readonly description?: string;
@@ -22,7 +22,7 @@ export interface Prompt {
 }
 
 /** Text or file that an MCP server publishes. */
-export interface Resource {
+interface Resource {
   readonly uri: string;
   readonly name: string;
   readonly title?: string;
@@ -33,7 +33,7 @@ export interface Resource {
 }
 
 /** Pattern for the URIs of resources, with variables to fill in. */
-export interface ResourceTemplate {
+interface ResourceTemplate {
   readonly uriTemplate: string;
   readonly name: string;
   readonly title?: string;

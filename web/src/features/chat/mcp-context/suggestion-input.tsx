@@ -89,7 +89,7 @@ export function SuggestionInput({ value, onChange, required, question, ...ids }:
 }
 
 /** Returns the value once it has not changed for `delayMs` milliseconds. */
-export function useDebouncedValue(value: string, delayMs: number): string {
+function useDebouncedValue(value: string, delayMs: number): string {
   const [debounced, setDebounced] = useState(value);
   useEffect(() => {
     const timer = setTimeout(() => setDebounced(value), delayMs);

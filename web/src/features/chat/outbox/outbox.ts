@@ -90,7 +90,7 @@ function notify(): void {
 }
 
 /** Returns a random UUID (version 4), also without TLS, where `crypto.randomUUID` does not exist. */
-export function randomUuid(): string {
+function randomUuid(): string {
   const bytes = crypto.getRandomValues(new Uint8Array(16));
   bytes[6] = ((bytes[6] ?? 0) & 0x0f) | 0x40;
   bytes[8] = ((bytes[8] ?? 0) & 0x3f) | 0x80;

@@ -1,11 +1,11 @@
 import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { type ReactNode, useId, useSyncExternalStore } from "react";
 import { t } from "@/lib/later-texts";
 import { useChatStatus } from "../chat-context";
-import { HeldMessages } from "../outbox/held-messages";
+import { changeHeld, type HeldMessage, readHeld, removeHeld, subscribeHeld } from "../outbox/outbox";
 import { changeQueued, queueQuery, removeQueued, sendNow } from "../queries";
-import { PendingMessageList } from "./pending-message-list";
-import { QueuedRow } from "./queued-row";
 import type { ChatStore } from "../stream/chat-store";
+import { QueuedRow } from "./queued-row";
 
 interface QueueProps {
   chatId: string;
@@ -40,5 +40,69 @@ export function Queue({ chatId, store }: QueueProps) {
       </PendingMessageList>
       <HeldMessages chatId={chatId} />
     </>
+  );
+}
+
+interface PendingMessageListProps {
+  title: string;
+  /** Announcement for screen readers on changes; empty if no message waits. */
+  announcement: string;
+  /** One row per message. */
+  children: readonly ReactNode[];
+}
+
+/** List of waiting messages above the message field, hidden while it is empty. */
+function PendingMessageList({ title, announcement, children }: PendingMessageListProps) {
+  const titleId = useId();
+  return (
+    <>
+      <p role="status" className="sr-only">
+        {announcement}
+      </p>
+      {children.length > 0 && (
+        <section
+          aria-labelledby={titleId}
+          className="mb-2.5 rounded-lg border border-line bg-surface py-1.5 pr-1.5 pl-4 text-md"
+        >
+          <h3 id={titleId} className="py-1 text-sm font-normal text-ink-2">
+            {title}
+          </h3>
+          <ol className="max-h-[30dvh] space-y-1.5 overflow-y-auto">{children}</ol>
+        </section>
+      )}
+    </>
+  );
+}
+
+/** Messages of a chat that wait for the network, above the message field. */
+function HeldMessages({ chatId }: { chatId: string }) {
+  const held = useSyncExternalStore(subscribeHeld, () => readHeld(chatId));
+  const refusal = held[0]?.refusal;
+  const count = held.length > 0 && t("queue.held.count", { n: held.length });
+  return (
+    <PendingMessageList
+      title={refusal === undefined ? t("queue.held") : t("queue.held.refused", { reason: refusal })}
+      announcement={[count, refusal].filter(Boolean).join(". ")}
+    >
+      {held.map((message) => (
+        <HeldRow key={message.id} chatId={chatId} held={message} />
+      ))}
+    </PendingMessageList>
+  );
+}
+
+function HeldRow({ chatId, held }: { chatId: string; held: HeldMessage }) {
+  const { id, message, attachments, refusal } = held;
+  const change = (words: string) => Promise.resolve(changeHeld(chatId, id, words));
+  return (
+    <QueuedRow
+      content={message}
+      attached={attachments.map((part) =>
+        part.type === "file" ? (part.filename ?? "") : part.title || part.name,
+      )}
+      change={change}
+      remove={() => Promise.resolve(removeHeld(chatId, id))}
+      {...(refusal !== undefined && { send: () => change(message) })}
+    />
   );
 }

@@ -9,7 +9,7 @@ import {
   type TurnRequest,
 } from "./chat-contract";
 import { EditingState, KeyedEmitter } from "./editing-state";
-import { countPending, hasElicitation, isAwaitingUser, isStreamingText } from "./live-message";
+import { countPending, hasElicitation, isAwaitingUser, isStreamingText } from "./message";
 import { type ChatMessage, userMessage } from "./message";
 import type { StreamChunk } from "./protocol";
 import { EMPTY_TURN, reduceChunk, type TurnState } from "./reduce-chunk";

@@ -1,6 +1,6 @@
 import type { ToolApproval } from "@/components/approval/definition";
-import type { AttachmentContent } from "../composer/attachments";
 import type { ToolOutput } from "@/components/tool-result/tool-output";
+import type { AttachmentContent } from "../composer/attachments";
 
 /**
  * Messages of the transcript, stored or streaming. Parts are named as in the UI message stream, so that the same
@@ -8,7 +8,7 @@ import type { ToolOutput } from "@/components/tool-result/tool-output";
  */
 
 /** Progress that a running tool reports. */
-export interface ToolProgress {
+interface ToolProgress {
   readonly progress: number;
   readonly total?: number;
   readonly message?: string;
@@ -23,7 +23,7 @@ export interface ToolTask {
   readonly message?: string;
 }
 
-export interface TextPart {
+interface TextPart {
   readonly type: "text";
   readonly text: string;
   readonly state: "streaming" | "done";
@@ -84,7 +84,7 @@ export interface ToolPart {
   readonly startedAt?: number;
 }
 
-export interface StepPart {
+interface StepPart {
   readonly type: "step-start";
 }
 
@@ -97,7 +97,7 @@ export interface SourcePart {
 }
 
 /** Notice for the user about the answer, such as an unreachable server. */
-export interface NoticePart {
+interface NoticePart {
   readonly type: "notice";
   readonly text: string;
 }
@@ -188,4 +188,24 @@ export function userMessage(
     error: null,
     model: null,
   };
+}
+
+/** Counts the parts of a streaming answer that match a predicate. */
+export function countPending(message: ChatMessage | null, isPending: (part: Part) => boolean): number {
+  return message?.status === "streaming" ? message.parts.filter(isPending).length : 0;
+}
+
+/** Returns true for a tool call with an open elicitation, which needs more than an approval. */
+export const hasElicitation = (part: Part): boolean =>
+  part.type === "dynamic-tool" && part.state === "input-available" && (part.elicitations?.length ?? 0) > 0;
+
+/** Returns true for a tool call that waits for the user. */
+export const isAwaitingUser = (part: Part): boolean =>
+  (part.type === "dynamic-tool" && part.state === "approval-requested") || hasElicitation(part);
+
+/** Returns true while text arrives, so that no "thinking" line is needed below it. */
+export function isStreamingText(message: ChatMessage | null): boolean {
+  const last = message?.parts.at(-1);
+  if (last?.type !== "text" && last?.type !== "reasoning") return false;
+  return last.state === "streaming" && last.text !== "";
 }

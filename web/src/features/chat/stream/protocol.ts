@@ -16,7 +16,7 @@ export type ModelStatus =
   | { readonly state: "retrying"; readonly after_ms: number };
 
 /** Metadata in the first chunk of a turn. */
-export interface RunMetadata {
+interface TurnMetadata {
   readonly turnId?: string;
   readonly sessionId?: string;
   readonly createdAt?: string;
@@ -30,7 +30,7 @@ interface ToolFields {
 }
 
 export type StreamChunk =
-  | { readonly type: "start"; readonly messageId?: string; readonly messageMetadata?: RunMetadata }
+  | { readonly type: "start"; readonly messageId?: string; readonly messageMetadata?: TurnMetadata }
   | { readonly type: "start-step" | "finish-step" | "reset-step" }
   | { readonly type: "text-start" | "text-end" | "reasoning-start" | "reasoning-end"; readonly id: string }
   | { readonly type: "text-delta" | "reasoning-delta"; readonly id: string; readonly delta: string }

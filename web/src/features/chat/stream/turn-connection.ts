@@ -15,7 +15,7 @@ export interface TurnTransport {
 }
 
 /** Notifications about a followed turn. */
-export interface RunListener {
+interface TurnListener {
   /** Reports that the server accepted the request; from now on the turn continues without this page. */
   onAccepted(): void;
   onChunk(chunk: StreamChunk): void;
@@ -47,7 +47,7 @@ const isTransient = (status: number): boolean => status === 429 || status >= 500
 export async function followTurn(
   first: (signal: AbortSignal) => Promise<Response>,
   transport: TurnTransport,
-  listener: RunListener,
+  listener: TurnListener,
   signal: AbortSignal,
 ): Promise<TurnEnd> {
   const connection = new Connection(transport, listener, signal);
@@ -66,13 +66,13 @@ export async function followTurn(
 
 class Connection {
   readonly #transport: TurnTransport;
-  readonly #listener: RunListener;
+  readonly #listener: TurnListener;
   readonly #signal: AbortSignal;
   #lastEventId = "";
   #turnId: string | undefined;
   #attempt = 0;
 
-  constructor(transport: TurnTransport, listener: RunListener, signal: AbortSignal) {
+  constructor(transport: TurnTransport, listener: TurnListener, signal: AbortSignal) {
     this.#transport = transport;
     this.#listener = listener;
     this.#signal = signal;

@@ -4,7 +4,7 @@ import type { AppInput } from "@/components/tool-app/app-session";
 import { ToolApp } from "@/components/tool-app/tool-app";
 import { fromToolOutput } from "@/components/tool-result/tool-output";
 import { t } from "@/lib/t";
-import { storeAppContext } from "../app-contexts";
+import { storeAppContext } from "../chat-backend";
 import { ChatId, SendInChat } from "../chat-context";
 import type { ToolPart } from "../stream/message";
 import type { CallState } from "./call-state";

@@ -6,13 +6,13 @@ export interface ScrollTarget {
 }
 
 /** Position-dependent state of the transcript. */
-export interface ScrollState {
+interface ScrollState {
   /** True if more than a line of the newest message is below the visible area. */
   readonly hiddenBelow: boolean;
 }
 
 /** Callbacks when the user scrolls near an end of the mounted messages. */
-export interface ScrollEvents {
+interface ScrollEvents {
   onState(state: ScrollState): void;
   onNearStart(): void;
   onNearEnd(): void;

@@ -2,7 +2,7 @@ import type { AvailableTool } from "@/lib/available-tool";
 import { t } from "@/lib/later-texts";
 
 /** Suggestion on the empty chat: its label, and the text for the message field. */
-export interface Suggestion {
+interface Suggestion {
   readonly label: string;
   readonly prompt: string;
   readonly tool: string;

@@ -13,7 +13,7 @@ import type { EmptyStateProps } from "./empty-state";
 import { MessageRow } from "./message-row";
 import type { ScrollTarget } from "./scroll-controller";
 import { TurnStatus } from "./turn-status";
-import { useOpeningMarker } from "./use-opening-marker";
+import { useOpeningMarker } from "../conversations/opening-marker";
 import { useScroll } from "./use-scroll";
 
 /** Most opened chats have messages. */

@@ -1,18 +1,20 @@
-import { useQuery } from "@tanstack/react-query";
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { RotateCw } from "lucide-react";
 import { t } from "@/lib/later-texts";
 import { showInvisible } from "@/lib/show-invisible";
 import { Dot } from "@/ui/badge";
+import { Button } from "@/ui/button";
 import { Sheet } from "@/ui/sheet";
-import { ConnectionActions } from "./connection-actions";
+import { toast } from "@/ui/toast";
+import { connectionDetails, listToolsAgain, liveConnections } from "../queries";
+import { type ServerConnection, statusTone } from "../server-connection";
+import { StatusBadge, Trouble } from "../status";
+import { storeLiveState, useReconnect } from "../use-connections";
 import { Facts } from "./facts";
 import { HeadersSection } from "./headers-section";
 import { NameForm } from "./name-form";
 import { Section } from "./section";
 import { ToolSwitches } from "./tool-switches";
-import { connectionDetails, liveConnections } from "../queries";
-import { type ServerConnection, statusTone } from "../server-connection";
-import { StatusBadge, Trouble } from "../status";
 
 interface ConnectionSheetProps {
   userId: string;
@@ -67,5 +69,32 @@ export function ConnectionSheet({ userId, connection, onClose }: ConnectionSheet
         <HeadersSection userId={userId} id={id} headers={details.data?.headers} />
       </div>
     </Sheet>
+  );
+}
+
+interface ConnectionActionsProps {
+  userId: string;
+  connection: ServerConnection;
+}
+
+/** Buttons that reconnect and list the tools again. */
+function ConnectionActions({ userId, connection: { id } }: ConnectionActionsProps) {
+  const client = useQueryClient();
+  const reconnect = useReconnect(userId, id);
+  const list = useMutation({
+    mutationFn: () => listToolsAgain(id),
+    onSuccess: (connection) => storeLiveState(client, userId, connection),
+    onError: (error) => toast({ title: t("error.title"), description: error.message, tone: "err" }),
+  });
+  const busy = reconnect.isPending || list.isPending;
+  return (
+    <>
+      <Button disabled={busy} busy={reconnect.isPending} onClick={() => reconnect.mutate()}>
+        {t("servers.reconnect")}
+      </Button>
+      <Button disabled={busy} busy={list.isPending} onClick={() => list.mutate()}>
+        {t("servers.refreshTools")}
+      </Button>
+    </>
   );
 }

@@ -1,14 +1,14 @@
 import { useQueryClient } from "@tanstack/react-query";
 import { Check } from "lucide-react";
 import { useState } from "react";
+import type { ToolDefinition } from "@/lib/available-tool";
 import { t } from "@/lib/later-texts";
 import { showInvisible } from "@/lib/show-invisible";
 import { Input } from "@/ui/field";
-import { Section } from "./section";
-import { estimateTokens } from "./tool-weight";
 import { liveConnections } from "../queries";
 import type { ServerConnection } from "../server-connection";
 import { storeLiveState, useChange } from "../use-connections";
+import { Section } from "./section";
 
 /** Number of tools from which on there is a search field. */
 const SEARCH_MIN_TOOLS = 12;
@@ -86,4 +86,15 @@ export function ToolSwitches({ userId, connection }: ToolSwitchesProps) {
       </ul>
     </Section>
   );
+}
+
+/** Approximate bytes of JSON per token. */
+const BYTES_PER_TOKEN = 4;
+
+const encoder = new TextEncoder();
+
+/** Estimates the number of tokens that a tool's definition takes in each model call. */
+export function estimateTokens({ name, description, inputSchema }: ToolDefinition): number {
+  const told = JSON.stringify({ name, description: description ?? "", input_schema: inputSchema ?? {} });
+  return Math.ceil(encoder.encode(told).length / BYTES_PER_TOKEN);
 }

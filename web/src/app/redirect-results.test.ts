@@ -1,7 +1,7 @@
 import { expect, test, vi } from "vitest";
 
 vi.mock("@/lib/session", () => ({ auth: {} }));
-const { toastForRefusal, toastForSession } = await import("./email-link-result");
+const { readServiceRedirect, toastForRefusal, toastForSession } = await import("./redirect-results");
 
 test("an expired link is reported to a signed-in user only", () => {
   const link = new URLSearchParams(
@@ -40,4 +40,27 @@ test("a taken session is reported by the kind of its link", () => {
   expect(toastForSession("signup", "a@b.c")?.title).toBe("Email confirmed");
   expect(toastForSession("email_change", "a@b.c")?.description).toBe("You now sign in with a@b.c.");
   expect(toastForSession("recovery", "a@b.c")).toBeUndefined();
+});
+
+test.each([
+  ["google-drive", "linked", "ok"],
+  ["sign-in", "connected", "ok"],
+  ...["google-drive", "sign-in"].flatMap((service) => [
+    [service, "denied", "warn"],
+    [service, "expired", "err"],
+    [service, "failed", "err"],
+  ]),
+])("%s=%s is told, and leaves the rest of the query", (service, name, tone) => {
+  const redirect = readServiceRedirect(`?tab=servers&${service}=${name}&c=1`);
+  expect(redirect?.search).toBe("?tab=servers&c=1");
+  expect(redirect?.outcome?.tone).toBe(tone);
+});
+
+test("what is not known is removed without a word", () => {
+  expect(readServiceRedirect("?google-drive=constructor")).toEqual({ outcome: undefined, search: "" });
+});
+
+test("any other query is left alone", () => {
+  expect(readServiceRedirect("?tab=servers")).toBeUndefined();
+  expect(readServiceRedirect("")).toBeUndefined();
 });

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { mentionsFiles } from "./file-mentions";
+import { mentionsFiles } from "./use-composer";
 
 test.each(["My DRIVE", "google Drive please", "WorkCover form", "the folder", "list files", "Documents?"])(
   "%s asks for files",

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { estimateTokens } from "./tool-weight";
+import { estimateTokens } from "./tool-switches";
 
 test("a tool weighs what the model is told of it", () => {
   const bare = estimateTokens({ name: "add" });

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { appContexts, storeAppContext } from "./app-contexts";
+import { appContexts, storeAppContext } from "./chat-backend";
 
 const context = (text: string) => ({
   serverName: "boards",
