@@ -53,77 +53,44 @@ export default defineConfig({
     modulePreload: { polyfill: false },
     rolldownOptions: {
       output: {
-        // One chunk for the first paint and one for what the lazy parts share: fewer requests, and text compresses
-        // better together.
+        // Few files: text compresses better together, and each file is a request. In this order, each group takes the
+        // modules that it names and what they import, as far as no group before it has them.
         codeSplitting: {
-          includeDependenciesRecursively: false,
           groups: [
-            { name: "first", tags: ["$initial"], priority: 2 },
-            // What only later screens share stays out of what the first ones load.
-            {
-              name: "account",
-              test: /components\/account|ui\/form/u,
-              priority: 2,
-            },
-            {
-              name: "servers",
-              test: /features\/servers\/status/u,
-              priority: 2,
-            },
-            {
-              name: "apps",
-              test: /components\/tool-app\/(?!app-height)|node_modules\/(?:@modelcontextprotocol|@standard-schema|zod)\//u,
-              priority: 2,
-            },
-            {
-              name: "models",
-              test: /src\/(lib\/usage\.|components\/model-settings\/)/u,
-              priority: 2,
-            },
-            { name: "asking", test: /components\/approval/u, priority: 2 },
-            { name: "later", test: /src\/(ui\/(load-more-list|form)|lib\/save-file)\./u, priority: 2 },
-            {
-              name: "files",
-              test: /components\/files\/|show-invisible|icons\/(?:download|file|rotate-cw|x)\.js/u,
-              priority: 3,
-            },
-            { name: "sheet", test: /src\/ui\/sheet/u, priority: 2 },
-            {
-              name: "result",
-              test: /components\/tool-result\/(?!tool-output)|show-invisible/u,
-              priority: 2,
-            },
-            {
-              name: "form",
-              test: /components\/(schema-form|elicitation)\//u,
-              priority: 2,
-            },
-            {
-              name: "mcp-context",
-              test: /chat\/mcp-context\/|server-icon|icons\/(?:file-text|message-square-quote)\./u,
-              priority: 2,
-            },
-            {
-              name: "chats",
-              test: /conversations\/temporary|icons\/eye-off\./u,
-              priority: 2,
-            },
-            // What toasts need comes soon after the first paint, what else floats only when it is opened.
-            {
-              name: "toasts",
-              test: /node_modules\/(?:reselect|@floating-ui\/utils|@base-ui\/(?:utils|react\/(?:toast|merge-props|floating-ui-react\/(?:utils|components\/FloatingPortal)|internals\/(?:reason|constants|createBaseUI|getState|stateAttr|Transition|use-button|useAnimations|useOpenChange|useRender|composite\/root\/CompositeRootContext)|utils\/(?:Common|Floating|Focus|dispatch|get|popupState|resolve|scrollable|useFocusable|useSwipe)|tooltip\/trigger\/TooltipTriggerData)))/u,
-              priority: 4,
-            },
+            { name: "first", tags: ["$initial"] },
+            { name: "toasts", test: /src\/ui\/toaster\./u },
+            // What a shared chat and the main screen have in common.
+            { name: "shared", test: /src\/(?:lib\/user-queries|markdown\/markdown)\./u },
+            { name: "home", test: /src\/app\/home-page\./u },
+            // What floats is loaded when it is opened.
             {
               name: "floating",
-              test: /node_modules\/@(?:base-ui|floating-ui)\/|src\/ui\/(?:floating|menu|popover-popup)/u,
-              priority: 2,
+              test: /src\/ui\/(?:menu|popover-popup)\.|@base-ui\/react\/(?:autocomplete|combobox)\//u,
             },
-            { name: "shared", minShareCount: 2, priority: 1 },
+            {
+              name: "components",
+              test: /lucide-react\/|src\/(?:lib|ui|components\/(?:approval|files|model-settings|tool-result))\//u,
+            },
+            { name: "account", test: /src\/(?:components\/account|features\/auth)\//u },
+            {
+              name: "form",
+              test: /src\/components\/(?:elicitation|schema-form)\//u,
+            },
+            // What comes right after the first messages.
+            {
+              name: "chat-later",
+              test: /src\/features\/chat\/(?:approval|files|message-actions|queue|tool-call|transcript)\//u,
+            },
+            { name: "mcp-context", test: /src\/features\/chat\/mcp-context\//u },
+            { name: "chat-menus", test: /src\/features\/chat\/(?:composer|conversations)\//u },
+            // The official bridge to MCP apps has some 50 kB.
+            { name: "apps", test: /src\/components\/tool-app\//u },
           ],
         },
       },
     },
+    // One style sheet, a request less than one for each part.
+    cssCodeSplit: false,
     // The content security policy allows no inline data outside images, and fonts are preloaded by name.
     assetsInlineLimit: 0,
     reportCompressedSize: false,

@@ -7,6 +7,7 @@ import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 
 interface Chunk {
+  name?: string;
   file: string;
   isEntry?: boolean;
   imports?: string[];
@@ -16,7 +17,7 @@ interface Chunk {
 interface Budget {
   what: string;
   maxKb: number;
-  /** Modules whose chunks, with all they import, are loaded beside the page's entry. */
+  /** Names of the chunks that are loaded beside the page's entry, with all they import. */
   with?: string[];
 }
 
@@ -32,17 +33,22 @@ const manifest = new Map(
 );
 const page = readFileSync(join(dist, "index.html"), "utf8");
 
-/** The scripts loaded for the entry and `modules`, static imports included. */
-function scripts(modules: readonly string[]): Set<string> {
+/** The scripts loaded for the entry and the chunks of these names, static imports included. */
+function scripts(names: readonly string[]): Set<string> {
   const files = new Set<string>();
+  const keyOf = (name: string): string => {
+    const found = [...manifest].find(([, chunk]) => chunk.name === name);
+    if (found === undefined) throw new Error(`budgets.json names ${name}, which is no chunk of the build`);
+    return found[0];
+  };
   const entries = [...manifest].filter(([, chunk]) => chunk.isEntry === true).map(([key]) => key);
-  const queue = [...entries, ...modules];
+  const queue = [...entries, ...names.map(keyOf)];
   const seen = new Set<string>();
   for (let key = queue.pop(); key !== undefined; key = queue.pop()) {
     if (seen.has(key)) continue;
     seen.add(key);
     const chunk = manifest.get(key);
-    if (chunk === undefined) throw new Error(`budgets.json names ${key}, which is no chunk of the build`);
+    if (chunk === undefined) throw new Error(`the manifest lacks ${key}`);
     files.add(chunk.file);
     queue.push(...(chunk.imports ?? []));
   }

@@ -28,12 +28,7 @@ export function isLaterText(key: string): boolean {
 }
 
 /** Modules of the first screens, which must do without the later texts. */
-export const firstScreenModules = [
-  "/src/main.tsx",
-  "/src/app/home-page.tsx",
-  "/src/features/chat/chat-panel.tsx",
-  "/src/ui/toaster.tsx",
-];
+export const firstScreenModules = ["/src/main.tsx", "/src/app/home-page.tsx", "/src/ui/toaster.tsx"];
 
 /** The module by which all others get the later texts. */
 export const laterTextsModule = "/src/lib/later-texts.ts";

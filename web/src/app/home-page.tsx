@@ -1,5 +1,5 @@
 import { Activity, type ReactNode, Suspense, useEffect, useMemo, useState } from "react";
-import type { ChatCommand } from "@/features/chat/chat-panel";
+import { type ChatCommand, ChatPanel } from "@/features/chat/chat-panel";
 import { availableTools } from "@/features/servers/server-connection";
 import { useConnections } from "@/features/servers/use-connections";
 import type { SignedInUser } from "@/lib/session";
@@ -9,7 +9,7 @@ import { panelProps } from "@/ui/tabs";
 import { ErrorBoundary } from "./error-boundary";
 import { Header } from "./header";
 import { type HomeTab, homeTabsId, useHomeTab } from "./home-url";
-import { ChatPanel, prefetchParts, ServersPanel, SettingsSheet, ToolsPanel } from "./lazy-parts";
+import { prefetchParts, ServersPanel, SettingsSheet, ToolsPanel } from "./lazy-parts";
 import { clearReturnUrl } from "./return-url";
 import { StatusBar } from "./status-bar";
 import { useSettings } from "./home-url";

@@ -8,7 +8,7 @@ const PREFETCH_DELAY_MS = 10_000;
 /** Loads the parts of the main screen in parallel, so that none waits for another. Resolves when they can be shown. */
 export async function preloadHome(): Promise<void> {
   preload(loadLaterTexts);
-  await Promise.all([HomePage.preload(), ChatPanel.preload(), Toaster.preload()]);
+  await Promise.all([HomePage.preload(), Toaster.preload()]);
 }
 
 /** Shows the result of the email link or redirect that opened the page. */
@@ -24,7 +24,6 @@ export function prefetchParts(): () => void {
   const load = () => {
     for (const part of [ServersPanel, ToolsPanel, SettingsSheet]) void part.preload();
     preload(() => import("@/features/chat/composer/model-details"));
-    preload(() => import("@/features/chat/message-actions/edit-message-form"));
   };
   // Safari has no idle callbacks.
   if (!("requestIdleCallback" in window)) {
@@ -36,7 +35,6 @@ export function prefetchParts(): () => void {
 }
 
 export const HomePage = lazyFirstPart(async () => (await import("./home-page")).HomePage);
-export const ChatPanel = lazyFirstPart(async () => (await import("@/features/chat/chat-panel")).ChatPanel);
 export const ServersPanel = lazyPart(
   async () => (await import("@/features/servers/servers-panel")).ServersPanel,
 );

@@ -93,8 +93,3 @@ export function growWithText(field: HTMLTextAreaElement | null): void {
   const borders = field.offsetHeight - field.clientHeight;
   field.style.height = `${field.scrollHeight + borders}px`;
 }
-
-/** Focuses an element as soon as it is mounted, as its `ref`. */
-export function focusNow(element: HTMLElement | null): void {
-  element?.focus();
-}

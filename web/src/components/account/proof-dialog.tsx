@@ -5,7 +5,7 @@ import { authErrorMessage } from "@/lib/auth-error-message";
 import { t } from "@/lib/later-texts";
 import { auth, type SignedInUser } from "@/lib/session";
 import { Button } from "@/ui/button";
-import { focusNow } from "@/ui/field";
+import { focusNow } from "@/ui/focus";
 import { Form, SubmitButton } from "@/ui/form";
 import { Spinner } from "@/ui/spinner";
 import { CodeField } from "./code-field";

@@ -1,8 +1,9 @@
 import { useMutation } from "@tanstack/react-query";
-import { useId, useLayoutEffect, useRef } from "react";
+import { useId } from "react";
 import { errorText } from "@/lib/error-text";
 import { t } from "@/lib/later-texts";
 import { showInvisible } from "@/lib/show-invisible";
+import { useFocusHandover } from "@/ui/focus";
 import { FormElicitation } from "./form-elicitation";
 import { type ElicitationAction, type InteractionRequest, parseRequest } from "./request";
 import { SignInPrompt } from "./sign-in-prompt";
@@ -22,20 +23,13 @@ interface ElicitationProps {
  * Interaction that a tool call waits for, with the buttons to respond. It takes no focus, and no key press responds.
  */
 export function Elicitation({ server, request, onAnswer }: ElicitationProps) {
-  const panel = useRef<HTMLElement>(null);
+  // Keyboard users continue from the element that contains the request.
+  const panel = useFocusHandover<HTMLElement>();
   const titleId = useId();
   const answer = useMutation({
     mutationFn: ({ action, content }: { action: ElicitationAction; content?: unknown }) =>
       onAnswer(action, content),
   });
-  useLayoutEffect(() => {
-    const element = panel.current;
-    const nextFocus = element?.parentElement?.querySelector("button");
-    // It disappears after the response; keyboard users continue from the element that contains it.
-    return () => {
-      if (element?.contains(document.activeElement) === true) nextFocus?.focus();
-    };
-  }, []);
   const parsed = parseRequest(request);
   if (parsed === null) return null;
   const respond: Respond = (action, content) => {

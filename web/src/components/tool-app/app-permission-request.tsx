@@ -1,5 +1,5 @@
 import { ExternalLink } from "lucide-react";
-import { type ReactNode, useId, useLayoutEffect, useRef } from "react";
+import { type ReactNode, useId } from "react";
 import { formatList } from "@/lib/intl";
 import { DefinitionChanges } from "@/components/approval/definition-changes";
 import { claimsOf } from "@/components/approval/definition";
@@ -8,6 +8,7 @@ import { stringifyJson } from "@/lib/json";
 import { showInvisible } from "@/lib/show-invisible";
 import { TextBlock } from "@/components/tool-result/text-block";
 import { Button, buttonClass } from "@/ui/button";
+import { useFocusHandover } from "@/ui/focus";
 import type { AppConsent } from "./app-calls";
 import type { AppPermissionRequest } from "./app-requests";
 
@@ -25,16 +26,8 @@ interface PermissionRequestPanelProps {
 
 /** Request of an app with the buttons to answer, below the app. It takes no focus, and no key press answers it. */
 export function PermissionRequestPanel({ request, serverName, tool, onDecide }: PermissionRequestPanelProps) {
-  const panel = useRef<HTMLElement>(null);
+  const panel = useFocusHandover<HTMLElement>(buttonOfAppBar);
   const titleId = useId();
-  useLayoutEffect(() => {
-    const session = panel.current;
-    const next = session?.parentElement?.querySelector<HTMLElement>("[data-app-bar] button");
-    // It disappears after the decision; keyboard users continue from the app's bar.
-    return () => {
-      if (session?.contains(document.activeElement) === true) next?.focus();
-    };
-  }, []);
   const { title, about, body, actions } = partsOf(request, serverName, onDecide);
   return (
     <section
@@ -59,6 +52,10 @@ export function PermissionRequestPanel({ request, serverName, tool, onDecide }: 
       <div className="flex flex-wrap gap-2">{actions}</div>
     </section>
   );
+}
+
+function buttonOfAppBar(panel: HTMLElement): HTMLElement | null | undefined {
+  return panel.parentElement?.querySelector<HTMLElement>("[data-app-bar] button");
 }
 
 interface PanelParts {

@@ -5,7 +5,8 @@ import { ApiError } from "@/lib/api-error";
 import { t, tRich } from "@/lib/later-texts";
 import { serverSignIn } from "@/lib/server-sign-in";
 import { Button, buttonClass } from "@/ui/button";
-import { Field, focusNow, Input } from "@/ui/field";
+import { Field, Input } from "@/ui/field";
+import { focusNow } from "@/ui/focus";
 import { enterServerClient, signOutOfServer } from "./queries";
 import type { ServerConnection } from "./server-connection";
 

@@ -1,5 +1,5 @@
-import { Suspense } from "react";
-import { ResultServer } from "@/components/tool-result/tool-output";
+import { Suspense, useMemo } from "react";
+import { fromToolOutput, ResultServer } from "@/components/tool-result/tool-output";
 import { ToolResult } from "@/components/tool-result/tool-result";
 import type { AvailableTool, ToolAnnotations } from "@/lib/available-tool";
 import { t } from "@/lib/later-texts";
@@ -9,13 +9,13 @@ import type { PartKey, Plain } from "@/lib/t";
 import { Button } from "@/ui/button";
 import { Sheet } from "@/ui/sheet";
 import { ArgumentsEditor } from "./arguments-editor";
-import { useToolRun } from "./run-tool";
+import { type ToolRun, useToolRun } from "./run-tool";
 import { useArguments } from "./use-arguments";
 
-// Few tools need an elicitation.
+// Few tools need an elicitation or have an app.
 const Elicitation = lazyPart(async () => (await import("@/components/elicitation/elicitation")).Elicitation);
 
-const RunApp = lazyPart(async () => (await import("./run-app")).RunApp);
+const ToolApp = lazyPart(async () => (await import("@/components/tool-app/tool-app")).ToolApp);
 
 interface ToolSheetProps {
   tool: AvailableTool;
@@ -94,4 +94,23 @@ function hintKey(annotations: ToolAnnotations | undefined): Plain<PartKey<"tools
   if (annotations.readOnlyHint === true) return "tools.readsOnly";
   if (annotations.destructiveHint === true) return "tools.destroys";
   return annotations.readOnlyHint === false ? "tools.writes" : undefined;
+}
+
+/** MCP app of a manual tool call. */
+function RunApp({ tool, run }: { tool: AvailableTool; run: ToolRun }) {
+  const input = useMemo(() => ({ arguments: run.arguments, result: fromToolOutput(run.result) }), [run]);
+  return (
+    <section
+      aria-label={t("result.title")}
+      className="overflow-clip rounded-md border border-line text-md [&>*]:border-t-0"
+    >
+      <ToolApp
+        callId={`${tool.serverName}.${tool.name}`}
+        serverName={tool.serverName}
+        tool={tool.name}
+        input={input}
+        output={run.result}
+      />
+    </section>
+  );
 }

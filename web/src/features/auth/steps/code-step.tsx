@@ -5,7 +5,8 @@ import { codeErrorWords, factorName, factorsQuery } from "@/components/account/q
 import { t } from "@/lib/later-texts";
 import { auth, type SignedInUser, signOut } from "@/lib/session";
 import { Button } from "@/ui/button";
-import { Field, focusNow, Select } from "@/ui/field";
+import { Field, Select } from "@/ui/field";
+import { focusNow } from "@/ui/focus";
 import { Form, SubmitButton } from "@/ui/form";
 import { StepHead } from "./step-head";
 

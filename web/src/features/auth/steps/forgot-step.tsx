@@ -5,7 +5,7 @@ import { authErrorMessage } from "@/lib/auth-error-message";
 import { t } from "@/lib/later-texts";
 import { auth } from "@/lib/session";
 import { EmailField } from "@/ui/email-field";
-import { focusNow } from "@/ui/field";
+import { focusNow } from "@/ui/focus";
 import { Form, SubmitButton } from "@/ui/form";
 import type { StepProps } from "../auth-step";
 import { MailedCodeForm } from "./mailed-code-form";

@@ -8,7 +8,7 @@ import { authErrorMessage } from "@/lib/auth-error-message";
 import { t } from "@/lib/later-texts";
 import { auth, type SignedInUser, signOut } from "@/lib/session";
 import { Button } from "@/ui/button";
-import { focusNow } from "@/ui/field";
+import { focusNow } from "@/ui/focus";
 import { Form, SubmitButton } from "@/ui/form";
 import { toast } from "@/ui/toast";
 import { StepHead } from "./step-head";

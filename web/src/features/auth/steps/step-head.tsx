@@ -2,7 +2,7 @@ import { ArrowLeft } from "lucide-react";
 import type { ReactNode } from "react";
 import { t } from "@/lib/later-texts";
 import { Button } from "@/ui/button";
-import { focusNow } from "@/ui/field";
+import { focusNow } from "@/ui/focus";
 import type { StepProps } from "../auth-step";
 
 interface StepHeadProps {

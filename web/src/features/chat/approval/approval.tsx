@@ -1,6 +1,6 @@
 import { useMutation } from "@tanstack/react-query";
-import { PencilLine } from "lucide-react";
-import { use, useId, useLayoutEffect, useRef, useState } from "react";
+import { PencilLine, TriangleAlert } from "lucide-react";
+import { use, useId, useState } from "react";
 import { claimsOf } from "@/components/approval/definition";
 import { DefinitionChanges } from "@/components/approval/definition-changes";
 import { TextBlock } from "@/components/tool-result/text-block";
@@ -9,8 +9,10 @@ import { formatList } from "@/lib/intl";
 import { isObject, parseJson, stringifyJson } from "@/lib/json";
 import { t } from "@/lib/later-texts";
 import { showInvisible } from "@/lib/show-invisible";
+import { Badge } from "@/ui/badge";
 import { Button } from "@/ui/button";
 import { Field, Textarea } from "@/ui/field";
+import { useFocusHandover } from "@/ui/focus";
 import { ChatId } from "../chat-context";
 import { decide, type Decision } from "../queries";
 import type { ApprovalRequest, ToolPart } from "../stream/message";
@@ -26,7 +28,8 @@ interface ApprovalProps {
  */
 export function Approval({ part, approval }: ApprovalProps) {
   const chatId = use(ChatId);
-  const panel = useRef<HTMLElement>(null);
+  // Keyboard users continue from the card.
+  const panel = useFocusHandover<HTMLElement>();
   const titleId = useId();
   const [draft, setDraft] = useState<string>();
   const [draftError, setDraftError] = useState<string>();
@@ -34,14 +37,6 @@ export function Approval({ part, approval }: ApprovalProps) {
     mutationFn: ({ decision, args }: { decision: Decision; args: unknown }) =>
       decide(chatId, approval.id, decision, args),
   });
-  useLayoutEffect(() => {
-    const own = panel.current;
-    const card = own?.parentElement?.querySelector("button");
-    // The request disappears after the decision; keyboard users continue from the card.
-    return () => {
-      if (own?.contains(document.activeElement) === true) card?.focus();
-    };
-  }, []);
   const { description } = approval.definition;
   const claims = claimsOf(approval.definition);
   const server = part.serverName ?? "";
@@ -141,4 +136,80 @@ function argumentsIn(text: string): { value?: unknown; error?: string } {
   } catch (cause) {
     return { error: t("approval.notJson", { reason: cause instanceof Error ? cause.message : "" }) };
   }
+}
+
+const shortClaims = {
+  "approval.claim.reads": "approval.short.reads",
+  "approval.claim.writes": "approval.short.writes",
+  "approval.claim.destroys": "approval.short.destroys",
+} as const;
+
+/** Badge with the first claim that a server makes about a tool waiting for approval. */
+export function ClaimBadge({ approval }: { approval: ApprovalRequest }) {
+  const [claim] = claimsOf(approval.definition);
+  const short = shortClaims[claim as keyof typeof shortClaims];
+  if (short === undefined) return null;
+  return <Badge tone={claim === "approval.claim.destroys" ? "warn" : "neutral"}>{t(short)}</Badge>;
+}
+
+/** Sticky heading over several calls that wait for approval. */
+export function ApprovalGroupHead({ count }: { count: number }) {
+  return (
+    <h4 className="sticky -top-5 z-10 wide:-top-7 flex min-h-[42px] items-center gap-2.5 rounded-t-md border border-warn-dot bg-warn-soft px-3 text-md font-medium text-warn">
+      <TriangleAlert aria-hidden="true" className="size-4 shrink-0" />
+      {t("approval.group.title", { n: count })}
+    </h4>
+  );
+}
+
+/** Buttons that answer all calls of a group. Each call can still be answered on its own. */
+export function ApprovalGroupFoot({ approvals }: { approvals: readonly ApprovalRequest[] }) {
+  const chatId = use(ChatId);
+  const foot = useFocusHandover<HTMLDivElement>(buttonOfLastCard);
+  const answer = useMutation({
+    mutationFn: async (decision: Decision) => {
+      const results = await Promise.allSettled(
+        approvals.map(({ id }) => decide(chatId, id, decision, undefined)),
+      );
+      const failed = results.find((result) => result.status === "rejected");
+      if (failed !== undefined) throw failed.reason;
+    },
+  });
+  const respond = (decision: Decision) => {
+    if (!answer.isPending) answer.mutate(decision);
+  };
+  return (
+    <div
+      ref={foot}
+      role="group"
+      aria-label={t("approval.group.title", { n: approvals.length })}
+      className="-mt-2 flex flex-wrap items-center gap-2 rounded-b-md border border-warn-dot border-t-line bg-surface px-3 py-2.5"
+    >
+      {answer.isError && (
+        <p role="alert" className="w-full text-sm text-err wrap-anywhere">
+          {errorText(answer.error)}
+        </p>
+      )}
+      <Button
+        size="sm"
+        variant="primary"
+        aria-disabled={answer.isPending || undefined}
+        onClick={() => respond("once")}
+      >
+        {t("approval.group.allow", { n: approvals.length })}
+      </Button>
+      <Button
+        size="sm"
+        variant="danger"
+        aria-disabled={answer.isPending || undefined}
+        onClick={() => respond("deny")}
+      >
+        {t("approval.group.deny")}
+      </Button>
+    </div>
+  );
+}
+
+function buttonOfLastCard(foot: HTMLElement): HTMLElement | null | undefined {
+  return foot.previousElementSibling?.querySelector("button");
 }

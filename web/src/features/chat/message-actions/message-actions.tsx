@@ -1,10 +1,14 @@
 import { Pencil, RotateCcw } from "lucide-react";
+import { type KeyboardEvent, useEffect, useId, useRef } from "react";
+import { useDraft } from "@/lib/drafts";
+import { isComposing, isSending } from "@/lib/is-composing";
 import { t } from "@/lib/later-texts";
-import { IconButton } from "@/ui/button";
+import { Button, IconButton } from "@/ui/button";
+import { Textarea } from "@/ui/field";
 import { useChatStatus } from "../chat-context";
-import { BranchSwitcher } from "./branch-switcher";
 import type { TurnRequest } from "../stream/chat-contract";
 import type { ChatStore } from "../stream/chat-store";
+import { BranchSwitcher } from "./branch-switcher";
 
 interface UserMessageActionsProps {
   id: string;
@@ -55,5 +59,74 @@ export function AnswerActions({ id, store, isLast, onTurn }: AnswerActionsProps)
       )}
       <BranchSwitcher id={id} store={store} />
     </>
+  );
+}
+
+interface EditMessageFormProps {
+  id: string;
+  text: string;
+  store: ChatStore;
+  onTurn: (turn: TurnRequest) => Promise<boolean>;
+}
+
+/** Form to edit a sent message. Sending starts a new branch and keeps the existing one. */
+export function EditMessageForm({ id, text, store, onTurn }: EditMessageFormProps) {
+  const [draft, setDraft] = useDraft(`edit/${id}`, text);
+  const field = useRef<HTMLTextAreaElement>(null);
+  const hintId = useId();
+  useEffect(() => {
+    const input = field.current;
+    input?.focus();
+    input?.setSelectionRange(input.value.length, input.value.length);
+  }, []);
+
+  function cancel(): void {
+    const row = field.current?.closest("article");
+    setDraft(text);
+    store.editing.set(null);
+    // The edit button exists again in the next frame.
+    requestAnimationFrame(() => row?.querySelector<HTMLElement>("[data-edit]")?.focus());
+  }
+
+  function send(): void {
+    if (draft.trim() === "" || store.status().phase !== "idle") return;
+    store.editing.set(null);
+    void onTurn({ message: draft, replaces: id }).then((accepted) => {
+      if (accepted) setDraft(text);
+      else store.editing.set(id);
+    });
+  }
+
+  function onKeyDown(event: KeyboardEvent): void {
+    if (isComposing(event)) return;
+    if (event.key === "Escape") cancel();
+    if (!isSending(event)) return;
+    event.preventDefault();
+    send();
+  }
+
+  return (
+    <div className="grid w-full grid-cols-[minmax(0,1fr)] gap-2">
+      <Textarea
+        ref={field}
+        value={draft}
+        aria-label={t("steering.field")}
+        aria-describedby={hintId}
+        onChange={(event) => setDraft(event.target.value)}
+        onKeyDown={onKeyDown}
+        className="max-h-[40dvh] min-h-11 text-md"
+      />
+      <p id={hintId} className="text-sm text-ink-2">
+        {t("steering.about")}
+      </p>
+      <div className="flex flex-wrap justify-end gap-2">
+        <Button size="sm" variant="quiet" onClick={cancel}>
+          {t("steering.cancel")}
+        </Button>
+        <Button size="sm" variant="primary" disabled={draft.trim() === ""} onClick={send}>
+          {t("steering.send")}
+        </Button>
+      </div>
+    </div>
   );
 }

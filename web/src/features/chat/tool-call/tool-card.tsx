@@ -12,18 +12,12 @@ import type { MessageStatus, ToolPart } from "../stream/message";
 import { argumentsLine, callState, isBuiltIn } from "./call-state";
 import { CallStateView, Elapsed } from "./call-state-view";
 
-// Most cards stay closed; a pointer near one preloads its content.
-const loadBody = () => import("./tool-body");
-const ToolBody = lazyPart(async () => (await loadBody()).ToolBody);
-const RunningTask = lazyPart(async () => (await import("./running-task")).RunningTask);
-const CallApp = lazyPart(async () => (await import("./call-app")).CallApp);
-const Approval = lazyPart(async () => (await import("../approval/approval")).Approval);
-
-const ClaimBadge = lazyPart(async () => (await import("../approval/approval-group")).ClaimBadge);
-const FailedCall = lazyPart(async () => (await import("./failed-call")).FailedCall);
-
-const UnknownCall = lazyPart(async () => (await import("../message-actions/unknown-call")).UnknownCall);
-const Elicitations = lazyPart(async () => (await import("../elicitation/elicitations")).Elicitations);
+// The row is drawn first.
+const loadDetails = () => import("./call-details");
+const CallDetails = lazyPart(async () => (await loadDetails()).CallDetails);
+const CallApp = lazyPart(async () => (await loadDetails()).CallApp);
+const ToolBody = lazyPart(async () => (await loadDetails()).ToolBody);
+const ClaimBadge = lazyPart(async () => (await import("../approval/approval")).ClaimBadge);
 
 interface ToolCardProps {
   part: ToolPart;
@@ -64,8 +58,6 @@ export const ToolCard = memo(({ part, messageStatus, isGrouped = false }: ToolCa
         type="button"
         aria-expanded={open}
         aria-controls={bodyId}
-        onPointerEnter={() => void loadBody()}
-        onFocus={() => void loadBody()}
         onClick={() => setOpen(!open)}
         className="flex min-h-[42px] w-full items-center gap-2.5 rounded-md px-3 py-1.5 text-left touch:min-h-11"
       >
@@ -111,29 +103,9 @@ export const ToolCard = memo(({ part, messageStatus, isGrouped = false }: ToolCa
           {argumentsLine(part)}
         </p>
       )}
-      {state === "running" && part.task !== undefined && (
+      {(open || state !== "done") && (
         <Suspense>
-          <RunningTask part={part} task={part.task} />
-        </Suspense>
-      )}
-      {isWaiting && part.approval !== undefined && (!isFolded || open) && (
-        <Suspense>
-          <Approval part={part} approval={part.approval} />
-        </Suspense>
-      )}
-      {state === "waiting" && part.elicitations !== undefined && (
-        <Suspense>
-          <Elicitations part={part} />
-        </Suspense>
-      )}
-      {state === "failed" && (
-        <Suspense>
-          <FailedCall part={part} showsReason={!open} isEnded={messageStatus !== "streaming"} />
-        </Suspense>
-      )}
-      {state === "unknown" && (
-        <Suspense>
-          <UnknownCall part={part} />
+          <CallDetails {...{ part, state, messageStatus, open, isFolded }} />
         </Suspense>
       )}
       {hasApp && (

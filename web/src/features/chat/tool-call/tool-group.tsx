@@ -4,7 +4,7 @@ import { callState } from "./call-state";
 import { ToolCard } from "./tool-card";
 import { lazyPart } from "@/lib/lazy-part";
 
-const loadGroup = () => import("../approval/approval-group");
+const loadGroup = () => import("../approval/approval");
 const ApprovalGroupHead = lazyPart(async () => (await loadGroup()).ApprovalGroupHead);
 const ApprovalGroupFoot = lazyPart(async () => (await loadGroup()).ApprovalGroupFoot);
 

@@ -19,7 +19,7 @@ const AnswerActions = lazyPart(
   async () => (await import("../message-actions/message-actions")).AnswerActions,
 );
 const EditMessageForm = lazyPart(
-  async () => (await import("../message-actions/edit-message-form")).EditMessageForm,
+  async () => (await import("../message-actions/message-actions")).EditMessageForm,
 );
 
 interface MessageRowProps {

@@ -1,0 +1,29 @@
+import { type RefObject, useLayoutEffect, useRef } from "react";
+
+/** Focuses an element as soon as it is mounted, as its `ref`. */
+export function focusNow(element: HTMLElement | null): void {
+  element?.focus();
+}
+
+/**
+ * Returns the `ref` of an element whose controls disappear with it, for example after an answer. If one of them has the
+ * focus then, it goes to the element that `findNext` returned when the element was mounted, so that keyboard users keep
+ * their position.
+ */
+export function useFocusHandover<Own extends HTMLElement>(
+  findNext: (own: HTMLElement) => HTMLElement | null | undefined = firstButtonAround,
+): RefObject<Own | null> {
+  const panel = useRef<Own>(null);
+  useLayoutEffect(() => {
+    const own = panel.current;
+    const next = own && findNext(own);
+    return () => {
+      if (own?.contains(document.activeElement) === true) next?.focus();
+    };
+  }, [findNext]);
+  return panel;
+}
+
+function firstButtonAround(own: HTMLElement): HTMLElement | null | undefined {
+  return own.parentElement?.querySelector("button");
+}
