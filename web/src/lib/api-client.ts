@@ -1,6 +1,5 @@
-import { ApiError, errorOf } from "./api-error";
+import { errorOf, unreachableError } from "./api-error";
 import { accessToken, dropSession, renewedToken } from "./session";
-import { t } from "./t";
 import { endedSessions } from "./user-data";
 
 /**
@@ -31,15 +30,23 @@ async function fetchWithToken(input: RequestInfo | URL, init: RequestInit): Prom
 }
 
 /**
+ * Calls the API and returns the response.
+ * @throws {ApiError} if the server refuses, fails or is unreachable
+ */
+export async function fetchApi(path: string, init: RequestInit = {}): Promise<Response> {
+  const response = await authorizedFetch(path, init).catch((cause: unknown) => {
+    throw init.signal?.aborted === true ? cause : unreachableError();
+  });
+  if (!response.ok) throw await errorOf(response);
+  return response;
+}
+
+/**
  * Calls the API and returns the JSON response.
  * @throws {ApiError} if the server refuses, fails or is unreachable
  */
 export async function callApi<Answer>(path: string, init: RequestInit = {}): Promise<Answer> {
-  const response = await authorizedFetch(path, init).catch((cause: unknown) => {
-    if (init.signal?.aborted === true) throw cause;
-    throw new ApiError(t("error.unreachable"), 0);
-  });
-  if (!response.ok) throw await errorOf(response);
+  const response = await fetchApi(path, init);
   return (response.status === 204 ? undefined : await response.json()) as Answer;
 }
 

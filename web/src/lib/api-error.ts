@@ -22,6 +22,16 @@ export class ApiError extends Error {
   }
 }
 
+/** Returns the error of a request that reached no server. */
+export function unreachableError(): ApiError {
+  return new ApiError(t("error.unreachable"), 0);
+}
+
+/** Returns the message of anything thrown. */
+export function messageOf(cause: unknown): string {
+  return cause instanceof Error ? cause.message : String(cause);
+}
+
 /** Parses the error of a failed response, in any of the API's shapes. */
 export async function errorOf(response: Response): Promise<ApiError> {
   const text = await response.text().catch(() => "");

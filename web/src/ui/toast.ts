@@ -1,3 +1,5 @@
+import { messageOf } from "@/lib/api-error";
+import { t } from "@/lib/t";
 import { forgetAfter } from "@/lib/user-data";
 import type { Tone } from "./badge";
 
@@ -35,6 +37,16 @@ export function toast(content: Omit<Toast, "tone"> & { tone?: Tone }): void {
   const added: Toast = { tone: "neutral", ...content };
   if (outlet) outlet.show(added);
   else early.push(added);
+}
+
+/** Shows why something failed. */
+export function toastError(cause: unknown): void {
+  toastFailure(t("error.title"), cause);
+}
+
+/** Shows what failed, and why. */
+export function toastFailure(title: string, cause: unknown): void {
+  toast({ title, description: messageOf(cause), tone: "err" });
 }
 
 /** Removes all toasts. */

@@ -2,7 +2,7 @@ import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { type ReactNode, useState } from "react";
 import { t } from "@/lib/later-texts";
 import type { SignedInUser } from "@/lib/session";
-import { toast } from "@/ui/toast";
+import { toastFailure } from "@/ui/toast";
 import { apiKeysQuery, endAllApiKeys, endAllShares, sharesQuery } from "./queries";
 
 interface Revocation {
@@ -30,8 +30,7 @@ export function useRevocation(user: SignedInUser): Revocation {
       if (endsKeys) await endAllApiKeys();
       if (endsShares) await endAllShares();
     } catch (error) {
-      const description = error instanceof Error ? error.message : "";
-      toast({ title: t("account.revoke.failed"), description, tone: "err" });
+      toastFailure(t("account.revoke.failed"), error);
     }
     await Promise.all([
       client.invalidateQueries({ queryKey: keys.queryKey }),

@@ -1,10 +1,9 @@
 import { type QueryClient, queryOptions, useQuery } from "@tanstack/react-query";
-import { authorizedFetch } from "@/lib/api-client";
-import { ApiError, errorOf } from "@/lib/api-error";
+import { fetchApi } from "@/lib/api-client";
 import { t } from "@/lib/later-texts";
 import { saveFile } from "@/lib/save-file";
 import { forgetAfter } from "@/lib/user-data";
-import { toast } from "@/ui/toast";
+import { toastFailure } from "@/ui/toast";
 import { type FileRef, nameOf } from "./file-ref";
 
 /**
@@ -12,11 +11,7 @@ import { type FileRef, nameOf } from "./file-ref";
  * @throws {ApiError} if the server refuses or is unreachable
  */
 export async function loadFile(url: string): Promise<Blob> {
-  const response = await authorizedFetch(url).catch(() => {
-    throw new ApiError(t("error.unreachable"), 0);
-  });
-  if (!response.ok) throw await errorOf(response);
-  return response.blob();
+  return (await fetchApi(url)).blob();
 }
 
 /** Returns the cached query for a file's bytes. */
@@ -61,7 +56,6 @@ export async function saveAs(queries: QueryClient, file: FileRef): Promise<void>
     const content = queries.getQueryData(fileQuery(file.url).queryKey) ?? (await loadFile(file.url));
     saveFile({ name, content });
   } catch (error) {
-    const description = error instanceof Error ? error.message : String(error);
-    toast({ title: t("files.saveFailed", { name }), description, tone: "err" });
+    toastFailure(t("files.saveFailed", { name }), error);
   }
 }

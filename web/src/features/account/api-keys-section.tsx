@@ -5,7 +5,7 @@ import { t } from "@/lib/later-texts";
 import type { SignedInUser } from "@/lib/session";
 import { Badge } from "@/ui/badge";
 import { ConfirmButton } from "@/ui/confirm-button";
-import { toast } from "@/ui/toast";
+import { toast, toastError } from "@/ui/toast";
 import { ApiKeyForm } from "./api-key-form";
 import { dayOf, whenOf } from "./format-when";
 import { FailedRow, LoadingRow } from "./load-state";
@@ -50,7 +50,7 @@ function KeyRow({ user, apiKey }: { user: SignedInUser; apiKey: ApiKey }) {
       await client.invalidateQueries({ queryKey: apiKeysQuery(user.id).queryKey });
       toast({ title: t("account.keys.ended"), description: name, tone: "ok" });
     },
-    onError: (error) => toast({ title: t("error.title"), description: error.message, tone: "err" }),
+    onError: toastError,
   });
   return (
     <li className="flex items-center gap-3 py-2.5 pr-2 pl-4">

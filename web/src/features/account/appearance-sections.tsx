@@ -3,7 +3,7 @@ import { Monitor, Moon, Sun } from "lucide-react";
 import { type ReactNode, useState } from "react";
 import { t } from "@/lib/later-texts";
 import { type Theme, themes, useTheme } from "@/lib/theme";
-import { toast } from "@/ui/toast";
+import { toastFailure } from "@/ui/toast";
 import { chooseLanguage, languageChoices, readLanguageChoice } from "./language-choice";
 import { Section } from "./section";
 
@@ -88,7 +88,7 @@ export function LanguageSection() {
     mutationFn: chooseLanguage,
     onError: (error) => {
       setChosen(readLanguageChoice());
-      toast({ title: t("account.language.failed"), description: error.message, tone: "err" });
+      toastFailure(t("account.language.failed"), error);
     },
   });
   return (

@@ -5,7 +5,7 @@ import type { SignedInUser } from "@/lib/session";
 import { showInvisible } from "@/lib/show-invisible";
 import { Badge, type Tone } from "@/ui/badge";
 import { Button } from "@/ui/button";
-import { toast } from "@/ui/toast";
+import { toastError } from "@/ui/toast";
 import { whenOf } from "./format-when";
 import { FailedRow, LoadingRow } from "./load-state";
 import { type Call, type CallPage, callsQuery, loadCalls } from "./queries";
@@ -20,7 +20,7 @@ export function CallsSection({ user }: { user: SignedInUser }) {
   const more = useMutation({
     mutationFn: (before: string) => loadCalls(before),
     onSuccess: (page) => setOlder({ calls: [...(older?.calls ?? []), ...page.calls], next: page.next }),
-    onError: (cause) => toast({ title: t("error.title"), description: cause.message, tone: "err" }),
+    onError: toastError,
   });
   const calls = [...(first?.calls ?? []), ...(older?.calls ?? [])];
   return (

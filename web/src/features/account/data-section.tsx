@@ -7,7 +7,7 @@ import { type SignedInUser, signOut } from "@/lib/session";
 import { Button } from "@/ui/button";
 import { Field, Input } from "@/ui/field";
 import { Form, SubmitButton } from "@/ui/form";
-import { toast } from "@/ui/toast";
+import { toast, toastFailure } from "@/ui/toast";
 import { deleteAccount, exportAccount, importChats } from "./queries";
 import { Section } from "./section";
 import { SettingRow } from "./setting-row";
@@ -26,7 +26,7 @@ export function DataSection({ user, onLeave }: DataSectionProps) {
       saveFile(file);
       toast({ title: t("account.export.done"), description: file.name, tone: "ok" });
     },
-    onError: (error) => toast({ title: t("account.export.failed"), description: error.message, tone: "err" }),
+    onError: (error) => toastFailure(t("account.export.failed"), error),
   });
   return (
     <Section title={t("account.data")}>
@@ -125,7 +125,7 @@ function ImportRow({ user }: { user: SignedInUser }) {
         tone: imported > 0 ? "ok" : "neutral",
       });
     },
-    onError: (error) => toast({ title: t("account.import.failed"), description: error.message, tone: "err" }),
+    onError: (error) => toastFailure(t("account.import.failed"), error),
   });
   return (
     <div className="flex min-h-9 items-center gap-3 px-4 py-2.5">

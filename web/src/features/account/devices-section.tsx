@@ -6,7 +6,7 @@ import { t } from "@/lib/later-texts";
 import { auth, type SignedInUser, signOut } from "@/lib/session";
 import { Badge } from "@/ui/badge";
 import { ConfirmButton } from "@/ui/confirm-button";
-import { toast } from "@/ui/toast";
+import { toast, toastError } from "@/ui/toast";
 import { describeDevice } from "./device-name";
 import { whenOf } from "./format-when";
 import { FailedRow, LoadingRow } from "./load-state";
@@ -128,8 +128,4 @@ function nameOf({ userAgent }: Device): string {
   const { browser, system } = describeDevice(userAgent);
   if (browser === undefined || system === undefined) return browser ?? system ?? t("account.devices.unknown");
   return t("account.devices.name", { browser, system });
-}
-
-function toastError(error: Error): void {
-  toast({ title: t("error.title"), description: error.message, tone: "err" });
 }

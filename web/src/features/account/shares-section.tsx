@@ -3,7 +3,7 @@ import { endShare, type Share, sharesQuery } from "@/components/account/queries"
 import { t } from "@/lib/later-texts";
 import type { SignedInUser } from "@/lib/session";
 import { Button } from "@/ui/button";
-import { toast } from "@/ui/toast";
+import { toast, toastError } from "@/ui/toast";
 import { whenOf } from "./format-when";
 import { FailedRow, LoadingRow } from "./load-state";
 import { focusSection, Section } from "./section";
@@ -22,7 +22,7 @@ export function SharesSection({ user }: { user: SignedInUser }) {
       focusSection(SECTION);
       toast({ title: t("account.shares.ended"), description: ended.title, tone: "ok" });
     },
-    onError: (cause) => toast({ title: t("error.title"), description: cause.message, tone: "err" }),
+    onError: toastError,
   });
   return (
     <Section id={SECTION} title={t("account.shares")} about={t("account.shares.about")}>

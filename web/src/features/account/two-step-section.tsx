@@ -7,7 +7,7 @@ import { authErrorMessage } from "@/lib/auth-error-message";
 import { t } from "@/lib/later-texts";
 import { auth, type SignedInUser } from "@/lib/session";
 import { ConfirmButton } from "@/ui/confirm-button";
-import { toast } from "@/ui/toast";
+import { toast, toastError } from "@/ui/toast";
 import { EnrolForm } from "./enrol-form";
 import { dayOf } from "./format-when";
 import { FailedRow, LoadingRow } from "./load-state";
@@ -74,7 +74,7 @@ function FactorRow({ user, factor, last }: FactorRowProps) {
         tone: "ok",
       });
     },
-    onError: (error) => toast({ title: t("error.title"), description: error.message, tone: "err" }),
+    onError: toastError,
   });
   return (
     <li className="flex items-center gap-3 py-2.5 pr-2 pl-4">

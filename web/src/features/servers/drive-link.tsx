@@ -3,15 +3,14 @@ import { Check } from "lucide-react";
 import { boot } from "@/lib/boot";
 import { t } from "@/lib/later-texts";
 import { Button } from "@/ui/button";
-import { toast } from "@/ui/toast";
+import { toastError } from "@/ui/toast";
 import { googleDrive, googleDriveLink, unlinkGoogleDrive } from "./queries";
 
 /** State of the user's Google Drive, with the link to connect it; nothing if the operator has not set it up. */
 export function DriveLink({ userId }: { userId: string }) {
   const client = useQueryClient();
   const drive = useQuery({ ...googleDrive(userId), enabled: boot.googleDrive });
-  const onError = (error: Error) =>
-    toast({ title: t("error.title"), description: error.message, tone: "err" });
+  const onError = toastError;
   const link = useMutation({
     mutationFn: googleDriveLink,
     onSuccess: (url) => location.assign(url),

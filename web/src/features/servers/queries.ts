@@ -1,6 +1,6 @@
 import { queryOptions } from "@tanstack/react-query";
 import { callApi, jsonBody } from "@/lib/api-client";
-import { ApiError } from "@/lib/api-error";
+import { ApiError, messageOf } from "@/lib/api-error";
 import type { ToolDefinition } from "@/lib/available-tool";
 import type { Connection, ConnectionDetails } from "@/lib/connection";
 import { deleteRows, insertRow, readRows } from "@/lib/rows";
@@ -33,7 +33,7 @@ export async function probeServer(url: string, headers: Record<string, string> |
   } catch (error) {
     // Without a session the server did not fail, so fallback tools would be wrong.
     if (error instanceof ApiError && error.status === 401) throw error;
-    return { kind: "failed", reason: error instanceof Error ? error.message : String(error) };
+    return { kind: "failed", reason: messageOf(error) };
   }
 }
 

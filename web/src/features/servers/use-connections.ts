@@ -2,8 +2,7 @@ import { type QueryClient, useMutation, useQuery, useQueryClient } from "@tansta
 import { useEffect, useMemo } from "react";
 import type { Connection } from "@/lib/connection";
 import { type PageEvent, subscribeEvents } from "@/lib/events";
-import { t } from "@/lib/t";
-import { toast } from "@/ui/toast";
+import { toastError } from "@/ui/toast";
 import {
   changeConnection,
   type ConnectionChange,
@@ -70,7 +69,7 @@ export function useReconnect(userId: string, id: string) {
   return useMutation({
     mutationFn: () => refreshConnection(id),
     onSuccess: (connection) => storeLiveState(client, userId, connection),
-    onError: (error) => toast({ title: t("error.title"), description: error.message, tone: "err" }),
+    onError: toastError,
   });
 }
 
@@ -85,7 +84,7 @@ export function useChange(userId: string, id: string, onChanged?: (connection: C
       await reloadConnections(client, userId);
     },
     onError: (error) => {
-      toast({ title: t("error.title"), description: error.message, tone: "err" });
+      toastError(error);
       void reloadConnections(client, userId);
     },
   });

@@ -1,6 +1,5 @@
 import { queryOptions } from "@tanstack/react-query";
-import { ApiError, errorOf } from "@/lib/api-error";
-import { t } from "@/lib/t";
+import { errorOf, unreachableError } from "@/lib/api-error";
 
 /** Outcome of a tool call. */
 type Outcome = "done" | "error" | "unknown" | "stopped" | "denied";
@@ -50,7 +49,7 @@ export function snapshotQuery(token: string) {
     queryKey: ["shared", token],
     queryFn: async (): Promise<Snapshot | null> => {
       const response = await fetch(`/api/shared/${encodeURIComponent(token)}`).catch(() => {
-        throw new ApiError(t("error.unreachable"), 0);
+        throw unreachableError();
       });
       if (response.status === 404) return null;
       if (!response.ok) throw await errorOf(response);

@@ -2,12 +2,11 @@ import { useMutation } from "@tanstack/react-query";
 import { useEffect, useRef, useState } from "react";
 import type { ElicitationAction } from "@/components/elicitation/request";
 import { type ToolOutput, toToolOutput } from "@/components/tool-result/tool-output";
-import { authorizedFetch, callApi, jsonBody } from "@/lib/api-client";
-import { ApiError, errorOf } from "@/lib/api-error";
+import { callApi, fetchApi, jsonBody } from "@/lib/api-client";
+import { ApiError, unreachableError } from "@/lib/api-error";
 import type { AvailableTool } from "@/lib/available-tool";
 import { stringifyJson } from "@/lib/json";
 import { readEvents } from "@/lib/sse";
-import { t } from "@/lib/t";
 
 /** Result of a manual tool call. */
 export interface ToolRun {
@@ -46,12 +45,9 @@ async function runTool(
   const body = { serverName: tool.serverName, name: tool.name, arguments: args };
   const init = jsonBody(body, stringifyJson);
   const headers = { ...init.headers, accept: "text/event-stream" };
-  const unreachable = (): never => {
-    throw new ApiError(t("error.unreachable"), 0);
-  };
-  const response = await authorizedFetch("/api/tools/run", { ...init, headers, signal }).catch(unreachable);
-  if (!response.ok || response.body === null) throw await errorOf(response);
-  for await (const { data } of readEvents(response.body)) {
+  const { body: events } = await fetchApi("/api/tools/run", { ...init, headers, signal });
+  if (events === null) throw unreachableError();
+  for await (const { data } of readEvents(events)) {
     const event = JSON.parse(data) as RunEvent;
     if (event.type === "elicitation")
       onElicitation(
@@ -64,7 +60,7 @@ async function runTool(
       return { number: ++runs, arguments: args, result: toToolOutput(result), durationMs };
     }
   }
-  return unreachable();
+  throw unreachableError();
 }
 
 /**

@@ -7,7 +7,7 @@ import { showInvisible } from "@/lib/show-invisible";
 import { Button } from "@/ui/button";
 import { Select } from "@/ui/field";
 import { ServerIcon } from "@/ui/server-icon";
-import { toast } from "@/ui/toast";
+import { toastFailure } from "@/ui/toast";
 import { allowTool, type Permission, PERMISSIONS, type ToolPermission } from "./queries";
 
 interface ToolCardProps {
@@ -47,7 +47,7 @@ export function PermissionSelect({ permission, onChanged }: PermissionSelectProp
   const change = useMutation({
     mutationFn: (wanted: Permission) => allowTool(permission, wanted),
     onSuccess: onChanged,
-    onError: (error) => toast({ title: t("permission.failed"), description: error.message, tone: "err" }),
+    onError: (error) => toastFailure(t("permission.failed"), error),
   });
   return (
     <div className="grid gap-1">

@@ -6,7 +6,7 @@ import { t, tRich } from "@/lib/later-texts";
 import type { SignedInUser } from "@/lib/session";
 import { Button, IconButton } from "@/ui/button";
 import { ConfirmButton } from "@/ui/confirm-button";
-import { toast } from "@/ui/toast";
+import { toast, toastError } from "@/ui/toast";
 import { ProviderForm } from "./provider-form";
 import {
   changeProvider,
@@ -56,7 +56,7 @@ export function ProviderRow({ user, provider, tested }: ProviderRowProps) {
       await reload();
       toast({ title: t("models.provider.removed"), description: name, tone: "ok" });
     },
-    onError: (error) => toast({ title: t("error.title"), description: error.message, tone: "err" }),
+    onError: toastError,
   });
   const told = test.data ?? tested;
 

@@ -1,5 +1,6 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
+import { messageOf } from "@/lib/api-error";
 import { t } from "@/lib/later-texts";
 import type { SignedInUser } from "@/lib/session";
 import { FailedRow, LoadingRow } from "../load-state";
@@ -59,7 +60,7 @@ function NewProvider({ user, onDone, onTested }: NewProviderProps) {
     mutationFn: async ({ kind, fields }: { kind: Kind; fields: ProviderFields }) => {
       const { id } = await addProvider(kind, fields);
       const tested = await testProvider(id).catch((cause: unknown): Tested => {
-        return { ok: false, reason: cause instanceof Error ? cause.message : String(cause) };
+        return { ok: false, reason: messageOf(cause) };
       });
       return { id, tested };
     },

@@ -6,7 +6,7 @@ import { t } from "@/lib/later-texts";
 import { iconButtonClass } from "@/ui/button";
 import { Input } from "@/ui/field";
 import { useClosePopover } from "@/ui/popover";
-import { toast } from "@/ui/toast";
+import { toastError } from "@/ui/toast";
 import { ChatSettings } from "./chat-settings";
 import { groupModels } from "./group-models";
 import { ModelFactsLine } from "./model-facts-line";
@@ -39,8 +39,7 @@ export function ModelPicker({ chatId, model }: ModelPickerProps) {
       await act();
       await client.invalidateQueries({ queryKey });
     } catch (error) {
-      const description = error instanceof Error ? error.message : undefined;
-      toast({ title: t("error.title"), ...(description && { description }), tone: "err" });
+      toastError(error);
     }
   }
 

@@ -1,6 +1,6 @@
 import { t } from "@/lib/later-texts";
 import { fetchFile, saveFile } from "@/lib/save-file";
-import { toast } from "@/ui/toast";
+import { toast, toastError } from "@/ui/toast";
 import type { Chats } from "./use-chats";
 import {
   type ChatSession,
@@ -87,9 +87,4 @@ export function chatActions(chats: Chats): ChatActions {
       fetchFile(exportPath(chat.id, format)).then(saveFile, toastError);
     },
   };
-}
-
-function toastError(cause: unknown): void {
-  const description = cause instanceof Error ? cause.message : String(cause);
-  toast({ title: t("error.title"), description, tone: "err" });
 }

@@ -4,7 +4,7 @@ import { t } from "@/lib/later-texts";
 import { Button } from "@/ui/button";
 import { Input } from "@/ui/field";
 import { useClosePopover } from "@/ui/popover";
-import { toast } from "@/ui/toast";
+import { toastError } from "@/ui/toast";
 import { type ChatActions, chatActions } from "./chat-actions";
 import { groupChats, ListGroup } from "./chat-groups";
 import { type ChatForm, ChatRow } from "./chat-row";
@@ -50,7 +50,7 @@ export function ChatList({ chats, onReveal }: ChatListProps) {
     try {
       chats.openTemporary(await openTemporary(chats.userId));
     } catch (error) {
-      toast({ title: t("error.title"), description: (error as Error).message, tone: "err" });
+      toastError(error);
     }
   };
 

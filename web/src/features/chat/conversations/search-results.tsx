@@ -2,7 +2,7 @@ import { useMutation, useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { t } from "@/lib/later-texts";
 import { Button } from "@/ui/button";
-import { toast } from "@/ui/toast";
+import { toastError } from "@/ui/toast";
 import { ListGroup } from "./chat-groups";
 import { HighlightedExcerpt } from "./highlighted-excerpt";
 import { revealSearchHit } from "./reveal-search-hit";
@@ -41,7 +41,7 @@ export function SearchResults({ query, chats, open, onReveal }: SearchResultsPro
             }
           : before,
       ),
-    onError: (cause) => toast({ title: t("error.title"), description: cause.message, tone: "err" }),
+    onError: toastError,
   });
 
   if (error)

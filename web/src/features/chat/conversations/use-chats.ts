@@ -1,7 +1,6 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useEffect, useEffectEvent, useRef, useState } from "react";
-import { t } from "@/lib/t";
-import { toast } from "@/ui/toast";
+import { toastError } from "@/ui/toast";
 import type { ChatRegistry } from "../chat-registry";
 import { pushChatToUrl, replaceChatInUrl, useChatInUrl } from "./chat-url";
 import { forgetUnfinishedOpening, unfinishedOpening } from "./opening-marker";
@@ -90,7 +89,7 @@ export function useChats(userId: string, registry: ChatRegistry): Chats {
       change((current) => [created, ...current.filter(({ id }) => id !== created.id)]);
       select(created.id);
     },
-    onError: (error) => toast({ title: t("error.title"), description: error.message, tone: "err" }),
+    onError: toastError,
   });
 
   // There is always an open chat: a new one is created when all others are archived or deleted.
@@ -100,7 +99,7 @@ export function useChats(userId: string, registry: ChatRegistry): Chats {
     mutationFn: () => createSession(userId),
     retry: 2,
     onSuccess: (created) => change((current) => [created, ...current]),
-    onError: (error) => toast({ title: t("error.title"), description: error.message, tone: "err" }),
+    onError: toastError,
     onSettled: () => (makesFirst.current = false),
   });
   useEffect(() => {

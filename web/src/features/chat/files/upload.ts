@@ -1,6 +1,5 @@
-import { ApiError, errorOf } from "@/lib/api-error";
+import { ApiError, errorOf, unreachableError } from "@/lib/api-error";
 import { accessToken, renewedToken } from "@/lib/session";
-import { t } from "@/lib/t";
 import { temporaryChats } from "../composer/draft";
 
 /** File that the server has stored. */
@@ -47,7 +46,7 @@ function put(file: File, token: string | undefined, options: UploadOptions): Pro
       const { status, responseText } = request;
       resolve(new Response(responseText, { status }));
     });
-    request.addEventListener("error", () => reject(new ApiError(t("error.unreachable"), 0)));
+    request.addEventListener("error", () => reject(unreachableError()));
     request.addEventListener("abort", () => reject(new ApiError("", 0)));
     signal.addEventListener("abort", () => request.abort());
     request.send(file);

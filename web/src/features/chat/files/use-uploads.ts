@@ -1,10 +1,11 @@
 import { useQueryClient } from "@tanstack/react-query";
 import { useEffect, useRef, useState } from "react";
 import { fileQuery } from "@/components/files/use-file";
+import { messageOf } from "@/lib/api-error";
+import { t } from "@/lib/later-texts";
 import { toast } from "@/ui/toast";
 import type { DraftAttachment } from "../composer/attachments";
 import type { Attachments } from "../composer/use-attachments";
-import { t } from "@/lib/later-texts";
 import { upload } from "./upload";
 
 /** Limit of the server for one file. */
@@ -68,8 +69,7 @@ export function useUploads(chatId: string, attached: Attachments) {
       change((before) => [...before, draft].toSorted((one, other) => placeOf(one) - placeOf(other)));
       drop(key);
     } catch (error) {
-      if (!abort.signal.aborted)
-        update(key, { error: error instanceof Error ? error.message : String(error) });
+      if (!abort.signal.aborted) update(key, { error: messageOf(error) });
     }
   }
 

@@ -6,7 +6,7 @@ import { t } from "@/lib/later-texts";
 import { showInvisible } from "@/lib/show-invisible";
 import { IconButton } from "@/ui/button";
 import { Spinner } from "@/ui/spinner";
-import { toast } from "@/ui/toast";
+import { toastFailure } from "@/ui/toast";
 import type { DraftMcpAttachment } from "../composer/attachments";
 import { AttachmentSheet } from "./attachment-sheet";
 import { attachmentQuery, createAttachment, unwatchResource, watchResource } from "./queries";
@@ -66,7 +66,7 @@ function Chip({ attachment, onRemove, onReplace }: ChipProps) {
       setChanged(false);
       onReplace(next);
     },
-    onError: (error) => toast({ title: t("offers.refreshFailed"), description: error.message, tone: "err" }),
+    onError: (error) => toastFailure(t("offers.refreshFailed"), error),
   });
   const Symbol = kind === "prompt" ? MessageSquareQuote : FileText;
   const shown = kind === "prompt" ? `/${name}` : (title ?? (name === "" ? uri : name)) || uri || "";

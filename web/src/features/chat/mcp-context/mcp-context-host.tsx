@@ -8,7 +8,7 @@ import {
   useState,
 } from "react";
 import { t } from "@/lib/later-texts";
-import { toast } from "@/ui/toast";
+import { toast, toastFailure } from "@/ui/toast";
 import type { Attachments } from "../composer/use-attachments";
 import type { ActiveOption } from "../composer/use-mcp-context";
 import { ArgumentForm, attachRequestFor, needsArguments } from "./argument-form";
@@ -163,10 +163,7 @@ function attachDirectly(item: PromptOrResource, { change, setReading }: Attachme
   createAttachment(item.connectionId, attachRequestFor(item, {}))
     .then(
       (attachment) => change((before) => [...before, attachment]),
-      (error: unknown) => {
-        const description = error instanceof Error ? error.message : String(error);
-        toast({ title: t("offers.attachFailed", { name }), description, tone: "err" });
-      },
+      (error: unknown) => toastFailure(t("offers.attachFailed", { name }), error),
     )
     .finally(() => setReading((before) => before.toSpliced(before.indexOf(name), 1)));
 }

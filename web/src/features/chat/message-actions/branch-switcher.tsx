@@ -3,7 +3,7 @@ import { ChevronLeft, ChevronRight } from "lucide-react";
 import { use, useEffect, useRef } from "react";
 import { t } from "@/lib/later-texts";
 import { IconButton } from "@/ui/button";
-import { toast } from "@/ui/toast";
+import { toastFailure } from "@/ui/toast";
 import { ChatId, useChatStatus } from "../chat-context";
 import { branchesQuery, switchBranch } from "../queries";
 import type { ChatStore } from "../stream/chat-store";
@@ -32,7 +32,7 @@ export function BranchSwitcher({ id, store }: BranchSwitcherProps) {
         queries.invalidateQueries({ queryKey: branchesQuery(chatId).queryKey }),
       ]);
     },
-    onError: (error) => toast({ title: t("steering.switchFailed"), description: error.message, tone: "err" }),
+    onError: (error) => toastFailure(t("steering.switchFailed"), error),
   });
   const shown = branches !== undefined;
   useEffect(() => {

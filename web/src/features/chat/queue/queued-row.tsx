@@ -5,8 +5,8 @@ import { isComposing, isSending } from "@/lib/is-composing";
 import { showInvisible } from "@/lib/show-invisible";
 import { Button, IconButton } from "@/ui/button";
 import { Textarea } from "@/ui/field";
-import { toast } from "@/ui/toast";
 import { t } from "@/lib/later-texts";
+import { toastFailure } from "@/ui/toast";
 
 interface QueuedRowProps {
   content: string;
@@ -30,7 +30,7 @@ export function QueuedRow({ content, attached, change, remove, send, onChanged }
     networkMode: "always",
     onSuccess: () => onChanged?.(),
     onError: (error) => {
-      toast({ title: t("queue.failed"), description: error.message, tone: "err" });
+      toastFailure(t("queue.failed"), error);
       void onChanged?.();
     },
   });

@@ -5,7 +5,7 @@ import { showInvisible } from "@/lib/show-invisible";
 import { Dot } from "@/ui/badge";
 import { Button } from "@/ui/button";
 import { Sheet } from "@/ui/sheet";
-import { toast } from "@/ui/toast";
+import { toastError } from "@/ui/toast";
 import { connectionDetails, listToolsAgain, liveConnections } from "../queries";
 import { type ServerConnection, statusTone } from "../server-connection";
 import { StatusBadge, Trouble } from "../status";
@@ -84,7 +84,7 @@ function ConnectionActions({ userId, connection: { id } }: ConnectionActionsProp
   const list = useMutation({
     mutationFn: () => listToolsAgain(id),
     onSuccess: (connection) => storeLiveState(client, userId, connection),
-    onError: (error) => toast({ title: t("error.title"), description: error.message, tone: "err" }),
+    onError: toastError,
   });
   const busy = reconnect.isPending || list.isPending;
   return (
