@@ -56,6 +56,68 @@ export function Input({ className, ...rest }: ComponentProps<"input">) {
   return <input className={cn(box, "h-10 touch:h-11", className)} {...rest} />;
 }
 
+interface TextFieldProps
+  extends
+    Omit<ComponentProps<"input">, "className" | "onChange" | "value">,
+    Pick<FieldProps, "label" | "hint" | "error" | "className"> {
+  value: string;
+  onChange: (value: string) => void;
+  inputClassName?: string;
+}
+
+/** Single-line text field with its label, hint and error. */
+export function TextField({
+  label,
+  hint,
+  error,
+  className,
+  inputClassName,
+  onChange,
+  ...rest
+}: TextFieldProps) {
+  return (
+    <Field {...{ label, hint, error }} {...(className !== undefined && { className })}>
+      {(ids) => (
+        <Input
+          {...ids}
+          className={inputClassName}
+          onChange={(event) => onChange(event.target.value)}
+          {...rest}
+        />
+      )}
+    </Field>
+  );
+}
+
+/** Field for the user's own email address. */
+export function EmailField(
+  props: Pick<TextFieldProps, "label" | "hint" | "error" | "ref" | "value" | "onChange">,
+) {
+  return <TextField name="email" type="email" autoComplete="email" required {...props} />;
+}
+
+interface CheckboxProps {
+  label: ReactNode;
+  checked: boolean;
+  onChange: (checked: boolean) => void;
+  className?: string;
+}
+
+/** Checkbox with its label. */
+export function Checkbox({ label, checked, onChange, className }: CheckboxProps) {
+  return (
+    <label className={cn("flex items-center gap-2.5 touch:min-h-11", className)}>
+      <input
+        type="checkbox"
+        className="size-[18px] shrink-0 accent-accent touch:h-11"
+        checked={checked}
+        onChange={(event) => onChange(event.target.checked)}
+      />
+      {label}
+    </label>
+  );
+}
+
 /** Multi-line text field that grows with its text; the caller sets the minimum height. */
 export function Textarea({
   className,

@@ -1,36 +1,26 @@
-import type { Ref } from "react";
+import type { ComponentProps } from "react";
 import { t } from "@/lib/later-texts";
-import { Field, Input } from "@/ui/field";
+import { TextField } from "@/ui/field";
 
-interface CodeFieldProps {
-  label: string;
-  value: string;
-  onChange: (digits: string) => void;
-  error?: string | undefined;
-  hint?: string;
-  ref?: Ref<HTMLInputElement>;
-}
+type CodeFieldProps = Pick<
+  ComponentProps<typeof TextField>,
+  "label" | "hint" | "error" | "ref" | "value" | "onChange"
+>;
 
 /** Field for a six-digit code, pasted or grouped in any way. */
-export function CodeField({ label, value, onChange, error, hint, ref }: CodeFieldProps) {
+export function CodeField({ onChange, ...rest }: CodeFieldProps) {
   return (
-    <Field label={label} error={error} hint={hint}>
-      {(ids) => (
-        <Input
-          {...ids}
-          ref={ref}
-          name="code"
-          inputMode="numeric"
-          autoComplete="one-time-code"
-          pattern="[0-9]{6}"
-          title={t("account.code.form")}
-          required
-          value={value}
-          onChange={(event) => onChange(digitsOf(event.target.value))}
-          className="font-mono tracking-[0.25em]"
-        />
-      )}
-    </Field>
+    <TextField
+      name="code"
+      inputMode="numeric"
+      autoComplete="one-time-code"
+      pattern="[0-9]{6}"
+      title={t("account.code.form")}
+      required
+      onChange={(text) => onChange(digitsOf(text))}
+      inputClassName="font-mono tracking-[0.25em]"
+      {...rest}
+    />
   );
 }
 

@@ -2,6 +2,7 @@ import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { type ReactNode, useState } from "react";
 import { t } from "@/lib/later-texts";
 import type { SignedInUser } from "@/lib/session";
+import { Checkbox } from "@/ui/field";
 import { toastFailure } from "@/ui/toast";
 import { apiKeysQuery, endAllApiKeys, endAllShares, sharesQuery } from "./queries";
 
@@ -42,10 +43,16 @@ export function useRevocation(user: SignedInUser): Revocation {
     <fieldset className="grid gap-1.5">
       <legend className="pb-1.5 text-sm text-ink-2">{t("account.revoke.also")}</legend>
       {keyCount > 0 && (
-        <Choice label={t("account.revoke.keys", { n: keyCount })} checked={endsKeys} onChange={setEndsKeys} />
+        <Checkbox
+          className="text-md"
+          label={t("account.revoke.keys", { n: keyCount })}
+          checked={endsKeys}
+          onChange={setEndsKeys}
+        />
       )}
       {shareCount > 0 && (
-        <Choice
+        <Checkbox
+          className="text-md"
           label={t("account.revoke.shares", { n: shareCount })}
           checked={endsShares}
           onChange={setEndsShares}
@@ -54,24 +61,4 @@ export function useRevocation(user: SignedInUser): Revocation {
     </fieldset>
   );
   return { choices, revoke };
-}
-
-interface ChoiceProps {
-  label: string;
-  checked: boolean;
-  onChange: (checked: boolean) => void;
-}
-
-function Choice({ label, checked, onChange }: ChoiceProps) {
-  return (
-    <label className="flex items-center gap-2.5 text-md touch:min-h-11">
-      <input
-        type="checkbox"
-        className="size-[18px] shrink-0 accent-accent"
-        checked={checked}
-        onChange={(event) => onChange(event.target.checked)}
-      />
-      {label}
-    </label>
-  );
 }

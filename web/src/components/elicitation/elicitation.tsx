@@ -1,8 +1,8 @@
 import { useMutation } from "@tanstack/react-query";
 import { useId } from "react";
-import { errorText } from "@/lib/error-text";
 import { t } from "@/lib/later-texts";
 import { showInvisible } from "@/lib/show-invisible";
+import { ErrorMessage } from "@/ui/error-message";
 import { useFocusHandover } from "@/ui/focus";
 import { FormElicitation } from "./form-elicitation";
 import { type ElicitationAction, type InteractionRequest, parseRequest } from "./request";
@@ -50,11 +50,7 @@ export function Elicitation({ server, request, onAnswer }: ElicitationProps) {
         </p>
       )}
       <InteractionForm parsed={parsed} server={server} busy={answer.isPending} respond={respond} />
-      {answer.status === "error" && (
-        <p role="alert" className="text-sm text-err wrap-anywhere">
-          {errorText(answer.error)}
-        </p>
-      )}
+      <ErrorMessage error={answer.error} />
     </section>
   );
 }

@@ -2,11 +2,11 @@ import { useMutation } from "@tanstack/react-query";
 import { LogIn } from "lucide-react";
 import { type ReactNode, useState } from "react";
 import { ApiError } from "@/lib/api-error";
-import { errorText } from "@/lib/error-text";
 import { t, tRich } from "@/lib/later-texts";
 import { serverSignIn } from "@/lib/server-sign-in";
 import { openSignIn } from "@/lib/server-sign-in";
 import { Button, buttonClass } from "@/ui/button";
+import { ErrorMessage } from "@/ui/error-message";
 import type { Respond } from "./elicitation";
 
 /** Error code for a sign-in server at which this app has to be registered manually. */
@@ -42,11 +42,7 @@ export function SignInPrompt({ connectionId, server, busy, respond }: SignInProm
               })}
         </p>
       )}
-      {begin.error !== null && (
-        <p role="alert" className="text-sm text-err wrap-anywhere">
-          {errorText(begin.error)}
-        </p>
-      )}
+      <ErrorMessage error={begin.error} />
       <div className="flex flex-wrap gap-2">
         {begin.data !== undefined && (
           <a

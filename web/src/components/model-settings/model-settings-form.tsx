@@ -1,7 +1,7 @@
 import { useState } from "react";
 import { t } from "@/lib/later-texts";
 import { Button } from "@/ui/button";
-import { Field, Input, Select, Textarea } from "@/ui/field";
+import { Field, Select, Textarea, TextField } from "@/ui/field";
 import { Form, SubmitButton } from "@/ui/form";
 import { type Draft, draftOf, efforts, type ModelSettings, settingsOf } from "./settings";
 
@@ -24,20 +24,17 @@ export function ModelSettingsForm({ settings, defaults, busy, error, onSave }: M
 
   function number(name: "maxTokens" | "temperature" | "topP", limits: object) {
     return (
-      <Field label={t(`models.settings.${name}`)} className="min-w-0">
-        {(ids) => (
-          <Input
-            {...ids}
-            type="number"
-            inputMode="decimal"
-            autoComplete="off"
-            {...limits}
-            placeholder={hint(name)}
-            value={draft[name]}
-            onChange={(event) => set(name, event.target.value)}
-          />
-        )}
-      </Field>
+      <TextField
+        label={t(`models.settings.${name}`)}
+        className="min-w-0"
+        type="number"
+        inputMode="decimal"
+        autoComplete="off"
+        {...limits}
+        placeholder={hint(name)}
+        value={draft[name]}
+        onChange={(value) => set(name, value)}
+      />
     );
   }
 

@@ -1,11 +1,11 @@
 import { useMutation } from "@tanstack/react-query";
 import { ChevronRight, TriangleAlert } from "lucide-react";
 import { useState } from "react";
-import { errorText } from "@/lib/error-text";
 import { t } from "@/lib/later-texts";
 import { Button } from "@/ui/button";
 import { formatSize, useFileRef } from "@/components/files/file-ref";
 import { loadFile } from "@/components/files/use-file";
+import { ErrorMessage } from "@/ui/error-message";
 import { ContentBlock } from "./content-block";
 import { structuredDisplay } from "./readable";
 import { TextBlock } from "./text-block";
@@ -69,11 +69,7 @@ function TruncatedResult({ output }: { output: ToolOutput }) {
           </Button>
         )}
       </p>
-      {show.error && (
-        <p role="alert" className="text-sm text-err">
-          {errorText(show.error)}
-        </p>
-      )}
+      <ErrorMessage error={show.error} />
     </>
   );
 }

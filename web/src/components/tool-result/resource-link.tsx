@@ -3,12 +3,12 @@ import { use, useState } from "react";
 import { formatSize } from "@/components/files/file-ref";
 import { callApi, jsonBody } from "@/lib/api-client";
 import type { Connection } from "@/lib/connection";
-import { errorText } from "@/lib/error-text";
 import { isObject, type JsonObject } from "@/lib/json";
 import { t } from "@/lib/later-texts";
 import { parseUrl } from "@/lib/safe-url";
 import { showInvisible } from "@/lib/show-invisible";
 import { Button, buttonClass } from "@/ui/button";
+import { ErrorMessage } from "@/ui/error-message";
 import { EmbeddedResource } from "./embedded-resource";
 import { ResultServer } from "./tool-output";
 
@@ -42,11 +42,7 @@ export function ResourceLink({ link }: { link: JsonObject }) {
         )}
         <OutsideLink address={uri} />
       </div>
-      {reading.status === "error" && (
-        <p role="alert" className="wrap-anywhere text-err">
-          {errorText(reading.error)}
-        </p>
-      )}
+      <ErrorMessage error={reading.error} />
       {reading.status === "success" &&
         reading.data.map((resource, index) => (
           // Content that was read never changes.

@@ -6,7 +6,7 @@ import { t } from "@/lib/later-texts";
 import type { SignedInUser } from "@/lib/session";
 import { CopyButton } from "@/markdown/copy-button";
 import { Button } from "@/ui/button";
-import { Field, Input, Select } from "@/ui/field";
+import { Field, Select, TextField } from "@/ui/field";
 import { Form, SubmitButton } from "@/ui/form";
 
 /** Maximum length of a name. */
@@ -30,20 +30,18 @@ export function ApiKeyForm({ user, onDone }: ApiKeyFormProps) {
   if (make.data !== undefined) return <Secret secret={make.data} onDone={onDone} />;
   return (
     <Form className="grid gap-3" busy={make.isPending} onSend={() => make.mutate()}>
-      <Field label={t("account.keys.name")} hint={t("account.keys.name.hint")} error={make.error?.message}>
-        {(ids) => (
-          <Input
-            {...ids}
-            name="key-name"
-            autoComplete="off"
-            required
-            pattern=".*\S.*"
-            maxLength={MAX_NAME_CHARS}
-            value={name}
-            onChange={(event) => setName(event.target.value)}
-          />
-        )}
-      </Field>
+      <TextField
+        label={t("account.keys.name")}
+        hint={t("account.keys.name.hint")}
+        error={make.error?.message}
+        name="key-name"
+        autoComplete="off"
+        required
+        pattern=".*\S.*"
+        maxLength={MAX_NAME_CHARS}
+        value={name}
+        onChange={setName}
+      />
       <Field label={t("account.keys.expiry")}>
         {(ids) => (
           <Select {...ids} name="key-expiry" value={days} onChange={(event) => setDays(event.target.value)}>

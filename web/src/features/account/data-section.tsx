@@ -5,7 +5,7 @@ import { t } from "@/lib/later-texts";
 import { saveFile } from "@/lib/save-file";
 import { type SignedInUser, signOut } from "@/lib/session";
 import { Button } from "@/ui/button";
-import { Field, Input } from "@/ui/field";
+import { TextField } from "@/ui/field";
 import { Form, SubmitButton } from "@/ui/form";
 import { toast, toastFailure } from "@/ui/toast";
 import { deleteAccount, exportAccount, importChats } from "./queries";
@@ -71,22 +71,16 @@ function DeleteForm({ user, onLeave }: DataSectionProps) {
   return (
     <Form className="grid gap-3" busy={!matches || remove.isPending} onSend={() => remove.mutate()}>
       <p className="text-sm text-ink-2">{t("account.delete.what")}</p>
-      <Field
+      <TextField
         label={t("account.delete.type", { email: user.email })}
         error={remove.error ? remove.error.message : undefined}
-      >
-        {(ids) => (
-          <Input
-            {...ids}
-            type="email"
-            name="confirm-email"
-            autoComplete="off"
-            placeholder={user.email}
-            value={typed}
-            onChange={(event) => setTyped(event.target.value)}
-          />
-        )}
-      </Field>
+        type="email"
+        name="confirm-email"
+        autoComplete="off"
+        placeholder={user.email}
+        value={typed}
+        onChange={setTyped}
+      />
       <SubmitButton
         variant="danger"
         className="justify-self-start border-line-strong!"

@@ -5,7 +5,7 @@ import { authErrorMessage } from "@/lib/auth-error-message";
 import { boot } from "@/lib/boot";
 import { t } from "@/lib/later-texts";
 import { auth, type SignedInUser } from "@/lib/session";
-import { EmailField } from "@/ui/email-field";
+import { EmailField } from "@/ui/field";
 import { Form, SubmitButton } from "@/ui/form";
 import { toast } from "@/ui/toast";
 import { accountQuery } from "./queries";

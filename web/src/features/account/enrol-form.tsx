@@ -7,7 +7,7 @@ import { authErrorMessage } from "@/lib/auth-error-message";
 import { t } from "@/lib/later-texts";
 import { auth, type SignedInUser } from "@/lib/session";
 import { CopyButton } from "@/markdown/copy-button";
-import { Field, Input } from "@/ui/field";
+import { TextField } from "@/ui/field";
 import { Form, SubmitButton } from "@/ui/form";
 import { toast } from "@/ui/toast";
 import { beginEnrolment, type Enrolment, inGroups } from "./enrolment";
@@ -26,24 +26,18 @@ export function EnrolForm({ user, onDone }: EnrolFormProps) {
   return (
     <Form className="grid gap-3" busy={begin.isPending} onSend={() => begin.mutate()}>
       <p className="text-sm text-ink-2">{t("account.totp.app")}</p>
-      <Field
+      <TextField
         label={t("account.totp.name")}
         hint={t("account.totp.name.hint")}
         error={begin.data?.error ? authErrorMessage(begin.data.error) : undefined}
-      >
-        {(ids) => (
-          <Input
-            {...ids}
-            name="authenticator"
-            autoComplete="off"
-            maxLength={60}
-            required
-            placeholder={t("account.totp.name.example")}
-            value={name}
-            onChange={(event) => setName(event.target.value)}
-          />
-        )}
-      </Field>
+        name="authenticator"
+        autoComplete="off"
+        maxLength={60}
+        required
+        placeholder={t("account.totp.name.example")}
+        value={name}
+        onChange={setName}
+      />
       <SubmitButton className="justify-self-start" busy={begin.isPending}>
         {t("account.continue")}
       </SubmitButton>

@@ -3,7 +3,7 @@ import { useState } from "react";
 import { t } from "@/lib/later-texts";
 import { authErrorMessage } from "@/lib/auth-error-message";
 import { auth, type SignedInUser } from "@/lib/session";
-import { Field, Input } from "@/ui/field";
+import { TextField } from "@/ui/field";
 import { Form, SubmitButton } from "@/ui/form";
 import { toast } from "@/ui/toast";
 
@@ -29,22 +29,16 @@ export function NameForm({ user, onDone }: NameFormProps) {
 
   return (
     <Form className="grid gap-3" busy={save.isPending} onSend={() => save.mutate()}>
-      <Field
+      <TextField
         label={t("account.name.field")}
         hint={t("account.name.hint")}
         error={save.data ? authErrorMessage(save.data) : undefined}
-      >
-        {(ids) => (
-          <Input
-            {...ids}
-            name="name"
-            autoComplete="nickname"
-            maxLength={MAX_NAME_CHARS}
-            value={name}
-            onChange={(event) => setName(event.target.value)}
-          />
-        )}
-      </Field>
+        name="name"
+        autoComplete="nickname"
+        maxLength={MAX_NAME_CHARS}
+        value={name}
+        onChange={setName}
+      />
       <SubmitButton className="justify-self-start" busy={save.isPending}>
         {t("account.save")}
       </SubmitButton>

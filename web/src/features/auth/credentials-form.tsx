@@ -1,8 +1,7 @@
 import { type FormEvent, useState } from "react";
 import { t } from "@/lib/t";
 import { Button } from "@/ui/button";
-import { EmailField } from "@/ui/email-field";
-import { Field, Input } from "@/ui/field";
+import { EmailField, TextField } from "@/ui/field";
 import type { AuthStep, StepProps } from "./auth-step";
 import type { Credentials } from "./credentials";
 
@@ -33,22 +32,18 @@ export function CredentialsForm({ email, onEmail, password, onPassword, ...props
   return (
     <form className="grid gap-4" onSubmit={(event) => void send(event)}>
       <EmailField label={t("auth.email")} value={email} onChange={onEmail} />
-      <Field label={t("auth.password")}>
-        {(ids) => (
-          <Input
-            {...ids}
-            name="password"
-            type="password"
-            autoComplete={props.passwordAutoComplete}
-            placeholder={props.passwordPlaceholder}
-            minLength={props.passwordMinLength}
-            required
-            value={password}
-            onChange={(event) => onPassword(event.target.value)}
-            className="max-phone:placeholder:text-md"
-          />
-        )}
-      </Field>
+      <TextField
+        label={t("auth.password")}
+        name="password"
+        type="password"
+        autoComplete={props.passwordAutoComplete}
+        placeholder={props.passwordPlaceholder}
+        minLength={props.passwordMinLength}
+        required
+        value={password}
+        onChange={onPassword}
+        inputClassName="max-phone:placeholder:text-md"
+      />
       <Button variant="primary" type="submit" disabled={busy} busy={busy} className="mt-1 w-full">
         {props.submitLabel}
       </Button>

@@ -2,7 +2,7 @@ import { type FormEvent, type KeyboardEvent, useRef } from "react";
 import { t } from "@/lib/later-texts";
 import { Button } from "@/ui/button";
 import { Card, CardHead } from "@/ui/card";
-import { Field, Input } from "@/ui/field";
+import { TextField } from "@/ui/field";
 import { toast } from "@/ui/toast";
 import { useConnect } from "./connect";
 import { type ConnectDraft, emptyDraft, isComplete } from "./connect-draft";
@@ -32,34 +32,27 @@ export function ConnectForm({ userId, draft, onChange }: ConnectFormProps) {
     <Card aria-labelledby="connect-title">
       <CardHead id="connect-title" title={t("servers.connect")} />
       <form className="grid gap-4 px-5 pt-3.5 pb-5" onSubmit={submit} onKeyDown={submitOnEnter} noValidate>
-        <Field label={t("servers.name")}>
-          {(ids) => (
-            <Input
-              {...ids}
-              value={draft.name}
-              onChange={(event) => onChange({ ...draft, name: event.target.value })}
-              placeholder={t("servers.namePlaceholder")}
-              maxLength={200}
-              autoComplete="off"
-              spellCheck={false}
-              aria-required
-            />
-          )}
-        </Field>
-        <Field label={t("servers.url")} hint={t("servers.urlHint")}>
-          {(ids) => (
-            <Input
-              {...ids}
-              type="url"
-              value={draft.url}
-              onChange={(event) => onChange({ ...draft, url: event.target.value })}
-              placeholder={t("servers.urlPlaceholder")}
-              autoComplete="off"
-              spellCheck={false}
-              aria-required
-            />
-          )}
-        </Field>
+        <TextField
+          label={t("servers.name")}
+          value={draft.name}
+          onChange={(value) => onChange({ ...draft, name: value })}
+          placeholder={t("servers.namePlaceholder")}
+          maxLength={200}
+          autoComplete="off"
+          spellCheck={false}
+          aria-required
+        />
+        <TextField
+          label={t("servers.url")}
+          hint={t("servers.urlHint")}
+          type="url"
+          value={draft.url}
+          onChange={(value) => onChange({ ...draft, url: value })}
+          placeholder={t("servers.urlPlaceholder")}
+          autoComplete="off"
+          spellCheck={false}
+          aria-required
+        />
         <HeaderFields ref={secrets} draft={draft} onChange={onChange} />
         <Button
           type="submit"

@@ -1,9 +1,9 @@
 import { ChevronRight, LockKeyhole, Plus, X } from "lucide-react";
 import type { Ref } from "react";
-import { Button, IconButton } from "@/ui/button";
-import { Field, Input } from "@/ui/field";
-import type { ConnectDraft, HeaderDraft } from "./connect-draft";
 import { t } from "@/lib/later-texts";
+import { Button, IconButton } from "@/ui/button";
+import { Input, TextField } from "@/ui/field";
+import type { ConnectDraft, HeaderDraft } from "./connect-draft";
 
 interface HeaderFieldsProps {
   ref: Ref<HTMLDetailsElement>;
@@ -30,17 +30,14 @@ export function HeaderFields({ ref, draft, onChange }: HeaderFieldsProps) {
         <ChevronRight aria-hidden="true" className="transition-transform duration-150 group-open:rotate-90" />
       </summary>
       <div className="grid gap-4 pt-3">
-        <Field label={t("servers.key")} hint={t("servers.keyHint")}>
-          {(ids) => (
-            <Input
-              {...ids}
-              type="password"
-              autoComplete="off"
-              value={draft.key}
-              onChange={(event) => onChange({ ...draft, key: event.target.value })}
-            />
-          )}
-        </Field>
+        <TextField
+          label={t("servers.key")}
+          hint={t("servers.keyHint")}
+          type="password"
+          autoComplete="off"
+          value={draft.key}
+          onChange={(value) => onChange({ ...draft, key: value })}
+        />
         {draft.headers.map((header) => (
           <HeaderRow
             key={header.id}

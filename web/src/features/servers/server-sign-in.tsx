@@ -5,7 +5,7 @@ import { ApiError } from "@/lib/api-error";
 import { t, tRich } from "@/lib/later-texts";
 import { serverSignIn } from "@/lib/server-sign-in";
 import { Button, buttonClass } from "@/ui/button";
-import { Field, Input } from "@/ui/field";
+import { TextField } from "@/ui/field";
 import { focusNow } from "@/ui/focus";
 import { enterServerClient, signOutOfServer } from "./queries";
 import type { ServerConnection } from "./server-connection";
@@ -118,29 +118,22 @@ function ClientForm({ id, name, about, onEntered }: ClientFormProps) {
   return (
     <form className="grid w-full gap-3" onSubmit={submit}>
       <p className="wrap-anywhere">{about ?? t("account.server.client", { name, address })}</p>
-      <Field label={t("account.server.clientId")}>
-        {(ids) => (
-          <Input
-            {...ids}
-            value={clientId}
-            onChange={(event) => setClientId(event.target.value)}
-            autoComplete="off"
-            spellCheck={false}
-            aria-required
-          />
-        )}
-      </Field>
-      <Field label={t("account.server.clientSecret")} hint={t("account.server.secretHint")}>
-        {(ids) => (
-          <Input
-            {...ids}
-            type="password"
-            autoComplete="off"
-            value={secret}
-            onChange={(event) => setSecret(event.target.value)}
-          />
-        )}
-      </Field>
+      <TextField
+        label={t("account.server.clientId")}
+        value={clientId}
+        onChange={setClientId}
+        autoComplete="off"
+        spellCheck={false}
+        aria-required
+      />
+      <TextField
+        label={t("account.server.clientSecret")}
+        hint={t("account.server.secretHint")}
+        type="password"
+        autoComplete="off"
+        value={secret}
+        onChange={setSecret}
+      />
       {enter.error !== null && <Wrong error={enter.error} />}
       <Button
         type="submit"

@@ -1,6 +1,6 @@
 import { useState } from "react";
 import { t } from "@/lib/later-texts";
-import { Field, Input, Select } from "@/ui/field";
+import { Field, Select, TextField, Checkbox } from "@/ui/field";
 import { Form, SubmitButton } from "@/ui/form";
 import { type Kind, kinds, type ModelProvider, type ProviderFields, usualAddress } from "../queries";
 
@@ -45,63 +45,48 @@ export function ProviderForm({ provider, busy, error, onSend }: ProviderFormProp
           )}
         </Field>
       )}
-      <Field label={t("models.provider.name")} hint={t("models.provider.name.hint")}>
-        {(ids) => (
-          <Input
-            {...ids}
-            name="provider-name"
-            autoComplete="off"
-            maxLength={100}
-            placeholder={t(`models.kind.${kind}`)}
-            value={name}
-            onChange={(event) => setName(event.target.value)}
-          />
-        )}
-      </Field>
-      <Field label={t("models.provider.address")} error={error}>
-        {(ids) => (
-          <Input
-            {...ids}
-            name="provider-address"
-            type="url"
-            inputMode="url"
-            autoComplete="off"
-            spellCheck={false}
-            required={usual === undefined}
-            maxLength={2000}
-            placeholder={usual ?? "https://host.example/v1"}
-            value={address}
-            onChange={(event) => setAddress(event.target.value)}
-          />
-        )}
-      </Field>
-      <Field
+      <TextField
+        label={t("models.provider.name")}
+        hint={t("models.provider.name.hint")}
+        name="provider-name"
+        autoComplete="off"
+        maxLength={100}
+        placeholder={t(`models.kind.${kind}`)}
+        value={name}
+        onChange={setName}
+      />
+      <TextField
+        label={t("models.provider.address")}
+        error={error}
+        name="provider-address"
+        type="url"
+        inputMode="url"
+        autoComplete="off"
+        spellCheck={false}
+        required={usual === undefined}
+        maxLength={2000}
+        placeholder={usual ?? "https://host.example/v1"}
+        value={address}
+        onChange={setAddress}
+      />
+      <TextField
         label={t("models.provider.key")}
         hint={t(provider?.hasKey === true ? "models.provider.key.kept" : "models.provider.key.hint")}
-      >
-        {(ids) => (
-          <Input
-            {...ids}
-            name="provider-key"
-            type="password"
-            autoComplete="off"
-            disabled={noKey}
-            maxLength={2000}
-            value={key}
-            onChange={(event) => setKey(event.target.value)}
-          />
-        )}
-      </Field>
+        name="provider-key"
+        type="password"
+        autoComplete="off"
+        disabled={noKey}
+        maxLength={2000}
+        value={key}
+        onChange={setKey}
+      />
       {provider?.hasKey === true && (
-        <label className="flex items-center gap-2.5 text-md touch:min-h-11">
-          <input
-            type="checkbox"
-            className="size-[18px] shrink-0 accent-accent touch:h-11"
-            checked={noKey}
-            onChange={(event) => setNoKey(event.target.checked)}
-          />
-          {t("models.provider.key.remove")}
-        </label>
+        <Checkbox
+          className="text-md"
+          label={t("models.provider.key.remove")}
+          checked={noKey}
+          onChange={setNoKey}
+        />
       )}
       <SubmitButton className="justify-self-start" busy={busy}>
         {t(provider === undefined ? "models.provider.add" : "models.provider.save")}

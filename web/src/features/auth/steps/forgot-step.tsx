@@ -4,7 +4,7 @@ import { ResendButton } from "@/components/account/resend-button";
 import { authErrorMessage } from "@/lib/auth-error-message";
 import { t } from "@/lib/later-texts";
 import { auth } from "@/lib/session";
-import { EmailField } from "@/ui/email-field";
+import { EmailField } from "@/ui/field";
 import { focusNow } from "@/ui/focus";
 import { Form, SubmitButton } from "@/ui/form";
 import type { StepProps } from "../auth-step";

@@ -4,13 +4,13 @@ import { use, useId, useState } from "react";
 import { claimsOf } from "@/components/approval/definition";
 import { DefinitionChanges } from "@/components/approval/definition-changes";
 import { TextBlock } from "@/components/tool-result/text-block";
-import { errorText } from "@/lib/error-text";
 import { formatList } from "@/lib/intl";
 import { isObject, parseJson, stringifyJson } from "@/lib/json";
 import { t } from "@/lib/later-texts";
 import { showInvisible } from "@/lib/show-invisible";
 import { Badge } from "@/ui/badge";
 import { Button } from "@/ui/button";
+import { ErrorMessage } from "@/ui/error-message";
 import { Field, Textarea } from "@/ui/field";
 import { useFocusHandover } from "@/ui/focus";
 import { ChatId } from "../chat-context";
@@ -89,11 +89,7 @@ export function Approval({ part, approval }: ApprovalProps) {
           )}
         </Field>
       )}
-      {answer.status === "error" && (
-        <p role="alert" className="text-sm text-err wrap-anywhere">
-          {errorText(answer.error)}
-        </p>
-      )}
+      <ErrorMessage error={answer.error} />
       {/* However long the call is, its answers and its name stay in sight; the edge of the transcript fades. */}
       <div
         role="group"
@@ -185,11 +181,7 @@ export function ApprovalGroupFoot({ approvals }: { approvals: readonly ApprovalR
       aria-label={t("approval.group.title", { n: approvals.length })}
       className="-mt-2 flex flex-wrap items-center gap-2 rounded-b-md border border-warn-dot border-t-line bg-surface px-3 py-2.5"
     >
-      {answer.isError && (
-        <p role="alert" className="w-full text-sm text-err wrap-anywhere">
-          {errorText(answer.error)}
-        </p>
-      )}
+      <ErrorMessage error={answer.error} className="w-full" />
       <Button
         size="sm"
         variant="primary"

@@ -1,10 +1,10 @@
 import { useMutation } from "@tanstack/react-query";
 import { useEffect, useRef, useState } from "react";
-import { errorText } from "@/lib/error-text";
 import { t } from "@/lib/later-texts";
 import { CopyButton } from "@/markdown/copy-button";
 import { Button } from "@/ui/button";
-import { Input } from "@/ui/field";
+import { ErrorMessage } from "@/ui/error-message";
+import { Input, Checkbox } from "@/ui/field";
 import { shareSession } from "../queries";
 
 interface ShareFormProps {
@@ -40,13 +40,9 @@ export function ShareForm({ chatId, onCancel }: ShareFormProps) {
   return (
     <div ref={form} className="grid gap-2.5 px-1 text-sm">
       <p className="text-ink-2">{t("history.share.about")}</p>
-      <Choice checked={tools} onChange={setTools} label={t("history.share.tools")} />
-      <Choice checked={files} onChange={setFiles} label={t("history.share.files")} />
-      {share.error && (
-        <p role="alert" className="text-err">
-          {errorText(share.error)}
-        </p>
-      )}
+      <Checkbox checked={tools} onChange={setTools} label={t("history.share.tools")} />
+      <Checkbox checked={files} onChange={setFiles} label={t("history.share.files")} />
+      <ErrorMessage error={share.error} />
       <div className="flex gap-2">
         <Button size="sm" variant="primary" busy={share.isPending} onClick={() => share.mutate()}>
           {t("history.share.create")}
@@ -56,25 +52,5 @@ export function ShareForm({ chatId, onCancel }: ShareFormProps) {
         </Button>
       </div>
     </div>
-  );
-}
-
-interface ChoiceProps {
-  checked: boolean;
-  onChange: (checked: boolean) => void;
-  label: string;
-}
-
-function Choice({ checked, onChange, label }: ChoiceProps) {
-  return (
-    <label className="flex items-center gap-2.5">
-      <input
-        type="checkbox"
-        className="h-[18px] w-[18px] shrink-0 accent-accent touch:h-11"
-        checked={checked}
-        onChange={(event) => onChange(event.target.checked)}
-      />
-      {label}
-    </label>
   );
 }

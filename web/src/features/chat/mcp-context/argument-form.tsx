@@ -1,9 +1,9 @@
 import { useMutation } from "@tanstack/react-query";
 import { useId, useState } from "react";
-import { errorText } from "@/lib/error-text";
 import { t } from "@/lib/later-texts";
 import { showInvisible } from "@/lib/show-invisible";
 import { Button } from "@/ui/button";
+import { ErrorMessage } from "@/ui/error-message";
 import { Field } from "@/ui/field";
 import { Sheet } from "@/ui/sheet";
 import type { DraftMcpAttachment } from "../composer/attachments";
@@ -101,11 +101,7 @@ export function ArgumentForm({ item, onAttached, onClose }: ArgumentFormProps) {
           {expand(item.template.uriTemplate, filled)}
         </p>
       )}
-      {attaching.status === "error" && (
-        <p role="alert" className="text-sm wrap-anywhere text-err">
-          {errorText(attaching.error)}
-        </p>
-      )}
+      <ErrorMessage error={attaching.error} />
     </Sheet>
   );
 }

@@ -6,12 +6,12 @@ import type { AppInput } from "@/components/tool-app/app-session";
 import { OutputView } from "@/components/tool-result/output-view";
 import { TextBlock } from "@/components/tool-result/text-block";
 import { fromToolOutput, ResultServer } from "@/components/tool-result/tool-output";
-import { errorText } from "@/lib/error-text";
 import { t } from "@/lib/later-texts";
 import { lazyPart } from "@/lib/lazy-part";
 import { showInvisible } from "@/lib/show-invisible";
 import { CopyButton } from "@/markdown/copy-button";
 import { Button } from "@/ui/button";
+import { ErrorMessage } from "@/ui/error-message";
 import { useFocusHandover } from "@/ui/focus";
 import { Approval } from "../approval/approval";
 import { storeAppContext } from "../chat-backend";
@@ -84,11 +84,7 @@ function RunningTask({ part, task }: RunningTaskProps) {
       <div className="min-w-0 flex-1 basis-56">
         <p className="text-ink-2 wrap-anywhere">{t(task.asks ? "task.asks" : "task.running", { server })}</p>
         {task.message !== undefined && <p className="wrap-anywhere">{showInvisible(task.message)}</p>}
-        {cancel.status === "error" && (
-          <p role="alert" className="text-err wrap-anywhere">
-            {errorText(cancel.error)}
-          </p>
-        )}
+        <ErrorMessage error={cancel.error} />
       </div>
       <Button
         size="sm"

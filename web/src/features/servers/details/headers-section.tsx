@@ -2,7 +2,7 @@ import { Plus } from "lucide-react";
 import { type FormEvent, useState } from "react";
 import { t } from "@/lib/later-texts";
 import { Button } from "@/ui/button";
-import { Field, Input } from "@/ui/field";
+import { TextField } from "@/ui/field";
 import { useChange } from "../use-connections";
 import { Section } from "./section";
 
@@ -109,36 +109,26 @@ function HeaderForm({ name, busy, onSave, onCancel }: HeaderFormProps) {
   return (
     <form onSubmit={submit} className="grid animate-enter gap-3 pt-2 pb-1.5">
       {name === "" && (
-        <Field label={t("servers.headerName")}>
-          {(ids) => (
-            <Input
-              {...ids}
-              // oxlint-disable-next-line jsx-a11y/no-autofocus -- It was asked for just now.
-              autoFocus
-              autoComplete="off"
-              spellCheck={false}
-              value={header}
-              onChange={(event) => setHeader(event.target.value)}
-            />
-          )}
-        </Field>
+        <TextField
+          label={t("servers.headerName")}
+          // oxlint-disable-next-line jsx-a11y/no-autofocus -- It was asked for just now.
+          autoFocus
+          autoComplete="off"
+          spellCheck={false}
+          value={header}
+          onChange={setHeader}
+        />
       )}
-      <Field
+      <TextField
         label={isKey ? t("servers.key") : t("servers.headerValue")}
         hint={isKey ? t("servers.keyHint") : t("servers.headerHint")}
-      >
-        {(ids) => (
-          <Input
-            {...ids}
-            type="password"
-            // oxlint-disable-next-line jsx-a11y/no-autofocus -- It was asked for just now.
-            autoFocus={name !== ""}
-            autoComplete="off"
-            value={value}
-            onChange={(event) => setValue(event.target.value)}
-          />
-        )}
-      </Field>
+        type="password"
+        // oxlint-disable-next-line jsx-a11y/no-autofocus -- It was asked for just now.
+        autoFocus={name !== ""}
+        autoComplete="off"
+        value={value}
+        onChange={setValue}
+      />
       <div className="flex gap-2">
         <Button type="submit" size="sm" variant="primary" disabled={!complete || busy} busy={busy}>
           {t("servers.save")}

@@ -1,7 +1,7 @@
 import { type FormEvent, useState } from "react";
 import { t } from "@/lib/later-texts";
 import { Button } from "@/ui/button";
-import { Field, Input } from "@/ui/field";
+import { TextField } from "@/ui/field";
 import type { ServerConnection } from "../server-connection";
 import { useChange } from "../use-connections";
 
@@ -24,18 +24,15 @@ export function NameForm({ userId, connection: { id, name } }: NameFormProps) {
 
   return (
     <form onSubmit={submit} className="flex items-end gap-2">
-      <Field label={t("servers.name")} className="flex-1">
-        {(ids) => (
-          <Input
-            {...ids}
-            value={typed}
-            maxLength={200}
-            autoComplete="off"
-            spellCheck={false}
-            onChange={(event) => setTyped(event.target.value)}
-          />
-        )}
-      </Field>
+      <TextField
+        label={t("servers.name")}
+        className="flex-1"
+        value={typed}
+        maxLength={200}
+        autoComplete="off"
+        spellCheck={false}
+        onChange={setTyped}
+      />
       <Button type="submit" className="h-10" disabled={same || change.isPending} busy={change.isPending}>
         {t("servers.rename")}
       </Button>
