@@ -41,6 +41,6 @@ fn harness(workspace: &Workspace) -> Outcome<Command> {
     let build = ["build", "--package", "ai-chat-mcp", "--package", "testkit", "--bin", "ai-chat-mcp", "--bin", "crash"];
     step("compile", || run_shown(&mut workspace.cargo(&build)))?;
     let mut harness = Command::new(workspace.debug_program("crash"));
-    harness.arg("--program").arg(workspace.debug_program("ai-chat-mcp"));
+    harness.arg("--binary").arg(workspace.debug_program("ai-chat-mcp"));
     Ok(harness)
 }

@@ -59,12 +59,12 @@ The developer's commands:
       --half tune|held       only the questions for tuning, or those that are held back
       --tools 14|38          only one set of tools
       --least N              fail below N percent
-  cargo xtask crash          kill the program in the middle of turns and check that nothing was lost or done twice
+  cargo xtask crash          kill the server in the middle of turns and check that nothing is lost or done twice
       --kills N              number of kills (200)
       --seed N               seed of an earlier run
       --nodes N              processes on one PostgreSQL, of which one is killed each time (1)
-      --programs N           clients at the same time
-      --life MS              longest time between two kills
+      --servers N            servers per database (2)
+      --interval MS          maximum time between two kills (1500)
   cargo xtask dev [ARGS]     serve the server and the page with hot reload, until Ctrl-C
   cargo xtask model          fetch the weights of the built-in model, and check those that are there
       --test                 the small weights that the tests use
@@ -131,7 +131,7 @@ mod tests {
         include_str!("../../crates/local-model/examples/eval/main.rs"),
     ];
     /// Options that the commands pass on their own.
-    const PASSED_BY_COMMANDS: [&str; 3] = ["--program", "--weights", "--release"];
+    const PASSED_BY_COMMANDS: [&str; 3] = ["--binary", "--weights", "--release"];
 
     /// Returns the options that a source matches: `"--kills" =>` and `["--only", "web"]`.
     fn options(source: &str) -> impl Iterator<Item = &str> {

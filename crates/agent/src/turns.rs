@@ -78,6 +78,7 @@ pub use history::tool_result;
 pub use journal::Journal;
 pub use message_queue::QueueError;
 pub use pending_interactions::PendingSnapshot;
+pub use recovery::INTERRUPTED_MESSAGE;
 pub use recovery::SuspendedTurn;
 pub use tool_call::TOOL_DENIED;
 

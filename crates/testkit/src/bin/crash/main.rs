@@ -3,27 +3,36 @@
 //! The users, the model and the MCP servers live in this process, which is not killed: they know what was sent, what
 //! was received and how many times each tool ran. All random choices derive from one seed. The moment of a kill also
 //! depends on the machine, so a seed reproduces the turns but not the whole run.
+//!
+//! Structure:
+//! - [`server`] starts and kills the processes under test; [`load_balancer`] connects users to several nodes.
+//! - [`client`] is a simulated user, who runs one [`scenario`] after the other. [`plan`] is the script of one turn,
+//!   [`actions`] are what the user does meanwhile, and [`follow`] reads the streams until the chat is idle.
+//! - [`observed`] and [`stream_log`] record what the user received; [`mcp_servers`] record the tool calls.
+//! - [`checker`] compares the stored chat with [`expected_chat`], a model of the chat as its user knows it, and each
+//!   answer with the [`invariants`]. [`results`] collects violations and counts.
 #![expect(
     clippy::unwrap_used,
     clippy::expect_used,
     clippy::panic,
     clippy::print_stdout,
-    reason = "a harness that cannot go on stops, and prints what it found"
+    reason = "a test program panics if it cannot continue, and prints its results"
 )]
 
-mod actor;
-mod deeds;
-mod episode;
+mod actions;
+mod checker;
+mod client;
+mod expected_chat;
 mod follow;
-mod front;
-mod heard;
-mod judge;
-mod ledger;
+mod invariants;
+mod load_balancer;
+mod mcp_servers;
+mod observed;
 mod plan;
-mod program;
-mod tools;
-mod verdict;
-mod witness;
+mod results;
+mod scenario;
+mod server;
+mod stream_log;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -32,139 +41,149 @@ use std::time::{Duration, Instant};
 use futures_util::future::join_all;
 use testkit::{Database, Person, ScriptedModel, databases};
 
-use actor::{Actor, Tally};
+use client::TestClient;
+use mcp_servers::McpServers;
 use plan::Attempts;
-use program::Program;
-use tools::Servers;
+use results::TestResults;
+use server::TestServer;
 
 /// Default number of servers per kind of database that are tested at the same time, each with its own users.
-const PROGRAMS: usize = 2;
+const DEFAULT_SERVERS: usize = 2;
 /// Number of users per server.
-const USERS: u64 = 4;
+const USERS_PER_SERVER: u64 = 4;
 /// Default maximum time between two kills, in milliseconds.
-const DEFAULT_KILL_INTERVAL_MS: u64 = 1_500;
-/// Number of kills between two lines of progress.
-const PROGRESS_KILLS: usize = 100;
-/// Time for which a killed node stays away, half of the times. The other nodes must take over its turns within ten
+const DEFAULT_MAX_INTERVAL_MS: u64 = 1_500;
+/// Number of kills between two progress messages.
+const KILLS_PER_PROGRESS_MESSAGE: usize = 100;
+/// Time until a killed node is restarted, in half of the kills. The other nodes must take over its turns within ten
 /// seconds.
 const LONG_DOWNTIME: Duration = Duration::from_secs(10);
 
 /// Command line arguments of the crash test.
-struct Wanted {
+struct Arguments {
     binary: PathBuf,
     kills: usize,
     seed: u64,
     nodes: usize,
-    programs: usize,
-    life: u64,
+    servers_per_database: usize,
+    max_interval_ms: u64,
 }
 
-impl Wanted {
+impl Arguments {
     /// Parses the command line.
-    fn read() -> Self {
-        let (seed, programs, life) = (fastrand::u64(..), PROGRAMS, DEFAULT_KILL_INTERVAL_MS);
-        let mut wanted = Self { binary: PathBuf::new(), kills: 200, seed, nodes: 1, programs, life };
+    fn parse() -> Self {
+        let mut arguments = Self {
+            binary: PathBuf::new(),
+            kills: 200,
+            seed: fastrand::u64(..),
+            nodes: 1,
+            servers_per_database: DEFAULT_SERVERS,
+            max_interval_ms: DEFAULT_MAX_INTERVAL_MS,
+        };
         let mut words = std::env::args().skip(1);
-        while let Some(word) = words.next() {
-            let value = words.next().unwrap_or_else(|| panic!("{word} wants a value"));
-            match word.as_str() {
-                "--program" => wanted.binary = value.into(),
-                "--kills" => wanted.kills = value.parse().expect("a number of kills"),
-                "--seed" => wanted.seed = value.parse().expect("a number for the seed"),
-                "--nodes" => wanted.nodes = value.parse().expect("a number of processes"),
-                "--programs" => wanted.programs = value.parse().expect("a number of programs"),
-                "--life" => wanted.life = value.parse().expect("a number of milliseconds"),
+        while let Some(option) = words.next() {
+            let value = words.next().unwrap_or_else(|| panic!("{option} needs a value"));
+            match option.as_str() {
+                "--binary" => arguments.binary = value.into(),
+                "--kills" => arguments.kills = value.parse().expect("a number of kills"),
+                "--seed" => arguments.seed = value.parse().expect("a number for the seed"),
+                "--nodes" => arguments.nodes = value.parse().expect("a number of processes"),
+                "--servers" => arguments.servers_per_database = value.parse().expect("a number of servers"),
+                "--interval" => arguments.max_interval_ms = value.parse().expect("a number of milliseconds"),
                 _ => {
-                    panic!("usage: crash --program FILE [--kills N] [--seed N] [--nodes N] [--programs N] [--life MS]")
+                    panic!(
+                        "usage: crash --binary FILE [--kills N] [--seed N] [--nodes N] [--servers N] [--interval MS]"
+                    )
                 }
             }
         }
-        wanted
+        arguments
     }
 }
 
 #[tokio::main]
 async fn main() -> ExitCode {
-    let wanted = Wanted::read();
+    let arguments = Arguments::parse();
     let mut databases = databases();
     // Only PostgreSQL can be shared by several nodes.
-    if wanted.nodes > 1 {
+    if arguments.nodes > 1 {
         databases.retain(|database| *database == Database::Postgres);
     }
-    let programs = databases.len() * wanted.programs;
-    println!("seed {}", wanted.seed);
-    let began = Instant::now();
+    let servers = databases.len() * arguments.servers_per_database;
+    println!("seed {}", arguments.seed);
+    let started_at = Instant::now();
     // The kills are divided evenly among the servers.
-    let share = |index: usize| wanted.kills * index / programs;
+    let share = |index: usize| arguments.kills * index / servers;
     // Each server has a seed of its own, derived from the one that is printed.
-    let haunted = (0..programs).map(|index| {
-        let seed = wanted.seed.wrapping_add(index as u64);
-        haunt(&wanted, databases[index % databases.len()], share(index + 1) - share(index), seed)
+    let runs = (0..servers).map(|index| {
+        let seed = arguments.seed.wrapping_add(index as u64);
+        test_server(&arguments, databases[index % databases.len()], share(index + 1) - share(index), seed)
     });
-    let tallies = join_all(haunted).await;
-    let mut faults = 0;
+    let results_by_server = join_all(runs).await;
+    let mut violations = 0;
     for (at, database) in databases.iter().enumerate() {
-        let mut tally = Tally::default();
-        for one in tallies.iter().skip(at).step_by(databases.len()) {
-            tally.add(one);
+        let mut results = TestResults::default();
+        for server_results in results_by_server.iter().skip(at).step_by(databases.len()) {
+            results.add(server_results);
         }
-        faults += tally.faults.len();
-        let ended: Vec<String> = tally.ended.iter().map(|(word, count)| format!("{count} {word}")).collect();
-        println!("{database:?}: answers: {}; {} went on after a kill", ended.join(", "), tally.resumed);
-        let done: Vec<String> = tally.done.iter().map(|(what, count)| format!("{count} {what}")).collect();
-        println!("{database:?}: {}", done.join(", "));
+        violations += results.violations.len();
+        let answers: Vec<String> = results.answers.iter().map(|(status, count)| format!("{count} {status}")).collect();
+        println!("{database:?}: answers: {}; {} streams resumed after a kill", answers.join(", "), results.resumed);
+        let actions: Vec<String> = results.actions.iter().map(|(action, count)| format!("{count} {action}")).collect();
+        println!("{database:?}: {}", actions.join(", "));
     }
-    println!("{} s", began.elapsed().as_secs());
-    println!("{} passed, {faults} failed", wanted.kills);
-    if faults == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+    println!("{} s", started_at.elapsed().as_secs());
+    println!("{} passed, {violations} failed", arguments.kills);
+    if violations == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-/// Runs one server with its users and kills it `kills` times. Returns the [`Tally`] of all users.
-async fn haunt(wanted: &Wanted, database: Database, kills: usize, seed: u64) -> Tally {
-    let mut dice = fastrand::Rng::with_seed(seed);
+/// Runs one server with its users and kills it `kills` times. Returns the [`TestResults`] of all users.
+async fn test_server(arguments: &Arguments, database: Database, kills: usize, seed: u64) -> TestResults {
+    let mut rng = fastrand::Rng::with_seed(seed);
     let model = ScriptedModel::start([]).await;
     let attempts = Attempts::default();
-    let known = attempts.clone();
-    model.answer_by(move |request| plan::step(&known, request));
-    let servers = Servers::start().await;
-    let mut program = Program::new(&wanted.binary, database, &model.base_url, wanted.nodes).await;
-    for index in 0..program.nodes() {
-        program.start(index).await;
+    let shared_attempts = attempts.clone();
+    model.answer_by(move |request| plan::model_step(&shared_attempts, request));
+    let mcp_servers = McpServers::start().await;
+    let mut server = TestServer::new(&arguments.binary, database, &model.base_url, arguments.nodes).await;
+    for index in 0..server.node_count() {
+        server.start(index).await;
     }
-    let mut actors = Vec::new();
-    for index in 0..USERS {
-        let person = Person::sign_up_at(&program.url(), &testkit::client_without_pool()).await;
-        let tools = servers.introduce(&person).await;
-        let own = fastrand::Rng::with_seed(dice.u64(..));
-        let (attempts, life) = (attempts.clone(), program.life());
+    let mut clients = Vec::new();
+    for index in 0..USERS_PER_SERVER {
+        let user = Person::sign_up_at(&server.url(), &testkit::client_without_pool()).await;
+        let tools = mcp_servers.connect_user(&user).await;
+        let client_rng = fastrand::Rng::with_seed(rng.u64(..));
+        let (attempts, state) = (attempts.clone(), server.state());
         // The ranges of turn ids must not overlap, since they identify tool calls.
-        actors.push(Actor::new((person, tools), &servers, attempts, life, own, index * 1_000_000).live());
+        clients
+            .push(TestClient::new((user, tools), &mcp_servers, attempts, state, client_rng, index * 1_000_000).run());
     }
-    let killer = async {
+    let kill_repeatedly = async {
         for killed in 1..=kills {
-            if killed % PROGRESS_KILLS == 0 {
-                println!("{database:?}: {killed} of {kills} kills of this program");
+            if killed % KILLS_PER_PROGRESS_MESSAGE == 0 {
+                println!("{database:?}: {killed} of {kills} kills of this server");
             }
-            tokio::time::sleep(Duration::from_millis(dice.u64(30..wanted.life))).await;
+            tokio::time::sleep(Duration::from_millis(rng.u64(30..arguments.max_interval_ms))).await;
             // A run of hours must not store every request.
             model.forget_requests();
-            let node = dice.usize(0..program.nodes());
-            program.kill(node);
-            if program.nodes() > 1 && dice.bool() {
+            let node = rng.usize(0..server.node_count());
+            server.kill(node);
+            if server.node_count() > 1 && rng.bool() {
                 // Long enough for the other nodes to detect the dead one.
                 tokio::time::sleep(LONG_DOWNTIME).await;
             }
-            program.start(node).await;
+            server.start(node).await;
         }
-        program.calm_down();
+        server.announce_end_of_kills();
     };
-    let (tallies, ()) = tokio::join!(join_all(actors), killer);
-    let mut sum = Tally::default();
-    for tally in &tallies {
-        sum.add(tally);
+    let (results_by_client, ()) = tokio::join!(join_all(clients), kill_repeatedly);
+    let mut sum = TestResults::default();
+    for results in &results_by_client {
+        sum.add(results);
     }
-    for repeated in servers.repeated() {
-        sum.fault(repeated);
+    for repeated in mcp_servers.repeated_calls() {
+        sum.add_violation(repeated);
     }
     sum
 }

@@ -1,5 +1,5 @@
-//! Plans of turns. The text of a message is the plan itself, so that the model, the MCP servers and the checks need
-//! no other communication. Only the number of the attempt is shared separately, in [`Attempts`].
+//! Script of a turn: its text, and the tools that it calls. A message's text is the plan as JSON, so that the model, the
+//! MCP servers and the checks share it. Only the number of the attempt is shared separately, in [`Attempts`].
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
@@ -9,18 +9,18 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use testkit::Step;
 
-use crate::tools::{ALLOWED_TOOL, APPROVED_TOOL, FORM_TOOL, HELD};
+use crate::mcp_servers::{ALLOWED_TOOL, APPROVED_TOOL, FORM_TOOL, OPEN_FORM_TOOL};
 
 /// Pause between the model's chunks.
 const CHUNK_PAUSE: Duration = Duration::from_millis(4);
 /// Maximum number of words of the last step.
-const MAX_LAST_WORDS: usize = 90;
+const MAX_ANSWER_WORDS: usize = 90;
 
-/// A step of the agent loop: one call of the model.
+/// A step: one call of the model.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Round {
-    /// An answer with this number of words.
-    Says(usize),
+pub enum PlannedStep {
+    /// Text with this number of words.
+    Text(usize),
     /// Parallel calls of these tools.
     Calls(Vec<&'static str>),
 }
@@ -31,14 +31,14 @@ pub struct Plan {
     /// Id that is unique within the server's lifetime.
     pub turn: u64,
     /// Steps in order.
-    pub rounds: Vec<Round>,
+    pub steps: Vec<PlannedStep>,
 }
 
 /// Expected content of an answer: all of the plan, or the rest when an interrupted answer is continued.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Expected {
+pub struct ExpectedAnswer {
     /// Text of the model if nothing fails.
-    pub words: String,
+    pub text: String,
     /// Tool and token of each call, in order.
     pub calls: Vec<(&'static str, String)>,
 }
@@ -50,7 +50,7 @@ pub struct Attempts(Arc<Mutex<HashMap<u64, u64>>>);
 
 impl Attempts {
     /// Returns the current attempt.
-    pub fn of(&self, turn: u64) -> u64 {
+    pub fn current(&self, turn: u64) -> u64 {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).get(&turn).copied().unwrap_or_default()
     }
 
@@ -62,79 +62,80 @@ impl Attempts {
 
 impl Plan {
     /// Returns a random plan.
-    pub fn random(turn: u64, dice: &mut fastrand::Rng) -> Self {
-        let mut rounds = Vec::new();
-        for _ in 0..dice.usize(0..3) {
-            let mut tools: Vec<&'static str> = (0..dice.usize(1..4))
-                .map(|_| match dice.u8(0..16) {
+    pub fn random(turn: u64, rng: &mut fastrand::Rng) -> Self {
+        let mut steps = Vec::new();
+        for _ in 0..rng.usize(0..3) {
+            let mut tools: Vec<&'static str> = (0..rng.usize(1..4))
+                .map(|_| match rng.u8(0..16) {
                     0..8 => ALLOWED_TOOL,
                     8..12 => APPROVED_TOOL,
                     12..14 => FORM_TOOL,
-                    _ => HELD,
+                    _ => OPEN_FORM_TOOL,
                 })
                 .collect();
             // An elicitation of this server does not say which of several parallel calls it belongs to, so there is
             // at most one.
-            if let Some(held) = tools.iter().position(|tool| *tool == HELD) {
-                let others = tools.split_off(held + 1).into_iter().filter(|tool| *tool != HELD);
+            if let Some(first) = tools.iter().position(|tool| *tool == OPEN_FORM_TOOL) {
+                let others = tools.split_off(first + 1).into_iter().filter(|tool| *tool != OPEN_FORM_TOOL);
                 tools.extend(others.collect::<Vec<_>>());
             }
-            rounds.push(Round::Calls(tools));
+            steps.push(PlannedStep::Calls(tools));
         }
-        rounds.push(Round::Says(dice.usize(1..MAX_LAST_WORDS)));
-        Self { turn, rounds }
+        steps.push(PlannedStep::Text(rng.usize(1..MAX_ANSWER_WORDS)));
+        Self { turn, steps }
     }
 
     /// Parses the text of a message; `None` if it is not a plan.
-    pub fn read(question: &str) -> Option<Self> {
-        let plan: Value = serde_json::from_str(question).ok()?;
-        let name =
-            |tool: &Value| [ALLOWED_TOOL, APPROVED_TOOL, FORM_TOOL, HELD].into_iter().find(|name| *tool == **name);
-        let round = |round: &Value| match round {
-            Value::Number(words) => Some(Round::Says(usize::try_from(words.as_u64()?).ok()?)),
-            Value::Array(tools) => Some(Round::Calls(tools.iter().map(name).collect::<Option<_>>()?)),
+    pub fn parse(message: &str) -> Option<Self> {
+        let plan: Value = serde_json::from_str(message).ok()?;
+        let name = |tool: &Value| {
+            [ALLOWED_TOOL, APPROVED_TOOL, FORM_TOOL, OPEN_FORM_TOOL].into_iter().find(|name| *tool == **name)
+        };
+        let step = |step: &Value| match step {
+            Value::Number(words) => Some(PlannedStep::Text(usize::try_from(words.as_u64()?).ok()?)),
+            Value::Array(tools) => Some(PlannedStep::Calls(tools.iter().map(name).collect::<Option<_>>()?)),
             _ => None,
         };
-        let rounds = plan["rounds"].as_array()?.iter().map(round).collect::<Option<_>>()?;
-        Some(Self { turn: plan["turn"].as_u64()?, rounds })
+        let steps = plan["steps"].as_array()?.iter().map(step).collect::<Option<_>>()?;
+        Some(Self { turn: plan["turn"].as_u64()?, steps })
     }
 
-    /// Returns the text of the message, which [`Plan::read`] parses.
-    pub fn question(&self) -> String {
-        let round = |round: &Round| match round {
-            Round::Says(words) => json!(words),
-            Round::Calls(tools) => json!(tools),
+    /// Returns the text of the message, which [`Plan::parse`] parses.
+    pub fn message_text(&self) -> String {
+        let step = |step: &PlannedStep| match step {
+            PlannedStep::Text(words) => json!(words),
+            PlannedStep::Calls(tools) => json!(tools),
         };
-        json!({ "turn": self.turn, "rounds": self.rounds.iter().map(round).collect::<Vec<_>>() }).to_string()
+        json!({ "turn": self.turn, "steps": self.steps.iter().map(step).collect::<Vec<_>>() }).to_string()
     }
 
-    /// Returns the content of a complete answer as [`Expected`].
-    pub fn whole(&self, attempt: u64) -> Expected {
-        self.rest(attempt, "", |_| false)
+    /// Returns the content of a complete answer as [`ExpectedAnswer`].
+    pub fn complete_answer(&self, attempt: u64) -> ExpectedAnswer {
+        self.remaining_answer(attempt, "", |_| false)
     }
 
-    /// Returns what is missing of an answer with the text `said` and the calls whose tokens `has_made` knows.
-    pub fn rest(&self, attempt: u64, said: &str, has_made: impl Fn(&str) -> bool) -> Expected {
-        let mut expected = Expected { words: String::new(), calls: Vec::new() };
-        let tokens = |round: usize, tools: &[&'static str]| -> Vec<(&'static str, String)> {
-            tools.iter().enumerate().map(|(call, tool)| (*tool, token(self.turn, attempt, round, call))).collect()
+    /// Returns what is missing of an answer with the text `written` and the calls whose tokens fulfil `has_call`.
+    pub fn remaining_answer(&self, attempt: u64, written: &str, has_call: impl Fn(&str) -> bool) -> ExpectedAnswer {
+        let mut expected = ExpectedAnswer { text: String::new(), calls: Vec::new() };
+        let tokens = |step: usize, tools: &[&'static str]| -> Vec<(&'static str, String)> {
+            tools.iter().enumerate().map(|(call, tool)| (*tool, call_token(self.turn, attempt, step, call))).collect()
         };
         // Calls of earlier steps are never repeated, even if their outcome is unknown.
-        let made = self.rounds.iter().enumerate().rposition(|(index, round)| match round {
-            Round::Says(_) => false,
-            Round::Calls(tools) => tokens(index, tools).iter().any(|(_, token)| has_made(token)),
+        let last_called = self.steps.iter().enumerate().rposition(|(index, step)| match step {
+            PlannedStep::Text(_) => false,
+            PlannedStep::Calls(tools) => tokens(index, tools).iter().any(|(_, token)| has_call(token)),
         });
-        for (index, round) in self.rounds.iter().enumerate() {
-            match round {
-                Round::Says(words) => {
-                    let whole = words_of(self.turn, attempt, index, *words as u64);
+        for (index, step) in self.steps.iter().enumerate() {
+            match step {
+                PlannedStep::Text(words) => {
+                    let text = step_text(self.turn, attempt, index, *words as u64);
                     // A continued answer begins where the interrupted one ended.
-                    whole.strip_prefix(said).unwrap_or(&whole).clone_into(&mut expected.words);
+                    text.strip_prefix(written).unwrap_or(&text).clone_into(&mut expected.text);
                 }
-                Round::Calls(tools) if made.is_none_or(|made| index > made) => {
+                PlannedStep::Calls(tools) if last_called.is_none_or(|last| index > last) => {
                     expected.calls.extend(tokens(index, tools));
                 }
-                Round::Calls(_) => {}
+                PlannedStep::Calls(_) => {}
             }
         }
         expected
@@ -143,54 +144,56 @@ impl Plan {
 
 /// Returns the model's behaviour as a [`Step`]: the last user message is a plan, and the messages after it show which
 /// steps are done.
-pub fn step(attempts: &Attempts, request: &Value) -> Step {
+pub fn model_step(attempts: &Attempts, request: &Value) -> Step {
     let messages = request["messages"].as_array().unwrap();
     let plan_of = |message: &Value| {
         // The prompt for continuing an answer is not a plan.
         let plan: Value = serde_json::from_str(message["content"].as_str()?.lines().next()?).ok()?;
         (message["role"] == "user" && plan["turn"].is_u64()).then_some(plan)
     };
-    let Some((asked, plan)) = messages.iter().enumerate().rev().find_map(|(at, one)| Some((at, plan_of(one)?))) else {
-        return Step::Status(400, "there is no question".to_owned());
+    let Some((message_index, plan)) =
+        messages.iter().enumerate().rev().find_map(|(at, message)| Some((at, plan_of(message)?)))
+    else {
+        return Step::Status(400, "the request has no plan".to_owned());
     };
     let turn = plan["turn"].as_u64().unwrap();
-    let attempt = attempts.of(turn);
-    let rounds = plan["rounds"].as_array().unwrap();
-    let since = &messages[asked..];
-    let made = |round: usize| {
-        let tokens = format!("t{turn}a{attempt}r{round}c");
-        since.iter().any(|message| message["tool_calls"].to_string().contains(&tokens))
+    let attempt = attempts.current(turn);
+    let steps = plan["steps"].as_array().unwrap();
+    let later_messages = &messages[message_index..];
+    let is_called = |step: usize| {
+        let token_prefix = format!("t{turn}a{attempt}s{step}c");
+        later_messages.iter().any(|message| message["tool_calls"].to_string().contains(&token_prefix))
     };
-    let round = (0..rounds.len()).rev().find(|round| made(*round)).map_or(0, |last| last + 1);
-    match rounds.get(round) {
+    let step = (0..steps.len()).rev().find(|step| is_called(*step)).map_or(0, |last| last + 1);
+    match steps.get(step) {
         Some(Value::Number(words)) => {
-            let answers = since.iter().filter(|message| message["role"] == "assistant");
-            let said: String = answers.filter_map(|message| message["content"].as_str()).collect();
-            match words_of(turn, attempt, round, words.as_u64().unwrap()).strip_prefix(&said) {
+            let answers = later_messages.iter().filter(|message| message["role"] == "assistant");
+            let written: String = answers.filter_map(|message| message["content"].as_str()).collect();
+            match step_text(turn, attempt, step, words.as_u64().unwrap()).strip_prefix(&written) {
                 Some(rest) => Step::Slowly(rest.to_owned(), CHUNK_PAUSE),
-                None => Step::Status(400, format!("turn {turn} is told to have said {said:?}")),
+                None => Step::Status(400, format!("the earlier text of turn {turn} is {written:?}")),
             }
         }
         Some(Value::Array(tools)) => {
             let call = |(index, tool): (usize, &Value)| {
-                (tool.as_str().unwrap().to_owned(), json!({ "token": token(turn, attempt, round, index) }))
+                (tool.as_str().unwrap().to_owned(), json!({ "token": call_token(turn, attempt, step, index) }))
             };
             Step::Calls(tools.iter().enumerate().map(call).collect())
         }
-        _ => Step::Status(400, format!("turn {turn} was asked for round {round}, which it does not have")),
+        _ => Step::Status(400, format!("turn {turn} has no step {step}")),
     }
 }
 
 /// Returns the token of a call. The semicolon ends it, so that no token contains another one.
-fn token(turn: u64, attempt: u64, round: usize, call: usize) -> String {
-    format!("t{turn}a{attempt}r{round}c{call};")
+fn call_token(turn: u64, attempt: u64, step: usize, call: usize) -> String {
+    format!("t{turn}a{attempt}s{step}c{call};")
 }
 
-/// Returns the words of a step; each one is unique, so that lost and repeated text is visible.
-fn words_of(turn: u64, attempt: u64, round: usize, words: u64) -> String {
+/// Returns the text of a step, whose words are unique, so that lost and repeated text is visible.
+fn step_text(turn: u64, attempt: u64, step: usize, words: u64) -> String {
     (0..words).fold(String::new(), |mut text, word| {
         let space = if word == 0 { "" } else { " " };
-        write!(text, "{space}t{turn}a{attempt}r{round}w{word}").unwrap();
+        write!(text, "{space}t{turn}a{attempt}s{step}w{word}").unwrap();
         text
     })
 }

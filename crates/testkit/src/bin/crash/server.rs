@@ -9,7 +9,7 @@ use tempfile::TempDir;
 use testkit::Database;
 use tokio::sync::watch;
 
-use crate::front::Front;
+use crate::load_balancer::LoadBalancer;
 
 /// Maximum time for a start.
 const START_TIMEOUT: Duration = Duration::from_mins(1);
@@ -18,23 +18,23 @@ const MASTER_KEY: &str = "MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE=";
 
 /// State of the server, as all users see it.
 #[derive(Debug, Clone)]
-pub struct Life {
+pub struct ServerState {
     /// Whether the server accepts requests.
-    pub up: bool,
+    pub is_up: bool,
     /// Times at which a node was killed.
     pub kills: Vec<Instant>,
     /// Whether no further kills follow.
-    pub calm: bool,
+    pub kills_are_over: bool,
 }
 
 /// The server under test.
-pub struct Program {
+pub struct TestServer {
     binary: PathBuf,
     database_url: String,
     model: String,
     nodes: Vec<Node>,
-    front: Option<Front>,
-    life: watch::Sender<Life>,
+    load_balancer: Option<LoadBalancer>,
+    state: watch::Sender<ServerState>,
 }
 
 /// A process of the server.
@@ -54,7 +54,7 @@ impl Node {
         format!("http://127.0.0.1:{}", self.port)
     }
 
-    fn end(&mut self) {
+    fn kill(&mut self) {
         if let Some(mut child) = self.child.take() {
             child.kill().unwrap();
             child.wait().unwrap();
@@ -64,49 +64,47 @@ impl Node {
 
 impl Drop for Node {
     fn drop(&mut self) {
-        self.end();
+        self.kill();
     }
 }
 
-impl Program {
-    /// Creates data folders and the database without starting a process. Several nodes get a load balancer
-    /// ([`Front`]).
+impl TestServer {
+    /// Creates data folders and the database without starting a process. Several nodes get a [`LoadBalancer`].
     pub async fn new(binary: &Path, database: Database, model: &str, nodes: usize) -> Self {
         let nodes: Vec<Node> = (0..nodes).map(|_| Node::new()).collect();
         let database_url = database.create(&nodes[0].folder);
-        let front = match nodes.as_slice() {
+        let load_balancer = match nodes.as_slice() {
             [_] => None,
-            several => Some(Front::start(several.iter().map(|node| node.port).collect()).await),
+            several => Some(LoadBalancer::start(several.iter().map(|node| node.port).collect()).await),
         };
-        let life = Life { up: false, kills: Vec::new(), calm: false };
-        let life = watch::Sender::new(life);
-        Self { binary: binary.to_owned(), database_url, model: model.to_owned(), nodes, front, life }
+        let state = watch::Sender::new(ServerState { is_up: false, kills: Vec::new(), kills_are_over: false });
+        Self { binary: binary.to_owned(), database_url, model: model.to_owned(), nodes, load_balancer, state }
     }
 
     /// Returns the origin that users call.
     pub fn url(&self) -> String {
-        self.front.as_ref().map_or_else(|| self.nodes[0].url(), Front::url)
+        self.load_balancer.as_ref().map_or_else(|| self.nodes[0].url(), LoadBalancer::url)
     }
 
     /// Returns the number of nodes.
-    pub fn nodes(&self) -> usize {
+    pub fn node_count(&self) -> usize {
         self.nodes.len()
     }
 
     /// Subscribes to the server's state.
-    pub fn life(&self) -> watch::Receiver<Life> {
-        self.life.subscribe()
+    pub fn state(&self) -> watch::Receiver<ServerState> {
+        self.state.subscribe()
     }
 
     /// Starts a node and waits until it is ready.
     pub async fn start(&mut self, index: usize) {
-        let site = self.url();
+        let site_url = self.url();
         let node = &mut self.nodes[index];
         let child = Command::new(&self.binary)
             .env("CHAT_LISTEN", format!("127.0.0.1:{}", node.port))
             .env("CHAT_DATA_DIR", node.folder.path())
             .env("CHAT_MASTER_KEY", MASTER_KEY)
-            .env("CHAT_SITE_URL", site)
+            .env("CHAT_SITE_URL", site_url)
             .env("DATABASE_URL", &self.database_url)
             .env("CHAT_LOCAL_MODEL", "off")
             .env("CHAT_RATE_LIMITS", "off")
@@ -116,30 +114,30 @@ impl Program {
             .spawn()
             .unwrap();
         node.child = Some(child);
-        let ready = format!("{}/health/ready", node.url());
+        let ready_url = format!("{}/health/ready", node.url());
         let http = testkit::http_client();
-        let began = Instant::now();
-        while !http.get(&ready).send().await.is_ok_and(|ready| ready.status() == 200) {
-            assert!(began.elapsed() < START_TIMEOUT, "the program does not start");
+        let started_at = Instant::now();
+        while !http.get(&ready_url).send().await.is_ok_and(|response| response.status() == 200) {
+            assert!(started_at.elapsed() < START_TIMEOUT, "the server does not start");
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
         // Users that wait for the server continue from here.
-        self.life.send_modify(|life| life.up = true);
+        self.state.send_modify(|state| state.is_up = true);
     }
 
     /// Kills a node without warning, as a power cut does.
     pub fn kill(&mut self, index: usize) {
-        let alone = self.nodes.len() == 1;
-        self.life.send_modify(|life| {
-            life.up = !alone;
-            life.kills.push(Instant::now());
+        let is_only_node = self.nodes.len() == 1;
+        self.state.send_modify(|state| {
+            state.is_up = !is_only_node;
+            state.kills.push(Instant::now());
         });
-        // The state changes first: a user who sees a broken connection must not take it for a fault.
-        self.nodes[index].end();
+        // The state changes first: a user who sees a broken connection must not report it as a violation.
+        self.nodes[index].kill();
     }
 
     /// Announces that no further kills follow.
-    pub fn calm_down(&self) {
-        self.life.send_modify(|life| life.calm = true);
+    pub fn announce_end_of_kills(&self) {
+        self.state.send_modify(|state| state.kills_are_over = true);
     }
 }

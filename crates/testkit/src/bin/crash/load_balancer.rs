@@ -8,26 +8,26 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinHandle;
 
 /// The load balancer. It stops when it is dropped.
-pub struct Front {
+pub struct LoadBalancer {
     port: u16,
-    serving: JoinHandle<()>,
+    task: JoinHandle<()>,
 }
 
-impl Front {
+impl LoadBalancer {
     /// Starts in front of these ports of the loopback interface.
     pub async fn start(ports: Vec<u16>) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let port = listener.local_addr().unwrap().port();
         let (ports, next) = (Arc::new(ports), Arc::new(AtomicUsize::new(0)));
-        #[expect(clippy::disallowed_methods, reason = "it is aborted when the front is dropped")]
-        let serving = tokio::spawn(async move {
+        #[expect(clippy::disallowed_methods, reason = "it is aborted when the load balancer is dropped")]
+        let task = tokio::spawn(async move {
             while let Ok((client, _)) = listener.accept().await {
                 let (ports, next) = (Arc::clone(&ports), Arc::clone(&next));
-                #[expect(clippy::disallowed_methods, reason = "it ends with either of its two ends")]
-                drop(tokio::spawn(hand_on(client, ports, next)));
+                #[expect(clippy::disallowed_methods, reason = "it ends when either side closes the connection")]
+                drop(tokio::spawn(forward(client, ports, next)));
             }
         });
-        Self { port, serving }
+        Self { port, task }
     }
 
     /// Returns the origin that clients call.
@@ -36,14 +36,14 @@ impl Front {
     }
 }
 
-impl Drop for Front {
+impl Drop for LoadBalancer {
     fn drop(&mut self) {
-        self.serving.abort();
+        self.task.abort();
     }
 }
 
 /// Forwards a connection to the first node that accepts it.
-async fn hand_on(mut client: TcpStream, ports: Arc<Vec<u16>>, next: Arc<AtomicUsize>) {
+async fn forward(mut client: TcpStream, ports: Arc<Vec<u16>>, next: Arc<AtomicUsize>) {
     for _ in 0..ports.len() {
         let port = ports[next.fetch_add(1, Ordering::Relaxed) % ports.len()];
         if let Ok(mut node) = TcpStream::connect(("127.0.0.1", port)).await {
