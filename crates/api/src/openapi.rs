@@ -6,6 +6,8 @@
 mod operation;
 mod schemas;
 
+use std::sync::LazyLock;
+
 use axum::Json;
 use http::Method;
 use schemars::JsonSchema;
@@ -100,11 +102,14 @@ struct WrittenSection {
 /// The API as an OpenAPI 3.1 document.
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(extend("type" = "object", "required" = ["openapi", "paths"]))]
-pub struct OpenApiDocument(Value);
+pub struct OpenApiDocument(&'static Value);
+
+/// The document, built once: anyone may request it, and to build it takes several times as long as to send it.
+static DOCUMENT: LazyLock<serde_json::Result<Value>> = LazyLock::new(|| document(&super::entries()));
 
 /// Returns the OpenAPI document.
 pub async fn get_document() -> Result<Json<OpenApiDocument>, ApiError> {
-    let document = document(&super::entries()).map_err(|error| ApiError::Internal(error.into()))?;
+    let document = DOCUMENT.as_ref().map_err(|error| ApiError::Internal(error.into()))?;
     Ok(Json(OpenApiDocument(document)))
 }
 
