@@ -75,7 +75,7 @@ impl SchemaRegistry {
     pub fn finish(mut self, document: &mut Value) {
         let mut components = self.responses.take_definitions(true);
         let mut renamed = Vec::new();
-        for (name, mut schema) in self.requests.take_definitions(true) {
+        for (name, schema) in self.requests.take_definitions(true) {
             // A schema with references may refer to one that differs between requests and responses.
             let is_shared = components.get(&name).is_none_or(|other| *other == schema && !has_reference(&schema));
             let name = if is_shared {
@@ -84,7 +84,7 @@ impl SchemaRegistry {
                 renamed.push(name.clone());
                 format!("{name}Request")
             };
-            components.insert(name, std::mem::take(&mut schema));
+            components.insert(name, schema);
         }
         if let Some(schemas) = document["components"]["schemas"].as_object_mut() {
             schemas.append(&mut components);
@@ -197,4 +197,74 @@ fn plain_text(documentation: &str) -> String {
     }
     plain.push_str(rest);
     plain
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde::{Deserialize, Serialize};
+
+    /// A setting of [`Settings`], in
+    /// [one unit](Setting::unit).
+    #[derive(Serialize, Deserialize, JsonSchema)]
+    struct Setting {
+        value: u8,
+        #[serde(default)]
+        unit: String,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        note: Option<String>,
+    }
+
+    #[derive(Serialize, Deserialize, JsonSchema)]
+    struct Settings {
+        first: Option<Setting>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        second: Option<Setting>,
+    }
+
+    #[test]
+    fn describes_type_separately_for_requests_and_responses() {
+        let mut schemas = SchemaRegistry::new();
+        let (request, (response, _)) = (schemas.request_schema::<Setting>(), schemas.response_schema::<Setting>());
+        let mut document = json!({ "request": request, "response": response, "components": { "schemas": {} } });
+        schemas.finish(&mut document);
+        assert_eq!(document["request"]["$ref"], "#/components/schemas/SettingRequest");
+        assert_eq!(document["response"]["$ref"], "#/components/schemas/Setting");
+        let schemas = &document["components"]["schemas"];
+        assert_eq!(schemas["SettingRequest"]["required"], json!(["value"]));
+        assert_eq!(schemas["Setting"]["required"], json!(["value", "unit"]));
+    }
+
+    #[test]
+    fn permits_null_only_in_fields_that_are_always_present() {
+        let mut schemas = SchemaRegistry::new();
+        schemas.response_schema::<Settings>();
+        let mut document = json!({ "components": { "schemas": {} } });
+        schemas.finish(&mut document);
+        let schemas = &document["components"]["schemas"];
+        assert_eq!(schemas["Setting"]["properties"]["note"]["type"], "string");
+        let reference = json!({ "$ref": "#/components/schemas/Setting" });
+        assert_eq!(schemas["Settings"]["properties"]["second"], reference);
+        assert_eq!(schemas["Settings"]["properties"]["first"]["anyOf"], json!([reference, { "type": "null" }]));
+    }
+
+    #[test]
+    fn describes_fields_of_query_as_parameters() {
+        let parameters = SchemaRegistry::new().query_parameters::<Setting>();
+        assert_eq!(parameters.len(), 3);
+        let parameter = |name: &str| parameters.iter().find(|parameter| parameter["name"] == name).unwrap();
+        for (name, required) in [("value", true), ("unit", false), ("note", false)] {
+            assert_eq!((&parameter(name)["in"], &parameter(name)["required"]), (&json!("query"), &json!(required)));
+        }
+        assert_eq!(parameter("note")["schema"]["type"], "string");
+    }
+
+    #[test]
+    fn writes_documentation_as_plain_text() {
+        let description = SchemaRegistry::new().response_schema::<Setting>().1;
+        assert_eq!(description.as_deref(), Some("A setting of `Settings`, in one unit."));
+        for unchanged in ["values[0], [1]", "[here](https://example.com)", "an open [`bracket"] {
+            assert_eq!(plain_text(unchanged), unchanged);
+        }
+    }
 }
