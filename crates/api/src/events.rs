@@ -12,7 +12,7 @@ use storage::Storage;
 
 use super::error::ApiError;
 use super::extract::SignedIn;
-use super::sse::{self, EventStream};
+use super::sse::{self, EventStreamResponse};
 use crate::limiters::StreamLimiter;
 
 /// Streams the user's events while the session is valid. The first events report the state of each running turn. A
@@ -24,7 +24,7 @@ pub async fn stream_events(
     State(tasks): State<BackgroundTasks>,
     State(storage): State<Storage>,
     caller: SignedIn,
-) -> Result<EventStream, ApiError> {
+) -> Result<EventStreamResponse, ApiError> {
     let permit = streams.acquire(caller.user)?;
     let receiver = events.subscribe(caller.user);
     // Read after subscribing: a turn that changes in between is reported by an event.
@@ -43,7 +43,7 @@ pub async fn stream_events(
         let goes_on = *event != *UserEvent::DEVICES_JSON || is_session_valid(&storage, &caller).await;
         Some((frame, goes_on.then_some((receiver, storage, caller))))
     });
-    Ok(EventStream(sse::response_until(hello.chain(events), stopping, permit)))
+    Ok(EventStreamResponse(sse::response_until(hello.chain(events), stopping, permit)))
 }
 
 fn format_frame(event: &str) -> Bytes {

@@ -42,7 +42,7 @@ const QUERY_ROWS: u64 = 20;
 /// Maximum number of messages in a Markdown document, which is built in memory.
 const MAX_MARKDOWN_MESSAGES: i64 = 100_000;
 
-/// The export of an account. The schema is written by hand, as the document is: it is generated while it is sent.
+/// The export of an account. It is generated while it is sent and has no type, so its schema is written manually.
 #[derive(Debug)]
 pub struct AccountExport(Response);
 

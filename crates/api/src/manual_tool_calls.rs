@@ -27,7 +27,7 @@ use tokio_util::sync::CancellationToken;
 use super::error::ApiError;
 use super::extract::{JsonBody, Named, SignedIn};
 use super::response::Either;
-use super::sse::{self, EventStream};
+use super::sse::{self, EventStreamResponse};
 use super::supabase_functions::wants_stream;
 use super::turns::ElicitationResponse;
 use crate::limiters::StreamLimiter;
@@ -63,7 +63,7 @@ pub async fn call_tool(
     caller: SignedIn,
     headers: HeaderMap,
     JsonBody(body): JsonBody<ManualToolCall>,
-) -> Result<Either<Json<ToolCallResult>, EventStream>, ApiError> {
+) -> Result<Either<Json<ToolCallResult>, EventStreamResponse>, ApiError> {
     let tool = find_allowed_tool(&connections, caller.user, &body).await?;
     // If the client disconnects, axum drops this future, and the tool call is cancelled with it.
     if !wants_stream(&headers) {
@@ -96,7 +96,7 @@ pub async fn call_tool(
     });
     // Ends with the call: its handler, the only sender of updates, is dropped with it.
     let frames = stream::select(updates, called).map(|event| Bytes::from(format!("data: {event}\n\n")));
-    Ok(Either::B(EventStream(sse::response_until(frames, tasks.shutdown_token().clone(), permit))))
+    Ok(Either::B(EventStreamResponse(sse::response_until(frames, tasks.shutdown_token().clone(), permit))))
 }
 
 /// Responds to an elicitation of a manual tool call.

@@ -1,6 +1,5 @@
 //! Entries of the route table. All routes are declared through this module: `cargo xtask check` rejects axum's own
-//! routing
-//! functions elsewhere, so that every route states its [`Access`].
+//! routing functions elsewhere, so that every route states its [`Access`].
 
 use axum::Router;
 use axum::handler::Handler;

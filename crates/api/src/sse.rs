@@ -22,15 +22,15 @@ const STILL_HERE: &[u8] = b": still here\n\n";
 
 /// A response that [`response`] or [`response_until`] built.
 #[derive(Debug)]
-pub struct EventStream(pub Response);
+pub struct EventStreamResponse(pub Response);
 
-impl IntoResponse for EventStream {
+impl IntoResponse for EventStreamResponse {
     fn into_response(self) -> Response {
         self.0
     }
 }
 
-impl OperationOutput for EventStream {
+impl OperationOutput for EventStreamResponse {
     fn describe(operation: &mut Operation<'_>) {
         let schema = json!({ "type": "string" });
         operation.add_content(StatusCode::OK, "Server-sent events.", "text/event-stream", schema);

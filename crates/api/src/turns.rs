@@ -20,7 +20,7 @@ use storage::interactions::ApprovalDecision;
 use super::error::ApiError;
 use super::extract::{JsonBody, LastEventId, Named, NamedTwo, Query, SignedIn};
 use super::response::Either;
-use super::sse::{self, EventStream};
+use super::sse::{self, EventStreamResponse};
 use crate::chat_lookup::ChatLookup;
 use crate::limiters::StreamLimiter;
 
@@ -44,7 +44,7 @@ pub async fn stream_turn(
     Named(chat): Named,
     Query(StreamPosition { after, turn: wanted }): Query<StreamPosition>,
     LastEventId(last): LastEventId,
-) -> Result<Either<EventStream, NoContent>, ApiError> {
+) -> Result<Either<EventStreamResponse, NoContent>, ApiError> {
     // An `EventSource` sends the header by itself when it reconnects; the query is for other clients.
     let seen = last.or(after);
     let seen = match seen.as_deref().filter(|seen| !seen.is_empty()) {
@@ -58,11 +58,15 @@ pub async fn stream_turn(
     if let Some(run) = turns.find(caller.user, chat) {
         // A client that resumes another turn would misread the event ids of this one.
         let is_other = wanted.is_some_and(|wanted| wanted != run.id);
-        return Ok(if is_other { Either::B(NoContent) } else { Either::A(EventStream(stream_of(run, seen, permit))) });
+        return Ok(if is_other {
+            Either::B(NoContent)
+        } else {
+            Either::A(EventStreamResponse(stream_of(run, seen, permit)))
+        });
     }
     // No turn of this chat runs on this node; another node may run it and share its events through the database.
     match turns.follow_remote((caller.user, chat), wanted).await? {
-        Some(replica) => Ok(Either::A(EventStream(stream_of(replica, seen, permit)))),
+        Some(replica) => Ok(Either::A(EventStreamResponse(stream_of(replica, seen, permit)))),
         None => Ok(Either::B(NoContent)),
     }
 }

@@ -38,7 +38,7 @@ impl<'a> Operation<'a> {
         self.parameters.push(json!({ "name": name, "in": "header", "schema": schema }));
     }
 
-    /// Returns the schema of a response type, or a reference to it: for responses that are written by hand.
+    /// Returns the schema of a response type, or a reference to it: for responses whose schema is written manually.
     pub fn response_schema<T: JsonSchema>(&mut self) -> Value {
         self.schemas.response_schema::<T>().0
     }

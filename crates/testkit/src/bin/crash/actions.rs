@@ -9,7 +9,7 @@ use crate::client::TestClient;
 use crate::invariants::UserResponse;
 use crate::plan::Plan;
 use crate::scenario::{Action, QueuedMessage, Scenario};
-use crate::stream_log::{Acceptance, InteractionKind, PendingInteraction};
+use crate::stream_log::{Acceptance, AwaitedInteraction, InteractionKind};
 
 /// Maximum delay of most actions, in milliseconds.
 const MAX_DELAY_MS: u64 = 600;
@@ -42,8 +42,8 @@ impl TestClient<'_> {
         Instant::now() + Duration::from_millis(self.rng.u64(0..max_delay_ms))
     }
 
-    /// Plans the response to an interaction ([`PendingInteraction`]), unless there is one already.
-    pub fn plan_response(&mut self, interaction: PendingInteraction, scenario: &mut Scenario) {
+    /// Plans the response to an interaction ([`AwaitedInteraction`]), unless there is one already.
+    pub fn plan_response(&mut self, interaction: AwaitedInteraction, scenario: &mut Scenario) {
         // An interaction keeps its id across restarts, so a second id for the same call is a repetition.
         let first = scenario.interaction_ids.entry(interaction.token.clone()).or_insert_with(|| interaction.id.clone());
         if *first != interaction.id {
@@ -97,12 +97,12 @@ impl TestClient<'_> {
     /// Responds to an interaction. Returns whether the response was lost.
     async fn respond(
         &mut self,
-        interaction: &PendingInteraction,
+        interaction: &AwaitedInteraction,
         response: UserResponse,
         scenario: &mut Scenario,
     ) -> bool {
         // An earlier response can have been accepted although the reply was lost.
-        let PendingInteraction { id, token, kind } = interaction;
+        let AwaitedInteraction { id, token, kind } = interaction;
         let earlier = scenario.responses.insert(token.clone(), response);
         let (path, body, field) = match kind {
             InteractionKind::Approval => {

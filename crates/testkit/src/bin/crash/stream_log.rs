@@ -40,7 +40,7 @@ impl TextLength {
 
 /// An interaction that waits for the user.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PendingInteraction {
+pub struct AwaitedInteraction {
     /// Id of the interaction.
     pub id: String,
     /// Token of the tool call.
@@ -96,7 +96,7 @@ pub struct StreamLog {
     /// End of the stream; `None` before it.
     pub end: Option<StreamEnd>,
     /// Pending interactions, by id.
-    pub pending: HashMap<String, PendingInteraction>,
+    pub pending: HashMap<String, AwaitedInteraction>,
     /// Violations in the stream itself.
     pub violations: Vec<String>,
     text: String,
@@ -109,8 +109,8 @@ pub struct StreamLog {
 }
 
 impl StreamLog {
-    /// Applies an event. Returns the interaction ([`PendingInteraction`]) if it begins one.
-    pub fn apply(&mut self, id: Option<u64>, data: &Value) -> Option<PendingInteraction> {
+    /// Applies an event. Returns the interaction ([`AwaitedInteraction`]) if it begins one.
+    pub fn apply(&mut self, id: Option<u64>, data: &Value) -> Option<AwaitedInteraction> {
         if data["type"] == "start" {
             // The turn is replayed from its start, so events that were received before and lost in a crash no longer
             // count.
@@ -168,9 +168,9 @@ impl StreamLog {
     }
 
     /// Adds a pending interaction of the tool call with the id `call`.
-    fn add_interaction(&mut self, id: String, call: &str, kind: InteractionKind) -> PendingInteraction {
+    fn add_interaction(&mut self, id: String, call: &str, kind: InteractionKind) -> AwaitedInteraction {
         let interaction =
-            PendingInteraction { id: id.clone(), token: self.tokens.get(call).cloned().unwrap_or_default(), kind };
+            AwaitedInteraction { id: id.clone(), token: self.tokens.get(call).cloned().unwrap_or_default(), kind };
         self.pending.insert(id, interaction.clone());
         interaction
     }
