@@ -120,7 +120,7 @@ test("changed arguments are what runs, and wrong ones are refused", async (t) =>
   const { appPage, sent } = await withPost(t);
   await appPage.open();
   await askForLetter(appPage, "Sent.");
-  await question(appPage).getByRole("button", { name: "Edit" }).click();
+  await question(appPage).getByRole("button", { name: "Edit arguments" }).click();
   const field = question(appPage).getByLabel("Arguments");
   await field.fill("{");
   await appPage.button("Allow once").click();
@@ -225,22 +225,26 @@ test("a changed tool is left out of the group", async (t) => {
   assert.equal(await appPage.button(/^Allow all/u).count(), 0);
 });
 
-test("the name of a tool stands beside its buttons, however long its arguments are", async (t) => {
+test("a tool's name and the answers stay in sight, however long its arguments are", async (t) => {
   const { appPage } = await withPost(t, { viewport: { width: 320, height: 640 } });
   await appPage.open();
   fixture.model.answer(call("send", { to: "Ada", text: "A long letter.\n".repeat(300) }));
   await appPage.ask("Send a letter to Ada");
   const answers = question(appPage).getByRole("group", { name: "Allow post to run send?" });
   await answers.waitFor();
-  await question(appPage).scrollIntoViewIfNeeded();
-  await appPage.page.evaluate(() => {
-    document.querySelector("[aria-label=Conversation]")?.scrollTo({ top: 0 });
-  });
   await question(appPage).getByRole("heading").scrollIntoViewIfNeeded();
-  const name = await answers.getByText("send", { exact: true }).boundingBox();
-  const allow = await answers.getByRole("button", { name: "Allow once" }).boundingBox();
-  assert.ok(name && allow && allow.y + allow.height <= 640, "the answers are in sight");
-  assert.ok(allow.y - (name.y + name.height) < 40, "the name is right above them");
+  const conversation = appPage.page.getByRole("group", { name: "Conversation" });
+  const head = appPage.toolCall("send").getByText("send", { exact: true });
+  const allow = answers.getByRole("button", { name: "Allow once" });
+  for (const scrolledBy of [0, 600, 600, 600]) {
+    await conversation.evaluate((log, top) => log.scrollBy({ top }), scrolledBy);
+    const [log, name, button] = await Promise.all(
+      [conversation, head, allow].map((element) => element.boundingBox()),
+    );
+    assert.ok(log && name && button);
+    assert.ok(button.y + button.height <= log.y + log.height, "the answers are in sight");
+    assert.ok(name.y >= log.y && name.y < button.y, "the name is in sight");
+  }
 });
 
 test("a failed call says why without being opened, and is made again on request", async (t) => {
@@ -319,7 +323,7 @@ test("everything can be decided with the keyboard", async (t) => {
   const { appPage, sent } = await withPost(t);
   await appPage.open();
   await askForLetter(appPage, "Sent.");
-  await reach(appPage, "Edit", "Shift+Tab");
+  await reach(appPage, "Edit arguments", "Shift+Tab");
   await reach(appPage, "Allow once", "Shift+Tab");
   await appPage.page.keyboard.press("Enter");
   await appPage.answered();
@@ -361,7 +365,7 @@ for (const [name, look] of looks) {
     await appPage.open();
     await askForLetter(appPage, "Sent.");
     await inspect(appPage, "permission-changed", look);
-    await question(appPage).getByRole("button", { name: "Edit" }).click();
+    await question(appPage).getByRole("button", { name: "Edit arguments" }).click();
     await inspect(appPage, "permission-edit", look);
     await appPage.button("Allow once").click();
     await appPage.answered();

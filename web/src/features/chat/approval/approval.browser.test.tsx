@@ -49,7 +49,7 @@ test("takes no focus, and Enter decides nothing", async () => {
 test("sends edited arguments, and refuses what is no JSON object", async () => {
   const requests = accept();
   await renderApproval();
-  await button("Edit").click();
+  await button("Edit arguments").click();
   const editor = page.getByRole("textbox", { name: "Arguments" });
   await editor.fill("[1]");
   await button("Allow once").click();

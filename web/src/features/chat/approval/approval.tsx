@@ -1,5 +1,5 @@
 import { useMutation } from "@tanstack/react-query";
-import { PencilLine, TriangleAlert } from "lucide-react";
+import { TriangleAlert } from "lucide-react";
 import { use, useId, useState } from "react";
 import { claimsOf } from "@/components/approval/definition";
 import { DefinitionChanges } from "@/components/approval/definition-changes";
@@ -54,7 +54,8 @@ export function Approval({ part, approval }: ApprovalProps) {
       aria-labelledby={titleId}
       className="grid grid-cols-[minmax(0,1fr)] gap-3 border-t border-line px-3.5 pt-3 pb-3.5"
     >
-      <h4 id={titleId} className="text-md wrap-anywhere">
+      {/* The row above names tool and server where it has room for both. */}
+      <h4 id={titleId} className="text-md wrap-anywhere wide:sr-only">
         {t("approval.title", { tool: part.toolName, server })}
       </h4>
       {(approval.before ?? approval.instructions) !== undefined && <DefinitionChanges approval={approval} />}
@@ -90,36 +91,26 @@ export function Approval({ part, approval }: ApprovalProps) {
         </Field>
       )}
       <ErrorMessage error={answer.error} />
-      {/* However long the call is, its answers and its name stay in sight; the edge of the transcript fades. */}
+      {/* However long the call is, its answers stay in sight; the edge of the transcript fades. */}
       <div
         role="group"
         aria-label={t("approval.title", { tool: part.toolName, server })}
-        className="sticky bottom-5 -mx-3.5 -mb-3.5 flex flex-wrap gap-2 rounded-b-md bg-surface px-3.5 pt-2 pb-3.5"
+        className="sticky bottom-5 -mx-3.5 -mb-3.5 flex flex-wrap gap-2 rounded-b-md border-t border-line bg-surface px-3.5 py-3"
       >
-        <p className="flex w-full min-w-0 items-baseline gap-2 text-sm">
-          <span className="min-w-0 font-medium wrap-anywhere">{part.toolName}</span>
-          <span className="min-w-0 truncate text-ink-2">{server}</span>
-        </p>
-        <Button size="sm" aria-disabled={answer.isPending} onClick={() => respond("once")}>
+        <Button size="sm" variant="primary" aria-disabled={answer.isPending} onClick={() => respond("once")}>
           {t("approval.once")}
         </Button>
         <Button size="sm" aria-disabled={answer.isPending} onClick={() => respond("always")}>
           {t("approval.always")}
         </Button>
-        <Button size="sm" variant="danger" aria-disabled={answer.isPending} onClick={() => respond("deny")}>
-          {t("approval.deny")}
-        </Button>
         {draft === undefined && (
-          <Button
-            size="sm"
-            variant="quiet"
-            className="ml-auto"
-            onClick={() => setDraft(stringifyJson(part.input, 2))}
-          >
-            <PencilLine aria-hidden="true" />
+          <Button size="sm" onClick={() => setDraft(stringifyJson(part.input, 2))}>
             {t("approval.edit")}
           </Button>
         )}
+        <Button size="sm" variant="danger" aria-disabled={answer.isPending} onClick={() => respond("deny")}>
+          {t("approval.deny")}
+        </Button>
       </div>
     </section>
   );
@@ -139,6 +130,11 @@ const shortClaims = {
   "approval.claim.writes": "approval.short.writes",
   "approval.claim.destroys": "approval.short.destroys",
 } as const;
+
+/** Says in the row of a call that its tool has changed since the user allowed it. */
+export function ChangedNote() {
+  return <span className="text-sm whitespace-nowrap text-warn">{t("approval.short.changed")}</span>;
+}
 
 /** Badge with the first claim that a server makes about a tool waiting for approval. */
 export function ClaimBadge({ approval }: { approval: ApprovalRequest }) {

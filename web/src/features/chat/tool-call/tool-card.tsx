@@ -1,4 +1,4 @@
-import { Activity as Pulse, ChevronDown } from "lucide-react";
+import { Activity as Pulse, ChevronDown, TriangleAlert } from "lucide-react";
 import { memo, Suspense, useId, useState } from "react";
 import { storedHeight } from "@/components/tool-app/app-height";
 import { cn } from "@/lib/cn";
@@ -9,7 +9,7 @@ import { t } from "@/lib/t";
 import { Badge } from "@/ui/badge";
 import { ProgressBar } from "../progress-bar";
 import type { MessageStatus, ToolPart } from "../stream/message";
-import { argumentsLine, callState, isBuiltIn } from "./call-state";
+import { argumentsLine, type CallState, callState, isBuiltIn } from "./call-state";
 import { CallStateView, Elapsed } from "./call-state-view";
 
 // The row is drawn first.
@@ -17,7 +17,9 @@ const loadDetails = () => import("./call-details");
 const CallDetails = lazyPart(async () => (await loadDetails()).CallDetails);
 const CallApp = lazyPart(async () => (await loadDetails()).CallApp);
 const ToolBody = lazyPart(async () => (await loadDetails()).ToolBody);
-const ClaimBadge = lazyPart(async () => (await import("../approval/approval")).ClaimBadge);
+const loadApproval = () => import("../approval/approval");
+const ClaimBadge = lazyPart(async () => (await loadApproval()).ClaimBadge);
+const ChangedNote = lazyPart(async () => (await loadApproval()).ChangedNote);
 
 interface ToolCardProps {
   part: ToolPart;
@@ -43,6 +45,9 @@ export const ToolCard = memo(({ part, messageStatus, isGrouped = false }: ToolCa
   const isChanged = part.approval?.before !== undefined || part.approval?.instructions !== undefined;
   // In a group, details stay folded so that all calls are visible.
   const isFolded = isGrouped && isWaiting && !isChanged;
+  // The head of a group is amber for all its rows.
+  const isAmber = isWaiting && !isGrouped;
+  const Icon = isAmber ? TriangleAlert : Pulse;
   return (
     <div
       data-tool={part.toolName}
@@ -51,7 +56,7 @@ export const ToolCard = memo(({ part, messageStatus, isGrouped = false }: ToolCa
         "border bg-surface text-md",
         isGrouped
           ? "-mt-2 border-y-0 border-warn-dot [[data-tool]+&]:border-t [[data-tool]+&]:border-t-line"
-          : "rounded-md border-line",
+          : cn("rounded-md", isAmber ? "border-warn-dot" : "border-line"),
       )}
     >
       <button
@@ -59,9 +64,14 @@ export const ToolCard = memo(({ part, messageStatus, isGrouped = false }: ToolCa
         aria-expanded={open}
         aria-controls={bodyId}
         onClick={() => setOpen(!open)}
-        className="flex min-h-[42px] w-full items-center gap-2.5 rounded-md px-3 py-1.5 text-left touch:min-h-11"
+        className={cn(
+          "flex min-h-[42px] w-full items-center gap-2.5 rounded-md px-3 py-1.5 text-left touch:min-h-11",
+          // However long the arguments are, what they are for stays in sight.
+          isAmber && "sticky -top-5 z-10 rounded-b-none bg-warn-soft text-warn wide:-top-7",
+          isFolded && open && "sticky top-[22px] z-5 rounded-none bg-surface wide:top-[14px]",
+        )}
       >
-        <Pulse aria-hidden="true" className="size-4 shrink-0" />
+        <Icon aria-hidden="true" className="size-4 shrink-0" />
         <span className="truncate font-medium whitespace-nowrap max-wide:flex-1">{part.toolName}</span>
         {origin !== undefined && origin !== "" && (
           <span className="max-w-40 max-wide:hidden">
@@ -71,7 +81,7 @@ export const ToolCard = memo(({ part, messageStatus, isGrouped = false }: ToolCa
           </span>
         )}
         <span className="min-w-0 flex-1 truncate font-mono text-[0.875em] text-ink-2 max-wide:hidden">
-          {progress?.message ?? argumentsLine(part)}
+          {isAmber ? "" : (progress?.message ?? argumentsLine(part))}
         </span>
         {progress !== undefined && (
           <span className="flex min-w-12 flex-1 max-phone:hidden">
@@ -82,13 +92,10 @@ export const ToolCard = memo(({ part, messageStatus, isGrouped = false }: ToolCa
             />
           </span>
         )}
-        {isFolded && part.approval !== undefined ? (
-          <Suspense>
-            <ClaimBadge approval={part.approval} />
-          </Suspense>
-        ) : (
-          <CallStateView state={state} />
-        )}
+        {/* On a phone the name needs the room; what is asked stands below. */}
+        <span className={isAmber ? "max-phone:hidden" : "contents"}>
+          <RowState part={part} state={state} isFolded={isFolded} isChanged={isWaiting && isChanged} />
+        </span>
         <span className="text-sm whitespace-nowrap text-ink-3 tabular-nums">
           {state === "running" && startedAt !== undefined && <Elapsed since={startedAt} />}
           {part.durationMs !== undefined && formatDuration(part.durationMs)}
@@ -124,3 +131,27 @@ export const ToolCard = memo(({ part, messageStatus, isGrouped = false }: ToolCa
   );
 });
 ToolCard.displayName = "ToolCard";
+
+interface RowStateProps {
+  part: ToolPart;
+  state: CallState;
+  isFolded: boolean;
+  /** True if the call waits because its tool has changed. */
+  isChanged: boolean;
+}
+
+/** State of a call in its row; where a group says that its calls wait, what the server claims about the tool. */
+function RowState({ part, state, isFolded, isChanged }: RowStateProps) {
+  if (isChanged)
+    return (
+      <Suspense>
+        <ChangedNote />
+      </Suspense>
+    );
+  if (!isFolded || part.approval === undefined) return <CallStateView state={state} />;
+  return (
+    <Suspense>
+      <ClaimBadge approval={part.approval} />
+    </Suspense>
+  );
+}
