@@ -19,6 +19,21 @@ const decodeWithoutDocument: Plugin = {
       : null,
 };
 
+/** Leaves out languages within languages that hardly occur. With C++, Ruby alone would weigh as much as all others. */
+const withoutRareGrammars: Plugin = {
+  name: "without-rare-grammars",
+  enforce: "pre",
+  load: { filter: { id: /^\0no-grammar$/u }, handler: () => "export default [];" },
+  resolveId: {
+    filter: { id: /^\.\/[a-z-]+\.mjs$/u },
+    handler: (source, importer) =>
+      /@shikijs\/langs\/dist\/(?:lua|php|ruby|xml)\.mjs$/u.test(importer ?? "") &&
+      /^\.\/(?:c|cpp|graphql|haml|java|lua|xml|yaml)\.mjs$/u.test(source)
+        ? "\0no-grammar"
+        : null,
+  },
+};
+
 /**
  * Modules that the auth client always imports and the page never calls, and what the client needs of them to start:
  * sign-in with wallets and with security keys.
@@ -44,7 +59,7 @@ const withoutUnusedAuth: Plugin = {
 
 export default defineConfig({
   plugins: [textsPlugin(), withoutUnusedAuth, react(), tailwindcss()],
-  worker: { format: "es", plugins: () => [decodeWithoutDocument] },
+  worker: { format: "es", plugins: () => [decodeWithoutDocument, withoutRareGrammars] },
   resolve: { tsconfigPaths: true },
   build: {
     // The last two years of all three engines, as docs/guide/browsers.md promises; older ones would only cost bytes.

@@ -6,6 +6,7 @@ export const laterParts = [
   "chat.empty",
   "chat.suggest",
   "chat.unfinished",
+  "code",
   "elicitation",
   "files",
   "form",

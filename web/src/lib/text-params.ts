@@ -29,6 +29,8 @@ export interface TextParams {
   "tools.noMatch": { query: string };
   "tools.more": { n: number };
   "chat.prefill": { tool: string };
+  "code.lines": { shown: number; total: number };
+  "code.showAll": { lines: number };
   "chat.image.load": { host: string };
   "form.items": { n: number };
   "form.removeItem": { n: number };

@@ -1,6 +1,7 @@
 import { memo, useState } from "react";
 import { useLanguage } from "@/lib/language";
 import "./markdown.css";
+import { IsFinishedBlock } from "./code-block";
 import { advance, type Block, type Definitions, EMPTY_MARKDOWN } from "./incremental";
 import { NodeView } from "./render-node";
 import { useSlowParse } from "./slow-parse";
@@ -26,19 +27,38 @@ export function Markdown({ text, complete }: MarkdownProps) {
       data-growing={!complete || undefined}
       className="markdown grid min-w-0 grid-cols-[minmax(0,1fr)] gap-3.5"
     >
-      {[...current.finished, ...current.tail].map((block) => (
-        <BlockView key={block.key} block={block} definitions={current.definitions} />
+      {[...current.finished, ...current.tail].map((block, index) => (
+        <BlockView
+          key={block.key}
+          block={block}
+          isFinished={index < current.finished.length}
+          definitions={current.definitions}
+        />
       ))}
     </div>
   );
 }
 
+interface BlockProps {
+  block: Block;
+  /** True if further text cannot change the block. */
+  isFinished: boolean;
+  definitions: Definitions;
+}
+
 // Finished blocks keep their nodes and are skipped, however long the text grows.
 const BlockView = memo(
-  ({ block, definitions }: { block: Block; definitions: Definitions }) => {
+  ({ block, isFinished, definitions }: BlockProps) => {
     useLanguage();
-    return <NodeView node={block.node} definitions={definitions} />;
+    return (
+      <IsFinishedBlock value={isFinished}>
+        <NodeView node={block.node} definitions={definitions} />
+      </IsFinishedBlock>
+    );
   },
-  (before, after) => before.block.node === after.block.node && before.definitions === after.definitions,
+  (before, after) =>
+    before.block.node === after.block.node &&
+    before.isFinished === after.isFinished &&
+    before.definitions === after.definitions,
 );
 BlockView.displayName = "BlockView";

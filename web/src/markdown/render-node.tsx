@@ -3,8 +3,8 @@ import type { Heading, List, ListItem, Nodes, Parents, Table } from "mdast";
 import { createContext, type ReactNode, use, useState } from "react";
 import { hostOf, safeUrl } from "@/lib/safe-url";
 import { t } from "@/lib/t";
-import { CopyButton } from "./copy-button";
-import { drawable, withoutExcessMarks } from "./drawable-text";
+import { CodeBlock } from "./code-block";
+import { drawable } from "./drawable-text";
 import type { Definitions } from "./incremental";
 
 const HEADINGS = {
@@ -232,31 +232,6 @@ function TableView({ table, definitions }: { table: Table; definitions: Definiti
 
 /** Level of the highest headings in a text; the page's own headings are above. */
 export const HeadingLevel = createContext<3 | 4>(4);
-
-interface CodeBlockProps {
-  /** Word after the opening fence; may be empty. */
-  language: string;
-  text: string;
-}
-
-/** Code block with its language and a copy button. Long lines scroll. */
-function CodeBlock({ language, text }: CodeBlockProps) {
-  return (
-    <figure className="overflow-hidden rounded-md border border-line">
-      <figcaption className="flex min-h-9 items-center justify-between border-b border-line bg-sunken py-0.5 pr-1.5 pl-3.5 text-xs text-ink-2">
-        <span>{language || t("chat.code.plain")}</span>
-        <CopyButton text={text} label={t("chat.code.copy")} />
-      </figcaption>
-      <pre
-        tabIndex={0}
-        aria-label={t("chat.code.label")}
-        className="overflow-x-auto px-3.5 py-3 font-mono text-[13.5px]/[22px]"
-      >
-        <code>{withoutExcessMarks(text)}</code>
-      </pre>
-    </figure>
-  );
-}
 
 interface RemoteImageProps {
   address: string;

@@ -1,0 +1,94 @@
+import { Download, WrapText } from "lucide-react";
+import { useEffect, useState } from "react";
+import { t } from "@/lib/later-texts";
+import { saveFile } from "@/lib/save-file";
+import { IconButton } from "@/ui/button";
+import { extensionOf } from "./code-languages";
+import { type CodePiece, highlight, highlighted } from "./highlight";
+
+export { languageName } from "./code-languages";
+
+interface HighlightedCodeProps {
+  language: string;
+  text: string;
+}
+
+/** Coloured code; plain until a worker has read it, and if it cannot. */
+export function HighlightedCode({ language, text }: HighlightedCodeProps) {
+  const known = highlighted(language, text);
+  const [late, setLate] = useState<{ text: string; pieces: readonly CodePiece[] | null }>();
+  useEffect(() => {
+    if (known !== undefined) return undefined;
+    let isCurrent = true;
+    void highlight(language, text).then((pieces) => isCurrent && setLate({ text, pieces }));
+    return () => void (isCurrent = false);
+  }, [known, language, text]);
+  const pieces = known ?? (late?.text === text ? late.pieces : null);
+  if (!pieces) return text;
+  return pieces.map(([piece, kind], index) =>
+    kind === null ? (
+      piece
+    ) : (
+      <span key={index} className={`code-${kind}`}>
+        {piece}
+      </span>
+    ),
+  );
+}
+
+interface CodeControlsProps {
+  language: string;
+  text: string;
+  /** Number of lines, if not all are shown. */
+  lines: { shown: number; total: number } | undefined;
+  isWrapped: boolean;
+  onWrap: (isWrapped: boolean) => void;
+}
+
+/** Controls of a finished code block, beside the copy button. */
+export function CodeControls({ language, text, lines, isWrapped, onWrap }: CodeControlsProps) {
+  const save = () =>
+    saveFile({ name: `code.${extensionOf(language)}`, content: new Blob([text], { type: "text/plain" }) });
+  return (
+    <>
+      {lines && <span className="px-1.5 whitespace-nowrap tabular-nums">{t("code.lines", lines)}</span>}
+      <IconButton
+        size="sm"
+        label={t("code.wrap")}
+        aria-pressed={isWrapped}
+        icon={<WrapText />}
+        className="aria-pressed:text-accent"
+        onClick={() => onWrap(!isWrapped)}
+      />
+      <IconButton size="sm" label={t("code.download")} icon={<Download />} onClick={save} />
+    </>
+  );
+}
+
+interface CodeFoldProps {
+  lines: number;
+  isOpen: boolean;
+  onToggle: (isOpen: boolean) => void;
+}
+
+/** Button that shows all lines of a long block, or the first ones again. */
+export function CodeFold({ lines, isOpen, onToggle }: CodeFoldProps) {
+  return (
+    <div
+      className={`flex justify-center print:hidden ${
+        isOpen
+          ? "border-t border-line"
+          : "pointer-events-none absolute inset-x-0 bottom-0 bg-linear-to-t from-paper from-35% pt-14"
+      }`}
+    >
+      <button
+        type="button"
+        aria-expanded={isOpen}
+        onClick={() => onToggle(!isOpen)}
+        className="pointer-events-auto min-h-9 w-full text-sm font-medium text-ink-2 hover:text-ink focus-visible:-outline-offset-2 touch:min-h-11"
+      >
+        {isOpen ? t("code.showLess") : t("code.showAll", { lines })}
+      </button>
+    </div>
+  );
+}
