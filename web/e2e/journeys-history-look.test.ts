@@ -37,7 +37,7 @@ async function screens(t: TestContext, look: (typeof looks)[number][1]): Promise
   const link = await appPage.field("Link to the chat").inputValue();
   await inspect(appPage, "history-link", look);
   await dropdown.getByRole("searchbox").fill("lisbon");
-  await dropdown.getByRole("region", { name: "Messages" }).waitFor();
+  await dropdown.getByRole("group", { name: "Messages" }).waitFor();
   await inspect(appPage, "history-search", look);
   await dropdown.getByRole("button", { name: /Three notes/u }).click();
   await appPage.page.locator("[data-found]").waitFor();

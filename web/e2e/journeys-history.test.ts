@@ -39,7 +39,7 @@ test("a chat is found by its words as they are typed, and opens at the message w
   await hit.waitFor();
   assert.deepEqual(await hit.locator("mark").allTextContents(), ["green", "umbrella"]);
   await field.fill("umbrella");
-  await dropdown.getByRole("region", { name: "Chats" }).getByRole("button").waitFor();
+  await dropdown.getByRole("group", { name: "Chats" }).getByRole("button").waitFor();
   await field.press("ArrowDown");
   await appPage.page.keyboard.press("ArrowDown");
   await appPage.page.keyboard.press("Enter");

@@ -9,6 +9,9 @@ const fixture = await startFixture();
 const chat = (appPage: AppPage, title: string) =>
   appPage.page.getByRole("region", { name: title, exact: true });
 
+const menuSearch = ({ page }: AppPage) =>
+  page.getByRole("dialog", { name: "Recent Chats" }).getByRole("searchbox", { name: "Search chats" });
+
 test("Back returns to the chat before, and Forward to the one after", async (t) => {
   const { account, appPage } = await fixture.openSignedInPage(t);
   for (const title of ["Second", "First"]) await account.newChat(title);
@@ -88,7 +91,7 @@ test("shortcuts work on every tab, and not under a sheet", async (t) => {
   await appPage.answers.first().waitFor();
   await appPage.openTab("Tools");
   await appPage.page.keyboard.press("Control+k");
-  await appPage.page.getByRole("searchbox", { name: "Search chats" }).waitFor();
+  await menuSearch(appPage).waitFor();
   await appPage.page.keyboard.press("Escape");
   await appPage.openTab("MCP Servers");
   await appPage.page.keyboard.press("Control+/");
@@ -113,7 +116,7 @@ test("Control+K stays with the text field on a Mac, where Command+K finds chats"
   await appPage.composer.focus();
   await appPage.page.keyboard.press("Control+k");
   await appPage.page.keyboard.press("Meta+k");
-  const search = appPage.page.getByRole("searchbox", { name: "Search chats" });
+  const search = menuSearch(appPage);
   await search.waitFor();
   await appPage.page.keyboard.press("Control+k");
   assert.ok(await search.isVisible(), "the list would have been closed again");

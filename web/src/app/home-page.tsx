@@ -1,5 +1,6 @@
 import { Activity, type ReactNode, Suspense, useEffect, useMemo, useState } from "react";
 import { type ChatCommand, ChatPanel } from "@/features/chat/chat-panel";
+import { useUnreadMarks } from "@/features/chat/conversations/unread-chats";
 import { availableTools } from "@/features/servers/server-connection";
 import { useConnections } from "@/features/servers/use-connections";
 import type { SignedInUser } from "@/lib/session";
@@ -42,6 +43,7 @@ function Home({ user }: HomePageProps) {
     selectTab("chat");
   }
   useShortcuts(commandChat);
+  useUnreadMarks();
 
   return (
     <div className="@container-size/screen grid h-dvh grid-cols-[minmax(0,1fr)] grid-rows-[auto_auto_minmax(0,1fr)]">

@@ -4,7 +4,8 @@ import { cn } from "@/lib/cn";
 import { IconButton } from "./button";
 import { floatingClass, floatingPlace } from "./floating";
 
-interface MenuAction {
+/** Entry of an {@link ActionMenu}. */
+export interface MenuAction {
   icon: ReactNode;
   label: string;
   onSelect: () => void;

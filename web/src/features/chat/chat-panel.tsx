@@ -6,7 +6,10 @@ import { lazyPart } from "@/lib/lazy-part";
 import { ChatRegistry } from "./chat-registry";
 import { Composer, type ComposerHandle } from "./composer/composer";
 import { ChatHead } from "./conversations/chat-head";
+import { ChatSidebar } from "./conversations/chat-sidebar";
 import { chatsMenuId } from "./conversations/chats-menu";
+import { useSidebar } from "./conversations/sidebar-state";
+import { useReadWhileVisible } from "./conversations/unread-chats";
 import { useChats } from "./conversations/use-chats";
 import { useHeldSender } from "./outbox/held-sender";
 import { chatKey, type ChatSession, queueQuery, shownTitle, titleOf } from "./queries";
@@ -37,6 +40,9 @@ export function ChatPanel({ user, command, ...rest }: ChatPanelProps) {
   useHeldSender(registry);
   const chats = useChats(user.id, registry);
   const chatId = chats.active?.id;
+  useReadWhileVisible(chatId);
+  const sidebar = useSidebar();
+  const hasSidebar = sidebar.fits && !sidebar.hidden;
   const [scrollTarget, setScrollTarget] = useState<ScrollTarget | null>(null);
   const reveal = (target: ScrollTarget) =>
     setScrollTarget({
@@ -102,27 +108,38 @@ export function ChatPanel({ user, command, ...rest }: ChatPanelProps) {
   );
 
   return (
-    <section
-      aria-label={chats.active && shownTitle(chats.active)}
-      className="grid h-full min-h-0 grid-cols-[minmax(0,1fr)] grid-rows-[auto_minmax(0,1fr)_auto]"
+    <div
+      className="grid h-full min-h-0"
+      style={{ gridTemplateColumns: hasSidebar ? `${sidebar.width}px minmax(0, 1fr)` : "minmax(0, 1fr)" }}
     >
-      <ChatHead chats={chats} onNew={create} onReveal={reveal} />
-      {chats.unfinished && (
-        <Suspense>
-          <UnfinishedOpening chats={chats} chat={chats.unfinished} onReveal={reveal} />
-        </Suspense>
-      )}
-      {chats.active && (
-        <OpenChat
-          key={chats.active.id}
-          chat={chats.active}
-          registry={registry}
-          composer={composer}
-          scrollTarget={scrollTarget}
-          {...rest}
+      {hasSidebar && <ChatSidebar chats={chats} sidebar={sidebar} onReveal={reveal} />}
+      <section
+        aria-label={chats.active && shownTitle(chats.active)}
+        className="grid h-full min-h-0 grid-cols-[minmax(0,1fr)] grid-rows-[auto_minmax(0,1fr)_auto]"
+      >
+        <ChatHead
+          chats={chats}
+          onNew={create}
+          onReveal={reveal}
+          onShowSidebar={sidebar.fits && sidebar.hidden ? () => sidebar.setHidden(false) : undefined}
         />
-      )}
-    </section>
+        {chats.unfinished && (
+          <Suspense>
+            <UnfinishedOpening chats={chats} chat={chats.unfinished} onReveal={reveal} />
+          </Suspense>
+        )}
+        {chats.active && (
+          <OpenChat
+            key={chats.active.id}
+            chat={chats.active}
+            registry={registry}
+            composer={composer}
+            scrollTarget={scrollTarget}
+            {...rest}
+          />
+        )}
+      </section>
+    </div>
   );
 }
 

@@ -41,11 +41,14 @@ function midnight(date: Date): number {
 export function ListGroup({ name, children }: { name: string; children: ReactNode }) {
   const id = useId();
   return (
-    <section aria-labelledby={id} className="pb-1">
-      <h4 id={id} className="px-2.5 pt-1.5 pb-1 text-xs font-normal text-ink-3">
+    <div role="group" aria-labelledby={id} className="pb-1">
+      <h4
+        id={id}
+        className="px-2.5 pt-1.5 pb-1 text-xs font-normal text-ink-3 in-[aside]:pt-3 in-[aside]:text-ink-2"
+      >
         {name}
       </h4>
       <ul>{children}</ul>
-    </section>
+    </div>
   );
 }

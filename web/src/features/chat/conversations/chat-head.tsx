@@ -1,9 +1,9 @@
-import { Plus } from "lucide-react";
+import { PanelLeftOpen, Plus } from "lucide-react";
 import { Suspense } from "react";
 import { lazyPart } from "@/lib/lazy-part";
 import { t } from "@/lib/t";
-import { Button } from "@/ui/button";
-import { ChatsMenu } from "./chats-menu";
+import { Button, IconButton } from "@/ui/button";
+import { ChatsMenu, showSidebarId } from "./chats-menu";
 import type { Chats } from "./use-chats";
 import { shownTitle } from "../queries";
 import type { ScrollTarget } from "../transcript/scroll-controller";
@@ -12,15 +12,26 @@ interface ChatHeadProps {
   chats: Chats;
   onNew: () => void;
   onReveal: (jump: ScrollTarget) => void;
+  /** Shows the hidden sidebar; absent if it is shown or has no room. */
+  onShowSidebar: (() => void) | undefined;
 }
 
 const TemporaryBar = lazyPart(async () => (await import("./temporary-bar")).TemporaryBar);
 
 /** Header of the chat: its title, the list of chats, and New Chat. */
-export function ChatHead({ chats, onNew, onReveal }: ChatHeadProps) {
+export function ChatHead({ chats, onNew, onReveal, onShowSidebar }: ChatHeadProps) {
   return (
     <div data-head="">
-      <div className="flex items-center gap-1.5 border-b border-line px-5 py-2 short:py-0 max-wide:py-1 max-wide:pr-1.5 max-wide:pl-3.5">
+      <div className="flex items-center gap-1.5 border-b border-line px-5 py-2 max-phone:gap-0 short:py-0 max-wide:py-1 max-wide:pr-1.5 max-wide:pl-3.5">
+        {onShowSidebar && (
+          <IconButton
+            id={showSidebarId}
+            label={t("chat.sidebar.show")}
+            icon={<PanelLeftOpen />}
+            onClick={onShowSidebar}
+            className="-ml-2"
+          />
+        )}
         <h2 className="mr-auto flex min-w-0 items-center gap-2.5 overflow-hidden text-[0.9375rem]">
           <span className="truncate">{t("chat.title")}</span>
           <span dir="auto" className="truncate font-normal text-ink-2 max-wide:sr-only">

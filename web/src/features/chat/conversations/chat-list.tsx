@@ -1,13 +1,15 @@
-import { EyeOff } from "lucide-react";
+import { EyeOff, PanelLeftClose } from "lucide-react";
 import { type KeyboardEvent, useEffect, useId, useRef, useState } from "react";
 import { t } from "@/lib/later-texts";
-import { Button } from "@/ui/button";
+import { cn } from "@/lib/cn";
+import { Button, IconButton } from "@/ui/button";
 import { Input } from "@/ui/field";
 import { useClosePopover } from "@/ui/popover";
 import { toastError } from "@/ui/toast";
 import { type ChatActions, chatActions } from "./chat-actions";
 import { groupChats, ListGroup } from "./chat-groups";
-import { type ChatForm, ChatRow } from "./chat-row";
+import type { ChatForm } from "./chat-menu";
+import { ChatRow } from "./chat-row";
 import { SearchResults } from "./search-results";
 import { openTemporary } from "./temporary-chat";
 import type { Chats } from "./use-chats";
@@ -17,6 +19,8 @@ import type { ScrollTarget } from "../transcript/scroll-controller";
 interface ChatListProps {
   chats: Chats;
   onReveal: (jump: ScrollTarget) => void;
+  /** Hides the sidebar that the list is in; absent in the menu. */
+  onHide?: () => void;
 }
 
 /** Time without typing before a search starts. */
@@ -24,8 +28,8 @@ const SEARCH_DEBOUNCE_MS = 120;
 /** Number of chats shown at first. */
 const INITIAL_CHAT_COUNT = 100;
 
-/** Content of the chat menu: a search field, and below it the results, or all chats by date. */
-export function ChatList({ chats, onReveal }: ChatListProps) {
+/** Content of the chat menu and of the sidebar: a search field, and below it the results, or all chats by date. */
+export function ChatList({ chats, onReveal, onHide }: ChatListProps) {
   const [typed, setTyped] = useState("");
   const [query, setQuery] = useState("");
   const debounce = useRef<ReturnType<typeof setTimeout>>(undefined);
@@ -34,11 +38,13 @@ export function ChatList({ chats, onReveal }: ChatListProps) {
   const headingId = useId();
   const actions = chatActions(chats);
   const close = useClosePopover();
+  const inSidebar = onHide !== undefined;
 
   useEffect(() => {
+    if (inSidebar) return;
     // Focus the search field only on devices with a hardware keyboard; an on-screen one would cover the list.
     if (matchMedia("(hover: hover)").matches) field.current?.focus();
-  }, []);
+  }, [inSidebar]);
 
   const open = (id: string) => {
     close();
@@ -59,41 +65,55 @@ export function ChatList({ chats, onReveal }: ChatListProps) {
       ref={root}
       role="group"
       aria-labelledby={headingId}
+      data-chat-list=""
       onKeyDown={(event) => moveFocus(event, root.current)}
+      className={cn(inSidebar && "grid h-full grid-cols-[minmax(0,1fr)] grid-rows-[auto_minmax(0,1fr)]")}
     >
-      <h3 id={headingId} className="px-2.5 pt-2.5 pb-2 text-xs font-normal text-ink-2">
-        {t("chat.recent")}
-      </h3>
-      <div className="px-1 pb-1">
-        <Input
-          ref={field}
-          type="search"
-          aria-label={t("history.search")}
-          placeholder={t("history.search")}
-          autoComplete="off"
-          maxLength={200}
-          value={typed}
-          onChange={(event) => {
-            const { value } = event.target;
-            setTyped(value);
-            clearTimeout(debounce.current);
-            debounce.current = setTimeout(() => setQuery(value.trim()), SEARCH_DEBOUNCE_MS);
-          }}
-        />
+      <div className={cn(inSidebar && "flex items-center gap-1 px-2.5 pt-2.5 pb-2")}>
+        <h3
+          id={headingId}
+          className={inSidebar ? "sr-only" : "px-2.5 pt-2.5 pb-2 text-xs font-normal text-ink-2"}
+        >
+          {t("chat.recent")}
+        </h3>
+        <div className={inSidebar ? "min-w-0 flex-1" : "px-1 pb-1"}>
+          <Input
+            ref={field}
+            type="search"
+            aria-label={t("history.search")}
+            placeholder={t("history.search")}
+            autoComplete="off"
+            maxLength={200}
+            value={typed}
+            onChange={(event) => {
+              const { value } = event.target;
+              setTyped(value);
+              clearTimeout(debounce.current);
+              debounce.current = setTimeout(() => setQuery(value.trim()), SEARCH_DEBOUNCE_MS);
+            }}
+            className={cn(inSidebar && "h-8.5! text-md")}
+          />
+        </div>
+        {inSidebar ? (
+          <IconButton size="sm" label={t("chat.sidebar.hide")} icon={<PanelLeftClose />} onClick={onHide} />
+        ) : (
+          <button
+            type="button"
+            onClick={() => void beginTemporary()}
+            className="flex min-h-9 w-full items-center gap-2.5 rounded-[9px] px-2.5 text-left text-sm hover:bg-sunken touch:min-h-11"
+          >
+            <EyeOff aria-hidden="true" className="size-4 shrink-0 text-ink-2" />
+            {t("history.temporary.new")}
+          </button>
+        )}
       </div>
-      <button
-        type="button"
-        onClick={() => void beginTemporary()}
-        className="flex min-h-9 w-full items-center gap-2.5 rounded-[9px] px-2.5 text-left text-sm hover:bg-sunken touch:min-h-11"
-      >
-        <EyeOff aria-hidden="true" className="size-4 shrink-0 text-ink-2" />
-        {t("history.temporary.new")}
-      </button>
-      {typed.trim() === "" ? (
-        <RecentChats chats={chats} actions={actions} onOpen={(id) => void open(id)} />
-      ) : (
-        <SearchResults query={query} chats={chats} open={open} onReveal={onReveal} />
-      )}
+      <div className={cn(inSidebar && "overflow-y-auto overscroll-contain px-2 pb-3")}>
+        {typed.trim() === "" ? (
+          <RecentChats chats={chats} actions={actions} compact={inSidebar} onOpen={(id) => void open(id)} />
+        ) : (
+          <SearchResults query={query} chats={chats} open={open} onReveal={onReveal} />
+        )}
+      </div>
     </div>
   );
 }
@@ -101,10 +121,11 @@ export function ChatList({ chats, onReveal }: ChatListProps) {
 interface RecentChatsProps {
   chats: Chats;
   actions: ChatActions;
+  compact: boolean;
   onOpen: (id: string) => void;
 }
 
-function RecentChats({ chats, actions, onOpen }: RecentChatsProps) {
+function RecentChats({ chats, actions, compact, onOpen }: RecentChatsProps) {
   const [all, setAll] = useState(false);
   const [form, setForm] = useState<{ chatId: string; form: ChatForm }>();
   const { list, archived, active } = chats;
@@ -116,6 +137,7 @@ function RecentChats({ chats, actions, onOpen }: RecentChatsProps) {
       active={chat.id === active?.id}
       deletable={list.length > 1 || chat.archived === true}
       actions={actions}
+      compact={compact}
       form={form?.chatId === chat.id ? form.form : undefined}
       onForm={(next) => setForm(next && { chatId: chat.id, form: next })}
       onOpen={() => onOpen(chat.id)}
@@ -135,7 +157,7 @@ function RecentChats({ chats, actions, onOpen }: RecentChatsProps) {
       )}
       {archived.length > 0 && (
         <details className="mt-1 border-t border-line pt-1">
-          <summary className="flex min-h-9 items-center rounded-[9px] px-2.5 text-sm text-ink-2 select-none hover:bg-sunken touch:min-h-11">
+          <summary className="flex min-h-9 items-center rounded-[9px] px-2.5 text-sm text-ink-2 select-none hover:bg-sunken in-[aside]:hover:bg-ink/5 touch:min-h-11">
             {t("history.archived", { n: archived.length })}
           </summary>
           <ul>{archived.map(row)}</ul>

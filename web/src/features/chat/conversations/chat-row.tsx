@@ -1,35 +1,25 @@
-import {
-  Archive,
-  ArchiveRestore,
-  Braces,
-  Ellipsis,
-  FileDown,
-  Pencil,
-  Pin,
-  PinOff,
-  Share2,
-  Trash2,
-} from "lucide-react";
-import { useRef, useSyncExternalStore } from "react";
+import { Trash2 } from "lucide-react";
+import { useRef, useState, useSyncExternalStore } from "react";
+import { cn } from "@/lib/cn";
 import { turnStateOf, subscribeEvents } from "@/lib/events";
 import { t } from "@/lib/later-texts";
 import { IconButton } from "@/ui/button";
-import { ActionMenu } from "@/ui/menu";
 import { Spinner } from "@/ui/spinner";
 import type { ChatActions } from "./chat-actions";
+import { type ChatForm, ChatMenu } from "./chat-menu";
 import { RenameForm } from "./rename-form";
 import { ShareForm } from "./share-form";
+import { useIsUnread } from "./unread-chats";
 import { type ChatSession, shownTitle } from "../queries";
 import { dayOf } from "../time";
-
-/** Form that opens below a chat in the list. */
-export type ChatForm = "rename" | "share";
 
 interface ChatRowProps {
   chat: ChatSession;
   active: boolean;
   deletable: boolean;
   actions: ChatActions;
+  /** True in the sidebar: the title and a dot, with the menu on the row that is pointed at or focused. */
+  compact: boolean;
   /** The form that is open below this chat. */
   form: ChatForm | undefined;
   onForm: (form: ChatForm | undefined) => void;
@@ -37,33 +27,60 @@ interface ChatRowProps {
 }
 
 /** One chat of the list: a click opens it, the dots open its menu. */
-export function ChatRow({ chat, active, deletable, actions, form, onForm, onOpen }: ChatRowProps) {
+export function ChatRow({ chat, active, deletable, actions, compact, form, onForm, onOpen }: ChatRowProps) {
   const row = useRef<HTMLLIElement>(null);
+  // A hundred menus that nobody opens would make the sidebar slow.
+  const [wasTouched, setTouched] = useState(false);
+  const isUnread = useIsUnread(chat.id) && !active;
   const shown = shownTitle(chat);
-  const { pinned = false, archived = false } = chat;
+  const touch = () => setTouched(true);
+  function leaveRow(): void {
+    if (row.current) focusNeighbour(row.current);
+  }
+  const menu = (
+    <ChatMenu
+      chat={chat}
+      actions={actions}
+      onForm={onForm}
+      onArchive={leaveRow}
+      {...(compact && deletable && { onDelete: leaveRow })}
+    />
+  );
   function closeForm(): void {
     onForm(undefined);
     row.current?.querySelector<HTMLElement>("[data-line]")?.focus();
   }
   return (
-    <li ref={row} className={`rounded-[9px] text-md ${active || form ? "bg-sunken" : "hover:bg-sunken"}`}>
-      <div className="flex items-center pr-1">
+    <li
+      ref={row}
+      onPointerEnter={touch}
+      onFocus={touch}
+      className={cn("group relative rounded-[9px] text-md", rowClass(compact, active || form !== undefined))}
+    >
+      <div className={cn("flex items-center", !compact && "pr-1")}>
         <button
           type="button"
           data-line
           aria-current={active || undefined}
-          className="flex min-h-9.5 min-w-0 flex-1 items-center gap-2.5 rounded-[9px] py-1.5 pl-2.5 text-left touch:min-h-11"
+          className={cn(
+            "flex min-w-0 flex-1 items-center gap-2.5 rounded-[9px] py-1.5 pl-2.5 text-left touch:min-h-11",
+            compact
+              ? "min-h-8.5 pr-2.5 group-has-focus-visible:pr-9 group-hover:pr-9 touch:pr-12"
+              : "min-h-9.5",
+          )}
           onClick={onOpen}
         >
-          <span dir="auto" className="min-w-0 flex-1 truncate">
+          <span dir="auto" className={cn("min-w-0 flex-1 truncate", isUnread && "font-semibold")}>
             {shown}
           </span>{" "}
-          <RunMark chatId={chat.id} />{" "}
-          <time dateTime={chat.updated_at} className="pr-1 text-sm text-ink-2 tabular-nums">
-            {dayOf(chat.updated_at)}
-          </time>
+          <ChatMark chatId={chat.id} isUnread={isUnread} compact={compact} />{" "}
+          {!compact && (
+            <time dateTime={chat.updated_at} className="pr-1 text-sm text-ink-2 tabular-nums">
+              {dayOf(chat.updated_at)}
+            </time>
+          )}
         </button>
-        {deletable && (
+        {deletable && !compact && (
           <IconButton
             size="sm"
             label={t("chat.delete", { title: shown })}
@@ -74,52 +91,12 @@ export function ChatRow({ chat, active, deletable, actions, form, onForm, onOpen
             }}
           />
         )}
-        <ActionMenu
-          label={t("history.more", { title: shown })}
-          icon={<Ellipsis />}
-          groups={[
-            [
-              {
-                icon: <Pencil />,
-                label: t("history.rename"),
-                movesFocus: true,
-                onSelect: () => onForm("rename"),
-              },
-              {
-                icon: pinned ? <PinOff /> : <Pin />,
-                label: t(pinned ? "history.unpin" : "history.pin"),
-                onSelect: () => actions.pin(chat, !pinned),
-              },
-              {
-                icon: archived ? <ArchiveRestore /> : <Archive />,
-                label: t(archived ? "history.unarchive" : "history.archive"),
-                movesFocus: true,
-                onSelect: () => {
-                  if (row.current) focusNeighbour(row.current);
-                  actions.archive(chat, !archived);
-                },
-              },
-            ],
-            [
-              {
-                icon: <Share2 />,
-                label: t("history.share"),
-                movesFocus: true,
-                onSelect: () => onForm("share"),
-              },
-              {
-                icon: <FileDown />,
-                label: t("history.markdown"),
-                onSelect: () => actions.download(chat, "markdown"),
-              },
-              {
-                icon: <Braces />,
-                label: t("history.json"),
-                onSelect: () => actions.download(chat, "json"),
-              },
-            ],
-          ]}
-        />
+        {!compact && menu}
+        {compact && wasTouched && (
+          <div className="absolute top-0.5 right-1 opacity-0 group-hover:opacity-100 group-has-focus-visible:opacity-100 has-[[aria-expanded=true]]:opacity-100">
+            {menu}
+          </div>
+        )}
       </div>
       {form && (
         <div className="animate-enter px-1.5 pb-2">
@@ -141,15 +118,28 @@ export function ChatRow({ chat, active, deletable, actions, form, onForm, onOpen
   );
 }
 
-/** Indicator of a chat with a running turn, or with one that waits for the user. */
-function RunMark({ chatId }: { chatId: string }) {
+function rowClass(compact: boolean, isMarked: boolean): string {
+  if (!compact) return isMarked ? "bg-sunken" : "hover:bg-sunken";
+  return isMarked ? "bg-surface shadow-raised" : "hover:bg-ink/5";
+}
+
+interface ChatMarkProps {
+  chatId: string;
+  isUnread: boolean;
+  compact: boolean;
+}
+
+/** Indicator of a chat that waits for the user, that is being answered, or that has a new answer. */
+function ChatMark({ chatId, isUnread, compact }: ChatMarkProps) {
   const state = useSyncExternalStore(subscribeEvents, () => turnStateOf(chatId));
+  if (state === "waiting" && compact) return <Dot label={t("history.waiting")} className="bg-warn-dot" />;
   if (state === "waiting")
     return (
       <span className="shrink-0 rounded-full bg-warn-soft px-2 text-xs font-medium text-warn">
         {t("history.waiting")}
       </span>
     );
+  if (state === "started" && compact) return <Dot label={t("history.running")} className="bg-accent" />;
   if (state === "started")
     return (
       <span className="shrink-0 text-ink-2">
@@ -157,12 +147,20 @@ function RunMark({ chatId }: { chatId: string }) {
         <span className="sr-only">{t("history.running")}</span>
       </span>
     );
-  return null;
+  return isUnread ? <Dot label={t("history.unread")} className="bg-accent" /> : null;
+}
+
+function Dot({ label, className }: { label: string; className: string }) {
+  return (
+    <span title={label} className={cn("size-2 shrink-0 rounded-full", className)}>
+      <span className="sr-only">{label}</span>
+    </span>
+  );
 }
 
 /** Moves the focus to a neighbour of a chat that disappears, so that keyboard users keep their position. */
 function focusNeighbour(inside: Element): void {
-  const list = inside.closest("[role=dialog]") ?? document;
+  const list = inside.closest("[data-chat-list]") ?? document;
   const lines = [...list.querySelectorAll<HTMLElement>("[data-line]")];
   const own = inside.closest("li")?.querySelector<HTMLElement>("[data-line]");
   const at = own ? lines.indexOf(own) : -1;

@@ -10,6 +10,9 @@ import type { Chats } from "./use-chats";
 /** Imported only here: a second import would move the list into the first chunk. */
 export const ChatList = lazyPart(async () => (await import("./chat-list")).ChatList);
 
+/** Id of the button that shows the hidden sidebar. */
+export const showSidebarId = "show-sidebar";
+
 /** Id of the button that the keyboard shortcut opens. */
 export const chatsMenuId = "chats";
 

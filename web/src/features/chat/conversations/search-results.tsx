@@ -133,7 +133,7 @@ function Hit({ title, excerpt, when, onClick }: HitProps) {
       <button
         type="button"
         data-line
-        className="grid w-full grid-cols-[minmax(0,1fr)] gap-0.5 rounded-[9px] px-2.5 py-1.5 text-left text-md hover:bg-sunken touch:min-h-11"
+        className="grid w-full grid-cols-[minmax(0,1fr)] gap-0.5 rounded-[9px] px-2.5 py-1.5 text-left text-md hover:bg-sunken in-[aside]:hover:bg-ink/5 touch:min-h-11"
         onClick={onClick}
       >
         <span className="flex items-baseline gap-2.5">
