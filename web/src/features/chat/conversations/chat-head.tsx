@@ -1,11 +1,12 @@
-import { PanelLeftOpen, Plus } from "lucide-react";
+import { Ellipsis, PanelLeftOpen, Plus, Share } from "lucide-react";
 import { Suspense } from "react";
 import { lazyPart } from "@/lib/lazy-part";
 import { t } from "@/lib/t";
-import { Button, IconButton } from "@/ui/button";
+import { Button, IconButton, iconButtonClass } from "@/ui/button";
+import { Popover } from "@/ui/popover";
 import { ChatsMenu, showSidebarId } from "./chats-menu";
 import type { Chats } from "./use-chats";
-import { shownTitle } from "../queries";
+import { type ChatSession, shownTitle } from "../queries";
 import type { ScrollTarget } from "../transcript/scroll-controller";
 
 interface ChatHeadProps {
@@ -16,6 +17,7 @@ interface ChatHeadProps {
   onShowSidebar: (() => void) | undefined;
 }
 
+const OpenChatMenu = lazyPart(async () => (await import("./open-chat-menu")).OpenChatMenu);
 const TemporaryBar = lazyPart(async () => (await import("./temporary-bar")).TemporaryBar);
 
 /** Header of the chat: its title, the list of chats, and New Chat. */
@@ -38,6 +40,7 @@ export function ChatHead({ chats, onNew, onReveal, onShowSidebar }: ChatHeadProp
             {chats.active && shownTitle(chats.active)}
           </span>
         </h2>
+        {chats.active && !chats.temporary && <OpenChatActions chat={chats.active} chats={chats} />}
         <ChatsMenu chats={chats} onReveal={onReveal} />
         <Button
           aria-label={t("chat.new")}
@@ -55,5 +58,37 @@ export function ChatHead({ chats, onNew, onReveal, onShowSidebar }: ChatHeadProp
         </Suspense>
       )}
     </div>
+  );
+}
+
+/** Share button and menu of the open chat. On small screens the menu alone. */
+function OpenChatActions({ chat, chats }: { chat: ChatSession; chats: Chats }) {
+  return (
+    <>
+      <Popover
+        key={`share ${chat.id}`}
+        trigger={<Share aria-hidden="true" />}
+        triggerLabel={t("chat.share")}
+        triggerClassName={`${iconButtonClass()} max-wide:hidden`}
+        label={t("chat.share")}
+        className="w-[min(360px,calc(100vw-20px))]"
+      >
+        <Suspense>
+          <OpenChatMenu chat={chat} chats={chats} form="share" />
+        </Suspense>
+      </Popover>
+      <Popover
+        key={`more ${chat.id}`}
+        trigger={<Ellipsis aria-hidden="true" />}
+        triggerLabel={t("chat.more")}
+        triggerClassName={iconButtonClass()}
+        label={t("chat.more")}
+        className="w-[min(300px,calc(100vw-20px))]"
+      >
+        <Suspense>
+          <OpenChatMenu chat={chat} chats={chats} />
+        </Suspense>
+      </Popover>
+    </>
   );
 }

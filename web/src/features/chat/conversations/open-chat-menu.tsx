@@ -1,0 +1,95 @@
+import { Braces, FileDown, Pencil, Pin, PinOff, Share2 } from "lucide-react";
+import { type KeyboardEvent, type ReactNode, useState } from "react";
+import { t } from "@/lib/later-texts";
+import { useClosePopover } from "@/ui/popover";
+import type { ChatSession } from "../queries";
+import { chatActions } from "./chat-actions";
+import type { ChatForm } from "./chat-menu";
+import { RenameForm } from "./rename-form";
+import { ShareForm } from "./share-form";
+import type { Chats } from "./use-chats";
+
+interface OpenChatMenuProps {
+  chat: ChatSession;
+  chats: Chats;
+  /** Form to begin with, instead of the list of actions. */
+  form?: ChatForm;
+}
+
+/** Content of the popovers in the chat's head: what can be done with the open chat. */
+export function OpenChatMenu({ chat, chats, form: first }: OpenChatMenuProps) {
+  const [form, setForm] = useState(first);
+  const actions = chatActions(chats);
+  const close = useClosePopover();
+  const { pinned = false } = chat;
+  function download(format: "markdown" | "json"): void {
+    close();
+    actions.download(chat, format);
+  }
+  if (form === "share")
+    return (
+      <div className="px-1 py-1.5">
+        <ShareForm chatId={chat.id} onCancel={close} />
+      </div>
+    );
+  if (form === "rename")
+    return (
+      <div className="p-1">
+        <RenameForm
+          title={chat.title}
+          onSave={(title) => {
+            actions.rename(chat, title);
+            close();
+          }}
+          onCancel={close}
+        />
+      </div>
+    );
+  return (
+    <ul onKeyDown={moveFocus}>
+      <Action icon={<Share2 />} label={t("history.share")} onClick={() => setForm("share")} />
+      <Action icon={<Pencil />} label={t("history.rename")} onClick={() => setForm("rename")} />
+      <Action
+        icon={pinned ? <PinOff /> : <Pin />}
+        label={t(pinned ? "history.unpin" : "history.pin")}
+        onClick={() => {
+          close();
+          actions.pin(chat, !pinned);
+        }}
+      />
+      <li aria-hidden="true" className="mx-2.5 my-1.5 border-t border-line" />
+      <Action icon={<FileDown />} label={t("history.markdown")} onClick={() => download("markdown")} />
+      <Action icon={<Braces />} label={t("history.json")} onClick={() => download("json")} />
+    </ul>
+  );
+}
+
+interface ActionProps {
+  icon: ReactNode;
+  label: string;
+  onClick: () => void;
+}
+
+function Action({ icon, label, onClick }: ActionProps) {
+  return (
+    <li>
+      <button
+        type="button"
+        onClick={onClick}
+        className="flex min-h-9 w-full items-center gap-2.5 rounded-md px-2.5 text-left text-md outline-none hover:bg-sunken focus-visible:bg-sunken touch:min-h-11 [&_svg]:size-4 [&_svg]:text-ink-2"
+      >
+        {icon}
+        {label}
+      </button>
+    </li>
+  );
+}
+
+/** Moves the focus between the actions with the arrow keys. */
+function moveFocus(event: KeyboardEvent<HTMLElement>): void {
+  if (event.key !== "ArrowDown" && event.key !== "ArrowUp") return;
+  const stops = [...event.currentTarget.querySelectorAll("button")];
+  const at = stops.indexOf(document.activeElement as HTMLButtonElement);
+  event.preventDefault();
+  stops.at((at + (event.key === "ArrowDown" ? 1 : -1)) % stops.length)?.focus();
+}
