@@ -31,7 +31,6 @@ test("a chat is found by its words as they are typed, and opens at the message w
   });
   await appPage.open();
   await region(appPage, "Umbrellas and coats").waitFor();
-  await appPage.page.keyboard.press("Control+k");
   const dropdown = await appPage.openChats();
   const field = dropdown.getByRole("searchbox", { name: "Search chats" });
   await field.fill("green umbr");

@@ -13,6 +13,7 @@ export const laterParts = [
   "history",
   "models",
   "offers",
+  "palette",
   "permission",
   "queue",
   "result",

@@ -1,11 +1,10 @@
 import { SlidersHorizontal } from "lucide-react";
-import { type SignedInUser, signOut } from "@/lib/session";
+import type { SignedInUser } from "@/lib/session";
 import { t } from "@/lib/t";
 import { Button, IconButton } from "@/ui/button";
 import { Logo } from "@/ui/logo";
 import { TabList } from "@/ui/tabs";
 import { type HomeTab, homeTabsId } from "./home-url";
-import { clearReturnUrl } from "./return-url";
 import { settingsButtonId } from "./home-url";
 
 interface HeaderProps {
@@ -15,9 +14,10 @@ interface HeaderProps {
   /** Undefined while the tools load. */
   toolCount: number | undefined;
   onOpenSettings: () => void;
+  onSignOut: () => void;
 }
 
-export function Header({ user, tab, onSelectTab, toolCount, onOpenSettings }: HeaderProps) {
+export function Header({ user, tab, onSelectTab, toolCount, onOpenSettings, onSignOut }: HeaderProps) {
   return (
     <header className="relative grid grid-cols-[1fr_auto_1fr] items-center gap-4 border-b border-line bg-surface px-5 py-2.5 max-wide:grid-cols-[minmax(0,1fr)_auto] max-wide:gap-1.5 max-wide:px-3 max-wide:py-1.5 short:py-1 short:max-wide:flex short:max-wide:overflow-x-auto">
       <Brand />
@@ -55,7 +55,7 @@ export function Header({ user, tab, onSelectTab, toolCount, onOpenSettings }: He
             aria-haspopup="dialog"
             onClick={onOpenSettings}
           />
-          <Button variant="quiet" className="px-2.5 max-wide:px-2" onClick={() => void leave()}>
+          <Button variant="quiet" className="px-2.5 max-wide:px-2" onClick={onSignOut}>
             {t("app.signOut")}
           </Button>
         </div>
@@ -86,9 +86,4 @@ function ToolsTabLabel({ count }: { count: number | undefined }) {
       <span className="text-xs font-medium text-ink-2 tabular-nums">{`(${count})`}</span>
     </>
   );
-}
-
-async function leave(): Promise<void> {
-  clearReturnUrl();
-  await signOut();
 }

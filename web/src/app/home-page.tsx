@@ -3,14 +3,24 @@ import { type ChatCommand, ChatPanel } from "@/features/chat/chat-panel";
 import { useUnreadMarks } from "@/features/chat/conversations/unread-chats";
 import { availableTools } from "@/features/servers/server-connection";
 import { useConnections } from "@/features/servers/use-connections";
-import type { SignedInUser } from "@/lib/session";
+import type { AvailableTool } from "@/lib/available-tool";
+import { type SignedInUser, signOut } from "@/lib/session";
 import { t } from "@/lib/t";
 import { UserQueries } from "@/lib/user-queries";
 import { panelProps } from "@/ui/tabs";
 import { ErrorBoundary } from "./error-boundary";
 import { Header } from "./header";
 import { type HomeTab, homeTabsId, useHomeTab } from "./home-url";
-import { prefetchParts, ServersPanel, SettingsSheet, ToolsPanel } from "./lazy-parts";
+import {
+  CommandPalette,
+  prefetchParts,
+  ServersPanel,
+  SettingsSheet,
+  ShortcutsDialog,
+  ToolSheet,
+  ToolsPanel,
+} from "./lazy-parts";
+import type { CommandTargets } from "./palette/commands";
 import { clearReturnUrl } from "./return-url";
 import { StatusBar } from "./status-bar";
 import { useSettings } from "./home-url";
@@ -42,7 +52,21 @@ function Home({ user }: HomePageProps) {
     setCommand(next);
     selectTab("chat");
   }
-  useShortcuts(commandChat);
+  const [dialog, setDialog] = useState<"palette" | "shortcuts" | null>(null);
+  const [openTool, setOpenTool] = useState<AvailableTool | null>(null);
+  const targets: CommandTargets = {
+    chat: commandChat,
+    selectTab,
+    openTool: setOpenTool,
+    openSettings: () => openSettings(true),
+    openShortcuts: () => setDialog("shortcuts"),
+    signOut: () => void leave(),
+  };
+  useShortcuts((id) => {
+    if (id === "newChat") commandChat({ type: "new" });
+    else if (id === "message") commandChat({ type: "focus" });
+    else setDialog(id);
+  });
   useUnreadMarks();
 
   return (
@@ -52,7 +76,8 @@ function Home({ user }: HomePageProps) {
         tab={tab}
         onSelectTab={selectTab}
         toolCount={connections.loading ? undefined : tools.length}
-        onOpenSettings={() => openSettings(true)}
+        onOpenSettings={targets.openSettings}
+        onSignOut={targets.signOut}
       />
       <StatusBar />
       <main className="grid min-h-0 grid-cols-[minmax(0,1fr)]">
@@ -77,6 +102,28 @@ function Home({ user }: HomePageProps) {
           />
         </TabPanel>
       </main>
+      {dialog === "palette" && (
+        <Suspense>
+          <CommandPalette userId={user.id} tools={tools} targets={targets} onClose={() => setDialog(null)} />
+        </Suspense>
+      )}
+      {dialog === "shortcuts" && (
+        <Suspense>
+          <ShortcutsDialog targets={targets} onClose={() => setDialog(null)} />
+        </Suspense>
+      )}
+      {openTool && (
+        <Suspense>
+          <ToolSheet
+            tool={openTool}
+            onClose={() => setOpenTool(null)}
+            onUseInChat={() => {
+              setOpenTool(null);
+              commandChat({ type: "fill", text: t("chat.prefill", { tool: openTool.name }) });
+            }}
+          />
+        </Suspense>
+      )}
       {settingsOpen && (
         <Suspense>
           <SettingsSheet user={user} onClose={() => openSettings(false)} onLeave={clearReturnUrl} />
@@ -84,6 +131,11 @@ function Home({ user }: HomePageProps) {
       )}
     </div>
   );
+}
+
+async function leave(): Promise<void> {
+  clearReturnUrl();
+  await signOut();
 }
 
 interface TabPanelProps {

@@ -22,7 +22,7 @@ export function showRedirectResults(): void {
 /** Loads the parts for the first clicks once the browser is idle, so that they work after a network loss. */
 export function prefetchParts(): () => void {
   const load = () => {
-    for (const part of [ServersPanel, ToolsPanel, SettingsSheet]) void part.preload();
+    for (const part of [ServersPanel, ToolsPanel, SettingsSheet, CommandPalette]) void part.preload();
     preload(() => import("@/features/chat/composer/model-details"));
   };
   // Safari has no idle callbacks.
@@ -42,6 +42,14 @@ export const ToolsPanel = lazyPart(async () => (await import("@/features/tools/t
 export const SettingsSheet = lazyPart(
   async () => (await import("@/features/account/settings-sheet")).SettingsSheet,
 );
+
+export const CommandPalette = lazyPart(
+  async () => (await import("./palette/command-palette")).CommandPalette,
+);
+export const ShortcutsDialog = lazyPart(
+  async () => (await import("./palette/shortcuts-dialog")).ShortcutsDialog,
+);
+export const ToolSheet = lazyPart(async () => (await import("@/features/tools/tool-sheet")).ToolSheet);
 
 export const SharedPage = lazyPart(async () => (await import("@/features/share/shared-page")).SharedPage);
 

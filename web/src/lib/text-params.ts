@@ -135,6 +135,7 @@ export interface TextParams {
   "history.archived": { n: number };
   "history.showAll": { n: number };
   "history.more": { title: string };
+  "palette.nothing": { query: string };
   "models.about.remote": { provider: string };
   "models.about.gigabytes": { n: number };
   "models.star": { name: string };

@@ -17,7 +17,8 @@ function readTheme(): Theme {
   return chosen === "light" || chosen === "dark" ? chosen : "system";
 }
 
-function applyTheme(theme: Theme): void {
+/** Applies a theme and remembers it. */
+export function applyTheme(theme: Theme): void {
   if (theme === "system") delete document.documentElement.dataset["theme"];
   else document.documentElement.dataset["theme"] = theme;
   try {

@@ -2,17 +2,26 @@ import { useQueryClient } from "@tanstack/react-query";
 import { type RefObject, Suspense, useCallback, useEffect, useEffectEvent, useRef, useState } from "react";
 import type { AvailableTool } from "@/lib/available-tool";
 import { subscribeEvents } from "@/lib/events";
-import { lazyPart } from "@/lib/lazy-part";
+import { lazyPart, withLaterTexts } from "@/lib/lazy-part";
+import { toastError } from "@/ui/toast";
 import { ChatRegistry } from "./chat-registry";
 import { Composer, type ComposerHandle } from "./composer/composer";
 import { ChatHead } from "./conversations/chat-head";
 import { ChatSidebar } from "./conversations/chat-sidebar";
-import { chatsMenuId } from "./conversations/chats-menu";
 import { useSidebar } from "./conversations/sidebar-state";
 import { useReadWhileVisible } from "./conversations/unread-chats";
 import { useChats } from "./conversations/use-chats";
 import { useHeldSender } from "./outbox/held-sender";
-import { chatKey, type ChatSession, queueQuery, shownTitle, titleOf } from "./queries";
+import {
+  chatKey,
+  chatModelQuery,
+  type ChatSession,
+  chooseModel,
+  type MessageHit,
+  queueQuery,
+  shownTitle,
+  titleOf,
+} from "./queries";
 import type { TurnRequest } from "./stream/chat-contract";
 import type { ChatStore } from "./stream/chat-store";
 import type { ScrollTarget } from "./transcript/scroll-controller";
@@ -64,9 +73,38 @@ export function ChatPanel({ user, command, ...rest }: ChatPanelProps) {
       chats.create();
     }
   };
+  async function openTemporaryChat(): Promise<void> {
+    try {
+      const { openTemporary } = await withLaterTexts(() => import("./conversations/temporary-chat"));
+      chats.openTemporary(await openTemporary(user.id));
+    } catch (error) {
+      toastError(error);
+    }
+  }
+  async function revealHit(hit: MessageHit): Promise<void> {
+    chats.select(hit.sessionId);
+    try {
+      const { revealSearchHit } = await import("./conversations/reveal-search-hit");
+      reveal(await revealSearchHit(registry.get(hit.sessionId), hit));
+    } catch (error) {
+      console.error("Loading failed:", "messages", error);
+    }
+  }
+  async function setModel(model: string): Promise<void> {
+    if (chatId === undefined) return;
+    try {
+      await chooseModel(chatId, model);
+      await queries.invalidateQueries({ queryKey: chatModelQuery(chatId).queryKey });
+    } catch (error) {
+      toastError(error);
+    }
+  }
   const carryOut = useEffectEvent((wanted: ChatCommand) => {
     if (wanted.type === "new") create();
-    else if (wanted.type === "find") document.getElementById(chatsMenuId)?.click();
+    else if (wanted.type === "temporary") void openTemporaryChat();
+    else if (wanted.type === "open") chats.select(wanted.chatId);
+    else if (wanted.type === "reveal") void revealHit(wanted.hit);
+    else if (wanted.type === "model") void setModel(wanted.model);
     else if (wanted.type === "focus") composer.current?.focus();
     else composer.current?.fill(wanted.text);
   });
@@ -202,8 +240,12 @@ export type ChatCommand =
   | { readonly type: "new" }
   /** Focuses the message field. */
   | { readonly type: "focus" }
-  /** Opens the list of chats. */
-  | { readonly type: "find" }
+  | { readonly type: "temporary" }
+  | { readonly type: "open"; readonly chatId: string }
+  /** Opens a chat at a message. */
+  | { readonly type: "reveal"; readonly hit: MessageHit }
+  /** Lets a model answer in the open chat. */
+  | { readonly type: "model"; readonly model: string }
   /** Puts a text into the message field. */
   | { readonly type: "fill"; readonly text: string };
 

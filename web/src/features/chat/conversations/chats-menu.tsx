@@ -13,9 +13,6 @@ export const ChatList = lazyPart(async () => (await import("./chat-list")).ChatL
 /** Id of the button that shows the hidden sidebar. */
 export const showSidebarId = "show-sidebar";
 
-/** Id of the button that the keyboard shortcut opens. */
-export const chatsMenuId = "chats";
-
 interface ChatsMenuProps {
   chats: Chats;
   onReveal: (jump: ScrollTarget) => void;
@@ -25,7 +22,6 @@ interface ChatsMenuProps {
 export function ChatsMenu({ chats, onReveal }: ChatsMenuProps) {
   return (
     <Popover
-      id={chatsMenuId}
       trigger={
         <>
           <span className="tabular-nums">
