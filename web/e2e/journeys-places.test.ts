@@ -76,7 +76,7 @@ test("New Chat in an empty chat stays there, with the cursor in the message fiel
   await account.newChat("Empty");
   await appPage.open();
   await chat(appPage, "Empty").waitFor();
-  await appPage.button("Open MCP Servers").waitFor();
+  await appPage.button(/^Add a server/u).waitFor();
   await appPage.button("New Chat").click();
   await eventually(async () => assert.equal(await focusedName(appPage), "Message"));
   await appPage.button("Chats (1)").waitFor();

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { call, hold, say } from "./scripted-model.ts";
 import { serveTools } from "./scripted-mcp.ts";
+import { focusedName } from "./look.ts";
 import { startFixture } from "./fixture.ts";
 import { eventually, type AppPage } from "./app-page.ts";
 
@@ -138,13 +139,27 @@ test("Enter that ends the choice of an input method sends nothing", async (t) =>
 test("a new chat offers what the tools at hand are good for", async (t) => {
   const { account, appPage } = await fixture.openSignedInPage(t);
   await appPage.open();
-  await appPage.button("Open MCP Servers").click();
+  await appPage.button(/^Add a server/u).click();
   await appPage.field("Server Name").waitFor();
   await account.connectToolbox();
   await appPage.openTab("Chat");
   await appPage.sees("5 tools from 1 server are ready.");
   await appPage.button(/^What time is it in Tokyo\?/u).click();
   assert.match(await appPage.composer.inputValue(), /current_time.*Tokyo/u);
+});
+
+test("a new chat without tools leads to the toolbox, to a server, and to questions that need neither", async (t) => {
+  const { appPage } = await fixture.openSignedInPage(t);
+  await appPage.open();
+  await appPage.sees("MCP servers give the assistant tools: your files, calendars, databases.");
+  await appPage.button("Draft a polite reminder").click();
+  assert.equal(await appPage.composer.inputValue(), "Draft a polite reminder to ");
+  await appPage.button(/^Try the toolbox/u).click();
+  await appPage.toast("Connection Successful", "Connected to toolbox with 5 tools");
+  await appPage.sees("5 tools from 1 server are ready.");
+  const offered = appPage.page.getByRole("listitem").getByRole("button", { name: /· toolbox$/u });
+  await eventually(async () => assert.equal(await offered.count(), 4));
+  assert.match(await focusedName(appPage), /Tokyo/u);
 });
 
 test("a new chat begins at its top, however small the screen", async (t) => {

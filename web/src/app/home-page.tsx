@@ -1,3 +1,4 @@
+import { useQueryClient } from "@tanstack/react-query";
 import { Activity, type ReactNode, Suspense, useEffect, useMemo, useState } from "react";
 import { type ChatCommand, ChatPanel } from "@/features/chat/chat-panel";
 import { useUnreadMarks } from "@/features/chat/conversations/unread-chats";
@@ -5,9 +6,11 @@ import { availableTools } from "@/features/servers/server-connection";
 import { useConnections } from "@/features/servers/use-connections";
 import type { AvailableTool } from "@/lib/available-tool";
 import { type SignedInUser, signOut } from "@/lib/session";
+import { withLaterTexts } from "@/lib/lazy-part";
 import { t } from "@/lib/t";
 import { UserQueries } from "@/lib/user-queries";
 import { panelProps } from "@/ui/tabs";
+import { toastError } from "@/ui/toast";
 import { ErrorBoundary } from "./error-boundary";
 import { Header } from "./header";
 import { type HomeTab, homeTabsId, useHomeTab } from "./home-url";
@@ -52,6 +55,15 @@ function Home({ user }: HomePageProps) {
     setCommand(next);
     selectTab("chat");
   }
+  const client = useQueryClient();
+  async function tryToolbox(): Promise<void> {
+    try {
+      const { connectToolbox } = await withLaterTexts(() => import("@/features/servers/connect"));
+      await connectToolbox(client, user.id);
+    } catch (error) {
+      toastError(error);
+    }
+  }
   const [dialog, setDialog] = useState<"palette" | "shortcuts" | null>(null);
   const [openTool, setOpenTool] = useState<AvailableTool | null>(null);
   const targets: CommandTargets = {
@@ -87,6 +99,7 @@ function Home({ user }: HomePageProps) {
             tools={tools}
             toolsConnected={connections.loading ? undefined : tools.length > 0}
             onOpenServers={() => selectTab("servers")}
+            onTryToolbox={tryToolbox}
             command={command}
           />
         </TabPanel>

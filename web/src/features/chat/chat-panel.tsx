@@ -38,6 +38,8 @@ interface ChatPanelProps {
   /** True if any tool is connected; undefined while the tools load. */
   toolsConnected: boolean | undefined;
   onOpenServers: () => void;
+  /** Connects to the built-in toolbox; resolves after the result was shown. */
+  onTryToolbox: () => Promise<void>;
   /** Command from another part of the page; each object is executed once. */
   command: ChatCommand | null;
 }
@@ -195,6 +197,7 @@ function OpenChat({
   tools,
   toolsConnected,
   onOpenServers,
+  onTryToolbox,
   scrollTarget,
 }: OpenChatProps) {
   const store = registry.get(chat.id);
@@ -221,6 +224,7 @@ function OpenChat({
         onTurn={startTurn}
         onPrefill={fill}
         onOpenServers={onOpenServers}
+        onTryToolbox={onTryToolbox}
         scrollTarget={scrollTarget}
       />
       <Composer

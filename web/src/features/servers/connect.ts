@@ -1,9 +1,9 @@
-import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { type QueryClient, useMutation, useQueryClient } from "@tanstack/react-query";
 import { ApiError } from "@/lib/api-error";
 import { boot } from "@/lib/boot";
 import { t } from "@/lib/later-texts";
 import { type Toast, toast } from "@/ui/toast";
-import { type ConnectDraft, headersOf } from "./connect-draft";
+import { type ConnectDraft, emptyDraft, headersOf } from "./connect-draft";
 import { decideConnection, isServerUrl } from "./connect-rule";
 import { insertServer, probeServer } from "./queries";
 import { reloadConnections } from "./use-connections";
@@ -61,20 +61,41 @@ function connectedToast({ name, toolCount, fallbackReason, needsSignIn }: Connec
   return { title, description, detail: t("servers.connected.standIn", { reason }), tone: "warn" };
 }
 
+/** Shows the tools of a new connection, and tells that it was made. */
+async function announceConnection(client: QueryClient, userId: string, connected: Connected): Promise<void> {
+  // First the tools, then the news: a message sent in between would go without them.
+  await reloadConnections(client, userId);
+  toast(connectedToast(connected));
+}
+
+function announceFailure({ message }: Error): void {
+  const description = message === "" ? t("servers.failed.text") : message;
+  toast({ title: t("servers.failed.title"), description, tone: "err" });
+}
+
+/** Returns the content of the form that connects to the built-in toolbox. */
+export function toolboxDraft(): ConnectDraft {
+  return { ...emptyDraft, name: "toolbox", url: `${location.origin}/mcp/toolbox` };
+}
+
+/** Connects to the built-in toolbox and shows a toast with the result. */
+export async function connectToolbox(client: QueryClient, userId: string): Promise<void> {
+  try {
+    await announceConnection(client, userId, await connectServer(userId, toolboxDraft()));
+  } catch (error) {
+    announceFailure(error instanceof Error ? error : new Error(String(error)));
+  }
+}
+
 /** Returns the mutation that connects to a server and shows a toast with the result. */
 export function useConnect(userId: string, onConnected?: () => void) {
   const client = useQueryClient();
   return useMutation({
     mutationFn: (draft: ConnectDraft) => connectServer(userId, draft),
     onSuccess: async (connected) => {
-      // First the tools, then the news: a message sent in between would go without them.
-      await reloadConnections(client, userId);
-      toast(connectedToast(connected));
+      await announceConnection(client, userId, connected);
       onConnected?.();
     },
-    onError: (error) => {
-      const description = error.message === "" ? t("servers.failed.text") : error.message;
-      toast({ title: t("servers.failed.title"), description, tone: "err" });
-    },
+    onError: announceFailure,
   });
 }

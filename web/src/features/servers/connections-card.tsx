@@ -3,8 +3,7 @@ import { t } from "@/lib/later-texts";
 import { Badge } from "@/ui/badge";
 import { Button } from "@/ui/button";
 import { Card, CardHead } from "@/ui/card";
-import { useConnect } from "./connect";
-import { emptyDraft } from "./connect-draft";
+import { toolboxDraft, useConnect } from "./connect";
 import { ConnectionRow, connectionsTitleId } from "./connection-row";
 import { ConnectionSheet } from "./details/connection-sheet";
 import type { Connections } from "./use-connections";
@@ -48,7 +47,6 @@ function NoConnections({ userId }: { userId: string }) {
     // The button disappears with the first connection; keyboard users continue from the list.
     if (document.activeElement === button.current) document.getElementById(connectionsTitleId)?.focus();
   });
-  const toolbox = { ...emptyDraft, name: "toolbox", url: `${location.origin}/mcp/toolbox` };
   return (
     <div className="px-5 pt-1 pb-3">
       <p className="text-ink-2">{t("servers.noneActive")}</p>
@@ -60,7 +58,7 @@ function NoConnections({ userId }: { userId: string }) {
           aria-disabled={connect.isPending || undefined}
           busy={connect.isPending}
           onClick={() => {
-            if (!connect.isPending) connect.mutate(toolbox);
+            if (!connect.isPending) connect.mutate(toolboxDraft());
           }}
         >
           {t("servers.toolbox.use")}

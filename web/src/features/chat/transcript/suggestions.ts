@@ -24,6 +24,14 @@ const BUILT_IN_SUGGESTIONS = {
 } as const;
 const builtInNames = Object.keys(BUILT_IN_SUGGESTIONS);
 
+/** Returns the suggestions that need no tool. */
+export function plainSuggestions(): readonly Pick<Suggestion, "label" | "prompt">[] {
+  return [
+    { label: t("chat.suggest.mcp"), prompt: t("chat.suggest.mcp.prompt") },
+    { label: t("chat.suggest.reminder"), prompt: t("chat.suggest.reminder.prompt") },
+  ];
+}
+
 /** Returns up to four suggestions for the available tools, from as many servers as possible. */
 export function suggestionsFor(tools: readonly AvailableTool[]): readonly Suggestion[] {
   const queues = [...Map.groupBy(tools, ({ serverName }) => serverName).values()].map((list) =>
