@@ -71,7 +71,7 @@ enum BodyCut {
     TooSlow,
     #[error("too much data is being received at once")]
     Overloaded,
-    #[error("it broke off")]
+    #[error("the request body is incomplete")]
     Broken(#[source] axum::Error),
 }
 

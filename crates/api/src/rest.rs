@@ -138,8 +138,7 @@ fn token_error(error: AuthError) -> RestError {
         AuthError::Internal(error) => RestError::internal(error),
         AuthError::GoTrue(refusal) if refusal == EXPIRED_JWT => PgError::new("PGRST303", "JWT expired").into(),
         AuthError::GoTrue(refusal) if refusal == INSUFFICIENT_AAL => {
-            PgError::new("42501", "permission denied: this sign-in has to be raised with the second factor first")
-                .into()
+            PgError::new("42501", "permission denied: verify your second factor first").into()
         }
         AuthError::GoTrue(refusal) if refusal.code == "session_not_found" => {
             PgError::new("PGRST303", "The JWT's sign-in has ended").into()

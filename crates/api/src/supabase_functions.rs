@@ -135,8 +135,8 @@ impl FromRef<AppState> for TurnRequests {
 impl TurnRequests {
     /// Validates the request and starts the turn, which a [`Turn`] represents.
     async fn begin(&self, caller: &SignedIn, body: AiChat) -> Result<Arc<Turn>, ApiError> {
-        let question = self.read(caller, body).await?;
-        self.turns.begin(caller.user, question).await.map_err(|error| match error {
+        let request = self.read(caller, body).await?;
+        self.turns.begin(caller.user, request).await.map_err(|error| match error {
             BeginError::NoChat => ApiError::NotFound("session"),
             BeginError::NoMessage => ApiError::NotFound("message"),
             BeginError::MessageExists => message_exists(),
@@ -153,14 +153,14 @@ impl TurnRequests {
         })
     }
 
-    /// Validates a request body and resolves its tools and attachments to a [`Question`].
+    /// Validates a request body and resolves its tools and attachments to a [`TurnRequest`].
     ///
     /// # Errors
     ///
     /// [`ApiError::BadRequest`] for bad values; [`ApiError::Conflict`] if the message is already stored;
     /// [`ApiError::Unprocessable`] for unknown tools or attachments.
     pub async fn read(&self, caller: &SignedIn, body: AiChat) -> Result<TurnRequest, ApiError> {
-        let place = match (body.replaces, body.continues) {
+        let position = match (body.replaces, body.continues) {
             (None, None) => TurnPosition::End,
             (Some(id), None) => TurnPosition::Replace(id),
             (None, Some(id)) => TurnPosition::Continue(id),
@@ -181,7 +181,7 @@ impl TurnRequests {
             return Err(message_exists());
         }
         // Regenerating and continuing an answer need no new text.
-        if body.message.is_some() || place == TurnPosition::End {
+        if body.message.is_some() || position == TurnPosition::End {
             check_message(body.message.as_deref().unwrap_or_default())?;
         }
         let weight: usize = body.contexts.iter().map(|context| context.to_model_text().len()).sum();
@@ -208,7 +208,7 @@ impl TurnRequests {
         let mut parts = self.attached(caller, body.session_id, &body.attachments.unwrap_or_default()).await?;
         parts.extend(body.contexts.into_iter().map(|context| Part::AppContext { context }));
         let (message, message_id) = (body.message, body.message_id);
-        Ok(TurnRequest { chat: body.session_id, message, message_id, position: place, parts, tools, queued: None })
+        Ok(TurnRequest { chat: body.session_id, message, message_id, position, parts, tools, queued: None })
     }
 
     /// Resolves attachment ids to message parts: uploaded files, pending attachments, and attachments of an earlier

@@ -155,7 +155,7 @@ pub async fn list_users(State(storage): State<Storage>, _: Admin, uri: Uri) -> R
     for unserved in ["filter", "sort"] {
         if query_value(uri.query(), unserved).is_some_and(|value| !value.is_empty()) {
             return Err(GoTrueError::validation_failed(
-                "This server lists accounts from the youngest on, without a filter",
+                "This server lists accounts newest first and supports neither sort nor filter",
             )
             .into());
         }

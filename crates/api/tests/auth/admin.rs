@@ -217,7 +217,7 @@ async fn what_is_wrong_with_a_new_account_is_said_in_the_protocols_order() {
 }
 
 #[tokio::test]
-async fn accounts_are_listed_in_pages_from_the_youngest_on() {
+async fn lists_accounts_in_pages_newest_first() {
     for database in databases() {
         let clock = MockClock::new();
         let app = TestApp::builder().database(database).clock(&clock).set("CHAT_SERVICE_ROLE_KEY", KEY).start().await;
