@@ -74,8 +74,10 @@ test("a server's form has its defaults, is checked before it is sent, and the ca
   await askForTable(appPage);
   const asked = question(appPage);
   await asked.getByText("When shall it be?⟨U+202E⟩", { exact: true }).waitFor();
-  await appPage.page.getByRole("status").getByText("Waiting for your answer").waitFor({ state: "attached" });
-  await eventually(async () => assert.equal(await appPage.page.title(), "(1) AI Chat MCP"));
+  await appPage.page.getByRole("status").getByText("book needs your answer").waitFor({ state: "attached" });
+  await eventually(async () =>
+    assert.equal(await appPage.page.title(), "(1) book needs your answer · AI Chat MCP"),
+  );
   assert.equal(await focusedName(appPage), "Message", "the focus stays where it was");
   await appPage.composer.press("Enter");
 

@@ -61,11 +61,10 @@ test("a foreign tool asks in its card, says what it would do, and runs once it i
   await asked.getByText("Sends a letter.⟨U+202E⟩", { exact: true }).waitFor();
   await asked.getByText(/^According to post, this tool only reads data and accesses/u).waitFor();
   await asked.getByText('"to": "Ada"').waitFor();
-  await appPage.page
-    .getByRole("status")
-    .getByText("Waiting for your approval")
-    .waitFor({ state: "attached" });
-  await eventually(async () => assert.equal(await appPage.page.title(), "(1) AI Chat MCP"));
+  await appPage.page.getByRole("status").getByText("send needs your approval").waitFor({ state: "attached" });
+  await eventually(async () =>
+    assert.equal(await appPage.page.title(), "(1) send needs your approval · AI Chat MCP"),
+  );
   assert.equal(await focusedName(appPage), "Message", "the focus stays where it was");
   await appPage.composer.press("Enter");
   assert.deepEqual(sent, []);
@@ -395,6 +394,13 @@ test("six chats that wait for permission leave the page free for a seventh", asy
   }
   await newChat(appPage);
   await appPage.composer.fill("Hello");
+  await eventually(async () =>
+    assert.equal(await appPage.page.title(), "(6) “Letter 6” is waiting for you · AI Chat MCP"),
+  );
+  await appPage.page
+    .getByRole("status")
+    .getByText("“Letter 6” is waiting for you")
+    .waitFor({ state: "attached" });
   const rows = await appPage.openChats();
   await eventually(async () => assert.equal(await rows.getByText("Waiting for you").count(), 6));
   await rows.getByRole("button", { name: /^Letter 3/u }).click();
@@ -420,13 +426,15 @@ test("a tab in the background says in its title when its chat waits", async (t) 
   await other.open();
   await question(other).waitFor();
   await hide(appPage);
-  assert.equal(await appPage.page.title(), "(1) AI Chat MCP");
+  assert.equal(await appPage.page.title(), "(1) send needs your approval · AI Chat MCP");
   fixture.model.answer(say("Not sent."));
   await other.button("Deny").click();
   await other.answered();
   await eventually(async () => assert.equal(await appPage.page.title(), "AI Chat MCP"));
   await askForLetter(other, "Not sent either.");
-  await eventually(async () => assert.equal(await appPage.page.title(), "(1) AI Chat MCP"));
+  await eventually(async () =>
+    assert.equal(await appPage.page.title(), "(1) Waiting for your approval · AI Chat MCP"),
+  );
   await show(appPage);
   await question(appPage).waitFor();
   await appPage.button("Deny").click();
@@ -452,7 +460,10 @@ test("seven tabs with chats that wait leave the browser a connection", async (t)
     await question(tab).waitFor();
     await hide(tab);
   }
-  for (const tab of tabs) assert.equal(await tab.page.title(), "(1) AI Chat MCP");
+  for (const tab of tabs)
+    await eventually(async () =>
+      assert.equal(await tab.page.title(), "(7) send needs your approval · AI Chat MCP"),
+    );
   const rows = await appPage.openChats();
   await eventually(async () => assert.equal(await rows.getByText("Waiting for you").count(), 7));
   await appPage.page.keyboard.press("Escape");

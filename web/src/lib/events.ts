@@ -174,6 +174,13 @@ function takeOver(known: readonly TurnEvent[]): void {
   }
 }
 
+/** Returns the ids of the chats whose turns wait for the user, the newest last, separated by spaces. */
+export function waitingChats(): string {
+  return [...turns.values()]
+    .flatMap(({ state, sessionId }) => (state === "waiting" ? [sessionId] : []))
+    .join(" ");
+}
+
 /** Returns the state of the running turn of a chat. */
 export function turnStateOf(chatId: string): TurnEvent["state"] | undefined {
   return turns.get(chatId)?.state;

@@ -63,6 +63,10 @@ export interface TextParams {
   "chat.moreTools": { n: number };
   "chat.waitSeconds": { n: number };
   "chat.reasoning.took": { time: string };
+  "chat.waits.approval": { tool: string };
+  "chat.waits.answer": { tool: string };
+  "chat.waits.several": { n: number; tool: string };
+  "chat.waits.other": { title: string };
   "chat.empty.ready": { servers: number; tools: number };
   "chat.model.trigger": { name: string };
   "chat.model.manyTools": { n: number };

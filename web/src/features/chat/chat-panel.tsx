@@ -24,6 +24,7 @@ import {
 } from "./queries";
 import type { TurnRequest } from "./stream/chat-contract";
 import type { ChatStore } from "./stream/chat-store";
+import { Announcer } from "./transcript/announcer";
 import type { ScrollTarget } from "./transcript/scroll-controller";
 import { Transcript } from "./transcript/transcript";
 
@@ -172,6 +173,7 @@ export function ChatPanel({ user, command, ...rest }: ChatPanelProps) {
           <OpenChat
             key={chats.active.id}
             chat={chats.active}
+            chats={chats.list}
             registry={registry}
             composer={composer}
             scrollTarget={scrollTarget}
@@ -185,6 +187,8 @@ export function ChatPanel({ user, command, ...rest }: ChatPanelProps) {
 
 interface OpenChatProps extends Omit<ChatPanelProps, "user" | "command"> {
   chat: ChatSession;
+  /** All chats that are not archived. */
+  chats: readonly ChatSession[];
   registry: ChatRegistry;
   composer: RefObject<ComposerHandle | null>;
   scrollTarget: ScrollTarget | null;
@@ -192,6 +196,7 @@ interface OpenChatProps extends Omit<ChatPanelProps, "user" | "command"> {
 
 function OpenChat({
   chat,
+  chats,
   registry,
   composer,
   tools,
@@ -235,6 +240,7 @@ function OpenChat({
         toolsConnected={toolsConnected}
         onSend={onSend}
       />
+      <Announcer chatId={chat.id} store={store} chats={chats} />
     </>
   );
 }

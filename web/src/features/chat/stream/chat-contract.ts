@@ -61,6 +61,8 @@ export interface ChatStatus {
   readonly modelStatus: ModelStatus | null;
   /** Number of tool calls that wait for the user. */
   readonly pendingCount: number;
+  /** Name of the first of their tools. */
+  readonly pendingTool: string | null;
   /** True if one of them needs more than an approval. */
   readonly hasPendingElicitation: boolean;
   /** True if text of the answer is arriving. */
@@ -79,6 +81,7 @@ export const INITIAL_STATUS: ChatStatus = {
   reconnecting: false,
   modelStatus: null,
   pendingCount: 0,
+  pendingTool: null,
   hasPendingElicitation: false,
   isStreamingText: false,
   ids: [],

@@ -9,7 +9,7 @@ import {
   type TurnRequest,
 } from "./chat-contract";
 import { EditingState, KeyedEmitter } from "./editing-state";
-import { countPending, hasElicitation, isAwaitingUser, isStreamingText } from "./message";
+import { countPending, hasElicitation, isAwaitingUser, isStreamingText, pendingTool } from "./message";
 import { type ChatMessage, userMessage } from "./message";
 import type { StreamChunk } from "./protocol";
 import { EMPTY_TURN, reduceChunk, type TurnState } from "./reduce-chunk";
@@ -349,6 +349,7 @@ export class ChatStore {
       ...this.#status,
       modelStatus: this.#turn.modelStatus,
       pendingCount: countPending(this.#turn.message, isAwaitingUser),
+      pendingTool: pendingTool(this.#turn.message),
       hasPendingElicitation: countPending(this.#turn.message, hasElicitation) > 0,
       isStreamingText: isStreamingText(this.#turn.message),
       ids: sameIds ? ids : shown.map(({ id }) => id),

@@ -203,6 +203,13 @@ export const hasElicitation = (part: Part): boolean =>
 export const isAwaitingUser = (part: Part): boolean =>
   (part.type === "dynamic-tool" && part.state === "approval-requested") || hasElicitation(part);
 
+/** Returns the name of the first tool whose call waits for the user. */
+export function pendingTool(message: ChatMessage | null): string | null {
+  if (message?.status !== "streaming") return null;
+  const part = message.parts.find(isAwaitingUser);
+  return part?.type === "dynamic-tool" ? part.toolName : null;
+}
+
 /** Returns true while text arrives, so that no "thinking" line is needed below it. */
 export function isStreamingText(message: ChatMessage | null): boolean {
   const last = message?.parts.at(-1);

@@ -1,33 +1,55 @@
 import { useEffect, useState, useSyncExternalStore } from "react";
-import { turnStateOf, subscribeEvents } from "@/lib/events";
+import { subscribeEvents, turnStateOf, waitingChats } from "@/lib/events";
 import { t } from "@/lib/t";
-import type { Phase } from "../stream/chat-contract";
+import { useChatStatus } from "../chat-context";
+import { type ChatSession, shownTitle } from "../queries";
+import type { ChatStatus } from "../stream/chat-contract";
+import type { ChatStore } from "../stream/chat-store";
 
 interface AnnouncerProps {
   chatId: string;
-  phase: Phase;
-  /** Number of tool calls that wait for the user. */
-  pendingCount: number;
-  /** True if one of them needs more than an approval. */
-  hasPendingElicitation: boolean;
+  store: ChatStore;
+  /** Chats whose titles can be named. */
+  chats: readonly ChatSession[];
 }
 
 /**
- * Announces to screen readers that an answer starts, waits and ends, without its text, and counts waiting calls in the
- * tab's title.
+ * Announces to screen readers that an answer starts, waits and ends, without its text, and that another chat waits. The
+ * tab's title says what waits, too: the tool, or the other chat.
  */
-export function Announcer({ chatId, phase, pendingCount, hasPendingElicitation }: AnnouncerProps) {
+export function Announcer({ chatId, store, chats }: AnnouncerProps) {
+  const status = useChatStatus(store);
+  const { phase } = status;
   const [replied, setReplied] = useState(false);
   const replying = phase === "running";
   if (replying && !replied) setReplied(true);
-  const count = usePendingCount(chatId, pendingCount);
-  useEffect(() => countInTitle(count), [count]);
-  const words = pendingCount > 0 ? t(hasPendingElicitation ? "chat.asks" : "chat.waits") : t("chat.replying");
+  const count = usePendingCount(chatId, status.pendingCount);
+  const waiting = useSyncExternalStore(subscribeEvents, waitingChats);
+  const others = waiting.split(" ").filter((id) => id !== "" && id !== chatId);
+  const other = chats.find(({ id }) => id === others.at(-1));
+  const otherWords = other === undefined ? "" : t("chat.waits.other", { title: shownTitle(other) });
+  const words = waitingWords(status);
+  const total = count + others.length;
+  const label = count > 0 ? words : otherWords;
+  useEffect(() => labelTitle(total, label), [total, label]);
+  const replyWords = replied && phase === "idle" ? t("chat.replied") : "";
   return (
-    <p role="status" className="sr-only">
-      {replying ? words : replied && phase === "idle" ? t("chat.replied") : ""}
-    </p>
+    <>
+      <p role="status" className="sr-only">
+        {replying ? (status.pendingCount > 0 ? words : t("chat.replying")) : replyWords}
+      </p>
+      <p role="status" className="sr-only">
+        {otherWords}
+      </p>
+    </>
   );
+}
+
+/** Returns what an open chat waits for; a tab in the background may not know the tool. */
+function waitingWords({ pendingCount, pendingTool, hasPendingElicitation }: ChatStatus): string {
+  if (pendingTool === null) return t("chat.waits");
+  if (pendingCount > 1) return t("chat.waits.several", { tool: pendingTool, n: pendingCount - 1 });
+  return t(hasPendingElicitation ? "chat.waits.answer" : "chat.waits.approval", { tool: pendingTool });
 }
 
 /**
@@ -46,7 +68,11 @@ function subscribeVisibility(listener: () => void): () => void {
   return () => document.removeEventListener("visibilitychange", listener);
 }
 
-function countInTitle(pendingCount: number): void {
-  const title = document.title.replace(/^\(\d+\) /u, "");
-  document.title = pendingCount > 0 ? `(${pendingCount}) ${title}` : title;
+/** What the tab's title begins with while something waits. */
+let prefix = "";
+
+function labelTitle(count: number, label: string): void {
+  const title = document.title.startsWith(prefix) ? document.title.slice(prefix.length) : document.title;
+  prefix = count > 0 ? `(${count}) ${label === "" ? "" : `${label} · `}` : "";
+  document.title = `${prefix}${title}`;
 }

@@ -8,7 +8,6 @@ import { ChatId, SendInChat, useChatStatus } from "../chat-context";
 import { chatKey } from "../queries";
 import type { TurnRequest } from "../stream/chat-contract";
 import type { ChatStore } from "../stream/chat-store";
-import { Announcer } from "./announcer";
 import type { EmptyStateProps } from "./empty-state";
 import { MessageRow } from "./message-row";
 import type { ScrollTarget } from "./scroll-controller";
@@ -115,12 +114,6 @@ export function Transcript({ chatId, store, onTurn, scrollTarget, ...empty }: Tr
           {busy ? t("chat.jumpBusy") : t("chat.jump")}
         </button>
       )}
-      <Announcer
-        chatId={chatId}
-        phase={status.phase}
-        pendingCount={status.pendingCount}
-        hasPendingElicitation={status.hasPendingElicitation}
-      />
     </div>
   );
 }
