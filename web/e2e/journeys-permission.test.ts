@@ -173,8 +173,10 @@ test("a tool that its server changes asks again and shows what is different", as
   await askForLetter(appPage, "Sent.");
   const asked = question(appPage);
   await asked.getByText(/^This tool has changed since you chose/u).waitFor();
-  await asked.getByText("Sends a letter.⟨U+202E⟩", { exact: true }).waitFor();
-  assert.ok((await asked.getByText("Sends a letter, and a copy to us.", { exact: true }).count()) > 0);
+  const change = asked.getByRole("group", { name: "Description" });
+  await change.waitFor();
+  assert.deepEqual(await change.getByRole("insertion").allTextContents(), [" Added: , and a copy to us"]);
+  assert.deepEqual(await change.getByRole("deletion").allTextContents(), [" Removed: ⟨U+202E⟩"]);
   assert.deepEqual(sent, []);
   await appPage.button("Always allow this tool").click();
   await appPage.answered();

@@ -33,8 +33,8 @@ const PART_LABELS: Readonly<Record<string, ApprovalKey>> = {
   _meta: "approval.part.meta",
 };
 
-/** Changed part of a definition. */
-interface Change {
+/** Changed part of a definition; the text of an absent part is empty. */
+export interface Change {
   name: ApprovalKey;
   before: string;
   now: string;
@@ -58,6 +58,6 @@ export function changesOf(
 }
 
 function textOf(value: unknown): string {
-  if (value === undefined || value === "") return "–";
+  if (value === undefined) return "";
   return typeof value === "string" ? value : JSON.stringify(value, null, 2);
 }

@@ -69,7 +69,8 @@ test("shows what the server claims, and what it has changed", async () => {
     .element(page.getByText("According to disk, this tool may delete or overwrite data. Not verified."))
     .toBeVisible();
   await expect.element(page.getByText(/has changed since you chose/u)).toBeVisible();
-  await expect.element(page.getByText("Reads a file")).toBeVisible();
+  const change = page.getByRole("group", { name: "Description" });
+  await expect.element(change).toHaveTextContent("Removed: Reads Added: Deletes a file");
 });
 
 test("says why a decision was refused", async () => {

@@ -38,6 +38,9 @@ export function Approval({ part, approval }: ApprovalProps) {
       decide(chatId, approval.id, decision, args),
   });
   const { description } = approval.definition;
+  // The changes contain it.
+  const isDescriptionChanged =
+    approval.before !== undefined && approval.before["description"] !== description;
   const claims = claimsOf(approval.definition);
   const server = part.serverName ?? "";
 
@@ -59,7 +62,7 @@ export function Approval({ part, approval }: ApprovalProps) {
         {t("approval.title", { tool: part.toolName, server })}
       </h4>
       {(approval.before ?? approval.instructions) !== undefined && <DefinitionChanges approval={approval} />}
-      {typeof description === "string" && description !== "" && (
+      {typeof description === "string" && description !== "" && !isDescriptionChanged && (
         <p
           className="max-h-40 overflow-y-auto text-sm whitespace-pre-line text-ink-2 wrap-anywhere"
           tabIndex={0}
