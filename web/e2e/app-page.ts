@@ -170,7 +170,7 @@ export class AppPage {
 
   /** Waits until the answer is over and the next message could be sent. */
   async answered(timeout = 15_000): Promise<void> {
-    await this.stop.waitFor({ state: "hidden", timeout });
+    await this.stop.or(this.button("Queue message")).waitFor({ state: "hidden", timeout });
     await this.answers.last().locator("time").waitFor({ timeout });
   }
 

@@ -166,6 +166,7 @@ for (const [name, look] of looks) {
     await waiting(appPage).getByRole("listitem").waitFor();
     await appPage.composer.fill("One more thing");
     await inspect(appPage, "queue", look);
+    await appPage.composer.fill("");
     await appPage.stop.click();
     await appPage.answered();
   });

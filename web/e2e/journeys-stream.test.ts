@@ -31,13 +31,20 @@ test("while an answer is awaited the page says so, and only Stop can be pressed"
   await appPage.sees("AI is thinking...");
   await appPage.questions.getByText("Hello?").waitFor();
   assert.ok(await appPage.stop.isEnabled());
+  const place = await appPage.stop.boundingBox();
   await appPage.composer.fill("One more thing");
-  assert.ok(await appPage.send.isDisabled(), "with something to send, and waiting");
+  assert.equal(await appPage.send.count(), 0, "with something to send, and waiting");
+  assert.deepEqual(await appPage.button("Queue message").boundingBox(), place, "one place for all of it");
+  await appPage.page
+    .getByRole("log")
+    .getByText(/^\d s$/u)
+    .waitFor();
   assert.equal(await appPage.questions.count(), 1, "one turn at a time");
   rest.resolve();
   await appPage.answered();
   await appPage.seesNo("AI is thinking...");
   assert.ok(await appPage.send.isEnabled());
+  assert.deepEqual(await appPage.send.boundingBox(), place);
 });
 
 test("Stop keeps what came so far", async (t) => {

@@ -52,6 +52,7 @@ export interface TextParams {
   "result.read": { server: string };
   "result.noConnection": { server: string };
   "duration.ms": { n: number };
+  "duration.seconds": { n: number };
   "duration.s": { n: number };
   "duration.min": { m: number; s: number };
   "duration.h": { h: number; m: number };

@@ -1,4 +1,4 @@
-import { ArrowUp, ListPlus, Square } from "lucide-react";
+import { ArrowUp, Clock, Square } from "lucide-react";
 import {
   type KeyboardEvent,
   type Ref,
@@ -37,8 +37,14 @@ interface ComposerProps extends ComposerOptions {
 const FileHost = lazyPart(async () => (await import("../files/file-host")).FileHost);
 const Queue = lazyPart(async () => (await import("../queue/queue")).Queue);
 
+const ACTIONS = {
+  send: { Icon: ArrowUp, label: "chat.send" },
+  stop: { Icon: Square, label: "chat.stop" },
+  queue: { Icon: Clock, label: "chat.queue" },
+} as const;
+
 const BUTTON =
-  "grid size-9 shrink-0 place-items-center rounded-[12px] bg-ink text-paper transition-opacity duration-150 disabled:opacity-35 touch:size-11 max-phone:[button+&]:ml-1 [&_svg]:size-4";
+  "grid size-9 shrink-0 place-items-center rounded-[12px] bg-ink text-paper transition-opacity duration-150 disabled:opacity-35 touch:size-11 [&_svg]:size-4";
 
 /** Returns true if a text was inserted as a whole, for example pasted. */
 function isPasted(event: Event): boolean {
@@ -46,8 +52,8 @@ function isPasted(event: Event): boolean {
 }
 
 /**
- * Message field with its buttons. During an answer Stop appears next to the disabled Send, and Enter queues the
- * message.
+ * Message field with its buttons. During an answer Send turns into Stop, or queues what has been written. Escape always
+ * stops.
  */
 export function Composer({ ref, ...options }: ComposerProps) {
   const { store, tools } = options;
@@ -57,8 +63,12 @@ export function Composer({ ref, ...options }: ComposerProps) {
   useImperativeHandle(ref, () => ({ fill, startTurn, focus: () => field.current?.focus() }));
   const { phase } = useChatStatus(store);
   const busy = phase !== "idle";
-  /** The message would be queued. */
-  const waits = busy && phase !== "sending" && text.trim() !== "";
+  const hasText = text.trim() !== "";
+  /** What the button does: one box for all of it, so that nothing moves. */
+  const action = busy ? (hasText && phase === "running" ? "queue" : "stop") : "send";
+  const { Icon, label } = ACTIONS[action];
+  const canSend =
+    attached.reading.length === 0 && (hasText || attached.list.some(({ kind }) => kind === "prompt"));
   const [slot, setSlot] = useState<HTMLElement | null>(null);
 
   function stop() {
@@ -113,48 +123,20 @@ export function Composer({ ref, ...options }: ComposerProps) {
               <FileHost {...{ field, text, write, attached, slot }} chatId={options.chatId} />
             </Suspense>
             {mcpContext.buttons}
-            {/* On a phone Stop leaves no room for its name. */}
-            <span className={busy ? "max-phone:hidden" : "contents"}>
-              <ModelInfo chatId={options.chatId} toolCount={tools.length} />
-            </span>
+            <ModelInfo chatId={options.chatId} toolCount={tools.length} />
             <span className="flex-1" />
-            {waits && (
-              <button
-                type="button"
-                aria-label={t("chat.queue")}
-                title={t("chat.queue")}
-                disabled={attached.reading.length > 0}
-                onClick={() => void submit()}
-                className={BUTTON}
-              >
-                <ListPlus aria-hidden="true" />
-              </button>
-            )}
-            {busy && (
-              <button
-                type="button"
-                aria-label={t("chat.stop")}
-                title={t("chat.stop")}
-                disabled={phase === "stopping"}
-                onClick={stop}
-                className={BUTTON}
-              >
-                <Square aria-hidden="true" fill="currentColor" className="scale-70" />
-              </button>
-            )}
             <button
               type="button"
-              aria-label={t("chat.send")}
-              title={t("chat.send")}
-              disabled={
-                busy ||
-                attached.reading.length > 0 ||
-                (text.trim() === "" && !attached.list.some(({ kind }) => kind === "prompt"))
-              }
-              onClick={() => void submit()}
+              aria-label={t(label)}
+              title={t(label)}
+              disabled={action === "stop" ? phase === "stopping" : !canSend}
+              onClick={() => (action === "stop" ? stop() : void submit())}
               className={BUTTON}
             >
-              <ArrowUp aria-hidden="true" />
+              <Icon
+                aria-hidden="true"
+                {...(action === "stop" && { fill: "currentColor", className: "scale-70" })}
+              />
             </button>
           </div>
         </div>

@@ -57,6 +57,8 @@ export type Phase = "idle" | "sending" | "running" | "stopping";
 /** State for the transcript and the composer; rows subscribe to their messages themselves. */
 export interface ChatStatus {
   readonly phase: Phase;
+  /** Start of the turn as seen by this page, in milliseconds since 1970. */
+  readonly busySince: number | null;
   readonly reconnecting: boolean;
   readonly modelStatus: ModelStatus | null;
   /** Number of tool calls that wait for the user. */
@@ -78,6 +80,7 @@ export interface ChatStatus {
 /** State of a chat before anything is loaded. */
 export const INITIAL_STATUS: ChatStatus = {
   phase: "idle",
+  busySince: null,
   reconnecting: false,
   modelStatus: null,
   pendingCount: 0,

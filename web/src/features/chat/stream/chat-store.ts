@@ -343,10 +343,12 @@ export class ChatStore {
     const shown = this.#shown();
     const drawn = this.#byId;
     this.#byId = new Map(shown.map((message) => [message.id, message]));
-    const { ids } = this.#status;
+    const { ids, busySince } = this.#status;
+    const isBusy = (change.phase ?? this.#status.phase) !== "idle";
     const sameIds = ids.length === shown.length && shown.every(({ id }, index) => id === ids[index]);
     const next: ChatStatus = {
       ...this.#status,
+      busySince: isBusy ? (busySince ?? this.#backend.now()) : null,
       modelStatus: this.#turn.modelStatus,
       pendingCount: countPending(this.#turn.message, isAwaitingUser),
       pendingTool: pendingTool(this.#turn.message),

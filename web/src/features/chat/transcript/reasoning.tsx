@@ -1,6 +1,7 @@
 import { ChevronRight } from "lucide-react";
 import { formatDuration } from "@/lib/format";
 import { t } from "@/lib/t";
+import { ElapsedSeconds } from "../elapsed-seconds";
 import { Markdown } from "@/markdown/markdown";
 import type { ReasoningPart } from "../stream/message";
 
@@ -15,6 +16,7 @@ export function Reasoning({ part, live }: { part: ReasoningPart; live: boolean }
           className="size-4 transition-transform duration-150 group-open:rotate-90"
         />
         {thinking ? t("chat.reasoning.now") : title(part)}
+        {thinking && part.startedAt !== undefined && <ElapsedSeconds since={part.startedAt} />}
       </summary>
       <div className="mt-2 border-l-2 border-line pl-4">
         <Markdown text={part.text} complete={!thinking} />

@@ -1,4 +1,5 @@
 import { type FirstKey, t } from "@/lib/t";
+import { ElapsedSeconds } from "../elapsed-seconds";
 import { ProgressBar } from "../progress-bar";
 import type { ChatStatus } from "../stream/chat-contract";
 import type { ModelStatus } from "../stream/protocol";
@@ -12,6 +13,7 @@ export function TurnStatus({ status }: { status: ChatStatus }) {
     <p className="flex flex-wrap items-center gap-x-2.5 text-ink-2">
       <span aria-hidden="true" className="size-2 animate-pulse rounded-full bg-accent" />
       <span>{reconnecting ? t("chat.reconnecting") : words}</span>
+      {status.busySince !== null && <ElapsedSeconds since={status.busySince} />}
       {modelStatus && !reconnecting && <ModelWork status={modelStatus} />}
     </p>
   );
