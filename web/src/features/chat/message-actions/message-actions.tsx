@@ -3,6 +3,7 @@ import { type KeyboardEvent, useEffect, useId, useRef } from "react";
 import { useDraft } from "@/lib/drafts";
 import { isComposing, isSending } from "@/lib/is-composing";
 import { t } from "@/lib/later-texts";
+import { CopyButton } from "@/markdown/copy-button";
 import { Button, IconButton } from "@/ui/button";
 import { Textarea } from "@/ui/field";
 import { useChatStatus } from "../chat-context";
@@ -10,22 +11,26 @@ import type { TurnRequest } from "../stream/chat-contract";
 import type { ChatStore } from "../stream/chat-store";
 import { BranchSwitcher } from "./branch-switcher";
 
-interface UserMessageActionsProps {
+interface MessageActionsProps {
   id: string;
   store: ChatStore;
 }
 
-/** Actions of a user message: edit it, or switch to another version. */
-export function UserMessageActions({ id, store }: UserMessageActionsProps) {
+interface UserMessageActionsProps extends MessageActionsProps {
+  text: string;
+}
+
+/** Actions of a user message: copy it, edit it, or switch to another version. */
+export function UserMessageActions({ id, text, store }: UserMessageActionsProps) {
   const { phase } = useChatStatus(store);
   // A message that is being sent has no stored id yet.
   if (!store.isStored(id)) return null;
   return (
     <>
       <BranchSwitcher id={id} store={store} />
+      {text !== "" && <CopyButton text={text} label={t("steering.copy")} />}
       <IconButton
         size="sm"
-        className="text-ink-3"
         data-edit=""
         label={t("steering.edit")}
         icon={<Pencil />}
@@ -36,7 +41,7 @@ export function UserMessageActions({ id, store }: UserMessageActionsProps) {
   );
 }
 
-interface AnswerActionsProps extends UserMessageActionsProps {
+interface AnswerActionsProps extends MessageActionsProps {
   isLast: boolean;
   onTurn: (turn: TurnRequest) => Promise<boolean>;
 }

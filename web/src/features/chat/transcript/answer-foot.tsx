@@ -1,5 +1,6 @@
 import { CircleAlert, Gauge, RotateCcw, Square, Unplug } from "lucide-react";
 import { type ReactNode, Suspense } from "react";
+import { cn } from "@/lib/cn";
 import { quoted } from "@/lib/error-text";
 import { lazyPart } from "@/lib/lazy-part";
 import { t, tRich } from "@/lib/t";
@@ -15,6 +16,8 @@ interface AnswerFootProps {
   message: ChatMessage;
   /** Retries the answer; absent if unavailable. */
   onRetry?: () => void;
+  /** True for the newest answer, whose buttons are always visible. */
+  isLast: boolean;
   /** Continues an incomplete answer. */
   onContinue?: () => void;
   /** Further actions. */
@@ -22,7 +25,7 @@ interface AnswerFootProps {
 }
 
 /** Footer of an answer: how it ended, its time, and its actions. */
-export function AnswerFoot({ message, onRetry, onContinue, children }: AnswerFootProps) {
+export function AnswerFoot({ message, isLast, onRetry, onContinue, children }: AnswerFootProps) {
   const text = textOf(message);
   const failed = message.status === "failed";
   return (
@@ -37,7 +40,12 @@ export function AnswerFoot({ message, onRetry, onContinue, children }: AnswerFoo
           )}
         </Failure>
       )}
-      <div className="-mt-1.5 -ml-2 flex flex-wrap items-center gap-0.5 text-ink-3">
+      <div
+        className={cn(
+          "-mt-1.5 -ml-2 flex flex-wrap items-center gap-0.5 text-ink-3",
+          !isLast && "quiet-actions",
+        )}
+      >
         {text !== "" && <CopyButton text={text} label={t("chat.copy")} />}
         {onRetry && !failed && (
           <IconButton size="sm" label={t("chat.retry")} icon={<RotateCcw />} onClick={onRetry} />

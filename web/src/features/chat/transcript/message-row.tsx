@@ -53,7 +53,7 @@ export const MessageRow = memo(({ id, store, isLast, onTurn }: MessageRowProps) 
       <h3 className="sr-only">{t("chat.assistantSaid")}</h3>
       <AnswerParts message={message} />
       {message.status !== "streaming" && (
-        <AnswerFoot message={message} {...foot}>
+        <AnswerFoot message={message} isLast={isLast} {...foot}>
           <Suspense>
             <AnswerActions id={id} store={store} isLast={isLast} onTurn={onTurn} />
           </Suspense>
@@ -100,9 +100,9 @@ function UserMessage({
           >
             {drawable(text)}
           </p>
-          <div className="-my-[7px] flex min-h-[30px] items-center gap-1 touch:-my-[3px] touch:min-h-11">
+          <div className="quiet-actions -my-[7px] flex min-h-[30px] text-ink-3 items-center gap-1 touch:-my-[3px] touch:min-h-11">
             <Suspense>
-              <UserMessageActions id={id} store={store} />
+              <UserMessageActions id={id} text={text} store={store} />
             </Suspense>
             <TimeOfDay moment={message.createdAt} />
           </div>
