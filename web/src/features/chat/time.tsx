@@ -1,4 +1,4 @@
-import { formatDate } from "@/lib/intl";
+import { formatDate, formatRelativeDay } from "@/lib/intl";
 
 const DAY_MS = 86_400_000;
 
@@ -17,10 +17,65 @@ export function dayOf(moment: string, now = new Date()): string {
   return formatDate(date, isRecent ? { weekday: "short" } : { day: "numeric", month: "short" });
 }
 
+function isToday(date: Date): boolean {
+  return date.toDateString() === new Date().toDateString();
+}
+
+/** Time of day, with the full date as its tooltip, and for screen readers if it was another day. */
 export function TimeOfDay({ moment }: { moment: string }) {
+  const date = new Date(moment);
+  const isValid = !Number.isNaN(date.getTime());
+  const full = isValid ? formatDate(date, { dateStyle: "full", timeStyle: "short" }) : undefined;
+  const time = timeOf(moment);
   return (
-    <time dateTime={moment} className="text-xs text-ink-3 tabular-nums">
-      {timeOf(moment)}
+    <time dateTime={moment} title={full} className="text-xs text-ink-3 tabular-nums">
+      {isToday(date) ? (
+        time
+      ) : (
+        <>
+          <span aria-hidden="true">{time}</span>
+          <span className="sr-only">{full}</span>
+        </>
+      )}
     </time>
+  );
+}
+
+/** Names a day: “Today”, “Yesterday”, or the weekday with the date. */
+export function dayName(date: Date, now = new Date()): string {
+  const midnight = (day: Date) => new Date(day.getFullYear(), day.getMonth(), day.getDate()).getTime();
+  const days = Math.round((midnight(date) - midnight(now)) / DAY_MS);
+  if (days === 0 || days === -1) {
+    const [first = "", ...rest] = formatRelativeDay(days);
+    return first.toUpperCase() + rest.join("");
+  }
+  const isThisYear = date.getFullYear() === now.getFullYear();
+  return formatDate(date, {
+    weekday: "long",
+    day: "numeric",
+    month: "long",
+    ...(!isThisYear && { year: "numeric" }),
+  });
+}
+
+interface DaySeparatorProps {
+  /** Time of the message above, if it is loaded. */
+  before: string | undefined;
+  /** Time of the message below. */
+  moment: string | undefined;
+}
+
+/** Line between messages of different days that names the later one. */
+export function DaySeparator({ before, moment }: DaySeparatorProps) {
+  if (before === undefined || moment === undefined) return null;
+  const date = new Date(moment);
+  const isSameDay = new Date(before).toDateString() === date.toDateString();
+  if (isSameDay || Number.isNaN(date.getTime()) || Number.isNaN(Date.parse(before))) return null;
+  return (
+    <p className="mb-7 flex items-center gap-3 text-xs text-ink-3">
+      <span aria-hidden="true" className="h-px flex-1 bg-line" />
+      <time dateTime={moment}>{dayName(date)}</time>
+      <span aria-hidden="true" className="h-px flex-1 bg-line" />
+    </p>
   );
 }

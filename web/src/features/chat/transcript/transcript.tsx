@@ -1,6 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
 import { ArrowDown } from "lucide-react";
-import { type KeyboardEvent, Suspense, useCallback, useRef } from "react";
+import { Fragment, type KeyboardEvent, Suspense, useCallback, useRef } from "react";
 import { lazyPart } from "@/lib/lazy-part";
 import { t } from "@/lib/t";
 import { buttonClass } from "@/ui/button";
@@ -12,6 +12,7 @@ import type { EmptyStateProps } from "./empty-state";
 import { MessageRow } from "./message-row";
 import type { ScrollTarget } from "./scroll-controller";
 import { TurnStatus } from "./turn-status";
+import { DaySeparator } from "../time";
 import { useOpeningMarker } from "../conversations/opening-marker";
 import { useScroll } from "./use-scroll";
 
@@ -90,13 +91,15 @@ export function Transcript({ chatId, store, onTurn, scrollTarget, ...empty }: Tr
           <ChatId value={chatId}>
             <SendInChat value={sendMessage}>
               {visible.map((id) => (
-                <MessageRow
-                  key={id}
-                  id={id}
-                  store={store}
-                  isLast={!busy && id === status.ids.at(-1)}
-                  onTurn={onTurn}
-                />
+                <Fragment key={id}>
+                  <DaySeparator before={timeBefore(store, id)} moment={store.message(id)?.createdAt} />
+                  <MessageRow
+                    id={id}
+                    store={store}
+                    isLast={!busy && id === status.ids.at(-1)}
+                    onTurn={onTurn}
+                  />
+                </Fragment>
               ))}
             </SendInChat>
           </ChatId>
@@ -116,6 +119,13 @@ export function Transcript({ chatId, store, onTurn, scrollTarget, ...empty }: Tr
       )}
     </div>
   );
+}
+
+/** Returns the time of the message before another one. */
+function timeBefore(store: ChatStore, id: string): string | undefined {
+  const { ids } = store.status();
+  const before = ids[ids.indexOf(id) - 1];
+  return before === undefined ? undefined : store.message(before)?.createdAt;
 }
 
 /** Placeholders for messages that are loading, shown only after a delay. */
