@@ -68,6 +68,7 @@ export interface TextParams {
   "chat.waits.answer": { tool: string };
   "chat.waits.several": { n: number; tool: string };
   "chat.waits.other": { title: string };
+  "chat.tool.folded": { n: number; time: string };
   "chat.empty.ready": { servers: number; tools: number };
   "chat.model.trigger": { name: string };
   "chat.model.manyTools": { n: number };

@@ -3,6 +3,7 @@ import { RotateCw } from "lucide-react";
 import { type ReactNode, Suspense, use, useMemo } from "react";
 import { type AppHost, AppHostContext } from "@/components/tool-app/app-host";
 import type { AppInput } from "@/components/tool-app/app-session";
+import { ContentBlock } from "@/components/tool-result/content-block";
 import { OutputView } from "@/components/tool-result/output-view";
 import { TextBlock } from "@/components/tool-result/text-block";
 import { fromToolOutput, ResultServer } from "@/components/tool-result/tool-output";
@@ -18,7 +19,7 @@ import { storeAppContext } from "../chat-backend";
 import { ChatId, SendInChat } from "../chat-context";
 import { cancelCall, respondToElicitation } from "../queries";
 import type { MessageStatus, ToolPart, ToolTask } from "../stream/message";
-import { argumentsText, callAsJson, type CallState, failureReason } from "./call-state";
+import { argumentsText, callAsJson, type CallState, failureReason, shortResult } from "./call-state";
 
 // Few calls ask for values or have an app.
 const Elicitation = lazyPart(async () => (await import("@/components/elicitation/elicitation")).Elicitation);
@@ -167,6 +168,19 @@ function UnknownCall({ part }: { part: ToolPart }) {
           {t("steering.unknown.again")}
         </Button>
       </div>
+    </div>
+  );
+}
+
+/** What a closed card shows of a result: its images, or its short text. */
+export function ResultPreview({ part }: { part: ToolPart }) {
+  const images = part.output?.content.filter(({ type }) => type === "image") ?? [];
+  return (
+    <div className="grid grid-cols-[minmax(0,1fr)] gap-2 px-3 pb-2.5 pl-[38px] text-sm text-ink-2 wrap-anywhere">
+      {images.length === 0
+        ? showInvisible(shortResult(part))
+        : // Blocks of a result never change.
+          images.map((block, index) => <ContentBlock key={index} block={block} />)}
     </div>
   );
 }

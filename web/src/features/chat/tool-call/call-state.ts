@@ -46,6 +46,24 @@ export function failureReason({ errorText, output }: ToolPart): string {
   return text.trim().replaceAll(/\s+/gu, " ").slice(0, MAX_REASON_CHARS);
 }
 
+/** Returns true if the result of a call contains an image. */
+export function hasImage({ output }: ToolPart): boolean {
+  return output?.content.some(({ type }) => type === "image") === true;
+}
+
+/** Longest result on a closed card, in characters. */
+const MAX_SHORT_RESULT_CHARS = 160;
+
+/** Returns the result of a call if it is one short line of text that is no JSON; otherwise an empty text. */
+export function shortResult({ output }: ToolPart): string {
+  const [block, ...others] = output?.content ?? [];
+  if (block?.["type"] !== "text" || typeof block["text"] !== "string" || others.length > 0) return "";
+  // A block can be for the assistant alone.
+  if (block["annotations"] !== undefined || output?.whole !== undefined) return "";
+  const text = block["text"].trim();
+  return text.length <= MAX_SHORT_RESULT_CHARS && !/[\n\r]|^[[{]/u.test(text) ? text : "";
+}
+
 /** Arguments of up to this many characters are shown on one line. */
 const MAX_ONE_LINE_CHARS = 64;
 

@@ -9,13 +9,14 @@ import { t } from "@/lib/t";
 import { Badge } from "@/ui/badge";
 import { ProgressBar } from "../progress-bar";
 import type { MessageStatus, ToolPart } from "../stream/message";
-import { argumentsLine, type CallState, callState, isBuiltIn } from "./call-state";
+import { argumentsLine, type CallState, callState, hasImage, isBuiltIn, shortResult } from "./call-state";
 import { CallStateView, Elapsed } from "./call-state-view";
 
 // The row is drawn first.
 const loadDetails = () => import("./call-details");
 const CallDetails = lazyPart(async () => (await loadDetails()).CallDetails);
 const CallApp = lazyPart(async () => (await loadDetails()).CallApp);
+const ResultPreview = lazyPart(async () => (await loadDetails()).ResultPreview);
 const ToolBody = lazyPart(async () => (await loadDetails()).ToolBody);
 const loadApproval = () => import("../approval/approval");
 const ClaimBadge = lazyPart(async () => (await loadApproval()).ClaimBadge);
@@ -113,6 +114,11 @@ export const ToolCard = memo(({ part, messageStatus, isGrouped = false }: ToolCa
       {(open || state !== "done") && (
         <Suspense>
           <CallDetails {...{ part, state, messageStatus, open, isFolded }} />
+        </Suspense>
+      )}
+      {!open && !hasApp && state === "done" && (hasImage(part) || shortResult(part) !== "") && (
+        <Suspense>
+          <ResultPreview part={part} />
         </Suspense>
       )}
       {hasApp && (

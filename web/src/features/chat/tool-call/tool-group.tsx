@@ -1,6 +1,7 @@
-import { Fragment, Suspense } from "react";
+import { Fragment, Suspense, useState } from "react";
 import type { MessageStatus, ToolPart } from "../stream/message";
 import { callState } from "./call-state";
+import { canFold, FoldedCalls } from "./folded-calls";
 import { ToolCard } from "./tool-card";
 import { lazyPart } from "@/lib/lazy-part";
 
@@ -11,15 +12,19 @@ const ApprovalGroupFoot = lazyPart(async () => (await loadGroup()).ApprovalGroup
 interface ToolGroupProps {
   parts: readonly ToolPart[];
   messageStatus: MessageStatus;
+  /** True if no further call can follow. */
+  isOver: boolean;
 }
 
 /**
- * Consecutive tool calls. Several that wait for approval form one group with one answer; a tool that its server has
+ * Consecutive tool calls; finished ones are folded. Several that wait for approval form one group with one answer; a tool that its server has
  * changed is excluded, because its changes have to be read.
  *
  * The cards keep their positions in the tree, so that apps in them do not restart when a group appears or disappears.
  */
-export function ToolGroup({ parts, messageStatus }: ToolGroupProps) {
+export function ToolGroup({ parts, messageStatus, isOver }: ToolGroupProps) {
+  const [isOpen, setIsOpen] = useState(false);
+  const isFoldable = isOver && canFold(parts, messageStatus);
   const waiting = parts.flatMap((part) => {
     const isWaiting = callState(part, messageStatus) === "waiting" && !isChanged(part);
     return isWaiting && part.approval !== undefined ? [part.approval] : [];
@@ -29,7 +34,8 @@ export function ToolGroup({ parts, messageStatus }: ToolGroupProps) {
   const last = parts.findIndex(({ approval }) => approval !== undefined && approval === waiting.at(-1));
   return (
     <div className="grid grid-cols-[minmax(0,1fr)] gap-2">
-      {parts.map((part, index) => (
+      {isFoldable && <FoldedCalls parts={parts} isOpen={isOpen} onToggle={() => setIsOpen(!isOpen)} />}
+      {(isFoldable && !isOpen ? [] : parts).map((part, index) => (
         <Fragment key={part.toolCallId}>
           {isGroup && index === first && (
             <Suspense>

@@ -13,10 +13,16 @@ const FileView = lazyPart(async () => (await import("@/components/files/file-vie
 /** Parts of an answer in order, with consecutive tool calls grouped. */
 export function AnswerParts({ message }: { message: ChatMessage }) {
   const live = message.status === "streaming";
-  return grouped(message.parts).map((group, index) =>
+  const groups = grouped(message.parts);
+  return groups.map((group, index) =>
     // Parts are only appended, so the index is a stable key.
     Array.isArray(group) ? (
-      <ToolGroup key={index} parts={group} messageStatus={message.status} />
+      <ToolGroup
+        key={index}
+        parts={group}
+        messageStatus={message.status}
+        isOver={!live || index < groups.length - 1}
+      />
     ) : (
       <PartView key={index} part={group} live={live} />
     ),
