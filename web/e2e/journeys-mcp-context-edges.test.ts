@@ -4,8 +4,9 @@ import { after, test } from "node:test";
 import { makeCertificate } from "./certificate.ts";
 import { focusedName } from "./look.ts";
 import { attached, list, openMcpContext, option } from "./mcp-context.ts";
+import { allowAll } from "./permission.ts";
 import { serveTools } from "./scripted-mcp.ts";
-import { say } from "./scripted-model.ts";
+import { call, say } from "./scripted-model.ts";
 
 const certificate = await makeCertificate();
 after(() => certificate.remove());
@@ -125,6 +126,14 @@ test("pictures of servers and tools are shown when the protocol's rules let them
   assert.equal(await appPage.toolCard("plain").locator("img").count(), 0);
   await appPage.openTab("MCP Servers");
   await appPage.connection("gallery").locator("img").waitFor();
+  // In the chat, a tool without a picture has the one of its server.
+  await allowAll(account, "gallery");
+  await appPage.openTab("Chat");
+  fixture.model.answer(call("painted", {}), call("plain", {}));
+  fixture.model.answer(say("Done."));
+  await appPage.ask("Call both");
+  await appPage.answered();
+  for (const name of ["painted", "plain"]) await appPage.toolCall(name).locator("img").waitFor();
 });
 
 test("a picture at a server's own origin is fetched by our server, which does not say for whom", async (t) => {

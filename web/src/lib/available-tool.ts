@@ -22,6 +22,12 @@ export interface ToolDefinition {
   icons?: Icon[] | null;
 }
 
+/** Icons with the connection that serves them. */
+export interface Pictures {
+  connectionId: string;
+  icons: readonly Icon[];
+}
+
 /** Tool that the assistant may use, with the name of its connection. */
 export interface AvailableTool {
   name: string;
@@ -35,5 +41,7 @@ export interface AvailableTool {
   /** True if the tool has an app for its results. */
   hasApp?: boolean;
   /** Icons with the connection that serves them; absent if there are none. */
-  pictures?: { connectionId: string; icons: readonly Icon[] };
+  pictures?: Pictures;
+  /** The same of its server. */
+  serverPictures?: Pictures;
 }

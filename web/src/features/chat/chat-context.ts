@@ -1,10 +1,16 @@
 import { createContext, useCallback, useSyncExternalStore } from "react";
+import type { Pictures } from "@/lib/available-tool";
 import type { ChatStatus } from "./stream/chat-contract";
 import type { ChatStore } from "./stream/chat-store";
 import type { ChatMessage } from "./stream/message";
 
 /** Id of the chat that a component belongs to. */
 export const ChatId = createContext("");
+
+/** Finds the icons of a tool, or of its server. */
+export const ToolIconsOf = createContext<(serverName: string, tool: string) => Pictures | undefined>(
+  () => undefined,
+);
 
 /** Sends a text in this chat; resolves to true if the server accepted it. */
 export const SendInChat = createContext<(text: string) => Promise<boolean>>(async () => false);

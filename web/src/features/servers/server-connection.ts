@@ -103,7 +103,7 @@ function isForAssistant({ _meta: meta }: ToolDefinition): boolean {
   return !Array.isArray(visibility) || visibility.includes("model");
 }
 
-function available(tool: ToolDefinition, { id, name: serverName }: ServerConnection): AvailableTool {
+function available(tool: ToolDefinition, { id, name: serverName, icons }: ServerConnection): AvailableTool {
   const title = tool.title ?? tool.annotations?.title ?? "";
   const { _meta: meta } = tool;
   return {
@@ -115,6 +115,7 @@ function available(tool: ToolDefinition, { id, name: serverName }: ServerConnect
     ...(tool.annotations && { annotations: tool.annotations }),
     ...(typeof meta?.ui?.resourceUri === "string" && { hasApp: true }),
     ...(tool.icons && { pictures: { connectionId: id, icons: tool.icons } }),
+    ...(icons && { serverPictures: { connectionId: id, icons } }),
   };
 }
 

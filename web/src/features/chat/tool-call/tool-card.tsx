@@ -1,5 +1,5 @@
 import { Activity as Pulse, ChevronDown, TriangleAlert } from "lucide-react";
-import { memo, Suspense, useId, useState } from "react";
+import { memo, Suspense, use, useId, useState } from "react";
 import { storedHeight } from "@/components/tool-app/app-height";
 import { cn } from "@/lib/cn";
 import { formatDuration } from "@/lib/format";
@@ -7,6 +7,8 @@ import { useLanguage } from "@/lib/language";
 import { lazyPart } from "@/lib/lazy-part";
 import { t } from "@/lib/t";
 import { Badge } from "@/ui/badge";
+import { ServerIcon } from "@/ui/server-icon";
+import { ToolIconsOf } from "../chat-context";
 import { ProgressBar } from "../progress-bar";
 import type { MessageStatus, ToolPart } from "../stream/message";
 import { argumentsLine, type CallState, callState, hasImage, isBuiltIn, shortResult } from "./call-state";
@@ -48,6 +50,7 @@ export const ToolCard = memo(({ part, messageStatus, isGrouped = false }: ToolCa
   const isFolded = isGrouped && isWaiting && !isChanged;
   // The head of a group is amber for all its rows.
   const isAmber = isWaiting && !isGrouped;
+  const icons = use(ToolIconsOf)(part.serverName ?? "", part.toolName);
   const Icon = isAmber ? TriangleAlert : Pulse;
   return (
     <div
@@ -72,7 +75,11 @@ export const ToolCard = memo(({ part, messageStatus, isGrouped = false }: ToolCa
           isFolded && open && "sticky top-[22px] z-5 rounded-none bg-surface wide:top-[14px]",
         )}
       >
-        <Icon aria-hidden="true" className="size-4 shrink-0" />
+        {icons === undefined || isAmber ? (
+          <Icon aria-hidden="true" className="size-4 shrink-0" />
+        ) : (
+          <ServerIcon {...icons} fallback={<Icon />} />
+        )}
         <span className="truncate font-medium whitespace-nowrap max-wide:flex-1">{part.toolName}</span>
         {origin !== undefined && origin !== "" && (
           <span className="max-w-40 max-wide:hidden">

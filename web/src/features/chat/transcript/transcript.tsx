@@ -1,10 +1,10 @@
 import { useQuery } from "@tanstack/react-query";
 import { ArrowDown } from "lucide-react";
-import { Fragment, type KeyboardEvent, Suspense, useCallback, useRef } from "react";
+import { Fragment, type KeyboardEvent, Suspense, useCallback, useMemo, useRef } from "react";
 import { lazyPart } from "@/lib/lazy-part";
 import { t } from "@/lib/t";
 import { buttonClass } from "@/ui/button";
-import { ChatId, SendInChat, useChatStatus } from "../chat-context";
+import { ChatId, SendInChat, ToolIconsOf, useChatStatus } from "../chat-context";
 import { chatKey } from "../queries";
 import type { TurnRequest } from "../stream/chat-contract";
 import type { ChatStore } from "../stream/chat-store";
@@ -53,6 +53,16 @@ export function Transcript({ chatId, store, onTurn, scrollTarget, ...empty }: Tr
     scrollTarget,
   );
   const busy = status.phase !== "idle";
+  const { tools } = empty;
+  const iconsOf = useMemo(() => {
+    const found = new Map(
+      tools.map(({ serverName, name, pictures, serverPictures }) => [
+        `${serverName}/${name}`,
+        pictures?.icons.length ? pictures : serverPictures,
+      ]),
+    );
+    return (serverName: string, tool: string) => found.get(`${serverName}/${tool}`);
+  }, [tools]);
   const sendMessage = useCallback((message: string) => onTurn({ message }), [onTurn]);
   const isEmpty = status.ids.length === 0 && !busy;
 
@@ -89,19 +99,21 @@ export function Transcript({ chatId, store, onTurn, scrollTarget, ...empty }: Tr
           className="mx-auto max-w-measure"
         >
           <ChatId value={chatId}>
-            <SendInChat value={sendMessage}>
-              {visible.map((id) => (
-                <Fragment key={id}>
-                  <DaySeparator before={timeBefore(store, id)} moment={store.message(id)?.createdAt} />
-                  <MessageRow
-                    id={id}
-                    store={store}
-                    isLast={!busy && id === status.ids.at(-1)}
-                    onTurn={onTurn}
-                  />
-                </Fragment>
-              ))}
-            </SendInChat>
+            <ToolIconsOf value={iconsOf}>
+              <SendInChat value={sendMessage}>
+                {visible.map((id) => (
+                  <Fragment key={id}>
+                    <DaySeparator before={timeBefore(store, id)} moment={store.message(id)?.createdAt} />
+                    <MessageRow
+                      id={id}
+                      store={store}
+                      isLast={!busy && id === status.ids.at(-1)}
+                      onTurn={onTurn}
+                    />
+                  </Fragment>
+                ))}
+              </SendInChat>
+            </ToolIconsOf>
           </ChatId>
           <TurnStatus status={status} />
         </div>
