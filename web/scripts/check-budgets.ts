@@ -23,9 +23,14 @@ interface Budget {
 
 type Budgets = Record<"auth" | "home" | "css" | "fonts" | "dist", Budget>;
 
+/** Size of a chunk that is loaded later, above which `largeChunks` says why. */
+const largestChunkKb = 60;
+
 const web = join(import.meta.dirname, "..");
 const dist = join(web, "dist");
-const budgets = JSON.parse(readFileSync(join(web, "budgets.json"), "utf8")) as Budgets;
+const { largeChunks, ...budgets } = JSON.parse(readFileSync(join(web, "budgets.json"), "utf8")) as Budgets & {
+  largeChunks: Record<string, string>;
+};
 const manifest = new Map(
   Object.entries(
     JSON.parse(readFileSync(join(dist, ".vite/manifest.json"), "utf8")) as Record<string, Chunk>,
@@ -92,6 +97,17 @@ for (const [name, budget] of Object.entries(budgets)) {
   if (!within) failures++;
   console.log(
     `${within ? "ok  " : "OVER"} ${kb.toFixed(1).padStart(7)} of ${budget.maxKb} kB  ${budget.what}`,
+  );
+}
+const first = scripts(budgets.home.with ?? []);
+for (const chunk of manifest.values()) {
+  const { name = chunk.file, file } = chunk;
+  if (!file.endsWith(".js") || first.has(file) || name in largeChunks) continue;
+  const kb = zippedBytes([file]) / 1_000;
+  if (kb <= largestChunkKb) continue;
+  failures++;
+  console.log(
+    `OVER ${kb.toFixed(1).padStart(7)} of ${largestChunkKb} kB  ${name}, without a reason in budgets.json`,
   );
 }
 if (preloaded.length === 0) throw new Error("no font is preloaded in index.html");

@@ -2,7 +2,13 @@ import type { Nodes } from "mdast";
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { advance, EMPTY_MARKDOWN } from "./incremental";
-import { MAX_CONTAINER_DEPTH, MAX_INLINE_DEPTH, MAX_NODES, MAX_TABLE_COLUMNS } from "./bound-tree";
+import {
+  MAX_CONTAINER_DEPTH,
+  MAX_FORMULAS,
+  MAX_INLINE_DEPTH,
+  MAX_NODES,
+  MAX_TABLE_COLUMNS,
+} from "./bound-tree";
 import { parseMarkdown } from "./parse";
 import { isCheapToParse } from "./parse-cost";
 
@@ -93,4 +99,11 @@ test("a text that takes long is plain while it grows, and waits for its tree whe
   expect(settled.finished.map(({ node }) => wordsOf(node))).toEqual(["The tree"]);
   expect(settled.slowText).toBeNull();
   expect(advance(complete, text, true, null)).toMatchObject({ finished: complete.finished, slowText: null });
+});
+
+test("a text of very many formulas shows them as they were written", () => {
+  const formulas = (count: number) =>
+    JSON.stringify(parseMarkdown("$x$ ".repeat(count))).split('"math"').length - 1;
+  expect(formulas(MAX_FORMULAS)).toBe(MAX_FORMULAS);
+  expect(formulas(MAX_FORMULAS + 1)).toBe(0);
 });

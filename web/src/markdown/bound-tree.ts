@@ -12,6 +12,9 @@ const MAX_TABLE_CELLS = 5_000;
 /** Nodes of a text, each of which becomes at least one DOM element. */
 export const MAX_NODES = 40_000;
 
+/** Formulas of a text. Each becomes some dozens of DOM elements. */
+export const MAX_FORMULAS = 500;
+
 const CONTAINERS: ReadonlySet<string> = new Set(["blockquote", "listItem", "footnoteDefinition"]);
 const SPANS: ReadonlySet<string> = new Set(["emphasis", "strong", "delete", "link", "linkReference"]);
 
@@ -21,23 +24,31 @@ const SPANS: ReadonlySet<string> = new Set(["emphasis", "strong", "delete", "lin
  */
 export function boundTree(root: Root, source: string): Root {
   const count = countNodes(root);
-  if (count > MAX_NODES) return { type: "root", children: [plainText(source)] };
-  boundChildren(root, source, 0, 0);
+  if (count.nodes > MAX_NODES) return { type: "root", children: [plainText(source)] };
+  boundChildren(root, source, { containers: 0, spans: 0, drawsFormulas: count.formulas <= MAX_FORMULAS });
   return root;
 }
 
 /** Counts without recursion, since the depth is not bounded yet. */
-function countNodes(root: Root): number {
+function countNodes(root: Root): { nodes: number; formulas: number } {
   const open: Nodes[] = [root];
-  let count = 0;
+  const count = { nodes: 0, formulas: 0 };
   for (let node = open.pop(); node !== undefined; node = open.pop()) {
-    count += 1;
+    count.nodes += 1;
+    if (node.type === "math") count.formulas += 1;
     if ("children" in node) for (const child of node.children) open.push(child);
   }
   return count;
 }
 
-function boundChildren(node: Nodes, source: string, containers: number, spans: number): void {
+/** Place of a node: the containers and spans around it, and whether its formulas are drawn. */
+interface Place {
+  readonly containers: number;
+  readonly spans: number;
+  readonly drawsFormulas: boolean;
+}
+
+function boundChildren(node: Nodes, source: string, { containers, spans, drawsFormulas }: Place): void {
   if (!("children" in node)) return;
   // The types of possible children do not matter here: plain text is allowed everywhere.
   const children = node.children as PhrasingContent[];
@@ -46,7 +57,8 @@ function boundChildren(node: Nodes, source: string, containers: number, spans: n
     const inSpans = spans + (SPANS.has(child.type) ? 1 : 0);
     const isTooDeep = inContainers > MAX_CONTAINER_DEPTH || inSpans > MAX_INLINE_DEPTH;
     if (isTooDeep || isTooWide(child)) children[index] = plainText(sourceOf(child, source));
-    else boundChildren(child, source, inContainers, inSpans);
+    else if (child.type === "math" && !drawsFormulas) children[index] = plainText(child.value);
+    else boundChildren(child, source, { containers: inContainers, spans: inSpans, drawsFormulas });
   }
 }
 

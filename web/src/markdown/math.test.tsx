@@ -66,12 +66,18 @@ test("leaves prices, variables and escapes alone", () => {
     ["From $5 to *about* $6, or US$7.", "From $5 to about $6, or US$7."],
     ["$5-$6 *now*", "$5-$6 now"],
     ["$ a *b* $", "$ a b $"],
+    ["It is $5 to $6, so $ x *holds*.", "It is $5 to $6, so $ x holds."],
+    ["It is $5, or `$x$`, *now*.", "It is $5, or $x$, now."],
     ["`$a_b_c$` and \\$x\\$ *y*", "$a_b_c$ and $x$ y"],
     ["\\[foo] and \\(bar) *go*", "[foo] and (bar) go"],
   ] as const) {
     expect(formulas(parseMarkdown(text))).toEqual([]);
     expect(shown(text)).toBe(want);
   }
+});
+
+test("finds the formula behind prices", () => {
+  expect(formulas(parseMarkdown("It costs $5 and $6. So $x < y$ holds."))).toEqual(["$x < y$"]);
 });
 
 const symbols = fc.constantFrom(

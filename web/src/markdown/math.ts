@@ -15,7 +15,7 @@ declare module "micromark-util-types" {
   }
 }
 
-const [BACKSLASH, DOLLAR, PAREN_OPEN, BRACKET_OPEN] = [92, 36, 40, 91] as const;
+const [BACKSLASH, BACKTICK, DOLLAR, PAREN_OPEN, BRACKET_OPEN] = [92, 96, 36, 40, 91] as const;
 const CLOSERS: Readonly<Record<number, number>> = { [PAREN_OPEN]: 41, [BRACKET_OPEN]: 93 };
 
 // Character codes of micromark: line endings are -5 to -3, a tab is -2, virtual spaces are -1, the end is null.
@@ -97,7 +97,7 @@ const bracketMath: Construct = {
 
 /**
  * Formula between $ and $ or $$ and $$. As in Pandoc, a single $ opens before a visible character and closes behind
- * one, and no digit follows it: "$5 and $6" are prices.
+ * one, and no digit follows it: "$5 and $6" are prices. It contains no code.
  */
 const dollarMath: Construct = {
   name: "dollarMath",
@@ -130,6 +130,8 @@ const dollarMath: Construct = {
         remember(context, size);
         return nok(code);
       }
+      // Between "$5" and "`$name`" there is no formula.
+      if (size === 1 && code === BACKTICK) return nok(code);
       if (isLineEnding(code)) {
         if (isData) effects.exit("mathData");
         isData = false;
@@ -163,6 +165,8 @@ const dollarMath: Construct = {
       }
       const closes = closing === size && (size === 2 || (!isBlank(before) && !isDigit(code)));
       if (!closes) {
+        // In "$5 and $6, so $x$" the prices are none.
+        if (size === 1) return nok(code);
         before = DOLLAR;
         return inside(code);
       }

@@ -6,6 +6,7 @@ import { t } from "@/lib/t";
 import { CodeBlock } from "./code-block";
 import { drawable } from "./drawable-text";
 import type { Definitions } from "./incremental";
+import { MathView } from "./math-view";
 
 const HEADINGS = {
   1: "text-lg",
@@ -53,6 +54,7 @@ export function NodeView({ node, definitions }: NodeProps): ReactNode {
         <span className="whitespace-pre-wrap">{drawable(node.value)}</span>
       );
     case "math":
+      return <MathView source={node.value} />;
     case "plainText":
       return <span className="whitespace-pre-wrap wrap-anywhere">{drawable(node.value)}</span>;
     case "strong":

@@ -166,7 +166,7 @@ function dropUnfinishedLink(text: string, link: Open): string {
 
 /** Inline formula, as `math.ts` parses it. */
 const MATH =
-  /\\\((?:[^\\]|\\[^)])*?\\\)|\\\[(?:[^\\]|\\[^\]])*?\\\]|\$\$(?!\$)(?:[^\\$]|\\[^]|\$(?!\$))*\$\$(?!\$)|\$(?![\s$])(?:[^\\$]|\\[^])*?(?<!\s)\$(?![\d$])/uy;
+  /\\\((?:[^\\]|\\[^)])*?\\\)|\\\[(?:[^\\]|\\[^\]])*?\\\]|\$\$(?!\$)(?:[^\\$]|\\[^]|\$(?!\$))*\$\$(?!\$)|\$(?![\s$])(?:[^\\$`]|\\[^])*?(?<!\s)\$(?![\d$])/uy;
 /** Start of an inline formula. A digit after a dollar is a price until the closing dollar has arrived. */
 const MATH_START = /\\[([]|\$\$?(?=[^\s\d$])/uy;
 /** Maximum length of an open formula after a single dollar. */
@@ -201,7 +201,7 @@ function openMath(text: string): number | null {
       if (
         !rest.startsWith("$") ||
         rest.startsWith("$$") ||
-        (rest.length <= MAX_OPEN_DOLLAR && !rest.includes("\n"))
+        (rest.length <= MAX_OPEN_DOLLAR && !/[\n`]/u.test(rest))
       )
         return index;
     }

@@ -1,0 +1,76 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { inspect, looks } from "./look.ts";
+import { hold, say } from "./scripted-model.ts";
+import { startFixture } from "./fixture.ts";
+import { eventually, type AppPage } from "./app-page.ts";
+
+const fixture = await startFixture();
+
+const answer = String.raw`It costs $5 and $6. For a queue with one reviewer, $\lambda < \mu$ holds, so
+
+$$
+W_q = \frac{\lambda}{\mu(\mu - \lambda)} = \frac{4.2}{4.5 \times 0.3} \approx 3.1\ \text{min}
+$$
+
+and \(L = \lambda W\), as well as
+
+> \[
+> \begin{pmatrix} a & b \\ c & d \end{pmatrix}
+> \]
+
+- a sum \[\sum_{n=1}^{\infty} \frac{1}{n^2} = \frac{\pi^2}{6} = 1 + \frac{1}{4} + \frac{1}{9} + \frac{1}{16} + \frac{1}{25} + \frac{1}{36} + \frac{1}{49} + \cdots\]
+- an error $\frac{a$
+
+The end.`;
+
+const formulas = ({ answers }: AppPage) => answers.last().locator(".katex");
+
+for (const [name, look] of looks) {
+  test(`formulas are drawn in both themes, in both widths: ${name}`, async (t) => {
+    const { account, appPage } = await fixture.openSignedInPage(t, look);
+    await account.fill(await account.newChat(), ["How long?", answer]);
+    await appPage.open();
+    await eventually(async () => assert.equal(await formulas(appPage).count(), 5));
+    for (const part of [/^It costs/u, "The end."]) {
+      await appPage.page.getByText(part).scrollIntoViewIfNeeded();
+      await inspect(appPage, `rich-math-${part === "The end." ? "end" : "start"}`, look);
+    }
+  });
+}
+
+test("formulas are loaded by the first one, drawn once closed, and copied as they were written", async (t) => {
+  const { appPage } = await fixture.openSignedInPage(t);
+  await appPage.page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
+  const loaded: string[] = [];
+  appPage.page.on("request", (request) => {
+    const { origin, pathname } = new URL(request.url());
+    assert.equal(origin, fixture.app.url);
+    if (/rich-math|KaTeX/u.test(pathname)) loaded.push(pathname);
+  });
+  await appPage.open();
+  fixture.model.answer(say("It costs $5 and $6, or `$x$`, and ends."));
+  await appPage.ask("Without formulas");
+  await appPage.answered();
+  assert.equal(loaded.length, 0);
+  const rest = Promise.withResolvers<void>();
+  fixture.model.answer(
+    say(String.raw`So $\lambda < \mu$ holds. And $x`),
+    hold(rest.promise),
+    say("^2$ too."),
+  );
+  await appPage.ask("With formulas");
+  await eventually(async () => assert.equal(await formulas(appPage).count(), 1), 10_000);
+  assert.ok(loaded.some((path) => path.endsWith(".woff2")));
+  assert.ok(loaded.every((path) => /\.(?:js|woff2)$/u.test(path)));
+  rest.resolve();
+  await eventually(async () => assert.equal(await formulas(appPage).count(), 2), 10_000);
+  assert.equal(await formulas(appPage).first().locator("math").count(), 1, "screen readers get MathML");
+  const [plain, paragraph] = [appPage.answers.first().locator("p"), appPage.answers.last().locator("p")];
+  const height = (one: typeof plain) => one.evaluate((line) => line.getBoundingClientRect().height);
+  assert.equal(await height(paragraph), await height(plain), "a formula does not change its line");
+  await paragraph.selectText();
+  await appPage.page.keyboard.press("ControlOrMeta+C");
+  const copied = await appPage.page.evaluate(() => navigator.clipboard.readText());
+  assert.equal(copied.trim(), String.raw`So $\lambda < \mu$ holds. And $x^2$ too.`);
+});
