@@ -2,6 +2,7 @@
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod scripted;
+mod subscriptions;
 
 use serde_json::{Value, json};
 use testkit::{Database, Person, ScriptedModel, Step, TestApp, databases};

@@ -9,7 +9,7 @@ use futures_util::FutureExt;
 use mcp::ResourceSubscription;
 use platform::UserEvent;
 use storage::servers::Server;
-use tokio::sync::Notify;
+use tokio::sync::{Notify, watch};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
@@ -35,6 +35,45 @@ pub struct ResourceSubscriptions(Arc<Mutex<HashMap<Key, Lease>>>);
 struct Lease {
     renewed: Arc<Notify>,
     cancelled: CancellationToken,
+    /// Whether the server has granted the subscription. It is closed when the lease ends.
+    granted: watch::Receiver<bool>,
+}
+
+impl Lease {
+    /// Renews the lease, and waits until the server has granted the subscription. Returns `false` if it does not.
+    async fn renew(mut self) -> bool {
+        self.renewed.notify_one();
+        self.granted.wait_for(|is_granted| *is_granted).await.is_ok()
+    }
+}
+
+/// A [`Lease`] whose entry is removed on drop.
+#[derive(Debug)]
+struct LeaseEntry {
+    subscriptions: ResourceSubscriptions,
+    key: Key,
+    lease: Lease,
+    granted: watch::Sender<bool>,
+}
+
+impl Drop for LeaseEntry {
+    fn drop(&mut self) {
+        let mut leases = self.subscriptions.lock();
+        // Another subscription may have replaced a cancelled one.
+        if leases.get(&self.key).is_some_and(|current| Arc::ptr_eq(&current.renewed, &self.lease.renewed)) {
+            leases.remove(&self.key);
+        }
+    }
+}
+
+/// Outcome of [`ResourceSubscriptions::enter`].
+enum Entered {
+    /// There was no lease; the caller subscribes.
+    New(LeaseEntry),
+    /// Another call has entered this lease.
+    Known(Lease),
+    /// The user has too many subscriptions.
+    TooMany,
 }
 
 /// Reason for which following a subscription ended.
@@ -50,27 +89,33 @@ impl ConnectionService {
     /// whether the server announces changes of the resource.
     pub async fn subscribe_resource(&self, user: UserId, server: &Server, uri: &str) -> Result<bool, ContextError> {
         let key = (user, server.id, uri.to_owned());
-        if let Some(lease) = self.subscriptions.lock().get(&key) {
-            lease.renewed.notify_one();
-            return Ok(true);
-        }
+        // The lease is entered before the request is sent, so that simultaneous calls share one subscription: a server
+        // of an older revision ends both when one of them is unsubscribed.
+        let entry = loop {
+            match self.subscriptions.enter(&key) {
+                Entered::New(entry) => break entry,
+                // If the other call fails, this one tries itself.
+                Entered::Known(lease) => {
+                    if lease.renew().await {
+                        return Ok(true);
+                    }
+                }
+                Entered::TooMany => return Ok(false),
+            }
+        };
         let subscription = match self.request_subscription(user, server, uri).await {
             Ok(subscription) => subscription,
             Err(ContextError::NotOffered(_)) => return Ok(false),
             Err(error) => return Err(error),
         };
-        let lease = Lease { renewed: Arc::default(), cancelled: CancellationToken::new() };
-        if !self.subscriptions.insert(&key, &lease) {
-            return Ok(false);
-        }
+        entry.granted.send_replace(true);
         let (service, server) = (self.clone(), server.clone());
         self.tasks.spawn("follow resource", async move {
             tokio::select! {
                 () = service.tasks.shutdown_token().cancelled() => {}
-                () = lease.cancelled.cancelled() => {}
-                () = service.keep_subscription(&key, &server, subscription, &lease) => {}
+                () = entry.lease.cancelled.cancelled() => {}
+                () = service.keep_subscription(&key, &server, subscription, &entry.lease) => {}
             }
-            service.subscriptions.remove(&key, &lease);
         });
         Ok(true)
     }
@@ -147,24 +192,20 @@ impl ConnectionService {
 }
 
 impl ResourceSubscriptions {
-    /// Adds a subscription, unless there is one already. Returns `false` if the user has too many.
-    fn insert(&self, key: &Key, lease: &Lease) -> bool {
+    /// Returns the lease of a subscription, or enters a new one.
+    fn enter(&self, key: &Key) -> Entered {
         let mut leases = self.lock();
+        if let Some(lease) = leases.get(key) {
+            return Entered::Known(lease.clone());
+        }
         // A new lease counts against the limit; a repeated request for a known resource never does.
-        let count = leases.keys().filter(|(user, ..)| *user == key.0).count();
-        if count >= MAX_SUBSCRIPTIONS_PER_USER || leases.contains_key(key) {
-            return leases.contains_key(key);
+        if leases.keys().filter(|(user, ..)| *user == key.0).count() >= MAX_SUBSCRIPTIONS_PER_USER {
+            return Entered::TooMany;
         }
+        let (granted, is_granted) = watch::channel(false);
+        let lease = Lease { renewed: Arc::default(), cancelled: CancellationToken::new(), granted: is_granted };
         leases.insert(key.clone(), lease.clone());
-        true
-    }
-
-    /// Removes a subscription, unless another one has taken its place.
-    fn remove(&self, key: &Key, lease: &Lease) {
-        let mut leases = self.lock();
-        if leases.get(key).is_some_and(|current| Arc::ptr_eq(&current.renewed, &lease.renewed)) {
-            leases.remove(key);
-        }
+        Entered::New(LeaseEntry { subscriptions: self.clone(), key: key.clone(), lease, granted })
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<Key, Lease>> {
