@@ -4,24 +4,25 @@ use std::convert::Infallible;
 use std::fmt::Write as _;
 
 use agent::files::{FileError, FileService, MAX_UPLOAD_BYTES};
-use axum::Json;
 use axum::body::Body;
-use axum::extract::State;
+use axum::extract::{FromRequest, Request, State};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
-use axum::response::{IntoResponse, Response};
+use axum::response::{IntoResponse, NoContent, Response};
 use bytes::Bytes;
 use domain::file::FileRef;
 use domain::{ChatId, FileId};
 use futures_util::stream;
 use platform::Permit;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::body::read_bytes;
 use super::error::ApiError;
 use super::extract::{Named, Query, SignedIn};
-use super::openapi::{Operation, OperationOutput};
-use super::route::{Access, Section, delete, get, post};
+use super::openapi::{Operation, OperationInput, OperationOutput};
+use super::response::Created;
+use super::route::{Access, Section, routes};
 use crate::limiters::{DownloadLimiter, UploadLimiter};
 
 /// Content security policy of every file: a browser may display or save it, but not run it or frame anything in it.
@@ -34,11 +35,15 @@ const CHUNK_BYTES: usize = 64 * 1024;
 
 /// Returns the routes below `/v1/files`, whose errors are [`ApiError`]s.
 pub fn section() -> Section {
-    let routes = [
+    let routes = routes! {
+        /// Uploads a file. It is deleted after a day unless a message refers to it. Accepts images (PNG, JPEG, WebP,
+        /// GIF), PDF and UTF-8 text; the type is detected from the content.
         post("/", Access::SignedIn, upload_file),
+        /// Returns the content of one of the caller's files.
         get("/{id}", Access::Owner, download_file),
+        /// Deletes one of the caller's files that was not sent with a message.
         delete("/{id}", Access::Owner, delete_file),
-    ];
+    };
     Section::new("/v1/files", routes, |routes| {
         routes.fallback(super::error::no_such_route).method_not_allowed_fallback(super::error::method_not_allowed)
     })
@@ -56,8 +61,8 @@ impl From<FileError> for ApiError {
 }
 
 /// Query parameters of an upload.
-#[derive(Debug, Deserialize)]
-pub struct UploadQuery {
+#[derive(Debug, Deserialize, JsonSchema)]
+struct UploadQuery {
     /// Name of the file.
     #[serde(default)]
     name: Option<String>,
@@ -66,13 +71,32 @@ pub struct UploadQuery {
     session_id: Option<ChatId>,
 }
 
-/// Response to an upload.
-#[derive(Debug, Serialize)]
+/// The content of an uploaded file, which the handler reads after its own checks.
+#[derive(Debug)]
+struct UploadBody(Body);
+
+impl<S: Sync> FromRequest<S> for UploadBody {
+    type Rejection = Infallible;
+
+    async fn from_request(request: Request, _state: &S) -> Result<Self, Infallible> {
+        Ok(Self(request.into_body()))
+    }
+}
+
+impl OperationInput for UploadBody {
+    fn describe(operation: &mut Operation<'_>) {
+        operation.set_body("text/plain", json!({ "type": "string", "minLength": 1, "pattern": "^[ -~]+$" }));
+    }
+}
+
+/// The uploaded file.
+#[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct UploadedFile {
+struct UploadedFile {
     id: FileId,
     name: Option<String>,
     media_type: String,
+    /// Size in bytes.
     size: u64,
 }
 
@@ -83,8 +107,8 @@ async fn upload_file(
     caller: SignedIn,
     Query(about): Query<UploadQuery>,
     headers: HeaderMap,
-    body: Body,
-) -> Result<(StatusCode, Json<UploadedFile>), ApiError> {
+    UploadBody(body): UploadBody,
+) -> Result<Created<UploadedFile>, ApiError> {
     // A whole upload is held in memory, so the number of simultaneous ones is limited.
     let _permit = uploads.acquire(caller.user)?;
     let too_large = || ApiError::TooLargeFor {
@@ -96,7 +120,7 @@ async fn upload_file(
     let said = headers.get(header::CONTENT_TYPE).and_then(|said| said.to_str().ok());
     let kept = files.store_upload(caller.user, about.session_id, (about.name.as_deref(), said), &bytes).await?;
     let FileRef { id, filename: name, media_type, size } = kept;
-    Ok((StatusCode::CREATED, Json(UploadedFile { id, name, media_type, size })))
+    Ok(Created(UploadedFile { id, name, media_type, size }))
 }
 
 /// Returns a file's content (`GET /v1/files/{id}`).
@@ -105,7 +129,7 @@ async fn download_file(
     State(files): State<FileService>,
     caller: SignedIn,
     Named(id): Named,
-) -> Result<Response, ApiError> {
+) -> Result<FileResponse, ApiError> {
     let not_found = || ApiError::NotFound("file");
     let id: FileId = id.parse().map_err(|_| not_found())?;
     let (home, known) = files.find(caller.user, id).await?.ok_or_else(not_found)?;
@@ -113,7 +137,7 @@ async fn download_file(
     let permit = downloads.acquire(caller.user)?;
     // The file may have been deleted since it was found.
     let bytes = home.files().get_bytes(caller.user, id).await?.ok_or_else(not_found)?;
-    Ok(file_response(&known.file, bytes, permit))
+    Ok(FileResponse(file_response(&known.file, bytes, permit)))
 }
 
 /// The content of a file, as [`file_response`] builds it.
@@ -184,7 +208,7 @@ async fn delete_file(
     State(files): State<FileService>,
     caller: SignedIn,
     Named(id): Named,
-) -> Result<StatusCode, ApiError> {
+) -> Result<NoContent, ApiError> {
     let not_found = || ApiError::NotFound("file");
     let id: FileId = id.parse().map_err(|_| not_found())?;
     let (home, _) = files.find(caller.user, id).await?.ok_or_else(not_found)?;
@@ -192,5 +216,5 @@ async fn delete_file(
         let message = "the file was sent with a message, and goes with it".to_owned();
         return Err(ApiError::Conflict { code: "file_sent", message });
     }
-    Ok(StatusCode::NO_CONTENT)
+    Ok(NoContent)
 }

@@ -59,7 +59,7 @@ const SECTIONS: [Section; 9] = [
     Section {
         prefix: "/v1/files",
         description: "Files of chats: attachments of users, results of tools, images of models.",
-        written: Some(include_str!("openapi/files.json")),
+        written: None,
     },
     Section {
         prefix: "/functions/v1",

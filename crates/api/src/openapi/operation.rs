@@ -46,7 +46,12 @@ impl<'a> Operation<'a> {
     /// Sets the request body: required JSON of the type `T`.
     pub fn set_json_body<T: JsonSchema>(&mut self) {
         let schema = self.schemas.request_schema::<T>();
-        self.request_body = Some(json!({ "required": true, "content": { JSON: { "schema": schema } } }));
+        self.set_body(JSON, schema);
+    }
+
+    /// Sets the request body: required content of this media type.
+    pub fn set_body(&mut self, media_type: &str, schema: Value) {
+        self.request_body = Some(json!({ "required": true, "content": { media_type: { "schema": schema } } }));
     }
 
     /// Adds a response without content, unless there is one of the same status.
