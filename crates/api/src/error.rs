@@ -209,7 +209,7 @@ impl IntoResponse for ApiError {
 
 impl OperationOutput for ApiError {
     fn describe(operation: &mut Operation<'_>) {
-        operation.add_error::<ErrorBody>();
+        operation.set_error::<ErrorBody>();
     }
 }
 

@@ -1,10 +1,12 @@
 //! Extractors that all routes share: the caller, the body, the path and the query.
 
 use std::convert::Infallible;
+use std::marker::PhantomData;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 use accounts::gotrue_error::INSUFFICIENT_AAL;
 use accounts::{AccountService, AuthError};
+use axum::body::Body;
 use axum::extract::{ConnectInfo, FromRef, FromRequest, FromRequestParts, Path, Request};
 use axum::http::request::Parts;
 use axum::http::{Extensions, HeaderMap, HeaderName, header};
@@ -88,8 +90,7 @@ impl<T: DeserializeOwned, S: Sync> FromRequest<S> for JsonBody<T> {
     type Rejection = ApiError;
 
     async fn from_request(request: Request, _state: &S) -> Result<Self, ApiError> {
-        let read = body::read(request.into_body(), super::BODY_LIMIT).await;
-        read.map(Self).map_err(|error| error.into_api_error(|| ApiError::TooLarge))
+        UnreadJsonBody::new(request).read().await.map(Self)
     }
 }
 
@@ -97,6 +98,39 @@ impl<T: JsonSchema> OperationInput for JsonBody<T> {
     fn describe(operation: &mut Operation<'_>) {
         operation.set_json_body::<T>();
         ApiError::describe(operation);
+    }
+}
+
+/// A [`JsonBody`] that the handler reads itself, after checks that come first.
+#[derive(Debug)]
+pub struct UnreadJsonBody<T> {
+    body: Body,
+    content: PhantomData<fn() -> T>,
+}
+
+impl<T: DeserializeOwned> UnreadJsonBody<T> {
+    fn new(request: Request) -> Self {
+        Self { body: request.into_body(), content: PhantomData }
+    }
+
+    /// Reads the body. A bad one is rejected as by [`JsonBody`].
+    pub async fn read(self) -> Result<T, ApiError> {
+        let read = body::read(self.body, super::BODY_LIMIT).await;
+        read.map_err(|error| error.into_api_error(|| ApiError::TooLarge))
+    }
+}
+
+impl<T: DeserializeOwned, S: Sync> FromRequest<S> for UnreadJsonBody<T> {
+    type Rejection = Infallible;
+
+    async fn from_request(request: Request, _state: &S) -> Result<Self, Infallible> {
+        Ok(Self::new(request))
+    }
+}
+
+impl<T: JsonSchema> OperationInput for UnreadJsonBody<T> {
+    fn describe(operation: &mut Operation<'_>) {
+        operation.set_json_body::<T>();
     }
 }
 

@@ -64,7 +64,7 @@ const SECTIONS: [Section; 9] = [
     Section {
         prefix: "/functions/v1",
         description: "Asking the assistant, and asking a server for its tools.",
-        written: Some(include_str!("openapi/functions.json")),
+        written: None,
     },
     Section {
         prefix: "/api",

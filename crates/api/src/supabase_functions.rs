@@ -9,36 +9,44 @@ use agent::models::with_advice;
 use agent::tool_selection::{RequestedTool, SelectionError, ToolSelection};
 use agent::turns::{BeginError, PendingSnapshot, Turn, TurnRequest, TurnService};
 use axum::Json;
-use axum::extract::{FromRef, FromRequest, Request, State};
-use axum::http::{HeaderMap, StatusCode, header};
+use axum::extract::{FromRef, State};
+use axum::http::{HeaderMap, header};
 use axum::response::{IntoResponse, Response};
 use connections::{ConnectionService, ProbeError};
 use domain::message::{AppContext, MessageStatus, Part, text_of, tool_calls_of};
 use domain::model::ModelError;
-use domain::tool::ToolDefinition;
+use domain::tool::{ToolCall, ToolDefinition};
 use domain::{AttachmentId, ChatId, FileId, MessageId};
 use platform::client_address::subscriber_network;
 use schemars::JsonSchema;
-use serde::Deserialize;
-use serde_json::json;
+use serde::{Deserialize, Serialize};
 use storage::branches::TurnPosition;
 
 use super::auth::Address;
 use super::error::ApiError;
-use super::extract::{JsonBody, SignedIn};
+use super::extract::{SignedIn, UnreadJsonBody};
+use super::openapi::{Operation, OperationOutput};
+use super::response::Either;
 use super::route::Access::{self, Owner};
-use super::route::{Section, post};
+use super::route::{Section, routes};
+use super::sse::EventStreamResponse;
 use super::turns::stream_of;
 use crate::AppState;
 use crate::limiters::{ProbeAddressLimiter, ProbeLimiter, StreamLimiter};
 
 /// Returns the routes below `/functions/v1`.
 pub fn section() -> Section {
-    let routes = [post("/ai-chat", Owner, ai_chat), post("/mcp-proxy", Access::SignedIn, mcp_proxy)];
+    let routes = routes! {
+        /// Stores a message in one of the caller's chats and runs the turn that answers it. Responds with the complete
+        /// answer, or with a stream of events if the client accepts `text/event-stream`.
+        post("/ai-chat", Owner, ai_chat),
+        /// Lists the tools of an MCP server.
+        post("/mcp-proxy", Access::SignedIn, mcp_proxy),
+    };
     Section::new("/functions/v1", routes, |routes| {
         routes
-            .fallback(async || refusal(&ApiError::NotFound("function")))
-            .method_not_allowed_fallback(async || refusal(&ApiError::MethodNotAllowed))
+            .fallback(async || FunctionError(ApiError::NotFound("function")))
+            .method_not_allowed_fallback(async || FunctionError(ApiError::MethodNotAllowed))
     })
 }
 
@@ -84,32 +92,54 @@ pub struct AiChat {
     attachments: Option<Vec<AttachmentId>>,
 }
 
+/// The answer of a turn, as far as it exists when the turn ends or waits for an interaction.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct TurnResponse {
+    content: String,
+    message_id: MessageId,
+    tool_calls: Vec<ToolCall>,
+    status: TurnStatus,
+    /// The pending interactions; only with the status `waiting`.
+    #[serde(flatten, skip_serializing_if = "Option::is_none")]
+    pending: Option<PendingSnapshot>,
+}
+
+/// State of a turn that did not fail.
+#[derive(Debug, Clone, Copy, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+enum TurnStatus {
+    /// The answer is complete.
+    Done,
+    /// The user stopped the turn.
+    Stopped,
+    /// Tool calls wait for an interaction of the user.
+    Waiting,
+}
+
 /// Stores the message and starts the turn. Responds with the turn's event stream, or with JSON once the turn has
 /// ended or waits for an interaction.
 pub async fn ai_chat(
     State(requests): State<TurnRequests>,
     State(streams): State<StreamLimiter>,
     caller: Result<SignedIn, ApiError>,
-    request: Request,
-) -> Response {
-    let begun = async {
-        let caller = caller?;
-        // The permit comes first: a turn whose stream could not be followed is not started.
-        let permit = if wants_stream(request.headers()) { Some(streams.acquire(caller.user)?) } else { None };
-        let JsonBody(body) = JsonBody::from_request(request, &()).await?;
-        Ok((requests.begin(&caller, body).await?, permit))
-    };
-    let turn = match begun.await {
-        Ok((turn, Some(permit))) => return stream_of(turn, 0, permit),
-        Ok((turn, None)) => turn,
-        Err(error) => return refusal(&error),
-    };
+    headers: HeaderMap,
+    body: UnreadJsonBody<AiChat>,
+) -> Result<Either<Json<TurnResponse>, EventStreamResponse>, FunctionError> {
+    let caller = caller?;
+    // The permit comes first: a turn whose stream could not be followed is not started.
+    let permit = if wants_stream(&headers) { Some(streams.acquire(caller.user)?) } else { None };
+    let turn = requests.begin(&caller, body.read().await?).await?;
+    if let Some(permit) = permit {
+        return Ok(Either::B(EventStreamResponse(stream_of(turn, 0, permit))));
+    }
     // A JSON client cannot answer an interaction while its request is pending, so the response must not wait for the
     // end then.
-    tokio::select! {
-        () = turn.event_log.closed() => whole(&turn),
-        waiting = turn.wait_until_blocked() => waits(&turn, &waiting),
-    }
+    let response = tokio::select! {
+        () = turn.event_log.closed() => completed_response(&turn)?,
+        pending = turn.wait_until_blocked() => waiting_response(&turn, pending),
+    };
+    Ok(Either::A(Json(response)))
 }
 
 /// Returns whether the client accepts server-sent events.
@@ -268,53 +298,89 @@ pub fn check_message(message: &str) -> Result<(), ApiError> {
     Ok(())
 }
 
-/// Responds with a turn that waits for an interaction, as JSON.
-fn waits(turn: &Turn, waiting: &PendingSnapshot) -> Response {
-    let parts = turn.finished_parts();
-    Json(json!({
-        "content": text_of(&parts),
-        "messageId": turn.message_id,
-        "toolCalls": tool_calls_of(&parts),
-        "status": "waiting",
-        "approvals": waiting.approvals,
-        "elicitations": waiting.elicitations,
-    }))
-    .into_response()
+/// Returns the response for a turn that waits for an interaction.
+fn waiting_response(turn: &Turn, pending: PendingSnapshot) -> TurnResponse {
+    turn_response(turn, &turn.finished_parts(), TurnStatus::Waiting, Some(pending))
 }
 
-/// Responds with a completed turn as JSON, or with the error of a failed one.
-fn whole(turn: &Turn) -> Response {
+/// Returns the response for a turn that has ended.
+///
+/// # Errors
+///
+/// [`ApiError::Upstream`] for a failed turn.
+fn completed_response(turn: &Turn) -> Result<TurnResponse, ApiError> {
     // The log is closed only after the end is set, so a missing end is an internal error.
-    let Some(end) = turn.result.get() else {
-        return refusal(&ApiError::Internal(anyhow::anyhow!("a turn closed without an end")));
+    let end = turn.result.get().ok_or_else(|| anyhow::anyhow!("a turn closed without an end"))?;
+    let status = match end.status {
+        MessageStatus::Done => TurnStatus::Done,
+        // A stopped turn is a success, since its user wanted it.
+        MessageStatus::Stopped => TurnStatus::Stopped,
+        MessageStatus::Failed | MessageStatus::Interrupted => {
+            let message = end.error.clone().unwrap_or_default();
+            return Err(ApiError::Upstream { code: "model_failed", message });
+        }
     };
-    // A stopped turn is a success, since its user wanted it.
-    if matches!(end.status, MessageStatus::Failed | MessageStatus::Interrupted) {
-        let message = end.error.clone().unwrap_or_default();
-        return refusal(&ApiError::Upstream { code: "model_failed", message });
+    Ok(turn_response(turn, &end.parts, status, None))
+}
+
+fn turn_response(turn: &Turn, parts: &[Part], status: TurnStatus, pending: Option<PendingSnapshot>) -> TurnResponse {
+    let tool_calls = tool_calls_of(parts).into_iter().cloned().collect();
+    TurnResponse { content: text_of(parts), message_id: turn.message_id, tool_calls, status, pending }
+}
+
+/// An error in the envelope of the functions.
+#[derive(Debug)]
+pub struct FunctionError(ApiError);
+
+impl From<ApiError> for FunctionError {
+    fn from(error: ApiError) -> Self {
+        Self(error)
     }
-    Json(json!({
-        "content": text_of(&end.parts),
-        "messageId": turn.message_id,
-        "toolCalls": tool_calls_of(&end.parts),
-        "status": end.status,
-    }))
-    .into_response()
 }
 
-/// Responds with an error in the envelope of the functions: `{error, code}`.
-fn refusal(error: &ApiError) -> Response {
-    error.log();
-    let body = Json(json!({ "error": error.to_string(), "code": error.code() }));
-    error.decorate((error.status(), body).into_response())
+impl IntoResponse for FunctionError {
+    fn into_response(self) -> Response {
+        let Self(error) = self;
+        error.log();
+        let body = FunctionErrorBody { error: error.to_string(), code: error.code() };
+        error.decorate((error.status(), Json(body)).into_response())
+    }
 }
 
-/// Request body of [`mcp_proxy`].
-#[derive(Debug, Deserialize)]
+impl OperationOutput for FunctionError {
+    fn describe(operation: &mut Operation<'_>) {
+        operation.set_error::<FunctionErrorBody>();
+    }
+}
+
+/// The request was rejected, or it failed.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "FunctionError")]
+struct FunctionErrorBody {
+    /// Message, for users.
+    error: String,
+    /// Stable code, for programs.
+    code: &'static str,
+}
+
+/// The MCP server whose tools are requested.
+#[derive(Debug, Deserialize, JsonSchema)]
 pub struct McpProxy {
     url: String,
     #[serde(default)]
     headers: BTreeMap<String, String>,
+}
+
+/// The tools of an MCP server; without success the reason and the fallback tools.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct McpProxyResponse {
+    success: bool,
+    data: Vec<ToolDefinition>,
+    error: Option<String>,
+    /// True if the server requires the caller to sign in to it; otherwise left out.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    needs_sign_in: bool,
 }
 
 /// Connects to an MCP server and lists its tools. A server without tools is not an HTTP error: `success` is false,
@@ -325,47 +391,47 @@ pub async fn mcp_proxy(
     State(probes_by_address): State<ProbeAddressLimiter>,
     Address(address): Address,
     caller: Result<SignedIn, ApiError>,
-    request: Request,
-) -> Response {
-    let read = async {
-        let caller = caller?;
-        let JsonBody(body) = JsonBody::<McpProxy>::from_request(request, &()).await?;
-        let own = probes.acquire(caller.user)?;
-        // Also limited per network address, since anyone with an account could make this server connect to others.
-        let of_address = probes_by_address.acquire(subscriber_network(address))?;
-        Ok((caller, body, (own, of_address)))
-    };
-    let (caller, body, _permits) = match read.await {
-        Ok(read) => read,
-        Err(error) => return no_tools(&error),
-    };
+    body: UnreadJsonBody<McpProxy>,
+) -> Result<Json<McpProxyResponse>, McpProxyError> {
+    let caller = caller?;
+    let body = body.read().await?;
+    let _permit = probes.acquire(caller.user)?;
+    // Also limited per network address, since anyone with an account could make this server connect to others.
+    let _address_permit = probes_by_address.acquire(subscriber_network(address))?;
     let headers: Vec<(String, String)> = body.headers.into_iter().collect();
-    match connections.probe(caller.user, &body.url, &headers).await {
-        Ok(tools) => answer(StatusCode::OK, true, tools, None, false),
-        Err(error) => {
-            let needs_sign_in = matches!(error, ProbeError::NeedsSignIn);
-            answer(StatusCode::OK, false, connections.fallback_tools(), Some(error.to_string()), needs_sign_in)
-        }
+    Ok(Json(match connections.probe(caller.user, &body.url, &headers).await {
+        Ok(tools) => McpProxyResponse { success: true, data: tools, error: None, needs_sign_in: false },
+        Err(error) => McpProxyResponse {
+            success: false,
+            data: connections.fallback_tools(),
+            error: Some(error.to_string()),
+            needs_sign_in: matches!(error, ProbeError::NeedsSignIn),
+        },
+    }))
+}
+
+/// An error of `mcp-proxy` before any MCP server was contacted, in the envelope of its response.
+#[derive(Debug)]
+pub struct McpProxyError(ApiError);
+
+impl From<ApiError> for McpProxyError {
+    fn from(error: ApiError) -> Self {
+        Self(error)
     }
 }
 
-/// Responds to a request that was rejected before any MCP server was contacted.
-fn no_tools(error: &ApiError) -> Response {
-    error.log();
-    error.decorate(answer(error.status(), false, Vec::new(), Some(error.to_string()), false))
+impl IntoResponse for McpProxyError {
+    fn into_response(self) -> Response {
+        let Self(error) = self;
+        error.log();
+        let message = Some(error.to_string());
+        let body = McpProxyResponse { success: false, data: Vec::new(), error: message, needs_sign_in: false };
+        error.decorate((error.status(), Json(body)).into_response())
+    }
 }
 
-/// Builds the envelope of `mcp-proxy`.
-fn answer(
-    status: StatusCode,
-    success: bool,
-    data: Vec<ToolDefinition>,
-    error: Option<String>,
-    needs_sign_in: bool,
-) -> Response {
-    let mut body = json!({ "success": success, "data": data, "error": error });
-    if needs_sign_in {
-        body["needsSignIn"] = true.into();
+impl OperationOutput for McpProxyError {
+    fn describe(operation: &mut Operation<'_>) {
+        operation.set_error::<McpProxyResponse>();
     }
-    (status, Json(body)).into_response()
 }

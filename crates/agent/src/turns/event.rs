@@ -7,6 +7,7 @@ use domain::model::{ModelStatus, Seal, Usage};
 use domain::tool::{Outcome, ToolResult};
 use domain::{ChatId, InteractionId, MessageId, Timestamp, TurnId};
 use mcp::ElicitationResponse;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -163,7 +164,7 @@ pub struct ToolMetadata {
 }
 
 /// Description of a tool for an approval ([`TurnEvent::ToolApprovalRequest`]), as its server gives it.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ApprovalDescriptor {
     /// Name that the user gave the connection.
@@ -179,7 +180,7 @@ pub struct ApprovalDescriptor {
 }
 
 /// Instructions of a server, before and after a change; empty for none.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct InstructionsChange {
     /// Instructions when the user allowed the server's tools.
     pub before: String,

@@ -6,8 +6,9 @@ use std::time::Duration;
 
 use domain::InteractionId;
 use mcp::{ElicitationForm, ElicitationResponse};
+use schemars::JsonSchema;
 use serde::Serialize;
-use serde_json::Value;
+use serde_json::{Map, Value};
 use storage::interactions::ApprovalDecision;
 use tokio::sync::watch;
 
@@ -18,7 +19,7 @@ use super::event::ApprovalDescriptor;
 const MAX_PUBLISH_DELAY: Duration = Duration::from_secs(5);
 
 /// A pending approval, for clients that do not follow the event stream.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PendingApproval {
     /// Id of the approval.
@@ -35,7 +36,7 @@ pub struct PendingApproval {
 }
 
 /// A pending elicitation or sign-in, for clients that do not follow the event stream.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PendingElicitation {
     /// Id of the elicitation.
@@ -46,7 +47,8 @@ pub struct PendingElicitation {
     pub name: String,
     /// Name of the connection whose server asks.
     pub server_name: String,
-    /// Content of the elicitation.
+    /// Content of the elicitation; `mode` is `form`, `url` or `sign-in`.
+    #[schemars(with = "Map<String, Value>")]
     pub request: Value,
     /// Form that the answer is checked against.
     #[serde(skip)]
@@ -90,7 +92,7 @@ pub enum InteractionResponse {
 }
 
 /// All pending interactions of a [turn](super::Turn), for clients that do not follow the event stream.
-#[derive(Debug, Clone, Default, Serialize)]
+#[derive(Debug, Clone, Default, Serialize, JsonSchema)]
 pub struct PendingSnapshot {
     /// Tool calls that wait for approval.
     pub approvals: Vec<PendingApproval>,

@@ -77,11 +77,13 @@ impl<'a> Operation<'a> {
             json!({ "required": true, "schema": { "type": "string" } });
     }
 
-    /// Adds the JSON response of all errors whose status has no response of its own.
-    pub fn add_error<T: JsonSchema>(&mut self) {
+    /// Sets the JSON response of all errors whose status has no response of its own. The error of the handler, which
+    /// is described last, replaces those of the extractors: the handler converts them.
+    pub fn set_error<T: JsonSchema>(&mut self) {
         let (schema, description) = self.schemas.response_schema::<T>();
         let description = description.as_deref().unwrap_or("Error");
-        add_response(&mut self.responses, "default", description)["content"][JSON] = json!({ "schema": schema });
+        let response = json!({ "description": description, "content": { JSON: { "schema": schema } } });
+        self.responses.insert("default".into(), response);
     }
 
     /// Returns the OpenAPI operation.
@@ -153,6 +155,13 @@ describe_handlers! {
 /// A part of the server, which the request does not name.
 impl<T> OperationInput for State<T> {
     fn describe(_operation: &mut Operation<'_>) {}
+}
+
+/// An extractor whose rejection the handler converts to its own error.
+impl<T: OperationInput, E> OperationInput for Result<T, E> {
+    fn describe(operation: &mut Operation<'_>) {
+        T::describe(operation);
+    }
 }
 
 /// Headers that every client sends by itself.
