@@ -18,27 +18,31 @@ use agent::models::{ModelId, ModelService, ModelView};
 use agent::openai_api::{CompletionError, CompletionRequest, CompletionService, StreamItem};
 use axum::Json;
 use axum::extract::{FromRef, State};
-use axum::response::Response;
 use connections::ConnectionService;
 use domain::api_key::Scope;
 use domain::model::{ModelError, Request};
 use domain::{Clock, UserId};
 use futures_util::Stream;
 use platform::BackgroundTasks;
-use serde_json::{Value, json};
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use super::error::ApiError;
 use super::extract::Named;
+use super::response::Either;
 use super::route::Access::SignedIn;
-use super::route::{Section, get, post};
+use super::route::{Section, routes};
+use super::sse::EventStreamResponse;
 use crate::AppState;
 use crate::limiters::StreamLimiter;
+use answer::ChatCompletion;
 use body::Body;
 use caller::Caller;
-use chat::ChatBody;
+use chat::ChatCompletionRequest;
 use files::RequestFiles;
 use refusal::OpenAiError;
-use responses::ResponsesBody;
+use responses::ResponseRequest;
+use responses::answer::ResponseBody;
 
 /// Suffix of a model's name that gives the model the tools of the user's connections.
 const WITH_TOOLS: &str = ":tools";
@@ -47,12 +51,16 @@ const DEFAULT_MODEL: &str = "default";
 
 /// Returns the routes below `/v1`, with errors in OpenAI's shape.
 pub fn section() -> Section {
-    let routes = [
+    let routes = routes! {
+        /// Lists the available models. Those whose names end with `:tools` use the tools of the caller's connections.
         get("/models", SignedIn, list_models),
+        /// Returns one of the models. The slash in its name is encoded as `%2F`.
         get("/models/{id}", SignedIn, get_model),
+        /// Creates a chat completion. The server does not store the conversation.
         post("/chat/completions", SignedIn, create_chat_completion),
+        /// Creates a response. The server does not store the conversation.
         post("/responses", SignedIn, create_response),
-    ];
+    };
     Section::new("/v1", routes, |routes| {
         routes
             .fallback(async || OpenAiError::from(ApiError::NotFound("route")))
@@ -60,9 +68,32 @@ pub fn section() -> Section {
     })
 }
 
+/// The available models.
+#[derive(Debug, Serialize, JsonSchema)]
+struct OpenAiModelList {
+    #[schemars(extend("const" = "list"))]
+    object: &'static str,
+    data: Vec<OpenAiModel>,
+}
+
+/// A model, as OpenAI describes it.
+#[derive(Debug, Serialize, JsonSchema)]
+struct OpenAiModel {
+    id: String,
+    #[schemars(extend("const" = "model"))]
+    object: &'static str,
+    /// Always 0: the time is unknown.
+    created: i64,
+    /// Name of the provider.
+    owned_by: String,
+}
+
 /// Lists the models that are available now (`GET /v1/models`).
-async fn list_models(State(models): State<Arc<ModelService>>, caller: Caller) -> Result<Json<Value>, OpenAiError> {
-    Ok(Json(json!({ "object": "list", "data": model_objects(&models, &caller).await? })))
+async fn list_models(
+    State(models): State<Arc<ModelService>>,
+    caller: Caller,
+) -> Result<Json<OpenAiModelList>, OpenAiError> {
+    Ok(Json(OpenAiModelList { object: "list", data: available_models(&models, &caller).await? }))
 }
 
 /// Returns one model (`GET /v1/models/{id}`). The slash in its name is encoded as `%2F` in the path.
@@ -70,21 +101,22 @@ async fn get_model(
     State(models): State<Arc<ModelService>>,
     caller: Caller,
     Named(id): Named,
-) -> Result<Json<Value>, OpenAiError> {
-    let named = model_objects(&models, &caller).await?.into_iter().find(|model| model["id"] == id.as_str());
+) -> Result<Json<OpenAiModel>, OpenAiError> {
+    let named = available_models(&models, &caller).await?.into_iter().find(|model| model.id == id);
     named.map(Json).ok_or_else(|| OpenAiError::unknown_model(&id))
 }
 
 /// Returns the available models as OpenAI's objects. If the key's scope allows tools, each model is listed a second
 /// time with the suffix [`WITH_TOOLS`].
-async fn model_objects(models: &ModelService, caller: &Caller) -> Result<Vec<Value>, OpenAiError> {
+async fn available_models(models: &ModelService, caller: &Caller) -> Result<Vec<OpenAiModel>, OpenAiError> {
     let (_, models) = models.list(caller.user).await.map_err(ApiError::from)?;
     let endings = if caller.may(Scope::Tools) { &["", WITH_TOOLS][..] } else { &[""] };
     let available = models.iter().filter(|model| model.available);
-    let view = |model: &ModelView, ending: &str| {
-        let id = format!("{}{ending}", model.id);
-        // OpenAI's schema requires `created`; 0 stands for an unknown time.
-        json!({ "id": id, "object": "model", "created": 0, "owned_by": model.provider })
+    let view = |model: &ModelView, ending: &str| OpenAiModel {
+        id: format!("{}{ending}", model.id),
+        object: "model",
+        created: 0,
+        owned_by: model.provider.clone(),
     };
     Ok(available.flat_map(|model| endings.iter().map(move |ending| view(model, ending))).collect())
 }
@@ -96,8 +128,8 @@ async fn create_chat_completion(
     State(clock): State<Arc<dyn Clock>>,
     State(tasks): State<BackgroundTasks>,
     caller: Caller,
-    Body(body): Body<ChatBody>,
-) -> Result<Response, OpenAiError> {
+    Body(body): Body<ChatCompletionRequest>,
+) -> Result<Either<Json<ChatCompletion>, EventStreamResponse>, OpenAiError> {
     let requested = api.resolve_model(&caller, &body.model).await?;
     let (mut request, given, form) = body.read(requested.with_tools)?;
     api.add_files(&caller, &requested.model, given, &mut request, "messages").await?;
@@ -106,8 +138,10 @@ async fn create_chat_completion(
     let permit = if form.streams { Some(streams.acquire(caller.user)?) } else { None };
     let said = api.start(&caller, requested, request)?;
     match permit {
-        Some(permit) => answer::stream(said, shape, form.tells_usage, tasks.shutdown_token().clone(), permit).await,
-        None => answer::whole(said, shape).await,
+        Some(permit) => {
+            answer::stream(said, shape, form.tells_usage, tasks.shutdown_token().clone(), permit).await.map(Either::B)
+        }
+        None => Ok(Either::A(Json(answer::whole(said, shape).await?))),
     }
 }
 
@@ -118,8 +152,8 @@ async fn create_response(
     State(clock): State<Arc<dyn Clock>>,
     State(tasks): State<BackgroundTasks>,
     caller: Caller,
-    Body(body): Body<ResponsesBody>,
-) -> Result<Response, OpenAiError> {
+    Body(body): Body<ResponseRequest>,
+) -> Result<Either<Json<ResponseBody>, EventStreamResponse>, OpenAiError> {
     let requested = api.resolve_model(&caller, &body.model).await?;
     let is_stream = body.stream.unwrap_or(false);
     let (mut request, given) = body.read(requested.with_tools)?;
@@ -129,8 +163,10 @@ async fn create_response(
     let permit = if is_stream { Some(streams.acquire(caller.user)?) } else { None };
     let said = api.start(&caller, requested, request)?;
     match permit {
-        Some(permit) => responses::answer::stream(said, shape, tasks.shutdown_token().clone(), permit).await,
-        None => responses::answer::whole(said, shape).await,
+        Some(permit) => {
+            responses::answer::stream(said, shape, tasks.shutdown_token().clone(), permit).await.map(Either::B)
+        }
+        None => Ok(Either::A(Json(responses::answer::whole(said, shape).await?))),
     }
 }
 

@@ -1,18 +1,19 @@
 //! Responses of chat completions, complete or streamed.
 
 use agent::openai_api::StreamItem;
-use axum::Json;
-use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
 use domain::Timestamp;
+use domain::json::to_json;
 use domain::model::{FinishReason, Usage};
 use futures_util::stream::{self, Stream, StreamExt};
 use platform::Permit;
+use schemars::JsonSchema;
+use serde::Serialize;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
 use super::refusal::OpenAiError;
-use crate::sse;
+use crate::sse::{self, EventStreamResponse};
 
 /// Fields that all chunks of a completion share.
 #[derive(Debug, Clone)]
@@ -40,22 +41,106 @@ impl Shape {
     }
 }
 
-/// Collects the stream and responds with a complete chat completion.
+/// A chat completion.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct ChatCompletion {
+    id: String,
+    #[schemars(extend("const" = "chat.completion"))]
+    object: &'static str,
+    created: i64,
+    model: String,
+    choices: [CompletionChoice; 1],
+    usage: CompletionUsage,
+}
+
+/// The answer of a chat completion.
+#[derive(Debug, Serialize, JsonSchema)]
+struct CompletionChoice {
+    index: u32,
+    message: CompletionMessage,
+    #[schemars(extend("enum" = ["stop", "length", "tool_calls", "content_filter"]))]
+    finish_reason: &'static str,
+    logprobs: (),
+}
+
+/// The message of a chat completion.
+#[derive(Debug, Serialize, JsonSchema)]
+struct CompletionMessage {
+    #[schemars(extend("const" = "assistant"))]
+    role: &'static str,
+    /// Text of the answer; null for tool calls alone.
+    content: Option<String>,
+    refusal: (),
+    /// Reasoning, if the model shows it. Not part of OpenAI's API; DeepSeek's field, which many clients read.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    reasoning_content: String,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    tool_calls: Vec<CompletionToolCall>,
+}
+
+/// A call of one of the client's tools.
+#[derive(Debug, Serialize, JsonSchema)]
+struct CompletionToolCall {
+    id: String,
+    #[schemars(extend("const" = "function"))]
+    r#type: &'static str,
+    function: CompletionFunctionCall,
+}
+
+/// The called function and its arguments.
+#[derive(Debug, Serialize, JsonSchema)]
+struct CompletionFunctionCall {
+    name: String,
+    /// Arguments, as JSON text.
+    arguments: String,
+}
+
+/// Token counts of a chat completion.
+#[derive(Debug, Serialize, JsonSchema)]
+struct CompletionUsage {
+    prompt_tokens: u64,
+    completion_tokens: u64,
+    total_tokens: u64,
+    prompt_tokens_details: PromptTokensDetails,
+}
+
+/// The prompt tokens that the provider had cached.
+#[derive(Debug, Serialize, JsonSchema)]
+struct PromptTokensDetails {
+    cached_tokens: u64,
+}
+
+impl From<Usage> for CompletionUsage {
+    fn from(usage: Usage) -> Self {
+        let Usage { input_tokens, output_tokens, cached_input_tokens } = usage;
+        Self {
+            prompt_tokens: input_tokens,
+            completion_tokens: output_tokens,
+            total_tokens: input_tokens.saturating_add(output_tokens),
+            prompt_tokens_details: PromptTokensDetails { cached_tokens: cached_input_tokens },
+        }
+    }
+}
+
+/// Collects the stream to a complete chat completion.
 ///
 /// # Errors
 ///
 /// The failure in the stream, or a stream that ends early.
-pub async fn whole(said: impl Stream<Item = StreamItem>, shape: Shape) -> Result<Response, OpenAiError> {
+pub async fn whole(said: impl Stream<Item = StreamItem>, shape: Shape) -> Result<ChatCompletion, OpenAiError> {
     let mut said = Box::pin(said);
-    let (mut text, mut thought, mut calls) = (String::new(), String::new(), Vec::<(String, String, String)>::new());
+    let (mut text, mut reasoning_content, mut tool_calls) = (String::new(), String::new(), Vec::new());
     let (reason, usage) = loop {
         match said.next().await {
             Some(StreamItem::Text(more)) => text.push_str(&more),
-            Some(StreamItem::Thought(more)) => thought.push_str(&more),
-            Some(StreamItem::Call { id, name, .. }) => calls.push((id, name, String::new())),
+            Some(StreamItem::Thought(more)) => reasoning_content.push_str(&more),
+            Some(StreamItem::Call { id, name, .. }) => {
+                let function = CompletionFunctionCall { name, arguments: String::new() };
+                tool_calls.push(CompletionToolCall { id, r#type: "function", function });
+            }
             Some(StreamItem::Arguments { index, text }) => {
-                if let Some((.., arguments)) = usize::try_from(index).ok().and_then(|index| calls.get_mut(index)) {
-                    arguments.push_str(&text);
+                if let Some(call) = usize::try_from(index).ok().and_then(|index| tool_calls.get_mut(index)) {
+                    call.function.arguments.push_str(&text);
                 }
             }
             // A stream without its end is incomplete, and clients must not take it for a whole answer.
@@ -65,27 +150,11 @@ pub async fn whole(said: impl Stream<Item = StreamItem>, shape: Shape) -> Result
         }
     };
     // OpenAI's clients expect `null` for an answer that consists of tool calls alone.
-    let mut message = json!({ "role": "assistant", "content": text, "refusal": null });
-    if text.is_empty() && !calls.is_empty() {
-        message["content"] = Value::Null;
-    }
-    // Not part of OpenAI's API; DeepSeek's field, which many clients read.
-    if !thought.is_empty() {
-        message["reasoning_content"] = thought.into();
-    }
-    let calls: Vec<Value> = calls
-        .into_iter()
-        .map(|(id, name, arguments)| {
-            json!({ "id": id, "type": "function", "function": { "name": name, "arguments": arguments } })
-        })
-        .collect();
-    if !calls.is_empty() {
-        message["tool_calls"] = calls.into();
-    }
-    let choice = json!({ "index": 0, "message": message, "finish_reason": finish_word(&reason), "logprobs": null });
-    let mut answer = shape.object("chat.completion", json!([choice]));
-    answer["usage"] = usage_of(usage);
-    Ok(Json(answer).into_response())
+    let content = (!text.is_empty() || tool_calls.is_empty()).then_some(text);
+    let message = CompletionMessage { role: "assistant", content, refusal: (), reasoning_content, tool_calls };
+    let choice = CompletionChoice { index: 0, message, finish_reason: finish_word(&reason), logprobs: () };
+    let Shape { id, model, created } = shape;
+    Ok(ChatCompletion { id, object: "chat.completion", created, model, choices: [choice], usage: usage.into() })
 }
 
 /// Responds with the completion as a stream of chunks.
@@ -99,12 +168,12 @@ pub async fn stream(
     tells_usage: bool,
     stopping: CancellationToken,
     permit: Permit,
-) -> Result<Response, OpenAiError> {
+) -> Result<EventStreamResponse, OpenAiError> {
     let said = begun(said).await?;
     // As in OpenAI's API, the first chunk has the role and no text.
     let opening = frame(&shape.chunk(&json!({ "role": "assistant", "content": "" }), None));
     let rest = said.flat_map(move |said| stream::iter(frames(said, &shape, tells_usage)));
-    Ok(sse::response_until(stream::iter([opening]).chain(rest), stopping, permit))
+    Ok(EventStreamResponse(sse::response_until(stream::iter([opening]).chain(rest), stopping, permit)))
 }
 
 /// Waits for the first output of a completion, and returns the failure if that comes instead.
@@ -139,7 +208,7 @@ fn frames(said: StreamItem, shape: &Shape, tells_usage: bool) -> Vec<Bytes> {
             let mut frames = vec![frame(&shape.chunk(&json!({}), Some(finish_word(&reason))))];
             if tells_usage {
                 let mut last = shape.object("chat.completion.chunk", json!([]));
-                last["usage"] = usage_of(usage);
+                last["usage"] = to_json(&CompletionUsage::from(usage));
                 frames.push(frame(&last));
             }
             frames.push(Bytes::from_static(b"data: [DONE]\n\n"));
@@ -167,15 +236,4 @@ fn finish_word(reason: &FinishReason) -> &'static str {
         FinishReason::ContentFilter => "content_filter",
         FinishReason::Stop | FinishReason::Truncated | FinishReason::Other(_) => "stop",
     }
-}
-
-/// Formats token counts as OpenAI does.
-fn usage_of(usage: Usage) -> Value {
-    let Usage { input_tokens, output_tokens, cached_input_tokens } = usage;
-    json!({
-        "prompt_tokens": input_tokens,
-        "completion_tokens": output_tokens,
-        "total_tokens": input_tokens.saturating_add(output_tokens),
-        "prompt_tokens_details": { "cached_tokens": cached_input_tokens },
-    })
 }

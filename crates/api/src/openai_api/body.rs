@@ -1,6 +1,7 @@
 //! Request bodies: extraction, and the content of messages that both endpoints share.
 
 use axum::extract::{FromRequest, Request};
+use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
@@ -8,6 +9,7 @@ use super::files::RequestFile;
 use super::refusal::OpenAiError;
 use crate::body;
 use crate::error::ApiError;
+use crate::openapi::{Operation, OperationInput, OperationOutput};
 
 /// Maximum size of a body, in bytes. Conversations contain their images in base64.
 const MAX_BODY_BYTES: usize = 20 * 1024 * 1024;
@@ -29,10 +31,17 @@ impl<T: DeserializeOwned, S: Sync> FromRequest<S> for Body<T> {
     }
 }
 
+impl<T: JsonSchema> OperationInput for Body<T> {
+    fn describe(operation: &mut Operation<'_>) {
+        operation.set_json_body::<T>();
+        OpenAiError::describe(operation);
+    }
+}
+
 /// Content of a message: a text or a list of parts.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, JsonSchema)]
 #[serde(untagged)]
-pub enum Content {
+pub enum MessageContent {
     /// A single text.
     Text(String),
     /// A list of parts.
@@ -40,8 +49,11 @@ pub enum Content {
 }
 
 /// A part of a message's content.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, JsonSchema)]
 pub struct ContentPart {
+    #[schemars(extend("enum" = [
+        "text", "input_text", "output_text", "refusal", "image_url", "input_image", "file", "input_file"
+    ]))]
     r#type: String,
     text: Option<String>,
     image_url: Option<ImageUrl>,
@@ -54,7 +66,7 @@ pub struct ContentPart {
 }
 
 /// Location of an image: a URL or `data:`.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, JsonSchema)]
 #[serde(untagged)]
 enum ImageUrl {
     /// As in the responses API.
@@ -64,7 +76,7 @@ enum ImageUrl {
 }
 
 /// A file as data or by its URL.
-#[derive(Debug, Default, Deserialize)]
+#[derive(Debug, Default, Deserialize, JsonSchema)]
 struct FilePart {
     filename: Option<String>,
     file_data: Option<String>,
@@ -108,14 +120,14 @@ impl ContentPart {
 ///
 /// A part that is neither a file nor text for `of`.
 pub fn words(
-    content: Option<Content>,
+    content: Option<MessageContent>,
     field: &'static str,
     mut of: impl FnMut(ContentPart) -> Option<String>,
 ) -> Result<(String, Vec<RequestFile>), OpenAiError> {
     let pieces = match content {
         None => return Ok((String::new(), Vec::new())),
-        Some(Content::Text(text)) => return Ok((text, Vec::new())),
-        Some(Content::Pieces(pieces)) => pieces,
+        Some(MessageContent::Text(text)) => return Ok((text, Vec::new())),
+        Some(MessageContent::Pieces(pieces)) => pieces,
     };
     let (mut texts, mut given) = (Vec::new(), Vec::new());
     for mut piece in pieces {

@@ -11,6 +11,7 @@ use uuid::Uuid;
 use super::refusal::OpenAiError;
 use crate::error::ApiError;
 use crate::extract::{SignedIn, bearer};
+use crate::openapi::{Operation, OperationInput, OperationOutput};
 
 /// An authenticated caller.
 #[derive(Debug)]
@@ -56,5 +57,12 @@ where
         let SignedIn { user, .. } = SignedIn::from_request_parts(parts, state).await?;
         // The web app has all rights of its user.
         Ok(Self { user, key: user.0, own_key: None, scopes: vec![Scope::Chat, Scope::Tools] })
+    }
+}
+
+/// The route's [`Access`](crate::route::Access) describes the token.
+impl OperationInput for Caller {
+    fn describe(operation: &mut Operation<'_>) {
+        OpenAiError::describe(operation);
     }
 }

@@ -1,33 +1,39 @@
 //! Request body of chat completions.
 
-use domain::model::{ModelCall, Request};
+use domain::model::{MAX_TEMPERATURE, ModelCall, Request};
+use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::body::{self, Content, ContentPart};
+use super::body::{self, ContentPart, MessageContent};
 use super::conversation::Conversation;
 use super::files::RequestFiles;
-use super::functions::{self, Function};
-use super::parameters::{self, ChatFormat, Stop};
+use super::functions::{self, FunctionDefinition};
+use super::parameters::{self, ChatFormat, StopSequences};
 use super::refusal::OpenAiError;
 
-/// The supported fields; all others are ignored.
-#[derive(Debug, Deserialize)]
-pub struct ChatBody {
-    /// `provider/name`, or `default`; with or without the suffix for tools.
+/// A request for a chat completion. Fields that are not listed are ignored.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub struct ChatCompletionRequest {
+    /// `provider/name`, or `default`; with the suffix `:tools`, the tools of the caller's connections are used.
     pub model: String,
-    messages: Vec<Message>,
-    tools: Option<Vec<Tool>>,
-    tool_choice: Option<Choice>,
+    #[schemars(length(min = 1))]
+    messages: Vec<ChatMessage>,
+    tools: Option<Vec<ChatTool>>,
+    tool_choice: Option<ChatToolChoice>,
     #[serde(default)]
     stream: Option<bool>,
     stream_options: Option<StreamOptions>,
     max_tokens: Option<u32>,
     max_completion_tokens: Option<u32>,
+    #[schemars(extend("enum" = [1, null]))]
     n: Option<u32>,
+    #[schemars(range(min = 0, max = MAX_TEMPERATURE))]
     temperature: Option<f64>,
+    #[schemars(extend("exclusiveMinimum" = 0, "maximum" = 1))]
     top_p: Option<f64>,
+    #[schemars(extend("enum" = ["minimal", "low", "medium", "high", "xhigh", "max", null]))]
     reasoning_effort: Option<String>,
-    stop: Option<Stop>,
+    stop: Option<StopSequences>,
     response_format: Option<ChatFormat>,
 }
 
@@ -40,52 +46,54 @@ pub struct Form {
     pub tells_usage: bool,
 }
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, JsonSchema)]
 struct StreamOptions {
     include_usage: Option<bool>,
 }
 
 /// A message of the conversation, of any role.
-#[derive(Debug, Deserialize)]
-struct Message {
+#[derive(Debug, Deserialize, JsonSchema)]
+struct ChatMessage {
+    #[schemars(extend("enum" = ["system", "developer", "user", "assistant", "tool"]))]
     role: String,
-    content: Option<Content>,
-    tool_calls: Option<Vec<Call>>,
+    content: Option<MessageContent>,
+    tool_calls: Option<Vec<ChatToolCall>>,
     tool_call_id: Option<String>,
 }
 
-#[derive(Debug, Deserialize)]
-struct Call {
+#[derive(Debug, Deserialize, JsonSchema)]
+struct ChatToolCall {
     id: String,
-    function: CalledFunction,
+    function: ChatFunctionCall,
 }
 
-#[derive(Debug, Deserialize)]
-struct CalledFunction {
+#[derive(Debug, Deserialize, JsonSchema)]
+struct ChatFunctionCall {
     name: String,
     arguments: String,
 }
 
-#[derive(Debug, Deserialize)]
-struct Tool {
+#[derive(Debug, Deserialize, JsonSchema)]
+struct ChatTool {
+    #[schemars(extend("const" = "function"))]
     r#type: String,
-    function: Option<Function>,
+    function: Option<FunctionDefinition>,
 }
 
-/// The tool choice: a word or a function.
-#[derive(Debug, Deserialize)]
+/// The tool choice: `auto`, `none`, `required` or a function.
+#[derive(Debug, Deserialize, JsonSchema)]
 #[serde(untagged)]
-enum Choice {
+enum ChatToolChoice {
     Word(String),
-    Named { function: NamedFunction },
+    Named { function: ChosenFunction },
 }
 
-#[derive(Debug, Deserialize)]
-struct NamedFunction {
+#[derive(Debug, Deserialize, JsonSchema)]
+struct ChosenFunction {
     name: String,
 }
 
-impl ChatBody {
+impl ChatCompletionRequest {
     /// Converts the body to a [`Request`] for the model. With the user's tools, the client cannot define its own.
     ///
     /// # Errors
@@ -100,10 +108,10 @@ impl ChatBody {
         let effort = parameters::effort("reasoning_effort", self.reasoning_effort.as_deref())?;
         let parameters = parameters::read(self.temperature, self.top_p, effort)?;
         let own = self.tools.unwrap_or_default().into_iter();
-        let own = own.map(|Tool { r#type, function }| function.filter(|_| r#type == "function")).collect();
+        let own = own.map(|ChatTool { r#type, function }| function.filter(|_| r#type == "function")).collect();
         let choice = self.tool_choice.map(|choice| match choice {
-            Choice::Word(word) => functions::Choice::Word(word),
-            Choice::Named { function } => functions::Choice::Named(function.name),
+            ChatToolChoice::Word(word) => functions::Choice::Word(word),
+            ChatToolChoice::Named { function } => functions::Choice::Named(function.name),
         });
         let (tools, tool_choice) = functions::read(own, choice, with_tools)?;
         let conversation = read_messages(self.messages)?;
@@ -120,9 +128,9 @@ impl ChatBody {
 }
 
 /// Converts messages. System messages are joined to one text wherever they are, and the others stay in order.
-fn read_messages(messages: Vec<Message>) -> Result<Conversation, OpenAiError> {
+fn read_messages(messages: Vec<ChatMessage>) -> Result<Conversation, OpenAiError> {
     let mut conversation = Conversation::new("messages");
-    for Message { role, content, tool_calls, tool_call_id } in messages {
+    for ChatMessage { role, content, tool_calls, tool_call_id } in messages {
         let (text, files) = body::words(content, "messages", ContentPart::text)?;
         // Providers accept files in messages of these roles only.
         if !matches!(role.as_str(), "user" | "tool") {
@@ -132,7 +140,7 @@ fn read_messages(messages: Vec<Message>) -> Result<Conversation, OpenAiError> {
             "system" | "developer" => conversation.add_system_text(text),
             "user" => conversation.add_user_message(text, files),
             "assistant" => {
-                let calls = tool_calls.unwrap_or_default().into_iter().map(|Call { id, function }| ModelCall {
+                let calls = tool_calls.unwrap_or_default().into_iter().map(|ChatToolCall { id, function }| ModelCall {
                     id,
                     name: function.name,
                     arguments: function.arguments,
@@ -156,7 +164,7 @@ mod tests {
     use serde_json::{Value, json};
 
     fn read(body: Value, with_tools: bool) -> Result<Request, Value> {
-        let body: ChatBody = serde_json::from_value(body).unwrap();
+        let body: ChatCompletionRequest = serde_json::from_value(body).unwrap();
         body.read(with_tools).map(|(request, ..)| request).map_err(|refusal| refusal.body())
     }
 

@@ -1,8 +1,9 @@
 //! Functions that a client defines as tools, and its tool choice.
 
 use domain::model::{ToolChoice, ToolSpec};
+use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::refusal::OpenAiError;
 
@@ -10,14 +11,16 @@ use super::refusal::OpenAiError;
 const MOST_TOOLS: usize = 512;
 
 /// A function that the client defines and runs itself.
-#[derive(Debug, Deserialize)]
-pub struct Function {
+#[derive(Debug, Deserialize, JsonSchema)]
+pub struct FunctionDefinition {
     /// Name, which matches `[A-Za-z0-9_-]{1,64}`.
+    #[schemars(regex(pattern = "^[A-Za-z0-9_-]{1,64}$"))]
     pub name: String,
     /// Description for the model.
     pub description: Option<String>,
     /// JSON Schema of the arguments.
     #[serde(default)]
+    #[schemars(with = "Map<String, Value>")]
     pub parameters: Value,
 }
 
@@ -33,7 +36,7 @@ pub enum Choice {
 /// Converts functions and tool choice. `None` in `functions` is a tool of an unsupported type. `with_tools` says that
 /// the user's tools are used, and then the client may not define any.
 pub fn read(
-    functions: Vec<Option<Function>>,
+    functions: Vec<Option<FunctionDefinition>>,
     choice: Option<Choice>,
     with_tools: bool,
 ) -> Result<(Vec<ToolSpec>, ToolChoice), OpenAiError> {
@@ -63,8 +66,8 @@ pub fn read(
 }
 
 /// Converts a function to a [`ToolSpec`].
-fn spec(function: Option<Function>) -> Result<ToolSpec, OpenAiError> {
-    let Some(Function { name, description, parameters }) = function else {
+fn spec(function: Option<FunctionDefinition>) -> Result<ToolSpec, OpenAiError> {
+    let Some(FunctionDefinition { name, description, parameters }) = function else {
         return Err(OpenAiError::bad("tools", "only tools of the type function are known"));
     };
     if !is_name(&name) {

@@ -2,8 +2,9 @@
 
 use agent::models::settings;
 use domain::model::{Effort, MAX_TEMPERATURE, OutputSchema, Parameters, ResponseFormat};
+use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::refusal::OpenAiError;
 
@@ -16,10 +17,10 @@ const MAX_SCHEMA_NAME_BYTES: usize = 64;
 /// Maximum size of a schema, in bytes: the built-in model compiles it to a grammar.
 const MAX_SCHEMA_BYTES: usize = 64 * 1024;
 
-/// Stop sequences, at which the answer ends.
-#[derive(Debug, Deserialize)]
+/// Stop sequences, at which the answer ends: at most 4, of at most 256 bytes each.
+#[derive(Debug, Deserialize, JsonSchema)]
 #[serde(untagged)]
-pub enum Stop {
+pub enum StopSequences {
     /// A single sequence.
     One(String),
     /// Several sequences.
@@ -27,25 +28,30 @@ pub enum Stop {
 }
 
 /// Format of the text in a chat completion.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, JsonSchema)]
 pub struct ChatFormat {
+    #[schemars(extend("enum" = ["text", "json_object", "json_schema"]))]
     r#type: String,
     json_schema: Option<NamedSchema>,
 }
 
 /// Format of the text in a response.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, JsonSchema)]
 pub struct TextFormat {
+    #[schemars(extend("enum" = ["text", "json_object", "json_schema"]))]
     r#type: String,
     #[serde(flatten)]
     schema: NamedSchema,
 }
 
 /// A named JSON Schema of the answer.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, JsonSchema)]
 struct NamedSchema {
+    #[schemars(regex(pattern = "^[A-Za-z0-9_-]{1,64}$"))]
     name: Option<String>,
     description: Option<String>,
+    /// The JSON Schema, of at most 65,536 bytes.
+    #[schemars(with = "Option<Map<String, Value>>")]
     schema: Option<Value>,
     strict: Option<bool>,
 }
@@ -74,11 +80,11 @@ pub fn effort(field: &'static str, word: Option<&str>) -> Result<Option<Effort>,
 }
 
 /// Reads the stop sequences: one, or a list of at most [`MAX_STOP_SEQUENCES`].
-pub fn stop(stop: Option<Stop>) -> Result<Vec<String>, OpenAiError> {
+pub fn stop(stop: Option<StopSequences>) -> Result<Vec<String>, OpenAiError> {
     let texts = match stop {
         None => Vec::new(),
-        Some(Stop::One(text)) => vec![text],
-        Some(Stop::Several(texts)) => texts,
+        Some(StopSequences::One(text)) => vec![text],
+        Some(StopSequences::Several(texts)) => texts,
     };
     let is_valid = texts.len() <= MAX_STOP_SEQUENCES
         && texts.iter().all(|text| (1..=MAX_STOP_SEQUENCE_BYTES).contains(&text.len()));

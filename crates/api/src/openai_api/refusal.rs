@@ -6,10 +6,14 @@ use agent::openai_api::{CompletionError, RequestLimitError};
 use axum::Json;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
+use domain::json::to_json;
 use domain::model::ModelError;
-use serde_json::{Value, json};
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::Value;
 
 use crate::error::ApiError;
+use crate::openapi::{Operation, OperationOutput};
 
 /// An error response.
 #[derive(Debug)]
@@ -45,17 +49,51 @@ impl OpenAiError {
         Self { param: Some("model"), ..Self::new(StatusCode::NOT_FOUND, "model_not_found", message) }
     }
 
+    /// Returns the code for API clients.
+    pub fn code(&self) -> &'static str {
+        self.code
+    }
+
+    /// Returns the message for users.
+    pub fn message(&self) -> &str {
+        &self.message
+    }
+
     /// Returns the error as a response body, or as an event of a stream that has begun.
     pub fn body(&self) -> Value {
-        let Self { status, code, message, param, .. } = self;
-        let kind = match status.as_u16() {
+        let r#type = match self.status.as_u16() {
             401 => "authentication_error",
             403 => "permission_error",
             429 => "rate_limit_error",
             500.. => "api_error",
             _ => "invalid_request_error",
         };
-        json!({ "error": { "message": message, "type": kind, "param": param, "code": code } })
+        let Self { code, param, .. } = *self;
+        let error = OpenAiErrorDetails { message: self.message.clone(), r#type, param, code };
+        to_json(&OpenAiErrorBody { error })
+    }
+}
+
+/// The request was rejected, or it failed.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "OpenAiError")]
+struct OpenAiErrorBody {
+    error: OpenAiErrorDetails,
+}
+
+/// The cause of an error, as OpenAI describes it.
+#[derive(Debug, Serialize, JsonSchema)]
+struct OpenAiErrorDetails {
+    message: String,
+    r#type: &'static str,
+    /// The field of the request that is wrong.
+    param: Option<&'static str>,
+    code: &'static str,
+}
+
+impl OperationOutput for OpenAiError {
+    fn describe(operation: &mut Operation<'_>) {
+        operation.set_error::<OpenAiErrorBody>();
     }
 }
 

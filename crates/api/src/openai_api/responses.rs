@@ -2,91 +2,106 @@
 
 pub mod answer;
 
-use domain::model::{ModelCall, Request};
+use domain::model::{MAX_TEMPERATURE, ModelCall, Request};
+use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
-use super::body::{self, Content};
+use super::body::{self, MessageContent};
 use super::conversation::Conversation;
 use super::files::{RequestFile, RequestFiles};
-use super::functions::{self, Function};
-use super::parameters::{self, ChatFormat, Stop, TextFormat};
+use super::functions::{self, FunctionDefinition};
+use super::parameters::{self, ChatFormat, StopSequences, TextFormat};
 use super::refusal::OpenAiError;
 
-/// The supported fields; all others are ignored.
-#[derive(Debug, Deserialize)]
-pub struct ResponsesBody {
-    /// `provider/name`, or `default`; with or without the suffix for tools.
+/// A request for a response. Fields that are not listed are ignored.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub struct ResponseRequest {
+    /// `provider/name`, or `default`; with the suffix `:tools`, the tools of the caller's connections are used.
     pub model: String,
     /// Whether the response is streamed.
     pub stream: Option<bool>,
-    input: Input,
+    input: ResponseInput,
     instructions: Option<String>,
-    tools: Option<Vec<Tool>>,
-    tool_choice: Option<Choice>,
+    tools: Option<Vec<ResponseTool>>,
+    tool_choice: Option<ResponseToolChoice>,
     max_output_tokens: Option<u32>,
+    #[schemars(range(min = 0, max = MAX_TEMPERATURE))]
     temperature: Option<f64>,
+    #[schemars(extend("exclusiveMinimum" = 0, "maximum" = 1))]
     top_p: Option<f64>,
-    reasoning: Option<Reasoning>,
-    text: Option<Text>,
+    reasoning: Option<ReasoningOptions>,
+    text: Option<TextOptions>,
     /// Stop sequences, which OpenAI supports in chat completions only; supporting them here costs nothing.
-    stop: Option<Stop>,
+    stop: Option<StopSequences>,
+    /// Not supported: the format is in `text.format`.
+    #[schemars(with = "Option<()>")]
     response_format: Option<ChatFormat>,
+    /// Not supported: the server stores no responses, so `input` contains the whole conversation.
+    #[schemars(with = "Option<()>")]
     previous_response_id: Option<String>,
+    /// Not supported, like `previous_response_id`.
+    #[schemars(with = "Option<()>")]
     conversation: Option<Value>,
+    #[schemars(extend("enum" = [false, null]))]
     background: Option<bool>,
 }
 
-#[derive(Debug, Deserialize)]
-struct Reasoning {
+#[derive(Debug, Deserialize, JsonSchema)]
+struct ReasoningOptions {
+    #[schemars(extend("enum" = ["minimal", "low", "medium", "high", "xhigh", "max", null]))]
     effort: Option<String>,
 }
 
 /// Options of the answer's text.
-#[derive(Debug, Deserialize)]
-struct Text {
+#[derive(Debug, Deserialize, JsonSchema)]
+struct TextOptions {
     format: Option<TextFormat>,
 }
 
 /// The conversation: the user's text alone, or a list of items.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, JsonSchema)]
 #[serde(untagged)]
-enum Input {
+enum ResponseInput {
     Text(String),
-    Items(Vec<Item>),
+    Items(Vec<InputItem>),
 }
 
 /// An item of the conversation. Messages may lack the `type`.
-#[derive(Debug, Deserialize)]
-struct Item {
+#[derive(Debug, Deserialize, JsonSchema)]
+struct InputItem {
+    #[schemars(extend("enum" = ["message", "function_call", "function_call_output", "reasoning", null]))]
     r#type: Option<String>,
+    #[schemars(extend("enum" = ["system", "developer", "user", "assistant", null]))]
     role: Option<String>,
-    content: Option<Content>,
+    content: Option<MessageContent>,
     call_id: Option<String>,
     name: Option<String>,
     arguments: Option<String>,
-    output: Option<Content>,
+    output: Option<MessageContent>,
 }
 
 /// A tool of any type; only functions are supported.
-#[derive(Debug, Deserialize)]
-struct Tool {
+#[derive(Debug, Deserialize, JsonSchema)]
+struct ResponseTool {
+    #[schemars(extend("const" = "function"))]
     r#type: String,
     name: Option<String>,
     description: Option<String>,
     #[serde(default)]
+    #[schemars(with = "Map<String, Value>")]
     parameters: Value,
 }
 
-/// The tool choice: a word or a function.
-#[derive(Debug, Deserialize)]
+/// The tool choice: `auto`, `none`, `required` or a function.
+#[derive(Debug, Deserialize, JsonSchema)]
 #[serde(untagged)]
-enum Choice {
+enum ResponseToolChoice {
     Word(String),
     Named { name: String },
 }
 
-impl ResponsesBody {
+impl ResponseRequest {
     /// Converts the body to a [`Request`] for the model. With the user's tools, the client cannot define its own.
     ///
     /// # Errors
@@ -113,12 +128,12 @@ impl ResponsesBody {
         let effort = parameters::effort("reasoning.effort", effort.as_deref())?;
         let parameters = parameters::read(self.temperature, self.top_p, effort)?;
         let own = self.tools.unwrap_or_default().into_iter().map(|tool| {
-            let Tool { r#type, name, description, parameters } = tool;
-            name.filter(|_| r#type == "function").map(|name| Function { name, description, parameters })
+            let ResponseTool { r#type, name, description, parameters } = tool;
+            name.filter(|_| r#type == "function").map(|name| FunctionDefinition { name, description, parameters })
         });
         let choice = self.tool_choice.map(|choice| match choice {
-            Choice::Word(word) => functions::Choice::Word(word),
-            Choice::Named { name } => functions::Choice::Named(name),
+            ResponseToolChoice::Word(word) => functions::Choice::Word(word),
+            ResponseToolChoice::Named { name } => functions::Choice::Named(name),
         });
         let (tools, tool_choice) = functions::read(own.collect(), choice, with_tools)?;
         let mut conversation = Conversation::new("input");
@@ -126,8 +141,8 @@ impl ResponsesBody {
             conversation.add_system_text(instructions);
         }
         match self.input {
-            Input::Text(text) => conversation.add_user_message(text, Vec::new()),
-            Input::Items(items) => items.into_iter().try_for_each(|item| add_item(&mut conversation, item))?,
+            ResponseInput::Text(text) => conversation.add_user_message(text, Vec::new()),
+            ResponseInput::Items(items) => items.into_iter().try_for_each(|item| add_item(&mut conversation, item))?,
         }
         let unanswerable = "the last item must be the user's or the output of a function";
         let (request, files) = conversation.into_request(unanswerable)?;
@@ -139,7 +154,7 @@ impl ResponsesBody {
 }
 
 /// Adds an item of the request to the conversation.
-fn add_item(conversation: &mut Conversation, item: Item) -> Result<(), OpenAiError> {
+fn add_item(conversation: &mut Conversation, item: InputItem) -> Result<(), OpenAiError> {
     match item.r#type.as_deref() {
         None | Some("message") => {
             let (text, files) = said(item.content)?;
@@ -181,7 +196,7 @@ fn add_item(conversation: &mut Conversation, item: Item) -> Result<(), OpenAiErr
 }
 
 /// Splits content into text and files. The text of a refusal counts as text.
-fn said(content: Option<Content>) -> Result<(String, Vec<RequestFile>), OpenAiError> {
+fn said(content: Option<MessageContent>) -> Result<(String, Vec<RequestFile>), OpenAiError> {
     body::words(content, "input", |piece| if piece.is_refusal() { piece.refusal } else { piece.text() })
 }
 
@@ -192,7 +207,7 @@ mod tests {
     use serde_json::json;
 
     fn read(body: Value, with_tools: bool) -> Result<Request, Value> {
-        let body: ResponsesBody = serde_json::from_value(body).unwrap();
+        let body: ResponseRequest = serde_json::from_value(body).unwrap();
         body.read(with_tools).map(|(request, _)| request).map_err(|refusal| refusal.body())
     }
 

@@ -1,19 +1,122 @@
 //! Responses of the responses API: items are added, grow and complete, and every event has a sequence number.
 
 use agent::openai_api::StreamItem;
-use axum::Json;
-use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
 use domain::Timestamp;
 use domain::model::{FinishReason, OutputSchema, ResponseFormat, Usage};
 use futures_util::stream::{self, Stream, StreamExt};
 use platform::Permit;
-use serde_json::{Value, json};
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::{Map, Value, json};
 use tokio_util::sync::CancellationToken;
 
 use crate::openai_api::answer::{begun, broken_off};
 use crate::openai_api::refusal::OpenAiError;
-use crate::sse;
+use crate::sse::{self, EventStreamResponse};
+
+/// A response of the model.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "Response")]
+pub struct ResponseBody {
+    id: String,
+    #[schemars(extend("const" = "response"))]
+    object: &'static str,
+    created_at: i64,
+    #[schemars(extend("enum" = ["in_progress", "completed", "incomplete", "failed"]))]
+    status: &'static str,
+    model: String,
+    output: Vec<OutputItem>,
+    usage: Option<ResponseUsage>,
+    error: Option<ResponseError>,
+    incomplete_details: Option<IncompleteDetails>,
+    // Fields that this server does not support have OpenAI's defaults, since clients validate their presence.
+    instructions: (),
+    metadata: Map<String, Value>,
+    parallel_tool_calls: bool,
+    previous_response_id: (),
+    store: bool,
+    temperature: (),
+    top_p: (),
+    tool_choice: &'static str,
+    tools: [(); 0],
+    text: ResponseText,
+    truncation: &'static str,
+}
+
+/// A message, reasoning or a tool call.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(tag = "type", rename_all = "snake_case")]
+enum OutputItem {
+    Message { id: String, role: &'static str, status: &'static str, content: Vec<OutputPart> },
+    Reasoning { id: String, summary: Vec<OutputPart> },
+    FunctionCall { id: String, call_id: String, name: String, arguments: String, status: &'static str },
+}
+
+/// Text of an item.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(tag = "type", rename_all = "snake_case")]
+enum OutputPart {
+    OutputText { text: String, annotations: [(); 0], logprobs: [(); 0] },
+    SummaryText { text: String },
+}
+
+/// The reason for which a response failed.
+#[derive(Debug, Serialize, JsonSchema)]
+struct ResponseError {
+    code: &'static str,
+    message: String,
+}
+
+/// The limit that ended a response.
+#[derive(Debug, Serialize, JsonSchema)]
+struct IncompleteDetails {
+    #[schemars(extend("enum" = ["max_output_tokens", "content_filter"]))]
+    reason: &'static str,
+}
+
+/// Options of a response's text.
+#[derive(Debug, Serialize, JsonSchema)]
+struct ResponseText {
+    /// The requested format.
+    #[schemars(with = "Map<String, Value>")]
+    format: Value,
+}
+
+/// Token counts of a response.
+#[derive(Debug, Serialize, JsonSchema)]
+struct ResponseUsage {
+    input_tokens: u64,
+    input_tokens_details: InputTokensDetails,
+    output_tokens: u64,
+    output_tokens_details: OutputTokensDetails,
+    total_tokens: u64,
+}
+
+/// The input tokens that the provider had cached.
+#[derive(Debug, Serialize, JsonSchema)]
+struct InputTokensDetails {
+    cached_tokens: u64,
+}
+
+/// The output tokens of reasoning, which are not counted separately: always 0.
+#[derive(Debug, Serialize, JsonSchema)]
+struct OutputTokensDetails {
+    reasoning_tokens: u64,
+}
+
+impl From<Usage> for ResponseUsage {
+    fn from(usage: Usage) -> Self {
+        let Usage { input_tokens, output_tokens, cached_input_tokens } = usage;
+        Self {
+            input_tokens,
+            input_tokens_details: InputTokensDetails { cached_tokens: cached_input_tokens },
+            output_tokens,
+            output_tokens_details: OutputTokensDetails { reasoning_tokens: 0 },
+            total_tokens: input_tokens.saturating_add(output_tokens),
+        }
+    }
+}
 
 /// A response as it is generated.
 #[derive(Debug)]
@@ -58,29 +161,27 @@ impl Item {
     }
 
     /// Returns the only content part of a message or a reasoning item; `None` for calls.
-    fn part(&self) -> Option<Value> {
+    fn part(&self) -> Option<OutputPart> {
+        let text = self.text.clone();
         match self.kind {
-            Kind::Message => {
-                Some(json!({ "type": "output_text", "text": self.text, "annotations": [], "logprobs": [] }))
-            }
-            Kind::Reasoning => Some(json!({ "type": "summary_text", "text": self.text })),
+            Kind::Message => Some(OutputPart::OutputText { text, annotations: [], logprobs: [] }),
+            Kind::Reasoning => Some(OutputPart::SummaryText { text }),
             Kind::Call { .. } => None,
         }
     }
 
-    /// Returns the item as JSON. `is_whole` includes the parts, which the first event of an item lacks.
-    fn view(&self, is_whole: bool) -> Value {
+    /// Returns the item as it is sent. `is_whole` includes the parts, which the first event of an item lacks.
+    fn view(&self, is_whole: bool) -> OutputItem {
+        let id = self.id.clone();
         let status = if self.is_open { "in_progress" } else { "completed" };
-        let parts: Vec<Value> = self.part().filter(|_| is_whole).into_iter().collect();
+        let parts = self.part().filter(|_| is_whole).into_iter().collect();
         match &self.kind {
-            Kind::Message => {
-                json!({ "id": self.id, "type": "message", "role": "assistant", "status": status, "content": parts })
+            Kind::Message => OutputItem::Message { id, role: "assistant", status, content: parts },
+            Kind::Reasoning => OutputItem::Reasoning { id, summary: parts },
+            Kind::Call { id: call_id, name } => {
+                let (call_id, name, arguments) = (call_id.clone(), name.clone(), self.text.clone());
+                OutputItem::FunctionCall { id, call_id, name, arguments, status }
             }
-            Kind::Reasoning => json!({ "id": self.id, "type": "reasoning", "summary": parts }),
-            Kind::Call { id, name } => json!({
-                "id": self.id, "type": "function_call", "call_id": id, "name": name, "arguments": self.text,
-                "status": status,
-            }),
         }
     }
 
@@ -131,29 +232,41 @@ impl Answer {
         Self { id, model, created: now.as_seconds(), text_format, items: Vec::new(), next: 0 }
     }
 
-    /// Returns the whole response as JSON. Fields that this server does not support have OpenAI's defaults, since
-    /// clients validate their presence.
-    fn view(&self, status: &str, usage: Option<Usage>) -> Value {
-        let output: Vec<Value> = self.items.iter().map(|item| item.view(true)).collect();
-        json!({
-            "id": self.id, "object": "response", "created_at": self.created, "status": status, "model": self.model,
-            "output": output, "usage": usage.map(usage_of), "error": null, "incomplete_details": null,
-            "instructions": null, "metadata": {}, "parallel_tool_calls": true, "previous_response_id": null,
-            "store": false, "temperature": null, "top_p": null, "tool_choice": "auto", "tools": [],
-            "text": { "format": self.text_format }, "truncation": "auto",
-        })
+    /// Returns the whole response as it is sent.
+    fn view(&self, status: &'static str, usage: Option<Usage>) -> ResponseBody {
+        ResponseBody {
+            id: self.id.clone(),
+            object: "response",
+            created_at: self.created,
+            status,
+            model: self.model.clone(),
+            output: self.items.iter().map(|item| item.view(true)).collect(),
+            usage: usage.map(ResponseUsage::from),
+            error: None,
+            incomplete_details: None,
+            instructions: (),
+            metadata: Map::new(),
+            parallel_tool_calls: true,
+            previous_response_id: (),
+            store: false,
+            temperature: (),
+            top_p: (),
+            tool_choice: "auto",
+            tools: [],
+            text: ResponseText { format: self.text_format.clone() },
+            truncation: "auto",
+        }
     }
 
     /// Returns the last event. A length limit or content filter leaves an incomplete response, which is not an error.
-    fn ended(&self, reason: &FinishReason, usage: Usage) -> (&'static str, Value) {
-        let cut = match reason {
+    fn ended(&self, reason: &FinishReason, usage: Usage) -> (&'static str, ResponseBody) {
+        let reason = match reason {
             FinishReason::Length => "max_output_tokens",
             FinishReason::ContentFilter => "content_filter",
             _ => return ("response.completed", self.view("completed", Some(usage))),
         };
-        let mut view = self.view("incomplete", Some(usage));
-        view["incomplete_details"] = json!({ "reason": cut });
-        ("response.incomplete", view)
+        let incomplete_details = Some(IncompleteDetails { reason });
+        ("response.incomplete", ResponseBody { incomplete_details, ..self.view("incomplete", Some(usage)) })
     }
 
     /// Formats an event with the next sequence number.
@@ -200,9 +313,8 @@ impl Answer {
 
     /// Returns the event of a failed response.
     fn fail(&mut self, refusal: &OpenAiError) -> Vec<Bytes> {
-        let error = refusal.body()["error"].clone();
-        let mut view = self.view("failed", None);
-        view["error"] = json!({ "code": error["code"], "message": error["message"] });
+        let error = Some(ResponseError { code: refusal.code(), message: refusal.message().to_owned() });
+        let view = ResponseBody { error, ..self.view("failed", None) };
         vec![self.event("response.failed", json!({ "response": view }))]
     }
 
@@ -292,8 +404,8 @@ impl Answer {
     }
 }
 
-/// Collects the stream and responds with the complete response.
-pub async fn whole(said: impl Stream<Item = StreamItem>, mut answer: Answer) -> Result<Response, OpenAiError> {
+/// Collects the stream to the complete response.
+pub async fn whole(said: impl Stream<Item = StreamItem>, mut answer: Answer) -> Result<ResponseBody, OpenAiError> {
     let mut said = Box::pin(said);
     loop {
         match said.next().await {
@@ -302,7 +414,7 @@ pub async fn whole(said: impl Stream<Item = StreamItem>, mut answer: Answer) -> 
             Some(StreamItem::End(reason, usage)) => {
                 // Closed without events, which this response does not have.
                 answer.items.iter_mut().for_each(|item| item.is_open = false);
-                return Ok(Json(answer.ended(&reason, usage).1).into_response());
+                return Ok(answer.ended(&reason, usage).1);
             }
             // Only the state is needed here, not the events.
             Some(more) => drop(answer.take(more)),
@@ -320,21 +432,9 @@ pub async fn stream(
     mut answer: Answer,
     stopping: CancellationToken,
     permit: Permit,
-) -> Result<Response, OpenAiError> {
+) -> Result<EventStreamResponse, OpenAiError> {
     let said = begun(said).await?;
     let opening = answer.opening();
     let rest = said.flat_map(move |said| stream::iter(answer.take(said)));
-    Ok(sse::response_until(stream::iter(opening).chain(rest), stopping, permit))
-}
-
-/// Formats token counts as the responses API does.
-fn usage_of(usage: Usage) -> Value {
-    let Usage { input_tokens, output_tokens, cached_input_tokens } = usage;
-    json!({
-        "input_tokens": input_tokens,
-        "input_tokens_details": { "cached_tokens": cached_input_tokens },
-        "output_tokens": output_tokens,
-        "output_tokens_details": { "reasoning_tokens": 0 },
-        "total_tokens": input_tokens.saturating_add(output_tokens),
-    })
+    Ok(EventStreamResponse(sse::response_until(stream::iter(opening).chain(rest), stopping, permit)))
 }
