@@ -111,7 +111,7 @@ test("an own link asks when another account is signed in meanwhile", async (t) =
   await appPage.field("Code from the email").fill((await mailbox.next(current)).code);
   await appPage.button("Confirm").click();
   await banner(appPage, current).waitFor();
-  await appPage.button("Sign Out").click();
+  await appPage.pressInHeader("Sign Out");
   const email = await signedUp(appPage);
   const { link } = await mailbox.next(email);
   await appPage.button("Back to sign-in").click();

@@ -111,7 +111,7 @@ test("while the mail server is away nothing is half made, and the same form work
 test("a forgotten password is replaced through a mailed link, which holds the main screen back until then", async (t) => {
   const appPage = await fixture.openPage(t);
   const email = await confirmed(appPage);
-  await appPage.button("Sign Out").click();
+  await appPage.pressInHeader("Sign Out");
   await appPage.arrivesAt("/auth");
   await appPage.field("Email").fill(email);
   await appPage.button("Forgot password?").click();

@@ -95,7 +95,7 @@ test("a new password wants the old one, and signs all other devices out", async 
   const refused = await fetch(`${fixture.app.url}/auth/v1/user`, { headers: elsewhere.headers });
   assert.equal(refused.status, 403);
   await settings.button("Close").first().click();
-  await appPage.button("Sign Out").click();
+  await appPage.pressInHeader("Sign Out");
   await appPage.arrivesAt("/auth");
   await appPage.signIn(account.email, "another horse");
   await appPage.arrivesAt("/");

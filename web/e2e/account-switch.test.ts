@@ -42,7 +42,7 @@ test("the next user of a tab finds nothing of the one before", async (t) => {
   await appPage.field("Server Name").fill("Zerubbabel's server");
 
   asked.length = 0;
-  await appPage.button("Sign Out").click();
+  await appPage.pressInHeader("Sign Out");
   await appPage.arrivesAt("/auth");
   assert.deepEqual(await appPage.toasts.allTextContents(), [], "no toast of the one who has left");
   assert.doesNotMatch(await stored(appPage), /Zerubbabel/u, "no draft stays in the browser");
@@ -74,7 +74,7 @@ test("a sign-out in one tab leaves nothing in the others", async (t) => {
   await appPage.composer.fill("A draft of Zerubbabel");
   const other = await appPage.anotherTab();
   await other.open();
-  await other.button("Sign Out").click();
+  await other.pressInHeader("Sign Out");
   await appPage.arrivesAt("/auth");
   await eventually(async () => assert.doesNotMatch(await stored(appPage), /Zerubbabel/u));
   await appPage.signIn(next.email, password);
@@ -96,7 +96,7 @@ test("an answer that comes after the sign-out is told to nobody", async (t) => {
   });
   await appPage.connect("zerubbabel-post", post.url);
   const release = await connecting.promise;
-  await appPage.button("Sign Out").click();
+  await appPage.pressInHeader("Sign Out");
   await appPage.arrivesAt("/auth");
   const answered = appPage.page.waitForResponse("**/functions/v1/*");
   release();

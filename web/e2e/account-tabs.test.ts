@@ -29,7 +29,7 @@ test("signing in in one tab lets the other in, and signing out in one leads both
   await appPage.arrivesAt("/");
   await other.arrivesAt("/");
   await other.composer.fill("kept through it all");
-  await other.button("Sign Out").click();
+  await other.pressInHeader("Sign Out");
   await appPage.arrivesAt("/auth");
   await other.arrivesAt("/auth");
 });
@@ -41,7 +41,7 @@ test("signing out in one browser leaves the others signed in", async (t) => {
   await elsewhere.signIn(account.email);
   await elsewhere.arrivesAt("/");
   await appPage.open();
-  await appPage.button("Sign Out").click();
+  await appPage.pressInHeader("Sign Out");
   await appPage.arrivesAt("/auth");
   await elsewhere.page.reload();
   await elsewhere.sees(account.email);

@@ -60,6 +60,14 @@ export class AppPage {
 
   // Accounts.
 
+  /** Presses a button of the header; on a phone it is in the account's menu. */
+  async pressInHeader(name: "Settings" | "Sign Out"): Promise<void> {
+    const account = this.button("Account");
+    await account.or(this.button(name)).first().waitFor();
+    if (await account.isVisible()) await account.click();
+    await this.button(name).click();
+  }
+
   async fillCredentials(email: string, secret = password): Promise<void> {
     await this.field("Email").fill(email);
     await this.field("Password").fill(secret);
@@ -185,6 +193,11 @@ export class AppPage {
   /** An action of the menu that is open. */
   menuItem(name: string): Locator {
     return this.page.getByRole("menuitem", { name, exact: true });
+  }
+
+  /** The button of the chat's head; a row of the sidebar can have the same name. */
+  get newChat(): Locator {
+    return this.page.locator("[data-head]").getByRole("button", { name: "New Chat", exact: true });
   }
 
   get chatsButton(): Locator {

@@ -168,7 +168,7 @@ test("an app is told of the call, of its theme while that changes, and of its en
   );
   assert.doesNotMatch(told, /Row 6/u);
 
-  await appPage.button("New Chat").click();
+  await appPage.newChat.click();
   await frame(appPage, "report").waitFor({ state: "detached" });
   await eventually(() => assert.deepEqual(said, ["goodbye"], "it could still put things in order"));
 });

@@ -16,7 +16,7 @@ test("who asks too much at once is told when to try again, and keeps the words",
   await appPage.ask("First question");
   await appPage.answers.getByText("One").waitFor();
 
-  await appPage.button("New Chat").click();
+  await appPage.newChat.click();
   await eventually(async () => assert.equal(await appPage.questions.count(), 0));
   await appPage.ask("Second question");
   await appPage.toast("Error", words);

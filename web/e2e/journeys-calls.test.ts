@@ -87,7 +87,7 @@ test("chats and messages are read, made and deleted with the specified calls", a
     await appPage.answered();
   }
   const [reload] = reloads();
-  await appPage.button("New Chat").click();
+  await appPage.newChat.click();
   await appPage.button("Chats (2)").waitFor();
   const dropdown = await appPage.openChats();
   await dropdown.getByRole("button", { name: "Delete Hello", exact: true }).click();
@@ -134,7 +134,7 @@ test("accounts are made, opened and left with the specified calls", async (t) =>
   await appPage.open("/auth");
   await appPage.signUp(email);
   await appPage.composer.waitFor();
-  await appPage.button("Sign Out").click();
+  await appPage.pressInHeader("Sign Out");
   await appPage.arrivesAt("/auth");
   await appPage.signIn(email);
   await appPage.composer.waitFor();

@@ -73,7 +73,7 @@ test("chats are begun, counted, opened and deleted, but the only one has no dele
   assert.equal(await appPage.button(/^Delete /u).count(), 0);
   await appPage.page.keyboard.press("Escape");
 
-  await appPage.button("New Chat").click();
+  await appPage.newChat.click();
   await appPage.button("Chats (2)").waitFor();
   assert.equal(await appPage.questions.count(), 0, "a new chat is empty");
   await appPage.ask("Second chat");
@@ -132,7 +132,7 @@ test("the first message names the chat: 30 characters, and dots when it is longe
   await appPage.ask("This message is thirty letters");
   await appPage.answered();
   await appPage.page.getByRole("region", { name: "This message is thirty letters", exact: true }).waitFor();
-  await appPage.button("New Chat").click();
+  await appPage.newChat.click();
   await appPage.button("Chats (2)").waitFor();
   await appPage.ask("This message is thirty letters.");
   await appPage.answered();
@@ -142,7 +142,7 @@ test("the first message names the chat: 30 characters, and dots when it is longe
   await appPage.page
     .getByRole("region", { name: "This message is thirty letters...", exact: true })
     .waitFor();
-  await appPage.button("New Chat").click();
+  await appPage.newChat.click();
   await appPage.button("Chats (3)").waitFor();
   await appPage.ask("🚲".repeat(31));
   await appPage.answered();

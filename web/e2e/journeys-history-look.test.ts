@@ -48,7 +48,7 @@ async function screens(t: TestContext, look: (typeof looks)[number][1]): Promise
   await appPage.page.keyboard.press("Escape");
   await inspect(appPage, "history-undo", look);
   await closeToasts(appPage);
-  await appPage.button("Settings").click();
+  await appPage.pressInHeader("Settings");
   await appPage.page.getByRole("heading", { name: "Shared chats" }).scrollIntoViewIfNeeded();
   await appPage.button(/^Stop sharing Which/u).waitFor();
   await inspect(appPage, "history-settings", look);

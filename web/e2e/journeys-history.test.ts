@@ -240,7 +240,7 @@ test("a shared chat is read by anybody with the link, until it is taken down", a
   assert.equal(await reader.page.getByText("my-tools").count(), 0);
 
   await appPage.page.keyboard.press("Escape");
-  await appPage.button("Settings").click();
+  await appPage.pressInHeader("Settings");
   await appPage.button("Stop sharing Add them").click();
   await appPage.toast("No longer shared", "Add them");
   await reader.page.reload();
@@ -272,7 +272,7 @@ test("chats go out as files and come in again, also from ChatGPT", async (t) => 
   await region(appPage, "New Chat").waitFor();
 
   await appPage.page.keyboard.press("Escape");
-  await appPage.button("Settings").click();
+  await appPage.pressInHeader("Settings");
   const bring = async (content: string) => {
     const chooser = appPage.page.waitForEvent("filechooser");
     await appPage.button("Choose file").click();

@@ -160,7 +160,7 @@ test("the colours are there before the first paint, as the system or the reader 
   const background = () => appPage.page.evaluate(() => getComputedStyle(document.body).backgroundColor);
   await appPage.open();
   const dark = await background();
-  await appPage.button("Settings").click();
+  await appPage.pressInHeader("Settings");
   await appPage.sheet.getByRole("radio", { name: "Light" }).check();
   const light = await background();
   assert.notEqual(light, dark);

@@ -15,7 +15,7 @@ test("a part that the network lost says so in its place, and comes with another 
   isDown = true;
   await appPage.open();
   await appPage.composer.fill("Half a thought");
-  await appPage.button("Settings").click();
+  await appPage.pressInHeader("Settings");
   const failure = appPage.page
     .getByRole("alert")
     .filter({ hasText: "This part of the page couldn't be loaded." });
@@ -45,7 +45,7 @@ test("a page whose parts are not at the server any more says that there is a new
   await appPage.page.route(/assets\/settings-sheet[^/]*\.js/u, (route) => route.fulfill({ status: 404 }));
   await appPage.open();
   await appPage.composer.fill("Half a thought");
-  await appPage.button("Settings").click();
+  await appPage.pressInHeader("Settings");
   await appPage.page.getByRole("status").getByText("A new version is available.").waitFor();
   await eventually(() => assert.equal(upgraded.entry, "asked"));
   await appPage.button("Reload").click();

@@ -44,7 +44,7 @@ for (const [name, look] of [looks[1], looks[2]].filter((one) => one !== undefine
     await appPage.page.reload();
     await appPage.button("Model: gpt-large").waitFor();
 
-    await appPage.button("New Chat").click();
+    await appPage.newChat.click();
     await appPage.button("Model: scripted").click();
     await picker.getByRole("rowgroup", { name: "Favorites" }).getByText("gpt-large").waitFor();
     await appPage.page.keyboard.press("Escape");

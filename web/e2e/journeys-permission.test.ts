@@ -477,7 +477,7 @@ test("seven tabs with chats that wait leave the browser a connection", async (t)
 });
 
 async function newChat(appPage: AppPage): Promise<void> {
-  await appPage.button("New Chat").click();
+  await appPage.newChat.click();
   await question(appPage).waitFor({ state: "hidden" });
 }
 

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { say } from "./scripted-model.ts";
 import { startFixture } from "./fixture.ts";
+import { focusedName, inspect } from "./look.ts";
 import { eventually } from "./app-page.ts";
 
 const fixture = await startFixture();
@@ -40,8 +41,8 @@ for (const { name, viewport, letters } of windows) {
     });
     for (const reachable of [
       appPage.tab("MCP Servers"),
-      appPage.button("Sign Out"),
-      appPage.button("New Chat"),
+      appPage.button("Account").or(appPage.button("Sign Out")),
+      appPage.newChat,
     ]) {
       await reachable.scrollIntoViewIfNeeded();
       await reachable.click({ trial: true });
@@ -49,6 +50,35 @@ for (const { name, viewport, letters } of windows) {
     assert.equal(await appPage.page.evaluate(() => document.documentElement.scrollWidth - innerWidth), 0);
   });
 }
+
+test("a small phone has one row of tabs, the account behind its letter, and 55 % to read", async (t) => {
+  const { account, appPage } = await fixture.openSignedInPage(t, {
+    viewport: { width: 360, height: 640 },
+    hasTouch: true,
+  });
+  await account.connect("my-tools", `${fixture.app.url}/mcp/toolbox`);
+  await account.fill(await account.newChat(), ["A question", "An answer"]);
+  await appPage.open();
+  await appPage.answers.getByText("An answer").waitFor();
+  await appPage.page.getByRole("button", { name: "current_time" }).waitFor();
+  const readable = await appPage.page.getByRole("group", { name: "Conversation" }).boundingBox();
+  assert.ok(readable && readable.height >= 0.55 * 640, `${readable?.height} px are left to read`);
+  await appPage.composer.focus();
+  await appPage.page.getByRole("button", { name: "current_time" }).waitFor({ state: "hidden" });
+  await appPage.button("Account").click();
+  await appPage.sees(account.email);
+  await inspect(appPage, "phone-account", {
+    viewport: { width: 360, height: 640 },
+    colorScheme: "light",
+    hasTouch: true,
+  });
+  await appPage.button("Settings").click();
+  await appPage.sheet.waitFor();
+  await appPage.page.keyboard.press("Escape");
+  await eventually(async () => assert.equal(await focusedName(appPage), "Account"));
+  await appPage.pressInHeader("Sign Out");
+  await appPage.arrivesAt("/auth");
+});
 
 test("Enter makes a line on a touch keyboard, and Send sends both", async (t) => {
   const { appPage } = await fixture.openSignedInPage(t, {

@@ -57,7 +57,7 @@ test("Back does not open settings again that were closed, and closes those that 
   const { appPage } = await fixture.openSignedInPage(t);
   await appPage.open();
   await appPage.openTab("Tools");
-  await appPage.button("Settings").click();
+  await appPage.pressInHeader("Settings");
   await appPage.sheet.waitFor();
   await appPage.page.keyboard.press("Escape");
   await appPage.sheet.waitFor({ state: "detached" });
@@ -65,7 +65,7 @@ test("Back does not open settings again that were closed, and closes those that 
   await appPage.page.goBack();
   await eventually(async () => assert.equal(await appPage.tab("Chat").getAttribute("aria-selected"), "true"));
   assert.equal(await appPage.sheet.count(), 0);
-  await appPage.button("Settings").click();
+  await appPage.pressInHeader("Settings");
   await appPage.sheet.waitFor();
   await appPage.page.goBack();
   await appPage.sheet.waitFor({ state: "detached" });
@@ -77,7 +77,7 @@ test("New Chat in an empty chat stays there, with the cursor in the message fiel
   await appPage.open();
   await chat(appPage, "Empty").waitFor();
   await appPage.button(/^Add a server/u).waitFor();
-  await appPage.button("New Chat").click();
+  await appPage.newChat.click();
   await eventually(async () => assert.equal(await focusedName(appPage), "Message"));
   await appPage.button("Chats (1)").waitFor();
   assert.equal((await account.call<unknown[]>("/rest/v1/ai_chat_sessions")).length, 1);
@@ -96,7 +96,7 @@ test("shortcuts work on every tab, and not under a sheet", async (t) => {
   await appPage.page.keyboard.press("Control+/");
   await eventually(async () => assert.equal(await focusedName(appPage), "Message"));
   await appPage.openTab("Tools");
-  await appPage.button("Settings").click();
+  await appPage.pressInHeader("Settings");
   await appPage.sheet.waitFor();
   await appPage.page.keyboard.press("Control+Shift+o");
   await appPage.page.keyboard.press("Escape");

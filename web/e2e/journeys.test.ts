@@ -119,7 +119,7 @@ test("two tabs show the same turn, and signing out in one leads both away", asyn
     assert.equal(await tab.answers.count(), 1);
   }
 
-  await other.button("Sign Out").click();
+  await other.pressInHeader("Sign Out");
   await other.arrivesAt("/auth");
   await appPage.arrivesAt("/auth");
 });
@@ -143,7 +143,7 @@ test("signing out ends the session of this browser and forgets the person", asyn
   const { account, appPage } = await fixture.openSignedInPage(t);
   await appPage.open();
   await appPage.sees(account.email);
-  await appPage.button("Sign Out").click();
+  await appPage.pressInHeader("Sign Out");
   await appPage.arrivesAt("/auth");
   const kept = await appPage.page.evaluate(() => localStorage.getItem("sb-localhost-auth-token"));
   assert.equal(kept, null);

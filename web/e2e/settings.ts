@@ -21,7 +21,7 @@ export class Settings {
   }
 
   static async open(appPage: AppPage): Promise<Settings> {
-    await appPage.button("Settings").click();
+    await appPage.pressInHeader("Settings");
     const settings = new Settings(appPage);
     await settings.panel.waitFor();
     return settings;

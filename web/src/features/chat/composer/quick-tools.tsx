@@ -16,7 +16,7 @@ export function QuickTools({ tools, onFill }: QuickToolsProps) {
   if (tools.length === 0) return null;
   return (
     // On touch screens the buttons' touch area extends into the space around the row.
-    <div className="relative mb-2.5 flex short:hidden items-center gap-2 overflow-hidden touch:-mt-[7px] touch:mb-[3px] max-wide:overflow-x-auto max-wide:[scrollbar-width:none]">
+    <div className="relative mb-2.5 flex items-center short:hidden max-wide:[:has(>[data-composer]_textarea:focus)>&]:hidden gap-2 overflow-hidden touch:-mt-[7px] touch:mb-[3px] max-wide:overflow-x-auto max-wide:[scrollbar-width:none]">
       {tools.slice(0, QUICK_TOOL_COUNT).map(({ name, serverName }) => (
         <button
           key={`${serverName}/${name}`}
