@@ -25,7 +25,7 @@ async fn answer(State(server): State<Server>, body: Bytes) -> Response {
     let result = match request["method"].as_str().unwrap() {
         "initialize" => json!({
             "protocolVersion": "2025-06-18",
-            "capabilities": { "resources": { "subscribe": true } },
+            "capabilities": { "tools": {}, "resources": { "subscribe": true } },
             "serverInfo": { "name": "scripted", "version": "1" },
         }),
         method @ ("resources/subscribe" | "resources/unsubscribe") => {
@@ -33,6 +33,7 @@ async fn answer(State(server): State<Server>, body: Bytes) -> Response {
             let _permit = server.answers.acquire().await.unwrap();
             json!({})
         }
+        "tools/list" => json!({ "tools": [{ "name": "nothing", "inputSchema": { "type": "object" } }] }),
         "resources/list" => json!({ "resources": [] }),
         _ => {
             let error = json!({ "code": -32601, "message": "Method not found" });
