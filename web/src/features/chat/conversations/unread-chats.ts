@@ -21,7 +21,9 @@ function readIds(): ReadonlySet<string> {
 function change(next: ReadonlySet<string>): void {
   ids = next;
   try {
-    localStorage.setItem(STORAGE_KEY, JSON.stringify([...next].slice(-MAX_UNREAD_CHATS)));
+    // Nothing of a user stays in a browser that they have left.
+    if (next.size === 0) localStorage.removeItem(STORAGE_KEY);
+    else localStorage.setItem(STORAGE_KEY, JSON.stringify([...next].slice(-MAX_UNREAD_CHATS)));
   } catch {
     // Without storage the marks last as long as the page.
   }
