@@ -91,7 +91,13 @@ function AccountMenu({
     <Popover
       // Closed settings return the focus to it.
       id={settingsButtonId}
-      trigger={<span aria-hidden="true">{[...(user.name || user.email)][0]?.toUpperCase()}</span>}
+      // Drawn by a style: a text in the button would have to be part of its name.
+      trigger={
+        <span
+          data-letter={[...(user.name || user.email)][0]?.toUpperCase()}
+          className="before:content-[attr(data-letter)]"
+        />
+      }
       triggerLabel={t("app.account")}
       triggerClassName="grid size-10 shrink-0 place-items-center rounded-full bg-accent-soft text-md font-semibold text-accent touch:size-11"
       label={t("app.account")}
