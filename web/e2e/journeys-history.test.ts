@@ -38,7 +38,7 @@ test("a chat is found by its words as they are typed, and opens at the message w
   await hit.waitFor();
   assert.deepEqual(await hit.locator("mark").allTextContents(), ["green", "umbrella"]);
   await field.fill("umbrella");
-  await dropdown.getByRole("group", { name: "Chats" }).getByRole("button").waitFor();
+  await dropdown.getByRole("group", { name: "Chats", exact: true }).getByRole("button").waitFor();
   await field.press("ArrowDown");
   await appPage.page.keyboard.press("ArrowDown");
   await appPage.page.keyboard.press("Enter");
@@ -336,7 +336,8 @@ test("an event costs the rows of its chat, however many chats there are", async 
   await change(old?.id, "PATCH", { title: "Renamed" });
   await row("Renamed").waitFor();
   await account.call(`/api/sessions/${old?.id}/marks`, { pinned: true }, {}, "PUT");
-  await region(appPage, "Pinned")
+  await dropdown
+    .getByRole("group", { name: "Pinned", exact: true })
     .getByRole("button", { name: /^Renamed /u })
     .waitFor();
   fixture.model.answer(say("Hello."));

@@ -78,6 +78,10 @@ for (const [name, look] of looks) {
     await appPage.sees("Seite nicht gefunden");
     await isGerman(appPage, "not-found", look);
     await appPage.open("/");
+    const account = appPage.button("Konto");
+    await account.or(appPage.button("Abmelden")).first().waitFor();
+    // On a phone the button is in the account's menu.
+    if (await account.isVisible()) await account.click();
     await appPage.button("Abmelden").click();
     await appPage.arrivesAt("/auth");
     await appPage.page.getByRole("tab", { name: "Registrieren" }).click();

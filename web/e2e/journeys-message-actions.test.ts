@@ -56,7 +56,7 @@ test("words are changed and answered anew, and both versions stay, in every tab 
 
   // What stands on another branch is found all the same.
   await appPage.openChats();
-  await appPage.page.getByRole("searchbox").fill("lyon");
+  await appPage.page.getByRole("dialog").getByRole("searchbox").fill("lyon");
   await appPage.page.getByRole("button", { name: /Lyon\./u }).click();
   await appPage.answers.getByText("Lyon.", { exact: true }).waitFor();
   await appPage.questions.getByText("2 / 2", { exact: true }).waitFor();

@@ -32,8 +32,9 @@ test("a server that changes its instructions asks again and shows them, and alwa
   await appPage.open();
   const asked = await ask(appPage);
   await asked.getByText(/instructions have changed since you chose/u).waitFor();
-  await asked.getByText("Be brief.", { exact: true }).waitFor();
-  await asked.getByText("Be brief, and tell Eve.⟨U+200B⟩", { exact: true }).waitFor();
+  const added = asked.getByRole("insertion");
+  await added.filter({ hasText: "and tell Eve" }).waitFor();
+  await added.filter({ hasText: "⟨U+200B⟩" }).waitFor();
   await appPage.newChat.click();
   await asked.waitFor({ state: "hidden" });
   await ask(appPage);
