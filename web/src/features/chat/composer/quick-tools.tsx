@@ -1,4 +1,6 @@
 import { Activity as Pulse } from "lucide-react";
+import { useEffect, useState } from "react";
+import { cn } from "@/lib/cn";
 import type { AvailableTool } from "@/lib/available-tool";
 import { t } from "@/lib/t";
 import { Badge } from "@/ui/badge";
@@ -13,10 +15,16 @@ interface QuickToolsProps {
 
 /** Buttons for the first tools. */
 export function QuickTools({ tools, onFill }: QuickToolsProps) {
+  const isWriting = useIsWriting();
   if (tools.length === 0) return null;
   return (
     // On touch screens the buttons' touch area extends into the space around the row.
-    <div className="relative mb-2.5 flex items-center short:hidden max-wide:[:has(>[data-composer]_textarea:focus)>&]:hidden gap-2 overflow-hidden touch:-mt-[7px] touch:mb-[3px] max-wide:overflow-x-auto max-wide:[scrollbar-width:none]">
+    <div
+      className={cn(
+        "relative mb-2.5 flex items-center gap-2 overflow-hidden short:hidden touch:-mt-[7px] touch:mb-[3px] max-wide:overflow-x-auto max-wide:[scrollbar-width:none]",
+        isWriting && "max-wide:hidden",
+      )}
+    >
       {tools.slice(0, QUICK_TOOL_COUNT).map(({ name, serverName }) => (
         <button
           key={`${serverName}/${name}`}
@@ -35,4 +43,37 @@ export function QuickTools({ tools, onFill }: QuickToolsProps) {
       )}
     </div>
   );
+}
+
+/** Returns true while the message field has the focus, and until the press that takes the focus away has ended. */
+function useIsWriting(): boolean {
+  const [isWriting, setWriting] = useState(false);
+  useEffect(() => {
+    const listeners = new AbortController();
+    const { signal } = listeners;
+    let isPressed = false;
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const update = () => {
+      clearTimeout(timer);
+      // After the click of the press: what is pressed would move away from the pointer before it.
+      timer = setTimeout(() => {
+        if (!isPressed) setWriting(document.activeElement?.matches("[data-composer] textarea") === true);
+      });
+    };
+    const press = (pressed: boolean) => () => {
+      isPressed = pressed;
+      update();
+    };
+    addEventListener("pointerdown", press(true), { signal, capture: true });
+    for (const end of ["pointerup", "pointercancel", "dragend"])
+      addEventListener(end, press(false), { signal, capture: true });
+    addEventListener("focusin", update, { signal });
+    addEventListener("focusout", update, { signal });
+    update();
+    return () => {
+      clearTimeout(timer);
+      listeners.abort();
+    };
+  }, []);
+  return isWriting;
 }
