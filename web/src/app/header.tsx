@@ -1,7 +1,7 @@
 import { LogOut, SlidersHorizontal } from "lucide-react";
-import { useSyncExternalStore } from "react";
 import type { SignedInUser } from "@/lib/session";
 import { t } from "@/lib/t";
+import { useMedia } from "@/lib/use-media";
 import { Button, IconButton } from "@/ui/button";
 import { Logo } from "@/ui/logo";
 import { Popover, useClosePopover } from "@/ui/popover";
@@ -20,7 +20,7 @@ interface HeaderProps {
 }
 
 export function Header({ user, tab, onSelectTab, toolCount, onOpenSettings, onSignOut }: HeaderProps) {
-  const isNarrow = useIsNarrow();
+  const isNarrow = useMedia(NARROW_MEDIA);
   return (
     <header className="relative grid grid-cols-[1fr_auto_1fr] items-center gap-4 border-b border-line bg-surface px-5 py-2.5 max-wide:flex max-wide:gap-2 max-wide:px-2.5 max-wide:py-1 short:py-1">
       <Brand />
@@ -67,19 +67,8 @@ export function Header({ user, tab, onSelectTab, toolCount, onOpenSettings, onSi
   );
 }
 
+/** Windows with room for one row of tabs only. */
 const NARROW_MEDIA = "(width < 761px)";
-
-/** Returns true if the header has room for one row of tabs only. */
-function useIsNarrow(): boolean {
-  return useSyncExternalStore(
-    (listener) => {
-      const media = matchMedia(NARROW_MEDIA);
-      media.addEventListener("change", listener);
-      return () => media.removeEventListener("change", listener);
-    },
-    () => matchMedia(NARROW_MEDIA).matches,
-  );
-}
 
 /** Menu behind the user's initial: the email, the settings and Sign Out. */
 function AccountMenu({

@@ -1,4 +1,5 @@
-import { useState, useSyncExternalStore } from "react";
+import { useState } from "react";
+import { useMedia } from "@/lib/use-media";
 
 const STORAGE_KEY = "sidebar";
 const SIDEBAR_MEDIA = "(width >= 1200px)";
@@ -38,7 +39,7 @@ function readStored(): StoredSidebar {
 /** Returns the state of the sidebar. Read at once, so that its room is there from the first paint. */
 export function useSidebar(): Sidebar {
   const [state, setState] = useState(readStored);
-  const fits = useSyncExternalStore(subscribeToWidth, () => matchMedia(SIDEBAR_MEDIA).matches);
+  const fits = useMedia(SIDEBAR_MEDIA);
   function change(next: StoredSidebar): void {
     setState(next);
     try {
@@ -53,10 +54,4 @@ export function useSidebar(): Sidebar {
     setHidden: (hidden) => change({ ...state, hidden }),
     setWidth: (width) => change({ ...state, width: clampWidth(width) }),
   };
-}
-
-function subscribeToWidth(listener: () => void): () => void {
-  const media = matchMedia(SIDEBAR_MEDIA);
-  media.addEventListener("change", listener);
-  return () => media.removeEventListener("change", listener);
 }
