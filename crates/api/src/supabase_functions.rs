@@ -45,8 +45,8 @@ pub fn section() -> Section {
     };
     Section::new("/functions/v1", routes, |routes| {
         routes
-            .fallback(async || FunctionError(ApiError::NotFound("function")))
-            .method_not_allowed_fallback(async || FunctionError(ApiError::MethodNotAllowed))
+            .fallback(async || FunctionsApiError(ApiError::NotFound("function")))
+            .method_not_allowed_fallback(async || FunctionsApiError(ApiError::MethodNotAllowed))
     })
 }
 
@@ -125,7 +125,7 @@ pub async fn ai_chat(
     caller: Result<SignedIn, ApiError>,
     headers: HeaderMap,
     body: UnreadJsonBody<AiChat>,
-) -> Result<Either<Json<TurnResponse>, EventStreamResponse>, FunctionError> {
+) -> Result<Either<Json<TurnResponse>, EventStreamResponse>, FunctionsApiError> {
     let caller = caller?;
     // The permit comes first: a turn whose stream could not be followed is not started.
     let permit = if wants_stream(&headers) { Some(streams.acquire(caller.user)?) } else { None };
@@ -330,15 +330,15 @@ fn turn_response(turn: &Turn, parts: &[Part], status: TurnStatus, pending: Optio
 
 /// An error in the envelope of the functions.
 #[derive(Debug)]
-pub struct FunctionError(ApiError);
+pub struct FunctionsApiError(ApiError);
 
-impl From<ApiError> for FunctionError {
+impl From<ApiError> for FunctionsApiError {
     fn from(error: ApiError) -> Self {
         Self(error)
     }
 }
 
-impl IntoResponse for FunctionError {
+impl IntoResponse for FunctionsApiError {
     fn into_response(self) -> Response {
         let Self(error) = self;
         error.log();
@@ -347,7 +347,7 @@ impl IntoResponse for FunctionError {
     }
 }
 
-impl OperationOutput for FunctionError {
+impl OperationOutput for FunctionsApiError {
     fn describe(operation: &mut Operation<'_>) {
         operation.set_error::<FunctionErrorBody>();
     }
