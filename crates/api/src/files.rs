@@ -89,7 +89,7 @@ impl OperationInput for UploadBody {
     }
 }
 
-/// The uploaded file.
+/// The file as it was stored.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct UploadedFile {

@@ -68,7 +68,7 @@ pub fn section() -> Section {
     })
 }
 
-/// The available models.
+/// The models that the caller can use.
 #[derive(Debug, Serialize, JsonSchema)]
 struct OpenAiModelList {
     #[schemars(extend("const" = "list"))]

@@ -133,7 +133,7 @@ const theme = {
   ],
 };
 
-/** Lines that are longer stay plain. They are not written by hand. */
+/** Lines that are longer stay plain. They are generated, for example by a bundler. */
 const MAX_LINE_LENGTH = 2_000;
 
 let shiki: Promise<ShikiPrimitive> | undefined;

@@ -41,7 +41,7 @@ impl Shape {
     }
 }
 
-/// A chat completion.
+/// A chat completion, as OpenAI describes it.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct ChatCompletion {
     id: String,

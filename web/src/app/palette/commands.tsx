@@ -97,7 +97,7 @@ export function settingsCommands({ openSettings }: CommandTargets): readonly Com
   return [{ id: "settings", label: t("palette.settings"), icon: Settings2, run: openSettings }];
 }
 
-/** Returns the command that opens the palette itself, which stands in the list of shortcuts only. */
+/** Returns the command that opens the palette itself, which only the list of shortcuts shows. */
 export function paletteCommand(): Pick<Command, "label" | "shortcut" | "icon"> {
   return { label: t("palette.title"), icon: Search, shortcut: "palette" };
 }
