@@ -34,7 +34,7 @@ function richFiles({ page }: AppPage): string[] {
   const files: string[] = [];
   page.on("request", (request) => {
     const { pathname } = new URL(request.url());
-    if (/\/(?:rich-|highlight)/u.test(pathname)) files.push(pathname);
+    if (/\/(?:rich-code|highlight)/u.test(pathname)) files.push(pathname);
   });
   return files;
 }

@@ -20,6 +20,7 @@ export const laterParts = [
   "servers",
   "share",
   "steering",
+  "table",
   "task",
   "tools",
 ] as const;

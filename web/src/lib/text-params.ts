@@ -74,6 +74,9 @@ export interface TextParams {
   "chat.model.manyTools": { n: number };
   "chat.model.gone": { name: string };
   "chat.model.none": { reason: string };
+  "table.rows": { n: number };
+  "table.column": { n: number };
+  "table.sortBy": { column: string };
   "account.mail.wait": { n: number };
   "account.unconfirmed.sent": { email: string };
   "account.unconfirmed.earlier": { email: string };

@@ -12,10 +12,10 @@ interface CopyButtonProps {
 /** Time for which the button confirms the copy. */
 const CONFIRMATION_MS = 2_000;
 
-/** Button that copies a text and confirms it, also to screen readers. */
-export function CopyButton({ text, label }: CopyButtonProps) {
+/** Returns the confirmation of the last copy, while it is shown, and a function that copies a text. */
+export function useCopy(): readonly [said: string, copy: (text: string) => Promise<void>] {
   const [said, setSaid] = useState("");
-  async function copy(): Promise<void> {
+  async function copy(text: string): Promise<void> {
     try {
       await navigator.clipboard.writeText(text);
       setSaid(t("chat.copied"));
@@ -24,13 +24,19 @@ export function CopyButton({ text, label }: CopyButtonProps) {
     }
     setTimeout(() => setSaid(""), CONFIRMATION_MS);
   }
+  return [said, copy];
+}
+
+/** Button that copies a text and confirms it, also to screen readers. */
+export function CopyButton({ text, label }: CopyButtonProps) {
+  const [said, copy] = useCopy();
   return (
     <>
       <IconButton
         size="sm"
         label={said || label}
         icon={said ? <Check /> : <Copy />}
-        onClick={() => void copy()}
+        onClick={() => void copy(text)}
       />
       <span role="status" className="sr-only">
         {said}

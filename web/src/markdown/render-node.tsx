@@ -1,5 +1,5 @@
 import { Image } from "lucide-react";
-import type { Heading, List, ListItem, Nodes, Parents, Table } from "mdast";
+import type { Heading, List, ListItem, Nodes, Parents } from "mdast";
 import { createContext, type ReactNode, use, useState } from "react";
 import { hostOf, safeUrl } from "@/lib/safe-url";
 import { t } from "@/lib/t";
@@ -7,6 +7,7 @@ import { CodeBlock } from "./code-block";
 import { drawable } from "./drawable-text";
 import type { Definitions } from "./incremental";
 import { MathView } from "./math-view";
+import { TableBlock } from "./table-block";
 
 const HEADINGS = {
   1: "text-lg",
@@ -98,7 +99,7 @@ export function NodeView({ node, definitions }: NodeProps): ReactNode {
     case "listItem":
       return <ItemView item={node} loose={false} definitions={definitions} />;
     case "table":
-      return <TableView table={node} definitions={definitions} />;
+      return <TableBlock table={node} definitions={definitions} renderChildren={childrenOf} />;
     case "footnoteReference":
       return <sup>[{node.label ?? node.identifier}]</sup>;
     case "footnoteDefinition":
@@ -190,45 +191,6 @@ function ItemView({
         ),
       )}
     </li>
-  );
-}
-
-const ALIGN = { left: "text-start", center: "text-center", right: "text-right" } as const;
-
-function TableView({ table, definitions }: { table: Table; definitions: Definitions }) {
-  const [head, ...rows] = table.children;
-  const align = (column: number): string => ALIGN[table.align?.[column] ?? "left"];
-  return (
-    <div role="group" aria-label={t("chat.table")} tabIndex={0} className="overflow-x-auto">
-      <table dir="auto" className="w-full border-collapse text-[15px]/6">
-        <thead>
-          <tr>
-            {head?.children.map((cell, column) => (
-              <th
-                key={column}
-                className={`min-w-24 border-b border-line py-1.75 pe-3 text-sm font-medium text-ink-2 ${align(column)}`}
-              >
-                {childrenOf(cell, definitions)}
-              </th>
-            ))}
-          </tr>
-        </thead>
-        <tbody>
-          {rows.map((row, index) => (
-            <tr key={index}>
-              {row.children.map((cell, column) => (
-                <td
-                  key={column}
-                  className={`min-w-24 border-b border-line py-1.75 pe-3 align-top tabular-nums ${align(column)}`}
-                >
-                  {childrenOf(cell, definitions)}
-                </td>
-              ))}
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
   );
 }
 
