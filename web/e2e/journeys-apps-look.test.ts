@@ -37,9 +37,9 @@ test("a tool that is run by hand shows its app, and each run its own", async (t)
   await appPage.sheet.getByRole("button", { name: "Show result" }).click();
   await appPage.sheet.getByText((await shown.textContent()) ?? "", { exact: true }).waitFor();
   await appPage.sheet.getByText("Structured result", { exact: false }).click();
-  await appPage.sheet.getByText(/"time":/u).waitFor();
+  await appPage.sheet.getByText(/^time: /u).waitFor();
   await appPage.sheet.getByRole("button", { name: "Hide result" }).click();
-  await appPage.sheet.getByText(/"time":/u).waitFor({ state: "hidden" });
+  await appPage.sheet.getByText(/^time: /u).waitFor({ state: "hidden" });
 });
 
 for (const [name, look] of looks) {

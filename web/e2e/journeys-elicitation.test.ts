@@ -250,7 +250,7 @@ test("a tool that is run by hand asks in its sheet", async (t) => {
   await appPage.sheet.getByRole("button", { name: "Run", exact: true }).click();
   const asked = appPage.sheet.getByRole("region", { name: "inn needs your input" });
   await asked.getByRole("button", { name: "Decline" }).click();
-  await appPage.sheet.getByRole("region", { name: "Result" }).getByText('{ "action": "decline" }').waitFor();
+  await appPage.sheet.getByRole("region", { name: "Result" }).getByText('action: "decline"').waitFor();
   assert.deepEqual(calls[1]?.inputResponses, { table: { action: "decline" } });
 });
 

@@ -46,6 +46,10 @@ export interface TextParams {
   "result.mismatch": { reason: string };
   "result.imageRefused": { size: string; type: string };
   "result.showAll": { n: number };
+  "result.tree.matches": { at: number; n: number };
+  "result.tree.keys": { n: number };
+  "result.tree.items": { n: number };
+  "result.tree.showString": { n: number };
   "result.audioRefused": { size: string; type: string };
   "result.save": { name: string };
   "result.fileKind": { size: string; type: string };

@@ -2,10 +2,10 @@ import { FileView } from "@/components/files/file-view";
 import { isObject, type JsonObject } from "@/lib/json";
 import { EmbeddedResource } from "./embedded-resource";
 import { InlineAudio, InlineImage } from "./inline-media";
+import { TextOrJson } from "./json-block";
 import { t } from "@/lib/later-texts";
 import { ResourceLink } from "./resource-link";
 import { TextBlock } from "./text-block";
-import { readableText } from "./readable";
 
 const asText = (value: unknown): string | undefined => (typeof value === "string" ? value : undefined);
 
@@ -38,7 +38,7 @@ function Content({ block }: { block: JsonObject }) {
   if (isObject(block["file"])) return <FileView file={block["file"]} />;
   const data = asText(block["data"]);
   const mimeType = asText(block["mimeType"]) ?? "";
-  if (type === "text") return <TextBlock text={readableText(asText(block["text"]) ?? "")} />;
+  if (type === "text") return <TextOrJson text={asText(block["text"]) ?? ""} />;
   if (type === "image" && data !== undefined) return <InlineImage data={data} mimeType={mimeType} />;
   if (type === "audio" && data !== undefined) return <InlineAudio data={data} mimeType={mimeType} />;
   if (type === "resource_link") return <ResourceLink link={block} />;

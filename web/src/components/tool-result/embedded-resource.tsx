@@ -5,9 +5,8 @@ import { saveFile } from "@/lib/save-file";
 import { showInvisible } from "@/lib/show-invisible";
 import { Button } from "@/ui/button";
 import { isDisplayableImage, InlineImage } from "./inline-media";
+import { TextOrJson } from "./json-block";
 import { t } from "@/lib/later-texts";
-import { TextBlock } from "./text-block";
-import { readableText } from "./readable";
 
 const asText = (value: unknown): string | undefined => (typeof value === "string" ? value : undefined);
 
@@ -20,7 +19,7 @@ export function EmbeddedResource({ resource }: { resource: JsonObject }) {
   return (
     <div className="grid grid-cols-[minmax(0,1fr)] gap-1.5">
       <p className="font-mono text-xs wrap-anywhere text-ink-2">{showInvisible(uri)}</p>
-      {text !== undefined && <TextBlock text={readableText(text)} />}
+      {text !== undefined && <TextOrJson text={text} />}
       {text === undefined && blob !== undefined && isDisplayableImage(mimeType) && (
         <InlineImage data={blob} mimeType={mimeType} />
       )}

@@ -1,14 +1,14 @@
 import { useMutation } from "@tanstack/react-query";
 import { ChevronRight, TriangleAlert } from "lucide-react";
-import { useState } from "react";
+import { useMemo, useState } from "react";
 import { t } from "@/lib/later-texts";
 import { Button } from "@/ui/button";
 import { formatSize, useFileRef } from "@/components/files/file-ref";
 import { loadFile } from "@/components/files/use-file";
 import { ErrorMessage } from "@/ui/error-message";
 import { ContentBlock } from "./content-block";
+import { JsonBlock } from "./json-block";
 import { structuredDisplay } from "./readable";
-import { TextBlock } from "./text-block";
 import { type ToolOutput, toToolOutput } from "./tool-output";
 
 /** Output of a tool: its content blocks in order, and the structured content unless the blocks contain it. */
@@ -17,8 +17,9 @@ export function OutputView({ output }: { output: ToolOutput }) {
 }
 
 function ContentBlocks({ output }: { output: ToolOutput }) {
-  const place = structuredDisplay(output);
-  const structured = <TextBlock text={JSON.stringify(output.structuredContent, null, 2) ?? ""} />;
+  // Comparing a long result takes a while.
+  const place = useMemo(() => structuredDisplay(output), [output]);
+  const structured = <JsonBlock value={output.structuredContent} />;
   return (
     <div className="grid grid-cols-[minmax(0,1fr)] gap-2">
       {output.schemaError !== undefined && (

@@ -1,4 +1,5 @@
-import { useState } from "react";
+import { useMemo, useState } from "react";
+import { stringifyJson } from "@/lib/json";
 import { showInvisible } from "@/lib/show-invisible";
 import { drawable } from "@/markdown/drawable-text";
 import { t } from "@/lib/later-texts";
@@ -24,4 +25,10 @@ export function TextBlock({ text }: { text: string }) {
       )}
     </div>
   );
+}
+
+/** JSON as formatted text. */
+export function JsonText({ value }: { value: unknown }) {
+  const text = useMemo(() => stringifyJson(value, 2), [value]);
+  return <TextBlock text={text} />;
 }

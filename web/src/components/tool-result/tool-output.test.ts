@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { readableText, structuredDisplay } from "./readable";
+import { jsonIn, structuredDisplay } from "./readable";
 import { toToolOutput } from "./tool-output";
 
 const text = (words: string) => ({ type: "text", text: words });
@@ -14,10 +14,11 @@ test("structured content stands behind the words that say it, and alone where th
   expect(structuredDisplay(toToolOutput({ content: [text("100")] }))).toBe("none");
 });
 
-test("text that is JSON is set out, and keeps its numbers", () => {
-  expect(readableText('{"id":9007199254740993}')).toBe('{\n  "id": 9007199254740993\n}');
-  expect(readableText("{not JSON}")).toBe("{not JSON}");
-  expect(readableText("12")).toBe("12");
+test("text that is an object or an array is read as JSON, and keeps its numbers", () => {
+  expect(jsonIn('{"id":9007199254740993}')).toEqual({ id: 9007199254740993n });
+  expect(jsonIn(" [1]")).toEqual([1]);
+  expect(jsonIn("{not JSON}")).toBe(undefined);
+  expect(jsonIn("12")).toBe(undefined);
 });
 
 test("odd results are read as far as they go", () => {

@@ -38,14 +38,23 @@ test("folds structured content unless it is all there is", async () => {
       durationMs={1}
     />,
   );
-  await expect.element(page.getByText('{ "degrees": 4 }')).not.toBeVisible();
+  await expect.element(page.getByText("degrees: 4")).not.toBeVisible();
   await page.getByText("Structured result").click();
-  await expect.element(page.getByText('{ "degrees": 4 }')).toBeVisible();
+  await expect.element(page.getByText("degrees: 4")).toBeVisible();
   await unmount();
   await renderWithQueries(
     <ToolResult result={{ content: [], structuredContent, isError: false }} durationMs={1} />,
   );
-  await expect.element(page.getByText('{ "degrees": 4 }')).toBeVisible();
+  await expect.element(page.getByText("degrees: 4")).toBeVisible();
+});
+
+test("shows a text that is JSON as a tree, and an empty object as text", async () => {
+  const content = ['{"id":9007199254740993}', "{}", "{not JSON}"].map((text) => ({ type: "text", text }));
+  await renderWithQueries(<ToolResult result={{ content, isError: false }} durationMs={1} />);
+  await expect.element(page.getByRole("treeitem", { name: "id: 9007199254740993" })).toBeVisible();
+  expect(page.getByRole("tree").elements()).toHaveLength(1);
+  await expect.element(page.getByText("{}", { exact: true })).toBeVisible();
+  await expect.element(page.getByText("{not JSON}")).toBeVisible();
 });
 
 test("loads the whole of a truncated result on demand", async () => {
