@@ -36,6 +36,12 @@ test("CSV quotes what RFC 4180 asks for, and ends each line with CRLF", () => {
   expect(toCsv(table)).toBe('a,"b, c"\r\n"say ""hi""","one\ntwo"\r\nx,y\r\nonly one,\r\n');
 });
 
+test("cells beyond the head are copied, too", () => {
+  const table = tableIn("| a |\n| - |\n| 1 | 2 |");
+  expect(toCsv(table)).toBe("a,\r\n1,2\r\n");
+  expect(toMarkdown(table, new Map())).toBe("| a |  |\n| --- | --- |\n| 1 | 2 |\n");
+});
+
 test("CSV changes no data, whatever it begins with", () => {
   const table = tableIn("| n |\n| - |\n| -5 |\n| +49 30 1 |\n| =1+1 |\n| @me |");
   expect(toCsv(table)).toBe("n\r\n-5\r\n+49 30 1\r\n=1+1\r\n@me\r\n");
@@ -53,6 +59,7 @@ test("Markdown keeps alignment, marks, links, code and formulas", () => {
     "| :-- | :-: | --: |",
     "| **Review** of *all* ~~old~~ | `a \\| b` | $x_1$ |",
     "| [site](https://example.com/a_b) | snake_case | costs $5 |",
+    "| [a &#91;b\\]](https://example.com) | [a\\] | $1 |",
     "| ![cat](https://example.com/c.png) | one<br>two | [^1] |",
     "",
     "[^1]: Note",
@@ -69,6 +76,9 @@ test("Markdown of a link by reference holds its URL", () => {
   );
 });
 
+const hasEmphasis = (node: Nodes): boolean =>
+  /^(?:strong|emphasis|delete)$/u.test(node.type) || ("children" in node && node.children.some(hasEmphasis));
+
 const piece = fc.constantFrom(
   ..."a|b|_|*|**|`|\\|[|]|(|)|<|>|&|&amp;|~|~~|$|$5| |!|#|1.|snake_case|<br>|x".split("|"),
   "\\|",
@@ -79,11 +89,22 @@ test("Markdown of a table is read as the same table", () => {
   fc.assert(
     fc.property(cell, cell, (first, second) => {
       const table = tableIn(`| h |\n| - |\n| x${first} |\n| ${second}y |`);
+      // A backslash before an escaped bar makes it the end of a cell.
+      fc.pre(table.children.every(({ children }) => children.length === 1));
+      // Marks around punctuation alone depend on what is beside them.
+      fc.pre(!hasEmphasis(table));
       const again = tableIn(toMarkdown(table, new Map()));
       expect(again.children.map(({ children }) => children.map((one) => cellText(one).trim()))).toEqual(
         table.children.map(({ children }) => children.map((one) => cellText(one).trim())),
       );
       expect(bare(again)).toEqual(bare(table));
     }),
+    {
+      numRuns: 500,
+      examples: [
+        ["[a]", ""],
+        ["[[a](b)](b)", "\\[a\\]"],
+      ],
+    },
   );
 });

@@ -1,4 +1,4 @@
-import type { Nodes, Table, TableRow } from "mdast";
+import type { Nodes, Table, TableCell, TableRow } from "mdast";
 import type { Definitions } from "./incremental";
 
 /** Line break in a cell, which has no other. */
@@ -39,7 +39,9 @@ function csvField(text: string): string {
   return /[",\r\n]/u.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 
-const columnsOf = (rows: readonly TableRow[]): number => rows[0]?.children.length ?? 0;
+/** Returns the number of columns, also those of cells beyond the head. */
+const columnsOf = (rows: readonly TableRow[]): number =>
+  rows.reduce((most, { children }) => Math.max(most, children.length), 0);
 
 const DELIMITERS = { left: ":--", center: ":-:", right: "--:" } as const;
 
@@ -48,7 +50,7 @@ export function toMarkdown({ align, children }: Table, definitions: Definitions)
   const width = columnsOf(children);
   const row = (cells: readonly string[]) => `| ${cells.join(" | ")} |\n`;
   const [head = "", ...body] = children.map(({ children: cells }) =>
-    row(Array.from({ length: width }, (_, column) => markdownOf(cells[column], definitions).trim())),
+    row(Array.from({ length: width }, (_, column) => cellMarkdown(cells[column], definitions))),
   );
   const delimiters = Array.from({ length: width }, (_, column) => {
     const side = align?.[column];
@@ -57,13 +59,28 @@ export function toMarkdown({ align, children }: Table, definitions: Definitions)
   return head + row(delimiters) + body.join("");
 }
 
-function markdownOf(node: Nodes | undefined, definitions: Definitions): string {
+function cellMarkdown(cell: TableCell | undefined, definitions: Definitions): string {
+  // One dollar is a price; two may enclose a formula.
+  const escapesDollars = cellText(cell).split("$").length > 2;
+  return markdownOf(cell, { definitions, escapesDollars, isLabel: false }).trim();
+}
+
+interface MarkdownPlace {
+  readonly definitions: Definitions;
+  readonly escapesDollars: boolean;
+  /** True within the brackets of a link or an image. */
+  readonly isLabel: boolean;
+}
+
+function markdownOf(node: Nodes | undefined, place: MarkdownPlace): string {
   if (node === undefined) return "";
-  const inner = () =>
-    "children" in node ? node.children.map((child) => markdownOf(child, definitions)).join("") : "";
+  const { definitions } = place;
+  const inner = (inside = place) =>
+    "children" in node ? node.children.map((child) => markdownOf(child, inside)).join("") : "";
+  const inLabel = { ...place, isLabel: true };
   switch (node.type) {
     case "text":
-      return escapeText(node.value);
+      return escapeText(node.value, place);
     case "strong":
       return `**${inner()}**`;
     case "emphasis":
@@ -73,13 +90,13 @@ function markdownOf(node: Nodes | undefined, definitions: Definitions): string {
     case "inlineCode":
       return inlineCode(node.value);
     case "link":
-      return linkTo(node.url, inner());
+      return linkTo(node.url, inner(inLabel));
     case "linkReference":
-      return linkTo(definitions.get(node.identifier)?.url ?? "", inner());
+      return linkTo(definitions.get(node.identifier)?.url ?? "", inner(inLabel));
     case "image":
-      return `!${linkTo(node.url, escapeText(node.alt ?? ""))}`;
+      return `!${linkTo(node.url, escapeText(node.alt ?? "", inLabel))}`;
     case "imageReference":
-      return `!${linkTo(definitions.get(node.identifier)?.url ?? "", escapeText(node.alt ?? ""))}`;
+      return `!${linkTo(definitions.get(node.identifier)?.url ?? "", escapeText(node.alt ?? "", inLabel))}`;
     case "footnoteReference":
       return `[^${node.label ?? node.identifier}]`;
     case "break":
@@ -91,20 +108,20 @@ function markdownOf(node: Nodes | undefined, definitions: Definitions): string {
 }
 
 /** Marks that mean something in a cell. Those between letters or digits, as in `snake_case`, mostly mean nothing. */
-const MARKS = /[\\`*[\]<|]|(?<![\p{L}\p{N}])_|_(?![\p{L}\p{N}])|~(?=~)|(?<=~)~|&(?=#?\w+;)/gu;
+const MARKS = /[\\`*\]<|]|(?<![\p{L}\p{N}])_|_(?![\p{L}\p{N}])|~(?=~)|(?<=~)~|&(?=#?\w+;)/gu;
 
-function escapeText(text: string): string {
+function escapeText(text: string, { escapesDollars, isLabel }: MarkdownPlace): string {
   const escaped = text.replaceAll(MARKS, String.raw`\$&`);
-  // One dollar is a price; two may enclose a formula.
-  return escaped.indexOf("$") === escaped.lastIndexOf("$")
-    ? escaped
-    : escaped.replaceAll("$", String.raw`\$`);
+  // An opening bracket means nothing without its closing one. A backslash before it would open a formula.
+  const closed = isLabel ? escaped.replaceAll("[", "&#91;") : escaped;
+  return escapesDollars ? closed.replaceAll("$", String.raw`\$`) : closed;
 }
 
 function inlineCode(value: string): string {
   const longest = Math.max(0, ...(value.match(/`+/gu) ?? []).map(({ length }) => length));
   const fence = "`".repeat(longest + 1);
-  const padding = /^`|`$|^ .* $/u.test(value) ? " " : "";
+  // One space at each side is taken off, unless there is nothing else.
+  const padding = /^`|`$|^ .*[^ ].* $/u.test(value) ? " " : "";
   // In a cell, a bar has to be escaped in code as well.
   return fence + padding + value.replaceAll("|", String.raw`\|`) + padding + fence;
 }
