@@ -4,7 +4,7 @@ use super::error::AuthError;
 use super::gotrue_error::GoTrueError;
 
 /// Maximum length of an address, in bytes. The value is GoTrue's.
-const MAX_ADDRESS_BYTES: usize = 255;
+pub const MAX_ADDRESS_BYTES: usize = 255;
 /// Maximum length of a label of a domain name, in bytes (RFC 1035 section 2.3.4).
 const MAX_LABEL_BYTES: usize = 63;
 

@@ -57,14 +57,14 @@ impl PasswordRules {
         if password.chars().count() < MIN_PASSWORD_CHARS {
             return Some(PasswordWeakness {
                 message: format!("Password should be at least {MIN_PASSWORD_CHARS} characters."),
-                reasons: vec!["length"],
+                reasons: vec![WeaknessReason::Length],
             });
         }
         (self.refuse_common
             && (is_common(password) || emails.iter().any(|email| is_email_or_local_part(password, email))))
         .then(|| PasswordWeakness {
             message: "Password is known to be weak and easy to guess, please choose a different one.".to_owned(),
-            reasons: vec!["pwned"],
+            reasons: vec![WeaknessReason::Pwned],
         })
     }
 }
@@ -82,12 +82,23 @@ fn is_email_or_local_part(password: &str, email: &str) -> bool {
 }
 
 /// Reason why a password is too easy to guess.
-#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, schemars::JsonSchema)]
 pub struct PasswordWeakness {
     /// Message for users.
     pub message: String,
-    /// GoTrue's reasons: `length`, `characters` or `pwned`.
-    pub reasons: Vec<&'static str>,
+    /// The reasons, as GoTrue names them.
+    pub reasons: Vec<WeaknessReason>,
+}
+
+/// Property that makes a password easy to guess.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, schemars::JsonSchema)]
+#[serde(rename_all = "lowercase")]
+#[schemars(inline)]
+pub enum WeaknessReason {
+    /// The password is too short.
+    Length,
+    /// The password is a common one, or the address of the account.
+    Pwned,
 }
 
 /// Password hashing on blocking threads, with at most one concurrent hash per core, because each takes 19 MiB of
@@ -190,12 +201,12 @@ mod tests {
         let rules = PasswordRules { refuse_common: true };
         let weakness = |password: &str| rules.weakness(password, &["Ada.Byron@example.com"]);
         for password in ["123456", "password1", "PassWord", "iloveyou", "ada.byron", "ADA.Byron@Example.com"] {
-            assert_eq!(weakness(password).unwrap().reasons, ["pwned"], "{password}");
+            assert_eq!(weakness(password).unwrap().reasons, [WeaknessReason::Pwned], "{password}");
         }
         for password in ["correct horse battery", "ada.byron!", "example.com", "7hq2-xkd9"] {
             assert_eq!(weakness(password), None, "{password}");
         }
-        assert_eq!(weakness("12345").unwrap().reasons, ["length"], "the length is checked first");
+        assert_eq!(weakness("12345").unwrap().reasons, [WeaknessReason::Length], "the length is checked first");
     }
 
     #[test]

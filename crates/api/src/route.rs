@@ -7,7 +7,7 @@ use axum::routing::{MethodFilter, MethodRouter, on};
 use http::Method;
 
 use crate::AppState;
-use crate::openapi::{Operation, OperationHandler};
+use crate::openapi::{Operation, OperationHandler, OperationOutput};
 
 /// Callers that a route admits. The handler's extractor enforces it; a test calls every route of the table as every
 /// kind of caller and compares.
@@ -65,6 +65,11 @@ impl Route {
         H: OperationHandler<Inputs, Output>,
     {
         Self { description: Some(RouteDescription { summary, describe: H::describe }), ..self }
+    }
+
+    /// Adds the description of a route that only responds with the error `E`.
+    pub fn describe_error<E: OperationOutput>(self, summary: &'static str) -> Self {
+        Self { description: Some(RouteDescription { summary, describe: E::describe }), ..self }
     }
 }
 

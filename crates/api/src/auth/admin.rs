@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use accounts::admin::AdminUserParams;
 use accounts::deletion::AccountDeletionHandler;
+use accounts::email_address::MAX_ADDRESS_BYTES;
 use accounts::gotrue_error::{
     ADMIN_USER_NOT_FOUND, FACTOR_ID_MALFORMED, FACTOR_NOT_FOUND, GoTrueError, NO_AUTHORIZATION, PASSKEY_NOT_FOUND,
     USER_ID_MALFORMED,
@@ -15,49 +16,76 @@ use accounts::{AccountService, AuthError};
 use axum::Json;
 use axum::extract::{FromRef, FromRequestParts, Path, State};
 use axum::http::request::Parts;
-use axum::http::{HeaderName, HeaderValue, Uri, header};
-use axum::response::IntoResponse;
+use axum::http::{HeaderName, HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
 use domain::{FactorId, UserId};
 use platform::{UserEvent, UserEventBus};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 use storage::Storage;
 use storage::users::User;
 use uuid::Uuid;
 
-use super::dto::{FactorBody, UserBody};
+use super::dto::{EmptyObject, FactorBody, UserBody};
 use super::error::AuthApiError;
-use super::extract::{JsonBody, OptionalJsonBody, query_value};
-use super::unsupported::NO_OAUTH_SERVER;
-use crate::extract::bearer;
-use crate::route::{Access, Route, delete, get, post, put};
+use super::extract::{AuthJsonBody, AuthQuery, OptionalAuthJsonBody};
+use super::unsupported::{NO_OAUTH_SERVER, describe_unsupported};
+use crate::extract::{NamedTwo, bearer};
+use crate::openapi::{Operation, OperationInput, OperationOutput};
+use crate::route::{Access, Route, delete, get, post, put, routes};
 
 /// Returns the routes of the administrator.
 pub fn routes() -> Vec<Route> {
-    vec![
+    let mut routes = routes! {
+        /// Lists accounts, newest first. The headers have the number of all accounts, and the addresses of the next and
+        /// the last page.
         get("/admin/users", Access::Admin, list_users),
+        /// Creates an account.
         post("/admin/users", Access::Admin, create_user),
+        /// Returns an account.
         get("/admin/users/{id}", Access::Admin, get_user),
+        /// Changes an account. A new password ends the account's sessions.
         put("/admin/users/{id}", Access::Admin, update_user),
+        /// Deletes an account with all its data, or anonymizes it.
         delete("/admin/users/{id}", Access::Admin, delete_user),
+        /// Lists the second factors of an account.
         get("/admin/users/{id}/factors", Access::Admin, list_factors),
+        /// Deletes a second factor of an account.
         delete("/admin/users/{id}/factors/{factor}", Access::Admin, delete_factor),
+        /// Lists the passkeys of an account. The list is empty, because passkeys are not supported.
         get("/admin/users/{id}/passkeys", Access::Admin, list_passkeys),
-        delete("/admin/users/{id}/passkeys/{passkey}", Access::Admin, delete_passkey),
+        /// Creates a link that an email would contain, without sending it.
         post("/admin/generate_link", Access::Admin, links::generate_link),
+        /// Creates an account and invites its user by email.
         post("/invite", Access::Admin, links::invite_user),
-        get("/admin/oauth/clients", Access::Admin, reject_oauth_clients),
-        post("/admin/oauth/clients", Access::Admin, reject_oauth_clients),
-        get("/admin/oauth/clients/{id}", Access::Admin, reject_oauth_clients),
-        put("/admin/oauth/clients/{id}", Access::Admin, reject_oauth_clients),
-        delete("/admin/oauth/clients/{id}", Access::Admin, reject_oauth_clients),
-        post("/admin/oauth/clients/{id}/regenerate_secret", Access::Admin, reject_oauth_clients),
-        get("/admin/custom-providers", Access::Admin, reject_custom_providers),
-        post("/admin/custom-providers", Access::Admin, reject_custom_providers),
-        get("/admin/custom-providers/{id}", Access::Admin, reject_custom_providers),
-        put("/admin/custom-providers/{id}", Access::Admin, reject_custom_providers),
-        delete("/admin/custom-providers/{id}", Access::Admin, reject_custom_providers),
-    ]
+    };
+    routes.extend(describe_unsupported(
+        "Not supported: passkeys.",
+        [delete("/admin/users/{id}/passkeys/{passkey}", Access::Admin, delete_passkey)],
+    ));
+    routes.extend(describe_unsupported(
+        "Not supported: an OAuth server.",
+        [
+            get("/admin/oauth/clients", Access::Admin, reject_oauth_clients),
+            post("/admin/oauth/clients", Access::Admin, reject_oauth_clients),
+            get("/admin/oauth/clients/{id}", Access::Admin, reject_oauth_clients),
+            put("/admin/oauth/clients/{id}", Access::Admin, reject_oauth_clients),
+            delete("/admin/oauth/clients/{id}", Access::Admin, reject_oauth_clients),
+            post("/admin/oauth/clients/{id}/regenerate_secret", Access::Admin, reject_oauth_clients),
+        ],
+    ));
+    routes.extend(describe_unsupported(
+        "Not supported: custom OAuth providers.",
+        [
+            get("/admin/custom-providers", Access::Admin, reject_custom_providers),
+            post("/admin/custom-providers", Access::Admin, reject_custom_providers),
+            get("/admin/custom-providers/{id}", Access::Admin, reject_custom_providers),
+            put("/admin/custom-providers/{id}", Access::Admin, reject_custom_providers),
+            delete("/admin/custom-providers/{id}", Access::Admin, reject_custom_providers),
+        ],
+    ));
+    routes
 }
 
 const NO_CUSTOM_PROVIDERS: GoTrueError =
@@ -86,6 +114,13 @@ where
     }
 }
 
+/// The route's [`Access`] describes the token.
+impl OperationInput for Admin {
+    fn describe(operation: &mut Operation<'_>) {
+        AuthApiError::describe(operation);
+    }
+}
+
 /// The administrator, and the account that the first path parameter names.
 pub struct AdminForUser(pub User);
 
@@ -107,21 +142,39 @@ where
     }
 }
 
+/// The path of the route describes the parameter.
+impl OperationInput for AdminForUser {
+    fn describe(operation: &mut Operation<'_>) {
+        AuthApiError::describe(operation);
+    }
+}
+
 /// Attributes of an account. As in GoTrue, `null` and an empty text count as a field that is left out.
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 pub struct UserAttributes {
+    /// Id of a new account, a UUID.
     id: Option<String>,
+    /// Only `authenticated` is supported.
     aud: Option<String>,
+    /// Only `authenticated` is supported.
     role: Option<String>,
+    #[schemars(length(max = MAX_ADDRESS_BYTES))]
     email: Option<String>,
+    /// Not supported: phone numbers are rejected.
     phone: Option<String>,
     password: Option<String>,
+    /// Not supported: hashes are rejected.
     password_hash: Option<String>,
+    /// True to mark the address as confirmed.
     email_confirm: Option<bool>,
+    /// Ignored, because accounts have no phone numbers.
     #[serde(rename = "phone_confirm")]
     _phone_confirm: Option<bool>,
+    /// Merged into the stored value; null removes a key.
     user_metadata: Option<Map<String, Value>>,
+    /// Merged into the stored value; null removes a key.
     app_metadata: Option<Map<String, Value>>,
+    /// Duration of a ban, such as `24h`; `none` lifts it.
     ban_duration: Option<String>,
 }
 
@@ -143,25 +196,64 @@ impl UserAttributes {
     }
 }
 
+/// The requested page of accounts.
+#[derive(Deserialize, JsonSchema)]
+pub struct UserListQuery {
+    /// Number of the page, from 1.
+    #[schemars(with = "Option<u64>")]
+    page: Option<String>,
+    /// Number of accounts on a page: 50 by default, at most 1000.
+    #[schemars(with = "Option<u64>")]
+    per_page: Option<String>,
+    #[schemars(skip)]
+    filter: Option<String>,
+    #[schemars(skip)]
+    sort: Option<String>,
+}
+
 /// A page of accounts, with the audience of their tokens.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 pub struct UserList {
     users: Vec<UserBody>,
     aud: &'static str,
 }
 
-/// Lists accounts, newest first (`GET /admin/users?page=…&per_page=…`).
-pub async fn list_users(State(storage): State<Storage>, _: Admin, uri: Uri) -> Result<impl IntoResponse, AuthApiError> {
-    for unserved in ["filter", "sort"] {
-        if query_value(uri.query(), unserved).is_some_and(|value| !value.is_empty()) {
-            return Err(GoTrueError::validation_failed(
-                "This server lists accounts newest first and supports neither sort nor filter",
-            )
-            .into());
-        }
+/// A [`UserList`], with the number of all accounts and the links to other pages as headers.
+pub struct UserListResponse {
+    list: UserList,
+    total: u64,
+    links: HeaderValue,
+}
+
+impl IntoResponse for UserListResponse {
+    fn into_response(self) -> Response {
+        let headers = [(TOTAL_COUNT, HeaderValue::from(self.total)), (header::LINK, self.links)];
+        (headers, Json(self.list)).into_response()
     }
-    let page = parse_number(&uri, "page")?.unwrap_or(1).max(1);
-    let per_page = match parse_number(&uri, "per_page")? {
+}
+
+impl OperationOutput for UserListResponse {
+    fn describe(operation: &mut Operation<'_>) {
+        operation.add_json::<UserList>(StatusCode::OK);
+        operation.add_response_header(StatusCode::OK, "X-Total-Count");
+        operation.add_response_header(StatusCode::OK, "Link");
+    }
+}
+
+/// Lists accounts, newest first (`GET /admin/users?page=…&per_page=…`).
+pub async fn list_users(
+    State(storage): State<Storage>,
+    _: Admin,
+    AuthQuery(query): AuthQuery<UserListQuery>,
+) -> Result<UserListResponse, AuthApiError> {
+    if [query.filter, query.sort].into_iter().flatten().any(|value| !value.is_empty()) {
+        return Err(GoTrueError::validation_failed(
+            "This server lists accounts newest first and supports neither sort nor filter",
+        )
+        .into());
+    }
+    let page = parse_number(query.page, "page")?.unwrap_or(1).max(1);
+    let per_page = match parse_number(query.per_page, "per_page")? {
         None | Some(0) => PER_PAGE,
         Some(wanted) => wanted.min(MOST_PER_PAGE),
     };
@@ -170,12 +262,12 @@ pub async fn list_users(State(storage): State<Storage>, _: Admin, uri: Uri) -> R
     let total = u64::try_from(storage.users().count().await?).unwrap_or_default();
     let users = storage.users().list(signed(per_page), signed((page - 1).saturating_mul(per_page))).await?;
     let list = UserList { users: users.into_iter().map(UserBody::from).collect(), aud: AUTHENTICATED_ROLE };
-    Ok(([(TOTAL_COUNT, HeaderValue::from(total)), (header::LINK, link_header(page, per_page, total)?)], Json(list)))
+    Ok(UserListResponse { list, total, links: link_header(page, per_page, total)? })
 }
 
 /// Parses a number of the query; an empty text counts as none.
-fn parse_number(uri: &Uri, name: &str) -> Result<Option<u64>, AuthError> {
-    let Some(text) = query_value(uri.query(), name).filter(|text| !text.is_empty()) else { return Ok(None) };
+fn parse_number(text: Option<String>, name: &str) -> Result<Option<u64>, AuthError> {
+    let Some(text) = text.filter(|text| !text.is_empty()) else { return Ok(None) };
     let refused = |_| AuthError::GoTrueWithMessage {
         status: 400,
         code: "validation_failed",
@@ -198,7 +290,7 @@ fn link_header(page: u64, per_page: u64, total: u64) -> Result<HeaderValue, Auth
 pub async fn create_user(
     State(accounts): State<AccountService>,
     _: Admin,
-    JsonBody(attributes): JsonBody<UserAttributes>,
+    AuthJsonBody(attributes): AuthJsonBody<UserAttributes>,
 ) -> Result<Json<UserBody>, AuthApiError> {
     Ok(Json(accounts.create_user(attributes.into_params()).await?.into()))
 }
@@ -212,13 +304,15 @@ pub async fn get_user(AdminForUser(user): AdminForUser) -> Json<UserBody> {
 pub async fn update_user(
     State(accounts): State<AccountService>,
     AdminForUser(user): AdminForUser,
-    JsonBody(attributes): JsonBody<UserAttributes>,
+    AuthJsonBody(attributes): AuthJsonBody<UserAttributes>,
 ) -> Result<Json<UserBody>, AuthApiError> {
     Ok(Json(accounts.update_user_as_admin(user.id, attributes.into_params()).await?.into()))
 }
 
-#[derive(Deserialize)]
+/// Options of the deletion of an account.
+#[derive(Deserialize, JsonSchema)]
 pub struct DeleteUserBody {
+    /// True to anonymize the account instead of deleting it.
     should_soft_delete: Option<bool>,
 }
 
@@ -227,14 +321,14 @@ pub async fn delete_user(
     State(accounts): State<AccountService>,
     State(account_deletion): State<Arc<dyn AccountDeletionHandler>>,
     AdminForUser(user): AdminForUser,
-    OptionalJsonBody(removal): OptionalJsonBody<DeleteUserBody>,
-) -> Result<Json<Value>, AuthApiError> {
+    OptionalAuthJsonBody(removal): OptionalAuthJsonBody<DeleteUserBody>,
+) -> Result<Json<EmptyObject>, AuthApiError> {
     if removal.is_some_and(|removal| removal.should_soft_delete == Some(true)) {
         accounts.anonymize_user(&user, &*account_deletion).await?;
     } else {
         accounts.remove_account(user.id, &*account_deletion).await?;
     }
-    Ok(Json(json!({})))
+    Ok(Json(EmptyObject {}))
 }
 
 /// Lists the second factors of an account (`GET /admin/users/{id}/factors`).
@@ -247,7 +341,7 @@ pub async fn delete_factor(
     State(storage): State<Storage>,
     State(events): State<UserEventBus>,
     AdminForUser(user): AdminForUser,
-    Path((_, factor)): Path<(String, String)>,
+    NamedTwo(_, factor): NamedTwo,
 ) -> Result<Json<FactorBody>, AuthApiError> {
     let id: FactorId = factor.parse().map_err(|_| FACTOR_ID_MALFORMED)?;
     let factor = user.factors.into_iter().find(|factor| factor.id == id).ok_or(FACTOR_NOT_FOUND)?;

@@ -4,6 +4,7 @@ use accounts::password::PasswordWeakness;
 use accounts::sessions::UserSession;
 use accounts::tokens::AUTHENTICATED_ROLE;
 use domain::{FactorId, Timestamp, UserId};
+use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 use storage::factors::Factor;
@@ -45,7 +46,8 @@ impl SessionBody {
 }
 
 /// An account. Times that are not set are left out; a missing address or number is an empty text.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "User")]
 pub struct UserBody {
     id: UserId,
     aud: &'static str,
@@ -60,6 +62,7 @@ pub struct UserBody {
     confirmed_at: Option<Timestamp>,
     #[serde(skip_serializing_if = "Option::is_none")]
     recovery_sent_at: Option<Timestamp>,
+    /// Address that has yet to be confirmed.
     #[serde(skip_serializing_if = "Option::is_none")]
     new_email: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -72,7 +75,9 @@ pub struct UserBody {
     banned_until: Option<Timestamp>,
     #[serde(skip_serializing_if = "Option::is_none")]
     last_sign_in_at: Option<Timestamp>,
+    /// Metadata that only the administrator changes.
     app_metadata: Map<String, Value>,
+    /// Metadata that the user changes.
     user_metadata: Map<String, Value>,
     identities: Vec<IdentityBody>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -84,13 +89,19 @@ pub struct UserBody {
     is_anonymous: bool,
 }
 
-#[derive(Serialize)]
+/// A second factor.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "Factor")]
 pub struct FactorBody {
     id: FactorId,
+    /// Name that the user has chosen; left out if there is none.
     #[serde(skip_serializing_if = "String::is_empty")]
     friendly_name: String,
+    #[schemars(extend("const" = "totp"))]
     factor_type: &'static str,
+    #[schemars(extend("enum" = ["verified", "unverified"]))]
     status: &'static str,
+    /// Always empty: factors are authenticator apps.
     phone: &'static str,
     last_challenged_at: Option<Timestamp>,
     created_at: Timestamp,
@@ -112,11 +123,15 @@ impl From<Factor> for FactorBody {
     }
 }
 
-#[derive(Serialize)]
+/// A way to sign in to an account.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "Identity")]
 struct IdentityBody {
     identity_id: Uuid,
+    /// Id of the user at the provider.
     id: String,
     user_id: UserId,
+    #[schemars(with = "Map<String, Value>")]
     identity_data: Value,
     provider: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -177,3 +192,7 @@ fn email_identity(user: &User) -> Option<IdentityBody> {
         email,
     })
 }
+
+/// An empty object.
+#[derive(Serialize, JsonSchema)]
+pub struct EmptyObject {}

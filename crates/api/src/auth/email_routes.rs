@@ -16,7 +16,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use super::error::AuthApiError;
-use super::extract::{Address, Caller, JsonBody, link_target};
+use super::extract::{Address, AuthJsonBody, Caller, link_target};
 
 /// Request body of [`send_recovery_email`]. As in GoTrue, `null` counts as a field that is left out.
 #[derive(Deserialize)]
@@ -65,7 +65,7 @@ pub async fn send_recovery_email(
     // Before the body is read: attempts with a broken body count as well.
     accounts.rate_limits().check(RateLimit::Recover, from)?;
     check_can_send_email(&accounts, EMAIL_DISABLED)?;
-    let JsonBody(body) = JsonBody::<RecoverBody>::from_request(request, &()).await?;
+    let AuthJsonBody(body) = AuthJsonBody::<RecoverBody>::from_request(request, &()).await?;
     let email = body.email.unwrap_or_default();
     if email.is_empty() {
         return Err(GoTrueError::validation_failed("Password recovery requires an email").into());
@@ -84,7 +84,7 @@ pub async fn send_sign_in_email(
     request: Request,
 ) -> EmptyResult {
     accounts.rate_limits().check(RateLimit::Otp, from)?;
-    let JsonBody(body) = JsonBody::<OtpBody>::from_request(request, &()).await?;
+    let AuthJsonBody(body) = AuthJsonBody::<OtpBody>::from_request(request, &()).await?;
     let is_set = |text: &Option<String>| text.as_ref().is_some_and(|text| !text.is_empty());
     if is_set(&body.email) && is_set(&body.phone) {
         return Err(GoTrueError::validation_failed("Only an email address or phone number should be provided").into());
@@ -117,7 +117,7 @@ pub async fn send_magic_link(
 ) -> EmptyResult {
     accounts.rate_limits().check(RateLimit::Otp, from)?;
     check_can_send_email(&accounts, MAGIC_LINK_DISABLED)?;
-    let JsonBody(body) = JsonBody::<OtpBody>::from_request(request, &()).await?;
+    let AuthJsonBody(body) = AuthJsonBody::<OtpBody>::from_request(request, &()).await?;
     if body.email.as_ref().is_none_or(String::is_empty) {
         // GoTrue's own words, which are those of `/recover`; the status differs.
         return Err(GoTrueError::unsupported(422, "validation_failed", "Password recovery requires an email").into());
@@ -143,7 +143,7 @@ pub async fn resend_email(
     request: Request,
 ) -> EmptyResult {
     accounts.rate_limits().check(RateLimit::Resend, from)?;
-    let JsonBody(body) = JsonBody::<ResendBody>::from_request(request, &()).await?;
+    let AuthJsonBody(body) = AuthJsonBody::<ResendBody>::from_request(request, &()).await?;
     let kind = body.kind.unwrap_or_default();
     let (email, phone) = (body.email.unwrap_or_default(), body.phone.unwrap_or_default());
     let invalid = |words| Err(GoTrueError::validation_failed(words).into());

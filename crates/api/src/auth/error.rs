@@ -5,14 +5,17 @@ use std::sync::Arc;
 
 use accounts::AuthError;
 use accounts::gotrue_error::{GoTrueError, METHOD_NOT_ALLOWED, ROUTE_NOT_FOUND};
+use accounts::password::WeaknessReason;
 use axum::Json;
 use axum::extract::Request;
 use axum::http::{HeaderName, HeaderValue, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
-use serde_json::{Value, json};
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use crate::error::{OUTAGE_RETRY, is_outage};
+use crate::openapi::{Operation, OperationOutput};
 
 const API_VERSION: HeaderName = HeaderName::from_static("x-supabase-api-version");
 const ERROR_CODE: HeaderName = HeaderName::from_static("x-sb-error-code");
@@ -59,6 +62,44 @@ impl IntoResponse for AuthApiError {
         response.extensions_mut().insert(PendingError(Arc::new(self.0)));
         response
     }
+}
+
+impl OperationOutput for AuthApiError {
+    fn describe(operation: &mut Operation<'_>) {
+        operation.set_error::<AuthErrorBody>();
+    }
+}
+
+/// The request was rejected, or it failed.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "AuthError")]
+struct AuthErrorBody {
+    /// The status, or the same text as `error_code` for clients that request version 2024-01-01 of the API with the
+    /// header `X-Supabase-Api-Version`.
+    code: VersionedCode,
+    /// Stable code, for programs.
+    error_code: &'static str,
+    /// Message, for users.
+    message: String,
+    /// The same message, under its older name.
+    msg: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    weak_password: Option<WeakPassword>,
+}
+
+/// The field `code` of an error, in one of the two versions of the API.
+#[derive(Serialize, JsonSchema)]
+#[serde(untagged)]
+#[schemars(inline)]
+enum VersionedCode {
+    Status(u16),
+    Text(&'static str),
+}
+
+/// Reasons for which a new password was rejected.
+#[derive(Serialize, JsonSchema)]
+struct WeakPassword {
+    reasons: Vec<WeaknessReason>,
 }
 
 /// An unsupported route, which is its own handler.
@@ -126,15 +167,17 @@ fn error_response(error: &AuthError, has_text_codes: bool) -> Response {
     // Clients take a 503 for a temporary failure and keep their session.
     let status = if is_outage { 503 } else { error.status() };
     let (code, message) = (error.code(), error.to_string());
-    let mut body = json!({
-        "code": if has_text_codes { Value::from(code) } else { Value::from(status) },
-        "error_code": code,
-        "message": message,
-        "msg": message,
-    });
-    if let AuthError::WeakPassword(weakness) = error {
-        body["weak_password"] = json!({ "reasons": weakness.reasons });
-    }
+    let weak_password = match error {
+        AuthError::WeakPassword(weakness) => Some(WeakPassword { reasons: weakness.reasons.clone() }),
+        _ => None,
+    };
+    let body = AuthErrorBody {
+        code: if has_text_codes { VersionedCode::Text(code) } else { VersionedCode::Status(status) },
+        error_code: code,
+        msg: message.clone(),
+        message,
+        weak_password,
+    };
     let status = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     let mut response = (status, Json(body)).into_response();
     response.headers_mut().insert(ERROR_CODE, HeaderValue::from_static(code));

@@ -9,14 +9,18 @@ use accounts::{AccountService, AuthError, Claims, pkce};
 use axum::extract::{FromRef, FromRequest, FromRequestParts, Request};
 use axum::http::request::Parts;
 use axum::http::{Uri, header};
+use schemars::JsonSchema;
+use serde::Deserialize;
 use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
+use url::form_urlencoded;
 
 use super::BODY_LIMIT;
 use super::error::AuthApiError;
 use crate::TrustedProxies;
 use crate::body::{self, BodyError};
 use crate::extract::{address_of_request, bearer};
-use crate::openapi::{Operation, OperationInput};
+use crate::openapi::{Operation, OperationInput, OperationOutput};
 
 /// The claims of the caller's access token. The second factor may still be missing.
 pub struct Caller(pub Claims);
@@ -35,9 +39,9 @@ where
 }
 
 /// A JSON body of any content type, which GoTrue does not check. As there, `null` counts as an empty object.
-pub struct JsonBody<T>(pub T);
+pub struct AuthJsonBody<T>(pub T);
 
-impl<T: DeserializeOwned, S: Sync> FromRequest<S> for JsonBody<T> {
+impl<T: DeserializeOwned, S: Sync> FromRequest<S> for AuthJsonBody<T> {
     type Rejection = AuthApiError;
 
     async fn from_request(request: Request, _state: &S) -> Result<Self, AuthApiError> {
@@ -47,10 +51,17 @@ impl<T: DeserializeOwned, S: Sync> FromRequest<S> for JsonBody<T> {
     }
 }
 
-/// A JSON body that may be left out; see [`JsonBody`].
-pub struct OptionalJsonBody<T>(pub Option<T>);
+impl<T: JsonSchema> OperationInput for AuthJsonBody<T> {
+    fn describe(operation: &mut Operation<'_>) {
+        operation.set_json_body::<T>();
+        AuthApiError::describe(operation);
+    }
+}
 
-impl<T: DeserializeOwned, S: Sync> FromRequest<S> for OptionalJsonBody<T> {
+/// A JSON body that may be left out; see [`AuthJsonBody`].
+pub struct OptionalAuthJsonBody<T>(pub Option<T>);
+
+impl<T: DeserializeOwned, S: Sync> FromRequest<S> for OptionalAuthJsonBody<T> {
     type Rejection = AuthApiError;
 
     async fn from_request(request: Request, _state: &S) -> Result<Self, AuthApiError> {
@@ -60,12 +71,54 @@ impl<T: DeserializeOwned, S: Sync> FromRequest<S> for OptionalJsonBody<T> {
     }
 }
 
+impl<T: JsonSchema> OperationInput for OptionalAuthJsonBody<T> {
+    fn describe(operation: &mut Operation<'_>) {
+        operation.set_optional_json_body::<T>();
+        AuthApiError::describe(operation);
+    }
+}
+
 fn refuse_body(error: BodyError) -> AuthError {
     match error {
         BodyError::TooLarge => BODY_TOO_LARGE.into(),
         BodyError::BrokeOff => BODY_INCOMPLETE.into(),
         BodyError::NotJson(error) => AuthError::BadJson(error),
     }
+}
+
+/// The parsed query string. As in GoTrue, the first of several values counts, and unknown parameters are ignored.
+pub struct AuthQuery<T>(pub T);
+
+impl<T: DeserializeOwned, S: Sync> FromRequestParts<S> for AuthQuery<T> {
+    type Rejection = AuthApiError;
+
+    async fn from_request_parts(parts: &mut Parts, _state: &S) -> Result<Self, AuthApiError> {
+        let query = parts.uri.query().unwrap_or_default();
+        let mut values = Map::new();
+        for (name, value) in form_urlencoded::parse(query.as_bytes()) {
+            values.entry(name).or_insert_with(|| value.into_owned().into());
+        }
+        let invalid = |error: serde_json::Error| AuthError::GoTrueWithMessage {
+            status: 400,
+            code: "validation_failed",
+            message: format!("The query is invalid: {error}"),
+        };
+        Ok(Self(serde_json::from_value(Value::Object(values)).map_err(invalid)?))
+    }
+}
+
+impl<T: JsonSchema> OperationInput for AuthQuery<T> {
+    fn describe(operation: &mut Operation<'_>) {
+        operation.add_query::<T>();
+        AuthApiError::describe(operation);
+    }
+}
+
+/// Query of a request for an emailed link.
+#[derive(Deserialize, JsonSchema)]
+pub struct EmailLinkQuery {
+    /// Target of the link. The site itself, unless the target is allowed.
+    pub redirect_to: Option<String>,
 }
 
 /// The client's network address; see [`address_of_request`].
@@ -116,6 +169,6 @@ pub fn link_target(
 
 /// Returns the value of a query parameter; the first of several.
 pub fn query_value(query: Option<&str>, name: &str) -> Option<String> {
-    let mut pairs = url::form_urlencoded::parse(query?.as_bytes());
+    let mut pairs = form_urlencoded::parse(query?.as_bytes());
     pairs.find_map(|(key, value)| (key == name).then(|| value.into_owned()))
 }

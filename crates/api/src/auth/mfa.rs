@@ -17,7 +17,7 @@ use uuid::Uuid;
 
 use super::dto::SessionBody;
 use super::error::AuthApiError;
-use super::extract::{Address, Caller, JsonBody};
+use super::extract::{Address, AuthJsonBody, Caller};
 
 /// The only supported type of factor.
 const TOTP_FACTOR: &str = "totp";
@@ -111,7 +111,7 @@ pub struct UnenrolledBody {
 pub async fn enroll_factor(
     State(accounts): State<AccountService>,
     person: NamedCaller,
-    JsonBody(body): JsonBody<EnrollBody>,
+    AuthJsonBody(body): AuthJsonBody<EnrollBody>,
 ) -> Result<Json<EnrolledBody>, AuthApiError> {
     match body.factor_type.as_deref() {
         Some(TOTP_FACTOR) => {}
@@ -145,7 +145,7 @@ pub async fn verify_factor(
     request: Request,
 ) -> Result<Json<SessionBody>, AuthApiError> {
     accounts.rate_limits().check(RateLimit::FactorVerify, address)?;
-    let JsonBody(body) = JsonBody::<VerifyFactorBody>::from_request(request, &()).await?;
+    let AuthJsonBody(body) = AuthJsonBody::<VerifyFactorBody>::from_request(request, &()).await?;
     // A missing challenge gets the response of one that does not exist.
     let challenge = body.challenge_id.unwrap_or(ChallengeId(Uuid::nil()));
     let answer = ChallengeAnswer { challenge, code: body.code.unwrap_or_default() };

@@ -13,7 +13,7 @@ use serde::Deserialize;
 
 use super::dto::SessionBody;
 use super::error::AuthApiError;
-use super::extract::{Address, Caller, JsonBody, UserAgent, query_value};
+use super::extract::{Address, AuthJsonBody, Caller, UserAgent, query_value};
 use super::unsupported;
 
 const NO_WEB3: GoTrueError = GoTrueError::unsupported(422, "web3_provider_disabled", "Web3 provider is disabled");
@@ -54,24 +54,24 @@ pub async fn issue_token(
     accounts.rate_limits().check(RateLimit::Token, address)?;
     let sign_in = match grant.as_str() {
         "password" => {
-            let JsonBody(body) = JsonBody::from_request(request, &()).await?;
+            let AuthJsonBody(body) = AuthJsonBody::from_request(request, &()).await?;
             return Ok(Json(sign_in_by_password(&accounts, body, address, user_agent).await?));
         }
         "refresh_token" => {
-            let JsonBody(body) = JsonBody::<RefreshGrant>::from_request(request, &()).await?;
+            let AuthJsonBody(body) = AuthJsonBody::<RefreshGrant>::from_request(request, &()).await?;
             let token = body.refresh_token.filter(|token| !token.is_empty());
             accounts
                 .refresh_session(&token.ok_or(GoTrueError::validation_failed("Refresh token is not valid"))?)
                 .await?
         }
         "pkce" => {
-            let JsonBody(body) = JsonBody::<PkceGrant>::from_request(request, &()).await?;
+            let AuthJsonBody(body) = AuthJsonBody::<PkceGrant>::from_request(request, &()).await?;
             let code = body.auth_code.filter(|code| !code.is_empty()).ok_or(NO_CODE)?;
             let verifier = body.code_verifier.filter(|verifier| !verifier.is_empty()).ok_or(NO_CODE)?;
             accounts.exchange_auth_code(&code, &verifier, user_agent).await?
         }
         "id_token" => {
-            let JsonBody(body) = JsonBody::from_request(request, &()).await?;
+            let AuthJsonBody(body) = AuthJsonBody::from_request(request, &()).await?;
             return Err(unsupported::reject_id_token(body).into());
         }
         _ => return Err(NO_WEB3.into()),

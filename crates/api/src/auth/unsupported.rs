@@ -7,6 +7,7 @@ use serde::Deserialize;
 
 use super::error::{AuthApiError, Unsupported};
 use super::extract::{Caller, query_value};
+use crate::route::Route;
 
 pub const NO_LINKING: GoTrueError =
     GoTrueError::unsupported(404, "manual_linking_disabled", "Manual linking is disabled");
@@ -72,6 +73,11 @@ pub struct IdToken {
     provider: Option<String>,
     client_id: Option<String>,
     issuer: Option<String>,
+}
+
+/// Describes the routes of a feature that this server does not support. Each of them responds with an error.
+pub fn describe_unsupported<const N: usize>(summary: &'static str, routes: [Route; N]) -> impl Iterator<Item = Route> {
+    routes.into_iter().map(move |route| route.describe_error::<AuthApiError>(summary))
 }
 
 /// Rejects an OAuth sign-in (`GET /authorize`).

@@ -14,7 +14,7 @@ use serde_json::{Map, Value};
 
 use super::dto::{SessionBody, UserBody};
 use super::error::AuthApiError;
-use super::extract::{Address, Caller, JsonBody, UserAgent, link_target, query_value};
+use super::extract::{Address, AuthJsonBody, Caller, UserAgent, link_target, query_value};
 use crate::state::PublicSettings;
 
 /// Request body of [`sign_up`]. As in GoTrue, `null` counts as a field that is left out.
@@ -50,7 +50,7 @@ pub async fn sign_up(
     Address(address): Address,
     UserAgent(user_agent): UserAgent,
     uri: Uri,
-    JsonBody(body): JsonBody<SignUpBody>,
+    AuthJsonBody(body): AuthJsonBody<SignUpBody>,
 ) -> Result<Response, AuthApiError> {
     let is_missing = |text: &Option<String>| text.as_ref().is_none_or(String::is_empty);
     if is_missing(&body.email) && is_missing(&body.phone) {
@@ -119,7 +119,7 @@ pub async fn update_user(
     request: Request,
 ) -> Result<Json<UserBody>, AuthApiError> {
     accounts.rate_limits().check(RateLimit::UpdateUser, address)?;
-    let JsonBody(body) = JsonBody::<UserUpdateBody>::from_request(request, &()).await?;
+    let AuthJsonBody(body) = AuthJsonBody::<UserUpdateBody>::from_request(request, &()).await?;
     let filled = |text: Option<String>| text.filter(|text| !text.is_empty());
     let change = UserUpdate {
         email: filled(body.email),

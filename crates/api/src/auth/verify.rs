@@ -16,7 +16,7 @@ use url::{Url, form_urlencoded};
 
 use super::dto::SessionBody;
 use super::error::AuthApiError;
-use super::extract::{Address, JsonBody, UserAgent, query_value};
+use super::extract::{Address, AuthJsonBody, UserAgent, query_value};
 
 /// Message after the first of the two confirmations of a change of address.
 const FIRST_CONFIRMATION_MESSAGE: &str =
@@ -45,7 +45,7 @@ pub async fn verify_token(
     request: Request,
 ) -> Result<Response, AuthApiError> {
     accounts.rate_limits().check(RateLimit::Verify, from)?;
-    let JsonBody(body) = JsonBody::<VerifyBody>::from_request(request, &()).await?;
+    let AuthJsonBody(body) = AuthJsonBody::<VerifyBody>::from_request(request, &()).await?;
     let kind = body.kind.as_deref().filter(|kind| !kind.is_empty()).ok_or(NO_TYPE)?.to_owned();
     let link = LinkType::from_word(&kind);
     let presented = parse_proof(body)?;

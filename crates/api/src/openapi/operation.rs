@@ -49,6 +49,12 @@ impl<'a> Operation<'a> {
         self.set_body(JSON, schema);
     }
 
+    /// Sets the request body: JSON of the type `T`, which may be left out.
+    pub fn set_optional_json_body<T: JsonSchema>(&mut self) {
+        let schema = self.schemas.request_schema::<T>();
+        self.request_body = Some(json!({ "required": false, "content": { JSON: { "schema": schema } } }));
+    }
+
     /// Sets the request body: required content of this media type.
     pub fn set_body(&mut self, media_type: &str, schema: Value) {
         self.request_body = Some(json!({ "required": true, "content": { media_type: { "schema": schema } } }));
