@@ -44,7 +44,7 @@ impl UserRepository<'_> {
     pub async fn anonymize(self, user: UserId, name: &str, now: Timestamp) -> Result<(), Error> {
         transaction!(self.storage, |tx| {
             sqlx::query(ANONYMIZE_USER).bind(user.0).bind(name).bind(now.0).execute(&mut *tx).await?;
-            for statement in [DELETE_ALL, DELETE_FACTORS, one_time_tokens::VOID, auth_codes::VOID] {
+            for statement in [DELETE_ALL, DELETE_FACTORS, one_time_tokens::DELETE_ALL, auth_codes::DELETE_ALL] {
                 sqlx::query(statement).bind(user.0).execute(&mut *tx).await?;
             }
             Ok(())

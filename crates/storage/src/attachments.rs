@@ -7,7 +7,7 @@ use crate::db_macros::{read, transaction};
 use crate::{AttachmentRepository, Error, JsonText};
 
 /// Maximum number of unsent attachments per user. Beyond it the oldest are deleted.
-const WAITING: i64 = 32;
+const MAX_UNSENT: i64 = 32;
 
 const INSERT: &str = "INSERT INTO attachments (id, user_id, attachment, created_at) VALUES ($1, $2, $3, $4)";
 
@@ -29,7 +29,7 @@ impl AttachmentRepository<'_> {
                 .bind(now.0)
                 .execute(&mut *tx)
                 .await?;
-            sqlx::query(TRIM).bind(owner.0).bind(WAITING).execute(&mut *tx).await?;
+            sqlx::query(TRIM).bind(owner.0).bind(MAX_UNSENT).execute(&mut *tx).await?;
             Ok(())
         })
     }

@@ -80,7 +80,7 @@ const GET: &str =
 
 const DELETE: &str = "DELETE FROM auth_codes WHERE user_id = $1 AND code_hash = $2";
 
-pub(crate) const VOID: &str = "DELETE FROM auth_codes WHERE user_id = $1";
+pub(crate) const DELETE_ALL: &str = "DELETE FROM auth_codes WHERE user_id = $1";
 
 impl AuthCodeRepository<'_> {
     /// Stores a code. Deletes the codes of all users that expired before `old`.

@@ -323,7 +323,7 @@ impl ChatRepository<'_> {
             // Only turns with tool calls can have tasks and interactions; most turns save two statements.
             if answer.parts.iter().any(|part| matches!(part, Part::ToolCall { .. })) {
                 sqlx::query(crate::tool_tasks::DELETE_ALL).bind(turn.0).bind(owner.0).execute(&mut *tx).await?;
-                sqlx::query(crate::interactions::FORGET).bind(turn.0).bind(owner.0).execute(&mut *tx).await?;
+                sqlx::query(crate::interactions::DELETE_OF_TURN).bind(turn.0).bind(owner.0).execute(&mut *tx).await?;
             }
             Ok(())
         });

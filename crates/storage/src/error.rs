@@ -36,17 +36,17 @@ impl Error {
 /// Error classes and codes of PostgreSQL that count as an outage: connection failure (08), serialization failure,
 /// deadlock, insufficient resources (53), lock timeout, not accepting connections (55000), shutdown and startup (57P),
 /// system error (58), read-only transaction.
-const POSTGRES: [&str; 9] = ["08", "40001", "40P01", "53", "55P03", "55000", "57P", "58", "25006"];
+const POSTGRES_OUTAGE_CODES: [&str; 9] = ["08", "40001", "40P01", "53", "55P03", "55000", "57P", "58", "25006"];
 /// Primary error codes of SQLite that count as an outage: busy, locked, I/O error, disk full, cannot open file.
-const SQLITE: [u32; 5] = [5, 6, 10, 13, 14];
+const SQLITE_OUTAGE_CODES: [u32; 5] = [5, 6, 10, 13, 14];
 
 pub(crate) fn is_outage(error: &sqlx::Error) -> bool {
     match error {
         sqlx::Error::Database(refused) => refused.code().is_some_and(|code| match code.len() {
             // PostgreSQL's codes have five characters, SQLite's are numbers.
-            5 => POSTGRES.iter().any(|known| code.starts_with(known)),
+            5 => POSTGRES_OUTAGE_CODES.iter().any(|known| code.starts_with(known)),
             // An extended code of SQLite has the primary code in its lowest byte.
-            _ => code.parse::<u32>().is_ok_and(|code| SQLITE.contains(&(code & 0xff))),
+            _ => code.parse::<u32>().is_ok_and(|code| SQLITE_OUTAGE_CODES.contains(&(code & 0xff))),
         }),
         // These include a full pool, for which a retry may succeed as well.
         sqlx::Error::Io(_)

@@ -111,7 +111,7 @@ const ANSWER: &str = "UPDATE mfa_challenges SET verified_at = $3
 
 /// Raises a session to `aal2`. Adds two rotations, so that the refresh token from before is not accepted as the
 /// previous one, which may be exchanged for the newest.
-const RAISE: &str = "UPDATE auth_sessions SET aal = 'aal2', factor_id = $3, refresh_counter = refresh_counter + 2
+const RAISE_LEVEL: &str = "UPDATE auth_sessions SET aal = 'aal2', factor_id = $3, refresh_counter = refresh_counter + 2
     WHERE id = $1 AND user_id = $2
     RETURNING id, user_id, refresh_counter, refreshed_at, confirmed_at, aal, amr, user_agent, created_at";
 
@@ -122,7 +122,7 @@ const DELETE_UNVERIFIED: &str = "DELETE FROM mfa_factors WHERE user_id = $1 AND 
 const DELETE: &str = "DELETE FROM mfa_factors WHERE id = $1 AND user_id = $2";
 
 // `factor_id` is not a foreign key, so that sessions have to be lowered explicitly.
-const LOWER: &str = "UPDATE auth_sessions SET aal = 'aal1', factor_id = NULL
+const LOWER_LEVEL: &str = "UPDATE auth_sessions SET aal = 'aal1', factor_id = NULL
     WHERE user_id = $1 AND factor_id = $2 RETURNING id, amr";
 
 impl FactorRepository<'_> {
@@ -266,7 +266,7 @@ impl FactorRepository<'_> {
                 return Err(Error::NotFound);
             }
             let mut raised: SessionRow =
-                sqlx::query_as(RAISE).bind(session.0).bind(owner.0).bind(factor.0).fetch_one(&mut *tx).await?;
+                sqlx::query_as(RAISE_LEVEL).bind(session.0).bind(owner.0).bind(factor.0).fetch_one(&mut *tx).await?;
             raised.amr.0.retain(|proof| proof.method != TOTP);
             raised.amr.0.insert(0, AuthMethod { method: TOTP.to_owned(), timestamp: now.as_seconds() });
             sqlx::query(SET_AMR).bind(session.0).bind(owner.0).bind(&raised.amr).execute(&mut *tx).await?;
@@ -287,7 +287,7 @@ impl FactorRepository<'_> {
         transaction!(self.storage, |tx| {
             let deleted = sqlx::query(DELETE).bind(factor.0).bind(owner.0).execute(&mut *tx).await?.rows_affected();
             let lowered: Vec<(Uuid, JsonText<Vec<AuthMethod>>)> =
-                sqlx::query_as(LOWER).bind(owner.0).bind(factor.0).fetch_all(&mut *tx).await?;
+                sqlx::query_as(LOWER_LEVEL).bind(owner.0).bind(factor.0).fetch_all(&mut *tx).await?;
             for (session, mut amr) in lowered {
                 amr.0.retain(|proof| proof.method != TOTP);
                 sqlx::query(SET_AMR).bind(session).bind(owner.0).bind(&amr).execute(&mut *tx).await?;

@@ -61,12 +61,12 @@ pub(crate) const INSERT: &str =
 pub(crate) const INSERT_BYTES: &str = "INSERT INTO file_bytes (file_id, bytes) VALUES ($1, $2)";
 
 /// Assigns an unsent file to a chat.
-pub(crate) const GIVE: &str = "UPDATE files SET session_id = $3
+pub(crate) const ASSIGN_TO_CHAT: &str = "UPDATE files SET session_id = $3
     WHERE id = $1 AND user_id = $2 AND session_id IS NULL
       AND EXISTS (SELECT 1 FROM existing_chats s WHERE s.id = $3 AND s.user_id = $2)";
 
 /// Records that a holder refers to a file. Only files of the same chat can be used in it.
-pub(crate) const USE: &str = "INSERT INTO file_uses (holder_id, file_id)
+pub(crate) const INSERT_USE: &str = "INSERT INTO file_uses (holder_id, file_id)
     SELECT $4, id FROM files WHERE id = $1 AND user_id = $2 AND session_id = $3
     ON CONFLICT (holder_id, file_id) DO NOTHING";
 
@@ -113,10 +113,11 @@ macro_rules! hold_files {
     ($tx:ident, $owner:expr, $chat:expr, $holder:expr, $files:expr) => {
         for file in $files {
             // Has no effect on a file that already belongs to a chat.
-            let give = sqlx::query(crate::files::GIVE).bind(file.0).bind($owner.0).bind($chat.0);
-            give.execute(&mut *$tx).await?;
-            let hold = sqlx::query(crate::files::USE).bind(file.0).bind($owner.0).bind($chat.0).bind($holder);
-            hold.execute(&mut *$tx).await?;
+            let assign = sqlx::query(crate::files::ASSIGN_TO_CHAT).bind(file.0).bind($owner.0).bind($chat.0);
+            assign.execute(&mut *$tx).await?;
+            let insert_use =
+                sqlx::query(crate::files::INSERT_USE).bind(file.0).bind($owner.0).bind($chat.0).bind($holder);
+            insert_use.execute(&mut *$tx).await?;
         }
     };
 }
@@ -194,11 +195,12 @@ impl FileRepository<'_> {
             }
             sqlx::query(INSERT_BYTES).bind(file.id.0).bind(file.bytes).execute(&mut *tx).await?;
             if let Some((chat, message)) = place {
-                let given = sqlx::query(GIVE).bind(file.id.0).bind(owner.0).bind(chat.0).execute(&mut *tx).await?;
+                let given =
+                    sqlx::query(ASSIGN_TO_CHAT).bind(file.id.0).bind(owner.0).bind(chat.0).execute(&mut *tx).await?;
                 if given.rows_affected() == 0 {
                     return Err(Error::NotFound);
                 }
-                let used = sqlx::query(USE).bind(file.id.0).bind(owner.0).bind(chat.0).bind(message.0);
+                let used = sqlx::query(INSERT_USE).bind(file.id.0).bind(owner.0).bind(chat.0).bind(message.0);
                 used.execute(&mut *tx).await?;
             }
             Ok(true)

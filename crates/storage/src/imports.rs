@@ -143,7 +143,7 @@ impl ChatRepository<'_> {
                     file_id = FileId::fresh();
                 }
                 sqlx::query(files::INSERT_BYTES).bind(file_id.0).bind(bytes).execute(&mut *tx).await?;
-                sqlx::query(files::GIVE).bind(file_id.0).bind(owner.0).bind(id.0).execute(&mut *tx).await?;
+                sqlx::query(files::ASSIGN_TO_CHAT).bind(file_id.0).bind(owner.0).bind(id.0).execute(&mut *tx).await?;
                 if file_id != file.id {
                     new_paths.push((format!("{FILE_URL_PREFIX}{}", file.id), format!("{FILE_URL_PREFIX}{file_id}")));
                 }

@@ -50,7 +50,7 @@ const RESPOND: &str = "UPDATE interactions
       AND EXISTS (SELECT 1 FROM turns WHERE turns.id = interactions.turn_id AND turns.status = 'running')";
 
 /// Deletes the states and contents of a turn that has ended. They are not needed any more and may be sensitive.
-pub(crate) const FORGET: &str =
+pub(crate) const DELETE_OF_TURN: &str =
     "UPDATE interactions SET resume_state = NULL, content = NULL WHERE turn_id = $1 AND user_id = $2";
 
 /// Something that a tool call waits for its user for, pending or answered.

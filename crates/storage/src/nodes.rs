@@ -10,9 +10,9 @@ use crate::db_macros::{read, transaction, write};
 use crate::turns::{TurnRow, UnfinishedTurn};
 use crate::{Error, NodeRepository};
 
-const ENTER: &str = "INSERT INTO nodes (id, heartbeat) VALUES ($1, 0) ON CONFLICT (id) DO NOTHING";
+const INSERT: &str = "INSERT INTO nodes (id, heartbeat) VALUES ($1, 0) ON CONFLICT (id) DO NOTHING";
 
-const BEAT: &str = "UPDATE nodes SET heartbeat = heartbeat + 1 WHERE id = $1";
+const INCREMENT_HEARTBEAT: &str = "UPDATE nodes SET heartbeat = heartbeat + 1 WHERE id = $1";
 
 const LIST: &str = "SELECT id, heartbeat FROM nodes WHERE id <> $1";
 
@@ -23,7 +23,7 @@ const REMOVE_STILL: &str = "DELETE FROM nodes WHERE id = $1 AND heartbeat = $2";
 
 const REMOVE_OTHERS: &str = "DELETE FROM nodes WHERE id <> $1";
 
-const LET_GO: &str = "UPDATE turns SET node_id = NULL WHERE node_id = $1 AND status = 'running'";
+const RELEASE_TURNS: &str = "UPDATE turns SET node_id = NULL WHERE node_id = $1 AND status = 'running'";
 
 /// Takes turns whose node is unset or removed. A node that was itself removed takes none. It is one statement, so that of
 /// several nodes that find the same turns only one gets each.
@@ -37,7 +37,7 @@ impl NodeRepository<'_> {
     /// they belong to earlier processes.
     pub async fn register(self) -> Result<(), Error> {
         transaction!(self.storage, |tx| {
-            sqlx::query(ENTER).bind(self.storage.node.0).execute(&mut *tx).await?;
+            sqlx::query(INSERT).bind(self.storage.node.0).execute(&mut *tx).await?;
             if !self.storage.is_shared() {
                 sqlx::query(REMOVE_OTHERS).bind(self.storage.node.0).execute(&mut *tx).await?;
             }
@@ -49,8 +49,11 @@ impl NodeRepository<'_> {
     /// turns.
     pub async fn record_heartbeat(self) -> Result<bool, Error> {
         let id = self.storage.node.0;
-        let changed =
-            write!(self.storage, |c| sqlx::query(BEAT).bind(id).execute(c).await.map(|done| done.rows_affected()))?;
+        let changed = write!(self.storage, |c| sqlx::query(INCREMENT_HEARTBEAT)
+            .bind(id)
+            .execute(c)
+            .await
+            .map(|done| done.rows_affected()))?;
         Ok(changed == 1)
     }
 
@@ -82,7 +85,7 @@ impl NodeRepository<'_> {
 
     /// Releases every turn of this node, so that any node can claim it.
     pub async fn release_turns(self) -> Result<(), Error> {
-        write!(self.storage, |c| sqlx::query(LET_GO)
+        write!(self.storage, |c| sqlx::query(RELEASE_TURNS)
             .bind(self.storage.node.0)
             .execute(c)
             .await

@@ -113,16 +113,16 @@ pub(crate) const REPLACE: &str = "INSERT INTO one_time_tokens
       challenge_method = excluded.challenge_method, expires_at = excluded.expires_at,
       from_sign_up = excluded.from_sign_up";
 
-pub(crate) const SPEND: &str = "DELETE FROM one_time_tokens WHERE user_id = $1 AND id = $2";
+pub(crate) const DELETE_ONE: &str = "DELETE FROM one_time_tokens WHERE user_id = $1 AND id = $2";
 
-pub(crate) const VOID: &str = "DELETE FROM one_time_tokens WHERE user_id = $1";
+pub(crate) const DELETE_ALL: &str = "DELETE FROM one_time_tokens WHERE user_id = $1";
 
 const GET_BY_LINK: &str =
     "SELECT id, user_id, kind, email, link_hash, code_hash, challenge, challenge_method, expires_at, from_sign_up
     FROM one_time_tokens WHERE link_hash = $1";
 
 // Counts the attempt and reads the token in one statement, so that parallel requests cannot exceed the limit.
-const TRY: &str = "UPDATE one_time_tokens SET attempts = attempts + 1
+const COUNT_ATTEMPT: &str = "UPDATE one_time_tokens SET attempts = attempts + 1
     WHERE email = $1 AND (kind = $2 OR kind = $3) AND attempts < $4
     RETURNING id, user_id, kind, email, link_hash, code_hash, challenge, challenge_method, expires_at, from_sign_up";
 
@@ -167,7 +167,7 @@ impl OneTimeTokenRepository<'_> {
     /// enough to be guessed.
     pub async fn try_codes(self, email: &str, kinds: [TokenKind; 2], most: i64) -> Result<Vec<OneTimeToken>, Error> {
         let [first, second] = kinds.map(TokenKind::word);
-        let rows = write!(self.storage, |c| sqlx::query_as::<_, TokenRow>(TRY)
+        let rows = write!(self.storage, |c| sqlx::query_as::<_, TokenRow>(COUNT_ATTEMPT)
             .bind(email)
             .bind(first)
             .bind(second)

@@ -24,14 +24,14 @@ const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 const LOCK_TIMEOUT: &str = "SET lock_timeout = '5s'";
 /// Maximum time to open a connection.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
-const READERS: u32 = 4;
+const SQLITE_READ_CONNECTIONS: u32 = 4;
 
 /// Page cache per connection: 4 MiB, in the form of SQLite's `cache_size`. The operating system caches the rest of the
 /// file.
 const PAGES_IN_MEMORY: &str = "-4096";
 const POSTGRES_CONNECTIONS: u32 = 20;
 /// Number of connections that are reserved for listening to notifications.
-const LISTENERS: u32 = 1;
+const LISTENER_CONNECTIONS: u32 = 1;
 
 /// The reason why the server cannot start with this database. The messages are for operators.
 #[derive(Debug, thiserror::Error)]
@@ -138,7 +138,7 @@ async fn open_postgres(url: &str) -> Result<Storage, OpenError> {
         // Connections open on first use. The migrations have shown that the server is reachable.
         .connect_lazy_with(options);
     Ok(Storage {
-        db: Db::Postgres(IdlePool::new(pool, LISTENERS)),
+        db: Db::Postgres(IdlePool::new(pool, LISTENER_CONNECTIONS)),
         node: NodeId::fresh(),
         is_lasting: true,
         availability,
@@ -190,7 +190,7 @@ async fn open_sqlite(url: &str) -> Result<Storage, OpenError> {
     migrate::sqlite(&write, &path).await?;
     let checkpoints = one_connection(options.clone()).await.map_err(|error| refusal(&path, &error))?;
     let read = SqlitePoolOptions::new()
-        .max_connections(READERS)
+        .max_connections(SQLITE_READ_CONNECTIONS)
         .acquire_timeout(CONNECT_TIMEOUT)
         .test_before_acquire(false)
         // A reader cannot take the write lock by mistake.

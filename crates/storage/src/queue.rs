@@ -33,7 +33,7 @@ pub(crate) const TAKE: &str =
     "DELETE FROM queued_messages WHERE id = $1 AND session_id = $2 AND user_id = $3 AND content = $4";
 
 /// Maximum number of queued messages per chat.
-const MOST: i64 = 50;
+const MAX_QUEUED_MESSAGES: i64 = 50;
 
 /// A message in the queue of a chat.
 #[derive(Debug, Clone)]
@@ -75,8 +75,8 @@ impl QueuedMessageRepository<'_> {
         transaction!(self.storage, |tx| {
             let queued = sqlx::query_scalar::<_, i64>(COUNT).bind(chat.0).bind(owner.0).fetch_one(&mut *tx).await?;
             // On PostgreSQL, parallel requests may exceed the limit slightly. It only protects against abuse.
-            if queued >= MOST {
-                return Err(Error::Conflict(format!("{MOST} messages that wait")));
+            if queued >= MAX_QUEUED_MESSAGES {
+                return Err(Error::Conflict(format!("{MAX_QUEUED_MESSAGES} messages that wait")));
             }
             let own = sqlx::query_scalar::<_, i64>(COUNT_OWN).bind(owner.0).fetch_one(&mut *tx).await?;
             if own >= i64::try_from(most_of_owner).unwrap_or(i64::MAX) {

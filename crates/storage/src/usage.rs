@@ -84,7 +84,7 @@ struct DayRow {
 }
 
 /// Billionths per dollar.
-const NANOS: f64 = 1e9;
+const NANODOLLARS_PER_DOLLAR: f64 = 1e9;
 
 impl From<TotalRow> for Total {
     fn from(row: TotalRow) -> Self {
@@ -98,7 +98,7 @@ impl From<TotalRow> for Total {
             usage,
             calls: count(row.calls),
             estimated_calls: count(row.estimated_calls),
-            cost_usd: row.nanos as f64 / NANOS,
+            cost_usd: row.nanos as f64 / NANODOLLARS_PER_DOLLAR,
             unpriced_calls: count(row.unpriced_calls),
         }
     }

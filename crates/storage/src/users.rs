@@ -340,7 +340,8 @@ impl UserRepository<'_> {
         let app_metadata = JsonText(&user.app_metadata);
         transaction!(self.storage, |tx| {
             if let Some(token) = along.spend {
-                let spent = sqlx::query(one_time_tokens::SPEND).bind(user.id.0).bind(token).execute(&mut *tx).await?;
+                let spent =
+                    sqlx::query(one_time_tokens::DELETE_ONE).bind(user.id.0).bind(token).execute(&mut *tx).await?;
                 if spent.rows_affected() == 0 {
                     return Ok(Written::Spent);
                 }
@@ -358,8 +359,8 @@ impl UserRepository<'_> {
                 sqlx::query(auth_sessions::DELETE_ALL).bind(user.id.0).execute(&mut *tx).await?;
             }
             if along.void {
-                sqlx::query(one_time_tokens::VOID).bind(user.id.0).execute(&mut *tx).await?;
-                sqlx::query(auth_codes::VOID).bind(user.id.0).execute(&mut *tx).await?;
+                sqlx::query(one_time_tokens::DELETE_ALL).bind(user.id.0).execute(&mut *tx).await?;
+                sqlx::query(auth_codes::DELETE_ALL).bind(user.id.0).execute(&mut *tx).await?;
             }
             for token in along.issue {
                 replace_token!(tx, token);

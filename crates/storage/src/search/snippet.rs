@@ -1,8 +1,8 @@
 //! Excerpts of texts around a search match.
 
 /// Number of characters before the first match.
-const BEFORE: usize = 48;
-const WHOLE: usize = 200;
+const CHARACTERS_BEFORE_MATCH: usize = 48;
+const MAX_CHARACTERS: usize = 200;
 
 /// A text and the ranges in it to highlight.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -21,13 +21,13 @@ pub(super) fn whole(text: &str, places: &[(usize, usize)]) -> Marked {
 /// Returns the excerpt of a text around its first match.
 pub(super) fn around(text: &str, places: &[(usize, usize)]) -> Marked {
     let first = places.first().map_or(0, |place| place.0);
-    let mut start = text[..first].char_indices().rev().nth(BEFORE - 1).map_or(0, |(at, _)| at);
+    let mut start = text[..first].char_indices().rev().nth(CHARACTERS_BEFORE_MATCH - 1).map_or(0, |(at, _)| at);
     if start > 0 {
         // The excerpt begins at a word, if the text before the match contains a space.
         let gap = text[start..first].char_indices().find(|(_, character)| character.is_whitespace());
         start = gap.map_or(start, |(at, space)| start + at + space.len_utf8());
     }
-    let end = text[start..].char_indices().nth(WHOLE).map_or(text.len(), |(at, _)| start + at);
+    let end = text[start..].char_indices().nth(MAX_CHARACTERS).map_or(text.len(), |(at, _)| start + at);
     piece(text, start, end, places)
 }
 
@@ -85,7 +85,7 @@ mod tests {
         let marked = around(&text, &places);
         assert!(marked.text.starts_with("…hay ") && marked.text.ends_with('…'), "{}", marked.text);
         assert_eq!(marks(&marked), ["needle"]);
-        assert!(marked.text.chars().count() <= WHOLE + 2);
+        assert!(marked.text.chars().count() <= MAX_CHARACTERS + 2);
         assert_eq!(around("needle", &[(0, 6)]).text, "needle");
     }
 }

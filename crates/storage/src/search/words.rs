@@ -9,9 +9,9 @@ use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::is_combining_mark;
 
 /// Maximum indexed length of a word in characters. Longer words are distinguished when a candidate is checked.
-const WORD: usize = 40;
+const MAX_WORD_CHARACTERS: usize = 40;
 /// Maximum number of different terms per text, because PostgreSQL limits the size of a `tsvector`.
-const TERMS: usize = 20_000;
+const MAX_TERMS: usize = 20_000;
 
 /// A word of a text, or a single character of a script without spaces.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -66,7 +66,7 @@ pub(super) fn terms(text: &str) -> BTreeSet<String> {
             Some(next) if word.alone && next.alone => pair(word, next),
             _ => cut(&word.text).to_owned(),
         });
-        if terms.len() == TERMS {
+        if terms.len() == MAX_TERMS {
             break;
         }
     }
@@ -80,7 +80,7 @@ pub(super) fn pair(one: &Word, next: &Word) -> String {
 
 /// Cuts a word to its indexed length.
 pub(super) fn cut(word: &str) -> &str {
-    word.char_indices().nth(WORD).map_or(word, |(end, _)| &word[..end])
+    word.char_indices().nth(MAX_WORD_CHARACTERS).map_or(word, |(end, _)| &word[..end])
 }
 
 fn fold(character: char, into: &mut String) {
@@ -202,8 +202,8 @@ mod tests {
         let terms: Vec<String> = terms("東京都 2026 東京").into_iter().collect();
         assert_eq!(terms, ["2026", "京", "京都", "東京", "都"]);
         let long = "a".repeat(100);
-        assert_eq!(super::terms(&long).into_iter().next().unwrap().len(), WORD);
+        assert_eq!(super::terms(&long).into_iter().next().unwrap().len(), MAX_WORD_CHARACTERS);
         let many = (0..30_000).map(|n| format!("w{n}")).collect::<Vec<_>>().join(" ");
-        assert_eq!(super::terms(&many).len(), TERMS);
+        assert_eq!(super::terms(&many).len(), MAX_TERMS);
     }
 }
