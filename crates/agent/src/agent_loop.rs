@@ -147,7 +147,7 @@ impl Agent<'_> {
             let error = match sink.read(step, request, events).await {
                 Ok(output) => return Ok(output),
                 // Only while nothing of the answer has been passed on: nobody may see its beginning twice.
-                Err(StreamError { error: error @ ModelError::TooLong(_), has_begun: false })
+                Err(StreamError { error: error @ ModelError::ContextOverflow(_), has_begun: false })
                     if self.trims_context && trims < MAX_TRIMS =>
                 {
                     error

@@ -25,7 +25,7 @@ use serde::Serialize;
 use storage::Storage;
 use tokio_util::sync::CancellationToken;
 
-use catalogue::{Catalogue, Facts};
+use catalogue::{Catalogue, ModelInfo};
 use model_list_cache::ModelListCache;
 use platform::config::Config;
 use platform::{BackgroundTasks, SecretSealer};
@@ -104,16 +104,16 @@ pub struct ModelView {
     pub reason: Option<String>,
     /// Licence and origin of the built-in model.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub about: Option<About>,
+    pub about: Option<ModelDetails>,
     /// Capabilities and prices from the [`Catalogue`].
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub facts: Option<Facts>,
+    pub facts: Option<ModelInfo>,
 }
 
 /// Licence and origin of the built-in model.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct About {
+pub struct ModelDetails {
     /// Licence of the weights.
     pub license: String,
     /// Maker of the model.
@@ -306,8 +306,10 @@ impl ModelService {
                     Ok(provider) => {
                         // Images are requested only of models that are known to generate them; others reject such a
                         // request.
-                        request.draws = request.draws
-                            && known.facts_at(&provider.listing.provider, &request.model).is_some_and(Facts::draws);
+                        request.image_output = request.image_output
+                            && known
+                                .facts_at(&provider.listing.provider, &request.model)
+                                .is_some_and(ModelInfo::image_output);
                         provider.client.stream(&provider.listing.provider, request).boxed()
                     }
                     Err(error) => futures_util::stream::once(async { Err(error) }).boxed(),
@@ -317,8 +319,8 @@ impl ModelService {
         }
         match self.providers.iter().find(|listing| listing.provider.name == model.provider) {
             Some(listing) => {
-                request.draws = request.draws
-                    && self.facts_at(&listing.provider, &request.model).as_ref().is_some_and(Facts::draws);
+                request.image_output = request.image_output
+                    && self.facts_at(&listing.provider, &request.model).as_ref().is_some_and(ModelInfo::image_output);
                 self.client.stream(&listing.provider, request).take_until(cancel.cancelled_owned()).boxed()
             }
             None => futures_util::stream::once(async { Err(no_model()) }).boxed(),
@@ -352,7 +354,7 @@ impl ModelService {
     }
 
     /// Returns the catalogue's entry of a model that the user can use.
-    pub async fn facts(&self, owner: UserId, model: &ModelId) -> Option<Facts> {
+    pub async fn facts(&self, owner: UserId, model: &ModelId) -> Option<ModelInfo> {
         if model.provider == BUILT_IN {
             return Some(built_in_facts());
         }
@@ -365,7 +367,7 @@ impl ModelService {
     }
 
     /// Returns the catalogue's entry of a provider's model.
-    fn facts_at(&self, provider: &Provider, model: &str) -> Option<Facts> {
+    fn facts_at(&self, provider: &Provider, model: &str) -> Option<ModelInfo> {
         self.catalogue.known().facts_at(provider, model).cloned()
     }
 
@@ -439,8 +441,8 @@ fn view(provider: &str, provider_name: Option<&str>, name: String, reason: Optio
 }
 
 /// Returns the capabilities of the built-in model, which is free of charge.
-fn built_in_facts() -> Facts {
-    Facts {
+fn built_in_facts() -> ModelInfo {
+    ModelInfo {
         context: Some(BUILT_IN_CONTEXT_TOKENS),
         tools: Some(true),
         images: Some(false),
@@ -448,6 +450,6 @@ fn built_in_facts() -> Facts {
         image_output: Some(false),
         reasoning: Some(false),
         price: Some(catalogue::Price { input: 0.0, output: 0.0, cached_input: None, long: None }),
-        ..Facts::default()
+        ..ModelInfo::default()
     }
 }

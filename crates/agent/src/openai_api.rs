@@ -55,7 +55,7 @@ pub enum StreamItem {
     /// Text.
     Text(String),
     /// Text of the model's reasoning.
-    Thought(String),
+    Reasoning(String),
     /// Start of a call of one of the client's tools.
     Call {
         /// Position among the answer's calls, from 0.

@@ -117,8 +117,8 @@ async fn upload_file(
     };
     let bytes = read_bytes(body, MAX_UPLOAD_BYTES).await.map_err(|error| error.into_api_error(too_large))?;
     // The declared type is a hint only: the type is determined from the content.
-    let said = headers.get(header::CONTENT_TYPE).and_then(|said| said.to_str().ok());
-    let kept = files.store_upload(caller.user, about.session_id, (about.name.as_deref(), said), &bytes).await?;
+    let content_type = headers.get(header::CONTENT_TYPE).and_then(|content_type| content_type.to_str().ok());
+    let kept = files.store_upload(caller.user, about.session_id, (about.name.as_deref(), content_type), &bytes).await?;
     let FileRef { id, filename: name, media_type, size } = kept;
     Ok(Created(UploadedFile { id, name, media_type, size }))
 }

@@ -19,7 +19,7 @@ pub async fn check_readiness(State(storage): State<Storage>, State(turns): State
     let reason = match storage.ping().await {
         // A turn whose events cannot be stored would be lost with this process, so a load balancer has to send new ones
         // elsewhere.
-        Ok(()) if turns.journal().is_stalled() => "what is said cannot be written down",
+        Ok(()) if turns.journal().is_stalled() => "events cannot be stored",
         Ok(()) => return "ok".into_response(),
         Err(error) => {
             tracing::warn!(%error, "not ready");

@@ -104,16 +104,16 @@ pub async fn answer_elicitation(
     State(connections): State<ConnectionService>,
     caller: SignedIn,
     Named(id): Named,
-    JsonBody(said): JsonBody<ElicitationResponse>,
+    JsonBody(response): JsonBody<ElicitationResponse>,
 ) -> Result<Json<AppliedAnswer>, ApiError> {
     let not_found = || ApiError::NotFound("elicitation");
     let id: InteractionId = id.parse().map_err(|_| not_found())?;
     let runs = connections.manual_runs();
-    let replied = runs.answer(caller.user, id, said.action, said.content.unwrap_or_default());
+    let replied = runs.answer(caller.user, id, response.action, response.content.unwrap_or_default());
     replied
         .ok_or_else(not_found)?
         .map_err(|error| ApiError::Unprocessable { code: "bad_content", message: error.to_string() })?;
-    Ok(Json(AppliedAnswer { action: said.action, first: true }))
+    Ok(Json(AppliedAnswer { action: response.action, first: true }))
 }
 
 /// Returns an elicitation's state as an event.

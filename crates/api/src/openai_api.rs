@@ -136,12 +136,12 @@ async fn create_chat_completion(
     let shape = answer::Shape::new(requested.name(), clock.now());
     // The permit for the stream comes first: a model call whose output could not be sent would still cost money.
     let permit = if form.streams { Some(streams.acquire(caller.user)?) } else { None };
-    let said = api.start(&caller, requested, request)?;
+    let items = api.start(&caller, requested, request)?;
     match permit {
         Some(permit) => {
-            answer::stream(said, shape, form.tells_usage, tasks.shutdown_token().clone(), permit).await.map(Either::B)
+            answer::stream(items, shape, form.tells_usage, tasks.shutdown_token().clone(), permit).await.map(Either::B)
         }
-        None => Ok(Either::A(Json(answer::whole(said, shape).await?))),
+        None => Ok(Either::A(Json(answer::whole(items, shape).await?))),
     }
 }
 
@@ -161,12 +161,12 @@ async fn create_response(
     let shape = responses::answer::Answer::new(requested.name(), clock.now(), &request.response_format);
     // Before the call, as in `create_chat_completion`.
     let permit = if is_stream { Some(streams.acquire(caller.user)?) } else { None };
-    let said = api.start(&caller, requested, request)?;
+    let items = api.start(&caller, requested, request)?;
     match permit {
         Some(permit) => {
-            responses::answer::stream(said, shape, tasks.shutdown_token().clone(), permit).await.map(Either::B)
+            responses::answer::stream(items, shape, tasks.shutdown_token().clone(), permit).await.map(Either::B)
         }
-        None => Ok(Either::A(Json(responses::answer::whole(said, shape).await?))),
+        None => Ok(Either::A(Json(responses::answer::whole(items, shape).await?))),
     }
 }
 

@@ -100,12 +100,12 @@ mod tests {
         let (sender, receiver) = tokio::sync::mpsc::unbounded_channel::<Bytes>();
         let frames = stream::unfold(receiver, |mut receiver| async { Some((receiver.recv().await?, receiver)) });
         let mut heard = Box::pin(kept_alive(frames, Duration::from_millis(5)));
-        for said in ["one", "two"] {
+        for text in ["one", "two"] {
             assert_eq!(heard.next().await.unwrap(), STILL_HERE);
             assert_eq!(heard.next().await.unwrap(), STILL_HERE);
-            sender.send(said.into()).unwrap();
+            sender.send(text.into()).unwrap();
             let rest = heard.by_ref().skip_while(|frame| std::future::ready(*frame == STILL_HERE));
-            assert_eq!(std::pin::pin!(rest).next().await.unwrap(), said);
+            assert_eq!(std::pin::pin!(rest).next().await.unwrap(), text);
         }
         drop(sender);
         let rest: Vec<Bytes> = heard.collect().await;

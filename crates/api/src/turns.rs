@@ -227,11 +227,12 @@ pub async fn answer_elicitation(
     State(turns): State<TurnService>,
     caller: SignedIn,
     NamedTwo(chat, id): NamedTwo,
-    JsonBody(said): JsonBody<ElicitationResponse>,
+    JsonBody(response): JsonBody<ElicitationResponse>,
 ) -> Result<Json<turns::AppliedAnswer>, ApiError> {
     let (chat, _) = chats.find(caller.user, &chat).await?;
     let id: InteractionId = id.parse().map_err(|_| ApiError::NotFound("elicitation"))?;
-    let made = turns.answer_elicitation((caller.user, chat), id, said.action, said.content.unwrap_or_default()).await;
+    let made =
+        turns.answer_elicitation((caller.user, chat), id, response.action, response.content.unwrap_or_default()).await;
     made.map(Json).map_err(|error| match error {
         AnswerError::NotFound => ApiError::NotFound("elicitation"),
         AnswerError::BadContent(message) => ApiError::Unprocessable { code: "bad_content", message },

@@ -13,7 +13,7 @@ use testkit::{Database, Person, ScriptedMcp, ScriptedModel, Step, TestApp};
 const PAGE: &str = "<!doctype html><title>Board</title>";
 
 /// A user with a connection whose tool `board` has an app.
-struct Scene {
+struct Fixture {
     model: ScriptedModel,
     server: ScriptedMcp,
     app: TestApp,
@@ -21,7 +21,7 @@ struct Scene {
     connection: String,
 }
 
-impl Scene {
+impl Fixture {
     async fn new(database: Database, steps: impl IntoIterator<Item = Step>) -> Self {
         let model = ScriptedModel::start(steps).await;
         let server = ScriptedMcp::start(tools()).await;

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use testkit::{Database, Person, ScriptedMcp, ScriptedModel, Step, StreamEvent, TestApp, databases, events_of};
 
 /// A user with a connection to a server with a slow tool, and a model that calls it.
-struct Scene {
+struct Fixture {
     model: ScriptedModel,
     server: ScriptedMcp,
     app: TestApp,
@@ -22,7 +22,7 @@ fn calls(count: usize) -> Step {
     Step::Calls((0..count).map(|number| ("dig".into(), json!({ "depth": number }))).collect())
 }
 
-impl Scene {
+impl Fixture {
     async fn new(database: Database, count: usize) -> Self {
         let model = ScriptedModel::start([calls(count), Step::Text("Dug.".into())]).await;
         let server = ScriptedMcp::start([json!({ "name": "dig", "execution": { "taskSupport": "optional" } })]).await;
@@ -103,148 +103,152 @@ fn first<'a>(events: &'a [StreamEvent], kind: &str) -> &'a Value {
 #[tokio::test]
 async fn a_long_call_is_told_as_such_and_gives_its_result() {
     for database in databases() {
-        let scene = Scene::new(database, 1).await;
-        let (answer, seen) = scene.begin(1).await;
-        scene.server.say("Nearly there");
+        let fixture = Fixture::new(database, 1).await;
+        let (answer, seen) = fixture.begin(1).await;
+        fixture.server.say("Nearly there");
         let (answer, more) = read_until(answer, |seen| seen.contains("Nearly there")).await;
-        scene.server.finish_tasks();
+        fixture.server.finish_tasks();
         let events = events_of(&(seen + &more + &answer.text().await.unwrap()));
         let task = first(&events, "data-mcp-task");
         assert_eq!((&task["data"]["message"], &task["transient"]), (&json!("Digging"), &json!(false)));
         assert_eq!(task["id"], first(&events, "tool-input-start")["toolCallId"]);
         assert!(task["data"]["startedAt"].is_string() && task["data"].get("id").is_none(), "{task}");
-        let answer = scene.last_answer().await;
+        let answer = fixture.last_answer().await;
         assert_eq!((outcomes(&answer), &answer["content"]), (vec!["done"], &json!("Dug.")));
         assert_eq!(answer["tool_calls"][0]["result"]["content"][0]["text"], "task-1 is done");
-        assert_eq!(scene.audit(1).await, ["done"]);
-        scene.app.stop().await;
+        assert_eq!(fixture.audit(1).await, ["done"]);
+        fixture.app.stop().await;
     }
 }
 
 #[tokio::test]
 async fn one_call_is_cancelled_and_the_turn_goes_on_with_the_other() {
     for database in databases() {
-        let scene = Scene::new(database, 2).await;
-        let (answer, seen) = scene.begin(2).await;
+        let fixture = Fixture::new(database, 2).await;
+        let (answer, seen) = fixture.begin(2).await;
         let events = events_of(&seen);
         let id = first(&events, "tool-input-start")["toolCallId"].as_str().unwrap();
-        assert_eq!(scene.post(&format!("calls/{id}/cancel")).await, json!({ "cancelled": true }));
+        assert_eq!(fixture.post(&format!("calls/{id}/cancel")).await, json!({ "cancelled": true }));
         let (_answer, _) = read_until(answer, |seen| kind_count(seen, "tool-output-error") == 1).await;
-        assert_eq!(scene.post(&format!("calls/{id}/cancel")).await, json!({ "cancelled": false }), "it has ended");
-        scene.server.finish_tasks();
-        let answer = scene.answered().await;
+        assert_eq!(fixture.post(&format!("calls/{id}/cancel")).await, json!({ "cancelled": false }), "it has ended");
+        fixture.server.finish_tasks();
+        let answer = fixture.answered().await;
         assert_eq!((outcomes(&answer), &answer["content"]), (vec!["stopped", "done"], &json!("Dug.")));
-        assert_eq!(scene.server.cancelled_tasks().len(), 1);
-        let mut audit = scene.audit(2).await;
+        assert_eq!(fixture.server.cancelled_tasks().len(), 1);
+        let mut audit = fixture.audit(2).await;
         audit.sort_unstable();
         assert_eq!(audit, ["done", "stopped"]);
-        let stranger = scene.app.person().await;
-        let path = format!("/api/sessions/{}/calls/{id}/cancel", scene.chat);
+        let stranger = fixture.app.person().await;
+        let path = format!("/api/sessions/{}/calls/{id}/cancel", fixture.chat);
         assert_eq!(stranger.post(&path, &json!({})).await.0, 404);
-        scene.app.stop().await;
+        fixture.app.stop().await;
     }
 }
 
 #[tokio::test]
 async fn stop_reaches_the_server_of_a_long_call() {
-    let scene = Scene::new(Database::of_environment(), 1).await;
-    scene.begin(1).await;
-    assert_eq!(scene.post("stop").await, json!({ "stopped": true }));
-    assert_eq!(scene.answered().await["status"], "stopped");
-    while scene.server.cancelled_tasks().is_empty() {
+    let fixture = Fixture::new(Database::of_environment(), 1).await;
+    fixture.begin(1).await;
+    assert_eq!(fixture.post("stop").await, json!({ "stopped": true }));
+    assert_eq!(fixture.answered().await["status"], "stopped");
+    while fixture.server.cancelled_tasks().is_empty() {
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
-    scene.app.stop().await;
+    fixture.app.stop().await;
 }
 
 #[tokio::test]
 async fn a_long_call_outlives_the_program_and_is_not_made_again() {
     for database in databases() {
-        let scene = Scene::new(database, 2).await;
-        let (answer, seen) = scene.begin(2).await;
-        let scene = scene.again().await;
+        let fixture = Fixture::new(database, 2).await;
+        let (answer, seen) = fixture.begin(2).await;
+        let fixture = fixture.again().await;
         assert!(!answer.text().await.unwrap().contains("[DONE]"), "its viewers are not told that it is over");
-        assert_eq!(scene.last_answer().await["role"], "user", "the answer is not over");
+        assert_eq!(fixture.last_answer().await["role"], "user", "the answer is not over");
         // After a reload, the call is shown as running since its start, and can be stopped.
-        let path = format!("/api/sessions/{}/stream", scene.chat);
-        let viewer = scene.person.request(reqwest::Method::GET, &path).send().await.unwrap();
+        let path = format!("/api/sessions/{}/stream", fixture.chat);
+        let viewer = fixture.person.request(reqwest::Method::GET, &path).send().await.unwrap();
         let (_viewer, again) = read_until(viewer, |seen| kind_count(seen, "data-mcp-task") >= 2).await;
         let began = |seen: &str| first(&events_of(seen), "data-mcp-task")["data"]["startedAt"].clone();
         assert_eq!(began(&again), began(&seen));
         let id = first(&events_of(&seen), "tool-input-start")["toolCallId"].as_str().unwrap().to_owned();
-        while scene.post(&format!("calls/{id}/cancel")).await != json!({ "cancelled": true }) {
+        while fixture.post(&format!("calls/{id}/cancel")).await != json!({ "cancelled": true }) {
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
-        while scene.server.cancelled_tasks().is_empty() {
+        while fixture.server.cancelled_tasks().is_empty() {
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
-        scene.server.finish_tasks();
-        let answer = scene.answered().await;
+        fixture.server.finish_tasks();
+        let answer = fixture.answered().await;
         assert_eq!((outcomes(&answer), &answer["content"]), (vec!["stopped", "done"], &json!("Dug.")));
-        assert_eq!(scene.server.calls().len(), 2, "no call was made again");
-        let mut audit = scene.audit(2).await;
+        assert_eq!(fixture.server.calls().len(), 2, "no call was made again");
+        let mut audit = fixture.audit(2).await;
         audit.sort_unstable();
         assert_eq!(audit, ["done", "stopped"], "each call stands there once");
-        let roles: Vec<Value> =
-            scene.model.requests()[1]["messages"].as_array().unwrap().iter().map(|said| said["role"].clone()).collect();
+        let roles: Vec<Value> = fixture.model.requests()[1]["messages"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|said| said["role"].clone())
+            .collect();
         assert_eq!(json!(roles), json!(["system", "user", "assistant", "tool", "tool"]));
-        scene.app.stop().await;
+        fixture.app.stop().await;
     }
 }
 
 #[tokio::test]
 async fn a_kill_loses_no_long_call() {
-    let scene = Scene::new(Database::Sqlite, 1).await;
-    scene.begin(1).await;
-    let turns = &scene.app.state.turns;
-    let turn = turns.find(scene.person.id.parse().unwrap(), scene.chat.parse().unwrap()).unwrap();
+    let fixture = Fixture::new(Database::Sqlite, 1).await;
+    fixture.begin(1).await;
+    let turns = &fixture.app.state.turns;
+    let turn = turns.find(fixture.person.id.parse().unwrap(), fixture.chat.parse().unwrap()).unwrap();
     assert!(turns.journal().flush(turn.id).await);
     // After a kill, the database has what it has now.
-    let copy = scene.app.folder.path().join("killed.db");
-    let from = scene.app.folder.path().join("test.db");
+    let copy = fixture.app.folder.path().join("killed.db");
+    let from = fixture.app.folder.path().join("test.db");
     for ending in ["", "-wal"] {
         std::fs::copy(format!("{}{ending}", from.display()), format!("{}{ending}", copy.display())).unwrap();
     }
-    let settings = TestApp::builder().set("OPENAI_BASE_URL", &scene.model.base_url);
-    let revived = settings.on_data_of(&scene.app.folder, &format!("sqlite://{}", copy.display())).start().await;
-    scene.model.push(Step::Text("Dug.".into()));
-    scene.server.finish_tasks();
-    let mut person = scene.person.clone();
+    let settings = TestApp::builder().set("OPENAI_BASE_URL", &fixture.model.base_url);
+    let revived = settings.on_data_of(&fixture.app.folder, &format!("sqlite://{}", copy.display())).start().await;
+    fixture.model.push(Step::Text("Dug.".into()));
+    fixture.server.finish_tasks();
+    let mut person = fixture.person.clone();
     person.move_to(&revived);
-    tokio::time::timeout(PATIENCE, person.follow(&scene.chat)).await.unwrap();
-    let answer = person.messages(&scene.chat).await.pop().unwrap();
+    tokio::time::timeout(PATIENCE, person.follow(&fixture.chat)).await.unwrap();
+    let answer = person.messages(&fixture.chat).await.pop().unwrap();
     assert_eq!((outcomes(&answer), &answer["status"]), (vec!["done"], &json!("done")));
-    assert_eq!(scene.server.calls().len(), 1);
+    assert_eq!(fixture.server.calls().len(), 1);
     revived.stop().await;
-    scene.app.stop().await;
+    fixture.app.stop().await;
 }
 
 #[tokio::test]
 async fn a_task_that_its_server_forgot_has_an_unknown_outcome() {
     for database in databases() {
-        let scene = Scene::new(database, 1).await;
-        scene.begin(1).await;
-        let scene = scene.again().await;
-        scene.server.forget_tasks();
-        let answer = scene.answered().await;
+        let fixture = Fixture::new(database, 1).await;
+        fixture.begin(1).await;
+        let fixture = fixture.again().await;
+        fixture.server.forget_tasks();
+        let answer = fixture.answered().await;
         assert_eq!((outcomes(&answer), &answer["status"]), (vec!["unknown"], &json!("done")));
         let said = "The server mine no longer knows the task.";
         assert_eq!(answer["tool_calls"][0]["error"], said);
-        assert!(scene.model.requests()[1].to_string().contains(said), "the model knows");
-        assert_eq!(scene.audit(1).await, ["unknown"]);
-        scene.app.stop().await;
+        assert!(fixture.model.requests()[1].to_string().contains(said), "the model knows");
+        assert_eq!(fixture.audit(1).await, ["unknown"]);
+        fixture.app.stop().await;
     }
 }
 
 #[tokio::test]
 async fn a_server_that_is_away_for_a_while_is_waited_for() {
-    let scene = Scene::new(Database::of_environment(), 1).await;
-    scene.begin(1).await;
-    scene.server.is_away(true);
+    let fixture = Fixture::new(Database::of_environment(), 1).await;
+    fixture.begin(1).await;
+    fixture.server.is_away(true);
     tokio::time::sleep(Duration::from_millis(600)).await;
-    scene.server.finish_tasks();
-    scene.server.is_away(false);
-    assert_eq!(outcomes(&scene.answered().await), ["done"]);
-    assert_eq!(scene.server.calls().len(), 1);
-    scene.app.stop().await;
+    fixture.server.finish_tasks();
+    fixture.server.is_away(false);
+    assert_eq!(outcomes(&fixture.answered().await), ["done"]);
+    assert_eq!(fixture.server.calls().len(), 1);
+    fixture.app.stop().await;
 }

@@ -11,12 +11,12 @@ use std::time::Duration;
 
 use reqwest::Method;
 use serde_json::{Value, json};
-use testkit::{Database, LivingMcp, MockClock, PageEvents, Person, TestApp};
+use testkit::{Database, MockClock, PageEvents, Person, StatefulMcp, TestApp};
 
 /// A user with a connection to one server, and a clock under control of the test.
-struct Scene {
+struct Fixture {
     clock: Arc<MockClock>,
-    server: LivingMcp,
+    server: StatefulMcp,
     app: TestApp,
     person: Person,
     connection: String,
@@ -26,17 +26,17 @@ fn tool(name: &str) -> Value {
     json!({ "name": name, "description": format!("Does {name}.") })
 }
 
-impl Scene {
+impl Fixture {
     async fn new(database: Database) -> Self {
         let clock = MockClock::new();
-        let server = LivingMcp::start([tool("send")]).await;
+        let server = StatefulMcp::start([tool("send")]).await;
         server.instruct("Be brief.");
         let app = TestApp::builder().database(database).clock(&clock).start().await;
         let person = app.person().await;
         let connection = person.connect_to("post", &server.url).await;
-        let scene = Self { clock, server, app, person, connection };
-        scene.until("status", &json!("connected")).await;
-        scene
+        let fixture = Self { clock, server, app, person, connection };
+        fixture.until("status", &json!("connected")).await;
+        fixture
     }
 
     fn path(&self, rest: &str) -> String {

@@ -14,7 +14,7 @@ use testkit::{CallAnswer, Database, Person, ScriptedMcp, ScriptedModel, Step, Te
 const STATE: &str = "{\"b\" : 1,\"a\":\"\\u00e4\"} ";
 
 /// A user whose assistant calls `book` of a third-party server that sends elicitations.
-struct Scene {
+struct Fixture {
     model: ScriptedModel,
     server: ScriptedMcp,
     app: TestApp,
@@ -48,7 +48,7 @@ fn asks(questions: &Value) -> CallAnswer {
     CallAnswer::Result(json!({ "resultType": "input_required", "requestState": STATE, "inputRequests": questions }))
 }
 
-impl Scene {
+impl Fixture {
     async fn modern(database: Database, answers: impl IntoIterator<Item = CallAnswer>) -> Self {
         Self::with(database, ScriptedMcp::modern([tool()]).await, answers).await
     }

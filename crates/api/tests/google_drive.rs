@@ -17,7 +17,7 @@ fn browser() -> reqwest::Client {
     reqwest::Client::builder().no_proxy().redirect(reqwest::redirect::Policy::none()).build().unwrap()
 }
 
-struct World {
+struct Fixture {
     google: ScriptedGoogle,
     app: TestApp,
     clock: Arc<MockClock>,
@@ -34,7 +34,7 @@ fn configured(google: &ScriptedGoogle) -> Builder {
         .set("GOOGLE_REVOKE_URL", format!("{}/revoke", google.url))
 }
 
-impl World {
+impl Fixture {
     async fn new(database: Database) -> Self {
         let google = ScriptedGoogle::start().await;
         let clock = MockClock::new();
@@ -44,10 +44,10 @@ impl World {
     }
 
     async fn linked(database: Database) -> Self {
-        let world = Self::new(database).await;
-        let flow = Flow::begin(&world, &world.person).await;
-        assert_eq!(flow.come_back(&world, Some(&flow.cookie)).await, "/?tab=servers&google-drive=linked");
-        world
+        let fixture = Self::new(database).await;
+        let flow = Flow::begin(&fixture, &fixture.person).await;
+        assert_eq!(flow.come_back(&fixture, Some(&flow.cookie)).await, "/?tab=servers&google-drive=linked");
+        fixture
     }
 
     async fn call(&self, name: &str, arguments: Value) -> Value {
@@ -67,13 +67,13 @@ struct Flow {
 }
 
 impl Flow {
-    async fn begin(world: &World, person: &Person) -> Self {
+    async fn begin(fixture: &Fixture, person: &Person) -> Self {
         let answer = person.request(Method::POST, "/api/google-drive/link").send().await.unwrap();
         assert_eq!(answer.status(), StatusCode::OK);
         let set = answer.headers()[SET_COOKIE].to_str().unwrap().to_owned();
         assert!(set.contains("HttpOnly") && set.contains("SameSite=Lax") && set.contains("Max-Age=600"), "{set}");
         let url = answer.json::<Value>().await.unwrap()["url"].as_str().unwrap().to_owned();
-        assert!(url.starts_with(&world.google.url));
+        assert!(url.starts_with(&fixture.google.url));
         let consented = browser().get(url).send().await.unwrap();
         assert_eq!(consented.status(), StatusCode::FOUND);
         let back = url::Url::parse(consented.headers()[LOCATION].to_str().unwrap()).unwrap();
@@ -84,8 +84,8 @@ impl Flow {
     }
 
     /// Calls the callback and returns its redirect.
-    async fn come_back(&self, world: &World, cookie: Option<&str>) -> String {
-        let mut request = browser().get(format!("{}{}", world.app.url, self.back));
+    async fn come_back(&self, fixture: &Fixture, cookie: Option<&str>) -> String {
+        let mut request = browser().get(format!("{}{}", fixture.app.url, self.back));
         if let Some(cookie) = cookie {
             request = request.header(COOKIE, format!("other=1; {cookie}"));
         }
@@ -116,21 +116,21 @@ fn assert_error(result: &Value, said: &str) {
 #[tokio::test]
 async fn a_linked_drive_is_listed_read_written_and_unlinked() {
     for database in databases() {
-        let world = World::new(database).await;
-        assert_eq!(world.status().await, json!({ "configured": true, "linked": false }));
-        assert_error(&world.call("google_drive_list_files", json!({})).await, "not linked yet");
-        let flow = Flow::begin(&world, &world.person).await;
-        assert_eq!(flow.come_back(&world, Some(&flow.cookie)).await, "/?tab=servers&google-drive=linked");
-        assert_eq!(world.status().await, json!({ "configured": true, "linked": true }));
+        let fixture = Fixture::new(database).await;
+        assert_eq!(fixture.status().await, json!({ "configured": true, "linked": false }));
+        assert_error(&fixture.call("google_drive_list_files", json!({})).await, "not linked yet");
+        let flow = Flow::begin(&fixture, &fixture.person).await;
+        assert_eq!(flow.come_back(&fixture, Some(&flow.cookie)).await, "/?tab=servers&google-drive=linked");
+        assert_eq!(fixture.status().await, json!({ "configured": true, "linked": true }));
 
-        let found = world.call("google_drive_list_files", json!({ "query": "it's \\ mine", "page_size": 2 })).await;
+        let found = fixture.call("google_drive_list_files", json!({ "query": "it's \\ mine", "page_size": 2 })).await;
         assert!(text(&found).contains("- Minutes (Google Doc, changed 2026-11-20), id doc-1"), "{found}");
         assert_eq!(found["structuredContent"]["files"][1]["id"], "sheet-1");
         let next = json!({ "page_token": found["structuredContent"]["nextPageToken"], "folder_id": "folder-1" });
-        let found = world.call("google_drive_list_files", next).await;
+        let found = fixture.call("google_drive_list_files", next).await;
         assert_eq!(found["structuredContent"]["files"][0]["id"], "text-1");
         assert_eq!(
-            world.google.known().searches,
+            fixture.google.known().searches,
             [
                 r"trashed = false and (name contains 'it\'s \\ mine' or fullText contains 'it\'s \\ mine')",
                 "trashed = false and 'folder-1' in parents"
@@ -139,24 +139,24 @@ async fn a_linked_drive_is_listed_read_written_and_unlinked() {
 
         let content = "Grüße\r\n--boundary--\r\n";
         let new = json!({ "name": "new.md", "content": content, "mime_type": "text/markdown" });
-        let made = world.call("google_drive_create_file", new).await;
+        let made = fixture.call("google_drive_create_file", new).await;
         assert!(text(&made).contains("Created new.md (text/markdown), id new-1."), "{made}");
-        let uploaded = world.google.known().uploads[0].clone();
+        let uploaded = fixture.google.known().uploads[0].clone();
         assert_eq!(uploaded, format!("\r\nContent-Type: text/markdown; charset=UTF-8\r\n\r\n{content}\r\n"));
 
-        let unlinked = world.person.request(Method::DELETE, "/api/google-drive").send().await.unwrap();
+        let unlinked = fixture.person.request(Method::DELETE, "/api/google-drive").send().await.unwrap();
         assert_eq!(unlinked.status(), StatusCode::NO_CONTENT);
-        assert_eq!(world.google.known().revoked, ["refresh-2"]);
-        assert_eq!(world.status().await["linked"], false);
-        assert_error(&world.call("google_drive_list_files", json!({})).await, "\"MCP Servers\" tab");
-        world.app.stop().await;
+        assert_eq!(fixture.google.known().revoked, ["refresh-2"]);
+        assert_eq!(fixture.status().await["linked"], false);
+        assert_error(&fixture.call("google_drive_list_files", json!({})).await, "\"MCP Servers\" tab");
+        fixture.app.stop().await;
     }
 }
 
 #[tokio::test]
 async fn files_are_read_as_text_where_they_have_any() {
-    let world = World::linked(Database::of_environment()).await;
-    let read = async |id: &str| world.call("google_drive_read_file", json!({ "file_id": id })).await;
+    let fixture = Fixture::linked(Database::of_environment()).await;
+    let read = async |id: &str| fixture.call("google_drive_read_file", json!({ "file_id": id })).await;
     assert_eq!(text(&read("doc-1").await), "# Minutes\n");
     assert_eq!(text(&read("sheet-1").await), "a,b\n1,2\n\nThis is the first sheet; others are not included.");
     assert_eq!(text(&read("text-1").await), "Hello Drive");
@@ -169,87 +169,87 @@ async fn files_are_read_as_text_where_they_have_any() {
     assert_error(&read("folder-1").await, "folder_id folder-1");
     assert_error(&read("gone").await, "no such file");
     assert_error(&read("../../etc/passwd").await, "is not the id of a file");
-    assert_error(&world.call("google_drive_read_file", json!({})).await, "missing field `file_id`");
+    assert_error(&fixture.call("google_drive_read_file", json!({})).await, "missing field `file_id`");
     let named = json!({ "name": "x", "content": "", "mime_type": "text/plain\r\nX-Y: 1" });
-    assert_error(&world.call("google_drive_create_file", named).await, "is not a type of content");
-    world.app.stop().await;
+    assert_error(&fixture.call("google_drive_create_file", named).await, "is not a type of content");
+    fixture.app.stop().await;
 }
 
 #[tokio::test]
 async fn tokens_are_renewed_once_for_all_who_wait_and_rotated_ones_are_kept() {
     for database in databases() {
-        let world = World::linked(database).await;
-        world.google.known().rotates = true;
+        let fixture = Fixture::linked(database).await;
+        fixture.google.known().rotates = true;
         for round in 1..=2 {
             // Each refresh invalidates the old refresh token, so only the stored one can make the next.
-            world.clock.advance_seconds(LIFETIME);
-            let calls = (0..8).map(|_| world.call("google_drive_list_files", json!({})));
+            fixture.clock.advance_seconds(LIFETIME);
+            let calls = (0..8).map(|_| fixture.call("google_drive_list_files", json!({})));
             for result in futures_util::future::join_all(calls).await {
                 assert_eq!(result["isError"], false, "{result}");
             }
-            assert_eq!(world.google.known().renewals, round);
+            assert_eq!(fixture.google.known().renewals, round);
         }
         // Google may revoke a token before it expires.
-        world.google.known().access.clear();
-        assert_eq!(world.call("google_drive_list_files", json!({})).await["isError"], false);
-        assert_eq!(world.google.known().renewals, 3);
-        world.app.stop().await;
+        fixture.google.known().access.clear();
+        assert_eq!(fixture.call("google_drive_list_files", json!({})).await["isError"], false);
+        assert_eq!(fixture.google.known().renewals, 3);
+        fixture.app.stop().await;
     }
 }
 
 #[tokio::test]
 async fn a_link_that_google_ends_is_forgotten() {
     for database in databases() {
-        let world = World::linked(database).await;
-        world.google.known().refresh.clear();
-        assert_eq!(world.call("google_drive_list_files", json!({})).await["isError"], false, "still good");
-        world.clock.advance_seconds(LIFETIME);
-        assert_error(&world.call("google_drive_list_files", json!({})).await, "no longer accepts the link");
-        assert_eq!(world.status().await["linked"], false);
-        assert_error(&world.call("google_drive_list_files", json!({})).await, "not linked yet");
-        let flow = Flow::begin(&world, &world.person).await;
-        assert!(flow.come_back(&world, Some(&flow.cookie)).await.ends_with("=linked"), "and can be made again");
-        world.app.stop().await;
+        let fixture = Fixture::linked(database).await;
+        fixture.google.known().refresh.clear();
+        assert_eq!(fixture.call("google_drive_list_files", json!({})).await["isError"], false, "still good");
+        fixture.clock.advance_seconds(LIFETIME);
+        assert_error(&fixture.call("google_drive_list_files", json!({})).await, "no longer accepts the link");
+        assert_eq!(fixture.status().await["linked"], false);
+        assert_error(&fixture.call("google_drive_list_files", json!({})).await, "not linked yet");
+        let flow = Flow::begin(&fixture, &fixture.person).await;
+        assert!(flow.come_back(&fixture, Some(&flow.cookie)).await.ends_with("=linked"), "and can be made again");
+        fixture.app.stop().await;
     }
 }
 
 #[tokio::test]
 async fn a_link_is_ended_once_soon_and_in_the_browser_that_began_it() {
     for database in databases() {
-        let world = World::new(database).await;
-        let other = world.app.person().await;
+        let fixture = Fixture::new(database).await;
+        let other = fixture.app.person().await;
 
         // The browser of another user, with or without an attempt of its own.
-        let mine = Flow::begin(&world, &world.person).await;
-        let theirs = Flow::begin(&world, &other).await;
-        assert!(mine.come_back(&world, Some(&theirs.cookie)).await.ends_with("=expired"));
-        assert!(mine.come_back(&world, Some(&mine.cookie)).await.ends_with("=expired"), "the state is used up");
-        assert!(theirs.come_back(&world, None).await.ends_with("=expired"));
+        let mine = Flow::begin(&fixture, &fixture.person).await;
+        let theirs = Flow::begin(&fixture, &other).await;
+        assert!(mine.come_back(&fixture, Some(&theirs.cookie)).await.ends_with("=expired"));
+        assert!(mine.come_back(&fixture, Some(&mine.cookie)).await.ends_with("=expired"), "the state is used up");
+        assert!(theirs.come_back(&fixture, None).await.ends_with("=expired"));
 
         // A repeated callback.
-        let mine = Flow::begin(&world, &world.person).await;
-        assert!(mine.come_back(&world, Some(&mine.cookie)).await.ends_with("=linked"));
-        assert!(mine.come_back(&world, Some(&mine.cookie)).await.ends_with("=expired"));
-        assert_eq!(world.status().await["linked"], true);
+        let mine = Flow::begin(&fixture, &fixture.person).await;
+        assert!(mine.come_back(&fixture, Some(&mine.cookie)).await.ends_with("=linked"));
+        assert!(mine.come_back(&fixture, Some(&mine.cookie)).await.ends_with("=expired"));
+        assert_eq!(fixture.status().await["linked"], true);
         assert_eq!(other.get("/api/google-drive").await["linked"], false);
         assert_error(&call(&other, "google_drive_list_files", json!({})).await, "not linked yet");
 
         // A late, an unknown and a missing state.
-        let late = Flow::begin(&world, &other).await;
-        world.clock.advance_seconds(601);
-        assert!(late.come_back(&world, Some(&late.cookie)).await.ends_with("=expired"));
+        let late = Flow::begin(&fixture, &other).await;
+        fixture.clock.advance_seconds(601);
+        assert!(late.come_back(&fixture, Some(&late.cookie)).await.ends_with("=expired"));
         let unknown = Flow { back: "/api/google-drive/callback?state=x&code=y".into(), cookie: late.cookie };
-        assert!(unknown.come_back(&world, Some(&unknown.cookie)).await.ends_with("=expired"));
+        assert!(unknown.come_back(&fixture, Some(&unknown.cookie)).await.ends_with("=expired"));
         let denied = Flow { back: "/api/google-drive/callback?error=access_denied&state=x".into(), ..unknown };
-        assert!(denied.come_back(&world, Some(&denied.cookie)).await.ends_with("=denied"));
+        assert!(denied.come_back(&fixture, Some(&denied.cookie)).await.ends_with("=denied"));
         assert_eq!(other.get("/api/google-drive").await["linked"], false);
-        world.app.stop().await;
+        fixture.app.stop().await;
     }
 }
 
 #[tokio::test]
 async fn what_google_refuses_is_told_in_words() {
-    let world = World::linked(Database::of_environment()).await;
+    let fixture = Fixture::linked(Database::of_environment()).await;
     let reason = |status: u16, reason: &str, message: &str| {
         (status, json!({ "error": { "code": status, "message": message, "errors": [{ "reason": reason }] } }))
     };
@@ -262,10 +262,10 @@ async fn what_google_refuses_is_told_in_words() {
         ((500, json!("oops")), "(500)."),
         ((200, json!("oops")), "sent an unreadable response"),
     ] {
-        world.google.known().refusal = Some(refusal);
-        assert_error(&world.call("google_drive_list_files", json!({})).await, said);
+        fixture.google.known().refusal = Some(refusal);
+        assert_error(&fixture.call("google_drive_list_files", json!({})).await, said);
     }
-    world.app.stop().await;
+    fixture.app.stop().await;
 }
 
 #[tokio::test]
@@ -285,8 +285,8 @@ async fn without_a_client_nothing_can_be_linked() {
 
 #[tokio::test]
 async fn tokens_cannot_be_read_in_the_database_and_outlive_a_restart() {
-    let world = World::linked(Database::Sqlite).await;
-    let World { google, app, clock, person } = world;
+    let fixture = Fixture::linked(Database::Sqlite).await;
+    let Fixture { google, app, clock, person } = fixture;
     let tokens: Vec<String> = {
         let known = google.known();
         known.access.iter().chain(&known.refresh).cloned().collect()
@@ -309,7 +309,7 @@ async fn tokens_cannot_be_read_in_the_database_and_outlive_a_restart() {
 
 #[tokio::test]
 async fn a_connection_to_it_outlives_the_identity_it_was_opened_with() {
-    let World { app, clock, mut person, .. } = World::new(Database::of_environment()).await;
+    let Fixture { app, clock, mut person, .. } = Fixture::new(Database::of_environment()).await;
     person.connect("Drive", &format!("{}/mcp/google-drive", app.url), json!([])).await;
     let run = json!({ "serverName": "Drive", "name": "google_drive_list_files" });
     for _ in 0..2 {

@@ -248,8 +248,11 @@ async fn audited(person: &Person) -> Value {
 
 #[tokio::test]
 async fn an_answer_comes_as_a_stream_and_its_failures_are_told() {
-    let thinks =
-        Step::Thinks { thought: "Hm.".into(), seal: String::new(), then: Box::new(Step::Text("Forty-two.".into())) };
+    let thinks = Step::Thinks {
+        reasoning: "Hm.".into(),
+        signature: String::new(),
+        then: Box::new(Step::Text("Forty-two.".into())),
+    };
     let model =
         ScriptedModel::start([thinks, Step::BreakOff("Forty".into()), Step::Status(429, "slow down".into())]).await;
     let app = TestApp::builder().set("OPENAI_BASE_URL", &model.base_url).start().await;
@@ -276,7 +279,7 @@ async fn an_answer_comes_as_a_stream_and_its_failures_are_told() {
 async fn a_response_tells_its_items_as_they_open_grow_and_close() {
     let calls = vec![("clock".to_owned(), json!({ "zone": "UTC" })), ("clock".to_owned(), json!({ "zone": "CET" }))];
     let thinks =
-        Step::Thinks { thought: "Hm.".into(), seal: String::new(), then: Box::new(Step::Text("Noon.".into())) };
+        Step::Thinks { reasoning: "Hm.".into(), signature: String::new(), then: Box::new(Step::Text("Noon.".into())) };
     let model = ScriptedModel::start([Step::Calls(calls), thinks, Step::BreakOff("No".into())]).await;
     let app = TestApp::builder().set("OPENAI_BASE_URL", &model.base_url).start().await;
     let key = key_of(&app.person().await, &["chat"]).await;

@@ -13,7 +13,7 @@ struct Wire {
     has_version: bool,
     dialect: Option<&'static str>,
     /// Whether the API expects reasoning to be sent back.
-    has_seals: bool,
+    has_signatures: bool,
 }
 
 const CHAT: Wire = Wire {
@@ -22,18 +22,18 @@ const CHAT: Wire = Wire {
     key: Some("OPENAI_API_KEY"),
     has_version: true,
     dialect: None,
-    has_seals: false,
+    has_signatures: false,
 };
 
 const WIRES: [Wire; 5] = [
     CHAT,
-    Wire { dialect: Some("responses"), has_seals: true, ..CHAT },
+    Wire { dialect: Some("responses"), has_signatures: true, ..CHAT },
     Wire {
         provider: "anthropic",
         base: "ANTHROPIC_BASE_URL",
         key: Some("ANTHROPIC_API_KEY"),
         has_version: false,
-        has_seals: true,
+        has_signatures: true,
         ..CHAT
     },
     Wire {
@@ -41,7 +41,7 @@ const WIRES: [Wire; 5] = [
         base: "GEMINI_BASE_URL",
         key: Some("GEMINI_API_KEY"),
         has_version: false,
-        has_seals: true,
+        has_signatures: true,
         ..CHAT
     },
     Wire { provider: "ollama", base: "OLLAMA_HOST", key: None, has_version: false, ..CHAT },
@@ -83,13 +83,13 @@ async fn a_turn_with_thoughts_and_tools_over_every_wire() {
             ];
             let model = ScriptedModel::start([
                 Step::Thinks {
-                    thought: "This wants arithmetic.".into(),
-                    seal: "seal-one".into(),
+                    reasoning: "This wants arithmetic.".into(),
+                    signature: "signature-one".into(),
                     then: Box::new(Step::Calls(calls)),
                 },
                 Step::Thinks {
-                    thought: "Both are there.".into(),
-                    seal: "seal-two".into(),
+                    reasoning: "Both are there.".into(),
+                    signature: "signature-two".into(),
                     then: Box::new(Step::Text("They are **100** and **42**.".into())),
                 },
                 Step::Text("You are welcome.".into()),
@@ -122,9 +122,9 @@ async fn a_turn_with_thoughts_and_tools_over_every_wire() {
             assert_eq!(requests.len(), 3);
             let key = wire.key.map_or("", |_| "sk-secret");
             assert!(model.keys().iter().all(|sent| sent.trim_start_matches("Bearer ") == key), "{:?}", model.keys());
-            for (request, seals) in requests.iter().zip([(0, 0), (1, 0), (1, 1)]) {
-                let sent = (times_in(request, "seal-one"), times_in(request, "seal-two"));
-                let want = if wire.has_seals { seals } else { (0, 0) };
+            for (request, signatures) in requests.iter().zip([(0, 0), (1, 0), (1, 1)]) {
+                let sent = (times_in(request, "signature-one"), times_in(request, "signature-two"));
+                let want = if wire.has_signatures { signatures } else { (0, 0) };
                 assert_eq!(sent, want, "{}: {request}", wire.provider);
             }
             app.stop().await;

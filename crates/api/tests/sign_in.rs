@@ -27,7 +27,7 @@ const TOKEN_LIFETIME: i64 = 600;
 const BOUND: Duration = Duration::from_secs(30);
 
 /// A user with a connection to a server that requires a sign-in.
-struct World {
+struct Fixture {
     peer: Peer,
     app: TestApp,
     clock: Arc<MockClock>,
@@ -35,7 +35,7 @@ struct World {
     connection: String,
 }
 
-impl World {
+impl Fixture {
     async fn new(database: Database) -> Self {
         Self::with(database, &[]).await
     }
@@ -71,9 +71,9 @@ impl World {
     }
 
     async fn signed_in(database: Database) -> Self {
-        let world = Self::new(database).await;
-        assert_eq!(world.sign_in().await, "connected");
-        world
+        let fixture = Self::new(database).await;
+        assert_eq!(fixture.sign_in().await, "connected");
+        fixture
     }
 
     /// Signs in with consent, and returns the outcome in the final redirect.
@@ -165,13 +165,13 @@ impl Begun {
     }
 
     /// Reads the consent page and follows one of its links.
-    async fn decide(&self, world: &World, allow: &str) -> Answer {
-        let page = world.app.http.get(&self.url).send().await.unwrap();
+    async fn decide(&self, fixture: &Fixture, allow: &str) -> Answer {
+        let page = fixture.app.http.get(&self.url).send().await.unwrap();
         assert_eq!(page.status(), StatusCode::OK);
         let page = page.text().await.unwrap();
         assert!(page.contains("AI Chat MCP wants to use Notes"), "{page}");
         let link = page.split('"').find(|link| link.ends_with(&format!("allow={allow}"))).unwrap();
-        let decided = browser().get(format!("http://127.0.0.1:{}{link}", world.peer.port)).send().await.unwrap();
+        let decided = browser().get(format!("http://127.0.0.1:{}{link}", fixture.peer.port)).send().await.unwrap();
         let back = url::Url::parse(decided.headers()[LOCATION].to_str().unwrap()).unwrap();
         Answer(format!("{}?{}", back.path(), back.query().unwrap()))
     }
@@ -183,8 +183,8 @@ struct Answer(String);
 
 impl Answer {
     /// Calls the callback and returns the outcome in its redirect.
-    async fn come_back(&self, world: &World, cookie: Option<&str>) -> String {
-        let mut request = browser().get(format!("{}{}", world.app.url, self.0));
+    async fn come_back(&self, fixture: &Fixture, cookie: Option<&str>) -> String {
+        let mut request = browser().get(format!("{}{}", fixture.app.url, self.0));
         if let Some(cookie) = cookie {
             request = request.header(COOKIE, format!("other=1; {cookie}"));
         }

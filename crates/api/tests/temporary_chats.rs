@@ -13,14 +13,14 @@ use testkit::{Database, MockClock, PageEvents, Person, ScriptedMcp, ScriptedMode
 const WORDS: [&str; 4] = ["Sycorax", "Zerubbabel", "send is done", "quixotic"];
 const MASTER_KEY: &str = "MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE=";
 
-struct Scene {
+struct Fixture {
     model: ScriptedModel,
     server: ScriptedMcp,
     app: TestApp,
     person: Person,
 }
 
-impl Scene {
+impl Fixture {
     async fn new(database: Database) -> Self {
         let model = ScriptedModel::start([]).await;
         let server = ScriptedMcp::start([json!({ "name": "send", "description": "Sends a letter." })]).await;
@@ -82,24 +82,24 @@ async fn look(person: &Person, chat: &str) -> u16 {
 #[tokio::test]
 async fn a_temporary_chat_works_and_nothing_of_it_is_in_any_table() {
     for database in databases() {
-        let scene = Scene::new(database).await;
-        let (person, stranger) = (&scene.person, scene.app.person().await);
+        let fixture = Fixture::new(database).await;
+        let (person, stranger) = (&fixture.person, fixture.app.person().await);
         let chat = open(person).await;
-        scene.talk(&chat).await;
+        fixture.talk(&chat).await;
         let messages = person.messages(&chat).await;
         assert_eq!(messages[0]["content"], "Who was Sycorax?");
         assert_eq!(messages[1]["content"], "A quixotic answer.");
         assert_eq!(messages[1]["tool_calls"][0]["arguments"], json!({ "to": "Zerubbabel" }));
 
         // Like in any chat, the model gets the earlier messages, messages can be edited, and branches are kept.
-        scene.model.push(Step::Text("Another quixotic answer.".into()));
+        fixture.model.push(Step::Text("Another quixotic answer.".into()));
         let body = json!({ "message": "And Sycorax?", "sessionId": chat, "replaces": messages[0]["id"] });
         assert_eq!(person.post("/functions/v1/ai-chat", &body).await.0, 200);
         let forks = person.get(&format!("/api/sessions/{chat}/branches")).await;
         assert_eq!(forks["forks"][0]["branches"].as_array().map(Vec::len), Some(2), "{forks}");
-        scene.model.push(Step::Text("Less quixotic.".into()));
+        fixture.model.push(Step::Text("Less quixotic.".into()));
         assert_eq!(person.ask(&chat, "Go on", json!([])).await.0, 200);
-        let read = scene.model.requests().pop().unwrap()["messages"].to_string();
+        let read = fixture.model.requests().pop().unwrap()["messages"].to_string();
         assert!(read.contains("Another quixotic answer."), "{read}");
 
         // The chat is not found by a search, a list or an export, and not by another user.
@@ -112,7 +112,7 @@ async fn a_temporary_chat_works_and_nothing_of_it_is_in_any_table() {
         assert!(stranger.messages(&chat).await.is_empty());
         assert_eq!((look(&stranger, &chat).await, look(person, &chat).await), (404, 204));
         assert_eq!(stranger.ask(&chat, "Hello?", json!([])).await.0, 404);
-        assert_eq!(scene.found(), [""; 0], "while it goes on");
+        assert_eq!(fixture.found(), [""; 0], "while it goes on");
 
         let path = format!("/api/temporary-chats/{chat}");
         assert_eq!(stranger.request(Method::DELETE, &path).send().await.unwrap().status(), 404);
@@ -120,63 +120,63 @@ async fn a_temporary_chat_works_and_nothing_of_it_is_in_any_table() {
         assert_eq!(look(person, &chat).await, 404);
         assert!(person.messages(&chat).await.is_empty());
         assert_eq!(person.ask(&chat, "Sycorax?", json!([])).await.0, 404);
-        assert_eq!(scene.found(), [""; 0], "afterwards");
+        assert_eq!(fixture.found(), [""; 0], "afterwards");
 
         // The same words of a stored chat are found, so the search works.
         let kept = person.new_chat().await;
-        scene.talk(&kept).await;
-        assert_eq!(scene.found(), WORDS);
-        scene.app.stop().await;
+        fixture.talk(&kept).await;
+        assert_eq!(fixture.found(), WORDS);
+        fixture.app.stop().await;
     }
 }
 
 #[tokio::test]
 async fn what_is_always_allowed_in_a_temporary_chat_is_allowed_everywhere() {
     for database in databases() {
-        let scene = Scene::new(database).await;
-        let chat = open(&scene.person).await;
+        let fixture = Fixture::new(database).await;
+        let chat = open(&fixture.person).await;
         let call = || Step::Calls(vec![("send".into(), json!({ "to": "Ada" }))]);
         let tools = || json!([{ "name": "send", "serverName": "post" }]);
-        scene.model.push(call());
-        scene.model.push(Step::Text("Sent.".into()));
-        let (_, waiting) = scene.person.ask(&chat, "Send it", tools()).await;
+        fixture.model.push(call());
+        fixture.model.push(Step::Text("Sent.".into()));
+        let (_, waiting) = fixture.person.ask(&chat, "Send it", tools()).await;
         let id = &waiting["approvals"][0]["approvalId"];
-        assert_eq!(scene.person.decide(&chat, id, &json!({ "decision": "always" })).await.0, 200);
-        scene.person.follow(&chat).await;
-        scene.model.push(call());
-        scene.model.push(Step::Text("Again.".into()));
-        let kept = scene.person.new_chat().await;
-        let (_, answer) = scene.person.ask(&kept, "Send it", tools()).await;
+        assert_eq!(fixture.person.decide(&chat, id, &json!({ "decision": "always" })).await.0, 200);
+        fixture.person.follow(&chat).await;
+        fixture.model.push(call());
+        fixture.model.push(Step::Text("Again.".into()));
+        let kept = fixture.person.new_chat().await;
+        let (_, answer) = fixture.person.ask(&kept, "Send it", tools()).await;
         assert_eq!((&answer["content"], &answer["status"]), (&json!("Again."), &json!("done")));
-        scene.app.stop().await;
+        fixture.app.stop().await;
     }
 }
 
 #[tokio::test]
 async fn page_first_hears_of_turn_that_waits_in_temporary_chat() {
     for database in databases() {
-        let scene = Scene::new(database).await;
-        let chat = open(&scene.person).await;
-        scene.model.push(Step::Calls(vec![("send".into(), json!({ "to": "Ada" }))]));
-        scene.model.push(Step::Text("Not sent.".into()));
+        let fixture = Fixture::new(database).await;
+        let chat = open(&fixture.person).await;
+        fixture.model.push(Step::Calls(vec![("send".into(), json!({ "to": "Ada" }))]));
+        fixture.model.push(Step::Text("Not sent.".into()));
         let tools = json!([{ "name": "send", "serverName": "post" }]);
-        let (_, waiting) = scene.person.ask(&chat, "Send it", tools).await;
-        let mut page = PageEvents::open(&scene.person).await;
+        let (_, waiting) = fixture.person.ask(&chat, "Send it", tools).await;
+        let mut page = PageEvents::open(&fixture.person).await;
         assert_eq!(page.turn_state(&chat).await, "waiting");
         let approval = &waiting["approvals"][0]["approvalId"];
-        scene.person.decide(&chat, approval, &json!({ "decision": "deny" })).await;
+        fixture.person.decide(&chat, approval, &json!({ "decision": "deny" })).await;
         while page.turn_state(&chat).await != "ended" {}
-        scene.app.stop().await;
+        fixture.app.stop().await;
     }
 }
 
 #[tokio::test]
 async fn a_temporary_chat_is_gone_with_its_process() {
     for database in databases() {
-        let scene = Scene::new(database).await;
-        let chat = open(&scene.person).await;
-        scene.talk(&chat).await;
-        let Scene { app, mut person, model, .. } = scene;
+        let fixture = Fixture::new(database).await;
+        let chat = open(&fixture.person).await;
+        fixture.talk(&chat).await;
+        let Fixture { app, mut person, model, .. } = fixture;
         let (folder, url) = app.stop().await;
         let builder = TestApp::builder().database(database).on_data_of(&folder, &url);
         let again = builder.set("OPENAI_BASE_URL", &model.base_url).start().await;
@@ -255,22 +255,22 @@ async fn dropping_a_chat_ends_what_is_being_written_in_it() {
 #[tokio::test]
 async fn what_is_attached_to_a_temporary_chat_waits_in_memory_as_well() {
     for database in databases() {
-        let scene = Scene::new(database).await;
-        scene.server.has_resource(json!({ "uri": "demo://1", "text": "Zerubbabel" }));
-        let chat = open(&scene.person).await;
-        let connections: Value = scene.person.get("/api/connections").await;
+        let fixture = Fixture::new(database).await;
+        fixture.server.has_resource(json!({ "uri": "demo://1", "text": "Zerubbabel" }));
+        let chat = open(&fixture.person).await;
+        let connections: Value = fixture.person.get("/api/connections").await;
         let id = connections["connections"][0]["id"].as_str().unwrap();
         let wish = json!({ "resource": { "uri": "demo://1", "name": "one" }, "sessionId": chat });
-        let (status, attached) = scene.person.post(&format!("/api/connections/{id}/attachments"), &wish).await;
+        let (status, attached) = fixture.person.post(&format!("/api/connections/{id}/attachments"), &wish).await;
         assert_eq!(status, 200, "{attached}");
         let path = format!("/api/attachments/{}", attached["id"].as_str().unwrap());
-        assert_eq!(scene.person.get(&path).await["contents"][0]["text"], "Zerubbabel");
-        assert_eq!(scene.found(), [""; 0]);
-        scene.model.push(Step::Text("Read.".into()));
+        assert_eq!(fixture.person.get(&path).await["contents"][0]["text"], "Zerubbabel");
+        assert_eq!(fixture.found(), [""; 0]);
+        fixture.model.push(Step::Text("Read.".into()));
         let body = json!({ "message": "Read it", "sessionId": chat, "attachments": [attached["id"]] });
-        assert_eq!(scene.person.post("/functions/v1/ai-chat", &body).await.0, 200);
-        assert!(scene.model.requests()[0]["messages"].to_string().contains("Zerubbabel"));
-        assert_eq!(scene.found(), [""; 0]);
-        scene.app.stop().await;
+        assert_eq!(fixture.person.post("/functions/v1/ai-chat", &body).await.0, 200);
+        assert!(fixture.model.requests()[0]["messages"].to_string().contains("Zerubbabel"));
+        assert_eq!(fixture.found(), [""; 0]);
+        fixture.app.stop().await;
     }
 }

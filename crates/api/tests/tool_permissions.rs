@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use testkit::{Database, Person, ScriptedMcp, ScriptedModel, Step, StreamEvent, TestApp};
 
 /// A user with a connection to a third-party server with one tool, `send`, and a model that calls it.
-struct Scene {
+struct Fixture {
     model: ScriptedModel,
     server: ScriptedMcp,
     app: TestApp,
@@ -36,7 +36,7 @@ fn call_of_send() -> Step {
     Step::Calls(vec![("send".into(), json!({ "to": "Ada" }))])
 }
 
-impl Scene {
+impl Fixture {
     async fn new(database: Database, steps: impl IntoIterator<Item = Step>) -> Self {
         let model = ScriptedModel::start(steps).await;
         let server = ScriptedMcp::start([send_tool("Sends a letter.")]).await;

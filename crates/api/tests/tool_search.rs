@@ -13,7 +13,7 @@ fn tools(count: usize) -> Vec<Value> {
     tools
 }
 
-struct Scene {
+struct Fixture {
     model: ScriptedModel,
     server: ScriptedMcp,
     app: TestApp,
@@ -23,7 +23,7 @@ struct Scene {
     choice: Value,
 }
 
-impl Scene {
+impl Fixture {
     async fn new(database: Database, count: usize, steps: Vec<Step>) -> Self {
         Self::with_settings(database, count, steps, &[]).await
     }
@@ -64,69 +64,70 @@ async fn a_model_searches_asks_for_details_and_calls_what_it_found_with_permissi
             one("open_ticket", json!({})),
             Step::Text("Opened.".into()),
         ];
-        let scene = Scene::new(database, 1_000, steps).await;
-        let (_, waiting) = scene.person.ask(&scene.chat, "The door is broken", scene.choice.clone()).await;
+        let fixture = Fixture::new(database, 1_000, steps).await;
+        let (_, waiting) = fixture.person.ask(&fixture.chat, "The door is broken", fixture.choice.clone()).await;
         assert_eq!(waiting["status"], "waiting", "what was found asks as everything does: {waiting}");
-        assert!(scene.server.calls().is_empty());
+        assert!(fixture.server.calls().is_empty());
         let approval = &waiting["approvals"][0];
         assert_eq!((&approval["name"], &approval["serverName"]), (&json!("open_ticket"), &json!("factory")));
-        scene.person.decide(&scene.chat, &approval["approvalId"], &json!({ "decision": "once" })).await;
-        scene.person.follow(&scene.chat).await;
+        fixture.person.decide(&fixture.chat, &approval["approvalId"], &json!({ "decision": "once" })).await;
+        fixture.person.follow(&fixture.chat).await;
 
         let own = ["search_tools", "get_tool_details"];
-        let offered = scene.offered();
+        let offered = fixture.offered();
         assert_eq!(offered[0], own);
         assert_eq!(offered[1], [own[0], own[1], "open_ticket"]);
         assert_eq!(offered[2], [own[0], own[1], "open_ticket", "widget_7"]);
         assert_eq!(offered[3], offered[2]);
-        let answer = scene.person.messages(&scene.chat).await.pop().unwrap();
+        let answer = fixture.person.messages(&fixture.chat).await.pop().unwrap();
         let calls = answer["tool_calls"].as_array().unwrap();
         let said = calls[0]["result"]["content"][0]["text"].as_str().unwrap();
         assert!(said.contains("- open_ticket (factory): Opens a ticket."), "{said}");
         assert_eq!((&calls[0]["serverName"], &calls[2]["outcome"]), (&json!(""), &json!("done")));
-        assert_eq!(scene.server.calls().len(), 1);
-        let audit = scene.person.get("/api/tools/audit").await;
+        assert_eq!(fixture.server.calls().len(), 1);
+        let audit = fixture.person.get("/api/tools/audit").await;
         assert_eq!(audit["calls"][0]["tool"], "open_ticket", "looking through the list is no call of a tool");
 
         // In the next turn, the called tool is offered from the beginning.
-        scene.model.push(Step::Text("Yes.".into()));
-        scene.person.ask(&scene.chat, "Is it open?", scene.choice.clone()).await;
-        assert_eq!(*scene.offered().last().unwrap(), [own[0], own[1], "open_ticket"]);
-        scene.app.stop().await;
+        fixture.model.push(Step::Text("Yes.".into()));
+        fixture.person.ask(&fixture.chat, "Is it open?", fixture.choice.clone()).await;
+        assert_eq!(*fixture.offered().last().unwrap(), [own[0], own[1], "open_ticket"]);
+        fixture.app.stop().await;
     }
 }
 
 #[tokio::test]
 async fn a_tool_that_the_person_names_is_offered_at_once_and_a_forbidden_one_does_not_run() {
     let steps = vec![one("widget_321", json!({})), Step::Text("It may not.".into())];
-    let scene = Scene::new(Database::of_environment(), 1_000, steps).await;
-    assert_eq!(scene.person.allow(&scene.connection, "widget_321", "never").await.0, 200);
-    let (_, answer) = scene.person.ask(&scene.chat, "Use the widget_321 tool to turn it", scene.choice.clone()).await;
-    assert_eq!(scene.offered()[0][2..], ["widget_321"]);
+    let fixture = Fixture::new(Database::of_environment(), 1_000, steps).await;
+    assert_eq!(fixture.person.allow(&fixture.connection, "widget_321", "never").await.0, 200);
+    let (_, answer) =
+        fixture.person.ask(&fixture.chat, "Use the widget_321 tool to turn it", fixture.choice.clone()).await;
+    assert_eq!(fixture.offered()[0][2..], ["widget_321"]);
     assert_eq!(answer["toolCalls"][0]["outcome"], "denied");
-    assert!(scene.server.calls().is_empty());
-    scene.app.stop().await;
+    assert!(fixture.server.calls().is_empty());
+    fixture.app.stop().await;
 }
 
 #[tokio::test]
 async fn few_tools_are_given_whole_and_there_is_nothing_to_search() {
     let steps = vec![one("search_tools", json!({ "query": "x" })), Step::Text("No.".into())];
-    let scene = Scene::new(Database::of_environment(), 20, steps).await;
-    let (_, answer) = scene.person.ask(&scene.chat, "Hello", scene.choice.clone()).await;
-    assert_eq!(scene.offered()[0].len(), 21);
+    let fixture = Fixture::new(Database::of_environment(), 20, steps).await;
+    let (_, answer) = fixture.person.ask(&fixture.chat, "Hello", fixture.choice.clone()).await;
+    assert_eq!(fixture.offered()[0].len(), 21);
     assert_eq!(answer["toolCalls"][0]["error"], "There is no tool called search_tools.");
-    scene.app.stop().await;
+    fixture.app.stop().await;
 }
 
 #[tokio::test]
 async fn ten_thousand_tools_are_chosen_from_in_one_turn() {
     let steps = vec![one("search_tools", json!({ "query": "ticket" })), Step::Text("Found.".into())];
-    let scene = Scene::new(Database::of_environment(), 10_000, steps).await;
-    let (status, answer) = scene.person.ask(&scene.chat, "The door is broken", scene.choice.clone()).await;
+    let fixture = Fixture::new(Database::of_environment(), 10_000, steps).await;
+    let (status, answer) = fixture.person.ask(&fixture.chat, "The door is broken", fixture.choice.clone()).await;
     assert_eq!((status.as_u16(), &answer["content"]), (200, &json!("Found.")));
     let said = answer["toolCalls"][0]["result"]["content"][0]["text"].as_str().unwrap();
     assert!(said.starts_with("1 of 10001 tools fit"), "{said}");
-    scene.app.stop().await;
+    fixture.app.stop().await;
 }
 
 #[tokio::test]
@@ -140,10 +141,10 @@ async fn searches_only_where_definitions_exceed_the_context() {
         let settings = [("CHAT_MODEL_CATALOGUE", file.to_str().unwrap())];
         // The definitions are about 10,000 tokens.
         let steps = vec![Step::Text("Hello.".into())];
-        let scene = Scene::with_settings(Database::of_environment(), 300, steps, &settings).await;
-        scene.person.ask(&scene.chat, "Hello", scene.choice.clone()).await;
+        let fixture = Fixture::with_settings(Database::of_environment(), 300, steps, &settings).await;
+        fixture.person.ask(&fixture.chat, "Hello", fixture.choice.clone()).await;
         let expected = if searches { 2 } else { 301 };
-        assert_eq!(scene.offered()[0].len(), expected, "context of {context} tokens");
-        scene.app.stop().await;
+        assert_eq!(fixture.offered()[0].len(), expected, "context of {context} tokens");
+        fixture.app.stop().await;
     }
 }

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::attachment::Attachment;
 use crate::file::FileRef;
-use crate::model::Seal;
+use crate::model::Signature;
 use serde_json::Value;
 
 use crate::tool::{ToolCall, ToolContent, ToolResult};
@@ -70,11 +70,11 @@ pub enum Part {
     },
     /// Reasoning of the model, if the provider reveals it.
     Reasoning {
-        /// The reasoning text; may be empty if there is a `seal`.
+        /// The reasoning text; may be empty if there is a `signature`.
         text: String,
         /// Data that the provider requires back with the reasoning.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        seal: Option<Seal>,
+        signature: Option<Signature>,
     },
     /// A notice for the user about the response, such as an unreachable server.
     Notice {

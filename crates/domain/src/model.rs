@@ -37,7 +37,7 @@ pub struct Request {
     pub parameters: Parameters,
     /// Whether images are requested in the response. Some provider APIs send them only on request, and the flag is set
     /// only for models known to produce them.
-    pub draws: bool,
+    pub image_output: bool,
     /// Texts that end the response before they appear in it. Providers without such a parameter ignore them, so the
     /// caller also cuts the response itself.
     #[serde(default)]
@@ -173,7 +173,7 @@ pub enum ModelMessage {
     /// A response of the model, with the tool calls of the same step.
     Assistant {
         /// Reasoning blocks that the provider requires back; may be empty.
-        thoughts: Vec<Thought>,
+        reasoning_blocks: Vec<ReasoningBlock>,
         /// Response text; may be empty.
         text: String,
         /// Tool calls; may be empty.
@@ -201,9 +201,9 @@ impl ModelMessage {
     /// Returns the bytes of text in the message. Files are not counted: providers count their tokens differently.
     pub fn bytes(&self) -> usize {
         match self {
-            Self::Assistant { thoughts, text, calls, .. } => {
-                let thoughts: usize = thoughts.iter().map(|thought| thought.text.len()).sum();
-                thoughts + text.len() + calls.iter().map(|call| call.arguments.len()).sum::<usize>()
+            Self::Assistant { reasoning_blocks, text, calls, .. } => {
+                let reasoning_blocks: usize = reasoning_blocks.iter().map(|block| block.text.len()).sum();
+                reasoning_blocks + text.len() + calls.iter().map(|call| call.arguments.len()).sum::<usize>()
             }
             Self::User { text, .. } | Self::ToolResult { text, .. } => text.len(),
         }
@@ -216,7 +216,7 @@ impl ModelMessage {
 
     /// Creates an assistant message without reasoning and files.
     pub fn assistant(text: impl Into<String>, calls: Vec<ModelCall>) -> Self {
-        Self::Assistant { thoughts: Vec::new(), text: text.into(), calls, files: Vec::new() }
+        Self::Assistant { reasoning_blocks: Vec::new(), text: text.into(), calls, files: Vec::new() }
     }
 
     /// Replaces each file for which `is_left_out` returns `true` by a sentence about it (see [`ModelFile::in_words`]),
@@ -242,21 +242,21 @@ impl ModelMessage {
     }
 }
 
-/// A reasoning block that its provider requires back unchanged, see [`Seal`].
+/// A reasoning block that its provider requires back unchanged, see [`Signature`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Thought {
+pub struct ReasoningBlock {
     /// Number of the message's tool calls that come before this block.
     pub calls_before: usize,
     /// Reasoning text that was shown; may be empty.
     pub text: String,
     /// Data that the provider attached to the block.
-    pub seal: Seal,
+    pub signature: Signature,
 }
 
 /// Opaque data that a provider attaches to a reasoning block and requires back unchanged: a signature, or the reasoning
 /// itself, encrypted. Only the model that produced it can read it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Seal {
+pub struct Signature {
     /// Provider API it was received over.
     pub wire: String,
     /// Model that produced it, by its name at the provider.
@@ -265,7 +265,7 @@ pub struct Seal {
     pub data: Value,
 }
 
-impl Seal {
+impl Signature {
     /// Returns whether the data can be sent back to `model` over the provider API `wire`.
     pub fn is_for(&self, wire: &str, model: &str) -> bool {
         self.wire == wire && self.model == model
@@ -319,11 +319,11 @@ pub enum ModelEvent {
         text: String,
     },
     /// An open reasoning part receives data that must be stored and sent back with it. At most once per part.
-    Seal {
+    Signature {
         /// Number of the part.
         part: u32,
         /// Data to store.
-        seal: Seal,
+        signature: Signature,
     },
     /// A part is complete. Every started part ends before [`Self::Finish`].
     PartEnd {

@@ -161,7 +161,7 @@ impl ProviderErrorBody {
             400 if wrong_key => ModelError::Unauthorized(message),
             // Before 429, which OpenAI sends for a request that alone exceeds the tokens per minute: a retry would not
             // help.
-            _ if too_long => ModelError::TooLong(message),
+            _ if too_long => ModelError::ContextOverflow(message),
             429 | 529 => ModelError::RateLimited { message, retry_after },
             400..500 if unknown_model => ModelError::UnknownModel(message),
             404 => ModelError::Refused(format!("{message}; check its base URL")),
@@ -248,7 +248,7 @@ mod tests {
         assert_eq!(error_of(403, body), ModelError::Unauthorized(m()));
         assert_eq!(error_of(402, body), ModelError::Unpaid(m()));
         assert_eq!(error_of(404, body), ModelError::Refused("m; check its base URL".to_owned()));
-        assert_eq!(error_of(413, body), ModelError::TooLong(m()));
+        assert_eq!(error_of(413, body), ModelError::ContextOverflow(m()));
         assert_eq!(error_of(429, body), ModelError::RateLimited { message: m(), retry_after: None });
         assert_eq!(error_of(529, body), ModelError::RateLimited { message: m(), retry_after: None });
         assert_eq!(error_of(500, body), ModelError::Provider(m()));
@@ -263,7 +263,7 @@ mod tests {
             r#"{"object":"error","message":"This model's maximum context length is 4096 tokens."}"#,
             r#"{"error":{"message":"Please reduce the length of the messages or completion."}}"#,
         ] {
-            assert!(matches!(error_of(400, body), ModelError::TooLong(_)), "{body}");
+            assert!(matches!(error_of(400, body), ModelError::ContextOverflow(_)), "{body}");
         }
     }
 

@@ -27,10 +27,10 @@ pub(crate) fn redact_error(error: ModelError, key: Option<&SecretString>, reques
         ModelError::Refused(message) => ModelError::Refused(redact(message)),
         ModelError::Provider(message) => ModelError::Provider(redact(message)),
         ModelError::Malformed(message) => ModelError::Malformed(redact(message)),
-        ModelError::TooLong(message) => ModelError::TooLong(redact(message)),
+        ModelError::ContextOverflow(message) => ModelError::ContextOverflow(redact(message)),
         ModelError::Unavailable(message) => ModelError::Unavailable(redact(message)),
         ModelError::SpentForToday { .. } => error,
-        ModelError::Silent(duration) => ModelError::Silent(duration),
+        ModelError::StreamTimeout(duration) => ModelError::StreamTimeout(duration),
     }
 }
 
@@ -56,9 +56,9 @@ fn redact_message(mut message: String, key: Option<&SecretString>, request: Opti
 fn texts_of(request: &Request) -> impl Iterator<Item = &str> {
     let messages = request.messages.iter().flat_map(|message| match message {
         ModelMessage::User { text, .. } | ModelMessage::ToolResult { text, .. } => vec![text.as_str()],
-        ModelMessage::Assistant { thoughts, text, calls, .. } => {
-            let thoughts = thoughts.iter().map(|thought| thought.text.as_str());
-            thoughts.chain(calls.iter().map(|call| call.arguments.as_str())).chain([text.as_str()]).collect()
+        ModelMessage::Assistant { reasoning_blocks, text, calls, .. } => {
+            let reasoning_blocks = reasoning_blocks.iter().map(|block| block.text.as_str());
+            reasoning_blocks.chain(calls.iter().map(|call| call.arguments.as_str())).chain([text.as_str()]).collect()
         }
     });
     std::iter::once(request.system.as_str()).chain(messages)

@@ -415,14 +415,14 @@ impl InferencePipeline {
     fn remaining_tokens(&self, prompt: &PromptTokens, reads_tools: bool) -> Result<usize, ModelError> {
         let context = self.model.context_tokens();
         if reads_tools && prompt.head.len() + MIN_RESPONSE_TOKENS > context {
-            return Err(ModelError::TooLong(format!(
+            return Err(ModelError::ContextOverflow(format!(
                 "the list of tools takes {} of the {context} tokens it can read at once; choose fewer tools",
                 prompt.head.len()
             )));
         }
         match context.checked_sub(prompt.len()) {
             Some(room) if room >= MIN_RESPONSE_TOKENS => Ok(room),
-            _ => Err(ModelError::TooLong(format!(
+            _ => Err(ModelError::ContextOverflow(format!(
                 "the message takes about {} tokens, and the built-in model can read {} here; send a shorter one",
                 prompt.tail.len(),
                 context.saturating_sub(prompt.head.len() + MIN_RESPONSE_TOKENS)

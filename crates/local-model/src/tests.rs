@@ -101,7 +101,7 @@ async fn ask(engine: &Engine, request: Request) -> Answer {
             Ok(ModelEvent::Finish(reason)) => answer.finish = Some(reason),
             Ok(
                 ModelEvent::PartStart { .. }
-                | ModelEvent::Seal { .. }
+                | ModelEvent::Signature { .. }
                 | ModelEvent::File { .. }
                 | ModelEvent::PartEnd { .. },
             ) => {}

@@ -213,12 +213,12 @@ mod tests {
         }
     }
 
-    struct Asker {
+    struct TestClient {
         worker: Arc<InferenceWorker>,
         cancel: CancellationToken,
     }
 
-    impl Asker {
+    impl TestClient {
         fn ask(&self, user: UserId, text: &str) -> UnboundedReceiver<ResponseItem> {
             let (sender, receiver) = unbounded_channel();
             let request = Request { messages: vec![ModelMessage::user(text)], ..Request::default() };
@@ -228,8 +228,8 @@ mod tests {
         }
     }
 
-    fn asker() -> Asker {
-        Asker { worker: Arc::new(InferenceWorker::new()), cancel: CancellationToken::new() }
+    fn client() -> TestClient {
+        TestClient { worker: Arc::new(InferenceWorker::new()), cancel: CancellationToken::new() }
     }
 
     fn all(mut receiver: UnboundedReceiver<ResponseItem>) -> Vec<ResponseItem> {
@@ -242,11 +242,11 @@ mod tests {
 
     #[test]
     fn alternates_users_and_reports_positions() {
-        let asker = asker();
+        let client = client();
         let (ann, bob) = (UserId::fresh(), UserId::fresh());
-        let streams = [(ann, "a1"), (ann, "a2"), (bob, "b1")].map(|(user, text)| asker.ask(user, text));
+        let streams = [(ann, "a1"), (ann, "a2"), (bob, "b1")].map(|(user, text)| client.ask(user, text));
         let answered = Arc::new(Mutex::new(Vec::new()));
-        let (worker, notes) = (asker.worker.clone(), answered.clone());
+        let (worker, notes) = (client.worker.clone(), answered.clone());
         let thread = std::thread::spawn(move || worker.run(None, |_| Ok(Fake(notes.clone()))));
         let finish = Ok(ModelEvent::Finish(FinishReason::Stop));
         let [a1, a2, b1] = streams.map(all);
@@ -259,83 +259,83 @@ mod tests {
         assert_eq!(b1[..2], [1, 1].map(|ahead| Ok(queued(ahead))));
         assert_eq!((a2.last(), b1.last()), (Some(&finish), Some(&finish)));
         assert_eq!(*answered.lock().unwrap(), ["a1", "b1", "a2"]);
-        asker.worker.close();
+        client.worker.close();
         thread.join().unwrap();
     }
 
     #[test]
     fn reloads_model_after_panic() {
-        let asker = asker();
+        let client = client();
         let user = UserId::fresh();
         let loads = Arc::new(AtomicUsize::new(0));
-        let (worker, count) = (asker.worker.clone(), loads.clone());
+        let (worker, count) = (client.worker.clone(), loads.clone());
         let thread = std::thread::spawn(move || {
             worker.run(None, |_| {
                 count.fetch_add(1, Ordering::SeqCst);
                 Ok(Fake(Arc::default()))
             });
         });
-        let broken = all(asker.ask(user, "break"));
+        let broken = all(client.ask(user, "break"));
         assert!(matches!(broken.last(), Some(Err(ModelError::Unavailable(_)))), "{broken:?}");
-        assert!(matches!(asker.worker.state(), EngineState::Failed(_)));
-        let next = all(asker.ask(user, "hello"));
+        assert!(matches!(client.worker.state(), EngineState::Failed(_)));
+        let next = all(client.ask(user, "hello"));
         assert_eq!(next.last(), Some(&Ok(ModelEvent::Finish(FinishReason::Stop))));
         assert_eq!(loads.load(Ordering::SeqCst), 2);
-        asker.worker.close();
+        client.worker.close();
         thread.join().unwrap();
     }
 
     #[test]
     fn unloads_idle_model_and_reloads_it() {
-        let asker = asker();
+        let client = client();
         let user = UserId::fresh();
         let (dropped, count) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
-        let (worker, drops, loads) = (asker.worker.clone(), dropped.clone(), count.clone());
+        let (worker, drops, loads) = (client.worker.clone(), dropped.clone(), count.clone());
         let thread = std::thread::spawn(move || {
             worker.run(Some(Duration::from_millis(1)), |_| {
                 loads.fetch_add(1, Ordering::SeqCst);
                 Ok(Counted(Fake(Arc::default()), drops.clone()))
             });
         });
-        all(asker.ask(user, "hello"));
-        while dropped.load(Ordering::SeqCst) == 0 || asker.worker.state() != EngineState::Idle {
+        all(client.ask(user, "hello"));
+        while dropped.load(Ordering::SeqCst) == 0 || client.worker.state() != EngineState::Idle {
             std::thread::yield_now();
         }
-        all(asker.ask(user, "again"));
+        all(client.ask(user, "again"));
         assert_eq!(count.load(Ordering::SeqCst), 2);
-        asker.worker.close();
+        client.worker.close();
         thread.join().unwrap();
     }
 
     #[test]
     fn prepares_prefixes_when_no_request_waits() {
-        let asker = asker();
-        asker.worker.submit_background(Request { system: "list".to_owned(), ..Request::default() });
-        let waiting = asker.ask(UserId::fresh(), "first");
+        let client = client();
+        client.worker.submit_background(Request { system: "list".to_owned(), ..Request::default() });
+        let waiting = client.ask(UserId::fresh(), "first");
         let notes: Arc<Mutex<Vec<String>>> = Arc::default();
-        let (worker, noted) = (asker.worker.clone(), notes.clone());
+        let (worker, noted) = (client.worker.clone(), notes.clone());
         let thread = std::thread::spawn(move || worker.run(None, |_| Ok(Fake(noted.clone()))));
         all(waiting);
         while notes.lock().unwrap().len() < 2 {
             std::thread::yield_now();
         }
         assert_eq!(*notes.lock().unwrap(), ["first", "prepared list"]);
-        asker.worker.close();
+        client.worker.close();
         thread.join().unwrap();
     }
 
     #[test]
     fn drops_cancelled_requests() {
-        let asker = asker();
+        let client = client();
         let (ann, bob) = (UserId::fresh(), UserId::fresh());
-        drop(asker.ask(ann, "gone"));
-        let waiting = asker.ask(bob, "here");
+        drop(client.ask(ann, "gone"));
+        let waiting = client.ask(bob, "here");
         let answered = Arc::new(Mutex::new(Vec::new()));
-        let (worker, notes) = (asker.worker.clone(), answered.clone());
+        let (worker, notes) = (client.worker.clone(), answered.clone());
         let thread = std::thread::spawn(move || worker.run(None, |_| Ok(Fake(notes.clone()))));
         all(waiting);
         assert_eq!(*answered.lock().unwrap(), ["here"]);
-        asker.worker.close();
+        client.worker.close();
         thread.join().unwrap();
     }
 }

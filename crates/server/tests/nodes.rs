@@ -19,7 +19,7 @@ use testkit::{Database, Person, ScriptedModel, Step, TestApp};
 const MASTER_KEY: &str = "MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE=";
 
 /// Two nodes, and a user who is signed in at both.
-struct Scene {
+struct Fixture {
     model: ScriptedModel,
     here: TestApp,
     there: TestApp,
@@ -30,7 +30,7 @@ struct Scene {
     chat: String,
 }
 
-impl Scene {
+impl Fixture {
     /// Starts the nodes; `None` without PostgreSQL.
     async fn new(steps: impl IntoIterator<Item = Step>) -> Option<Self> {
         if !testkit::databases().contains(&Database::Postgres) {

@@ -1,5 +1,5 @@
 //! Support for tests and benchmarks: the application on a free port with its own database ([`TestApp`]), users who
-//! call it ([`Person`]), and scripted model and MCP servers ([`ScriptedModel`], [`ScriptedMcp`], [`LivingMcp`]).
+//! call it ([`Person`]), and scripted model and MCP servers ([`ScriptedModel`], [`ScriptedMcp`], [`StatefulMcp`]).
 //!
 //! SQLite is always available, PostgreSQL if `TEST_POSTGRES_URL` names a server on which databases can be created.
 //! [`TestApp::start`] uses the kind that the variable `TEST_DB` names (`sqlite` or `postgres`), or SQLite.
@@ -8,21 +8,21 @@
 mod app;
 mod background;
 mod database;
-mod living_server;
 mod mcp_server;
 mod model;
 mod page_events;
 mod person;
 mod requests;
 mod sse;
+mod stateful_mcp_server;
 
 pub use app::{Builder, MockClock, TestApp, client_without_pool, http_client};
 pub use background::Background;
 pub use database::{Database, databases};
-pub use living_server::{LivingMcp, Trouble};
 pub use mcp_server::{CallAnswer, ScriptedMcp};
 pub use model::{ScriptedModel, Step};
 pub use page_events::PageEvents;
 pub use person::Person;
 pub use requests::{new_turn, send_message, temporary_error};
 pub use sse::{StreamEvent, events_of};
+pub use stateful_mcp_server::{SimulatedFailure, StatefulMcp};

@@ -40,9 +40,9 @@ pub enum Step {
     /// Reasoning before other output, with a signature that the client must send back where the API has signatures.
     Thinks {
         /// Visible text of the reasoning.
-        thought: String,
+        reasoning: String,
         /// The signature.
-        seal: String,
+        signature: String,
         /// Output after the reasoning.
         then: Box<Step>,
     },
@@ -149,10 +149,10 @@ impl ScriptedModel {
 }
 
 /// A piece of a model's output.
-enum Said {
-    Thought {
+enum OutputPart {
+    Reasoning {
         text: String,
-        seal: String,
+        signature: String,
     },
     /// A chunk of text. Consecutive chunks are one text.
     Text(String),
@@ -183,7 +183,7 @@ struct Cost {
 const CALL_COST: Cost = Cost { input: 120, cached: 20, output: 10 };
 
 /// Encoder of an API: writes output as events, and the regular end if it is complete.
-type Frames = fn(&[Said], bool) -> Vec<String>;
+type Frames = fn(&[OutputPart], bool) -> Vec<String>;
 
 /// Returns the route of an API, whose encoder are these [`Frames`].
 fn speak(frames: Frames) -> MethodRouter<Arc<Mutex<Script>>> {
@@ -211,14 +211,14 @@ fn answer(script: &Mutex<Script>, head: &HeaderMap, body: &Bytes, frames: Frames
         let body = json!({ "error": { "message": "too many requests" } });
         return (StatusCode::TOO_MANY_REQUESTS, [(header::RETRY_AFTER, seconds)], axum::Json(body)).into_response();
     }
-    let (said, pace, end) = match spoken(step) {
-        Ok(spoken) => spoken,
+    let (output, pace, end) = match output_of(step) {
+        Ok(output_of) => output_of,
         Err((status, message)) => {
             let body = json!({ "error": { "message": message } });
             return (StatusCode::from_u16(status).unwrap(), axum::Json(body)).into_response();
         }
     };
-    let frames = stream::iter(frames(&said, end == End::Done)).then(move |frame| async move {
+    let frames = stream::iter(frames(&output, end == End::Done)).then(move |frame| async move {
         if !pace.is_zero() {
             tokio::time::sleep(pace).await;
         }
@@ -231,16 +231,18 @@ fn answer(script: &Mutex<Script>, head: &HeaderMap, body: &Bytes, frames: Frames
     ([(header::CONTENT_TYPE, "text/event-stream")], Body::from_stream(frames)).into_response()
 }
 
-/// Returns output ([`Said`]), pause and end of a [`Step`], or status and message of an error.
-fn spoken(step: Step) -> Result<(Vec<Said>, Duration, End), (u16, String)> {
+/// Returns output ([`OutputPart`]), pause and end of a [`Step`], or status and message of an error.
+fn output_of(step: Step) -> Result<(Vec<OutputPart>, Duration, End), (u16, String)> {
     Ok(match step {
         Step::Status(status, message) => return Err((status, message)),
         Step::TooOften(_) => return Err((429, "too many requests".to_owned())),
         Step::Text(text) => (pieces(&text), Duration::ZERO, End::Done),
         Step::Slowly(text, pace) => (pieces(&text), pace, End::Done),
-        Step::Words { count, pace } => ((0..count).map(|_| Said::Text("word ".into())).collect(), pace, End::Done),
+        Step::Words { count, pace } => {
+            ((0..count).map(|_| OutputPart::Text("word ".into())).collect(), pace, End::Done)
+        }
         Step::Calls(calls) => {
-            let calls = calls.into_iter().map(|(name, arguments)| Said::Call {
+            let calls = calls.into_iter().map(|(name, arguments)| OutputPart::Call {
                 id: format!("call_{}", domain::ids::fresh().simple()),
                 name,
                 arguments: match arguments {
@@ -250,23 +252,23 @@ fn spoken(step: Step) -> Result<(Vec<Said>, Duration, End), (u16, String)> {
             });
             (calls.collect(), Duration::ZERO, End::Done)
         }
-        Step::Thinks { thought, seal, then } => {
-            let (mut said, pace, end) = spoken(*then)?;
-            said.insert(0, Said::Thought { text: thought, seal });
-            (said, pace, end)
+        Step::Thinks { reasoning, signature, then } => {
+            let (mut output, pace, end) = output_of(*then)?;
+            output.insert(0, OutputPart::Reasoning { text: reasoning, signature });
+            (output, pace, end)
         }
         Step::TextThen(text, then) => {
-            let (said, pace, end) = spoken(*then)?;
-            (pieces(&text).into_iter().chain(said).collect(), pace, end)
+            let (output, pace, end) = output_of(*then)?;
+            (pieces(&text).into_iter().chain(output).collect(), pace, end)
         }
         Step::BreakOff(text) => (pieces(&text), Duration::ZERO, End::Close),
         Step::Hang(text) => (pieces(&text), Duration::ZERO, End::Never),
     })
 }
 
-/// Splits text into chunks of output ([`Said::Text`]).
-fn pieces(text: &str) -> Vec<Said> {
-    cut(text, 7).into_iter().map(Said::Text).collect()
+/// Splits text into chunks of output ([`OutputPart::Text`]).
+fn pieces(text: &str) -> Vec<OutputPart> {
+    cut(text, 7).into_iter().map(OutputPart::Text).collect()
 }
 
 /// Splits text into pieces of `letters` characters.

@@ -110,8 +110,8 @@ mod tests {
             ModelMessage::User { text: text.to_owned(), files: vec![picture] }
         };
         let mut messages = vec![with_picture("a"), words(10), with_picture("b"), words(10), with_picture("c")];
-        let said = trim(&mut messages).unwrap();
-        assert_eq!(said, "The chat is longer than this model can read: 2 earlier files were left out.");
+        let notice = trim(&mut messages).unwrap();
+        assert_eq!(notice, "The chat is longer than this model can read: 2 earlier files were left out.");
         assert!(matches!(&messages[0], ModelMessage::User { text, .. } if text.starts_with("a\n\n[files left out")));
         assert_eq!((messages.len(), &messages[4]), (5, &with_picture("c")));
     }
@@ -132,8 +132,8 @@ mod tests {
     #[test]
     fn the_oldest_results_go_first() {
         let mut messages = vec![user("a"), result(5_000), result(100), words(10), user("b"), result(4_000)];
-        let said = trim(&mut messages).unwrap();
-        assert_eq!(said, "The chat is longer than this model can read: 1 tool result was shortened.");
+        let notice = trim(&mut messages).unwrap();
+        assert_eq!(notice, "The chat is longer than this model can read: 1 tool result was shortened.");
         assert_eq!(
             messages.iter().map(ModelMessage::bytes).collect::<Vec<_>>(),
             [1, OMITTED_RESULT.len(), 100, 10, 1, 4_000]
@@ -143,8 +143,8 @@ mod tests {
     #[test]
     fn then_the_oldest_turns_and_never_the_question() {
         let mut messages = vec![user("a"), words(500), user("b"), words(500), user("c"), words(10), user("d")];
-        let said = trim(&mut messages).unwrap();
-        assert!(said.ends_with("1 earlier message and its answer were left out."), "{said}");
+        let notice = trim(&mut messages).unwrap();
+        assert!(notice.ends_with("1 earlier message and its answer were left out."), "{notice}");
         assert_eq!(messages, [user("b"), words(500), user("c"), words(10), user("d")]);
         while trim(&mut messages).is_some() {}
         assert_eq!(messages.last(), Some(&user("d")));

@@ -1,12 +1,12 @@
 //! Collection of a model's output: its parts while they are written, and the complete output of a step.
 
-use domain::model::{FinishReason, ModelCall, ModelFile, ModelMessage, PartKind, Seal, Thought, Usage};
+use domain::model::{FinishReason, ModelCall, ModelFile, ModelMessage, PartKind, ReasoningBlock, Signature, Usage};
 
 /// Complete output of one model call.
 #[derive(Debug, Default)]
 pub struct StepOutput {
     /// Reasoning that the provider expects back, in order.
-    pub thoughts: Vec<Thought>,
+    pub reasoning_blocks: Vec<ReasoningBlock>,
     /// Requested tool calls, in order.
     pub calls: Vec<ModelCall>,
     /// Text.
@@ -22,8 +22,8 @@ pub struct StepOutput {
 impl StepOutput {
     /// Turns the output into a message of the conversation.
     pub fn into_message(self) -> ModelMessage {
-        let Self { thoughts, text, calls, files, .. } = self;
-        ModelMessage::Assistant { thoughts, text, calls, files }
+        let Self { reasoning_blocks, text, calls, files, .. } = self;
+        ModelMessage::Assistant { reasoning_blocks, text, calls, files }
     }
 }
 
@@ -36,8 +36,8 @@ pub struct OpenPart<T> {
     pub kind: PartKind,
     /// Text so far: of the answer, of reasoning, or of a tool call's arguments.
     pub text: String,
-    /// Seal of reasoning, which the provider expects back.
-    pub seal: Option<Seal>,
+    /// Signature of reasoning, which the provider expects back.
+    pub signature: Option<Signature>,
     /// What the [sink](super::EventSink) keeps for the part.
     pub state: T,
 }
@@ -60,7 +60,7 @@ impl<T> Default for StepCollector<T> {
 impl<T> StepCollector<T> {
     /// Begins a part.
     pub fn start(&mut self, number: u32, kind: PartKind, state: T) {
-        self.open.push(OpenPart { number, kind, text: String::new(), seal: None, state });
+        self.open.push(OpenPart { number, kind, text: String::new(), signature: None, state });
     }
 
     /// Returns a part that is not complete.
@@ -68,10 +68,10 @@ impl<T> StepCollector<T> {
         self.open.iter_mut().find(|open| open.number == number)
     }
 
-    /// Sets the seal of a part.
-    pub fn seal(&mut self, number: u32, seal: Seal) {
+    /// Sets the signature of a part.
+    pub fn signature(&mut self, number: u32, signature: Signature) {
         if let Some(open) = self.part(number) {
-            open.seal = Some(seal);
+            open.signature = Some(signature);
         }
     }
 
@@ -86,11 +86,11 @@ impl<T> StepCollector<T> {
         let output = &mut self.output;
         match part.kind {
             PartKind::Text => output.text.push_str(&part.text),
-            // Reasoning without a seal cannot be given back: providers reject what they did not sign.
-            PartKind::Reasoning => output.thoughts.extend(part.seal.map(|seal| Thought {
+            // Reasoning without a signature cannot be given back: providers reject what they did not sign.
+            PartKind::Reasoning => output.reasoning_blocks.extend(part.signature.map(|signature| ReasoningBlock {
                 calls_before: output.calls.len(),
                 text: part.text,
-                seal,
+                signature,
             })),
             PartKind::ToolCall { id, name } => {
                 output.calls.push(ModelCall { id, name, arguments: part.text });

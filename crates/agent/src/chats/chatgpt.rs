@@ -323,9 +323,10 @@ mod tests {
         let chat = read(&conversation).unwrap().unwrap();
         assert_eq!((chat.title.as_str(), chat.marks.archived), ("Trip", true));
         assert_eq!(chat.id.to_string(), "01890a5d-ac96-774b-bcce-b302099a8057");
-        let said: Vec<(Role, &str)> = chat.messages.iter().map(|said| (said.role, said.content.as_str())).collect();
+        let messages: Vec<(Role, &str)> =
+            chat.messages.iter().map(|message| (message.role, message.content.as_str())).collect();
         let other = (Role::Assistant, "an older answer");
-        assert_eq!(said, [(Role::User, "Where?"), (Role::Assistant, "[image]\n\nLisbon"), other]);
+        assert_eq!(messages, [(Role::User, "Where?"), (Role::Assistant, "[image]\n\nLisbon"), other]);
         let aside = chat.messages[2].aside.expect("it is on another branch");
         assert_eq!(aside.parent, Some(chat.messages[0].id));
         assert!(chat.messages[1].aside.is_none() && chat.messages[2].created_at > chat.messages[0].created_at);
@@ -348,9 +349,9 @@ mod tests {
             "z": message("user", "another beginning", "gone", json!({})),
         } });
         let chat = read(&conversation).unwrap().unwrap();
-        let named = |content: &str| chat.messages.iter().find(|said| said.content == content).unwrap();
+        let named = |content: &str| chat.messages.iter().find(|message| message.content == content).unwrap();
         let after = |content: &str| named(content).aside.unwrap().parent;
-        assert_eq!(chat.messages.iter().filter(|said| said.aside.is_none()).count(), 2);
+        assert_eq!(chat.messages.iter().filter(|message| message.aside.is_none()).count(), 2);
         assert_eq!(after("first"), Some(named("one").id));
         assert_eq!(after("more"), Some(named("first").id));
         let document = "**Sum**\n\n```python\nprint(1)\n```";

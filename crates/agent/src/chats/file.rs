@@ -361,27 +361,31 @@ mod tests {
             ("settings", json!({ "temperature": 9 }), "chats[0].settings: temperature"),
             ("settings", json!({ "temperature": "hot" }), "chats[0].settings.temperature: invalid type"),
         ] {
-            let said = with(name, value).unwrap_err();
-            assert!(said.starts_with(says), "{said}");
+            let error = with(name, value).unwrap_err();
+            assert!(error.starts_with(says), "{error}");
         }
     }
 
     #[test]
     fn a_list_of_something_else_is_refused_at_its_first_item() {
         let list = |item: &str| format!("{item}{}", format!(",{item}").repeat(1_500_000));
-        let said = |text: &str| {
+        let error_of = |text: &str| {
             let frame: FileFrame = serde_json::from_str(text).unwrap();
             frame.check(text).unwrap_err().to_string()
         };
         let own = format!(r#"{{"chats":[{}],"format":"ai-chat-mcp-export","version":1}}"#, list("1"));
-        assert!(said(&own).starts_with("chats[0]."), "{}", said(&own));
-        assert!(said(&format!(r#"{{"conversations":[{}]}}"#, list("1"))).starts_with("conversations[0]."));
-        assert!(said(r#"{"conversations":7}"#).starts_with("conversations: invalid type"));
+        assert!(error_of(&own).starts_with("chats[0]."), "{}", error_of(&own));
+        assert!(error_of(&format!(r#"{{"conversations":[{}]}}"#, list("1"))).starts_with("conversations[0]."));
+        assert!(error_of(r#"{"conversations":7}"#).starts_with("conversations: invalid type"));
         let parts = format!(
             r#"{{"conversations":[{{"mapping":{{"a":{{"message":{{"content":{{"parts":[{}]}}}}}}}}}}]}}"#,
             list("1")
         );
-        assert!(said(&parts).starts_with("conversations[0].this chat has too many or too deeply"), "{}", said(&parts));
+        assert!(
+            error_of(&parts).starts_with("conversations[0].this chat has too many or too deeply"),
+            "{}",
+            error_of(&parts)
+        );
     }
 
     #[test]
@@ -397,8 +401,8 @@ mod tests {
         ] {
             let mut message = good.clone();
             message[field] = value;
-            let said = check(&chat(message)).unwrap_err();
-            assert!(said.starts_with(says), "{said}");
+            let error = check(&chat(message)).unwrap_err();
+            assert!(error.starts_with(says), "{error}");
         }
         for file in [
             json!({}),

@@ -130,12 +130,12 @@ mod tests {
                 Role::Assistant,
                 "Hi",
                 vec![
-                    Part::Reasoning { text: "secret-thought".into(), seal: None },
+                    Part::Reasoning { text: "secret-thought".into(), signature: None },
                     Part::ToolCall { call: Box::new(call) },
                     Part::Text { text: "Hi".into() },
                 ],
             ),
-            message(Role::Assistant, "", vec![Part::Reasoning { text: "secret-thought".into(), seal: None }]),
+            message(Role::Assistant, "", vec![Part::Reasoning { text: "secret-thought".into(), signature: None }]),
         ];
         let plain = serde_json::to_value(shared(messages.clone(), With::default()).0).unwrap();
         assert!(!plain.to_string().contains("secret"), "{plain}");

@@ -28,14 +28,15 @@ impl FileType {
         (!bytes.contains(&0) && str::from_utf8(bytes).is_ok()).then_some(Self::Text)
     }
 
-    /// Returns the media type. The type that the client declared, `said`, is considered only for text.
-    pub fn media_type(self, said: Option<&str>) -> &'static str {
+    /// Returns the media type. The type that the client declared, `declared`, is considered only for text.
+    pub fn media_type(self, declared: Option<&str>) -> &'static str {
         match self {
             Self::Picture(media_type) => media_type,
             Self::Pdf => "application/pdf",
             Self::Text => {
-                let said = said.map(|said| said.split(';').next().unwrap_or_default().trim().to_ascii_lowercase());
-                PRESERVED_TEXT_TYPES.into_iter().find(|text| said.as_deref() == Some(text)).unwrap_or("text/plain")
+                let declared =
+                    declared.map(|declared| declared.split(';').next().unwrap_or_default().trim().to_ascii_lowercase());
+                PRESERVED_TEXT_TYPES.into_iter().find(|text| declared.as_deref() == Some(text)).unwrap_or("text/plain")
             }
         }
     }

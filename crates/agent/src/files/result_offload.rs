@@ -140,15 +140,16 @@ fn name_of(piece: &ToolContent) -> Option<String> {
 }
 
 /// Returns the media type that is detected from the bytes, or else the declared one if it is well-formed.
-pub fn media_type(bytes: &[u8], said: &str) -> String {
+pub fn media_type(bytes: &[u8], declared: &str) -> String {
     let is_token = |part: &str| {
         !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"+-._".contains(&byte))
     };
-    let is_type = said.len() < 100 && said.split_once('/').is_some_and(|(one, two)| is_token(one) && is_token(two));
+    let is_type =
+        declared.len() < 100 && declared.split_once('/').is_some_and(|(one, two)| is_token(one) && is_token(two));
     match FileType::of(bytes) {
         Some(kind) if kind != FileType::Text => kind.media_type(None).to_owned(),
         // Unsupported images and other types keep the declared type and can only be downloaded.
-        _ if is_type => said.to_ascii_lowercase(),
+        _ if is_type => declared.to_ascii_lowercase(),
         _ => "application/octet-stream".to_owned(),
     }
 }
@@ -200,14 +201,14 @@ mod tests {
 
     #[test]
     fn bytes_are_what_they_are_and_not_what_a_server_says() {
-        for (bytes, said, want) in [
+        for (bytes, declared, want) in [
             (b"\x89PNG\r\n\x1a\n".as_slice(), "text/html", "image/png"),
             (b"<svg/>", "image/svg+xml", "image/svg+xml"),
             (b"RIFF", "Audio/Wav", "audio/wav"),
             (b"x", "text/html\r\nset-cookie: a=b", "application/octet-stream"),
             (b"x", "", "application/octet-stream"),
         ] {
-            assert_eq!(media_type(bytes, said), want);
+            assert_eq!(media_type(bytes, declared), want);
         }
     }
 

@@ -9,7 +9,7 @@ use local_model::weights::{DEFAULT_WEIGHTS, WeightFile, find_default_weights};
 use local_model::{Engine, EngineSettings, EngineState};
 use tokio_util::sync::CancellationToken;
 
-use super::{About, BUILT_IN, ModelView};
+use super::{BUILT_IN, ModelDetails, ModelView};
 use platform::config::{Config, LocalModel};
 
 /// The built-in model: its [engine](Engine) and its weights.
@@ -78,7 +78,7 @@ impl BuiltIn {
             }
             _ => None,
         };
-        let about = self.is_default.then(|| About {
+        let about = self.is_default.then(|| ModelDetails {
             license: DEFAULT_WEIGHTS.license.to_owned(),
             origin: DEFAULT_WEIGHTS.origin.to_owned(),
             size_bytes: DEFAULT_WEIGHTS.size,

@@ -11,7 +11,7 @@ use anyhow::Context;
 use serde::Deserialize;
 use tokio_util::sync::CancellationToken;
 
-pub use facts::{Facts, Price};
+pub use facts::{ModelInfo, Price};
 
 /// Catalogue that is embedded in the binary.
 const EMBEDDED_CATALOGUE: &str = include_str!("../../data/model-catalogue.json");
@@ -47,7 +47,7 @@ struct Host {
     #[serde(default)]
     #[expect(dead_code, reason = "for people who read the file")]
     source: Option<String>,
-    models: Vec<Facts>,
+    models: Vec<ModelInfo>,
 }
 
 /// Modification time and size of a file, by which a change is noticed.
@@ -124,13 +124,13 @@ impl CatalogueContents {
     }
 
     /// Returns the entry of a provider's model; see [`facts`](Self::facts).
-    pub fn facts_at(&self, provider: &llm::Provider, model: &str) -> Option<&Facts> {
+    pub fn facts_at(&self, provider: &llm::Provider, model: &str) -> Option<&ModelInfo> {
         self.facts(provider.base_url.host_str()?, model)
     }
 
     /// Returns the entry of a model at `host`. A name with a date, a number or `latest` appended is a version of the
     /// same model.
-    pub fn facts(&self, host: &str, model: &str) -> Option<&Facts> {
+    pub fn facts(&self, host: &str, model: &str) -> Option<&ModelInfo> {
         let hosts = self.providers.iter().filter(|provider| provider.hosts.iter().any(|one| one == host));
         hosts.flat_map(|provider| &provider.models).find(|facts| is_version_of(model, &facts.name))
     }

@@ -30,14 +30,14 @@ pub fn with_advice(error: &ModelError) -> String {
         ModelError::RateLimited { retry_after: Some(wait), .. } => {
             return format!("{}. Try again in {} s.", sentence(error), wait.as_secs().max(1));
         }
-        ModelError::RateLimited { retry_after: None, .. } | ModelError::Provider(_) | ModelError::Silent(_) => {
+        ModelError::RateLimited { retry_after: None, .. } | ModelError::Provider(_) | ModelError::StreamTimeout(_) => {
             "Try again in a moment."
         }
         ModelError::UnknownModel(_) => "Whoever runs this service has to choose another model.",
         ModelError::Refused(_) | ModelError::Malformed(_) => {
             "If this goes on, whoever runs this service has to look at the model's settings."
         }
-        ModelError::TooLong(_) => "Send a shorter message, or start a new chat.",
+        ModelError::ContextOverflow(_) => "Send a shorter message, or start a new chat.",
         ModelError::SpentForToday { .. } => "Models of your own providers are not counted.",
         ModelError::Unavailable(reason) => return reason.clone(),
     };

@@ -39,14 +39,14 @@ impl ModelListCache {
     ///
     /// # Errors
     ///
-    /// Returns the provider's error, or [`ModelError::Silent`] if it did not respond in time.
+    /// Returns the provider's error, or [`ModelError::StreamTimeout`] if it did not respond in time.
     pub async fn names(&self, client: &Client) -> Result<Vec<String>, ModelError> {
         let mut known = self.known.lock().await;
         if let Some(known) = known.as_ref().filter(|known| Instant::now() < known.until) {
             return known.names.clone();
         }
         let asked = timeout(RESPONSE_TIMEOUT, client.list_models(&self.provider)).await;
-        let names = asked.unwrap_or(Err(ModelError::Silent(RESPONSE_TIMEOUT)));
+        let names = asked.unwrap_or(Err(ModelError::StreamTimeout(RESPONSE_TIMEOUT)));
         let until = Instant::now() + if names.is_ok() { LIST_TTL } else { FAILURE_TTL };
         *known = Some(CachedModelList { names: names.clone(), until });
         names

@@ -91,7 +91,7 @@ impl CompletionSink<'_> {
                         return Ok(stopped_output(request, written, collector.output.usage));
                     }
                 }
-                ModelEvent::Seal { part, seal } => collector.seal(part, seal),
+                ModelEvent::Signature { part, signature } => collector.signature(part, signature),
                 ModelEvent::Usage(usage) => collector.output.usage = usage,
                 ModelEvent::Finish(reason) => collector.output.finish = Some(reason),
                 ModelEvent::Status(ModelStatus::Retrying { after_ms }) => {
@@ -142,7 +142,7 @@ impl CompletionSink<'_> {
                 let certain = self.text.push(&text);
                 self.send_text(certain).await;
             }
-            PartKind::Reasoning => self.send(StreamItem::Thought(text)).await,
+            PartKind::Reasoning => self.send(StreamItem::Reasoning(text)).await,
             PartKind::ToolCall { .. } if self.sends_calls => {
                 self.send(StreamItem::Arguments { index: open.state.0, text }).await;
             }

@@ -148,8 +148,12 @@ fn a_tool_that_the_person_names_or_that_was_called_before_needs_no_search() {
         name: name.into(),
         arguments: "{}".into(),
     });
-    let said =
-        ModelMessage::Assistant { thoughts: Vec::new(), text: String::new(), calls: used.to_vec(), files: Vec::new() };
+    let said = ModelMessage::Assistant {
+        reasoning_blocks: Vec::new(),
+        text: String::new(),
+        calls: used.to_vec(),
+        files: Vec::new(),
+    };
     let presentation = ToolPresentation::new(&toolset, ROOMY, "and widget_9", &[said]);
     assert_eq!(names(&presentation, &toolset)[2..], ["widget_5", "create_issue", "widget_9"]);
 }

@@ -231,7 +231,7 @@ async fn run_loop(
     };
     let (parameters, max_tokens) = (settings.parameters(), settings.max_tokens);
     let system = system_prompt(settings.system);
-    let request = Request { system, messages, max_tokens, parameters, draws: true, ..Request::default() };
+    let request = Request { system, messages, max_tokens, parameters, image_output: true, ..Request::default() };
     let names = |name: &str| toolset.names(name);
     let mut sink = TurnEventSink::new(turns, turn, recorder, &names);
     let agent = Agent {

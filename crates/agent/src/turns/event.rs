@@ -3,7 +3,7 @@
 //! The same events, read back from the journal after a crash, restore the answer as far as it had been written.
 
 use domain::file::FileRef;
-use domain::model::{ModelStatus, Seal, Usage};
+use domain::model::{ModelStatus, Signature, Usage};
 use domain::tool::{Outcome, ToolResult};
 use domain::{ChatId, InteractionId, MessageId, Timestamp, TurnId};
 use mcp::ElicitationResponse;
@@ -149,7 +149,7 @@ pub struct FinishMetadata {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ProviderMetadata {
     /// Signature that the provider expects back with the reasoning in later requests.
-    pub provider: Seal,
+    pub provider: Signature,
 }
 
 /// Metadata of a tool call, in [`TurnEvent::ToolInputStart`] and [`TurnEvent::ToolInputAvailable`].

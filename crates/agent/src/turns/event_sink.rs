@@ -184,7 +184,7 @@ impl ModelStreamReader<'_> {
                     self.end(open);
                 }
             }
-            ModelEvent::Seal { part, seal } => self.collector.seal(part, seal),
+            ModelEvent::Signature { part, signature } => self.collector.signature(part, signature),
             ModelEvent::Usage(usage) => self.collector.output.usage = usage,
             ModelEvent::File { .. } | ModelEvent::Finish(_) => {}
         }
@@ -267,7 +267,7 @@ impl ModelStreamReader<'_> {
         match open.kind {
             PartKind::Text => self.recorder.emit(&TurnEvent::TextEnd { id }),
             PartKind::Reasoning => {
-                let provider_metadata = open.seal.clone().map(|provider| ProviderMetadata { provider });
+                let provider_metadata = open.signature.clone().map(|provider| ProviderMetadata { provider });
                 self.recorder.emit(&TurnEvent::ReasoningEnd { id, provider_metadata });
             }
             // A tool call ends with its complete arguments, when it is executed.

@@ -1,7 +1,7 @@
 //! Conversion of a stored chat into the messages of a model request.
 
 use domain::message::{Part, Role};
-use domain::model::{ModelCall, ModelFile, ModelMessage, Thought};
+use domain::model::{ModelCall, ModelFile, ModelMessage, ReasoningBlock};
 use domain::text::cut_to;
 use domain::tool::{ToolCall, ToolResult};
 use serde_json::Value;
@@ -80,7 +80,7 @@ fn question(message: &StoredMessage, attachments: &AttachmentLoader) -> ModelMes
             }
             Part::File(file) => match attachments.to_model_input(file) {
                 ModelInput::File(file) => files.push(file),
-                ModelInput::Text(said) => words.push(said),
+                ModelInput::Text(text) => words.push(text),
             },
             _ => {}
         }
@@ -104,7 +104,7 @@ pub fn answer(
     let mut step = StepMessages::default();
     for part in parts {
         // Anything after a tool call was written when its result was known, so it belongs to the next step.
-        let is_outside_of_steps = matches!(part, Part::Notice { .. } | Part::Reasoning { seal: None, .. });
+        let is_outside_of_steps = matches!(part, Part::Notice { .. } | Part::Reasoning { signature: None, .. });
         if !step.calls.is_empty() && !matches!(part, Part::ToolCall { .. }) && !is_outside_of_steps {
             step.close(&mut messages, name_of, attachments);
         }
@@ -113,13 +113,17 @@ pub fn answer(
             Part::ToolCall { call } => step.calls.push(call.as_ref()),
             Part::File(file) => match attachments.to_model_input(file) {
                 ModelInput::File(file) => step.files.push(file),
-                ModelInput::Text(said) => step.text.push_str(&said),
+                ModelInput::Text(text) => step.text.push_str(&text),
             },
-            Part::Reasoning { text, seal: Some(seal) } => {
-                step.thoughts.push(Thought { calls_before: 0, text: text.clone(), seal: seal.clone() });
+            Part::Reasoning { text, signature: Some(signature) } => {
+                step.reasoning_blocks.push(ReasoningBlock {
+                    calls_before: 0,
+                    text: text.clone(),
+                    signature: signature.clone(),
+                });
             }
             // These parts belong to user messages.
-            Part::Reasoning { seal: None, .. }
+            Part::Reasoning { signature: None, .. }
             | Part::Notice { .. }
             | Part::AppContext { .. }
             | Part::Attachment { .. } => {}
@@ -132,7 +136,7 @@ pub fn answer(
 /// Output of one step: one model call.
 #[derive(Default)]
 struct StepMessages<'a> {
-    thoughts: Vec<Thought>,
+    reasoning_blocks: Vec<ReasoningBlock>,
     text: String,
     calls: Vec<&'a ToolCall>,
     files: Vec<ModelFile>,
@@ -146,7 +150,7 @@ impl StepMessages<'_> {
         name_of: &impl Fn(&ToolCall) -> String,
         attachments: &AttachmentLoader,
     ) {
-        let Self { thoughts, text, calls, files } = std::mem::take(self);
+        let Self { reasoning_blocks, text, calls, files } = std::mem::take(self);
         // Providers reject a reasoning block without text or tool call after it, as an incomplete answer may have.
         if text.is_empty() && calls.is_empty() && files.is_empty() {
             return;
@@ -156,7 +160,7 @@ impl StepMessages<'_> {
             name: name_of(call),
             arguments: arguments_text(&call.arguments),
         });
-        messages.push(ModelMessage::Assistant { thoughts, text, calls: made.collect(), files });
+        messages.push(ModelMessage::Assistant { reasoning_blocks, text, calls: made.collect(), files });
         messages.extend(calls.into_iter().map(|call| tool_result(call, name_of(call), attachments)));
     }
 }
@@ -207,7 +211,7 @@ mod tests {
     use super::*;
     use crate::files::model_attachments::InputModalities;
     use domain::file::FileRef;
-    use domain::model::Seal;
+    use domain::model::Signature;
     use domain::tool::Outcome;
     use domain::{FileId, MessageId, Timestamp};
     use serde_json::json;
@@ -262,18 +266,18 @@ mod tests {
 
     #[test]
     fn a_sealed_thought_begins_the_message_that_it_led_to() {
-        let seal = |word: &str| Seal { wire: "w".into(), model: "m".into(), data: json!(word) };
-        let thought = |text: &str, seal| Part::Reasoning { text: text.into(), seal };
+        let signature = |word: &str| Signature { wire: "w".into(), model: "m".into(), data: json!(word) };
+        let thought = |text: &str, signature| Part::Reasoning { text: text.into(), signature };
         let parts = vec![
-            thought("", Some(seal("a"))),
+            thought("", Some(signature("a"))),
             call("1"),
             thought("Only shown.", None),
             call("2"),
-            thought("Then.", Some(seal("b"))),
+            thought("Then.", Some(signature("b"))),
             call("3"),
             text("Three."),
         ];
-        let broken_off = vec![thought("It broke off here", Some(seal("c")))];
+        let broken_off = vec![thought("It broke off here", Some(signature("c")))];
         let messages = [
             message(Role::User, "How many?", vec![]),
             message(Role::Assistant, "", parts),
@@ -283,9 +287,9 @@ mod tests {
             .iter()
             .map(|message| match message {
                 ModelMessage::User { .. } => "user".to_owned(),
-                ModelMessage::Assistant { thoughts, text, calls, .. } => {
-                    let seals: Vec<&Value> = thoughts.iter().map(|thought| &thought.seal.data).collect();
-                    format!("{seals:?} {text} +{}", calls.len())
+                ModelMessage::Assistant { reasoning_blocks, text, calls, .. } => {
+                    let signatures: Vec<&Value> = reasoning_blocks.iter().map(|block| &block.signature.data).collect();
+                    format!("{signatures:?} {text} +{}", calls.len())
                 }
                 ModelMessage::ToolResult { call_id, .. } => call_id.clone(),
             })

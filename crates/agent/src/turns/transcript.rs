@@ -43,15 +43,15 @@ impl Transcript {
     pub fn apply(&mut self, event: &TurnEvent) {
         match event {
             TurnEvent::TextStart { id } => self.push(id, Part::Text { text: String::new() }),
-            TurnEvent::ReasoningStart { id } => self.push(id, Part::Reasoning { text: String::new(), seal: None }),
+            TurnEvent::ReasoningStart { id } => self.push(id, Part::Reasoning { text: String::new(), signature: None }),
             TurnEvent::TextDelta { id, delta } | TurnEvent::ReasoningDelta { id, delta } => {
                 if let Some(Part::Text { text } | Part::Reasoning { text, .. }) = self.part(id) {
                     text.push_str(delta);
                 }
             }
             TurnEvent::ReasoningEnd { id, provider_metadata: Some(metadata) } => {
-                if let Some(Part::Reasoning { seal, .. }) = self.part(id) {
-                    *seal = Some(metadata.provider.clone());
+                if let Some(Part::Reasoning { signature, .. }) = self.part(id) {
+                    *signature = Some(metadata.provider.clone());
                 }
             }
             TurnEvent::File(file) => self.push("", Part::File(file.clone())),
@@ -129,7 +129,7 @@ impl Transcript {
     pub fn into_parts(self) -> Vec<Part> {
         let says_something = |part: &Part| match part {
             Part::Text { text } => !text.is_empty(),
-            Part::Reasoning { text, seal } => !text.is_empty() || seal.is_some(),
+            Part::Reasoning { text, signature } => !text.is_empty() || signature.is_some(),
             Part::ToolCall { .. }
             | Part::AppContext { .. }
             | Part::Notice { .. }

@@ -35,8 +35,8 @@ fn is_ours(origin: &str, host: &str, site: &Url) -> bool {
 
 /// Returns whether host and port are those of `url`.
 fn is_host_of(host: &str, url: &Url) -> bool {
-    let Ok(said) = Url::parse(&format!("{}://{host}/", url.scheme())) else { return false };
-    said.host() == url.host() && said.port_or_known_default() == url.port_or_known_default()
+    let Ok(host_url) = Url::parse(&format!("{}://{host}/", url.scheme())) else { return false };
+    host_url.host() == url.host() && host_url.port_or_known_default() == url.port_or_known_default()
 }
 
 #[cfg(test)]

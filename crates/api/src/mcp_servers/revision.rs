@@ -36,21 +36,21 @@ pub fn era(headers: &HeaderMap, request: &JsonRpcRequest) -> Result<Era, RpcErro
     }
     let header = header(headers, "mcp-protocol-version")?;
     let meta = request.params.get("_meta");
-    let said = meta.and_then(|meta| meta.get(VERSION_KEY));
-    let said = match said {
+    let stated = meta.and_then(|meta| meta.get(VERSION_KEY));
+    let stated = match stated {
         None => None,
         Some(Value::String(version)) => Some(version.as_str()),
         Some(_) => return Err(RpcError::missing_meta(VERSION_KEY)),
     };
-    let version = match (said, header.as_deref()) {
-        (Some(said), Some(header)) if said == header => said,
-        (Some(said), Some(header)) => {
+    let version = match (stated, header.as_deref()) {
+        (Some(stated), Some(header)) if stated == header => stated,
+        (Some(stated), Some(header)) => {
             return Err(RpcError::header_mismatch(&format!(
-                "MCP-Protocol-Version is {header}, and {VERSION_KEY} in _meta is {said}"
+                "MCP-Protocol-Version is {header}, and {VERSION_KEY} in _meta is {stated}"
             )));
         }
         // Older clients may send the metadata without the header.
-        (Some(said), None) if LEGACY_VERSIONS.contains(&said) => said,
+        (Some(stated), None) if LEGACY_VERSIONS.contains(&stated) => stated,
         (Some(_), None) => return Err(RpcError::header_mismatch("MCP-Protocol-Version is missing")),
         // The method exists in the modern family only, so the metadata is missing.
         (None, _) if request.method == "server/discover" => return Err(RpcError::missing_meta(VERSION_KEY)),
@@ -64,7 +64,7 @@ pub fn era(headers: &HeaderMap, request: &JsonRpcRequest) -> Result<Era, RpcErro
     if version != MODERN_VERSION {
         return Err(RpcError::unsupported_version(version));
     }
-    if said.is_none() {
+    if stated.is_none() {
         return Err(RpcError::missing_meta(VERSION_KEY));
     }
     check_mirrors(headers, request)?;
@@ -86,12 +86,12 @@ fn check_mirrors(headers: &HeaderMap, request: &JsonRpcRequest) -> Result<(), Rp
 
 /// Checks one header against the value in the body.
 fn mirror(headers: &HeaderMap, name: &str, body: Option<&str>) -> Result<(), RpcError> {
-    let Some(said) = header(headers, name)? else {
+    let Some(value) = header(headers, name)? else {
         return Err(RpcError::header_mismatch(&format!("{name} is missing")));
     };
-    let decoded = if name == "Mcp-Name" { decoded(&said) } else { Some(said) };
+    let decoded = if name == "Mcp-Name" { decoded(&value) } else { Some(value) };
     match (decoded, body) {
-        (Some(said), Some(body)) if said == body => Ok(()),
+        (Some(value), Some(body)) if value == body => Ok(()),
         // A name that the body lacks is reported by the method itself.
         (Some(_), None) => Ok(()),
         _ => Err(RpcError::header_mismatch(&format!("{name} does not say what the body says"))),
@@ -108,9 +108,9 @@ fn header(headers: &HeaderMap, name: &str) -> Result<Option<String>, RpcError> {
 }
 
 /// Decodes a header value. Values that are not plain ASCII are sent as `=?base64?…?=`.
-fn decoded(said: &str) -> Option<String> {
-    match said.strip_prefix("=?base64?").and_then(|rest| rest.strip_suffix("?=")) {
+fn decoded(value: &str) -> Option<String> {
+    match value.strip_prefix("=?base64?").and_then(|rest| rest.strip_suffix("?=")) {
         Some(encoded) => String::from_utf8(STANDARD.decode(encoded).ok()?).ok(),
-        None => Some(said.to_owned()),
+        None => Some(value.to_owned()),
     }
 }

@@ -127,13 +127,13 @@ impl From<Usage> for CompletionUsage {
 /// # Errors
 ///
 /// The failure in the stream, or a stream that ends early.
-pub async fn whole(said: impl Stream<Item = StreamItem>, shape: Shape) -> Result<ChatCompletion, OpenAiError> {
-    let mut said = Box::pin(said);
+pub async fn whole(items: impl Stream<Item = StreamItem>, shape: Shape) -> Result<ChatCompletion, OpenAiError> {
+    let mut items = Box::pin(items);
     let (mut text, mut reasoning_content, mut tool_calls) = (String::new(), String::new(), Vec::new());
     let (reason, usage) = loop {
-        match said.next().await {
+        match items.next().await {
             Some(StreamItem::Text(more)) => text.push_str(&more),
-            Some(StreamItem::Thought(more)) => reasoning_content.push_str(&more),
+            Some(StreamItem::Reasoning(more)) => reasoning_content.push_str(&more),
             Some(StreamItem::Call { id, name, .. }) => {
                 let function = CompletionFunctionCall { name, arguments: String::new() };
                 tool_calls.push(CompletionToolCall { id, r#type: "function", function });
@@ -163,37 +163,37 @@ pub async fn whole(said: impl Stream<Item = StreamItem>, shape: Shape) -> Result
 ///
 /// A failure before the first output becomes an HTTP error; a later one is an event of the stream.
 pub async fn stream(
-    said: impl Stream<Item = StreamItem> + Send + 'static,
+    items: impl Stream<Item = StreamItem> + Send + 'static,
     shape: Shape,
     tells_usage: bool,
     stopping: CancellationToken,
     permit: Permit,
 ) -> Result<EventStreamResponse, OpenAiError> {
-    let said = begun(said).await?;
+    let items = begun(items).await?;
     // As in OpenAI's API, the first chunk has the role and no text.
     let opening = frame(&shape.chunk(&json!({ "role": "assistant", "content": "" }), None));
-    let rest = said.flat_map(move |said| stream::iter(frames(said, &shape, tells_usage)));
+    let rest = items.flat_map(move |item| stream::iter(frames(item, &shape, tells_usage)));
     Ok(EventStreamResponse(sse::response_until(stream::iter([opening]).chain(rest), stopping, permit)))
 }
 
 /// Waits for the first output of a completion, and returns the failure if that comes instead.
 pub async fn begun(
-    said: impl Stream<Item = StreamItem> + Send + 'static,
+    items: impl Stream<Item = StreamItem> + Send + 'static,
 ) -> Result<impl Stream<Item = StreamItem> + Send + 'static, OpenAiError> {
-    let mut said = Box::pin(said);
-    match said.next().await {
+    let mut items = Box::pin(items);
+    match items.next().await {
         Some(StreamItem::Failed(failure)) => Err(failure.into()),
         None => Err(broken_off()),
-        Some(first) => Ok(stream::iter([first]).chain(said)),
+        Some(first) => Ok(stream::iter([first]).chain(items)),
     }
 }
 
 /// Returns the chunks of an item. `tells_usage` adds a last chunk with the usage.
-fn frames(said: StreamItem, shape: &Shape, tells_usage: bool) -> Vec<Bytes> {
+fn frames(item: StreamItem, shape: &Shape, tells_usage: bool) -> Vec<Bytes> {
     let delta = |delta: &Value| vec![frame(&shape.chunk(delta, None))];
-    match said {
+    match item {
         StreamItem::Text(text) => delta(&json!({ "content": text })),
-        StreamItem::Thought(text) => delta(&json!({ "reasoning_content": text })),
+        StreamItem::Reasoning(text) => delta(&json!({ "reasoning_content": text })),
         StreamItem::Call { index, id, name } => {
             let function = json!({ "name": name, "arguments": "" });
             delta(&json!({ "tool_calls": [{ "index": index, "id": id, "type": "function", "function": function }] }))

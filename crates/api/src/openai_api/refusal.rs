@@ -153,7 +153,7 @@ fn of_model(error: &ModelError) -> OpenAiError {
         ModelError::RateLimited { .. } => (StatusCode::TOO_MANY_REQUESTS, "rate_limit_exceeded"),
         ModelError::SpentForToday { .. } => (StatusCode::TOO_MANY_REQUESTS, "tokens_spent"),
         ModelError::UnknownModel(_) => (StatusCode::NOT_FOUND, "model_not_found"),
-        ModelError::TooLong(_) => (StatusCode::BAD_REQUEST, "context_length_exceeded"),
+        ModelError::ContextOverflow(_) => (StatusCode::BAD_REQUEST, "context_length_exceeded"),
         ModelError::Refused(_) => (StatusCode::BAD_REQUEST, "model_refused"),
         ModelError::Unavailable(_) => (StatusCode::SERVICE_UNAVAILABLE, "model_unavailable"),
         _ => (StatusCode::BAD_GATEWAY, "model_failed"),

@@ -157,7 +157,7 @@ impl ResponseRequest {
 fn add_item(conversation: &mut Conversation, item: InputItem) -> Result<(), OpenAiError> {
     match item.r#type.as_deref() {
         None | Some("message") => {
-            let (text, files) = said(item.content)?;
+            let (text, files) = text_and_files(item.content)?;
             let role = item.role.as_deref();
             if role != Some("user") {
                 RequestFiles::none("input", &files)?;
@@ -179,7 +179,7 @@ fn add_item(conversation: &mut Conversation, item: InputItem) -> Result<(), Open
             Ok(())
         }
         Some("function_call_output") => {
-            let (text, files) = said(item.output)?;
+            let (text, files) = text_and_files(item.output)?;
             let unknown_call = "a function_call_output must name a function_call before it in call_id";
             conversation.add_result(item.call_id, text, files, unknown_call)
         }
@@ -196,7 +196,7 @@ fn add_item(conversation: &mut Conversation, item: InputItem) -> Result<(), Open
 }
 
 /// Splits content into text and files. The text of a refusal counts as text.
-fn said(content: Option<MessageContent>) -> Result<(String, Vec<RequestFile>), OpenAiError> {
+fn text_and_files(content: Option<MessageContent>) -> Result<(String, Vec<RequestFile>), OpenAiError> {
     body::words(content, "input", |piece| if piece.is_refusal() { piece.refusal } else { piece.text() })
 }
 

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use testkit::{Step, databases};
 
-use super::Scene;
+use super::Fixture;
 
 fn context(text: &str) -> Value {
     json!({
@@ -15,33 +15,33 @@ fn context(text: &str) -> Value {
 #[tokio::test]
 async fn it_goes_with_the_message_is_stored_and_is_marked_as_an_apps() {
     for database in databases() {
-        let scene = Scene::new(database, [Step::Text("One.".into()), Step::Text("Two.".into())]).await;
-        let chat = scene.person.new_chat().await;
+        let fixture = Fixture::new(database, [Step::Text("One.".into()), Step::Text("Two.".into())]).await;
+        let chat = fixture.person.new_chat().await;
         let body =
             json!({ "message": "Go on", "sessionId": chat, "tools": [], "contexts": [context("Row 7 is chosen.")] });
-        assert_eq!(scene.person.post("/functions/v1/ai-chat", &body).await.0, 200);
-        scene.person.ask(&chat, "And now?", json!([])).await;
-        let messages = scene.person.messages(&chat).await;
+        assert_eq!(fixture.person.post("/functions/v1/ai-chat", &body).await.0, 200);
+        fixture.person.ask(&chat, "And now?", json!([])).await;
+        let messages = fixture.person.messages(&chat).await;
         assert_eq!(messages[0]["content"], "Go on", "the person's words stay theirs");
         assert_eq!(messages[0]["parts"][0]["context"]["content"][0]["text"], "Row 7 is chosen.");
         assert_eq!(messages[2]["parts"], json!(null));
-        for request in scene.model.requests() {
+        for request in fixture.model.requests() {
             let first = request["messages"][1]["content"].to_string();
             let want = "Go on\\n\\n[From the app of the tool board (boards), not from the person: Row 7 is chosen.";
             assert!(first.contains(want), "{first}");
         }
-        scene.app.stop().await;
+        fixture.app.stop().await;
     }
 }
 
 #[tokio::test]
 async fn it_has_a_bound() {
-    let scene = Scene::new(databases()[0], []).await;
-    let chat = scene.person.new_chat().await;
+    let fixture = Fixture::new(databases()[0], []).await;
+    let chat = fixture.person.new_chat().await;
     for contexts in [vec![context("x"); 17], vec![context(&"x".repeat(64 * 1024))]] {
         let body = json!({ "message": "Hello", "sessionId": chat, "contexts": contexts });
-        let (status, _) = scene.person.post("/functions/v1/ai-chat", &body).await;
+        let (status, _) = fixture.person.post("/functions/v1/ai-chat", &body).await;
         assert_eq!(status, 400);
     }
-    assert!(scene.person.messages(&chat).await.is_empty());
+    assert!(fixture.person.messages(&chat).await.is_empty());
 }

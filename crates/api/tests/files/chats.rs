@@ -5,24 +5,24 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 use testkit::{Database, ScriptedModel, Step, TestApp, databases};
 
-use super::fixture::{PNG, Scene, bytes, delete, upload};
+use super::fixture::{Fixture, PNG, bytes, delete, upload};
 
-async fn text(scene: &Scene, path: &str) -> String {
-    scene.person.request(Method::GET, path).send().await.unwrap().text().await.unwrap()
+async fn text(fixture: &Fixture, path: &str) -> String {
+    fixture.person.request(Method::GET, path).send().await.unwrap().text().await.unwrap()
 }
 
 #[tokio::test]
 async fn a_chat_goes_out_with_its_files_and_comes_in_again_with_them() {
     for database in databases() {
-        let scene = Scene::new(database).await;
-        let (one, two) = (scene.upload("a.png", PNG).await, scene.upload("b.md", b"# B").await);
-        scene.send("Look", &[&one, &two]).await;
-        let out = text(&scene, &format!("/api/sessions/{}/export", scene.chat)).await;
-        let markdown = text(&scene, &format!("/api/sessions/{}/export?format=markdown", scene.chat)).await;
+        let fixture = Fixture::new(database).await;
+        let (one, two) = (fixture.upload("a.png", PNG).await, fixture.upload("b.md", b"# B").await);
+        fixture.send("Look", &[&one, &two]).await;
+        let out = text(&fixture, &format!("/api/sessions/{}/export", fixture.chat)).await;
+        let markdown = text(&fixture, &format!("/api/sessions/{}/export?format=markdown", fixture.chat)).await;
         assert!(markdown.contains("\nFile: `a.png` (image/png)\n"), "{markdown}");
 
         // Another user gets copies of the files.
-        let other = scene.app.person().await;
+        let other = fixture.app.person().await;
         let import = async |person: &testkit::Person, file: &str| {
             let request = person.request(Method::POST, "/api/account/import").body(file.to_owned());
             let answer = request.send().await.unwrap();
@@ -35,45 +35,45 @@ async fn a_chat_goes_out_with_its_files_and_comes_in_again_with_them() {
         let theirs = url.strip_prefix("/v1/files/").unwrap();
         assert_ne!(theirs, one);
         assert_eq!(bytes(&other, theirs).await.unwrap(), PNG);
-        assert_eq!(bytes(&scene.person, theirs).await, Err(404));
+        assert_eq!(bytes(&fixture.person, theirs).await, Err(404));
 
         // The user's own files are restored under their ids after they were deleted.
-        assert_eq!(delete(&scene.person, &format!("/rest/v1/ai_chat_sessions?id=eq.{}", scene.chat)).await, 204);
-        let storage = &scene.app.state.storage;
-        let later = scene.app.state.clock.now().plus_seconds(60);
+        assert_eq!(delete(&fixture.person, &format!("/rest/v1/ai_chat_sessions?id=eq.{}", fixture.chat)).await, 204);
+        let storage = &fixture.app.state.storage;
+        let later = fixture.app.state.clock.now().plus_seconds(60);
         storage.chats().purge_deleted(later).await.unwrap();
         storage.files().purge(later).await.unwrap();
-        assert_eq!(bytes(&scene.person, &one).await, Err(404));
-        assert_eq!(import(&scene.person, &out).await.1["imported"], 1);
-        assert_eq!(bytes(&scene.person, &one).await.unwrap(), PNG);
-        assert_eq!(text(&scene, &format!("/api/sessions/{}/export", scene.chat)).await.len(), out.len());
+        assert_eq!(bytes(&fixture.person, &one).await, Err(404));
+        assert_eq!(import(&fixture.person, &out).await.1["imported"], 1);
+        assert_eq!(bytes(&fixture.person, &one).await.unwrap(), PNG);
+        assert_eq!(text(&fixture, &format!("/api/sessions/{}/export", fixture.chat)).await.len(), out.len());
 
         let broken = out.replacen("\"bytes\":\"", "\"bytes\":\"?", 1);
-        let (status, refused) = import(&scene.person, &broken).await;
+        let (status, refused) = import(&fixture.person, &broken).await;
         assert_eq!(status, 400);
         assert!(refused["error"]["message"].as_str().unwrap().starts_with("chats[0].files[0].bytes: "), "{refused}");
-        scene.app.stop().await;
+        fixture.app.stop().await;
     }
 }
 
 #[tokio::test]
 async fn a_link_shows_files_only_when_chosen_and_those_of_its_chat_alone() {
     for database in databases() {
-        let scene = Scene::new(database).await;
-        let file = scene.upload("secret.png", PNG).await;
-        scene.send("Look", &[&file]).await;
-        let other = scene.upload("b.png", PNG).await;
+        let fixture = Fixture::new(database).await;
+        let file = fixture.upload("secret.png", PNG).await;
+        fixture.send("Look", &[&file]).await;
+        let other = fixture.upload("b.png", PNG).await;
         let mut shown = Vec::new();
         for files in [false, true] {
-            let path = format!("/api/sessions/{}/shares", scene.chat);
-            let (_, share) = scene.person.post(&path, &json!({ "files": files })).await;
+            let path = format!("/api/sessions/{}/shares", fixture.chat);
+            let (_, share) = fixture.person.post(&path, &json!({ "files": files })).await;
             let token = share["url"].as_str().unwrap().split_once("share=").unwrap().1.to_owned();
-            let messages = scene.person.get(&format!("/api/shared/{token}")).await["messages"].clone();
+            let messages = fixture.person.get(&format!("/api/shared/{token}")).await["messages"].clone();
             shown.push((share["id"].as_str().unwrap().to_owned(), token, messages));
         }
         let get = async |token: &str, file: &str| {
-            let url = format!("{}/api/shared/{token}/files/{file}", scene.app.url);
-            let answer = scene.app.http.get(url).send().await.unwrap();
+            let url = format!("{}/api/shared/{token}/files/{file}", fixture.app.url);
+            let answer = fixture.app.http.get(url).send().await.unwrap();
             assert!(answer.headers()["x-robots-tag"].to_str().unwrap().contains("noindex"));
             assert_eq!(answer.headers()["cache-control"], "no-store");
             answer.status().as_u16()
@@ -90,44 +90,44 @@ async fn a_link_shows_files_only_when_chosen_and_those_of_its_chat_alone() {
             (get(&whole.1, &other).await, get("unknown", &file).await, get(&whole.1, "x").await),
             (404, 404, 404)
         );
-        assert_eq!(delete(&scene.person, &format!("/api/shares/{}", whole.0)).await, 204);
+        assert_eq!(delete(&fixture.person, &format!("/api/shares/{}", whole.0)).await, 204);
         assert_eq!(get(&whole.1, &file).await, 404);
-        scene.app.stop().await;
+        fixture.app.stop().await;
     }
 }
 
 #[tokio::test]
 async fn a_message_is_found_by_the_name_of_its_file() {
     for database in databases() {
-        let scene = Scene::new(database).await;
-        let file = scene.upload("Zerubbabel-plan.md", b"x").await;
-        scene.send("Look", &[&file]).await;
-        scene.send("And now?", &[]).await;
-        let found = scene.person.get("/api/search?q=zerubbabel").await;
+        let fixture = Fixture::new(database).await;
+        let file = fixture.upload("Zerubbabel-plan.md", b"x").await;
+        fixture.send("Look", &[&file]).await;
+        fixture.send("And now?", &[]).await;
+        let found = fixture.person.get("/api/search?q=zerubbabel").await;
         assert_eq!(found["messages"].as_array().unwrap().len(), 1, "{found}");
         assert!(found["messages"][0]["excerpt"]["text"].as_str().unwrap().contains("Zerubbabel-plan.md"), "{found}");
-        let stranger = scene.app.person().await;
+        let stranger = fixture.app.person().await;
         assert_eq!(stranger.get("/api/search?q=zerubbabel").await["messages"], json!([]));
-        scene.app.stop().await;
+        fixture.app.stop().await;
     }
 }
 
 #[tokio::test]
 async fn a_deleted_chat_comes_back_with_its_files_and_an_account_takes_them_along() {
     for database in databases() {
-        let scene = Scene::new(database).await;
-        let file = scene.upload("a.png", PNG).await;
-        scene.send("Look", &[&file]).await;
-        assert_eq!(delete(&scene.person, &format!("/rest/v1/ai_chat_sessions?id=eq.{}", scene.chat)).await, 204);
-        scene.app.maintenance.run_once().await.unwrap();
-        let restored = scene.person.post(&format!("/api/sessions/{}/restore", scene.chat), &json!({})).await;
+        let fixture = Fixture::new(database).await;
+        let file = fixture.upload("a.png", PNG).await;
+        fixture.send("Look", &[&file]).await;
+        assert_eq!(delete(&fixture.person, &format!("/rest/v1/ai_chat_sessions?id=eq.{}", fixture.chat)).await, 204);
+        fixture.app.maintenance.run_once().await.unwrap();
+        let restored = fixture.person.post(&format!("/api/sessions/{}/restore", fixture.chat), &json!({})).await;
         assert_eq!(restored.0, 204);
-        assert_eq!(bytes(&scene.person, &file).await.unwrap(), PNG);
-        let (status, _) = scene.person.post("/api/account/delete", &json!({ "email": scene.person.email })).await;
+        assert_eq!(bytes(&fixture.person, &file).await.unwrap(), PNG);
+        let (status, _) = fixture.person.post("/api/account/delete", &json!({ "email": fixture.person.email })).await;
         assert_eq!(status, 204);
-        let owner = scene.person.id.parse().unwrap();
-        assert_eq!(scene.app.state.storage.files().count_bytes(owner).await.unwrap(), 0);
-        scene.app.stop().await;
+        let owner = fixture.person.id.parse().unwrap();
+        assert_eq!(fixture.app.state.storage.files().count_bytes(owner).await.unwrap(), 0);
+        fixture.app.stop().await;
     }
 }
 

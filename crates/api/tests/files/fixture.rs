@@ -11,14 +11,14 @@ pub const PNG: &[u8] = &[
     0, 6, 0, 2, 0x30, 0x81, 0xd0, 0x2f, 0, 0, 0, 0, b'I', b'E', b'N', b'D', 0xae, 0x42, 0x60, 0x82,
 ];
 
-pub struct Scene {
+pub struct Fixture {
     pub model: ScriptedModel,
     pub app: TestApp,
     pub person: Person,
     pub chat: String,
 }
 
-impl Scene {
+impl Fixture {
     pub async fn new(database: Database) -> Self {
         Self::with(database, &[]).await
     }

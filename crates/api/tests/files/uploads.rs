@@ -4,15 +4,15 @@ use futures_util::future::join_all;
 use serde_json::json;
 use testkit::{Database, MockClock, TestApp, databases};
 
-use super::fixture::{PNG, Scene, bytes, delete, fetch, upload};
+use super::fixture::{Fixture, PNG, bytes, delete, fetch, upload};
 
 const MIB: usize = 1024 * 1024;
 
 #[tokio::test]
 async fn a_file_is_what_its_bytes_say_and_is_served_to_its_owner_alone() {
     for database in databases() {
-        let scene = Scene::new(database).await;
-        let stranger = scene.app.person().await;
+        let fixture = Fixture::new(database).await;
+        let stranger = fixture.app.person().await;
         let html = b"<script>alert(1)</script>".as_slice();
         for (content, said, name, kind, place) in [
             (PNG, "text/html", "a%20b.png", "image/png", "inline; filename*=UTF-8''a%20b.png"),
@@ -33,10 +33,10 @@ async fn a_file_is_what_its_bytes_say_and_is_served_to_its_owner_alone() {
             ),
             (b"%PDF-1.4 \xe2", "", "p.pdf", "application/pdf", "attachment; filename*=UTF-8''p.pdf"),
         ] {
-            let (status, taken) = upload(&scene.person, &format!("name={name}"), said, content).await;
+            let (status, taken) = upload(&fixture.person, &format!("name={name}"), said, content).await;
             assert_eq!((status, &taken["size"]), (201, &json!(content.len())), "{taken}");
             let id = taken["id"].as_str().unwrap();
-            let served = fetch(&scene.person, id).await;
+            let served = fetch(&fixture.person, id).await;
             let header = |name: &str| served.headers()[name].to_str().unwrap().to_owned();
             assert_eq!((header("content-type"), header("content-disposition")), (kind.to_owned(), place.to_owned()));
             assert_eq!(header("x-content-type-options"), "nosniff");
@@ -46,55 +46,55 @@ async fn a_file_is_what_its_bytes_say_and_is_served_to_its_owner_alone() {
 
             let path = format!("/v1/files/{id}");
             assert_eq!((bytes(&stranger, id).await, delete(&stranger, &path).await), (Err(404), 404));
-            assert_eq!((delete(&scene.person, &path).await, delete(&scene.person, &path).await), (204, 404));
-            assert_eq!(bytes(&scene.person, id).await, Err(404));
+            assert_eq!((delete(&fixture.person, &path).await, delete(&fixture.person, &path).await), (204, 404));
+            assert_eq!(bytes(&fixture.person, id).await, Err(404));
         }
-        let (_, taken) = upload(&scene.person, "", "text/plain", b"x").await;
+        let (_, taken) = upload(&fixture.person, "", "text/plain", b"x").await;
         assert_eq!(taken["name"], "file.txt");
-        scene.app.stop().await;
+        fixture.app.stop().await;
     }
 }
 
 #[tokio::test]
 async fn what_is_not_taken_says_why() {
     for database in databases() {
-        let scene = Scene::with(database, &[("CHAT_MAX_FILES_MIB_PER_USER", "12")]).await;
+        let fixture = Fixture::with(database, &[("CHAT_MAX_FILES_MIB_PER_USER", "12")]).await;
         for (content, status, code) in [
             (vec![], 400, "bad_request"),
             (b"PK\x03\x04\0\0".to_vec(), 415, "unsupported_media_type"),
             (b"caf\xe9".to_vec(), 415, "unsupported_media_type"),
             (vec![b'x'; 10 * MIB + 1], 413, "file_too_large"),
         ] {
-            let (refused, answer) = upload(&scene.person, "name=a", "image/png", &content).await;
+            let (refused, answer) = upload(&fixture.person, "name=a", "image/png", &content).await;
             assert_eq!((refused, answer["error"]["code"].as_str().unwrap()), (status, code), "{answer}");
         }
         let large = vec![b'x'; 10 * MIB];
-        let (status, taken) = upload(&scene.person, "name=a", "text/plain", &large).await;
+        let (status, taken) = upload(&fixture.person, "name=a", "text/plain", &large).await;
         assert_eq!(status, 201, "{taken}");
-        let (status, answer) = upload(&scene.person, "name=b", "text/plain", &large).await;
+        let (status, answer) = upload(&fixture.person, "name=b", "text/plain", &large).await;
         assert_eq!((status, &answer["error"]["code"]), (413, &json!("storage_full")));
         assert!(answer["error"]["message"].as_str().unwrap().contains("12 MiB together. Delete chats"), "{answer}");
         let small = vec![b'x'; MIB];
-        let at_once = join_all((0..4).map(|_| upload(&scene.person, "name=c", "text/plain", &small))).await;
+        let at_once = join_all((0..4).map(|_| upload(&fixture.person, "name=c", "text/plain", &small))).await;
         let kept = at_once.iter().filter(|(status, _)| *status == 201).count();
         assert_eq!(kept, 2, "there is room for two of them: {at_once:?}");
         // Each user has a quota of their own, and deleting a file frees space.
-        let other = scene.app.person().await;
+        let other = fixture.app.person().await;
         assert_eq!(upload(&other, "name=b", "text/plain", &large).await.0, 201);
-        assert_eq!(delete(&scene.person, &format!("/v1/files/{}", taken["id"].as_str().unwrap())).await, 204);
-        assert_eq!(upload(&scene.person, "name=b", "text/plain", &large).await.0, 201);
-        scene.app.stop().await;
+        assert_eq!(delete(&fixture.person, &format!("/v1/files/{}", taken["id"].as_str().unwrap())).await, 204);
+        assert_eq!(upload(&fixture.person, "name=b", "text/plain", &large).await.0, 201);
+        fixture.app.stop().await;
     }
 }
 
 #[tokio::test]
 async fn files_that_nobody_reads_hold_up_their_person_alone() {
-    let scene = Scene::new(Database::Sqlite).await;
-    let id = scene.upload("large.txt", &vec![b'x'; 10 * MIB]).await;
+    let fixture = Fixture::new(Database::Sqlite).await;
+    let id = fixture.upload("large.txt", &vec![b'x'; 10 * MIB]).await;
     let mut unread = Vec::new();
     // More than sockets and buffers hold.
     let refused = loop {
-        let answer = fetch(&scene.person, &id).await;
+        let answer = fetch(&fixture.person, &id).await;
         if answer.status() != 200 {
             break answer;
         }
@@ -102,18 +102,18 @@ async fn files_that_nobody_reads_hold_up_their_person_alone() {
     };
     assert_eq!((refused.status().as_u16(), unread.len()), (429, 16));
     assert!(refused.headers().contains_key("retry-after"));
-    let other = scene.app.person().await;
+    let other = fixture.app.person().await;
     let (_, taken) = upload(&other, "name=a", "text/plain", b"x").await;
     assert_eq!(bytes(&other, taken["id"].as_str().unwrap()).await, Ok(b"x".to_vec()));
     let first = unread.pop().unwrap();
     assert_eq!(first.headers()["content-length"], (10 * MIB).to_string().as_str());
     assert_eq!(first.bytes().await.unwrap().len(), 10 * MIB);
     // The permit is released as soon as the last chunk is handed over.
-    while fetch(&scene.person, &id).await.status() != 200 {
+    while fetch(&fixture.person, &id).await.status() != 200 {
         tokio::time::sleep(std::time::Duration::from_millis(10)).await;
     }
     drop(unread);
-    scene.app.stop().await;
+    fixture.app.stop().await;
 }
 
 #[tokio::test]

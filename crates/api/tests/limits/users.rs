@@ -3,7 +3,7 @@
 use reqwest::Method;
 use serde_json::{Value, json};
 use testkit::{
-    LivingMcp, ScriptedMcp, ScriptedModel, Step, TestApp, Trouble, databases, send_message, temporary_error,
+    ScriptedMcp, ScriptedModel, SimulatedFailure, StatefulMcp, Step, TestApp, databases, send_message, temporary_error,
 };
 
 #[tokio::test]
@@ -129,8 +129,8 @@ async fn counts_connections_that_are_being_opened() {
 
 #[tokio::test]
 async fn a_person_asks_some_servers_at_a_time_for_their_tools() {
-    let server = LivingMcp::start([json!({ "name": "work" })]).await;
-    server.trouble(Some(Trouble::Silent));
+    let server = StatefulMcp::start([json!({ "name": "work" })]).await;
+    server.set_failure(Some(SimulatedFailure::Silent));
     let app = TestApp::start().await;
     let (one, other) = (app.person().await, app.person().await);
     let ask = async |person: &testkit::Person| {
@@ -144,7 +144,7 @@ async fn a_person_asks_some_servers_at_a_time_for_their_tools() {
     let answer: Value = answer.json().await.unwrap();
     assert_eq!((&answer["success"], &answer["data"]), (&json!(false), &json!([])));
     assert!(answer["error"].as_str().unwrap().starts_with("You are already connecting to as many servers"), "{answer}");
-    server.trouble(None);
+    server.set_failure(None);
     assert_eq!(ask(&other).await.status(), 200);
     app.stop().await;
 }

@@ -14,7 +14,7 @@ const KEY: &str = "s3cret-7";
 const QUERY: &str = "api_key=s3cret-7&team=blue";
 
 /// A user whose connection has a secret in its URL.
-struct World {
+struct Fixture {
     server: ScriptedMcp,
     app: TestApp,
     person: Person,
@@ -23,7 +23,7 @@ struct World {
     masked: String,
 }
 
-impl World {
+impl Fixture {
     async fn new(database: Database) -> Self {
         let server = ScriptedMcp::start([json!({ "name": "send", "description": "Sends a letter." })]).await;
         let app = TestApp::on(database).await;
@@ -103,17 +103,17 @@ async fn holds_key(folder: &tempfile::TempDir, database_url: &str) -> bool {
 #[tokio::test]
 async fn url_query_is_sealed_and_never_shown() {
     for database in databases() {
-        let world = World::new(database).await;
-        assert_eq!(world.shown_url().await, world.masked);
-        assert_eq!(world.query_on_connect().await.as_deref(), Some(QUERY));
-        world.person.allow(&world.id, "send", "always").await;
+        let fixture = Fixture::new(database).await;
+        assert_eq!(fixture.shown_url().await, fixture.masked);
+        assert_eq!(fixture.query_on_connect().await.as_deref(), Some(QUERY));
+        fixture.person.allow(&fixture.id, "send", "always").await;
         let form = json!({ "serverName": "post", "name": "send", "arguments": {} });
-        assert_eq!(world.person.post("/api/tools/run", &form).await.0, 200);
-        assert!(world.server.take_queries().iter().all(|query| query.as_deref() == Some(QUERY)));
-        let told = world.told().await;
+        assert_eq!(fixture.person.post("/api/tools/run", &form).await.0, 200);
+        assert!(fixture.server.take_queries().iter().all(|query| query.as_deref() == Some(QUERY)));
+        let told = fixture.told().await;
         assert!(told.contains("api_key=***") && !told.contains(KEY), "{told}");
 
-        let (folder, database_url) = world.app.stop().await;
+        let (folder, database_url) = fixture.app.stop().await;
         assert!(!holds_key(&folder, &database_url).await);
     }
 }
@@ -121,35 +121,36 @@ async fn url_query_is_sealed_and_never_shown() {
 #[tokio::test]
 async fn masked_url_keeps_the_query_of_its_row() {
     for database in databases() {
-        let world = World::new(database).await;
-        assert_eq!(world.patch(json!({ "name": "mail", "url": world.masked })).await, (204, None));
-        assert_eq!(world.query_on_connect().await.as_deref(), Some(QUERY));
-        let renamed = world.person.request(Method::PATCH, &format!("/api/connections/{}", world.id));
+        let fixture = Fixture::new(database).await;
+        assert_eq!(fixture.patch(json!({ "name": "mail", "url": fixture.masked })).await, (204, None));
+        assert_eq!(fixture.query_on_connect().await.as_deref(), Some(QUERY));
+        let renamed = fixture.person.request(Method::PATCH, &format!("/api/connections/{}", fixture.id));
         assert_eq!(renamed.json(&json!({ "name": "post" })).send().await.unwrap().status(), 200);
-        assert_eq!(world.query_on_connect().await.as_deref(), Some(QUERY));
+        assert_eq!(fixture.query_on_connect().await.as_deref(), Some(QUERY));
 
-        let upsert = world.person.request(Method::POST, "/rest/v1/mcp_servers?on_conflict=user_id,name");
+        let upsert = fixture.person.request(Method::POST, "/rest/v1/mcp_servers?on_conflict=user_id,name");
         let upsert = upsert.header("prefer", "resolution=merge-duplicates");
-        let merged = answer(upsert.json(&json!({ "name": "post", "url": world.masked, "status": "x" }))).await;
+        let merged = answer(upsert.json(&json!({ "name": "post", "url": fixture.masked, "status": "x" }))).await;
         assert_eq!(merged.status, 200, "{merged:?}");
-        assert_eq!(world.query_on_connect().await.as_deref(), Some(QUERY));
-        world.app.stop().await;
+        assert_eq!(fixture.query_on_connect().await.as_deref(), Some(QUERY));
+        fixture.app.stop().await;
     }
 }
 
 #[tokio::test]
 async fn masked_url_is_refused_where_it_is_not_stored() {
     for database in databases() {
-        let world = World::new(database).await;
+        let fixture = Fixture::new(database).await;
         let elsewhere = ScriptedMcp::start([json!({ "name": "send" })]).await;
-        let path = world.masked.replace("/mcp?", "/other?");
+        let path = fixture.masked.replace("/mcp?", "/other?");
         for url in [
             format!("{}?api_key=***&team=***", elsewhere.url),
             path,
-            world.masked.replace("team=***", "team=red"),
-            world.masked.replace("api_key", "key"),
+            fixture.masked.replace("team=***", "team=red"),
+            fixture.masked.replace("api_key", "key"),
         ] {
-            let refused = answer(world.person.request(Method::PATCH, &world.row()).json(&json!({ "url": url }))).await;
+            let refused =
+                answer(fixture.person.request(Method::PATCH, &fixture.row()).json(&json!({ "url": url }))).await;
             assert_eq!(refusal(&refused), (400, "23514"), "{url}");
             assert!(refused.body["hint"].as_str().unwrap().contains("with all of its values"), "{refused:?}");
             let row = json!({ "name": "post", "url": url });
@@ -158,43 +159,43 @@ async fn masked_url_is_refused_where_it_is_not_stored() {
                     "/rest/v1/mcp_servers{}",
                     if resolution.is_empty() { "" } else { "?on_conflict=user_id,name" }
                 );
-                world.person.request(Method::POST, &path).header("prefer", resolution).json(&row)
+                fixture.person.request(Method::POST, &path).header("prefer", resolution).json(&row)
             };
             assert_eq!(refusal(&answer(insert("resolution=merge-duplicates")).await), (400, "23514"), "{url}");
             let ignored = answer(insert("resolution=ignore-duplicates")).await;
             assert_eq!(ignored.status, 201, "{ignored:?}");
         }
-        let fresh = json!({ "name": "fresh", "url": world.masked });
-        let fresh = world.person.request(Method::POST, "/rest/v1/mcp_servers").json(&fresh);
+        let fresh = json!({ "name": "fresh", "url": fixture.masked });
+        let fresh = fixture.person.request(Method::POST, "/rest/v1/mcp_servers").json(&fresh);
         assert_eq!(refusal(&answer(fresh).await), (400, "23514"));
-        world.server.take_queries();
-        let (_, probed) = world.person.post("/functions/v1/mcp-proxy", &json!({ "url": world.masked })).await;
+        fixture.server.take_queries();
+        let (_, probed) = fixture.person.post("/functions/v1/mcp-proxy", &json!({ "url": fixture.masked })).await;
         assert_eq!(probed["success"], false);
         assert!(probed["error"].as_str().unwrap().contains("***"), "{probed}");
-        assert!(elsewhere.take_queries().is_empty() && world.server.take_queries().is_empty());
+        assert!(elsewhere.take_queries().is_empty() && fixture.server.take_queries().is_empty());
 
-        assert_eq!(world.shown_url().await, world.masked);
-        assert_eq!(world.query_on_connect().await.as_deref(), Some(QUERY));
-        world.app.stop().await;
+        assert_eq!(fixture.shown_url().await, fixture.masked);
+        assert_eq!(fixture.query_on_connect().await.as_deref(), Some(QUERY));
+        fixture.app.stop().await;
     }
 }
 
 #[tokio::test]
 async fn url_with_its_values_replaces_the_query() {
     for database in databases() {
-        let world = World::new(database).await;
-        let renewed = format!("{}?api_key=n3w&team=blue", world.server.url);
-        assert_eq!(world.patch(json!({ "url": renewed })).await, (204, None));
-        assert_eq!(world.shown_url().await, world.masked);
-        assert_eq!(world.query_on_connect().await.as_deref(), Some("api_key=n3w&team=blue"));
+        let fixture = Fixture::new(database).await;
+        let renewed = format!("{}?api_key=n3w&team=blue", fixture.server.url);
+        assert_eq!(fixture.patch(json!({ "url": renewed })).await, (204, None));
+        assert_eq!(fixture.shown_url().await, fixture.masked);
+        assert_eq!(fixture.query_on_connect().await.as_deref(), Some("api_key=n3w&team=blue"));
 
-        assert_eq!(world.patch(json!({ "url": world.server.url })).await, (204, None));
-        assert_eq!(world.shown_url().await, world.server.url);
-        assert_eq!(world.query_on_connect().await, None);
+        assert_eq!(fixture.patch(json!({ "url": fixture.server.url })).await, (204, None));
+        assert_eq!(fixture.shown_url().await, fixture.server.url);
+        assert_eq!(fixture.query_on_connect().await, None);
         let stored =
-            world.app.state.storage.connections().list(world.person.id.parse().unwrap()).await.unwrap().remove(0);
+            fixture.app.state.storage.connections().list(fixture.person.id.parse().unwrap()).await.unwrap().remove(0);
         assert_eq!(stored.url_query, None);
-        assert_eq!(world.patch(json!({ "url": world.masked })).await, (400, Some("23514".to_owned())));
-        world.app.stop().await;
+        assert_eq!(fixture.patch(json!({ "url": fixture.masked })).await, (400, Some("23514".to_owned())));
+        fixture.app.stop().await;
     }
 }

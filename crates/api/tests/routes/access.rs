@@ -7,7 +7,7 @@ use testkit::{Database, databases};
 
 use super::caller::{Caller, Tokens};
 use super::examples::{Example, examples};
-use super::fixture::{MARKS, People, World};
+use super::fixture::{Fixture, PRIVATE_TEXTS, People};
 
 /// Expected response to a caller.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -17,15 +17,15 @@ enum Expected {
     /// Rejected, because the token is missing or invalid.
     Refused,
     /// Rejected, or not found.
-    Shut,
+    RefusedOrNotFound,
     /// The owner's response, but about the caller's own data; never a rejected token.
-    AboutTheirOwn,
+    OwnData,
     /// Not found.
     NotFound,
     /// No rows and no error.
     NoRows,
     /// A rejected write.
-    NotTheirs,
+    WriteRefused,
 }
 
 /// Returns what an access class means for a caller.
@@ -38,7 +38,7 @@ fn expected(access: Access, caller: Caller, example: &Example) -> Expected {
         (Access::Admin, Caller::Admin) => good,
         (Access::Admin, _) => Expected::Refused,
         (Access::OwnRows, _) if example.method == Method::OPTIONS && !is_bad => good,
-        (Access::OwnRows, caller) if Caller::NOBODIES.contains(&caller) => {
+        (Access::OwnRows, caller) if Caller::ANONYMOUS.contains(&caller) => {
             if example.method == Method::GET {
                 Expected::NoRows
             } else {
@@ -47,14 +47,14 @@ fn expected(access: Access, caller: Caller, example: &Example) -> Expected {
         }
         (Access::OwnRows, Caller::Stranger) => match example.method {
             Method::GET | Method::DELETE | Method::PATCH => Expected::NoRows,
-            _ => Expected::NotTheirs,
+            _ => Expected::WriteRefused,
         },
         (Access::OwnToken, Caller::Internal) => good,
-        (Access::Owner, Caller::HalfSignedIn) => Expected::Shut,
-        (Access::FirstFactor, Caller::HalfSignedIn) => Expected::AboutTheirOwn,
+        (Access::Owner, Caller::HalfSignedIn) => Expected::RefusedOrNotFound,
+        (Access::FirstFactor, Caller::HalfSignedIn) => Expected::OwnData,
         (_, Caller::Owner) => good,
         (Access::Owner, Caller::Stranger) => Expected::NotFound,
-        (_, Caller::Stranger) => Expected::AboutTheirOwn,
+        (_, Caller::Stranger) => Expected::OwnData,
         _ => Expected::Refused,
     }
 }
@@ -65,18 +65,18 @@ async fn every_route_answers_those_who_may_call_it_and_nobody_else() {
 }
 
 async fn check_all(database: Database) {
-    let world = World::new(database).await;
+    let fixture = Fixture::new(database).await;
     for entry in api::entries() {
-        let people = People::new(&world).await;
-        check(&world, &people, &entry).await;
+        let people = People::new(&fixture).await;
+        check(&fixture, &people, &entry).await;
     }
-    world.app.stop().await;
+    fixture.app.stop().await;
 }
 
-async fn check(world: &World, people: &People, entry: &Entry) {
-    let tokens = Tokens::of(world, people).await;
+async fn check(fixture: &Fixture, people: &People, entry: &Entry) {
+    let tokens = Tokens::of(fixture, people).await;
     for index in 0..examples(entry, people).len() {
-        let before = people.belongings().await;
+        let before = people.owned_data().await;
         for (caller, token) in tokens.all() {
             let example = examples(entry, people).swap_remove(index);
             let expected = expected(entry.access, caller, &example);
@@ -84,30 +84,31 @@ async fn check(world: &World, people: &People, entry: &Entry) {
             let may_see_all =
                 entry.access == Access::Anyone || entry.access == Access::Admin && caller == Caller::Admin;
             if caller == Caller::Owner && !matches!(entry.access, Access::Anyone | Access::Admin) {
-                assert_eq!(before, people.belongings().await, "{at}: others changed what is the owner's");
+                assert_eq!(before, people.owned_data().await, "{at}: others changed what is the owner's");
             }
-            let (status, body) = call(world, &example, token).await;
+            let (status, body) = call(fixture, &example, token).await;
             assert!(status < 500, "{at}, got {status}: {body}");
             let is_right = match expected {
                 Expected::Status(wanted) => status == wanted,
                 Expected::Refused => matches!(status, 401 | 403),
-                Expected::Shut => matches!(status, 401 | 403 | 404),
-                Expected::AboutTheirOwn => !matches!(status, 401 | 403),
+                Expected::RefusedOrNotFound => matches!(status, 401 | 403 | 404),
+                Expected::OwnData => !matches!(status, 401 | 403),
                 Expected::NotFound => status == 404,
                 Expected::NoRows => matches!((status, body.as_str()), (200, "[]") | (204, "")),
-                Expected::NotTheirs => (400..500).contains(&status),
+                Expected::WriteRefused => (400..500).contains(&status),
             };
             assert!(is_right, "{at}, got {status}: {body}");
             if caller != Caller::Owner && !may_see_all && caller != Caller::Internal {
-                let is_told = MARKS.iter().any(|mark| body.contains(mark)) || body.contains(&people.owner.email);
-                assert!(!is_told, "{at}, got {status}: {body}");
+                let is_leaked =
+                    PRIVATE_TEXTS.iter().any(|mark| body.contains(mark)) || body.contains(&people.owner.email);
+                assert!(!is_leaked, "{at}, got {status}: {body}");
             }
         }
     }
 }
 
-async fn call(world: &World, example: &Example, token: Option<&str>) -> (u16, String) {
-    let answer = example.request(world, token).send().await;
+async fn call(fixture: &Fixture, example: &Example, token: Option<&str>) -> (u16, String) {
+    let answer = example.request(fixture, token).send().await;
     let answer = answer.unwrap_or_else(|error| panic!("{}: {error}", example.name()));
     let status = answer.status().as_u16();
     let kind = answer.headers().get(CONTENT_TYPE).map(|kind| kind.to_str().unwrap().to_owned());

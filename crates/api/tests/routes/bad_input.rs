@@ -10,7 +10,7 @@ use serde_json::Value;
 use testkit::{Database, databases};
 
 use super::examples::{Example, examples};
-use super::fixture::{People, SERVICE_ROLE_KEY, World};
+use super::fixture::{Fixture, People, SERVICE_ROLE_KEY};
 use super::malformed::{LARGE_BODY, UNKNOWN, bodies, headers, names, queries};
 
 /// Statuses by request.
@@ -22,26 +22,26 @@ async fn bad_bodies_are_the_callers_fault_and_the_answer_names_the_field() {
 }
 
 async fn bad_bodies(call: &Call<'_>) {
-    for spoilt in bodies(call.example.body.as_ref()) {
-        let mut request = call.world.http.request(call.example.method.clone(), call.url(&call.example.path));
-        request = request.headers(call.example.headers.clone()).bearer_auth(call.token).body(spoilt.body);
-        if let Some(kind) = spoilt.content_type {
+    for malformed in bodies(call.example.body.as_ref()) {
+        let mut request = call.fixture.http.request(call.example.method.clone(), call.url(&call.example.path));
+        request = request.headers(call.example.headers.clone()).bearer_auth(call.token).body(malformed.body);
+        if let Some(kind) = malformed.content_type {
             let Ok(kind) = HeaderValue::from_bytes(kind.as_bytes()) else { continue };
             request = request.header(CONTENT_TYPE, kind);
         }
-        let (status, answer) = call.send(&spoilt.name, request).await;
-        let at = format!("{} with {}: {status} {answer}", call.example.name(), spoilt.name);
+        let (status, answer) = call.send(&malformed.name, request).await;
+        let at = format!("{} with {}: {status} {answer}", call.example.name(), malformed.name);
         let takes_a_body = call.example.body.is_some() && call.example.status < 400;
         // The auth protocol accepts null for an empty object, and some of its routes need no body.
-        let is_empty = spoilt.name == "null" && call.example.path.starts_with("/auth/v1/");
-        if takes_a_body && spoilt.is_bad && !is_empty {
+        let is_empty = malformed.name == "null" && call.example.path.starts_with("/auth/v1/");
+        if takes_a_body && malformed.is_bad && !is_empty {
             assert!((400..500).contains(&status), "{at}");
         }
-        let is_house = call.example.path.starts_with("/api/") || call.example.path.starts_with("/functions/");
-        if is_house && spoilt.name == UNKNOWN {
+        let is_own_api = call.example.path.starts_with("/api/") || call.example.path.starts_with("/functions/");
+        if is_own_api && malformed.name == UNKNOWN {
             assert_eq!(status, call.example.status, "fields that nobody knows are ignored: {at}");
         }
-        if let Some(field) = spoilt.field.filter(|_| is_house && status == 400) {
+        if let Some(field) = malformed.field.filter(|_| is_own_api && status == 400) {
             assert!(answer.contains(&field), "{at}");
         }
     }
@@ -88,7 +88,7 @@ async fn bad_headers_and_methods(call: &Call<'_>) {
         if table.iter().any(is_route) {
             continue;
         }
-        let request = call.world.http.request(asked, call.url(&call.example.path)).bearer_auth(call.token);
+        let request = call.fixture.http.request(asked, call.url(&call.example.path)).bearer_auth(call.token);
         let (status, answer) = call.send(method, request).await;
         assert_eq!(status, 405, "{method} {}: {answer}", call.example.path);
     }
@@ -103,7 +103,7 @@ fn matches(one: &str, other: &str) -> bool {
 
 /// An example that is sent in many variants.
 struct Call<'a> {
-    world: &'a World,
+    fixture: &'a Fixture,
     entry: &'a Entry,
     example: Example,
     token: &'a str,
@@ -127,34 +127,34 @@ async fn agree(work: Work) {
 }
 
 async fn on(database: Database, work: Work) -> (Database, Answers) {
-    let world = World::new(database).await;
+    let fixture = Fixture::new(database).await;
     let mut all = Answers::new();
-    let mut people = People::new(&world).await;
+    let mut people = People::new(&fixture).await;
     for entry in api::entries() {
         // The last route may have deleted what the next one needs.
-        if !people.are_whole().await {
-            people = People::new(&world).await;
+        if !people.have_all_data().await {
+            people = People::new(&fixture).await;
         }
         for example in examples(&entry, &people) {
             let token = if entry.access == Access::Admin { SERVICE_ROLE_KEY } else { &people.owner.token };
-            let call = Call { world: &world, entry: &entry, example, token, answers: std::sync::Mutex::default() };
+            let call = Call { fixture: &fixture, entry: &entry, example, token, answers: std::sync::Mutex::default() };
             work(&call).await;
             all.extend(call.answers.into_inner().unwrap());
         }
     }
-    world.app.stop().await;
+    fixture.app.stop().await;
     (database, all)
 }
 
 impl Call<'_> {
     fn url(&self, path: &str) -> String {
-        format!("{}{path}", self.world.app.url)
+        format!("{}{path}", self.fixture.app.url)
     }
 
     /// Returns the valid request at another path.
     fn request(&self, path: &str) -> RequestBuilder {
         let example = Example { path: path.to_owned(), ..self.example.clone() };
-        example.request(self.world, Some(self.token))
+        example.request(self.fixture, Some(self.token))
     }
 
     async fn send(&self, what: &str, request: RequestBuilder) -> (u16, String) {
@@ -169,7 +169,7 @@ impl Call<'_> {
         // An unexpected body is not read, and the server closes the connection.
         let is_unwanted = request.method() == Method::GET && request.body().is_some();
         let may_be_lost = what == LARGE_BODY || is_unwanted;
-        let answer = match self.world.http.execute(request).await {
+        let answer = match self.fixture.http.execute(request).await {
             Ok(answer) => answer,
             // The client may not receive the response before the connection is closed.
             Err(error) if may_be_lost && !error.is_timeout() => return (413, String::new()),

@@ -9,12 +9,12 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use jsonwebtoken::{Algorithm, EncodingKey, Header, encode};
 use serde_json::{Value, json};
 
-use super::fixture::{People, SERVICE_ROLE_KEY, World};
+use super::fixture::{Fixture, People, SERVICE_ROLE_KEY};
 
 /// A caller, valid or not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Caller {
-    Nobody,
+    Anonymous,
     /// The publishable key, which the web app may send in place of a token. It belongs to no user.
     PublishableKey,
     /// Not a token at all.
@@ -50,14 +50,14 @@ impl Caller {
         Self::Internal,
         Self::HalfSignedIn,
     ];
-    pub const NOBODIES: [Self; 2] = [Self::Nobody, Self::PublishableKey];
+    pub const ANONYMOUS: [Self; 2] = [Self::Anonymous, Self::PublishableKey];
 }
 
 /// The tokens of all callers.
 pub struct Tokens(Vec<(Caller, Option<String>)>);
 
 impl Tokens {
-    pub async fn of(world: &World, people: &People) -> Self {
+    pub async fn of(fixture: &Fixture, people: &People) -> Self {
         let claims: Value = part(&people.owner.token, 1);
         let header: Value = part(&people.owner.token, 0);
         let kid = header["kid"].as_str().unwrap();
@@ -67,7 +67,7 @@ impl Tokens {
         let unsigned = json!({ "alg": "none", "typ": "JWT", "kid": kid });
         let unsigned = format!("{}.{}.", encoded(&unsigned), encoded(&claims));
 
-        let point = |name: &str| URL_SAFE_NO_PAD.decode(world.jwk[name].as_str().unwrap()).unwrap();
+        let point = |name: &str| URL_SAFE_NO_PAD.decode(fixture.jwk[name].as_str().unwrap()).unwrap();
         let public = [vec![4], point("x"), point("y")].concat();
         let mut shared = Header::new(Algorithm::HS256);
         shared.kid = Some(kid.to_owned());
@@ -77,22 +77,22 @@ impl Tokens {
         foreign["kid"] = json!(kid);
         let foreign = SigningKeys::from_json(&foreign.to_string()).unwrap().sign(&claims).unwrap();
 
-        let app = &world.app.state;
+        let app = &fixture.app.state;
         let internal =
             app.accounts.issue_internal(people.owner.id.parse().unwrap(), Audience::Mcp, Duration::from_mins(1));
         let key = |text: &str| Some(text.to_owned());
         Self(vec![
-            (Caller::Nobody, None),
+            (Caller::Anonymous, None),
             (Caller::PublishableKey, key("sb_publishable_0123456789abcdef")),
             (Caller::Malformed, key("garbage")),
             (Caller::Nonsense, key("a.b.c")),
-            (Caller::Expired, Some(world.keys.sign(&expired).unwrap())),
+            (Caller::Expired, Some(fixture.keys.sign(&expired).unwrap())),
             (Caller::Unsigned, Some(unsigned)),
             (Caller::SharedSecret, Some(shared)),
             (Caller::ForeignKey, Some(foreign)),
-            (Caller::Ended, Some(people.ended(world).await)),
+            (Caller::Ended, Some(people.ended(fixture).await)),
             (Caller::Internal, Some(internal.unwrap())),
-            (Caller::HalfSignedIn, Some(world.half_signed_in().await)),
+            (Caller::HalfSignedIn, Some(fixture.half_signed_in().await)),
             (Caller::Admin, key(SERVICE_ROLE_KEY)),
             (Caller::Stranger, Some(people.stranger.token.clone())),
             (Caller::Owner, Some(people.owner.token.clone())),

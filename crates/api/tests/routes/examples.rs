@@ -5,7 +5,7 @@ use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderValue};
 use reqwest::{Method, RequestBuilder};
 use serde_json::{Value, json};
 
-use super::fixture::{PASSWORD, People, TABLES, World};
+use super::fixture::{Fixture, PASSWORD, People, TABLES};
 
 /// A valid request.
 #[derive(Debug, Clone)]
@@ -23,9 +23,9 @@ pub struct Example {
 
 impl Example {
     /// Returns the request with a token.
-    pub fn request(&self, world: &World, token: Option<&str>) -> RequestBuilder {
-        let url = format!("{}{}", world.app.url, self.path);
-        let mut request = world.http.request(self.method.clone(), url).headers(self.headers.clone());
+    pub fn request(&self, fixture: &Fixture, token: Option<&str>) -> RequestBuilder {
+        let url = format!("{}{}", fixture.app.url, self.path);
+        let mut request = fixture.http.request(self.method.clone(), url).headers(self.headers.clone());
         if let Some(token) = token {
             request = request.bearer_auth(token);
         }

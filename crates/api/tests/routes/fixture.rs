@@ -17,11 +17,11 @@ const BOUND: Duration = Duration::from_secs(30);
 pub const PASSWORD: &str = "correct horse";
 pub const SERVICE_ROLE_KEY: &str = "the service role key of these tests";
 /// Texts in the owner's data that no request of these tests contains.
-pub const MARKS: [&str; 3] = ["kept-title", "kept-message", "kept-connection"];
+pub const PRIVATE_TEXTS: [&str; 3] = ["kept-title", "kept-message", "kept-connection"];
 pub const TABLES: [&str; 3] = ["mcp_servers", "ai_chat_sessions", "ai_chat_messages"];
 
 /// A server whose signing keys are known to the tests.
-pub struct World {
+pub struct Fixture {
     pub app: TestApp,
     /// The client, which does not follow redirects and gives up on requests that hang.
     pub http: reqwest::Client,
@@ -34,7 +34,7 @@ pub struct World {
     _files: TempDir,
 }
 
-impl World {
+impl Fixture {
     pub async fn new(database: Database) -> Self {
         let model = ScriptedModel::start([]).await;
         model.always(Step::Text("Hello.".into()));
@@ -111,12 +111,12 @@ pub struct People {
 }
 
 impl People {
-    pub async fn new(world: &World) -> Self {
-        let (owner, stranger) = futures_util::join!(world.app.person(), world.app.person());
+    pub async fn new(fixture: &Fixture) -> Self {
+        let (owner, stranger) = futures_util::join!(fixture.app.person(), fixture.app.person());
         let chat = owner.insert("ai_chat_sessions", &json!({ "user_id": owner.id, "title": "kept-title" })).await;
         let message = json!({ "session_id": chat["id"], "role": "user", "content": "kept-message" });
         let message = owner.insert("ai_chat_messages", &message).await;
-        let toolbox = format!("{}/mcp/toolbox", world.app.url);
+        let toolbox = format!("{}/mcp/toolbox", fixture.app.url);
         let connection = owner.connect("kept-connection", &toolbox, json!([])).await;
         let id = |row: &Value| row["id"].as_str().unwrap().to_owned();
         let shares = format!("/api/sessions/{}/shares", id(&chat));
@@ -154,14 +154,14 @@ impl People {
     }
 
     /// Returns whether the owner is signed in and still has all data.
-    pub async fn are_whole(&self) -> bool {
+    pub async fn have_all_data(&self) -> bool {
         let answer = self.owner.request(Method::GET, "/auth/v1/user").send().await.unwrap();
         let is_signed_in = answer.status().is_success();
-        is_signed_in && self.belongings().await.to_string().match_indices("kept-").count() >= MARKS.len()
+        is_signed_in && self.owned_data().await.to_string().match_indices("kept-").count() >= PRIVATE_TEXTS.len()
     }
 
     /// Returns all data of the owner.
-    pub async fn belongings(&self) -> Value {
+    pub async fn owned_data(&self) -> Value {
         let mut all = vec![self.owner.get("/auth/v1/user").await];
         for table in TABLES {
             all.push(self.owner.get(&format!("/rest/v1/{table}?select=*&order=id")).await);
@@ -170,9 +170,9 @@ impl People {
     }
 
     /// Returns the access token of a session of the owner that has ended.
-    pub async fn ended(&self, world: &World) -> String {
-        let token = world.sign_in(&self.owner.email).await;
-        let sign_out = world.http.post(format!("{}/auth/v1/logout?scope=local", world.app.url)).bearer_auth(&token);
+    pub async fn ended(&self, fixture: &Fixture) -> String {
+        let token = fixture.sign_in(&self.owner.email).await;
+        let sign_out = fixture.http.post(format!("{}/auth/v1/logout?scope=local", fixture.app.url)).bearer_auth(&token);
         assert_eq!(sign_out.send().await.unwrap().status(), 204);
         token
     }

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 /// A body in place of the valid one.
-pub struct Spoilt {
+pub struct MalformedBody {
     pub name: String,
     pub body: Vec<u8>,
     pub content_type: Option<&'static str>,
@@ -20,10 +20,10 @@ const DEPTH: usize = 10_000;
 const LARGE: usize = 2 * 1024 * 1024 + 1;
 
 /// Returns bodies that are invalid as a whole and, for a valid one, bodies with one invalid field.
-pub fn bodies(good: Option<&Value>) -> Vec<Spoilt> {
+pub fn bodies(good: Option<&Value>) -> Vec<MalformedBody> {
     let mut bodies = Vec::new();
     let mut add = |name: &str, body: Vec<u8>, content_type, is_bad| {
-        bodies.push(Spoilt { name: name.to_owned(), body, content_type, is_bad, field: None });
+        bodies.push(MalformedBody { name: name.to_owned(), body, content_type, is_bad, field: None });
     };
     let deep = |open: &str, close: &str| [open.repeat(DEPTH), "1".into(), close.repeat(DEPTH)].concat().into_bytes();
     add("none", vec![], None, true);
@@ -90,7 +90,7 @@ pub fn bodies(good: Option<&Value>) -> Vec<Spoilt> {
             let good_pair = format!("\"{field}\":{value}");
             let body = whole.replacen(&good_pair, &format!("\"{field}\":{other}"), 1);
             let differs = kind != "null" && kind != self::kind(value);
-            bodies.push(Spoilt {
+            bodies.push(MalformedBody {
                 name: format!("{field} as {other:.30}"),
                 body: body.into_bytes(),
                 content_type: JSON,

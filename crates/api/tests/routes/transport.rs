@@ -8,7 +8,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
 use super::examples::examples;
-use super::fixture::{People, World};
+use super::fixture::{Fixture, People};
 
 /// Maximum time until a response or the end of the connection.
 const BOUND: Duration = Duration::from_secs(20);
@@ -28,23 +28,23 @@ const BROKEN: [(&str, &str, bool); 9] = [
 
 #[tokio::test(flavor = "multi_thread")]
 async fn broken_requests_are_refused_or_cut_off() {
-    let world = World::new(Database::of_environment()).await;
-    let people = People::new(&world).await;
+    let fixture = Fixture::new(Database::of_environment()).await;
+    let people = People::new(&fixture).await;
     for entry in api::entries() {
-        let ways = BROKEN.iter().map(|(name, rest, closes)| send(&world, &entry, &people, name, rest, *closes));
+        let ways = BROKEN.iter().map(|(name, rest, closes)| send(&fixture, &entry, &people, name, rest, *closes));
         futures_util::future::join_all(ways).await;
     }
-    world.app.stop().await;
+    fixture.app.stop().await;
 }
 
-async fn send(world: &World, entry: &Entry, people: &People, name: &str, rest: &str, closes: bool) {
+async fn send(fixture: &Fixture, entry: &Entry, people: &People, name: &str, rest: &str, closes: bool) {
     let path = examples(entry, people).swap_remove(0).path;
     let at = format!("{} {path} with {name}", entry.method);
     let head = format!(
         "{} {path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nAuthorization: Bearer {}\r\n{rest}",
         entry.method, people.owner.token,
     );
-    let mut stream = TcpStream::connect(world.app.url.strip_prefix("http://").unwrap()).await.unwrap();
+    let mut stream = TcpStream::connect(fixture.app.url.strip_prefix("http://").unwrap()).await.unwrap();
     stream.write_all(head.as_bytes()).await.unwrap();
     if closes {
         stream.shutdown().await.unwrap();
@@ -60,16 +60,16 @@ async fn send(world: &World, entry: &Entry, people: &People, name: &str, rest: &
 
 #[tokio::test(flavor = "multi_thread")]
 async fn callers_are_refused_before_their_bodies_are_read() {
-    let world = World::new(Database::of_environment()).await;
-    let people = People::new(&world).await;
+    let fixture = Fixture::new(Database::of_environment()).await;
+    let people = People::new(&fixture).await;
     let writes =
         |entry: &Entry| entry.access != Access::Anyone && matches!(entry.method.as_str(), "POST" | "PUT" | "PATCH");
     let entries = api::entries().into_iter().filter(writes);
-    let (world_of, people_of) = (&world, &people);
+    let (url, people) = (&fixture.app.url, &people);
     let refused = entries.map(|entry| async move {
-        let path = examples(&entry, people_of).swap_remove(0).path;
+        let path = examples(&entry, people).swap_remove(0).path;
         let at = format!("{} {path}", entry.method);
-        let mut stream = TcpStream::connect(world_of.app.url.strip_prefix("http://").unwrap()).await.unwrap();
+        let mut stream = TcpStream::connect(url.strip_prefix("http://").unwrap()).await.unwrap();
         let head = format!(
             "{at} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 1000\r\n\r\n{{"
         );
@@ -82,5 +82,5 @@ async fn callers_are_refused_before_their_bodies_are_read() {
         assert!(matches!(status.as_str(), "HTTP/1.1 401" | "HTTP/1.1 403"), "{at}: {status}");
     });
     futures_util::future::join_all(refused).await;
-    world.app.stop().await;
+    fixture.app.stop().await;
 }

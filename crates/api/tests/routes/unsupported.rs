@@ -7,7 +7,7 @@ use serde_json::Value;
 use testkit::{Database, TestApp, databases};
 
 use super::examples::examples;
-use super::fixture::{People, SERVICE_ROLE_KEY, World};
+use super::fixture::{Fixture, People, SERVICE_ROLE_KEY};
 
 #[tokio::test]
 async fn a_path_that_is_no_call_is_not_found_by_any_method() {
@@ -45,13 +45,13 @@ async fn without_its_database_the_server_says_that_it_is_worth_another_try() {
 }
 
 async fn go_without(database: Database) {
-    let world = World::new(database).await;
-    let people = People::new(&world).await;
-    world.app.state.storage.close().await;
+    let fixture = Fixture::new(database).await;
+    let people = People::new(&fixture).await;
+    fixture.app.state.storage.close().await;
     for entry in api::entries() {
         for example in examples(&entry, &people) {
             let token = if entry.access == Access::Admin { SERVICE_ROLE_KEY } else { &people.owner.token };
-            let answer = example.request(&world, Some(token)).send().await.unwrap();
+            let answer = example.request(&fixture, Some(token)).send().await.unwrap();
             let (status, at) = (answer.status(), example.name());
             let needs_it = !matches!(entry.access, Access::Anyone | Access::Admin);
             assert!(status != StatusCode::INTERNAL_SERVER_ERROR, "{at}");
@@ -62,5 +62,5 @@ async fn go_without(database: Database) {
             }
         }
     }
-    world.app.stop().await;
+    fixture.app.stop().await;
 }

@@ -6,11 +6,11 @@ use reqwest::Method;
 use serde_json::json;
 use testkit::{Database, databases};
 
-use super::{BOUND, World};
+use super::{BOUND, Fixture};
 
-async fn until_revoked(world: &World) {
+async fn until_revoked(fixture: &Fixture) {
     let revoked = async {
-        while world.seen("revoked").await != 1 {
+        while fixture.seen("revoked").await != 1 {
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
     };
@@ -20,35 +20,36 @@ async fn until_revoked(world: &World) {
 #[tokio::test]
 async fn a_connection_that_is_removed_takes_its_sign_in_along() {
     for database in databases() {
-        let world = World::signed_in(database).await;
-        world.until("connected").await;
-        let row = format!("/rest/v1/mcp_servers?id=eq.{}", world.connection);
-        world.person.request(Method::DELETE, &row).send().await.unwrap();
-        until_revoked(&world).await;
+        let fixture = Fixture::signed_in(database).await;
+        fixture.until("connected").await;
+        let row = format!("/rest/v1/mcp_servers?id=eq.{}", fixture.connection);
+        fixture.person.request(Method::DELETE, &row).send().await.unwrap();
+        until_revoked(&fixture).await;
         // A new row with the same values has no token.
-        let url = format!("http://127.0.0.1:{}/mcp", world.peer.port);
-        let again = json!({ "id": world.connection, "user_id": world.person.id, "name": "notes", "url": url });
-        world.person.insert("mcp_servers", &again).await;
-        world.until("needs-sign-in").await;
-        world.app.stop().await;
+        let url = format!("http://127.0.0.1:{}/mcp", fixture.peer.port);
+        let again = json!({ "id": fixture.connection, "user_id": fixture.person.id, "name": "notes", "url": url });
+        fixture.person.insert("mcp_servers", &again).await;
+        fixture.until("needs-sign-in").await;
+        fixture.app.stop().await;
     }
 }
 
 #[tokio::test]
 async fn an_account_that_is_deleted_takes_its_sign_ins_along() {
     for database in databases() {
-        let world = World::signed_in(database).await;
-        world.until("connected").await;
-        let (status, answer) = world.person.post("/api/account/delete", &json!({ "email": world.person.email })).await;
+        let fixture = Fixture::signed_in(database).await;
+        fixture.until("connected").await;
+        let (status, answer) =
+            fixture.person.post("/api/account/delete", &json!({ "email": fixture.person.email })).await;
         assert_eq!(status, 204, "{answer}");
-        until_revoked(&world).await;
-        world.app.stop().await;
+        until_revoked(&fixture).await;
+        fixture.app.stop().await;
     }
 }
 
 #[tokio::test]
 async fn a_sign_in_outlives_a_restart_and_cannot_be_read_in_the_database() {
-    let World { peer, app, clock, person, connection } = World::signed_in(Database::Sqlite).await;
+    let Fixture { peer, app, clock, person, connection } = Fixture::signed_in(Database::Sqlite).await;
     super::until(&person, &connection, "connected").await;
     let tokens = app.http.get(format!("http://127.0.0.1:{}/control/tokens", peer.port)).send().await.unwrap();
     let tokens: Vec<String> = tokens.json().await.unwrap();

@@ -4,39 +4,39 @@ use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 use testkit::{Database, TestApp, databases};
 
-use super::World;
+use super::Fixture;
 
 #[tokio::test]
 async fn a_client_is_entered_where_none_can_be_registered() {
     for database in databases() {
-        let world = World::with(database, &[("REGISTERS", "no")]).await;
-        let (status, refused) = world.person.post(&world.path(), &json!({})).await;
+        let fixture = Fixture::with(database, &[("REGISTERS", "no")]).await;
+        let (status, refused) = fixture.person.post(&fixture.path(), &json!({})).await;
         assert_eq!((status, &refused["error"]["code"]), (StatusCode::CONFLICT, &json!("client_needed")));
         assert!(refused["error"]["message"].as_str().unwrap().contains("enter the client ID"), "{refused}");
         assert!(refused["error"]["message"].as_str().unwrap().contains("/api/connections/callback"), "{refused}");
 
-        let callback = world.app.state.site_url.0.join("/api/connections/callback").unwrap();
+        let callback = fixture.app.state.site_url.0.join("/api/connections/callback").unwrap();
         let registered = json!({ "client_id": "by-hand", "client_secret": "s3cret", "redirect_uris": [callback],
             "client_name": "AI Chat MCP" });
-        world.control(json!({ "client": registered })).await;
+        fixture.control(json!({ "client": registered })).await;
         let enter = async |client: Value| {
-            world.person.request(Method::PUT, &world.path()).json(&client).send().await.unwrap().status()
+            fixture.person.request(Method::PUT, &fixture.path()).json(&client).send().await.unwrap().status()
         };
         assert_eq!(enter(json!({ "clientId": " " })).await, StatusCode::BAD_REQUEST);
         assert_eq!(enter(json!({ "clientId": "by-hand", "clientSecret": "wrong" })).await, StatusCode::NO_CONTENT);
-        assert_eq!(world.sign_in().await, "failed");
+        assert_eq!(fixture.sign_in().await, "failed");
         assert_eq!(enter(json!({ "clientId": "by-hand", "clientSecret": "s3cret" })).await, StatusCode::NO_CONTENT);
-        assert_eq!(world.sign_in().await, "connected");
-        assert_eq!(world.seen("clients").await, json!(["by-hand"]));
+        assert_eq!(fixture.sign_in().await, "connected");
+        assert_eq!(fixture.seen("clients").await, json!(["by-hand"]));
 
         // A secret is sent only to the server that it was entered for.
-        let elsewhere = json!({ "url": format!("http://localhost:{}/mcp", world.peer.port) });
-        let row = format!("/rest/v1/mcp_servers?id=eq.{}", world.connection);
-        let changed = world.person.request(Method::PATCH, &row).json(&elsewhere).send().await.unwrap();
+        let elsewhere = json!({ "url": format!("http://localhost:{}/mcp", fixture.peer.port) });
+        let row = format!("/rest/v1/mcp_servers?id=eq.{}", fixture.connection);
+        let changed = fixture.person.request(Method::PATCH, &row).json(&elsewhere).send().await.unwrap();
         assert_eq!(changed.status(), StatusCode::NO_CONTENT);
-        let (status, refused) = world.person.post(&world.path(), &json!({})).await;
+        let (status, refused) = fixture.person.post(&fixture.path(), &json!({})).await;
         assert!(!status.is_success(), "{refused}");
-        world.app.stop().await;
+        fixture.app.stop().await;
     }
 }
 

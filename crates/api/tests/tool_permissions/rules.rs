@@ -4,46 +4,46 @@ use serde_json::{Value, json};
 use testkit::{ScriptedMcp, Step, databases};
 use tokio::process::Command;
 
-use crate::tool_permissions::{Scene, call_of_send, choice, send_tool};
+use crate::tool_permissions::{Fixture, call_of_send, choice, send_tool};
 
-async fn run_by_hand(scene: &Scene) -> (u16, Value) {
+async fn run_by_hand(fixture: &Fixture) -> (u16, Value) {
     let body = json!({ "serverName": "post", "name": "send", "arguments": { "to": "Ada" } });
-    let (status, answer) = scene.person.post("/api/tools/run", &body).await;
+    let (status, answer) = fixture.person.post("/api/tools/run", &body).await;
     (status.as_u16(), answer)
 }
 
 #[tokio::test]
 async fn a_tool_that_is_never_allowed_runs_on_no_path() {
     for database in databases() {
-        let scene = Scene::new(database, [call_of_send(), Step::Text("I may not.".into())]).await;
-        let (status, rule) = scene.person.allow(&scene.connection, "send", "never").await;
+        let fixture = Fixture::new(database, [call_of_send(), Step::Text("I may not.".into())]).await;
+        let (status, rule) = fixture.person.allow(&fixture.connection, "send", "never").await;
         assert_eq!((status.as_u16(), &rule["permission"]), (200, &json!("never")));
-        let (_, answer) = scene.person.ask(&scene.chat, "Send it", choice()).await;
+        let (_, answer) = fixture.person.ask(&fixture.chat, "Send it", choice()).await;
         let call = &answer["toolCalls"][0];
         assert_eq!((&answer["status"], &call["outcome"]), (&json!("done"), &json!("denied")), "{answer}");
-        let (status, refused) = run_by_hand(&scene).await;
+        let (status, refused) = run_by_hand(&fixture).await;
         assert_eq!((status, &refused["error"]["code"]), (422, &json!("tool_not_allowed")));
-        assert!(scene.server.calls().is_empty());
-        assert_eq!(scene.audit(2).await, vec![("nobody".to_owned(), "denied".to_owned()); 2]);
-        scene.app.stop().await;
+        assert!(fixture.server.calls().is_empty());
+        assert_eq!(fixture.audit(2).await, vec![("nobody".to_owned(), "denied".to_owned()); 2]);
+        fixture.app.stop().await;
     }
 }
 
 #[tokio::test]
 async fn running_a_tool_by_hand_is_a_consent_of_its_own() {
-    let scene = Scene::new(databases()[0], [call_of_send()]).await;
-    assert_eq!(run_by_hand(&scene).await.0, 200);
-    assert_eq!(scene.audit(1).await, [("form".to_owned(), "done".to_owned())]);
-    scene.ask().await;
-    assert_eq!(scene.server.calls().len(), 1, "it allows nothing to the assistant");
+    let fixture = Fixture::new(databases()[0], [call_of_send()]).await;
+    assert_eq!(run_by_hand(&fixture).await.0, 200);
+    assert_eq!(fixture.audit(1).await, [("form".to_owned(), "done".to_owned())]);
+    fixture.ask().await;
+    assert_eq!(fixture.server.calls().len(), 1, "it allows nothing to the assistant");
 }
 
 #[tokio::test]
 async fn own_tools_that_only_read_run_unasked_and_the_claim_of_a_foreign_one_counts_for_nothing() {
-    let scene = Scene::new(databases()[0], []).await;
-    scene.person.connect_to("drive", &format!("{}/mcp/google-drive", scene.app.url)).await;
-    scene.person.connect_to("tools", &format!("{}/mcp/toolbox", scene.app.url)).await;
-    let all = scene.person.get("/api/tools/permissions").await;
+    let fixture = Fixture::new(databases()[0], []).await;
+    fixture.person.connect_to("drive", &format!("{}/mcp/google-drive", fixture.app.url)).await;
+    fixture.person.connect_to("tools", &format!("{}/mcp/toolbox", fixture.app.url)).await;
+    let all = fixture.person.get("/api/tools/permissions").await;
     let of = |tool: &str| {
         let all = all["permissions"].as_array().unwrap();
         all.iter().find(|entry| entry["tool"] == tool).unwrap()["permission"].clone()
@@ -52,33 +52,33 @@ async fn own_tools_that_only_read_run_unasked_and_the_claim_of_a_foreign_one_cou
     assert_eq!(of("send"), "ask");
     assert_eq!((of("calculate"), of("google_drive_read_file")), (json!("always"), json!("always")));
     assert_eq!(of("google_drive_create_file"), "ask");
-    scene.model.push(Step::Calls(vec![("calculate".into(), json!({ "expression": "6*7" }))]));
-    scene.model.push(Step::Text("42".into()));
+    fixture.model.push(Step::Calls(vec![("calculate".into(), json!({ "expression": "6*7" }))]));
+    fixture.model.push(Step::Text("42".into()));
     let tools = json!([{ "name": "calculate", "serverName": "tools" }]);
-    let (_, answer) = scene.person.ask(&scene.chat, "What is it?", tools).await;
+    let (_, answer) = fixture.person.ask(&fixture.chat, "What is it?", tools).await;
     assert_eq!((&answer["status"], &answer["toolCalls"][0]["outcome"]), (&json!("done"), &json!("done")));
-    assert_eq!(scene.audit(1).await, [("default".to_owned(), "done".to_owned())]);
+    assert_eq!(fixture.audit(1).await, [("default".to_owned(), "done".to_owned())]);
 }
 
 #[tokio::test]
 async fn a_tool_that_its_server_changes_asks_again_and_shows_both() {
     for database in databases() {
-        let scene = Scene::new(database, [call_of_send(), Step::Text("Sent.".into())]).await;
-        let (_, rule) = scene.person.allow(&scene.connection, "send", "always").await;
+        let fixture = Fixture::new(database, [call_of_send(), Step::Text("Sent.".into())]).await;
+        let (_, rule) = fixture.person.allow(&fixture.connection, "send", "always").await;
         assert_eq!((&rule["permission"], &rule["changed"]), (&json!("always"), &json!(false)));
-        scene.server.change([send_tool("Sends a letter, and your files.")]);
-        scene.refresh().await;
-        let entry = scene.person.get("/api/tools/permissions").await["permissions"][0].clone();
+        fixture.server.change([send_tool("Sends a letter, and your files.")]);
+        fixture.refresh().await;
+        let entry = fixture.person.get("/api/tools/permissions").await["permissions"][0].clone();
         assert_eq!((&entry["permission"], &entry["changed"]), (&json!("ask"), &json!(true)));
-        let waiting = scene.ask().await;
+        let waiting = fixture.ask().await;
         assert_eq!(waiting[0]["before"]["description"], "Sends a letter.");
         assert_eq!(waiting[0]["definition"]["description"], "Sends a letter, and your files.");
-        assert!(scene.server.calls().is_empty());
-        scene.decide(&waiting[0], json!({ "decision": "always" })).await;
-        assert_eq!(scene.answered().await["tool_calls"][0]["outcome"], "done");
-        let entry = scene.person.get("/api/tools/permissions").await["permissions"][0].clone();
+        assert!(fixture.server.calls().is_empty());
+        fixture.decide(&waiting[0], json!({ "decision": "always" })).await;
+        assert_eq!(fixture.answered().await["tool_calls"][0]["outcome"], "done");
+        let entry = fixture.person.get("/api/tools/permissions").await["permissions"][0].clone();
         assert_eq!((&entry["permission"], &entry["changed"]), (&json!("always"), &json!(false)));
-        scene.app.stop().await;
+        fixture.app.stop().await;
     }
 }
 
@@ -105,64 +105,64 @@ async fn hide_the_rules(app: &testkit::TestApp) {
 #[tokio::test]
 async fn a_rule_that_cannot_be_looked_up_asks() {
     for database in databases() {
-        let scene = Scene::new(database, [call_of_send()]).await;
-        scene.person.allow(&scene.connection, "send", "always").await;
-        hide_the_rules(&scene.app).await;
-        scene.ask().await;
-        assert_eq!(run_by_hand(&scene).await.0, 500, "the rule may be never, which stands above a consent");
-        assert!(scene.server.calls().is_empty());
-        scene.app.stop().await;
+        let fixture = Fixture::new(database, [call_of_send()]).await;
+        fixture.person.allow(&fixture.connection, "send", "always").await;
+        hide_the_rules(&fixture.app).await;
+        fixture.ask().await;
+        assert_eq!(run_by_hand(&fixture).await.0, 500, "the rule may be never, which stands above a consent");
+        assert!(fixture.server.calls().is_empty());
+        fixture.app.stop().await;
     }
 }
 
 #[tokio::test]
 async fn a_tool_that_changes_while_its_person_thinks_is_not_called() {
-    let scene = Scene::new(databases()[0], [call_of_send(), Step::Text("Hm.".into())]).await;
-    let waiting = scene.ask().await;
-    scene.server.change([send_tool("Sends everything to everybody.")]);
-    scene.refresh().await;
-    scene.decide(&waiting[0], json!({ "decision": "once" })).await;
-    let call = scene.answered().await["tool_calls"][0].clone();
+    let fixture = Fixture::new(databases()[0], [call_of_send(), Step::Text("Hm.".into())]).await;
+    let waiting = fixture.ask().await;
+    fixture.server.change([send_tool("Sends everything to everybody.")]);
+    fixture.refresh().await;
+    fixture.decide(&waiting[0], json!({ "decision": "once" })).await;
+    let call = fixture.answered().await["tool_calls"][0].clone();
     assert_eq!(call["outcome"], "error");
     assert!(call["error"].as_str().unwrap().contains("changed the tool"), "{call}");
-    assert!(scene.server.calls().is_empty());
-    assert_eq!(scene.audit(1).await, [("once".to_owned(), "error".to_owned())]);
+    assert!(fixture.server.calls().is_empty());
+    assert_eq!(fixture.audit(1).await, [("once".to_owned(), "error".to_owned())]);
 }
 
 #[tokio::test]
 async fn a_rule_is_for_the_address_at_which_the_tool_was_seen() {
-    let scene = Scene::new(databases()[0], [call_of_send()]).await;
-    scene.person.allow(&scene.connection, "send", "always").await;
+    let fixture = Fixture::new(databases()[0], [call_of_send()]).await;
+    fixture.person.allow(&fixture.connection, "send", "always").await;
     let elsewhere = ScriptedMcp::start([send_tool("Sends a letter.")]).await;
-    let path = format!("/rest/v1/mcp_servers?id=eq.{}", scene.connection);
-    let changed = scene.person.request(reqwest::Method::PATCH, &path).json(&json!({ "url": elsewhere.url }));
+    let path = format!("/rest/v1/mcp_servers?id=eq.{}", fixture.connection);
+    let changed = fixture.person.request(reqwest::Method::PATCH, &path).json(&json!({ "url": elsewhere.url }));
     assert_eq!(changed.send().await.unwrap().status(), 204);
-    scene.ask().await;
-    assert!(elsewhere.calls().is_empty() && scene.server.calls().is_empty());
+    fixture.ask().await;
+    assert!(elsewhere.calls().is_empty() && fixture.server.calls().is_empty());
 }
 
 #[tokio::test]
 async fn a_rule_is_made_by_its_own_person_about_a_tool_that_is_there() {
-    let scene = Scene::new(databases()[0], [call_of_send()]).await;
-    let stranger = scene.app.person().await;
-    assert_eq!(stranger.allow(&scene.connection, "send", "always").await.0, 404);
-    let (status, answer) = scene.person.allow(&scene.connection, "invented", "always").await;
+    let fixture = Fixture::new(databases()[0], [call_of_send()]).await;
+    let stranger = fixture.app.person().await;
+    assert_eq!(stranger.allow(&fixture.connection, "send", "always").await.0, 404);
+    let (status, answer) = fixture.person.allow(&fixture.connection, "invented", "always").await;
     assert_eq!((status.as_u16(), &answer["error"]["code"]), (422, &json!("unknown_tool")));
-    assert_eq!(scene.person.allow(&scene.connection, "send", "sometimes").await.0, 400);
-    scene.ask().await;
+    assert_eq!(fixture.person.allow(&fixture.connection, "send", "sometimes").await.0, 400);
+    fixture.ask().await;
 }
 
 #[tokio::test]
 async fn the_list_of_calls_has_pages() {
-    let scene = Scene::new(databases()[0], []).await;
+    let fixture = Fixture::new(databases()[0], []).await;
     for _ in 0..5 {
-        run_by_hand(&scene).await;
+        run_by_hand(&fixture).await;
     }
-    scene.audit(5).await;
+    fixture.audit(5).await;
     let mut seen: Vec<String> = Vec::new();
     let mut next = String::new();
     loop {
-        let page = scene.person.get(&format!("/api/tools/audit?limit=2&before={next}")).await;
+        let page = fixture.person.get(&format!("/api/tools/audit?limit=2&before={next}")).await;
         seen.extend(page["calls"].as_array().unwrap().iter().map(|call| call["id"].as_str().unwrap().to_owned()));
         match page["next"].as_str() {
             Some(more) => next = more.to_owned(),

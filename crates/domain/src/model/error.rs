@@ -39,10 +39,10 @@ pub enum ModelError {
     Malformed(String),
     /// No data arrived for this long.
     #[error("the model server sent nothing for {} s", .0.as_secs())]
-    Silent(Duration),
+    StreamTimeout(Duration),
     /// The conversation exceeds the model's context window.
     #[error("the conversation is too long for this model: {0}")]
-    TooLong(String),
+    ContextOverflow(String),
     /// The user's daily token quota is used up.
     #[error("you have used your {tokens} tokens for today; the quota is reset at midnight (UTC)")]
     SpentForToday {

@@ -144,7 +144,7 @@ impl HttpTransport {
         let sent = timeout(self.settings.idle_timeout, request.send()).await;
         let mut response = match sent {
             // Not retried: the provider may be working on the request, and a second wait would be as long.
-            Err(_) => return Err(RequestFailure::permanent(ModelError::Silent(self.settings.idle_timeout))),
+            Err(_) => return Err(RequestFailure::permanent(ModelError::StreamTimeout(self.settings.idle_timeout))),
             // Nothing of a response has arrived, so a retry repeats nothing.
             Ok(Err(error)) => return Err(RequestFailure::transient(self.unreachable_error(&error))),
             Ok(Ok(response)) => response,
@@ -174,7 +174,7 @@ impl HttpTransport {
         idle_timeout: Duration,
     ) -> Result<Option<bytes::Bytes>, RequestFailure> {
         match timeout(idle_timeout, response.chunk()).await {
-            Err(_) => Err(RequestFailure::permanent(ModelError::Silent(idle_timeout))),
+            Err(_) => Err(RequestFailure::permanent(ModelError::StreamTimeout(idle_timeout))),
             Ok(Err(error)) => Err(RequestFailure::transient(self.unreachable_error(&error))),
             Ok(Ok(chunk)) => Ok(chunk),
         }

@@ -244,7 +244,9 @@ impl RequestLoop {
         self.pending.extend(events);
         match is_complete? {
             true => Ok(State::Done),
-            false if is_silent => Err(RequestFailure::permanent(ModelError::Silent(open.last_event_at.elapsed()))),
+            false if is_silent => {
+                Err(RequestFailure::permanent(ModelError::StreamTimeout(open.last_event_at.elapsed())))
+            }
             false => Ok(State::Read(open)),
         }
     }

@@ -1,12 +1,12 @@
 //! Anthropic's messages API, as Anthropic and its imitators really implement it.
 //!
 //! Content blocks are identified by their index. The signature of a reasoning block, or its encrypted form, is kept
-//! as a [`Seal`], because the model refuses to continue after a tool call without it.
+//! as a [`Signature`], because the model refuses to continue after a tool call without it.
 
 mod encode;
 mod event;
 
-use domain::model::{FinishReason, ModelError, ModelEvent, PartKind, Request, Seal, Usage};
+use domain::model::{FinishReason, ModelError, ModelEvent, PartKind, Request, Signature, Usage};
 use serde_json::{Value, json};
 
 use crate::error_mapping::ProviderErrorBody;
@@ -20,7 +20,7 @@ pub use encode::encode;
 
 use event::{BlockDelta, ContentBlock, MessageEvent};
 
-/// Name of this API in a [`Seal`].
+/// Name of this API in a [`Signature`].
 const API_NAME: &str = "anthropic";
 
 /// Headers of every request.
@@ -133,7 +133,7 @@ impl AnthropicDecoder {
         }
     }
 
-    /// Ends a content block: sends its signature as a [`Seal`], and arguments that came only at its start.
+    /// Ends a content block: sends its signature as a [`Signature`], and arguments that came only at its start.
     fn end_block(&mut self, index: u64, out: &mut Vec<ModelEvent>) {
         let Some(position) = self.open_blocks.iter().position(|open| open.index == index) else { return };
         let open = self.open_blocks.remove(position);
@@ -146,7 +146,11 @@ impl AnthropicDecoder {
             None => (!open.signature.is_empty()).then(|| json!({ "signature": open.signature })),
         };
         if let Some(data) = data {
-            self.parts.seal(open.part, Seal { wire: API_NAME.to_owned(), model: self.model.clone(), data }, out);
+            self.parts.signature(
+                open.part,
+                Signature { wire: API_NAME.to_owned(), model: self.model.clone(), data },
+                out,
+            );
         }
         self.parts.end_part(open.part, out);
     }

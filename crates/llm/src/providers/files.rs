@@ -231,7 +231,7 @@ impl GeneratedPicture {
     }
 }
 
-/// Returns the 64-bit FNV-1a hash of a file in hexadecimal. It is stored in seals, so it must never change.
+/// Returns the 64-bit FNV-1a hash of a file in hexadecimal. It is stored in signatures, so it must never change.
 pub(super) fn content_hash(bytes: &[u8]) -> String {
     let hash = bytes
         .iter()

@@ -2,14 +2,14 @@
 //!
 //! A stream is a sequence of whole responses, each with further parts; a tool call arrives in one piece. A signature
 //! belongs to the part that carries it (a call, a text or a picture) and must be sent back with that part. It is kept
-//! as a [`Seal`] on a reasoning part before it, which identifies a picture by its content hash.
+//! as a [`Signature`] on a reasoning part before it, which identifies a picture by its content hash.
 
 mod encode;
 mod event;
 
 use std::collections::HashSet;
 
-use domain::model::{FinishReason, ModelError, ModelEvent, PartKind, Request, Seal, Usage};
+use domain::model::{FinishReason, ModelError, ModelEvent, PartKind, Request, Signature, Usage};
 use serde_json::{Value, json};
 
 use crate::error_mapping::ProviderErrorBody;
@@ -25,7 +25,7 @@ pub(super) use event::parse_model_names;
 
 use event::{Candidate, ResponseChunk, ResponsePart};
 
-/// Name of this API in a [`Seal`].
+/// Name of this API in a [`Signature`].
 const API_NAME: &str = "gemini";
 
 /// Headers of every request.
@@ -156,7 +156,7 @@ impl GeminiDecoder {
                 self.parts.start_part(PartKind::Reasoning, out)
             }
         };
-        self.parts.seal(number, Seal { wire: API_NAME.to_owned(), model: self.model.clone(), data }, out);
+        self.parts.signature(number, Signature { wire: API_NAME.to_owned(), model: self.model.clone(), data }, out);
         self.parts.end_part(number, out);
     }
 

@@ -1,12 +1,12 @@
 //! OpenAI's responses API, as OpenAI and its imitators really implement it.
 //!
-//! Nothing is stored at the provider, so reasoning is received encrypted, kept as a [`Seal`], and sent back with the
+//! Nothing is stored at the provider, so reasoning is received encrypted, kept as a [`Signature`], and sent back with the
 //! call that it led to. Items are identified by their index in the output.
 
 mod encode;
 mod event;
 
-use domain::model::{FinishReason, ModelError, ModelEvent, PartKind, Request, Seal, Usage};
+use domain::model::{FinishReason, ModelError, ModelEvent, PartKind, Request, Signature, Usage};
 use serde_json::{Value, json};
 
 use crate::error_mapping::ProviderErrorBody;
@@ -21,7 +21,7 @@ pub use encode::encode;
 
 use event::{OutputItem, ResponseEvent, ResponseOutcome};
 
-/// Name of this API in a [`Seal`].
+/// Name of this API in a [`Signature`].
 const API_NAME: &str = "openai-responses";
 
 /// Prefixes of the names of OpenAI's models that do not chat. Only prefixes, because other servers use "instruct" and
@@ -155,7 +155,11 @@ impl ResponsesDecoder {
             && !encrypted.is_empty()
         {
             let data = json!({ "encrypted_content": encrypted });
-            self.parts.seal(open.part, Seal { wire: API_NAME.to_owned(), model: self.model.clone(), data }, out);
+            self.parts.signature(
+                open.part,
+                Signature { wire: API_NAME.to_owned(), model: self.model.clone(), data },
+                out,
+            );
         }
         self.parts.end_part(open.part, out);
     }

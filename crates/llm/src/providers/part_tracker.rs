@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use domain::model::{ModelEvent, ModelMessage, PartKind, Request, Seal};
+use domain::model::{ModelEvent, ModelMessage, PartKind, Request, Signature};
 
 /// Tracker of a response's parts, which emits their events.
 #[derive(Debug, Default)]
@@ -56,10 +56,10 @@ impl PartTracker {
         }
     }
 
-    /// Attaches a [`Seal`] to a part, if it is open.
-    pub fn seal(&self, part: u32, seal: Seal, out: &mut Vec<ModelEvent>) {
+    /// Attaches a [`Signature`] to a part, if it is open.
+    pub fn signature(&self, part: u32, signature: Signature, out: &mut Vec<ModelEvent>) {
         if self.open_parts.contains(&part) {
-            out.push(ModelEvent::Seal { part, seal });
+            out.push(ModelEvent::Signature { part, signature });
         }
     }
 

@@ -45,8 +45,8 @@ pub(super) fn without_tools(request: &Request) -> Request {
             // A message of calls alone; their results follow as the user's words.
             ModelMessage::Assistant { text, files, .. } if text.is_empty() && files.is_empty() => continue,
             ModelMessage::Assistant { text, files, .. } => {
-                let (thoughts, calls) = (Vec::new(), Vec::new());
-                ModelMessage::Assistant { thoughts, text: text.clone(), calls, files: files.clone() }
+                let (reasoning_blocks, calls) = (Vec::new(), Vec::new());
+                ModelMessage::Assistant { reasoning_blocks, text: text.clone(), calls, files: files.clone() }
             }
         };
         match (messages.last_mut(), message) {

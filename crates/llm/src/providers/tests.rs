@@ -77,9 +77,9 @@ fn format_events((events, end): &(Vec<ModelEvent>, Result<(), ModelError>)) -> S
             }
             ModelEvent::PartStart { part, kind } => writeln!(lines, "{part} {kind:?}"),
             ModelEvent::Delta { part, text } => writeln!(lines, "{part} + {text:?}"),
-            ModelEvent::Seal { part, seal } => {
-                assert_eq!(seal.model, "m");
-                writeln!(lines, "{part} seal {} {}", seal.wire, seal.data)
+            ModelEvent::Signature { part, signature } => {
+                assert_eq!(signature.model, "m");
+                writeln!(lines, "{part} signature {} {}", signature.wire, signature.data)
             }
             ModelEvent::PartEnd { part } => writeln!(lines, "{part} end"),
             ModelEvent::File { media_type, bytes } => {
@@ -119,7 +119,7 @@ fn assert_invariants(name: &str, (events, end): &(Vec<ModelEvent>, Result<(), Mo
             ModelEvent::Delta { part, text } => {
                 assert!(open.contains(part) && !text.is_empty(), "{name}: {event:?}");
             }
-            ModelEvent::Seal { part, .. } => assert!(open.contains(part), "{name}: {event:?}"),
+            ModelEvent::Signature { part, .. } => assert!(open.contains(part), "{name}: {event:?}"),
             ModelEvent::PartEnd { part } => {
                 let at = open.iter().position(|open| open == part).unwrap();
                 open.remove(at);

@@ -275,7 +275,7 @@ async fn reports_silence_before_and_during_response() {
         let server = ScriptedServer::start([Step::SendAndWait(said)]).await;
         let events = collect_events(&short_timeout_client(), &server.provider(None)).await;
         assert_eq!(joined_text(&events), text);
-        assert_eq!(last_error(&events), &ModelError::Silent(IDLE));
+        assert_eq!(last_error(&events), &ModelError::StreamTimeout(IDLE));
     }
 }
 

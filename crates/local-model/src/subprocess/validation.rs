@@ -109,7 +109,7 @@ pub(super) fn sanitize_error(error: ModelError) -> Option<ModelError> {
     let cut = |reason: String| cut_to(&reason, MAX_ERROR_BYTES).to_owned();
     match error {
         ModelError::Unavailable(reason) => Some(ModelError::Unavailable(cut(reason))),
-        ModelError::TooLong(reason) => Some(ModelError::TooLong(cut(reason))),
+        ModelError::ContextOverflow(reason) => Some(ModelError::ContextOverflow(cut(reason))),
         ModelError::Refused(reason) => Some(ModelError::Refused(cut(reason))),
         _ => None,
     }

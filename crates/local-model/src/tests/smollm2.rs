@@ -61,7 +61,10 @@ async fn cancellation_ends_stream_and_frees_engine() {
 async fn rejects_message_that_does_not_fit() {
     let engine = start(SMOLLM2);
     let answer = ask(&engine, asks(&"seven words that fill up the window ".repeat(2_000))).await;
-    assert!(matches!(&answer.error, Some(ModelError::TooLong(reason)) if reason.contains("shorter")), "{answer:?}");
+    assert!(
+        matches!(&answer.error, Some(ModelError::ContextOverflow(reason)) if reason.contains("shorter")),
+        "{answer:?}"
+    );
     assert!(ask(&engine, asks("Hello!")).await.error.is_none(), "the engine goes on");
 }
 

@@ -64,8 +64,8 @@ async fn connect(server: &Server) -> Connection {
     client.connect(ConnectionTarget::new(server.url("/mcp")), &CancellationToken::new()).await.unwrap()
 }
 
-async fn call(connection: &Connection, asker: Arc<dyn ElicitationHandler>) -> Result<String, CallError> {
-    let options = CallOptions { elicitation_handler: Some(asker), ..CallOptions::default() };
+async fn call(connection: &Connection, handler: Arc<dyn ElicitationHandler>) -> Result<String, CallError> {
+    let options = CallOptions { elicitation_handler: Some(handler), ..CallOptions::default() };
     connection.call_tool("work", Map::new(), options).await.map(|result| result.to_model_text())
 }
 
@@ -425,8 +425,8 @@ async fn a_question_that_was_put_to_the_wrong_call_is_put_to_the_next_when_that_
         std::future::pending().boxed()
     });
     let stop = CancellationToken::new();
-    let options = |asker: Arc<dyn ElicitationHandler>, cancel: CancellationToken| CallOptions {
-        elicitation_handler: Some(asker),
+    let options = |handler: Arc<dyn ElicitationHandler>, cancel: CancellationToken| CallOptions {
+        elicitation_handler: Some(handler),
         cancel,
         ..CallOptions::default()
     };

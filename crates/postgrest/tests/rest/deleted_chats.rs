@@ -12,22 +12,22 @@ use storage::imports::ImportedChat;
 use storage::queue::QueuedMessage;
 use storage::shares::NewShare;
 
-use crate::fixture::{House, NOW, all, eq, houses};
+use crate::fixture::{Fixture, NOW, all, eq, fixtures};
 
 const LONG_AGO: Timestamp = Timestamp(0);
 const LATER: Timestamp = Timestamp(NOW.0 + 1);
 
 /// Creates a chat with two messages and returns the ids of all three.
-async fn chat(house: &House, owner: UserId) -> (ChatId, Vec<MessageId>) {
-    let chat = ChatId(house.put(owner, RestTable::Sessions, json!({ "title": "walrus" })).await[0]);
+async fn chat(fixture: &Fixture, owner: UserId) -> (ChatId, Vec<MessageId>) {
+    let chat = ChatId(fixture.put(owner, RestTable::Sessions, json!({ "title": "walrus" })).await[0]);
     let row = |role: &str| json!({ "session_id": chat, "role": role, "content": "walrus" });
-    let messages = house.put(owner, RestTable::Messages, json!([row("user"), row("assistant")])).await;
+    let messages = fixture.put(owner, RestTable::Messages, json!([row("user"), row("assistant")])).await;
     (chat, messages.into_iter().map(MessageId).collect())
 }
 
-async fn delete(house: &House, owner: UserId, chat: ChatId) -> usize {
+async fn delete(fixture: &Fixture, owner: UserId, chat: ChatId) -> usize {
     let filters = [eq("id", chat)];
-    let deleted = postgrest::delete_rows(&house.storage, owner, NOW, RestTable::Sessions, &filters, &all()).await;
+    let deleted = postgrest::delete_rows(&fixture.storage, owner, NOW, RestTable::Sessions, &filters, &all()).await;
     deleted.unwrap().ids.len()
 }
 
@@ -58,49 +58,49 @@ fn share(chat: ChatId, token_hash: &[u8]) -> NewShare {
 }
 
 /// Returns the rows that the filter column selects, with their number.
-async fn select(house: &House, owner: UserId, table: RestTable, column: &str, id: Value) -> (usize, Option<u64>) {
+async fn select(fixture: &Fixture, owner: UserId, table: RestTable, column: &str, id: Value) -> (usize, Option<u64>) {
     let filters = vec![eq(column, id.as_str().unwrap())];
-    let page = house.read(owner, table, &RowQuery { filters, count: true, ..RowQuery::default() }).await.unwrap();
+    let page = fixture.read(owner, table, &RowQuery { filters, count: true, ..RowQuery::default() }).await.unwrap();
     (page.rows.len(), page.total)
 }
 
 #[tokio::test]
 async fn deleted_chat_is_invisible_to_rows_and_counts() {
-    for house in houses().await {
-        let me = house.person().await;
-        let (gone, messages) = chat(&house, me).await;
-        let (stays, others) = chat(&house, me).await;
-        assert_eq!(delete(&house, me, gone).await, 1);
-        assert_eq!(delete(&house, me, gone).await, 0, "a deleted chat is not deleted again");
-        assert_eq!(house.everything(me).await.len(), 3);
+    for fixture in fixtures().await {
+        let me = fixture.person().await;
+        let (gone, messages) = chat(&fixture, me).await;
+        let (stays, others) = chat(&fixture, me).await;
+        assert_eq!(delete(&fixture, me, gone).await, 1);
+        assert_eq!(delete(&fixture, me, gone).await, 0, "a deleted chat is not deleted again");
+        assert_eq!(fixture.everything(me).await.len(), 3);
         let (sessions, table) = (RestTable::Sessions, RestTable::Messages);
-        assert_eq!(select(&house, me, sessions, "id", json!(gone)).await, (0, Some(0)));
-        assert_eq!(select(&house, me, table, "session_id", json!(gone)).await, (0, Some(0)));
-        assert_eq!(select(&house, me, table, "id", json!(messages[0])).await, (0, Some(0)));
-        assert_eq!(select(&house, me, table, "session_id", json!(stays)).await, (2, Some(2)));
+        assert_eq!(select(&fixture, me, sessions, "id", json!(gone)).await, (0, Some(0)));
+        assert_eq!(select(&fixture, me, table, "session_id", json!(gone)).await, (0, Some(0)));
+        assert_eq!(select(&fixture, me, table, "id", json!(messages[0])).await, (0, Some(0)));
+        assert_eq!(select(&fixture, me, table, "session_id", json!(stays)).await, (2, Some(2)));
 
-        let title = house.update(me, sessions, json!({ "title": "x" }), &[eq("id", gone)]).await.unwrap();
-        let text = house.update(me, table, json!({ "content": "x" }), &[eq("id", messages[0])]).await.unwrap();
+        let title = fixture.update(me, sessions, json!({ "title": "x" }), &[eq("id", gone)]).await.unwrap();
+        let text = fixture.update(me, table, json!({ "content": "x" }), &[eq("id", messages[0])]).await.unwrap();
         let filters = [eq("session_id", gone)];
-        let deleted = postgrest::delete_rows(&house.storage, me, NOW, table, &filters, &all()).await.unwrap();
+        let deleted = postgrest::delete_rows(&fixture.storage, me, NOW, table, &filters, &all()).await.unwrap();
         assert_eq!((title.ids.len(), text.ids.len(), deleted.ids.len()), (0, 0, 0));
         let row = json!({ "session_id": gone, "role": "user", "content": "x" });
-        assert!(house.insert(me, table, row, OnConflict::Fail).await.is_err());
-        let moved = house.update(me, table, json!({ "session_id": gone }), &[eq("id", others[0])]).await;
+        assert!(fixture.insert(me, table, row, OnConflict::Fail).await.is_err());
+        let moved = fixture.update(me, table, json!({ "session_id": gone }), &[eq("id", others[0])]).await;
         assert!(moved.is_err(), "{moved:?}");
 
-        house.storage.chats().restore(me, gone, LONG_AGO).await.unwrap();
-        assert_eq!(house.everything(me).await.len(), 6, "nothing of it was changed or deleted");
-        assert!(!house.everything(me).await.iter().any(|row| row.contains(r#""x""#)));
-        house.close().await;
+        fixture.storage.chats().restore(me, gone, LONG_AGO).await.unwrap();
+        assert_eq!(fixture.everything(me).await.len(), 6, "nothing of it was changed or deleted");
+        assert!(!fixture.everything(me).await.iter().any(|row| row.contains(r#""x""#)));
+        fixture.close().await;
     }
 }
 
 #[tokio::test]
 async fn deleted_chat_is_invisible_to_all_repositories() {
-    for house in houses().await {
-        let (me, storage) = (house.person().await, &house.storage);
-        let (gone, messages) = chat(&house, me).await;
+    for fixture in fixtures().await {
+        let (me, storage) = (fixture.person().await, &fixture.storage);
+        let (gone, messages) = chat(&fixture, me).await;
         // Everything that can belong to a chat.
         storage
             .chat_settings()
@@ -113,7 +113,7 @@ async fn deleted_chat_is_invisible_to_all_repositories() {
         storage.chats().insert_turn(&running, "t").await.unwrap().unwrap();
         storage.queued_messages().insert(me, gone, &queued(), 10, NOW).await.unwrap();
         assert_eq!(storage.search().query(me, "walrus", None).await.unwrap().titles.len(), 1);
-        assert_eq!(delete(&house, me, gone).await, 1);
+        assert_eq!(delete(&fixture, me, gone).await, 1);
 
         let (chats, branches) = (storage.chats(), storage.branches());
         assert!(chats.get(me, gone).await.unwrap().is_none());
@@ -161,47 +161,47 @@ async fn deleted_chat_is_invisible_to_all_repositories() {
         assert_eq!(storage.models().get_of_chat(me, gone).await.unwrap().as_deref(), Some("m"));
         let found = storage.search().query(me, "walrus", None).await.unwrap();
         assert_eq!((found.titles.len(), found.messages.len()), (1, 2));
-        house.close().await;
+        fixture.close().await;
     }
 }
 
 #[tokio::test]
 async fn ids_of_deleted_chat_can_be_used_again() {
-    for house in houses().await {
-        let (me, storage) = (house.person().await, &house.storage);
+    for fixture in fixtures().await {
+        let (me, storage) = (fixture.person().await, &fixture.storage);
         let restore = async |chat| storage.chats().restore(me, chat, LONG_AGO).await;
         // By an insert and by an upsert.
-        let (one, _) = chat(&house, me).await;
+        let (one, _) = chat(&fixture, me).await;
         for conflict in [OnConflict::Fail, OnConflict::Merge(vec!["id".into()]), OnConflict::Ignore(vec!["id".into()])]
         {
-            delete(&house, me, one).await;
+            delete(&fixture, me, one).await;
             let row = json!({ "id": one, "title": "new" });
-            assert_eq!(house.insert(me, RestTable::Sessions, row, conflict).await.unwrap().inserted, 1);
+            assert_eq!(fixture.insert(me, RestTable::Sessions, row, conflict).await.unwrap().inserted, 1);
             assert!(matches!(restore(one).await, Err(Error::NotFound)));
-            assert_eq!(house.everything(me).await.len(), 1, "without the messages of the deleted one");
+            assert_eq!(fixture.everything(me).await.len(), 1, "without the messages of the deleted one");
         }
         // By an update. One that changes no row leaves the deleted chat as it is.
-        let (two, _) = chat(&house, me).await;
-        delete(&house, me, two).await;
+        let (two, _) = chat(&fixture, me).await;
+        delete(&fixture, me, two).await;
         let id = json!({ "id": two });
-        house.update(me, RestTable::Sessions, id.clone(), &[eq("id", ServerId::fresh())]).await.unwrap();
+        fixture.update(me, RestTable::Sessions, id.clone(), &[eq("id", ServerId::fresh())]).await.unwrap();
         restore(two).await.unwrap();
-        delete(&house, me, two).await;
-        assert_eq!(house.update(me, RestTable::Sessions, id, &[eq("id", one)]).await.unwrap().ids, [two.0]);
+        delete(&fixture, me, two).await;
+        assert_eq!(fixture.update(me, RestTable::Sessions, id, &[eq("id", one)]).await.unwrap().ids, [two.0]);
         assert!(matches!(restore(two).await, Err(Error::NotFound)));
 
         // A message whose id is used again is missing from the restored chat.
-        let (three, messages) = chat(&house, me).await;
-        delete(&house, me, three).await;
+        let (three, messages) = chat(&fixture, me).await;
+        delete(&fixture, me, three).await;
         let row = json!({ "id": messages[0], "session_id": two, "role": "user", "content": "new" });
-        house.put(me, RestTable::Messages, row).await;
+        fixture.put(me, RestTable::Messages, row).await;
         let sent = NewTurn { user_message: messages[1], ..turn(me, two, TurnPosition::End) };
         storage.chats().insert_turn(&sent, "t").await.unwrap().unwrap();
         restore(three).await.unwrap();
         assert!(storage.chats().list_messages(me, three, 10).await.unwrap().is_empty());
 
         // By an import.
-        delete(&house, me, three).await;
+        delete(&fixture, me, three).await;
         let import = ImportedChat {
             id: three,
             title: "imported".into(),
@@ -215,24 +215,24 @@ async fn ids_of_deleted_chat_can_be_used_again() {
         };
         assert!(storage.chats().insert_imported(me, &import, NOW).await.unwrap());
         assert_eq!(storage.chats().get(me, three).await.unwrap().unwrap().title, "imported");
-        house.close().await;
+        fixture.close().await;
     }
 }
 
 #[tokio::test]
 async fn purge_deletes_old_deleted_chats_only() {
-    for house in houses().await {
-        let (me, storage) = (house.person().await, &house.storage);
-        let (gone, _) = chat(&house, me).await;
-        let (stays, _) = chat(&house, me).await;
-        delete(&house, me, gone).await;
+    for fixture in fixtures().await {
+        let (me, storage) = (fixture.person().await, &fixture.storage);
+        let (gone, _) = chat(&fixture, me).await;
+        let (stays, _) = chat(&fixture, me).await;
+        delete(&fixture, me, gone).await;
         storage.chats().purge_deleted(NOW).await.unwrap();
         storage.chats().restore(me, gone, NOW).await.unwrap();
-        delete(&house, me, gone).await;
+        delete(&fixture, me, gone).await;
         storage.chats().purge_deleted(LATER).await.unwrap();
         assert!(matches!(storage.chats().restore(me, gone, LONG_AGO).await, Err(Error::NotFound)));
         assert!(storage.chats().get(me, stays).await.unwrap().is_some());
-        assert_eq!(house.everything(me).await.len(), 3);
-        house.close().await;
+        assert_eq!(fixture.everything(me).await.len(), 3);
+        fixture.close().await;
     }
 }

@@ -12,7 +12,7 @@ use storage::queue::QueuedMessage;
 use storage::shares::NewShare;
 use storage::{Error, Storage};
 
-use crate::fixture::{House, NOW, all, eq, houses};
+use crate::fixture::{Fixture, NOW, all, eq, fixtures};
 
 const ROOM: u64 = 1_000;
 /// Later than any file, and earlier.
@@ -25,8 +25,8 @@ async fn keep(storage: &Storage, owner: UserId, bytes: &[u8]) -> FileId {
     file.id
 }
 
-async fn chat(house: &House, owner: UserId) -> ChatId {
-    ChatId(house.put(owner, RestTable::Sessions, json!({ "title": "t" })).await[0])
+async fn chat(fixture: &Fixture, owner: UserId) -> ChatId {
+    ChatId(fixture.put(owner, RestTable::Sessions, json!({ "title": "t" })).await[0])
 }
 
 async fn is_there(storage: &Storage, owner: UserId, id: FileId) -> bool {
@@ -53,8 +53,8 @@ fn share(chat: ChatId, files: Vec<FileId>) -> NewShare {
 
 #[tokio::test]
 async fn a_file_waits_is_counted_and_goes_when_nobody_sends_it() {
-    for house in houses().await {
-        let (me, storage) = (house.person().await, &house.storage);
+    for fixture in fixtures().await {
+        let (me, storage) = (fixture.person().await, &fixture.storage);
         let id = keep(storage, me, &[7; 600]).await;
         let known = storage.files().get(me, id).await.unwrap().unwrap();
         assert_eq!((known.file.filename.as_deref(), known.file.size, known.chat), (Some("a.md"), 600, None));
@@ -73,15 +73,15 @@ async fn a_file_waits_is_counted_and_goes_when_nobody_sends_it() {
         assert!(storage.files().delete_unsent(me, id).await.unwrap());
         assert!(!storage.files().delete_unsent(me, id).await.unwrap());
         assert_eq!(storage.files().count_bytes(me).await.unwrap(), 0);
-        house.close().await;
+        fixture.close().await;
     }
 }
 
 #[tokio::test]
 async fn a_file_stays_for_as_long_as_something_names_it() {
-    for house in houses().await {
-        let (me, storage) = (house.person().await, &house.storage);
-        let room = chat(&house, me).await;
+    for fixture in fixtures().await {
+        let (me, storage) = (fixture.person().await, &fixture.storage);
+        let room = chat(&fixture, me).await;
         let id = keep(storage, me, b"x").await;
         let queued = queue(storage, me, room, id).await.unwrap();
         assert!(!storage.files().delete_unsent(me, id).await.unwrap(), "it waits no longer");
@@ -100,17 +100,17 @@ async fn a_file_stays_for_as_long_as_something_names_it() {
         assert!(storage.files().get_shared(b"hash", id).await.unwrap().is_none());
         storage.files().purge(LATER).await.unwrap();
         assert!(!is_there(storage, me, id).await, "nothing names it any more");
-        house.close().await;
+        fixture.close().await;
     }
 }
 
 #[tokio::test]
 async fn a_deleted_chat_comes_back_with_its_files_and_goes_for_good_with_them() {
-    for house in houses().await {
-        let (me, storage) = (house.person().await, &house.storage);
-        let room = chat(&house, me).await;
+    for fixture in fixtures().await {
+        let (me, storage) = (fixture.person().await, &fixture.storage);
+        let room = chat(&fixture, me).await;
         let row = json!({ "session_id": room, "role": "assistant", "content": "w" });
-        let message = MessageId(house.put(me, RestTable::Messages, row).await[0]);
+        let message = MessageId(fixture.put(me, RestTable::Messages, row).await[0]);
         let file = |id| NewFile { id, media_type: "image/png", name: None, bytes: b"x" };
         let (named, lost) = (FileId::fresh(), FileId::fresh());
         for (message, id) in [(message, named), (MessageId::fresh(), lost)] {
@@ -128,7 +128,7 @@ async fn a_deleted_chat_comes_back_with_its_files_and_goes_for_good_with_them() 
 
         // A client changes the id of the message, and deletes the chat.
         let other = domain::ids::fresh();
-        house.update(me, RestTable::Messages, json!({ "id": other }), &[eq("id", message)]).await.unwrap();
+        fixture.update(me, RestTable::Messages, json!({ "id": other }), &[eq("id", message)]).await.unwrap();
         storage.files().purge(LATER).await.unwrap();
         assert!(is_there(storage, me, named).await);
         postgrest::delete_rows(storage, me, NOW, RestTable::Sessions, &[eq("id", room)], &all()).await.unwrap();
@@ -137,7 +137,7 @@ async fn a_deleted_chat_comes_back_with_its_files_and_goes_for_good_with_them() 
         assert!(!is_there(storage, me, named).await);
         let gone = storage.files().insert_for_message(me, (room, message), &file(FileId::fresh()), ROOM, NOW).await;
         assert!(matches!(gone, Err(Error::NotFound)), "{gone:?}");
-        house.close().await;
+        fixture.close().await;
     }
 }
 
@@ -154,26 +154,26 @@ enum Try {
 #[test]
 fn a_file_of_somebody_else_is_absent_whatever_is_tried() {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    let houses = runtime.block_on(houses());
+    let fixtures = runtime.block_on(fixtures());
     let tries = prop::sample::select(vec![Try::Read, Try::Delete, Try::Queue, Try::Share, Try::Answer]);
     let config = Config { cases: 24, failure_persistence: None, ..Config::default() };
     let result = TestRunner::new(config).run(&(prop::collection::vec(tries, 1..6), any::<bool>()), |(tries, sent)| {
         runtime.block_on(async {
-            for house in &houses {
-                trespass(house, &tries, sent).await;
+            for fixture in &fixtures {
+                trespass(fixture, &tries, sent).await;
             }
         });
         Ok(())
     });
-    for house in houses {
-        runtime.block_on(house.close());
+    for fixture in fixtures {
+        runtime.block_on(fixture.close());
     }
     result.unwrap();
 }
 
-async fn trespass(house: &House, tries: &[Try], sent: bool) {
-    let (storage, me, other) = (&house.storage, house.person().await, house.person().await);
-    let (mine, theirs) = (chat(house, me).await, chat(house, other).await);
+async fn trespass(fixture: &Fixture, tries: &[Try], sent: bool) {
+    let (storage, me, other) = (&fixture.storage, fixture.person().await, fixture.person().await);
+    let (mine, theirs) = (chat(fixture, me).await, chat(fixture, other).await);
     let id = keep(storage, other, b"secret").await;
     if sent {
         queue(storage, other, theirs, id).await.unwrap();

@@ -19,13 +19,13 @@ use uuid::Uuid;
 pub const NOW: Timestamp = Timestamp(1_795_255_200_000_000);
 
 /// A database for one test.
-pub struct House {
+pub struct Fixture {
     pub storage: Storage,
     folder: Option<PathBuf>,
     database: Option<(String, String)>,
 }
 
-impl Drop for House {
+impl Drop for Fixture {
     fn drop(&mut self) {
         if let Some(folder) = &self.folder {
             drop(std::fs::remove_dir_all(folder));
@@ -34,10 +34,10 @@ impl Drop for House {
 }
 
 /// Creates an empty database of each kind.
-pub async fn houses() -> Vec<House> {
+pub async fn fixtures() -> Vec<Fixture> {
     let folder = std::env::temp_dir().join(format!("store-rest-{}", domain::ids::fresh()));
     let storage = Storage::open(&format!("sqlite://{}/test.db", folder.display())).await.unwrap();
-    let mut houses = vec![House { storage, folder: Some(folder), database: None }];
+    let mut fixtures = vec![Fixture { storage, folder: Some(folder), database: None }];
     if let Some(server) = std::env::var_os("TEST_POSTGRES_URL") {
         let server = server.into_string().unwrap();
         let name = format!("rest_{}", domain::ids::fresh().simple());
@@ -45,9 +45,9 @@ pub async fn houses() -> Vec<House> {
         let mut url = url::Url::parse(&server).unwrap();
         url.set_path(&name);
         let storage = Storage::open(url.as_str()).await.unwrap();
-        houses.push(House { storage, folder: None, database: Some((server, name)) });
+        fixtures.push(Fixture { storage, folder: None, database: Some((server, name)) });
     }
-    houses
+    fixtures
 }
 
 async fn run(server: &str, sql: String) {
@@ -55,7 +55,7 @@ async fn run(server: &str, sql: String) {
     sqlx::query(AssertSqlSafe(sql)).execute(&mut connection).await.unwrap();
 }
 
-impl House {
+impl Fixture {
     pub async fn close(self) {
         self.storage.close().await;
         if let Some((server, name)) = &self.database {

@@ -10,7 +10,7 @@ use proptest::test_runner::{Config, TestRunner};
 use serde_json::{Value, json};
 use sqlx::{Connection, PgConnection};
 
-use crate::fixture::{House, by, houses, select, test};
+use crate::fixture::{Fixture, by, fixtures, select, test};
 
 /// Opens a connection to PostgreSQL, if it is available.
 async fn oracle() -> Option<PgConnection> {
@@ -81,14 +81,18 @@ fn points_in_time_are_those_of_postgresql() {
 const TEXTS: [&str; 16] =
     ["", "a", "A", "ab", "aB", "a_b", "a%b", "a\\b", "a*b", "[ab]", "a?b", "a.b", "^ab$", "b\na", "(a|b)", "aab{2}"];
 
-async fn matching(house: &House, owner: domain::UserId, filter: ColumnCondition) -> Result<Vec<String>, &'static str> {
+async fn matching(
+    fixture: &Fixture,
+    owner: domain::UserId,
+    filter: ColumnCondition,
+) -> Result<Vec<String>, &'static str> {
     let query = RowQuery {
         select: select(&["title"]),
         filters: vec![test("title", filter)],
         order: vec![by("title", false, None)],
         ..RowQuery::default()
     };
-    match house.read(owner, RestTable::Sessions, &query).await {
+    match fixture.read(owner, RestTable::Sessions, &query).await {
         Ok(page) => Ok(page.rows.iter().map(|row| title(row)).collect()),
         Err(postgrest::PostgrestError::Rejected(error)) => Err(error.code),
         Err(other) => panic!("{other}"),
@@ -103,12 +107,12 @@ fn title(row: &str) -> String {
 fn patterns_match_what_they_match_in_postgresql() {
     let runtime = runtime();
     let Some(oracle) = runtime.block_on(oracle()).map(RefCell::new) else { return };
-    let houses = runtime.block_on(houses());
+    let fixtures = runtime.block_on(fixtures());
     let owner = domain::UserId::fresh();
-    for house in &houses {
-        runtime.block_on(house.settle(owner));
+    for fixture in &fixtures {
+        runtime.block_on(fixture.settle(owner));
         let rows: Vec<Value> = TEXTS.iter().map(|text| json!({ "title": text })).collect();
-        runtime.block_on(house.put(owner, RestTable::Sessions, json!(rows)));
+        runtime.block_on(fixture.put(owner, RestTable::Sessions, json!(rows)));
     }
     let pattern = "[aAbB%_\\\\*\\[\\]?.^$\n(|){2}]{0,7}";
     let tested = runner(400).run(&(pattern, any::<bool>()), |(pattern, ignore_case)| {
@@ -119,19 +123,19 @@ fn patterns_match_what_they_match_in_postgresql() {
         // PostgreSQL reports a trailing escape only when a text reaches it; here it is rejected at once.
         let lonely = pattern.len() - pattern.trim_end_matches('\\').len();
         let want = if lonely % 2 == 1 { Err("22025") } else { Ok(want.unwrap()) };
-        for house in &houses {
+        for fixture in &fixtures {
             let filter = if ignore_case {
                 ColumnCondition::ILike(pattern.clone())
             } else {
                 ColumnCondition::Like(pattern.clone())
             };
-            let got = runtime.block_on(matching(house, owner, filter));
-            prop_assert_eq!(&got, &want, "{} {} {:?}", house.storage.kind(), operator, &pattern);
+            let got = runtime.block_on(matching(fixture, owner, filter));
+            prop_assert_eq!(&got, &want, "{} {} {:?}", fixture.storage.kind(), operator, &pattern);
         }
         Ok(())
     });
-    for house in houses {
-        runtime.block_on(house.close());
+    for fixture in fixtures {
+        runtime.block_on(fixture.close());
     }
     tested.unwrap();
 }

@@ -4,7 +4,7 @@ use postgrest::RestTable;
 use postgrest::ast::{ColumnCondition, ComparisonOperator, IsOperand, RowFilter, RowQuery, SelectItem, SelectList};
 use serde_json::{Value, json};
 
-use crate::fixture::{NOW, by, code, eq, houses, select, test};
+use crate::fixture::{NOW, by, code, eq, fixtures, select, test};
 
 const TITLES: [&str; 9] = ["apple", "Apple", "banana", "Ärger", "ärger", "100%", "a_b*[c]?", "line\nbreak", "Straße"];
 
@@ -63,10 +63,10 @@ async fn filters_choose_the_rows_postgresql_would() {
         (eq("created_at", "2026-11-21T12:00:00+02:00"), &TITLES),
         (compare("created_at", ComparisonOperator::Less, "2026-11-21 10:00"), &[]),
     ];
-    for house in houses().await {
-        let me = house.person().await;
+    for fixture in fixtures().await {
+        let me = fixture.person().await;
         let rows: Vec<Value> = TITLES.iter().map(|title| json!({ "title": title })).collect();
-        house.put(me, RestTable::Sessions, json!(rows)).await;
+        fixture.put(me, RestTable::Sessions, json!(rows)).await;
         for (filter, want) in &cases {
             let query = RowQuery {
                 select: select(&["title"]),
@@ -74,16 +74,16 @@ async fn filters_choose_the_rows_postgresql_would() {
                 count: true,
                 ..RowQuery::default()
             };
-            let page = house.read(me, RestTable::Sessions, &query).await.unwrap();
+            let page = fixture.read(me, RestTable::Sessions, &query).await.unwrap();
             let want: Vec<String> = want.iter().map(|title| json!({ "title": title }).to_string()).collect();
             assert_eq!(
                 (page.total, &page.rows),
                 (Some(want.len() as u64), &want),
                 "{} {filter:?}",
-                house.storage.kind()
+                fixture.storage.kind()
             );
         }
-        house.close().await;
+        fixture.close().await;
     }
 }
 
@@ -107,34 +107,34 @@ async fn what_is_wrong_with_a_question_is_said_by_its_code() {
         (RestTable::McpServers, test("tools", ColumnCondition::In(vec![])), "42883"),
         (RestTable::Sessions, test("title", ColumnCondition::Is(IsOperand::Boolean("TRUE"))), "42804"),
     ];
-    for house in houses().await {
-        let me = house.person().await;
+    for fixture in fixtures().await {
+        let me = fixture.person().await;
         for (table, filter, want) in &cases {
             let query = RowQuery { filters: vec![filter.clone()], ..RowQuery::default() };
-            assert_eq!(code(house.read(me, *table, &query).await), *want, "{filter:?}");
+            assert_eq!(code(fixture.read(me, *table, &query).await), *want, "{filter:?}");
             assert_eq!(
-                code(postgrest::read_rows(&house.storage, None, *table, &query).await),
+                code(postgrest::read_rows(&fixture.storage, None, *table, &query).await),
                 *want,
                 "nobody, {filter:?}"
             );
         }
         for name in ["headers", "nothing"] {
             let query = RowQuery { select: select(&[name]), ..RowQuery::default() };
-            assert_eq!(code(house.read(me, RestTable::McpServers, &query).await), "42703");
+            assert_eq!(code(fixture.read(me, RestTable::McpServers, &query).await), "42703");
             let query = RowQuery { order: vec![by(name, false, None)], ..RowQuery::default() };
-            assert_eq!(code(house.read(me, RestTable::McpServers, &query).await), "42703");
+            assert_eq!(code(fixture.read(me, RestTable::McpServers, &query).await), "42703");
         }
         let query = RowQuery { order: vec![by("tools", false, None)], ..RowQuery::default() };
-        assert_eq!(code(house.read(me, RestTable::McpServers, &query).await), "42883");
-        house.close().await;
+        assert_eq!(code(fixture.read(me, RestTable::McpServers, &query).await), "42883");
+        fixture.close().await;
     }
 }
 
 #[tokio::test]
 async fn rows_are_written_as_postgrest_writes_them() {
-    for house in houses().await {
-        let me = house.person().await;
-        let ids = house
+    for fixture in fixtures().await {
+        let me = fixture.person().await;
+        let ids = fixture
             .put(
                 me,
                 RestTable::McpServers,
@@ -144,7 +144,7 @@ async fn rows_are_written_as_postgrest_writes_them() {
                 }),
             )
             .await;
-        let page = house.read(me, RestTable::McpServers, &RowQuery::default()).await.unwrap();
+        let page = fixture.read(me, RestTable::McpServers, &RowQuery::default()).await.unwrap();
         let want = format!(
             r#"{{"id":"{}","user_id":"{me}","name":"a \"b\"","url":"http://a","tools":[],"status":"connected","created_at":"2026-11-21T10:00:00.12+00:00","updated_at":"2026-11-21T10:00:00+00:00"}}"#,
             ids[0],
@@ -157,22 +157,22 @@ async fn rows_are_written_as_postgrest_writes_them() {
             SelectItem::Column { name: "tools".into(), alias: None },
         ];
         let query = RowQuery { select: SelectList { items }, ..RowQuery::default() };
-        let page = house.read(me, RestTable::McpServers, &query).await.unwrap();
+        let page = fixture.read(me, RestTable::McpServers, &query).await.unwrap();
         assert_eq!(page.rows, [r#"{"label":"a \"b\"","tools":[],"tools":[]}"#]);
-        house.close().await;
+        fixture.close().await;
     }
 }
 
 #[tokio::test]
 async fn nulls_sort_as_if_they_were_larger_and_texts_by_their_bytes() {
-    for house in houses().await {
-        let me = house.person().await;
-        let chat = house.put(me, RestTable::Sessions, json!({})).await[0];
+    for fixture in fixtures().await {
+        let me = fixture.person().await;
+        let chat = fixture.put(me, RestTable::Sessions, json!({})).await[0];
         let rows: Vec<Value> = ["b", "B", "ä", "b"]
             .iter()
             .map(|text| json!({ "session_id": chat, "role": "user", "content": text }))
             .collect();
-        house.put(me, RestTable::Messages, json!(rows)).await;
+        fixture.put(me, RestTable::Messages, json!(rows)).await;
         let answer = storage::chats::NewTurn {
             owner: me,
             chat: chat.into(),
@@ -187,8 +187,8 @@ async fn nulls_sort_as_if_they_were_larger_and_texts_by_their_bytes() {
             tools: serde_json::json!([]),
             now: crate::fixture::NOW,
         };
-        house.storage.chats().insert_turn(&answer, "t").await.unwrap();
-        house
+        fixture.storage.chats().insert_turn(&answer, "t").await.unwrap();
+        fixture
             .storage
             .chats()
             .finish_turn(me, answer.chat, answer.id, &finished(answer.answer), None, crate::fixture::NOW)
@@ -199,7 +199,7 @@ async fn nulls_sort_as_if_they_were_larger_and_texts_by_their_bytes() {
             RowQuery { select: select(&["content", "model"]), order, ..RowQuery::default() }
         };
         let contents = async |query: RowQuery| {
-            let rows = house.read(me, RestTable::Messages, &query).await.unwrap().rows;
+            let rows = fixture.read(me, RestTable::Messages, &query).await.unwrap().rows;
             let rows = rows.iter().map(|row| serde_json::from_str::<Value>(row).unwrap());
             rows.map(|row| row["content"].as_str().unwrap().to_owned()).collect::<Vec<_>>().join(" ")
         };
@@ -211,11 +211,11 @@ async fn nulls_sort_as_if_they_were_larger_and_texts_by_their_bytes() {
         assert_eq!(contents(order("model", true, Some(false))).await, "answer b B ä b q");
 
         let page = RowQuery { limit: Some(2), offset: 1, count: true, ..order("content", false, None) };
-        assert_eq!(house.read(me, RestTable::Messages, &page).await.unwrap().total, Some(6));
+        assert_eq!(fixture.read(me, RestTable::Messages, &page).await.unwrap().total, Some(6));
         assert_eq!(contents(page).await, "answer b");
         assert_eq!(contents(RowQuery { offset: 9, ..RowQuery::default() }).await, "");
         assert_eq!(contents(RowQuery { limit: Some(0), ..RowQuery::default() }).await, "");
-        house.close().await;
+        fixture.close().await;
     }
 }
 
@@ -232,27 +232,27 @@ fn finished(id: domain::MessageId) -> storage::chats::Answer {
 
 #[tokio::test]
 async fn an_answer_has_at_most_a_thousand_rows() {
-    for house in houses().await {
-        let me = house.person().await;
+    for fixture in fixtures().await {
+        let me = fixture.person().await;
         let rows: Vec<Value> = (0..1_000).map(|n| json!({ "title": n.to_string() })).collect();
-        house.put(me, RestTable::Sessions, json!(rows)).await;
-        house.put(me, RestTable::Sessions, json!({ "title": "one more" })).await;
+        fixture.put(me, RestTable::Sessions, json!(rows)).await;
+        fixture.put(me, RestTable::Sessions, json!({ "title": "one more" })).await;
         let query = RowQuery { limit: Some(5_000), count: true, ..RowQuery::default() };
-        let page = house.read(me, RestTable::Sessions, &query).await.unwrap();
+        let page = fixture.read(me, RestTable::Sessions, &query).await.unwrap();
         assert_eq!((page.rows.len(), page.total), (1_000, Some(1_001)));
         let mine = [eq("user_id", me)];
         let delete =
-            postgrest::delete_rows(&house.storage, me, NOW, RestTable::Sessions, &mine, &crate::fixture::all()).await;
+            postgrest::delete_rows(&fixture.storage, me, NOW, RestTable::Sessions, &mine, &crate::fixture::all()).await;
         assert_eq!(code(delete), "54000");
         let quiet = postgrest::ast::WriteOptions::default();
         assert_eq!(
-            postgrest::delete_rows(&house.storage, me, NOW, RestTable::Sessions, &mine, &quiet)
+            postgrest::delete_rows(&fixture.storage, me, NOW, RestTable::Sessions, &mine, &quiet)
                 .await
                 .unwrap()
                 .ids
                 .len(),
             1_001
         );
-        house.close().await;
+        fixture.close().await;
     }
 }

@@ -11,30 +11,30 @@ use proptest::test_runner::{Config, TestCaseError, TestRunner};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use crate::fixture::{House, NOW, all, by, code, eq, houses, test};
+use crate::fixture::{Fixture, NOW, all, by, code, eq, fixtures, test};
 
 /// Creates a chat with two messages, and a connection, for a user.
-async fn furnish(house: &House, owner: UserId, words: &[String]) -> Vec<Uuid> {
+async fn furnish(fixture: &Fixture, owner: UserId, words: &[String]) -> Vec<Uuid> {
     let mut ids = Vec::new();
     for (index, word) in words.iter().enumerate() {
-        let chat = house.put(owner, RestTable::Sessions, json!({ "title": word })).await[0];
+        let chat = fixture.put(owner, RestTable::Sessions, json!({ "title": word })).await[0];
         let row = |role: &str| json!({ "session_id": chat, "role": role, "content": word });
         ids.push(chat);
-        ids.extend(house.put(owner, RestTable::Messages, json!([row("user"), row("assistant")])).await);
+        ids.extend(fixture.put(owner, RestTable::Messages, json!([row("user"), row("assistant")])).await);
         let server = json!({ "name": format!("{word}{index}"), "url": "http://a", "status": word });
-        ids.extend(house.put(owner, RestTable::McpServers, server).await);
+        ids.extend(fixture.put(owner, RestTable::McpServers, server).await);
     }
     ids
 }
 
 #[tokio::test]
 async fn a_row_of_somebody_else_is_absent_for_every_verb() {
-    for house in houses().await {
-        let (me, other) = (house.person().await, house.person().await);
-        let theirs = furnish(&house, other, &["their".into()]).await;
+    for fixture in fixtures().await {
+        let (me, other) = (fixture.person().await, fixture.person().await);
+        let theirs = furnish(&fixture, other, &["their".into()]).await;
         let (chat, message, server) = (theirs[0], theirs[1], theirs[3]);
-        let mine = furnish(&house, me, &["mine".into()]).await;
-        let before = house.everything(other).await;
+        let mine = furnish(&fixture, me, &["mine".into()]).await;
+        let before = fixture.everything(other).await;
 
         let known = [
             (RestTable::Sessions, chat, json!({ "title": "x" })),
@@ -43,11 +43,11 @@ async fn a_row_of_somebody_else_is_absent_for_every_verb() {
         ];
         for (table, id, values) in &known {
             let query = RowQuery { filters: vec![eq("id", id)], count: true, ..RowQuery::default() };
-            let page = house.read(me, *table, &query).await.unwrap();
+            let page = fixture.read(me, *table, &query).await.unwrap();
             assert_eq!((page.rows.len(), page.total), (0, Some(0)));
-            assert!(house.update(me, *table, values.clone(), &[eq("id", id)]).await.unwrap().ids.is_empty());
+            assert!(fixture.update(me, *table, values.clone(), &[eq("id", id)]).await.unwrap().ids.is_empty());
             let deleted =
-                postgrest::delete_rows(&house.storage, me, NOW, *table, &[eq("id", id)], &all()).await.unwrap();
+                postgrest::delete_rows(&fixture.storage, me, NOW, *table, &[eq("id", id)], &all()).await.unwrap();
             assert!(deleted.ids.is_empty() && deleted.rows.is_empty());
         }
 
@@ -58,11 +58,11 @@ async fn a_row_of_somebody_else_is_absent_for_every_verb() {
         ];
         for (table, row) in &rows {
             let key = vec!["id".to_owned()];
-            let merged = house.insert(me, *table, row.clone(), OnConflict::Merge(key.clone())).await;
+            let merged = fixture.insert(me, *table, row.clone(), OnConflict::Merge(key.clone())).await;
             assert_eq!(code(merged), "42501");
-            let ignored = house.insert(me, *table, row.clone(), OnConflict::Ignore(key)).await.unwrap();
+            let ignored = fixture.insert(me, *table, row.clone(), OnConflict::Ignore(key)).await.unwrap();
             assert!(ignored.ids.is_empty() && ignored.rows.is_empty());
-            assert_eq!(code(house.insert(me, *table, row.clone(), OnConflict::Fail).await), "23505");
+            assert_eq!(code(fixture.insert(me, *table, row.clone(), OnConflict::Fail).await), "23505");
         }
 
         // A row cannot be given to another user, and a message cannot be put into another user's chat.
@@ -73,27 +73,27 @@ async fn a_row_of_somebody_else_is_absent_for_every_verb() {
                 (RestTable::Messages, json!({ "session_id": chat, "role": "user", "content": "x" })),
                 (RestTable::Messages, json!({ "id": mine[1], "session_id": chat, "role": "user", "content": "x" })),
             ] {
-                assert_eq!(code(house.insert(me, table, row, conflict.clone()).await), "42501");
+                assert_eq!(code(fixture.insert(me, table, row, conflict.clone()).await), "42501");
             }
         }
-        assert_eq!(code(house.update(me, RestTable::Sessions, json!({ "user_id": other }), &[]).await), "42501");
-        assert_eq!(code(house.update(me, RestTable::Messages, json!({ "session_id": chat }), &[]).await), "42501");
-        assert_eq!(house.everything(other).await, before);
-        house.close().await;
+        assert_eq!(code(fixture.update(me, RestTable::Sessions, json!({ "user_id": other }), &[]).await), "42501");
+        assert_eq!(code(fixture.update(me, RestTable::Messages, json!({ "session_id": chat }), &[]).await), "42501");
+        assert_eq!(fixture.everything(other).await, before);
+        fixture.close().await;
     }
 }
 
 #[tokio::test]
 async fn nobody_reads_nothing() {
-    for house in houses().await {
-        let owner = house.person().await;
-        furnish(&house, owner, &["w".into()]).await;
+    for fixture in fixtures().await {
+        let owner = fixture.person().await;
+        furnish(&fixture, owner, &["w".into()]).await;
         for table in RestTable::ALL {
             let query = RowQuery { count: true, ..RowQuery::default() };
-            let page = postgrest::read_rows(&house.storage, None, table, &query).await.unwrap();
+            let page = postgrest::read_rows(&fixture.storage, None, table, &query).await.unwrap();
             assert_eq!((page.rows.len(), page.total), (0, Some(0)));
         }
-        house.close().await;
+        fixture.close().await;
     }
 }
 
@@ -168,7 +168,7 @@ fn ids(rows: &[String]) -> HashSet<Uuid> {
 
 /// The same two users with the same rows in every database.
 struct Street {
-    houses: Vec<House>,
+    fixtures: Vec<Fixture>,
     me: UserId,
     other: UserId,
     mine: HashSet<Uuid>,
@@ -178,10 +178,10 @@ impl Street {
     async fn build(my_words: &[String], their_words: &[String]) -> Self {
         let (me, other) = (UserId::fresh(), UserId::fresh());
         let mut mine = HashSet::new();
-        let houses = houses().await;
-        for house in &houses {
-            house.settle(me).await;
-            house.settle(other).await;
+        let fixtures = fixtures().await;
+        for fixture in &fixtures {
+            fixture.settle(me).await;
+            fixture.settle(other).await;
         }
         for (owner, words) in [(me, my_words), (other, their_words)] {
             for (index, word) in words.iter().enumerate() {
@@ -189,31 +189,31 @@ impl Street {
                 let message =
                     |id: Uuid, role: &str| json!({ "id": id, "session_id": chat, "role": role, "content": word });
                 let name = format!("{word}{index}");
-                for house in &houses {
-                    house.put(owner, RestTable::Sessions, json!({ "id": chat, "title": word })).await;
+                for fixture in &fixtures {
+                    fixture.put(owner, RestTable::Sessions, json!({ "id": chat, "title": word })).await;
                     let messages = json!([message(question, "user"), message(answer, "assistant")]);
-                    house.put(owner, RestTable::Messages, messages).await;
+                    fixture.put(owner, RestTable::Messages, messages).await;
                     let row = json!({ "id": server, "name": name, "url": "http://a", "status": word });
-                    house.put(owner, RestTable::McpServers, row).await;
+                    fixture.put(owner, RestTable::McpServers, row).await;
                 }
                 if owner == me {
                     mine.extend([chat, question, answer, server]);
                 }
             }
         }
-        Self { houses, me, other, mine }
+        Self { fixtures, me, other, mine }
     }
 
     /// Reads, writes, and deletes with a rollback, with the same filters in every database.
     async fn try_all(&self, table: RestTable, query: &RowQuery) -> Result<(), TestCaseError> {
         let mut answers = Vec::new();
-        for house in &self.houses {
-            let before = house.everything(self.other).await;
-            let page = house.read(self.me, table, query).await;
+        for fixture in &self.fixtures {
+            let before = fixture.everything(self.other).await;
+            let page = fixture.read(self.me, table, query).await;
             if let Ok(page) = &page {
                 prop_assert!(ids(&page.rows).is_subset(&self.mine));
                 let whole = RowQuery { filters: query.filters.clone(), ..RowQuery::default() };
-                let whole = house.read(self.me, table, &whole).await.unwrap();
+                let whole = fixture.read(self.me, table, &whole).await.unwrap();
                 prop_assert!(ids(&whole.rows).is_subset(&self.mine));
                 prop_assert_eq!(page.total, Some(whole.rows.len() as u64));
             }
@@ -222,14 +222,14 @@ impl Street {
                 RestTable::Messages => json!({ "tool_calls": [1] }),
                 RestTable::McpServers => json!({ "tools": [1] }),
             };
-            let written = house.update(self.me, table, values, &query.filters).await;
+            let written = fixture.update(self.me, table, values, &query.filters).await;
             if let Ok(written) = &written {
                 prop_assert!(written.ids.iter().all(|id| self.mine.contains(id)));
             }
             // This delete is rolled back because it affects too many rows. It must not reach the rows of other users.
             let undone = WriteOptions { max_affected: Some(0), ..all() };
-            let deleted = postgrest::delete_rows(&house.storage, self.me, NOW, table, &query.filters, &undone).await;
-            prop_assert_eq!(house.everything(self.other).await, before);
+            let deleted = postgrest::delete_rows(&fixture.storage, self.me, NOW, table, &query.filters, &undone).await;
+            prop_assert_eq!(fixture.everything(self.other).await, before);
             answers.push(format!("{page:?} {written:?} {deleted:?}"));
         }
         prop_assert!(answers.windows(2).all(|pair| pair[0] == pair[1]), "the databases differ: {answers:#?}");
@@ -252,14 +252,14 @@ fn no_question_and_no_write_reaches_a_row_of_somebody_else() {
     let street = runtime.block_on(Street::build(&words[..8], &words[4..]));
     let mut known: Vec<String> = street.mine.iter().take(6).map(Uuid::to_string).collect();
     known.extend([street.me.to_string(), street.other.to_string()]);
-    let theirs = runtime.block_on(street.houses[0].everything(street.other));
+    let theirs = runtime.block_on(street.fixtures[0].everything(street.other));
     known.extend(ids(&theirs).iter().take(12).map(Uuid::to_string));
 
     let config = Config { cases: 192, failure_persistence: None, ..Config::default() };
     let result = TestRunner::new(config)
         .run(&question(words, known), |(table, query)| runtime.block_on(street.try_all(table, &query)));
-    for house in street.houses {
-        runtime.block_on(house.close());
+    for fixture in street.fixtures {
+        runtime.block_on(fixture.close());
     }
     result.unwrap();
 }

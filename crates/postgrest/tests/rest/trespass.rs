@@ -9,14 +9,14 @@ use proptest::test_runner::{Config, TestCaseError, TestRunner};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use crate::fixture::{House, NOW, all, body, eq, houses, test, writer};
+use crate::fixture::{Fixture, NOW, all, body, eq, fixtures, test, writer};
 
 /// Text that only the other user ever wrote.
 const SECRET: &str = "hush";
 
 /// The same two users in every database, each with a chat, two messages and two connections.
 struct Street {
-    houses: Vec<House>,
+    fixtures: Vec<Fixture>,
     me: UserId,
     other: UserId,
     mine: Vec<Uuid>,
@@ -27,15 +27,15 @@ impl Street {
     async fn build() -> Self {
         let (me, other) = (UserId::fresh(), UserId::fresh());
         let fresh = || (0..5).map(|_| domain::ids::fresh()).collect::<Vec<_>>();
-        let street = Self { houses: houses().await, me, other, mine: fresh(), theirs: fresh() };
-        for house in &street.houses {
+        let street = Self { fixtures: fixtures().await, me, other, mine: fresh(), theirs: fresh() };
+        for fixture in &street.fixtures {
             for (owner, ids, word) in [(me, &street.mine, "mine"), (other, &street.theirs, SECRET)] {
-                house.settle(owner).await;
-                house.put(owner, RestTable::Sessions, json!({ "id": ids[0], "title": word })).await;
+                fixture.settle(owner).await;
+                fixture.put(owner, RestTable::Sessions, json!({ "id": ids[0], "title": word })).await;
                 let message = |id: Uuid| json!({ "id": id, "session_id": ids[0], "role": "user", "content": word });
-                house.put(owner, RestTable::Messages, json!([message(ids[1]), message(ids[2])])).await;
+                fixture.put(owner, RestTable::Messages, json!([message(ids[1]), message(ids[2])])).await;
                 let server = |id: Uuid, n: usize| json!({ "id": id, "name": format!("{word}{n}"), "url": "http://a" });
-                house.put(owner, RestTable::McpServers, json!([server(ids[3], 3), server(ids[4], 4)])).await;
+                fixture.put(owner, RestTable::McpServers, json!([server(ids[3], 3), server(ids[4], 4)])).await;
             }
         }
         street
@@ -114,8 +114,8 @@ fn attempt(names: Vec<String>) -> impl Strategy<Value = Attempt> {
 }
 
 /// Carries out an attempt and returns its result as text: the rows, or the complete error.
-async fn carry_out(house: &House, by: UserId, attempt: &Attempt) -> Result<String, TestCaseError> {
-    let storage = &house.storage;
+async fn carry_out(fixture: &Fixture, by: UserId, attempt: &Attempt) -> Result<String, TestCaseError> {
+    let storage = &fixture.storage;
     let by_me: WriteContext<'_> = writer(by);
     let answer = match attempt {
         Attempt::Insert(table, rows, conflict) => {
@@ -141,19 +141,19 @@ async fn carry_out(house: &House, by: UserId, attempt: &Attempt) -> Result<Strin
 impl Street {
     async fn endure(&self, attempt: &Attempt) -> Result<(), TestCaseError> {
         let mut ends = Vec::new();
-        for house in &self.houses {
-            let before = house.everything(self.other).await;
-            let answer = carry_out(house, self.me, attempt).await?;
-            prop_assert_eq!(house.everything(self.other).await, before, "{}", &answer);
+        for fixture in &self.fixtures {
+            let before = fixture.everything(self.other).await;
+            let answer = carry_out(fixture, self.me, attempt).await?;
+            prop_assert_eq!(fixture.everything(self.other).await, before, "{}", &answer);
             let whose = format!("\"user_id\":\"{}\"", self.other);
             let told = answer.contains(&whose) || answer.contains(&format!("\"{SECRET}\""));
             prop_assert!(!told, "{answer}");
-            let everything = house.everything(self.me).await;
+            let everything = fixture.everything(self.me).await;
             for (table, rows) in [(RestTable::Sessions, 1), (RestTable::Messages, 2), (RestTable::McpServers, 2)] {
                 let count = RowQuery { count: true, limit: Some(0), ..RowQuery::default() };
-                let theirs = house.read(self.other, table, &count).await.unwrap().total;
+                let theirs = fixture.read(self.other, table, &count).await.unwrap().total;
                 prop_assert_eq!(theirs, Some(rows));
-                let nobody = postgrest::read_rows(&house.storage, None, table, &count).await.unwrap();
+                let nobody = postgrest::read_rows(&fixture.storage, None, table, &count).await.unwrap();
                 prop_assert_eq!((nobody.rows.len(), nobody.total), (0, Some(0)));
             }
             ends.push((answer, everything));
@@ -171,8 +171,8 @@ fn no_write_reaches_or_tells_of_a_row_of_somebody_else() {
     let config = Config { cases: 256, failure_persistence: None, max_shrink_iters: 0, ..Config::default() };
     let tested =
         TestRunner::new(config).run(&attempt(street.names()), |attempt| runtime.block_on(street.endure(&attempt)));
-    for house in street.houses {
-        runtime.block_on(house.close());
+    for fixture in street.fixtures {
+        runtime.block_on(fixture.close());
     }
     tested.unwrap();
 }

@@ -8,7 +8,7 @@ use storage::turns::{Chunk, TurnCommand};
 use storage::{Error, Storage};
 use testkit::{TestApp, databases, new_turn};
 
-use crate::nodes::{MODEL, Scene};
+use crate::nodes::{Fixture, MODEL};
 
 async fn finish(storage: &Storage, turn: &NewTurn, text: &str, now: Timestamp) -> Result<bool, Error> {
     let parts = vec![Part::Text { text: text.to_owned() }];
@@ -43,9 +43,9 @@ async fn clocks_of_nodes_may_differ() {
 
 #[tokio::test]
 async fn a_turn_that_begins_while_another_node_ends_the_one_before_stands_behind_it() {
-    let Some(scene) = Scene::new([]).await else { return };
-    let (owner, chat) = (scene.person.id.parse().unwrap(), scene.chat.parse().unwrap());
-    let (here, there, clock) = (&scene.here.state.storage, &scene.there.state.storage, &scene.here.state.clock);
+    let Some(fixture) = Fixture::new([]).await else { return };
+    let (owner, chat) = (fixture.person.id.parse().unwrap(), fixture.chat.parse().unwrap());
+    let (here, there, clock) = (&fixture.here.state.storage, &fixture.there.state.storage, &fixture.here.state.clock);
     let (mut expected, mut present) = (vec!["0".to_owned()], new_turn(owner, chat, "0", clock.now()));
     here.chats().insert_turn(&present, "0").await.unwrap();
     for number in 1..=40 {
@@ -68,7 +68,7 @@ async fn a_turn_that_begins_while_another_node_ends_the_one_before_stands_behind
         here.chats().insert_turn(&present, "").await.unwrap();
         expected.push("again".to_owned());
     }
-    scene.stop().await;
+    fixture.stop().await;
 }
 
 #[tokio::test]
@@ -93,9 +93,9 @@ async fn an_end_that_was_written_already_leaves_the_chat_as_it_is() {
 
 #[tokio::test]
 async fn the_log_of_a_turn_is_there_a_while_after_its_end_and_then_goes() {
-    let Some(scene) = Scene::new([]).await else { return };
-    let (owner, chat) = (scene.person.id.parse().unwrap(), scene.chat.parse().unwrap());
-    let (storage, now) = (&scene.here.state.storage, scene.here.state.clock.now());
+    let Some(fixture) = Fixture::new([]).await else { return };
+    let (owner, chat) = (fixture.person.id.parse().unwrap(), fixture.chat.parse().unwrap());
+    let (storage, now) = (&fixture.here.state.storage, fixture.here.state.clock.now());
     let turn = new_turn(owner, chat, "one", now);
     storage.chats().insert_turn(&turn, "one").await.unwrap();
     storage.turns().send_command(owner, chat, &TurnCommand::Refresh).await.unwrap();
@@ -108,5 +108,5 @@ async fn the_log_of_a_turn_is_there_a_while_after_its_end_and_then_goes() {
     assert_eq!(left().await, 1);
     storage.turns().purge_ended(now.plus_seconds(1)).await.unwrap();
     assert_eq!(left().await, 0);
-    scene.stop().await;
+    fixture.stop().await;
 }

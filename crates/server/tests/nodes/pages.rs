@@ -6,9 +6,9 @@ use reqwest::{Method, Response};
 use serde_json::json;
 use testkit::{PageEvents, ScriptedMcp, Step};
 
-use crate::nodes::{Scene, no_tools};
+use crate::nodes::{Fixture, no_tools};
 
-impl Scene {
+impl Fixture {
     async fn page(&self) -> Response {
         self.elsewhere.request(Method::GET, "/api/events").send().await.unwrap()
     }
@@ -43,22 +43,22 @@ fn answers() -> Vec<Step> {
 
 #[tokio::test]
 async fn pages_on_another_node_are_told() {
-    let Some(scene) = Scene::new(answers()).await else { return };
-    scene.page_hears(r#""state":"started""#, || scene.ask()).await;
-    scene.page_hears(r#""state":"ended""#, || scene.ask()).await;
-    scene.stop().await;
+    let Some(fixture) = Fixture::new(answers()).await else { return };
+    fixture.page_hears(r#""state":"started""#, || fixture.ask()).await;
+    fixture.page_hears(r#""state":"ended""#, || fixture.ask()).await;
+    fixture.stop().await;
 }
 
 #[tokio::test]
 async fn news_that_are_too_long_for_a_notification_reach_pages_on_another_node() {
-    let Some(scene) = Scene::new([]).await else { return };
+    let Some(fixture) = Fixture::new([]).await else { return };
     let tool = |number: usize| json!({ "name": format!("tool_{number}"), "description": "Does it. ".repeat(40) });
     let server = ScriptedMcp::start((0..100).map(tool)).await;
-    let connection = scene.person.connect_to("workshop", &server.url).await;
+    let connection = fixture.person.connect_to("workshop", &server.url).await;
     let refresh = format!("/api/connections/{connection}/refresh");
-    let refreshes = async || assert!(scene.person.post(&refresh, &json!({})).await.0.is_success());
-    scene.page_hears(r#""name":"tool_99""#, refreshes).await;
-    scene.stop().await;
+    let refreshes = async || assert!(fixture.person.post(&refresh, &json!({})).await.0.is_success());
+    fixture.page_hears(r#""name":"tool_99""#, refreshes).await;
+    fixture.stop().await;
 }
 
 /// Terminates the connections over which the nodes listen, and returns their number.
@@ -72,32 +72,32 @@ fn cut_listeners(url: &str) -> usize {
 
 #[tokio::test]
 async fn a_node_that_could_not_hear_the_others_for_a_while_lets_its_pages_load_afresh() {
-    let Some(scene) = Scene::new(answers()).await else { return };
+    let Some(fixture) = Fixture::new(answers()).await else { return };
     // Once it listens, its streams stay open.
-    let mut page = scene.page_hears(r#""state":"ended""#, || scene.ask()).await;
-    assert!(cut_listeners(&scene.there.database_url) > 0);
+    let mut page = fixture.page_hears(r#""state":"ended""#, || fixture.ask()).await;
+    assert!(cut_listeners(&fixture.there.database_url) > 0);
     while page.chunk().await.unwrap().is_some() {}
-    scene.page_hears(r#""state":"ended""#, || scene.ask()).await;
-    scene.stop().await;
+    fixture.page_hears(r#""state":"ended""#, || fixture.ask()).await;
+    fixture.stop().await;
 }
 
 #[tokio::test]
 async fn page_on_another_node_first_hears_of_turn_that_waits() {
     let calls = Step::Calls(vec![("send".into(), json!({}))]);
-    let Some(scene) = Scene::new([calls, Step::Text("Sent.".into())]).await else { return };
+    let Some(fixture) = Fixture::new([calls, Step::Text("Sent.".into())]).await else { return };
     let server = ScriptedMcp::start([json!({ "name": "send", "description": "Sends a letter." })]).await;
-    scene.person.connect_to("post", &server.url).await;
+    fixture.person.connect_to("post", &server.url).await;
     let tools = json!([{ "name": "send", "serverName": "post" }]);
     // Once the other node listens, its streams stay open.
-    scene.page_hears(r#""type":"session""#, async || drop(scene.person.new_chat().await)).await;
-    let mut page = PageEvents::open(&scene.person).await;
-    let (_, waiting) = scene.person.ask(&scene.chat, "Send it", tools).await;
-    while page.turn_state(&scene.chat).await != "waiting" {}
+    fixture.page_hears(r#""type":"session""#, async || drop(fixture.person.new_chat().await)).await;
+    let mut page = PageEvents::open(&fixture.person).await;
+    let (_, waiting) = fixture.person.ask(&fixture.chat, "Send it", tools).await;
+    while page.turn_state(&fixture.chat).await != "waiting" {}
 
-    let mut elsewhere = PageEvents::open(&scene.elsewhere).await;
-    assert_eq!(elsewhere.turn_state(&scene.chat).await, "waiting");
+    let mut elsewhere = PageEvents::open(&fixture.elsewhere).await;
+    assert_eq!(elsewhere.turn_state(&fixture.chat).await, "waiting");
     // The node that runs the turn stops, and the other one takes over.
-    let Scene { here, there, elsewhere: person, chat, .. } = scene;
+    let Fixture { here, there, elsewhere: person, chat, .. } = fixture;
     here.stop().await;
     let mut elsewhere = PageEvents::open(&person).await;
     assert_eq!(elsewhere.turn_state(&chat).await, "waiting");

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{CALL_COST, Said, cut};
+use super::{CALL_COST, OutputPart, cut};
 
 /// Encoder of a message.
 #[derive(Default)]
@@ -43,8 +43,8 @@ impl Message {
     }
 }
 
-/// Encodes output ([`Said`]) as events.
-pub(super) fn frames(said: &[Said], is_whole: bool) -> Vec<String> {
+/// Encodes output ([`OutputPart`]) as events.
+pub(super) fn frames(output: &[OutputPart], is_whole: bool) -> Vec<String> {
     let mut message = Message::default();
     // Anthropic counts cached tokens separately from `input_tokens`.
     let usage = json!({
@@ -59,24 +59,24 @@ pub(super) fn frames(said: &[Said], is_whole: bool) -> Vec<String> {
         } }),
     );
     let mut reason = "end_turn";
-    for said in said {
-        if !matches!(said, Said::Text(_)) {
+    for part in output {
+        if !matches!(part, OutputPart::Text(_)) {
             message.end_text();
         }
-        match said {
-            Said::Thought { text, seal } => {
+        match part {
+            OutputPart::Reasoning { text, signature } => {
                 message.begin(&json!({ "type": "thinking", "thinking": "", "signature": "" }));
                 message.grow(&json!({ "type": "thinking_delta", "thinking": text }));
-                message.grow(&json!({ "type": "signature_delta", "signature": seal }));
+                message.grow(&json!({ "type": "signature_delta", "signature": signature }));
                 message.end();
             }
-            Said::Text(text) => {
+            OutputPart::Text(text) => {
                 if !std::mem::replace(&mut message.in_text, true) {
                     message.begin(&json!({ "type": "text", "text": "" }));
                 }
                 message.grow(&json!({ "type": "text_delta", "text": text }));
             }
-            Said::Call { id, name, arguments } => {
+            OutputPart::Call { id, name, arguments } => {
                 reason = "tool_use";
                 message.begin(&json!({ "type": "tool_use", "id": id, "name": name, "input": {} }));
                 for piece in cut(arguments, 5) {

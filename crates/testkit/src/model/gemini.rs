@@ -2,32 +2,32 @@
 
 use serde_json::{Value, json};
 
-use super::{CALL_COST, Said, frame};
+use super::{CALL_COST, OutputPart, frame};
 
 /// Output tokens of reasoning, which this API counts separately.
 const REASONING_TOKENS: u64 = 2;
 
-/// Encodes output ([`Said`]) as events.
-pub(super) fn frames(said: &[Said], is_whole: bool) -> Vec<String> {
+/// Encodes output ([`OutputPart`]) as events.
+pub(super) fn frames(output: &[OutputPart], is_whole: bool) -> Vec<String> {
     let mut frames = Vec::new();
-    let mut signature = None;
-    for said in said {
-        let mut part = match said {
-            Said::Thought { text, seal } => {
-                signature = Some(seal);
+    let mut pending_signature = None;
+    for part in output {
+        let mut encoded = match part {
+            OutputPart::Reasoning { text, signature } => {
+                pending_signature = Some(signature);
                 frames.push(response(&json!([{ "text": text, "thought": true }]), None));
                 continue;
             }
-            Said::Text(text) => json!({ "text": text }),
-            Said::Call { id, name, arguments } => {
+            OutputPart::Text(text) => json!({ "text": text }),
+            OutputPart::Call { id, name, arguments } => {
                 let arguments: Value = serde_json::from_str(arguments).unwrap();
                 json!({ "functionCall": { "id": id, "name": name, "args": arguments } })
             }
         };
-        if let Some(signature) = signature.take() {
-            part["thoughtSignature"] = json!(signature);
+        if let Some(signature) = pending_signature.take() {
+            encoded["thoughtSignature"] = json!(signature);
         }
-        frames.push(response(&json!([part]), None));
+        frames.push(response(&json!([encoded]), None));
     }
     if is_whole {
         frames.push(response(&json!([{ "text": "" }]), Some("STOP")));

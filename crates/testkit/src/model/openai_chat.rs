@@ -2,17 +2,17 @@
 
 use serde_json::{Value, json};
 
-use super::{CALL_COST, Said, cut, frame};
+use super::{CALL_COST, OutputPart, cut, frame};
 
-/// Encodes output ([`Said`]) as events. Signatures do not exist in this API.
-pub(super) fn frames(said: &[Said], is_whole: bool) -> Vec<String> {
+/// Encodes output ([`OutputPart`]) as events. Signatures do not exist in this API.
+pub(super) fn frames(output: &[OutputPart], is_whole: bool) -> Vec<String> {
     let mut chunks = Vec::new();
     let mut calls = 0;
-    for said in said {
-        match said {
-            Said::Thought { text, .. } => chunks.push(delta(&json!({ "reasoning_content": text }), None)),
-            Said::Text(text) => chunks.push(delta(&json!({ "content": text }), None)),
-            Said::Call { id, name, arguments } => {
+    for part in output {
+        match part {
+            OutputPart::Reasoning { text, .. } => chunks.push(delta(&json!({ "reasoning_content": text }), None)),
+            OutputPart::Text(text) => chunks.push(delta(&json!({ "content": text }), None)),
+            OutputPart::Call { id, name, arguments } => {
                 let function = json!({ "name": name, "arguments": "" });
                 let call = json!({ "index": calls, "id": id, "type": "function", "function": function });
                 chunks.push(delta(&json!({ "tool_calls": [call] }), None));

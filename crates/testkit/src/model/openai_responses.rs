@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{CALL_COST, Said, cut};
+use super::{CALL_COST, OutputPart, cut};
 
 /// Encoder of a response.
 #[derive(Default)]
@@ -46,30 +46,31 @@ impl Response {
     }
 }
 
-/// Encodes output ([`Said`]) as events.
-pub(super) fn frames(said: &[Said], is_whole: bool) -> Vec<String> {
+/// Encodes output ([`OutputPart`]) as events.
+pub(super) fn frames(output: &[OutputPart], is_whole: bool) -> Vec<String> {
     let mut response = Response::default();
     response.event("response.created", json!({ "response": { "id": "resp_1", "status": "in_progress" } }));
-    for said in said {
-        if !matches!(said, Said::Text(_)) {
+    for part in output {
+        if !matches!(part, OutputPart::Text(_)) {
             response.end_text();
         }
-        match said {
-            Said::Thought { text, seal } => {
+        match part {
+            OutputPart::Reasoning { text, signature } => {
                 response.begin(&json!({ "type": "reasoning", "id": "rs_1", "summary": [] }));
                 response.delta("response.reasoning_summary_text.delta", text);
                 let summary = json!([{ "type": "summary_text", "text": text }]);
-                let item = json!({ "type": "reasoning", "id": "rs_1", "summary": summary, "encrypted_content": seal });
+                let item =
+                    json!({ "type": "reasoning", "id": "rs_1", "summary": summary, "encrypted_content": signature });
                 response.end(&item);
             }
-            Said::Text(text) => {
+            OutputPart::Text(text) => {
                 if response.text.is_none() {
                     response.begin(&json!({ "type": "message", "id": "msg_1", "role": "assistant", "content": [] }));
                 }
                 response.text.get_or_insert_default().push_str(text);
                 response.delta("response.output_text.delta", text);
             }
-            Said::Call { id, name, arguments } => {
+            OutputPart::Call { id, name, arguments } => {
                 let mut item = json!({ "type": "function_call", "id": "fc_1", "call_id": id, "name": name });
                 item["arguments"] = json!("");
                 response.begin(&item);

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[schemars(rename = "ModelFacts")]
-pub struct Facts {
+pub struct ModelInfo {
     /// Name of the model at the provider.
     #[serde(skip_serializing)]
     pub name: String,
@@ -73,9 +73,9 @@ pub struct Long {
 /// Highest plausible price, in US dollars per million tokens.
 const MAX_PRICE: f64 = 1_000_000.0;
 
-impl Facts {
+impl ModelInfo {
     /// Returns whether the model is known to generate images.
-    pub fn draws(&self) -> bool {
+    pub fn image_output(&self) -> bool {
         self.image_output == Some(true)
     }
 

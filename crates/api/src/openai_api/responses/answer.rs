@@ -288,10 +288,10 @@ impl Answer {
     }
 
     /// Applies an item of the completion and returns the resulting events.
-    fn take(&mut self, said: StreamItem) -> Vec<Bytes> {
-        match said {
+    fn take(&mut self, item: StreamItem) -> Vec<Bytes> {
+        match item {
             StreamItem::Text(text) => self.grow(&Kind::Message, &text),
-            StreamItem::Thought(text) => self.grow(&Kind::Reasoning, &text),
+            StreamItem::Reasoning(text) => self.grow(&Kind::Reasoning, &text),
             StreamItem::Call { id, name, .. } => {
                 let mut events = self.close_words();
                 events.extend(self.open(Kind::Call { id, name }));
@@ -386,16 +386,16 @@ impl Answer {
         match (item.part(), &item.kind) {
             (Some(part), _) => {
                 let Names { done, closed, number, .. } = item.names();
-                let mut said = json!({ *number: 0, "text": item.text });
+                let mut data = json!({ *number: 0, "text": item.text });
                 if item.kind == Kind::Message {
-                    said["logprobs"] = json!([]);
+                    data["logprobs"] = json!([]);
                 }
-                events.push((*done, told(said)));
+                events.push((*done, told(data)));
                 events.push((*closed, told(json!({ *number: 0, "part": part }))));
             }
             (None, Kind::Call { name, .. }) => {
-                let said = json!({ "name": name, "arguments": item.text });
-                events.push(("response.function_call_arguments.done", told(said)));
+                let data = json!({ "name": name, "arguments": item.text });
+                events.push(("response.function_call_arguments.done", told(data)));
             }
             (None, _) => {}
         }
@@ -405,10 +405,10 @@ impl Answer {
 }
 
 /// Collects the stream to the complete response.
-pub async fn whole(said: impl Stream<Item = StreamItem>, mut answer: Answer) -> Result<ResponseBody, OpenAiError> {
-    let mut said = Box::pin(said);
+pub async fn whole(items: impl Stream<Item = StreamItem>, mut answer: Answer) -> Result<ResponseBody, OpenAiError> {
+    let mut items = Box::pin(items);
     loop {
-        match said.next().await {
+        match items.next().await {
             Some(StreamItem::End(FinishReason::Truncated, _)) | None => return Err(broken_off()),
             Some(StreamItem::Failed(failure)) => return Err(failure.into()),
             Some(StreamItem::End(reason, usage)) => {
@@ -428,13 +428,13 @@ pub async fn whole(said: impl Stream<Item = StreamItem>, mut answer: Answer) -> 
 ///
 /// A failure before the first output becomes an HTTP error; a later one is an event of the stream.
 pub async fn stream(
-    said: impl Stream<Item = StreamItem> + Send + 'static,
+    items: impl Stream<Item = StreamItem> + Send + 'static,
     mut answer: Answer,
     stopping: CancellationToken,
     permit: Permit,
 ) -> Result<EventStreamResponse, OpenAiError> {
-    let said = begun(said).await?;
+    let items = begun(items).await?;
     let opening = answer.opening();
-    let rest = said.flat_map(move |said| stream::iter(answer.take(said)));
+    let rest = items.flat_map(move |item| stream::iter(answer.take(item)));
     Ok(EventStreamResponse(sse::response_until(stream::iter(opening).chain(rest), stopping, permit)))
 }

@@ -349,21 +349,21 @@ fn file_block(file: &ModelFile) -> Block<'_> {
 /// Encodes an assistant message: reasoning of this model first, then the text, then the calls with reasoning between
 /// them.
 fn assistant_blocks<'a>(message: &'a ModelMessage, request: &Request, with_reasoning: bool) -> Vec<Block<'a>> {
-    let ModelMessage::Assistant { thoughts, text, calls, .. } = message else { return Vec::new() };
+    let ModelMessage::Assistant { reasoning_blocks, text, calls, .. } = message else { return Vec::new() };
     if text.trim().is_empty() && calls.is_empty() {
         // This API refuses a message of reasoning alone.
         return Vec::new();
     }
-    let own_thoughts =
-        thoughts.iter().filter(|thought| with_reasoning && thought.seal.is_for(API_NAME, &request.model));
-    let own_thoughts: Vec<_> = own_thoughts.collect();
+    let own_blocks =
+        reasoning_blocks.iter().filter(|block| with_reasoning && block.signature.is_for(API_NAME, &request.model));
+    let own_blocks: Vec<_> = own_blocks.collect();
     let thoughts_before_call = |index: usize| {
-        let thoughts = own_thoughts.iter().filter(move |thought| thought.calls_before == index);
-        thoughts.filter_map(|thought| {
-            let field = |name: &str| thought.seal.data.get(name).and_then(Value::as_str);
+        let reasoning_blocks = own_blocks.iter().filter(move |block| block.calls_before == index);
+        reasoning_blocks.filter_map(|block| {
+            let field = |name: &str| block.signature.data.get(name).and_then(Value::as_str);
             match (field("redacted"), field("signature")) {
                 (Some(data), _) => Some(Block::RedactedThinking { data }),
-                (None, Some(signature)) => Some(Block::Thinking { thinking: &thought.text, signature }),
+                (None, Some(signature)) => Some(Block::Thinking { thinking: &block.text, signature }),
                 (None, None) => None,
             }
         })

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use domain::model::{
-    FileKind, ModelError, ModelFile, ModelMessage, Request, ResponseFormat, Thought, ToolChoice, ToolSpec,
+    FileKind, ModelError, ModelFile, ModelMessage, ReasoningBlock, Request, ResponseFormat, ToolChoice, ToolSpec,
 };
 use serde::Serialize;
 use serde_json::{Map, Value, json};
@@ -139,7 +139,8 @@ pub fn encode(request: &Request, adjustments: RequestAdjustments) -> Result<Enco
                 .then_some(ThinkingConfig { include_thoughts: includes_thoughts, thinking_level }),
             temperature: request.parameters.temperature.filter(|_| sends_sampling),
             top_p: request.parameters.top_p.filter(|_| sends_sampling),
-            response_modalities: (request.draws && !adjustments.omit_picture_output).then_some(["TEXT", "IMAGE"]),
+            response_modalities: (request.image_output && !adjustments.omit_picture_output)
+                .then_some(["TEXT", "IMAGE"]),
             stop_sequences: stop_sequences(request, adjustments, MAX_STOP_SEQUENCES, |_| true),
             response_mime_type: (request.response_format != ResponseFormat::Text).then_some("application/json"),
             response_json_schema: match &request.response_format {
@@ -209,9 +210,9 @@ fn encode_contents(request: &Request, adjustments: RequestAdjustments) -> Vec<Co
                 let response = FunctionResponse { id: call_id, name: function_name(tool), response, parts };
                 builder.push_parts("user", vec![Part { function_response: Some(response), ..Part::default() }]);
             }
-            ModelMessage::Assistant { thoughts, files, .. } => {
+            ModelMessage::Assistant { reasoning_blocks, files, .. } => {
                 builder.flush_detached_files();
-                let is_unsigned = |file: &&ModelFile| picture_signature(file, thoughts, request).is_none();
+                let is_unsigned = |file: &&ModelFile| picture_signature(file, reasoning_blocks, request).is_none();
                 builder.push_parts("model", assistant_parts(message, request));
                 // The model refuses unsigned pictures in its own messages.
                 builder.detached_files.extend(DetachedFiles::from_model(files.iter().filter(is_unsigned)));
@@ -259,25 +260,30 @@ fn file_part(file: &ModelFile) -> Part<'_> {
 }
 
 /// Returns the signature that this model gave to a picture; `None` for a picture of another origin.
-fn picture_signature<'a>(file: &ModelFile, thoughts: &'a [Thought], request: &Request) -> Option<&'a str> {
-    let mut own_thoughts = thoughts.iter().filter(|thought| thought.seal.is_for(API_NAME, &request.model)).peekable();
+fn picture_signature<'a>(
+    file: &ModelFile,
+    reasoning_blocks: &'a [ReasoningBlock],
+    request: &Request,
+) -> Option<&'a str> {
+    let mut own_blocks =
+        reasoning_blocks.iter().filter(|block| block.signature.is_for(API_NAME, &request.model)).peekable();
     // Hashing is skipped when this model has signed nothing.
-    own_thoughts.peek()?;
+    own_blocks.peek()?;
     let hash = files::content_hash(&file.bytes);
-    own_thoughts.find_map(|thought| {
-        let data = &thought.seal.data;
+    own_blocks.find_map(|block| {
+        let data = &block.signature.data;
         data.get("picture").filter(|picture| **picture == hash.as_str()).and(data.get("signature")?.as_str())
     })
 }
 
-/// Encodes an assistant message: text, then signed pictures, then calls, each with its signature from a [`Thought`].
+/// Encodes an assistant message: text, then signed pictures, then calls, each with its signature from a [`ReasoningBlock`].
 fn assistant_parts<'a>(message: &'a ModelMessage, request: &Request) -> Vec<Part<'a>> {
-    let ModelMessage::Assistant { thoughts, text, calls, files } = message else { return Vec::new() };
-    let own_thoughts: Vec<_> =
-        thoughts.iter().filter(|thought| thought.seal.is_for(API_NAME, &request.model)).collect();
+    let ModelMessage::Assistant { reasoning_blocks, text, calls, files } = message else { return Vec::new() };
+    let own_blocks: Vec<_> =
+        reasoning_blocks.iter().filter(|block| block.signature.is_for(API_NAME, &request.model)).collect();
     let signature = |index: usize, kind: &str| {
-        let thoughts = own_thoughts.iter().filter(|thought| thought.calls_before == index);
-        thoughts.filter_map(|thought| thought.seal.data.get(kind)?.as_str()).next_back()
+        let reasoning_blocks = own_blocks.iter().filter(|block| block.calls_before == index);
+        reasoning_blocks.filter_map(|block| block.signature.data.get(kind)?.as_str()).next_back()
     };
     let mut parts = Vec::new();
     match (text_part(text), signature(0, "text")) {
@@ -289,7 +295,7 @@ fn assistant_parts<'a>(message: &'a ModelMessage, request: &Request) -> Vec<Part
         (None, None) => {}
     }
     for file in files {
-        if let Some(signature) = picture_signature(file, thoughts, request) {
+        if let Some(signature) = picture_signature(file, reasoning_blocks, request) {
             parts.push(Part { thought_signature: Some(signature), ..file_part(file) });
         }
     }

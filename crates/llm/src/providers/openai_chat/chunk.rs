@@ -145,11 +145,11 @@ struct ContentPart<'a> {
     #[serde(borrow, default)]
     text: RawField<'a>,
     #[serde(borrow, default)]
-    thinking: Option<Vec<Thought<'a>>>,
+    thinking: Option<Vec<ThinkingBlock<'a>>>,
 }
 
 #[derive(Debug, Deserialize)]
-struct Thought<'a> {
+struct ThinkingBlock<'a> {
     #[serde(borrow, default)]
     text: RawField<'a>,
 }

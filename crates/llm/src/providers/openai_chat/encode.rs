@@ -148,7 +148,7 @@ pub fn encode(request: &Request, adjustments: RequestAdjustments) -> Result<Enco
         max_completion_tokens: limit_if(adjustments.max_completion_tokens),
         sampling: SamplingParameters::from_request(request, adjustments, MAX_TEMPERATURE),
         reasoning_effort: reasoning_effort(request, adjustments),
-        modalities: (request.draws && !adjustments.omit_picture_output).then_some(["image", "text"]),
+        modalities: (request.image_output && !adjustments.omit_picture_output).then_some(["image", "text"]),
         stop: stop_sequences(request, adjustments, MAX_STOP_SEQUENCES, |_| true),
         response_format: response_format(&request.response_format),
     };

@@ -113,7 +113,7 @@ pub fn encode(request: &Request, adjustments: RequestAdjustments) -> Result<Enco
         builder.push_message(message);
     }
     builder.push_user_content("", &[]);
-    let wants_pictures = request.draws && !adjustments.omit_picture_output;
+    let wants_pictures = request.image_output && !adjustments.omit_picture_output;
     let picture_tool = wants_pictures.then_some(Tool::ImageGeneration { r#type: "image_generation" });
     let body = RequestBody {
         model: &request.model,
@@ -226,20 +226,21 @@ impl<'a> InputBuilder<'a> {
     /// Appends an assistant message: reasoning of this model first, then the text, then the calls with reasoning
     /// between them.
     fn push_assistant_items(&mut self, message: &'a ModelMessage) {
-        let ModelMessage::Assistant { thoughts, text, calls, .. } = message else { return };
+        let ModelMessage::Assistant { reasoning_blocks, text, calls, .. } = message else { return };
         if text.is_empty() && calls.is_empty() {
             // This API refuses reasoning that is not followed by an item. Pictures are sent with the next user message.
             return;
         }
         let with_reasoning = self.adjustments.reasoning != ReasoningMode::Off;
         let model = &self.request.model;
-        let own_thoughts = thoughts.iter().filter(|thought| with_reasoning && thought.seal.is_for(API_NAME, model));
-        let own_thoughts: Vec<_> = own_thoughts.collect();
+        let own_blocks =
+            reasoning_blocks.iter().filter(|block| with_reasoning && block.signature.is_for(API_NAME, model));
+        let own_blocks: Vec<_> = own_blocks.collect();
         let thoughts_before_call = |index: usize| {
-            let thoughts = own_thoughts.iter().filter(move |thought| thought.calls_before == index);
-            thoughts.filter_map(|thought| {
-                let encrypted_content = thought.seal.data.get("encrypted_content")?.as_str()?;
-                let text = Some(thought.text.as_str()).filter(|text| !text.is_empty());
+            let reasoning_blocks = own_blocks.iter().filter(move |block| block.calls_before == index);
+            reasoning_blocks.filter_map(|block| {
+                let encrypted_content = block.signature.data.get("encrypted_content")?.as_str()?;
+                let text = Some(block.text.as_str()).filter(|text| !text.is_empty());
                 let summary = text.map(|text| Content::Summary { text }).into_iter().collect();
                 Some(InputItem::Reasoning { summary, encrypted_content })
             })

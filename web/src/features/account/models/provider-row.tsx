@@ -58,7 +58,7 @@ export function ProviderRow({ user, provider, tested }: ProviderRowProps) {
     },
     onError: toastError,
   });
-  const told = test.data ?? tested;
+  const outcome = test.data ?? tested;
 
   return (
     <li className="py-2.5 pr-2 pl-4">
@@ -98,7 +98,7 @@ export function ProviderRow({ user, provider, tested }: ProviderRowProps) {
           {t("models.provider.test")}
         </Button>
         <p role="status" className="min-w-0 flex-1 basis-56 text-sm wrap-anywhere">
-          <Told told={told} failed={test.error?.message} />
+          <TestOutcome outcome={outcome} failed={test.error?.message} />
         </p>
       </div>
       {open && (
@@ -115,12 +115,12 @@ export function ProviderRow({ user, provider, tested }: ProviderRowProps) {
   );
 }
 
-function Told({ told, failed }: { told: Tested | undefined; failed: string | undefined }) {
+function TestOutcome({ outcome, failed }: { outcome: Tested | undefined; failed: string | undefined }) {
   if (failed !== undefined) return <span className="text-err">{failed}</span>;
-  if (told === undefined) return null;
-  if (told.ok) return <span className="text-ok">{t("models.provider.works", { n: told.models })}</span>;
+  if (outcome === undefined) return null;
+  if (outcome.ok) return <span className="text-ok">{t("models.provider.works", { n: outcome.models })}</span>;
   return (
-    <span className="text-err">{tRich("models.provider.fails", { reason: told.reason, q: quoted })}</span>
+    <span className="text-err">{tRich("models.provider.fails", { reason: outcome.reason, q: quoted })}</span>
   );
 }
 

@@ -1,5 +1,5 @@
 use super::*;
-use domain::model::{ModelCall, Seal, Thought};
+use domain::model::{ModelCall, ReasoningBlock, Signature};
 
 fn encoded_body(request: &Request, adjustments: RequestAdjustments) -> Value {
     let encoded = encode(request, adjustments).unwrap();
@@ -7,11 +7,11 @@ fn encoded_body(request: &Request, adjustments: RequestAdjustments) -> Value {
     serde_json::from_slice(&encoded.body).unwrap()
 }
 
-fn thought(calls_before: usize, text: &str, model: &str, data: Value) -> Thought {
-    Thought {
+fn thought(calls_before: usize, text: &str, model: &str, data: Value) -> ReasoningBlock {
+    ReasoningBlock {
         calls_before,
         text: text.to_owned(),
-        seal: Seal { wire: API_NAME.to_owned(), model: model.to_owned(), data },
+        signature: Signature { wire: API_NAME.to_owned(), model: model.to_owned(), data },
     }
 }
 
@@ -33,7 +33,7 @@ fn conversation() -> Request {
         messages: vec![
             ModelMessage::user("What time is it?"),
             ModelMessage::Assistant {
-                thoughts: vec![
+                reasoning_blocks: vec![
                     thought(0, "The clock knows.", "m", json!({ "signature": "sig" })),
                     thought(0, "", "m", json!({ "redacted": "cipher" })),
                     thought(0, "Of another model.", "n", json!({ "signature": "foreign" })),

@@ -1,7 +1,7 @@
 //! One conversation with files, encoded for each API.
 
 use crate::providers::WireFormat;
-use domain::model::{ModelCall, Seal, Thought};
+use domain::model::{ModelCall, ReasoningBlock, Signature};
 use serde_json::{Value, json};
 
 use super::*;
@@ -18,7 +18,7 @@ fn conversation() -> Request {
     let call = ModelCall { id: "a".to_owned(), name: "camera".to_owned(), arguments: "{}".to_owned() };
     let drawn = [picture("drawn", 4), picture("signed", 5)];
     let data = json!({ "picture": content_hash(&drawn[1].bytes), "signature": "s" });
-    let seal = Seal { wire: "gemini".to_owned(), model: "m".to_owned(), data };
+    let signature = Signature { wire: "gemini".to_owned(), model: "m".to_owned(), data };
     Request {
         model: "m".to_owned(),
         messages: vec![
@@ -32,14 +32,14 @@ fn conversation() -> Request {
                 files: vec![picture("shot", 3)],
             },
             ModelMessage::Assistant {
-                thoughts: vec![Thought { calls_before: 0, text: String::new(), seal }],
+                reasoning_blocks: vec![ReasoningBlock { calls_before: 0, text: String::new(), signature }],
                 text: String::new(),
                 calls: Vec::new(),
                 files: drawn.into(),
             },
             ModelMessage::user("Thanks"),
         ],
-        draws: true,
+        image_output: true,
         ..Request::default()
     }
 }

@@ -1,4 +1,4 @@
-use domain::model::{ModelCall, Seal, Thought};
+use domain::model::{ModelCall, ReasoningBlock, Signature};
 
 use super::*;
 
@@ -8,9 +8,9 @@ fn encoded_body(request: &Request, adjustments: RequestAdjustments) -> Value {
     serde_json::from_slice(&encoded.body).unwrap()
 }
 
-fn thought(calls_before: usize, model: &str, data: Value) -> Thought {
-    let seal = Seal { wire: API_NAME.to_owned(), model: model.to_owned(), data };
-    Thought { calls_before, text: "Shown.".to_owned(), seal }
+fn thought(calls_before: usize, model: &str, data: Value) -> ReasoningBlock {
+    let signature = Signature { wire: API_NAME.to_owned(), model: model.to_owned(), data };
+    ReasoningBlock { calls_before, text: "Shown.".to_owned(), signature }
 }
 
 fn conversation() -> Request {
@@ -32,7 +32,10 @@ fn conversation() -> Request {
         messages: vec![
             ModelMessage::user("What time is it?"),
             ModelMessage::Assistant {
-                thoughts: vec![thought(0, "m", json!({ "call": "s1" })), thought(1, "n", json!({ "call": "s2" }))],
+                reasoning_blocks: vec![
+                    thought(0, "m", json!({ "call": "s1" })),
+                    thought(1, "n", json!({ "call": "s2" })),
+                ],
                 text: String::new(),
                 calls: vec![call("a", "clock", r#"{"zone":"UTC"}"#), call("b", "2nd", "")],
                 files: Vec::new(),
@@ -40,7 +43,7 @@ fn conversation() -> Request {
             result("a", "clock", "noon", false),
             result("b", "2nd", "no zone", true),
             ModelMessage::Assistant {
-                thoughts: vec![thought(0, "m", json!({ "text": "s3" }))],
+                reasoning_blocks: vec![thought(0, "m", json!({ "text": "s3" }))],
                 text: "Noon.".to_owned(),
                 calls: Vec::new(),
                 files: Vec::new(),

@@ -1,5 +1,5 @@
 use super::*;
-use domain::model::{ModelCall, Seal, Thought};
+use domain::model::{ModelCall, ReasoningBlock, Signature};
 
 fn encoded_body(request: &Request, adjustments: RequestAdjustments) -> Value {
     let encoded = encode(request, adjustments).unwrap();
@@ -7,10 +7,10 @@ fn encoded_body(request: &Request, adjustments: RequestAdjustments) -> Value {
     serde_json::from_slice(&encoded.body).unwrap()
 }
 
-fn thought(text: &str, model: &str, cipher: &str) -> Thought {
+fn thought(text: &str, model: &str, cipher: &str) -> ReasoningBlock {
     let data = json!({ "encrypted_content": cipher });
-    let seal = Seal { wire: API_NAME.to_owned(), model: model.to_owned(), data };
-    Thought { calls_before: 0, text: text.to_owned(), seal }
+    let signature = Signature { wire: API_NAME.to_owned(), model: model.to_owned(), data };
+    ReasoningBlock { calls_before: 0, text: text.to_owned(), signature }
 }
 
 fn conversation() -> Request {
@@ -25,7 +25,7 @@ fn conversation() -> Request {
         messages: vec![
             ModelMessage::user("What time is it?"),
             ModelMessage::Assistant {
-                thoughts: vec![
+                reasoning_blocks: vec![
                     thought("The clock knows.", "m", "c1"),
                     thought("", "m", "c2"),
                     thought("Of another model.", "n", "c3"),

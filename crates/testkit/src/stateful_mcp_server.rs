@@ -26,7 +26,7 @@ struct Script {
     /// Structured content of call results, in addition to their text.
     structured: Option<Value>,
     hangs: bool,
-    trouble: Option<Trouble>,
+    failure: Option<SimulatedFailure>,
     handshakes: usize,
     listings: usize,
     headers: HeaderMap,
@@ -35,7 +35,7 @@ struct Script {
 
 /// Failures that a server can simulate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Trouble {
+pub enum SimulatedFailure {
     /// Every request is answered with 503.
     Down,
     /// No request is ever answered.
@@ -46,14 +46,14 @@ pub enum Trouble {
 
 /// A stateful MCP server on a free port. It stops when it is dropped.
 #[derive(Debug)]
-pub struct LivingMcp {
+pub struct StatefulMcp {
     /// URL of the MCP endpoint.
     pub url: String,
     script: Arc<Mutex<Script>>,
     _server: Background,
 }
 
-impl LivingMcp {
+impl StatefulMcp {
     /// Starts the server with these tools, in the form of `tools/list`. `inputSchema` is optional.
     pub async fn start(tools: impl IntoIterator<Item = Value>) -> Self {
         let script = Arc::new(Mutex::new(Script {
@@ -62,7 +62,7 @@ impl LivingMcp {
             calls: Vec::new(),
             structured: None,
             hangs: false,
-            trouble: None,
+            failure: None,
             handshakes: 0,
             listings: 0,
             headers: HeaderMap::new(),
@@ -99,9 +99,9 @@ impl LivingMcp {
         self.script.lock().unwrap().structured = Some(value);
     }
 
-    /// Starts a failure ([`Trouble`]), or ends it with `None`.
-    pub fn trouble(&self, trouble: Option<Trouble>) {
-        self.script.lock().unwrap().trouble = trouble;
+    /// Starts a failure ([`SimulatedFailure`]), or ends it with `None`.
+    pub fn set_failure(&self, failure: Option<SimulatedFailure>) {
+        self.script.lock().unwrap().failure = failure;
     }
 
     /// Returns how many clients have connected.
@@ -142,11 +142,11 @@ fn complete(tools: impl IntoIterator<Item = Value>) -> Vec<Value> {
 
 /// Serves the stream of notifications.
 async fn listen(State(script): State<Arc<Mutex<Script>>>) -> Response {
-    let (changes, trouble) = {
+    let (changes, failure) = {
         let script = script.lock().unwrap();
-        (script.changes.subscribe(), script.trouble)
+        (script.changes.subscribe(), script.failure)
     };
-    if trouble == Some(Trouble::Down) {
+    if failure == Some(SimulatedFailure::Down) {
         return StatusCode::SERVICE_UNAVAILABLE.into_response();
     }
     // The stream ends with the server; until then each change is one notification.
@@ -162,14 +162,14 @@ async fn listen(State(script): State<Arc<Mutex<Script>>>) -> Response {
 async fn answer(State(script): State<Arc<Mutex<Script>>>, headers: HeaderMap, body: Bytes) -> Response {
     let request: Value = serde_json::from_slice(&body).unwrap();
     // Headers are stored before the failure is simulated, so that tests see failed requests, too.
-    let trouble = {
+    let failure = {
         let mut script = script.lock().unwrap();
         script.headers = headers;
-        script.trouble
+        script.failure
     };
-    match trouble {
-        Some(Trouble::Down) => return StatusCode::SERVICE_UNAVAILABLE.into_response(),
-        Some(Trouble::Silent) => std::future::pending().await,
+    match failure {
+        Some(SimulatedFailure::Down) => return StatusCode::SERVICE_UNAVAILABLE.into_response(),
+        Some(SimulatedFailure::Silent) => std::future::pending().await,
         _ => {}
     }
     // Notifications of the client have no id and get no result.
@@ -191,7 +191,7 @@ async fn answer(State(script): State<Arc<Mutex<Script>>>, headers: HeaderMap, bo
 }
 
 impl Script {
-    /// Returns the result of a request; `None` for unknown methods and for [`Trouble::NoList`].
+    /// Returns the result of a request; `None` for unknown methods and for [`SimulatedFailure::NoList`].
     fn answer(&mut self, request: &Value) -> Option<Value> {
         let params = &request["params"];
         match request["method"].as_str().unwrap() {
@@ -205,7 +205,7 @@ impl Script {
                 }))
             }
             "ping" => Some(json!({})),
-            "tools/list" if self.trouble == Some(Trouble::NoList) => None,
+            "tools/list" if self.failure == Some(SimulatedFailure::NoList) => None,
             "tools/list" => {
                 self.listings += 1;
                 Some(json!({ "tools": self.tools }))
