@@ -13,6 +13,9 @@ use super::examples::{Example, examples};
 use super::fixture::{Fixture, People, SERVICE_ROLE_KEY};
 use super::malformed::{LARGE_BODY, UNKNOWN, bodies, headers, names, queries};
 
+/// Names of the bodies that are sent to routes that read none.
+const UNREAD_BODIES: [&str; 3] = ["half an object", "not UTF-8", LARGE_BODY];
+
 /// Statuses by request.
 type Answers = BTreeMap<String, u16>;
 
@@ -22,7 +25,11 @@ async fn bad_bodies_are_the_callers_fault_and_the_answer_names_the_field() {
 }
 
 async fn bad_bodies(call: &Call<'_>) {
+    let reads_body = !matches!(call.entry.method, Method::GET | Method::OPTIONS);
     for malformed in bodies(call.example.body.as_ref()) {
+        if !reads_body && !UNREAD_BODIES.contains(&malformed.name.as_str()) {
+            continue;
+        }
         let mut request = call.fixture.http.request(call.example.method.clone(), call.url(&call.example.path));
         request = request.headers(call.example.headers.clone()).bearer_auth(call.token).body(malformed.body);
         if let Some(kind) = malformed.content_type {
@@ -69,7 +76,8 @@ async fn bad_paths_and_queries(call: &Call<'_>) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn bad_headers_and_methods_are_the_callers_fault() {
-    agree(|call| Box::pin(bad_headers_and_methods(call))).await;
+    // They are read before the database is reached, so one database shows it.
+    on(Database::of_environment(), |call| Box::pin(bad_headers_and_methods(call))).await;
 }
 
 async fn bad_headers_and_methods(call: &Call<'_>) {

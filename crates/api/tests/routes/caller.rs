@@ -79,7 +79,7 @@ impl Tokens {
 
         let app = &fixture.app.state;
         let internal =
-            app.accounts.issue_internal(people.owner.id.parse().unwrap(), Audience::Mcp, Duration::from_mins(1));
+            app.accounts.issue_internal(people.owner.id.parse().unwrap(), Audience::Mcp, Duration::from_mins(10));
         let key = |text: &str| Some(text.to_owned());
         Self(vec![
             (Caller::Anonymous, None),
