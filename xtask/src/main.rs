@@ -11,20 +11,20 @@
 )]
 
 mod bench;
-mod built_in;
 mod check;
 mod command;
 mod crash;
 mod dev;
 mod failure;
+mod local_model;
 mod node;
 mod notices;
 mod requirements;
 mod run;
 mod steps;
-mod suites;
 mod system;
 mod test;
+mod test_counts;
 mod tidy;
 mod web;
 mod weights;
@@ -93,9 +93,9 @@ fn dispatch(command: &str, rest: &[String]) -> Outcome<ExitCode> {
         "run" => run::run(&workspace, rest),
         "check" => no_more(rest).and_then(|()| check::check(&workspace)),
         "tidy" => no_more(rest).and_then(|()| tidy::tidy(&workspace)),
-        "bench" if rest == ["local"] => built_in::bench(&workspace),
+        "bench" if rest == ["local"] => local_model::bench(&workspace),
         "bench" => bench::bench(&workspace, rest),
-        "eval" => built_in::eval(&workspace, rest),
+        "eval" => local_model::eval(&workspace, rest),
         "crash" => crash::crash(&workspace, rest),
         "dev" => dev::dev(&workspace, rest),
         "notices" => no_more(rest).and_then(|()| notices::command(&workspace)),

@@ -16,7 +16,7 @@ use crate::steps::step;
 use crate::system::{chromium, firefox, openssl, postgres, python, webkit};
 use crate::weights::{self, Weights};
 use crate::workspace::Workspace;
-use crate::{built_in, crash, node, requirements, web};
+use crate::{crash, local_model, node, requirements, web};
 use report::{Report, check, suite, suite_of};
 use rust::{BUILT_IN_MODEL, RustTests, rust_tests};
 
@@ -96,7 +96,7 @@ pub fn test(workspace: &Workspace, arguments: &[String]) -> Outcome<ExitCode> {
             }
         }
         if only.wants(Only::Web) {
-            report.add(suite("UI tests", || Ok(needs.tell(node::script(&workspace.web(), "test")?))));
+            report.add(suite("UI tests", || Ok(needs.set_environment(node::script(&workspace.web(), "test")?))));
         }
         // The tests of the model and the browser tests need the weights.
         report.unless_done("weights", || {
@@ -112,7 +112,7 @@ pub fn test(workspace: &Workspace, arguments: &[String]) -> Outcome<ExitCode> {
         });
     }
     let with_database = |tests: Command| {
-        let mut tests = needs.tell(tests);
+        let mut tests = needs.set_environment(tests);
         if let Some(database) = &database {
             tests.env("TEST_POSTGRES_URL", database.url());
         }
@@ -202,12 +202,12 @@ impl Needs {
         if (rust && only != Only::Quick) || journeys {
             weights.extend([&weights::SMALL_MODEL, &weights::BUILT_IN]);
         }
-        let llama = if journeys { Some(python::ensure(&built_in::llama_requirements(workspace))?) } else { None };
+        let llama = if journeys { Some(python::ensure(&local_model::llama_requirements(workspace))?) } else { None };
         Ok(Self { chromium, firefox, webkit, postgres, python, llama, weights })
     }
 
     /// Adds the environment variables that the tests read.
-    fn tell(&self, mut tests: Command) -> Command {
+    fn set_environment(&self, mut tests: Command) -> Command {
         tests.env("CI", "1");
         // Test runners print colours if `CI` is set, even to a file.
         if !std::io::stdout().is_terminal() {

@@ -5,13 +5,13 @@ mod addresses;
 mod boundaries;
 mod coverage;
 pub mod dependencies;
+mod disabled_tests;
 mod length;
 mod licences;
 mod logs;
 mod manifests;
 mod messages;
 mod migrations;
-mod switched_off;
 mod test_modules;
 
 use std::fs;
@@ -48,7 +48,7 @@ pub fn tidy(workspace: &Workspace) -> Outcome {
         manifests::check,
         messages::check,
         migrations::check,
-        switched_off::check,
+        disabled_tests::check,
         test_modules::check,
     ];
     let mut findings: Vec<String> = rules.iter().flat_map(|rule| rule(&files)).collect();

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use crate::command::{run_kept, tail};
 use crate::failure::{Failure, Outcome};
 use crate::steps::{duration, step};
-use crate::suites::{Count, count};
+use crate::test_counts::{Count, count};
 
 /// Number of lines of a failed suite's output that are repeated at the end.
 const OUTPUT_TAIL_LINES: usize = 80;

@@ -43,7 +43,7 @@ mod tests {
     use crate::tidy::source;
 
     #[test]
-    fn switched_off_tests_are_named() {
+    fn disabled_tests_are_reported() {
         let found = |path, text: [&str; 2]| !check(&[source(path, &text.concat())]).is_empty();
         assert!(found("crates/a/tests/b.rs", ["#[ig", "nore = \"slow\"]"]));
         assert!(found("web/e2e/a.test.ts", ["test.on", "ly('x')"]));
