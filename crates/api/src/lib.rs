@@ -194,6 +194,8 @@ fn route_table() -> Vec<Section> {
                 get("/tools/permissions", SignedIn, tool_permissions::list_permissions),
                 /// Changes the caller's permission for one tool.
                 put("/tools/permissions", Owner, tool_permissions::set_permission),
+                /// Changes the caller's permission for a group of tools of a connection.
+                put("/connections/{id}/permissions", Owner, tool_permissions::set_group_permission),
                 /// Lists the caller's tool calls, newest first.
                 get("/tools/audit", SignedIn, tool_permissions::list_audit),
                 /// Returns the page of a tool of one of the caller's connections (MCP Apps).

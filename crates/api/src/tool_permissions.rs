@@ -3,9 +3,9 @@
 use axum::Json;
 use axum::extract::State;
 use connections::ConnectionService;
-use connections::permissions::ToolPermission;
+use connections::permissions::{ToolPermission, is_read_only};
 use domain::permission::{AllowedBy, Permission};
-use domain::tool::Outcome;
+use domain::tool::{Outcome, ToolDefinition};
 use domain::{ServerId, Timestamp};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -13,8 +13,9 @@ use storage::Storage;
 use storage::permissions::AuditEntry;
 use uuid::Uuid;
 
+use super::connections::find_own_server;
 use super::error::ApiError;
-use super::extract::{JsonBody, Query, SignedIn};
+use super::extract::{JsonBody, Named, Query, SignedIn};
 
 /// Default number of calls on a page of the log.
 const DEFAULT_PAGE_CALLS: i64 = 50;
@@ -53,11 +54,56 @@ pub async fn set_permission(
 ) -> Result<Json<ToolPermission>, ApiError> {
     let server = storage.connections().get(caller.user, body.connection_id).await?;
     let server = server.ok_or(ApiError::NotFound("connection"))?;
-    let made = connections.set_permission(caller.user, &server, &body.tool, body.permission).await?;
-    made.map(Json).ok_or_else(|| ApiError::Unprocessable {
-        code: "unknown_tool",
-        message: format!("{} has no such tool", server.name),
-    })
+    let is_named = |tool: &ToolDefinition, _: &ToolPermission| tool.name == body.tool;
+    let made = connections.set_permissions(caller.user, &server, body.permission, is_named).await?;
+    made.into_iter().next().map(Json).ok_or_else(|| unknown_tool(format!("{} has no such tool", server.name)))
+}
+
+fn unknown_tool(message: String) -> ApiError {
+    ApiError::Unprocessable { code: "unknown_tool", message }
+}
+
+/// Tools of a connection that one permission is set for.
+#[derive(Debug, Clone, Copy, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+enum ToolGroup {
+    /// All tools.
+    All,
+    /// The tools that the server describes as read-only.
+    ReadOnly,
+}
+
+/// One permission for several tools of a connection.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub struct GroupPermissionUpdate {
+    tools: ToolGroup,
+    permission: Permission,
+}
+
+/// Sets the caller's permission for a group of tools of a connection. Tools that the server adds later are not in it, and
+/// *always* leaves out tools that were denied, or have changed since they were allowed.
+pub async fn set_group_permission(
+    State(storage): State<Storage>,
+    State(connections): State<ConnectionService>,
+    caller: SignedIn,
+    Named(id): Named,
+    JsonBody(body): JsonBody<GroupPermissionUpdate>,
+) -> Result<Json<ToolPermissions>, ApiError> {
+    let server = find_own_server(&storage, &caller, &id).await?;
+    // A tool that the user has denied, or whose changes the user has not seen, is not allowed along with others.
+    let needs_review = |current: &ToolPermission| current.permission == Permission::Never || current.changed;
+    let is_chosen = |tool: &ToolDefinition, current: &ToolPermission| {
+        let is_in_group = match body.tools {
+            ToolGroup::All => true,
+            ToolGroup::ReadOnly => is_read_only(tool),
+        };
+        is_in_group && !(body.permission == Permission::Always && needs_review(current))
+    };
+    let permissions = connections.set_permissions(caller.user, &server, body.permission, is_chosen).await?;
+    if permissions.is_empty() {
+        return Err(unknown_tool(format!("{} has no such tools now", server.name)));
+    }
+    Ok(Json(ToolPermissions { permissions }))
 }
 
 /// Query parameters of [`list_audit`].

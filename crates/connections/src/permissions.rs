@@ -159,8 +159,7 @@ impl ConnectionService {
         // Annotations of the built-in servers only are trusted: "clients MUST consider tool annotations to be
         // untrusted unless they come from trusted servers" (MCP, "Tools").
         let is_builtin = source == ToolSource::Fallback || self.self_urls.is_builtin_server(url);
-        let is_read_only = definition.annotations.as_ref().and_then(|hints| hints.read_only_hint) == Some(true);
-        if is_builtin && is_read_only { Permission::Always } else { Permission::Ask }
+        if is_builtin && is_read_only(definition) { Permission::Always } else { Permission::Ask }
     }
 
     /// Returns a tool with its current definition, or unchanged if its server cannot be reached.
@@ -224,36 +223,55 @@ impl ConnectionService {
         }
     }
 
-    /// Stores a user's rule for a tool with its current definition. Returns `None` if the connection has no such tool.
-    pub async fn set_permission(
+    /// Stores a user's rule for tools of a connection, each with its current definition, and returns their permissions:
+    /// none if the connection has no such tool. `is_chosen` selects the tools by definition and permission so far.
+    pub async fn set_permissions(
         &self,
         user: UserId,
         server: &Server,
-        tool: &str,
         permission: Permission,
-    ) -> Result<Option<ToolPermission>, storage::Error> {
-        // Connects, so that the rule applies to the current definition. A failure is visible in the connection's state.
+        is_chosen: impl Fn(&ToolDefinition, &ToolPermission) -> bool,
+    ) -> Result<Vec<ToolPermission>, storage::Error> {
+        // Connects, so that the rule applies to the current definitions. A failure is visible in the connection's state.
         drop(self.pool.open(user, server).await);
         let connection = self.pool.to_dto(server);
         let instructions = self.pool.instructions(server);
-        let stored = self.storage.connections().get_tools(user, server.id).await?;
-        let stored = parse_stored_tools(stored);
-        let has_name = |definition: &&ToolDefinition| definition.name == tool;
-        // A tool can be restricted while its server is unreachable, but not allowed.
-        let stored = stored.iter().find(has_name).filter(|_| permission != Permission::Always);
-        let Some(definition) = connection.tools.iter().find(has_name).or(stored) else { return Ok(None) };
+        let mut tools = connection.tools.clone();
         let is_always = permission == Permission::Always;
-        let rule = Rule {
-            server: server.id,
-            tool: tool.to_owned(),
-            permission,
-            url: binding_url_of(&connection).to_owned(),
-            pin: is_always.then(|| definition_hash(definition)),
-            instructions: is_always.then(|| text_hash(instructions.clone().unwrap_or_default())),
-        };
-        self.storage.permissions().insert(user, &rule, self.clock.now()).await?;
-        Ok(Some(self.permission_of(&connection, definition, Some(&rule), instructions.as_deref())))
+        // Tools can be restricted while their server is unreachable, but not allowed.
+        if !is_always {
+            let stored = parse_stored_tools(self.storage.connections().get_tools(user, server.id).await?);
+            tools.extend(
+                stored.into_iter().filter(|tool| connection.tools.iter().all(|listed| listed.name != tool.name)),
+            );
+        }
+        let so_far = self.storage.permissions().list(user).await?;
+        tools.retain(|tool| {
+            let rule = so_far.iter().find(|rule| rule.server == server.id && rule.tool == tool.name);
+            is_chosen(tool, &self.permission_of(&connection, tool, rule, instructions.as_deref()))
+        });
+        let rules: Vec<Rule> = tools
+            .iter()
+            .map(|tool| Rule {
+                server: server.id,
+                tool: tool.name.clone(),
+                permission,
+                url: binding_url_of(&connection).to_owned(),
+                pin: is_always.then(|| definition_hash(tool)),
+                instructions: is_always.then(|| text_hash(instructions.clone().unwrap_or_default())),
+            })
+            .collect();
+        self.storage.permissions().insert(user, &rules, self.clock.now()).await?;
+        let permissions = tools.iter().zip(&rules);
+        Ok(permissions
+            .map(|(tool, rule)| self.permission_of(&connection, tool, Some(rule), instructions.as_deref()))
+            .collect())
     }
+}
+
+/// Returns whether a server describes a tool as read-only. Unless it is a built-in server, that is only a claim.
+pub fn is_read_only(definition: &ToolDefinition) -> bool {
+    definition.annotations.as_ref().and_then(|hints| hints.read_only_hint) == Some(true)
 }
 
 #[cfg(test)]

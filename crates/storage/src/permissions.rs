@@ -199,14 +199,20 @@ impl PermissionRepository<'_> {
         rows.into_iter().map(Rule::try_from).collect()
     }
 
-    /// Stores a rule in place of the previous one.
+    /// Stores rules in place of the previous ones: all or none.
     ///
     /// # Errors
     ///
-    /// [`Error::NotFound`] if the connection does not belong to the owner.
-    pub async fn insert(self, owner: UserId, rule: &Rule, now: Timestamp) -> Result<(), Error> {
-        let made = transaction!(self.storage, |tx| { Ok(make_rule!(tx, owner, rule, now)) })?;
-        if made == 0 { Err(Error::NotFound) } else { Ok(()) }
+    /// [`Error::NotFound`] if a connection does not belong to the owner.
+    pub async fn insert(self, owner: UserId, rules: &[Rule], now: Timestamp) -> Result<(), Error> {
+        transaction!(self.storage, |tx| {
+            for rule in rules {
+                if make_rule!(tx, owner, rule, now) == 0 {
+                    return Err(Error::NotFound);
+                }
+            }
+            Ok(())
+        })
     }
 
     /// Adds an entry to the audit log.

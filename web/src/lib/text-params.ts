@@ -28,6 +28,9 @@ export interface TextParams {
   "account.server.signOut": { name: string };
   "tools.noMatch": { query: string };
   "tools.more": { n: number };
+  "tools.count": { n: number };
+  "tools.group.menu": { server: string };
+  "tools.group.changed": { n: number };
   "chat.prefill": { tool: string };
   "code.lines": { shown: number; total: number };
   "code.showAll": { lines: number };
@@ -134,6 +137,7 @@ export interface TextParams {
   "approval.claims": { claims: string; server: string };
   "approval.group.title": { n: number };
   "approval.group.allow": { n: number };
+  "approval.alwaysReadOnly": { server: string };
   "approval.notJson": { reason: string };
   "permission.label": { tool: string };
   "account.keys.about": { address: string };

@@ -85,7 +85,7 @@ impl TurnService {
         let response = StoredResponse::Decision(decision.clone());
         let first = home.interactions().respond(owner, id, &response, with, now).await?;
         if let Some(rule) = rule.as_ref().filter(|_| first && !home.is_lasting()) {
-            self.storage.permissions().insert(owner, rule, now).await?;
+            self.storage.permissions().insert(owner, std::slice::from_ref(rule), now).await?;
         }
         // Another request may have decided in between. Its decision counts.
         let decision = if first {

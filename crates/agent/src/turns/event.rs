@@ -5,7 +5,7 @@
 use domain::file::FileRef;
 use domain::model::{ModelStatus, Signature, Usage};
 use domain::tool::{Outcome, ToolResult};
-use domain::{ChatId, InteractionId, MessageId, Timestamp, TurnId};
+use domain::{ChatId, InteractionId, MessageId, ServerId, Timestamp, TurnId};
 use mcp::ElicitationResponse;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -167,6 +167,8 @@ pub struct ToolMetadata {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ApprovalDescriptor {
+    /// Connection of the tool.
+    pub connection_id: ServerId,
     /// Name that the user gave the connection.
     pub server_name: String,
     /// Definition in canonical form. Its statements are the server's claims and are not verified.

@@ -149,6 +149,7 @@ impl<'a> ToolRunner<'a> {
     pub async fn resume_waiting_call(&self, WaitingCall { id, approval, call: record }: &WaitingCall) {
         let definition = parse_definition(&approval.definition);
         let descriptor = ApprovalDescriptor {
+            connection_id: approval.server,
             server_name: record.server_name.clone(),
             definition,
             before: None,
@@ -220,6 +221,7 @@ impl<'a> ToolRunner<'a> {
         }
         let definition = parse_definition(&definition);
         let descriptor = ApprovalDescriptor {
+            connection_id: tool.server.id,
             server_name: record.server_name.clone(),
             definition,
             before: changed.definition,

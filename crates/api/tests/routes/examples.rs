@@ -197,6 +197,9 @@ pub fn examples(entry: &Entry, people: &People) -> Vec<Example> {
             (connection, Some(body), 200)
         }
         ("POST", "/api/connections/{id}/refresh" | "/api/connections/{id}/tools") => (connection, None, 200),
+        ("PUT", "/api/connections/{id}/permissions") => {
+            (connection, Some(json!({ "tools": "read-only", "permission": "ask" })), 200)
+        }
         // The example's server is a built-in one, which has only tools.
         ("GET", "/api/connections/{id}/prompts" | "/api/connections/{id}/resources") => (connection, None, 200),
         ("POST", "/api/connections/{id}/resources/read") => (connection, Some(json!({ "uri": "demo://1" })), 422),

@@ -1,5 +1,6 @@
 //! Permanent permissions and their scope.
 
+use reqwest::Method;
 use serde_json::{Value, json};
 use testkit::{ScriptedMcp, Step, databases};
 use tokio::process::Command;
@@ -58,6 +59,84 @@ async fn own_tools_that_only_read_run_unasked_and_the_claim_of_a_foreign_one_cou
     let (_, answer) = fixture.person.ask(&fixture.chat, "What is it?", tools).await;
     assert_eq!((&answer["status"], &answer["toolCalls"][0]["outcome"]), (&json!("done"), &json!("done")));
     assert_eq!(fixture.audit(1).await, [("default".to_owned(), "done".to_owned())]);
+}
+
+async fn allow_group(fixture: &Fixture, tools: &str, permission: &str) -> (u16, Value) {
+    let path = format!("/api/connections/{}/permissions", fixture.connection);
+    let body = json!({ "tools": tools, "permission": permission });
+    let answer = fixture.person.request(Method::PUT, &path).json(&body).send().await.unwrap();
+    (answer.status().as_u16(), answer.json().await.unwrap())
+}
+
+#[tokio::test]
+async fn read_only_tools_of_a_server_are_allowed_together_and_each_is_pinned() {
+    for database in databases() {
+        let fixture = Fixture::new(database, [call_of_send(), Step::Text("Sent.".into())]).await;
+        let look = json!({ "name": "look", "annotations": { "readOnlyHint": true } });
+        let remove = json!({ "name": "remove", "annotations": { "readOnlyHint": false, "destructiveHint": true } });
+        let claimless = json!({ "name": "wait" });
+        fixture.server.change([send_tool("Sends a letter."), look, remove.clone(), claimless.clone()]);
+        fixture.refresh().await;
+        let (status, made) = allow_group(&fixture, "read-only", "always").await;
+        let names: Vec<&Value> = made["permissions"].as_array().unwrap().iter().map(|one| &one["tool"]).collect();
+        assert_eq!((status, names), (200, vec![&json!("send"), &json!("look")]));
+        let (_, answer) = fixture.person.ask(&fixture.chat, "Send it", choice()).await;
+        assert_eq!((&answer["status"], fixture.server.calls().len()), (&json!("done"), 1), "{answer}");
+
+        // One that changes and one that is new ask; so do those that were never in the group.
+        let other =
+            json!({ "name": "look", "description": "Looks elsewhere.", "annotations": { "readOnlyHint": true } });
+        let added = json!({ "name": "added", "annotations": { "readOnlyHint": true } });
+        fixture.server.change([send_tool("Sends a letter."), other, remove, claimless, added]);
+        fixture.refresh().await;
+        let all = fixture.person.get("/api/tools/permissions").await;
+        let words: Vec<(&str, &str, bool)> = all["permissions"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|one| (one["tool"].as_str().unwrap(), one["permission"].as_str().unwrap(), one["changed"] == true))
+            .collect();
+        let want = [
+            ("send", "always", false),
+            ("look", "ask", true),
+            ("remove", "ask", false),
+            ("wait", "ask", false),
+            ("added", "ask", false),
+        ];
+        assert_eq!(words, want);
+
+        // What has changed is not allowed unseen, and what was denied stays denied.
+        fixture.person.allow(&fixture.connection, "send", "never").await;
+        let (status, made) = allow_group(&fixture, "read-only", "always").await;
+        let names: Vec<&Value> = made["permissions"].as_array().unwrap().iter().map(|one| &one["tool"]).collect();
+        assert_eq!((status, names), (200, vec![&json!("added")]));
+        fixture.app.stop().await;
+    }
+}
+
+#[tokio::test]
+async fn all_tools_of_a_server_that_is_away_can_be_denied() {
+    for database in databases() {
+        let fixture = Fixture::new(database, []).await;
+        fixture.server.is_away(true);
+        fixture.refresh().await;
+        let (status, made) = allow_group(&fixture, "all", "never").await;
+        assert_eq!((status, &made["permissions"][0]["permission"]), (200, &json!("never")));
+        fixture.app.stop().await;
+    }
+}
+
+#[tokio::test]
+async fn a_server_without_tools_of_the_group_and_a_foreign_connection_are_refused() {
+    let fixture = Fixture::new(databases()[0], []).await;
+    fixture.server.change([json!({ "name": "wait" })]);
+    fixture.refresh().await;
+    let (status, refused) = allow_group(&fixture, "read-only", "always").await;
+    assert_eq!((status, &refused["error"]["code"]), (422, &json!("unknown_tool")));
+    let path = format!("/api/connections/{}/permissions", fixture.connection);
+    let body = json!({ "tools": "all", "permission": "never" });
+    let answer = fixture.app.person().await.request(Method::PUT, &path).json(&body).send().await.unwrap();
+    assert_eq!(answer.status().as_u16(), 404);
 }
 
 #[tokio::test]

@@ -116,7 +116,7 @@ impl ConnectionService {
                     pin: Some(definition),
                     instructions: Some(text_hash(tool.instructions.to_string())),
                 };
-                if let Err(error) = self.storage.permissions().insert(user, &rule, self.clock.now()).await {
+                if let Err(error) = self.storage.permissions().insert(user, &[rule], self.clock.now()).await {
                     tracing::error!(%error, "could not store a permission");
                     return Ok(AppCallOutcome::Failed("The permission could not be stored.".to_owned()));
                 }

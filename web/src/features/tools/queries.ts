@@ -31,3 +31,24 @@ export function allowTool(of: ToolPermission, permission: Permission): Promise<T
   const body = { connectionId: of.connectionId, tool: of.tool, permission };
   return callApi<ToolPermission>("/api/tools/permissions", { ...jsonBody(body), method: "PUT" });
 }
+
+/** Tools of a server that get one permission together. */
+export type ToolsOfServer = "all" | "read-only";
+
+/**
+ * Sets one permission for tools of a connection, and returns those of the changed ones. "always" leaves out tools that
+ * were denied or have changed.
+ * @throws {ApiError} if the server has no such tools now
+ */
+export async function allowTools(
+  connectionId: string,
+  tools: ToolsOfServer,
+  permission: Permission,
+): Promise<ToolPermission[]> {
+  const path = `/api/connections/${encodeURIComponent(connectionId)}/permissions`;
+  const answer = await callApi<{ permissions: ToolPermission[] }>(path, {
+    ...jsonBody({ tools, permission }),
+    method: "PUT",
+  });
+  return answer.permissions;
+}

@@ -2,6 +2,7 @@ import { useMutation } from "@tanstack/react-query";
 import { Activity as Pulse } from "lucide-react";
 import type { ReactNode } from "react";
 import type { AvailableTool } from "@/lib/available-tool";
+import { cn } from "@/lib/cn";
 import { t } from "@/lib/later-texts";
 import { showInvisible } from "@/lib/show-invisible";
 import { Button } from "@/ui/button";
@@ -22,20 +23,27 @@ export function ToolCard({ tool, permission, onUse }: ToolCardProps) {
     <li className="flex flex-col gap-1.5 rounded-xl border border-line bg-surface p-4 text-md">
       <div className="flex items-center gap-2">
         {tool.pictures && <ServerIcon {...tool.pictures} fallback={<Pulse />} />}
-        <h3 className="min-w-0 font-mono text-sm font-semibold wrap-anywhere">{tool.name}</h3>
+        <h4 className="min-w-0 font-mono text-sm font-semibold wrap-anywhere">{tool.name}</h4>
       </div>
       <p className="line-clamp-4 flex-1 text-ink-2 wrap-anywhere">{showInvisible(tool.description)}</p>
-      {/* Its place is kept, so that nothing moves when it comes. */}
-      <div className="min-h-10 touch:min-h-11">{permission}</div>
-      <div className="mt-2 flex items-center justify-between gap-2">
-        <span className="min-w-0 truncate text-sm text-ink-2">{tool.serverName}</span>
-        <Button size="sm" onClick={onUse}>
+      <span className="min-w-0 truncate text-sm text-ink-2">{tool.serverName}</span>
+      {/* The place of the permission is kept, so that nothing moves when it comes. */}
+      <div className="mt-2 flex min-h-8 items-end justify-between gap-2 touch:min-h-11">
+        <div className="min-w-0">{permission}</div>
+        <Button size="sm" onClick={onUse} className="shrink-0">
           {t("tools.use")}
         </Button>
       </div>
     </li>
   );
 }
+
+/** Colors of the permissions; the words say the same. */
+const colors: Record<Permission, string> = {
+  always: "bg-ok-soft text-ok",
+  ask: "bg-warn-soft text-warn",
+  never: "bg-err-soft text-err",
+};
 
 interface PermissionSelectProps {
   permission: ToolPermission;
@@ -57,7 +65,10 @@ export function PermissionSelect({ permission, onChanged }: PermissionSelectProp
         value={permission.permission}
         disabled={change.isPending}
         onChange={(event) => change.mutate(event.target.value as Permission)}
-        className="text-sm"
+        className={cn(
+          "h-8 w-fit rounded-full border-transparent pr-8 pl-3 text-sm",
+          colors[permission.permission],
+        )}
       >
         {PERMISSIONS.map((one) => (
           <option key={one} value={one}>

@@ -6,9 +6,9 @@ import { subscribeEvents } from "@/lib/events";
 import { t } from "@/lib/later-texts";
 import { Input } from "@/ui/field";
 import { LoadMoreList } from "@/ui/load-more-list";
-import { PermissionSelect } from "./tool-card";
 import { permissionsQuery } from "./queries";
-import { ToolCard } from "./tool-card";
+import { ServerGroup } from "./server-group";
+import { PermissionSelect, ToolCard } from "./tool-card";
 import { ToolSheet } from "./tool-sheet";
 
 interface ToolsPanelProps {
@@ -63,18 +63,29 @@ export function ToolsPanel({ userId, tools, loading, onUseInChat }: ToolsPanelPr
         <p className="text-ink-2">{t("tools.noMatch", { query })}</p>
       )}
       <LoadMoreList items={found} label={(n) => t("tools.more", { n })}>
-        {(shown) => (
-          <ul className="grid grid-cols-[repeat(auto-fill,minmax(min(100%,19rem),1fr))] gap-3.5">
-            {shown.map((tool) => (
-              <ToolCard
-                key={keyOf(tool.serverName, tool.name)}
-                tool={tool}
-                permission={permissionOf(tool)}
-                onUse={() => setOpen(tool)}
-              />
-            ))}
-          </ul>
-        )}
+        {(shown) =>
+          [...Map.groupBy(shown, ({ serverName }) => serverName)].map(([serverName, ofServer]) => (
+            <ServerGroup
+              key={serverName}
+              name={serverName}
+              count={tools.filter((tool) => tool.serverName === serverName).length}
+              pictures={ofServer[0]?.serverPictures}
+              connectionId={permissions?.find((one) => one.serverName === serverName)?.connectionId}
+              onChanged={reload}
+            >
+              <ul className="grid grid-cols-[repeat(auto-fill,minmax(min(100%,19rem),1fr))] gap-3.5">
+                {ofServer.map((tool) => (
+                  <ToolCard
+                    key={tool.name}
+                    tool={tool}
+                    permission={permissionOf(tool)}
+                    onUse={() => setOpen(tool)}
+                  />
+                ))}
+              </ul>
+            </ServerGroup>
+          ))
+        }
       </LoadMoreList>
       {open !== null && (
         <ToolSheet tool={open} onClose={() => setOpen(null)} onUseInChat={() => takeToChat(open)} />

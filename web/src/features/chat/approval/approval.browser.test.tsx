@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { page, userEvent } from "vitest/browser";
 import { answerRequests, pathsOf, renderWithQueries } from "@/testing/render";
-import { Approval } from "./approval";
+import { Approval, ApprovalGroupFoot } from "./approval";
 import { ChatId } from "../chat-context";
 import type { ApprovalRequest, ToolPart } from "../stream/message";
 
@@ -36,6 +36,53 @@ test.each([
   await button(name).click();
   expect(pathsOf(requests)).toEqual(["/api/sessions/chat-1/approvals/approval-1"]);
   expect(await requests[0]?.json()).toEqual({ decision });
+});
+
+const readOnly = { annotations: { readOnlyHint: true } };
+
+test("allows all read-only tools of the server before this call", async () => {
+  const requests = accept();
+  await renderApproval({ definition: readOnly, connectionId: "one", serverName: "disk" });
+  await button("Always allow read-only tools of disk").click();
+  await expect
+    .poll(() => pathsOf(requests))
+    .toEqual(["/api/connections/one/permissions", "/api/sessions/chat-1/approvals/approval-1"]);
+  expect(await requests[0]?.json()).toEqual({ tools: "read-only", permission: "always" });
+  expect(await requests[1]?.json()).toEqual({ decision: "always" });
+});
+
+test.each([
+  ["a tool that may write", { definition: {} }],
+  ["a tool that has changed", { definition: readOnly, before: { description: "Reads a file" } }],
+])("does not offer it for %s", async (_, approval) => {
+  await renderApproval({ ...approval, connectionId: "one", serverName: "disk" });
+  await expect.element(button("Allow once")).toBeVisible();
+  await expect.element(button("Always allow read-only tools of disk")).not.toBeInTheDocument();
+});
+
+test("a group allows the read-only tools of its only server, and leaves the others waiting", async () => {
+  const requests = accept();
+  const of = (id: string, definition: object) => ({
+    id,
+    definition,
+    connectionId: "one",
+    serverName: "disk",
+  });
+  await renderWithQueries(
+    <ChatId value="chat-1">
+      <ApprovalGroupFoot
+        approvals={[of("a", readOnly), of("b", {}), of("c", readOnly)] as ApprovalRequest[]}
+      />
+    </ChatId>,
+  );
+  await button("Always allow read-only tools of disk").click();
+  await expect
+    .poll(() => pathsOf(requests))
+    .toEqual([
+      "/api/connections/one/permissions",
+      "/api/sessions/chat-1/approvals/a",
+      "/api/sessions/chat-1/approvals/c",
+    ]);
 });
 
 test("takes no focus, and Enter decides nothing", async () => {

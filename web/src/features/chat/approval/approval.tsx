@@ -14,8 +14,16 @@ import { ErrorMessage } from "@/ui/error-message";
 import { Field, Textarea } from "@/ui/field";
 import { useFocusHandover } from "@/ui/focus";
 import { ChatId } from "../chat-context";
-import { decide, type Decision } from "../queries";
+import { allowReadOnlyTools, decide, type Decision } from "../queries";
 import type { ApprovalRequest, ToolPart } from "../stream/message";
+
+interface Response {
+  decision: Decision;
+  /** Arguments in place of the model's. */
+  args: unknown;
+  /** Connection whose read-only tools are all allowed permanently first. */
+  allowing: string | undefined;
+}
 
 interface ApprovalProps {
   part: ToolPart;
@@ -34,9 +42,12 @@ export function Approval({ part, approval }: ApprovalProps) {
   const [draft, setDraft] = useState<string>();
   const [draftError, setDraftError] = useState<string>();
   const answer = useMutation({
-    mutationFn: ({ decision, args }: { decision: Decision; args: unknown }) =>
-      decide(chatId, approval.id, decision, args),
+    mutationFn: async ({ decision, args, allowing }: Response) => {
+      if (allowing !== undefined) await allowReadOnlyTools(allowing);
+      await decide(chatId, approval.id, decision, args);
+    },
   });
+  const readOnlyServer = serverOfReadOnlyTools([approval]);
   const { description } = approval.definition;
   // The changes contain it.
   const isDescriptionChanged =
@@ -44,11 +55,11 @@ export function Approval({ part, approval }: ApprovalProps) {
   const claims = claimsOf(approval.definition);
   const server = part.serverName ?? "";
 
-  function respond(decision: Decision): void {
+  function respond(decision: Decision, allowing?: string): void {
     if (answer.isPending) return;
     const read = draft === undefined || decision === "deny" ? {} : argumentsIn(draft);
     setDraftError(read.error);
-    if (read.error === undefined) answer.mutate({ decision, args: read.value });
+    if (read.error === undefined) answer.mutate({ decision, args: read.value, allowing });
   }
 
   return (
@@ -106,6 +117,15 @@ export function Approval({ part, approval }: ApprovalProps) {
         <Button size="sm" aria-disabled={answer.isPending} onClick={() => respond("always")}>
           {t("approval.always")}
         </Button>
+        {readOnlyServer !== undefined && (
+          <Button
+            size="sm"
+            aria-disabled={answer.isPending}
+            onClick={() => respond("always", readOnlyServer.id)}
+          >
+            {t("approval.alwaysReadOnly", { server: readOnlyServer.name })}
+          </Button>
+        )}
         {draft === undefined && (
           <Button size="sm" onClick={() => setDraft(stringifyJson(part.input, 2))}>
             {t("approval.edit")}
@@ -162,17 +182,20 @@ export function ApprovalGroupFoot({ approvals }: { approvals: readonly ApprovalR
   const chatId = use(ChatId);
   const foot = useFocusHandover<HTMLDivElement>(buttonOfLastCard);
   const answer = useMutation({
-    mutationFn: async (decision: Decision) => {
+    mutationFn: async ({ decision, allowing }: Omit<Response, "args">) => {
+      if (allowing !== undefined) await allowReadOnlyTools(allowing);
+      const answered = allowing === undefined ? approvals : approvals.filter(isReadOnly);
       const results = await Promise.allSettled(
-        approvals.map(({ id }) => decide(chatId, id, decision, undefined)),
+        answered.map(({ id }) => decide(chatId, id, decision, undefined)),
       );
       const failed = results.find((result) => result.status === "rejected");
       if (failed !== undefined) throw failed.reason;
     },
   });
-  const respond = (decision: Decision) => {
-    if (!answer.isPending) answer.mutate(decision);
+  const respond = (decision: Decision, allowing?: string) => {
+    if (!answer.isPending) answer.mutate({ decision, allowing });
   };
+  const readOnlyServer = serverOfReadOnlyTools(approvals);
   return (
     <div
       ref={foot}
@@ -189,6 +212,15 @@ export function ApprovalGroupFoot({ approvals }: { approvals: readonly ApprovalR
       >
         {t("approval.group.allow", { n: approvals.length })}
       </Button>
+      {readOnlyServer !== undefined && (
+        <Button
+          size="sm"
+          aria-disabled={answer.isPending || undefined}
+          onClick={() => respond("always", readOnlyServer.id)}
+        >
+          {t("approval.alwaysReadOnly", { server: readOnlyServer.name })}
+        </Button>
+      )}
       <Button
         size="sm"
         variant="danger"
@@ -199,6 +231,21 @@ export function ApprovalGroupFoot({ approvals }: { approvals: readonly ApprovalR
       </Button>
     </div>
   );
+}
+
+/** Returns true for a tool that its server describes as read-only and has not changed since it was allowed. */
+function isReadOnly({ definition, before, instructions }: ApprovalRequest): boolean {
+  return (before ?? instructions) === undefined && claimsOf(definition).includes("approval.claim.reads");
+}
+
+/** Returns the server of the read-only tools among these, if it is the same one for all. */
+function serverOfReadOnlyTools(
+  approvals: readonly ApprovalRequest[],
+): { id: string; name: string } | undefined {
+  const [first, ...others] = approvals.filter(isReadOnly);
+  if (first?.connectionId === undefined || first.serverName === undefined) return undefined;
+  const isOne = others.every(({ connectionId }) => connectionId === first.connectionId);
+  return isOne ? { id: first.connectionId, name: first.serverName } : undefined;
 }
 
 function buttonOfLastCard(foot: HTMLElement): HTMLElement | null | undefined {

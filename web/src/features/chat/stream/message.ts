@@ -41,6 +41,9 @@ export interface ReasoningPart {
 /** Approval request of a tool call. */
 export interface ApprovalRequest extends ToolApproval {
   readonly id: string;
+  /** Connection of the tool, and its name. */
+  readonly connectionId?: string;
+  readonly serverName?: string;
 }
 
 /** Elicitation or sign-in request that a tool call waits for. */

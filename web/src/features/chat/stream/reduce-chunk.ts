@@ -227,9 +227,11 @@ function toolFields(chunk: ToolChunk, fields: Partial<ToolPart>): ToolUpdate {
 
 function approvalRequestOf(chunk: ChunkOf<"tool-approval-request">): ApprovalRequest {
   const about = isObject(chunk.approvalDescriptor) ? chunk.approvalDescriptor : {};
-  const { definition, before, instructions } = about;
+  const { connectionId, serverName, definition, before, instructions } = about;
   return {
     id: chunk.approvalId,
+    ...(typeof connectionId === "string" ? { connectionId } : {}),
+    ...(typeof serverName === "string" ? { serverName } : {}),
     definition: isObject(definition) ? definition : {},
     ...(isObject(before) ? { before } : {}),
     ...(isObject(instructions) ? { instructions } : {}),
