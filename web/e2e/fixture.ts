@@ -55,7 +55,13 @@ export async function startFixture(env: Record<string, string> = {}): Promise<Fi
   after(() => browser.close());
 
   async function openPage(t: TestContext, { origin = app.url, ...options }: PageOptions = {}) {
-    const context = await browser.newContext({ baseURL: origin, locale: "en-GB", ...options });
+    const context = await browser.newContext({
+      baseURL: origin,
+      locale: "en-GB",
+      // Without a graphics card, animations take most of a core.
+      reducedMotion: "reduce",
+      ...options,
+    });
     context.setDefaultTimeout(15_000);
     t.after(() => context.close());
     t.after(() => model.reset());
