@@ -77,7 +77,7 @@ test("an app of another maker runs in its card, calls its tool when that is allo
   await asks.getByRole("button", { name: "Deny" }).click();
   await asks.waitFor({ state: "hidden" });
   await app.getByRole("button", { name: "Get Server Time" }).click();
-  await asks.getByRole("button", { name: "Always allow this tool" }).click();
+  await asks.getByRole("button", { name: "Always allow" }).click();
   await eventually(async () => {
     const now = (await shown.textContent()) ?? "";
     assert.match(now, /^\d{4}-/u);

@@ -93,7 +93,7 @@ test("what is always allowed is not asked again, until it is taken back in the T
   const { appPage, sent } = await withPost(t);
   await appPage.open();
   await askForLetter(appPage, "One.");
-  await appPage.button("Always allow this tool").click();
+  await appPage.button("Always allow").click();
   await appPage.answers.getByText("One.").waitFor();
   await appPage.answered();
   fixture.model.answer(call("send", { to: "Bob" }));
@@ -178,7 +178,7 @@ test("a tool that its server changes asks again and shows what is different", as
   assert.deepEqual(await change.getByRole("insertion").allTextContents(), [" Added: , and a copy to us"]);
   assert.deepEqual(await change.getByRole("deletion").allTextContents(), [" Removed: ⟨U+202E⟩"]);
   assert.deepEqual(sent, []);
-  await appPage.button("Always allow this tool").click();
+  await appPage.button("Always allow").click();
   await appPage.answered();
   assert.equal(sent.length, 1);
 });

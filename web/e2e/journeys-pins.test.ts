@@ -41,7 +41,7 @@ test("a server that changes its instructions asks again and shows them, and alwa
   assert.deepEqual(sent, []);
   fixture.model.answer(say("Sent."));
   fixture.model.answer(say("Sent."));
-  await appPage.button("Always allow this tool").click();
+  await appPage.button("Always allow").click();
   await appPage.answered();
   await eventually(async () => assert.equal(sent.length, 2));
 });

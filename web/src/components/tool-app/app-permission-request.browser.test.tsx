@@ -23,7 +23,7 @@ const call = {
 
 test.each([
   ["Allow once", "once"],
-  ["Always allow this tool", "always"],
+  ["Always allow", "always"],
   ["Deny", "deny"],
 ])("a tool call is answered by %s", async (button, decision) => {
   const onDecide = await ask(call);

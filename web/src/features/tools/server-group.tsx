@@ -3,7 +3,9 @@ import { BookOpenCheck, CircleQuestionMark, CircleSlash, Server, ShieldEllipsis 
 import { type ReactNode, useId } from "react";
 import type { AvailableTool } from "@/lib/available-tool";
 import { t } from "@/lib/later-texts";
-import { ActionMenu } from "@/ui/menu";
+import { ActionItem, ActionList } from "@/ui/action-list";
+import { iconButtonClass } from "@/ui/button";
+import { Popover, useClosePopover } from "@/ui/popover";
 import { ServerIcon } from "@/ui/server-icon";
 import { toast, toastFailure } from "@/ui/toast";
 import { allowTools, type Permission, type ToolsOfServer } from "./queries";
@@ -59,32 +61,46 @@ function GroupMenu({ name, connectionId, onChanged }: GroupMenuProps) {
     },
     onError: (error) => toastFailure(t("permission.failed"), error),
   });
-  const set = (tools: ToolsOfServer, permission: Permission) => () => {
-    if (!change.isPending) change.mutate({ tools, permission });
+  return (
+    <Popover
+      trigger={<ShieldEllipsis aria-hidden="true" />}
+      triggerLabel={t("tools.group.menu", { server: name })}
+      triggerClassName={iconButtonClass({ size: "sm" })}
+      label={t("tools.group.menu", { server: name })}
+      align="start"
+    >
+      <GroupActions onSelect={(tools, permission) => change.mutate({ tools, permission })} />
+    </Popover>
+  );
+}
+
+interface GroupActionsProps {
+  onSelect: (tools: ToolsOfServer, permission: Permission) => void;
+}
+
+function GroupActions({ onSelect }: GroupActionsProps) {
+  const close = useClosePopover();
+  const select = (tools: ToolsOfServer, permission: Permission) => () => {
+    close();
+    onSelect(tools, permission);
   };
   return (
-    <ActionMenu
-      label={t("tools.group.menu", { server: name })}
-      icon={<ShieldEllipsis />}
-      groups={[
-        [
-          {
-            icon: <BookOpenCheck aria-hidden="true" />,
-            label: t("tools.group.alwaysReadOnly"),
-            onSelect: set("read-only", "always"),
-          },
-          {
-            icon: <CircleQuestionMark aria-hidden="true" />,
-            label: t("tools.group.ask"),
-            onSelect: set("all", "ask"),
-          },
-          {
-            icon: <CircleSlash aria-hidden="true" />,
-            label: t("tools.group.never"),
-            onSelect: set("all", "never"),
-          },
-        ],
-      ]}
-    />
+    <ActionList>
+      <ActionItem
+        icon={<BookOpenCheck aria-hidden="true" />}
+        label={t("tools.group.alwaysReadOnly")}
+        onClick={select("read-only", "always")}
+      />
+      <ActionItem
+        icon={<CircleQuestionMark aria-hidden="true" />}
+        label={t("tools.group.ask")}
+        onClick={select("all", "ask")}
+      />
+      <ActionItem
+        icon={<CircleSlash aria-hidden="true" />}
+        label={t("tools.group.never")}
+        onClick={select("all", "never")}
+      />
+    </ActionList>
   );
 }

@@ -1,12 +1,11 @@
 import { useMutation } from "@tanstack/react-query";
-import { Activity as Pulse } from "lucide-react";
+import { Activity as Pulse, ChevronDown } from "lucide-react";
 import type { ReactNode } from "react";
 import type { AvailableTool } from "@/lib/available-tool";
 import { cn } from "@/lib/cn";
 import { t } from "@/lib/later-texts";
 import { showInvisible } from "@/lib/show-invisible";
 import { Button } from "@/ui/button";
-import { Select } from "@/ui/field";
 import { ServerIcon } from "@/ui/server-icon";
 import { toastFailure } from "@/ui/toast";
 import { allowTool, type Permission, PERMISSIONS, type ToolPermission } from "./queries";
@@ -28,7 +27,7 @@ export function ToolCard({ tool, permission, onUse }: ToolCardProps) {
       <p className="line-clamp-4 flex-1 text-ink-2 wrap-anywhere">{showInvisible(tool.description)}</p>
       <span className="min-w-0 truncate text-sm text-ink-2">{tool.serverName}</span>
       {/* The place of the permission is kept, so that nothing moves when it comes. */}
-      <div className="mt-2 flex min-h-8 items-end justify-between gap-2 touch:min-h-11">
+      <div className="mt-2 flex min-h-8 items-center justify-between gap-2 touch:min-h-11">
         <div className="min-w-0">{permission}</div>
         <Button size="sm" onClick={onUse} className="shrink-0">
           {t("tools.use")}
@@ -60,22 +59,28 @@ export function PermissionSelect({ permission, onChanged }: PermissionSelectProp
   return (
     <div className="grid gap-1">
       {permission.changed && <p className="text-sm text-warn">{t("permission.changed")}</p>}
-      <Select
-        aria-label={t("permission.label", { tool: permission.tool })}
-        value={permission.permission}
-        disabled={change.isPending}
-        onChange={(event) => change.mutate(event.target.value as Permission)}
-        className={cn(
-          "h-8 w-fit rounded-full border-transparent pr-8 pl-3 text-sm",
-          colors[permission.permission],
-        )}
-      >
-        {PERMISSIONS.map((one) => (
-          <option key={one} value={one}>
-            {t(`permission.${one}`)}
-          </option>
-        ))}
-      </Select>
+      <span className="relative w-fit max-w-full">
+        <select
+          aria-label={t("permission.label", { tool: permission.tool })}
+          value={permission.permission}
+          disabled={change.isPending}
+          onChange={(event) => change.mutate(event.target.value as Permission)}
+          className={cn(
+            "h-8 max-w-full appearance-none truncate rounded-full pr-8 pl-3 text-sm font-medium touch:h-11",
+            colors[permission.permission],
+          )}
+        >
+          {PERMISSIONS.map((one) => (
+            <option key={one} value={one} className="bg-surface text-ink">
+              {t(`permission.${one}`)}
+            </option>
+          ))}
+        </select>
+        <ChevronDown
+          aria-hidden="true"
+          className="pointer-events-none absolute top-1/2 right-2.5 size-4 -translate-y-1/2 text-ink-2"
+        />
+      </span>
     </div>
   );
 }

@@ -28,7 +28,7 @@ const button = (name: string) => page.getByRole("button", { name });
 
 test.each([
   ["Allow once", "once"],
-  ["Always allow this tool", "always"],
+  ["Always allow", "always"],
   ["Deny", "deny"],
 ])("%s sends that decision", async (name, decision) => {
   const requests = accept();

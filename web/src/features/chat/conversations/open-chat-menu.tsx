@@ -1,6 +1,7 @@
 import { Braces, FileDown, Pencil, Pin, PinOff, Share2 } from "lucide-react";
-import { type KeyboardEvent, type ReactNode, useState } from "react";
+import { useState } from "react";
 import { t } from "@/lib/later-texts";
+import { ActionItem, ActionList } from "@/ui/action-list";
 import { useClosePopover } from "@/ui/popover";
 import type { ChatSession } from "../queries";
 import { chatActions } from "./chat-actions";
@@ -46,10 +47,10 @@ export function OpenChatMenu({ chat, chats, form: first }: OpenChatMenuProps) {
       </div>
     );
   return (
-    <ul onKeyDown={moveFocus}>
-      <Action icon={<Share2 />} label={t("history.share")} onClick={() => setForm("share")} />
-      <Action icon={<Pencil />} label={t("history.rename")} onClick={() => setForm("rename")} />
-      <Action
+    <ActionList>
+      <ActionItem icon={<Share2 />} label={t("history.share")} onClick={() => setForm("share")} />
+      <ActionItem icon={<Pencil />} label={t("history.rename")} onClick={() => setForm("rename")} />
+      <ActionItem
         icon={pinned ? <PinOff /> : <Pin />}
         label={t(pinned ? "history.unpin" : "history.pin")}
         onClick={() => {
@@ -58,38 +59,8 @@ export function OpenChatMenu({ chat, chats, form: first }: OpenChatMenuProps) {
         }}
       />
       <li aria-hidden="true" className="mx-2.5 my-1.5 border-t border-line" />
-      <Action icon={<FileDown />} label={t("history.markdown")} onClick={() => download("markdown")} />
-      <Action icon={<Braces />} label={t("history.json")} onClick={() => download("json")} />
-    </ul>
+      <ActionItem icon={<FileDown />} label={t("history.markdown")} onClick={() => download("markdown")} />
+      <ActionItem icon={<Braces />} label={t("history.json")} onClick={() => download("json")} />
+    </ActionList>
   );
-}
-
-interface ActionProps {
-  icon: ReactNode;
-  label: string;
-  onClick: () => void;
-}
-
-function Action({ icon, label, onClick }: ActionProps) {
-  return (
-    <li>
-      <button
-        type="button"
-        onClick={onClick}
-        className="flex min-h-9 w-full items-center gap-2.5 rounded-md px-2.5 text-left text-md outline-none hover:bg-sunken focus-visible:bg-sunken touch:min-h-11 [&_svg]:size-4 [&_svg]:text-ink-2"
-      >
-        {icon}
-        {label}
-      </button>
-    </li>
-  );
-}
-
-/** Moves the focus between the actions with the arrow keys. */
-function moveFocus(event: KeyboardEvent<HTMLElement>): void {
-  if (event.key !== "ArrowDown" && event.key !== "ArrowUp") return;
-  const stops = [...event.currentTarget.querySelectorAll("button")];
-  const at = stops.indexOf(document.activeElement as HTMLButtonElement);
-  event.preventDefault();
-  stops.at((at + (event.key === "ArrowDown" ? 1 : -1)) % stops.length)?.focus();
 }
