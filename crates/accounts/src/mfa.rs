@@ -29,7 +29,7 @@ const CHALLENGE_LIFETIME_SECONDS: i64 = 300;
 /// Time for which an expired challenge is reported as expired instead of unknown, in seconds.
 const EXPIRED_CHALLENGE_SECONDS: i64 = 24 * 3600;
 /// Maximum length of the name of a factor or its issuer, in characters. Both are part of a QR code.
-const MAX_NAME_CHARS: usize = 100;
+pub const MAX_NAME_CHARS: usize = 100;
 
 /// A new factor that is not verified yet.
 #[derive(Debug)]

@@ -20,6 +20,11 @@ const CODE_LIFETIME_SECONDS: i64 = 300;
 const EXPIRED_CODE_SECONDS: i64 = 24 * 3600;
 const CODE_BYTES: usize = 32;
 
+/// Minimum length of a challenge, in characters (RFC 7636 section 4.2).
+const MIN_CHALLENGE_CHARS: usize = 43;
+/// Maximum length of a challenge, in characters (RFC 7636 section 4.2).
+pub const MAX_CHALLENGE_CHARS: usize = 128;
+
 /// Parses the PKCE challenge and method of a request, which need to be present both or not at all.
 pub fn parse_challenge(text: Option<String>, method: Option<String>) -> Result<Option<Challenge>, GoTrueError> {
     // GoTrue treats an empty field as missing.
@@ -30,7 +35,7 @@ pub fn parse_challenge(text: Option<String>, method: Option<String>) -> Result<O
         (None, None) => return Ok(None),
         _ => return Err(GoTrueError::validation_failed("PKCE flow requires code_challenge_method and code_challenge")),
     };
-    if !(43..=128).contains(&text.len()) {
+    if !(MIN_CHALLENGE_CHARS..=MAX_CHALLENGE_CHARS).contains(&text.len()) {
         return Err(GoTrueError::validation_failed("code challenge has to be between 43 and 128 characters"));
     }
     if !text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte)) {

@@ -15,8 +15,7 @@ mod verify;
 use axum::middleware::from_fn;
 
 use super::route::Access::{Anyone, FirstFactor, Owner, SignedIn};
-use super::route::{Section, delete, get, patch, post, put};
-use unsupported::{NO_OAUTH_SERVER, NO_PASSKEYS, NO_SAML};
+use super::route::{Section, routes};
 
 pub use dto::UserBody;
 pub use extract::Address;
@@ -27,56 +26,48 @@ const BODY_LIMIT: usize = 1024 * 1024;
 
 /// Returns the routes below `/auth/v1`.
 pub fn section() -> Section {
-    let routes = [
+    let mut routes = routes! {
+        /// Creates an account, or an anonymous one without email address and phone number.
         post("/signup", Anyone, users::sign_up),
+        /// Issues tokens for a password, a refresh token or the code of a link. The body depends on the grant type.
         post("/token", Anyone, tokens::issue_token),
+        /// Returns the caller's account.
         get("/user", FirstFactor, users::get_user),
+        /// Changes the caller's account.
         put("/user", FirstFactor, users::update_user),
+        /// Ends sessions of the caller.
         post("/logout", FirstFactor, tokens::sign_out),
+        /// Sends a link to choose a new password. The response does not disclose whether the address has an account.
         post("/recover", Anyone, email_routes::send_recovery_email),
+        /// Sends a link and a code to sign in. The response does not disclose whether the address has an account.
         post("/otp", Anyone, email_routes::send_sign_in_email),
+        /// Sends a link and a code to sign in, for older clients.
         post("/magiclink", Anyone, email_routes::send_magic_link),
+        /// Sends the pending email of an account again.
         post("/resend", Anyone, email_routes::resend_email),
+        /// Sends the caller a code that permits a new password.
         get("/reauthenticate", FirstFactor, email_routes::send_reauthentication_code),
+        /// Verifies an emailed code or the token of an emailed link, and begins a session.
         post("/verify", Anyone, verify::verify_token),
+        /// Verifies an emailed link and redirects to its target, with a session or an error.
         get("/verify", Anyone, verify::follow_link),
+        /// Returns the public keys that verify access tokens. They may be cached for ten minutes.
         get("/.well-known/jwks.json", Anyone, get_jwks),
+        /// Enrolls an authenticator app as a second factor.
         post("/factors", SignedIn, mfa::enroll_factor),
+        /// Deletes a second factor of the caller.
         delete("/factors/{id}", Owner, mfa::unenroll_factor),
+        /// Creates a challenge for a second factor of the caller.
         post("/factors/{id}/challenge", Owner, mfa::create_challenge),
+        /// Verifies the code for a challenge. The factor takes effect, and the session is raised to `aal2`.
         post("/factors/{id}/verify", Owner, mfa::verify_factor),
+        /// Returns which ways to sign in exist.
         get("/settings", Anyone, metadata::get_settings),
+        /// Returns name and version of the server.
         get("/health", Anyone, metadata::get_health),
-    ];
-    let unsupported = [
-        get("/authorize", Anyone, unsupported::reject_authorize),
-        post("/sso", Anyone, NO_SAML),
-        get("/sso/saml/metadata", Anyone, NO_SAML),
-        post("/sso/saml/acs", Anyone, NO_SAML),
-        get("/user/identities/authorize", FirstFactor, unsupported::reject_linking),
-        delete("/user/identities/{id}", FirstFactor, unsupported::reject_linking),
-        get("/user/oauth/grants", FirstFactor, unsupported::reject_grants),
-        delete("/user/oauth/grants", FirstFactor, unsupported::reject_grants),
-        get("/factors/recovery-codes", FirstFactor, unsupported::reject_recovery_codes),
-        post("/factors/recovery-codes", FirstFactor, unsupported::reject_recovery_codes),
-        delete("/factors/recovery-codes", FirstFactor, unsupported::reject_recovery_codes),
-        post("/factors/recovery-codes/regenerate", FirstFactor, unsupported::reject_recovery_codes),
-        post("/factors/recovery-codes/verify", FirstFactor, unsupported::reject_recovery_code),
-        post("/oauth/clients/register", Anyone, NO_OAUTH_SERVER),
-        post("/oauth/token", Anyone, NO_OAUTH_SERVER),
-        get("/oauth/userinfo", Anyone, NO_OAUTH_SERVER),
-        get("/oauth/authorize", Anyone, NO_OAUTH_SERVER),
-        get("/oauth/authorizations/{id}", Anyone, NO_OAUTH_SERVER),
-        post("/oauth/authorizations/{id}/consent", Anyone, NO_OAUTH_SERVER),
-        post("/passkeys/registration/options", Anyone, NO_PASSKEYS),
-        post("/passkeys/registration/verify", Anyone, NO_PASSKEYS),
-        post("/passkeys/authentication/options", Anyone, NO_PASSKEYS),
-        post("/passkeys/authentication/verify", Anyone, NO_PASSKEYS),
-        get("/passkeys", Anyone, NO_PASSKEYS),
-        patch("/passkeys/{id}", Anyone, NO_PASSKEYS),
-        delete("/passkeys/{id}", Anyone, NO_PASSKEYS),
-    ];
-    let routes = routes.into_iter().chain(admin::routes()).chain(unsupported);
+    };
+    routes.extend(admin::routes());
+    routes.extend(unsupported::routes());
     Section::new("/auth/v1", routes, |routes| {
         routes
             .fallback(error::no_such_route)

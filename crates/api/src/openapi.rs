@@ -39,7 +39,7 @@ const SECTIONS: [Section; 9] = [
     Section {
         prefix: "/auth/v1",
         description: "Accounts and sign-ins, over GoTrue's API.",
-        written: Some(include_str!("openapi/auth.json")),
+        written: None,
     },
     Section {
         prefix: "/auth/v1/admin",

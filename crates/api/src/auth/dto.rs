@@ -12,14 +12,19 @@ use storage::users::User;
 use uuid::Uuid;
 
 /// A session with its tokens.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "AuthSession")]
 pub struct SessionBody {
     access_token: String,
+    #[schemars(extend("const" = "bearer"))]
     token_type: &'static str,
+    /// Lifetime of the access token, in seconds.
     expires_in: i64,
+    /// Expiry of the access token, in seconds since 1970.
     expires_at: i64,
     refresh_token: String,
     user: UserBody,
+    /// Reasons to change the password that began the session.
     #[serde(skip_serializing_if = "Option::is_none")]
     weak_password: Option<PasswordWeakness>,
 }

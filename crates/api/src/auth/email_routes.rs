@@ -1,49 +1,73 @@
 //! Requests for emails: `/recover`, `/otp`, `/magiclink`, `/resend` and `/reauthenticate`. Responses are empty and the
 //! same for every address, so that they do not disclose which accounts exist.
 
+use accounts::email_address::MAX_ADDRESS_BYTES;
 use accounts::emails::LinkTarget;
 use accounts::gotrue_error::{
     CONFLICT, EMAIL_DISABLED, GoTrueError, MAGIC_LINK_DISABLED, OTP_DISABLED, PHONE_CHANGE_DISABLED,
 };
+use accounts::pkce::MAX_CHALLENGE_CHARS;
 use accounts::rate_limits::RateLimit;
 use accounts::recovery::EmailSignInRequest;
 use accounts::{AccountService, AuthError, email_address};
 use axum::Json;
-use axum::extract::{FromRequest, Request, State};
-use axum::http::Uri;
+use axum::extract::State;
 use platform::BackgroundTasks;
+use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
+use super::dto::EmptyObject;
 use super::error::AuthApiError;
-use super::extract::{Address, AuthJsonBody, Caller, link_target};
+use super::extract::{Address, AuthQuery, Caller, EmailLinkQuery, UnreadAuthJsonBody, link_target};
 
-/// Request body of [`send_recovery_email`]. As in GoTrue, `null` counts as a field that is left out.
-#[derive(Deserialize)]
-struct RecoverBody {
+/// The account whose password was forgotten. As in GoTrue, `null` counts as a field that is left out.
+#[derive(Deserialize, JsonSchema)]
+pub struct RecoverBody {
+    #[schemars(required, length(max = MAX_ADDRESS_BYTES))]
     email: Option<String>,
+    /// PKCE challenge (RFC 7636).
+    #[schemars(length(max = MAX_CHALLENGE_CHARS))]
     code_challenge: Option<String>,
+    /// Method of the challenge: `s256` or `plain`.
     code_challenge_method: Option<String>,
 }
 
-#[derive(Deserialize)]
-struct OtpBody {
+/// The account to sign in to by email. As in GoTrue, `null` counts as a field that is left out.
+#[derive(Deserialize, JsonSchema)]
+pub struct OtpBody {
+    #[schemars(length(max = MAX_ADDRESS_BYTES))]
     email: Option<String>,
+    /// Not supported: phone numbers are rejected.
     phone: Option<String>,
+    /// Channel for messages to a phone.
     channel: Option<String>,
+    /// False to send nothing to an address without an account. By default, the account is created.
     create_user: Option<bool>,
+    /// Metadata of a new account.
     data: Option<Map<String, Value>>,
+    /// PKCE challenge (RFC 7636).
+    #[schemars(length(max = MAX_CHALLENGE_CHARS))]
     code_challenge: Option<String>,
+    /// Method of the challenge: `s256` or `plain`.
     code_challenge_method: Option<String>,
 }
 
-#[derive(Deserialize)]
-struct ResendBody {
+/// The email to send again. As in GoTrue, `null` counts as a field that is left out.
+#[derive(Deserialize, JsonSchema)]
+pub struct ResendBody {
+    /// Only `signup` and `email_change` are supported.
     #[serde(rename = "type")]
+    #[schemars(required, extend("enum" = ["signup", "email_change", "sms", "phone_change"]))]
     kind: Option<String>,
+    #[schemars(length(max = MAX_ADDRESS_BYTES))]
     email: Option<String>,
+    /// Not supported: phone numbers are rejected.
     phone: Option<String>,
+    /// PKCE challenge (RFC 7636).
+    #[schemars(length(max = MAX_CHALLENGE_CHARS))]
     code_challenge: Option<String>,
+    /// Method of the challenge: `s256` or `plain`.
     code_challenge_method: Option<String>,
 }
 
@@ -53,38 +77,38 @@ fn check_can_send_email(accounts: &AccountService, refusal: GoTrueError) -> Resu
 }
 
 /// An empty object, or an error.
-type EmptyResult = Result<Json<Value>, AuthApiError>;
+type EmptyResult = Result<Json<EmptyObject>, AuthApiError>;
 
 /// Sends an email for a forgotten password (`POST /recover`).
 pub async fn send_recovery_email(
     State(accounts): State<AccountService>,
     Address(from): Address,
-    uri: Uri,
-    request: Request,
+    AuthQuery(query): AuthQuery<EmailLinkQuery>,
+    body: UnreadAuthJsonBody<RecoverBody>,
 ) -> EmptyResult {
     // Before the body is read: attempts with a broken body count as well.
     accounts.rate_limits().check(RateLimit::Recover, from)?;
     check_can_send_email(&accounts, EMAIL_DISABLED)?;
-    let AuthJsonBody(body) = AuthJsonBody::<RecoverBody>::from_request(request, &()).await?;
+    let body = body.read().await?;
     let email = body.email.unwrap_or_default();
     if email.is_empty() {
         return Err(GoTrueError::validation_failed("Password recovery requires an email").into());
     }
     let email = email_address::normalize(&email)?;
-    let link_target = link_target(&accounts, &uri, body.code_challenge, body.code_challenge_method)?;
+    let link_target = link_target(&accounts, &query, body.code_challenge, body.code_challenge_method)?;
     accounts.send_recovery_email(email, link_target).await?;
-    Ok(Json(json!({})))
+    Ok(Json(EmptyObject {}))
 }
 
 /// Sends an email with a link and a code to sign in (`POST /otp`).
 pub async fn send_sign_in_email(
     State(accounts): State<AccountService>,
     Address(from): Address,
-    uri: Uri,
-    request: Request,
+    AuthQuery(query): AuthQuery<EmailLinkQuery>,
+    body: UnreadAuthJsonBody<OtpBody>,
 ) -> EmptyResult {
     accounts.rate_limits().check(RateLimit::Otp, from)?;
-    let AuthJsonBody(body) = AuthJsonBody::<OtpBody>::from_request(request, &()).await?;
+    let body = body.read().await?;
     let is_set = |text: &Option<String>| text.as_ref().is_some_and(|text| !text.is_empty());
     if is_set(&body.email) && is_set(&body.phone) {
         return Err(GoTrueError::validation_failed("Only an email address or phone number should be provided").into());
@@ -92,7 +116,7 @@ pub async fn send_sign_in_email(
     if is_set(&body.email) && is_set(&body.channel) {
         return Err(GoTrueError::validation_failed("Channel should only be specified with Phone OTP").into());
     }
-    let link_target = link_target(&accounts, &uri, body.code_challenge.clone(), body.code_challenge_method.clone())?;
+    let link_target = link_target(&accounts, &query, body.code_challenge.clone(), body.code_challenge_method.clone())?;
     let keeps_out = body.create_user == Some(false);
     if is_set(&body.phone) {
         // No account has a phone number.
@@ -112,18 +136,18 @@ pub async fn send_sign_in_email(
 pub async fn send_magic_link(
     State(accounts): State<AccountService>,
     Address(from): Address,
-    uri: Uri,
-    request: Request,
+    AuthQuery(query): AuthQuery<EmailLinkQuery>,
+    body: UnreadAuthJsonBody<OtpBody>,
 ) -> EmptyResult {
     accounts.rate_limits().check(RateLimit::Otp, from)?;
     check_can_send_email(&accounts, MAGIC_LINK_DISABLED)?;
-    let AuthJsonBody(body) = AuthJsonBody::<OtpBody>::from_request(request, &()).await?;
+    let body = body.read().await?;
     if body.email.as_ref().is_none_or(String::is_empty) {
         // GoTrue's own words, which are those of `/recover`; the status differs.
         return Err(GoTrueError::unsupported(422, "validation_failed", "Password recovery requires an email").into());
     }
     let email = email_address::normalize(body.email.as_deref().unwrap_or_default())?;
-    let link_target = link_target(&accounts, &uri, body.code_challenge.clone(), body.code_challenge_method.clone())?;
+    let link_target = link_target(&accounts, &query, body.code_challenge.clone(), body.code_challenge_method.clone())?;
     mail_sign_in(&accounts, email, link_target, OtpBody { create_user: None, ..body }).await
 }
 
@@ -132,18 +156,18 @@ async fn mail_sign_in(accounts: &AccountService, email: String, link_target: Lin
     let create = body.create_user.unwrap_or(true);
     let sign_in = EmailSignInRequest { email, create, data: body.data.unwrap_or_default(), link_target };
     accounts.send_sign_in_email(sign_in).await?;
-    Ok(Json(json!({})))
+    Ok(Json(EmptyObject {}))
 }
 
 /// Sends an email again (`POST /resend`).
 pub async fn resend_email(
     State(accounts): State<AccountService>,
     Address(from): Address,
-    uri: Uri,
-    request: Request,
+    AuthQuery(query): AuthQuery<EmailLinkQuery>,
+    body: UnreadAuthJsonBody<ResendBody>,
 ) -> EmptyResult {
     accounts.rate_limits().check(RateLimit::Resend, from)?;
-    let AuthJsonBody(body) = AuthJsonBody::<ResendBody>::from_request(request, &()).await?;
+    let body = body.read().await?;
     let kind = body.kind.unwrap_or_default();
     let (email, phone) = (body.email.unwrap_or_default(), body.phone.unwrap_or_default());
     let invalid = |words| Err(GoTrueError::validation_failed(words).into());
@@ -152,7 +176,7 @@ pub async fn resend_email(
     }
     let by_mail = ["signup", "email_change"].contains(&kind.as_str());
     let (challenge, method) = if by_mail { (body.code_challenge, body.code_challenge_method) } else { (None, None) };
-    let link_target = link_target(&accounts, &uri, challenge, method)?;
+    let link_target = link_target(&accounts, &query, challenge, method)?;
     match (kind.as_str(), email.is_empty(), phone.is_empty()) {
         ("signup", true, _) => return invalid("Type provided requires an email address"),
         ("sms", _, true) => return invalid("Type provided requires a phone number"),
@@ -169,7 +193,7 @@ pub async fn resend_email(
         // No account waits for the confirmation of a phone number.
         _ => {}
     }
-    Ok(Json(json!({})))
+    Ok(Json(EmptyObject {}))
 }
 
 const NO_PHONE: GoTrueError = GoTrueError::unsupported(400, "phone_provider_disabled", "Phone logins are disabled");
@@ -183,5 +207,5 @@ pub async fn send_reauthentication_code(
     let work = async move { accounts.send_reauthentication_code(claims).await };
     // In a task of its own, so that an emailed code is stored even if the client disconnects.
     tasks.spawn_and_wait("code for a new password", work).await.unwrap_or(Err(CONFLICT.into()))?;
-    Ok(Json(json!({})))
+    Ok(Json(EmptyObject {}))
 }

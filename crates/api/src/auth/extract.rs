@@ -1,14 +1,16 @@
 //! Extractors of the auth API.
 
 use std::convert::Infallible;
+use std::marker::PhantomData;
 use std::net::IpAddr;
 
 use accounts::emails::LinkTarget;
 use accounts::gotrue_error::{BODY_INCOMPLETE, BODY_TOO_LARGE, GoTrueError, NO_AUTHORIZATION};
 use accounts::{AccountService, AuthError, Claims, pkce};
+use axum::body::Body;
 use axum::extract::{FromRef, FromRequest, FromRequestParts, Request};
+use axum::http::header;
 use axum::http::request::Parts;
-use axum::http::{Uri, header};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -38,6 +40,13 @@ where
     }
 }
 
+/// The route's [`Access`](crate::route::Access) describes the token.
+impl OperationInput for Caller {
+    fn describe(operation: &mut Operation<'_>) {
+        AuthApiError::describe(operation);
+    }
+}
+
 /// A JSON body of any content type, which GoTrue does not check. As there, `null` counts as an empty object.
 pub struct AuthJsonBody<T>(pub T);
 
@@ -45,9 +54,7 @@ impl<T: DeserializeOwned, S: Sync> FromRequest<S> for AuthJsonBody<T> {
     type Rejection = AuthApiError;
 
     async fn from_request(request: Request, _state: &S) -> Result<Self, AuthApiError> {
-        let read: Option<T> = body::read(request.into_body(), BODY_LIMIT).await.map_err(refuse_body)?;
-        let or_empty = read.map_or_else(|| serde_json::from_str("{}"), Ok);
-        Ok(Self(or_empty.map_err(|error| AuthError::BadJson(error.to_string()))?))
+        UnreadAuthJsonBody::new(request).read().await.map(Self)
     }
 }
 
@@ -55,6 +62,48 @@ impl<T: JsonSchema> OperationInput for AuthJsonBody<T> {
     fn describe(operation: &mut Operation<'_>) {
         operation.set_json_body::<T>();
         AuthApiError::describe(operation);
+    }
+}
+
+/// An [`AuthJsonBody`] that the handler reads itself, after checks that come first. Requests with a bad body count
+/// towards the rate limit, too.
+pub struct UnreadAuthJsonBody<T> {
+    body: Body,
+    content: PhantomData<fn() -> T>,
+}
+
+impl<T> UnreadAuthJsonBody<T> {
+    fn new(request: Request) -> Self {
+        Self { body: request.into_body(), content: PhantomData }
+    }
+
+    /// Reads the body.
+    pub async fn read(self) -> Result<T, AuthApiError>
+    where
+        T: DeserializeOwned,
+    {
+        self.read_as().await
+    }
+
+    /// Reads the body as one of the types that `T` describes.
+    pub async fn read_as<U: DeserializeOwned>(self) -> Result<U, AuthApiError> {
+        let read: Option<U> = body::read(self.body, BODY_LIMIT).await.map_err(refuse_body)?;
+        let or_empty = read.map_or_else(|| serde_json::from_str("{}"), Ok);
+        Ok(or_empty.map_err(|error| AuthError::BadJson(error.to_string()))?)
+    }
+}
+
+impl<T, S: Sync> FromRequest<S> for UnreadAuthJsonBody<T> {
+    type Rejection = Infallible;
+
+    async fn from_request(request: Request, _state: &S) -> Result<Self, Infallible> {
+        Ok(Self::new(request))
+    }
+}
+
+impl<T: JsonSchema> OperationInput for UnreadAuthJsonBody<T> {
+    fn describe(operation: &mut Operation<'_>) {
+        operation.set_json_body::<T>();
     }
 }
 
@@ -156,19 +205,17 @@ impl<S: Sync> FromRequestParts<S> for UserAgent {
     }
 }
 
+impl OperationInput for UserAgent {
+    fn describe(_operation: &mut Operation<'_>) {}
+}
+
 /// Returns the redirect target and PKCE challenge of the link in a requested email.
 pub fn link_target(
     accounts: &AccountService,
-    uri: &Uri,
+    query: &EmailLinkQuery,
     challenge: Option<String>,
     challenge_method: Option<String>,
 ) -> Result<LinkTarget, GoTrueError> {
     let challenge = pkce::parse_challenge(challenge, challenge_method)?;
-    Ok(LinkTarget { redirect: accounts.redirect_target(query_value(uri.query(), "redirect_to").as_deref()), challenge })
-}
-
-/// Returns the value of a query parameter; the first of several.
-pub fn query_value(query: Option<&str>, name: &str) -> Option<String> {
-    let mut pairs = form_urlencoded::parse(query?.as_bytes());
-    pairs.find_map(|(key, value)| (key == name).then(|| value.into_owned()))
+    Ok(LinkTarget { redirect: accounts.redirect_target(query.redirect_to.as_deref()), challenge })
 }

@@ -4,20 +4,22 @@ use accounts::gotrue_error::{
     ANONYMOUS_NOT_ALLOWED, FACTOR_ID_MALFORMED, FACTOR_NOT_FOUND, PHONE_FACTOR_DISABLED, UNKNOWN_FACTOR_TYPE,
     WEBAUTHN_FACTOR_DISABLED,
 };
-use accounts::mfa::ChallengeAnswer;
+use accounts::mfa::{ChallengeAnswer, MAX_NAME_CHARS};
 use accounts::rate_limits::RateLimit;
 use accounts::{AccountService, Claims};
 use axum::Json;
-use axum::extract::{FromRef, FromRequest, FromRequestParts, Path, Request, State};
+use axum::extract::{FromRef, FromRequestParts, Path, State};
 use axum::http::request::Parts;
 use domain::{ChallengeId, FactorId};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use storage::users::User;
 use uuid::Uuid;
 
 use super::dto::SessionBody;
 use super::error::AuthApiError;
-use super::extract::{Address, AuthJsonBody, Caller};
+use super::extract::{Address, AuthJsonBody, Caller, UnreadAuthJsonBody};
+use crate::openapi::{Operation, OperationInput, OperationOutput};
 
 /// The only supported type of factor.
 const TOTP_FACTOR: &str = "totp";
@@ -39,6 +41,13 @@ where
         let Caller(claims) = Caller::from_request_parts(parts, state).await?;
         let user = AccountService::from_ref(state).current_user(claims).await?;
         if user.is_anonymous { Err(ANONYMOUS_NOT_ALLOWED.into()) } else { Ok(Self { claims, user }) }
+    }
+}
+
+/// The route's [`Access`](crate::route::Access) describes the token.
+impl OperationInput for NamedCaller {
+    fn describe(operation: &mut Operation<'_>) {
+        AuthApiError::describe(operation);
     }
 }
 
@@ -67,42 +76,73 @@ where
     }
 }
 
-#[derive(Deserialize)]
+/// The path of the route describes the parameter.
+impl OperationInput for OwnFactor {
+    fn describe(operation: &mut Operation<'_>) {
+        AuthApiError::describe(operation);
+    }
+}
+
+/// A new factor. As in GoTrue, `null` counts as a field that is left out.
+#[derive(Deserialize, JsonSchema)]
 pub struct EnrollBody {
+    #[schemars(length(max = MAX_NAME_CHARS))]
     friendly_name: Option<String>,
+    /// Only `totp` is supported.
+    #[schemars(required, extend("enum" = [TOTP_FACTOR, "phone", "webauthn"]))]
     factor_type: Option<String>,
+    /// Name of the site in the authenticator app; its host by default.
+    #[schemars(length(max = MAX_NAME_CHARS))]
     issuer: Option<String>,
 }
 
-#[derive(Serialize)]
+/// A new factor with its secret, which no other response contains.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "EnrolledFactor")]
 pub struct EnrolledBody {
     id: FactorId,
+    #[schemars(extend("const" = TOTP_FACTOR))]
     r#type: &'static str,
     friendly_name: String,
     totp: TotpBody,
 }
 
-#[derive(Serialize)]
+/// The secret of a factor, for the authenticator app.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "TotpSecret")]
 struct TotpBody {
+    /// QR code of `uri`, as SVG.
     qr_code: String,
+    /// Secret in base32.
     secret: String,
+    /// `otpauth:` URI.
+    #[schemars(url)]
     uri: String,
 }
 
-#[derive(Serialize)]
+/// A challenge, which a code from the same network address has to answer within five minutes.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "FactorChallenge")]
 pub struct ChallengeBody {
     id: ChallengeId,
+    #[schemars(extend("const" = TOTP_FACTOR))]
     r#type: &'static str,
+    /// Seconds since 1970.
     expires_at: i64,
 }
 
-#[derive(Deserialize)]
+/// A code that answers a challenge.
+#[derive(Deserialize, JsonSchema)]
 pub struct VerifyFactorBody {
+    #[schemars(required)]
     challenge_id: Option<ChallengeId>,
+    #[schemars(required, regex(pattern = "^[0-9]{6}$"))]
     code: Option<String>,
 }
 
-#[derive(Serialize)]
+/// A factor that was deleted.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "UnenrolledFactor")]
 pub struct UnenrolledBody {
     id: FactorId,
 }
@@ -142,10 +182,10 @@ pub async fn verify_factor(
     State(accounts): State<AccountService>,
     own: OwnFactor,
     Address(address): Address,
-    request: Request,
+    body: UnreadAuthJsonBody<VerifyFactorBody>,
 ) -> Result<Json<SessionBody>, AuthApiError> {
     accounts.rate_limits().check(RateLimit::FactorVerify, address)?;
-    let AuthJsonBody(body) = AuthJsonBody::<VerifyFactorBody>::from_request(request, &()).await?;
+    let body = body.read().await?;
     // A missing challenge gets the response of one that does not exist.
     let challenge = body.challenge_id.unwrap_or(ChallengeId(Uuid::nil()));
     let answer = ChallengeAnswer { challenge, code: body.code.unwrap_or_default() };

@@ -2,20 +2,20 @@
 
 use accounts::AuthError;
 use accounts::gotrue_error::GoTrueError;
-use axum::http::Uri;
+use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::error::{AuthApiError, Unsupported};
-use super::extract::{Caller, query_value};
-use crate::route::Route;
+use super::extract::{AuthQuery, Caller};
+use crate::route::Access::{Anyone, FirstFactor};
+use crate::route::{Route, delete, get, patch, post};
 
-pub const NO_LINKING: GoTrueError =
-    GoTrueError::unsupported(404, "manual_linking_disabled", "Manual linking is disabled");
+const NO_LINKING: GoTrueError = GoTrueError::unsupported(404, "manual_linking_disabled", "Manual linking is disabled");
 pub const NO_OAUTH_SERVER: Unsupported =
     Unsupported(GoTrueError::unsupported(404, "feature_disabled", "OAuth server is disabled"));
-pub const NO_PASSKEYS: Unsupported =
+const NO_PASSKEYS: Unsupported =
     Unsupported(GoTrueError::unsupported(404, "passkey_disabled", "Passkeys are disabled"));
-pub const NO_SAML: Unsupported =
+const NO_SAML: Unsupported =
     Unsupported(GoTrueError::unsupported(404, "saml_provider_disabled", "SAML 2.0 is disabled"));
 
 const NO_RECOVERY_CODES: GoTrueError =
@@ -65,14 +65,80 @@ const ID_TOKEN_ISSUERS: [(&str, &str); 6] = [
     ("vercel_marketplace", "https://marketplace.vercel.com"),
 ];
 
-/// Request body of a sign-in with an ID token of another provider.
-#[derive(Deserialize)]
-pub struct IdToken {
+/// Sign-in by an ID token of another provider, which is not supported.
+#[derive(Deserialize, JsonSchema)]
+pub struct IdTokenGrant {
     #[serde(rename = "id_token")]
     token: Option<String>,
     provider: Option<String>,
     client_id: Option<String>,
     issuer: Option<String>,
+}
+
+/// Query of [`reject_authorize`].
+#[derive(Deserialize)]
+pub struct AuthorizeQuery {
+    provider: Option<String>,
+}
+
+/// Returns the routes that users and their programs may try.
+pub fn routes() -> Vec<Route> {
+    let mut routes = Vec::new();
+    routes.extend(describe_unsupported(
+        "Not supported: sign-in with an OAuth provider.",
+        [get("/authorize", Anyone, reject_authorize)],
+    ));
+    routes.extend(describe_unsupported(
+        "Not supported: SAML.",
+        [
+            post("/sso", Anyone, NO_SAML),
+            get("/sso/saml/metadata", Anyone, NO_SAML),
+            post("/sso/saml/acs", Anyone, NO_SAML),
+        ],
+    ));
+    routes.extend(describe_unsupported(
+        "Not supported: linking of identities.",
+        [
+            get("/user/identities/authorize", FirstFactor, reject_linking),
+            delete("/user/identities/{id}", FirstFactor, reject_linking),
+        ],
+    ));
+    routes.extend(describe_unsupported(
+        "Not supported: recovery codes.",
+        [
+            get("/factors/recovery-codes", FirstFactor, reject_recovery_codes),
+            post("/factors/recovery-codes", FirstFactor, reject_recovery_codes),
+            delete("/factors/recovery-codes", FirstFactor, reject_recovery_codes),
+            post("/factors/recovery-codes/regenerate", FirstFactor, reject_recovery_codes),
+            post("/factors/recovery-codes/verify", FirstFactor, reject_recovery_code),
+        ],
+    ));
+    routes.extend(describe_unsupported(
+        "Not supported: an OAuth server.",
+        [
+            get("/user/oauth/grants", FirstFactor, reject_grants),
+            delete("/user/oauth/grants", FirstFactor, reject_grants),
+            post("/oauth/clients/register", Anyone, NO_OAUTH_SERVER),
+            post("/oauth/token", Anyone, NO_OAUTH_SERVER),
+            get("/oauth/userinfo", Anyone, NO_OAUTH_SERVER),
+            get("/oauth/authorize", Anyone, NO_OAUTH_SERVER),
+            get("/oauth/authorizations/{id}", Anyone, NO_OAUTH_SERVER),
+            post("/oauth/authorizations/{id}/consent", Anyone, NO_OAUTH_SERVER),
+        ],
+    ));
+    routes.extend(describe_unsupported(
+        "Not supported: passkeys.",
+        [
+            post("/passkeys/registration/options", Anyone, NO_PASSKEYS),
+            post("/passkeys/registration/verify", Anyone, NO_PASSKEYS),
+            post("/passkeys/authentication/options", Anyone, NO_PASSKEYS),
+            post("/passkeys/authentication/verify", Anyone, NO_PASSKEYS),
+            get("/passkeys", Anyone, NO_PASSKEYS),
+            patch("/passkeys/{id}", Anyone, NO_PASSKEYS),
+            delete("/passkeys/{id}", Anyone, NO_PASSKEYS),
+        ],
+    ));
+    routes
 }
 
 /// Describes the routes of a feature that this server does not support. Each of them responds with an error.
@@ -81,8 +147,8 @@ pub fn describe_unsupported<const N: usize>(summary: &'static str, routes: [Rout
 }
 
 /// Rejects an OAuth sign-in (`GET /authorize`).
-pub async fn reject_authorize(uri: Uri) -> AuthApiError {
-    let provider = query_value(uri.query(), "provider").unwrap_or_default();
+pub async fn reject_authorize(AuthQuery(query): AuthQuery<AuthorizeQuery>) -> AuthApiError {
+    let provider = query.provider.unwrap_or_default();
     let why = if provider.starts_with("custom:") {
         "custom OAuth providers are disabled".to_owned()
     } else if OAUTH_PROVIDERS.contains(&provider.to_lowercase().as_str()) {
@@ -114,7 +180,7 @@ pub async fn reject_recovery_code(_caller: Caller) -> AuthApiError {
 }
 
 /// Returns the error for a sign-in with an ID token (`POST /token?grant_type=id_token`).
-pub fn reject_id_token(body: IdToken) -> AuthError {
+pub fn reject_id_token(body: IdTokenGrant) -> AuthError {
     let filled = |field: Option<String>| field.unwrap_or_default();
     let (provider, issuer) = (filled(body.provider), filled(body.issuer));
     if filled(body.token).is_empty() {

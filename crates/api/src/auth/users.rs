@@ -1,46 +1,79 @@
 //! `/signup` and `/user`.
 
+use accounts::email_address::MAX_ADDRESS_BYTES;
 use accounts::gotrue_error::{ANONYMOUS_DISABLED, CONFLICT, GoTrueError, PHONE_SIGNUP_DISABLED, SIGNUP_DISABLED};
+use accounts::pkce::MAX_CHALLENGE_CHARS;
 use accounts::rate_limits::RateLimit;
 use accounts::sign_up::{SignUpOutcome, SignUpRequest, UserUpdate};
 use accounts::{AccountService, AuthError, phone};
 use axum::Json;
-use axum::extract::{FromRequest, Request, State};
-use axum::http::Uri;
-use axum::response::{IntoResponse, Response};
+use axum::extract::State;
 use platform::BackgroundTasks;
-use serde::Deserialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::dto::{SessionBody, UserBody};
 use super::error::AuthApiError;
-use super::extract::{Address, AuthJsonBody, Caller, UserAgent, link_target, query_value};
+use super::extract::{
+    Address, AuthJsonBody, AuthQuery, Caller, EmailLinkQuery, UnreadAuthJsonBody, UserAgent, link_target,
+};
 use crate::state::PublicSettings;
 
-/// Request body of [`sign_up`]. As in GoTrue, `null` counts as a field that is left out.
-#[derive(Deserialize)]
+/// A new account; an anonymous one without email address and phone number. As in GoTrue, `null` counts as a field that
+/// is left out.
+#[derive(Deserialize, JsonSchema)]
 pub struct SignUpBody {
+    #[schemars(length(max = MAX_ADDRESS_BYTES))]
     email: Option<String>,
+    /// Not supported: phone numbers are rejected.
     phone: Option<String>,
     password: Option<String>,
+    /// Channel for messages to a phone.
     channel: Option<String>,
+    /// Metadata of the account.
     data: Option<Map<String, Value>>,
+    /// PKCE challenge (RFC 7636).
+    #[schemars(length(max = MAX_CHALLENGE_CHARS))]
     code_challenge: Option<String>,
+    /// Method of the challenge: `s256` or `plain`.
     code_challenge_method: Option<String>,
 }
 
-#[derive(Deserialize)]
+/// Changes of the caller's account. As in GoTrue, `null` counts as a field that is left out.
+#[derive(Deserialize, JsonSchema)]
 pub struct UserUpdateBody {
+    /// New address. It takes effect when it is confirmed.
+    #[schemars(length(max = MAX_ADDRESS_BYTES))]
     email: Option<String>,
+    /// Not supported: phone numbers are rejected.
     phone: Option<String>,
+    /// New password.
     password: Option<String>,
     current_password: Option<String>,
+    /// Code of `GET /reauthenticate`.
     nonce: Option<String>,
+    /// Merged into the metadata; null removes a key.
     data: Option<Map<String, Value>>,
+    /// Not permitted: only the administrator changes this metadata.
     app_metadata: Option<Map<String, Value>>,
+    /// Channel for messages to a phone.
     channel: Option<String>,
+    /// PKCE challenge (RFC 7636).
+    #[schemars(length(max = MAX_CHALLENGE_CHARS))]
     code_challenge: Option<String>,
+    /// Method of the challenge: `s256` or `plain`.
     code_challenge_method: Option<String>,
+}
+
+/// A session, or an account whose address has to be confirmed first.
+#[derive(Serialize, JsonSchema)]
+#[serde(untagged)]
+pub enum SignUpResponse {
+    /// The account can be used at once.
+    SignedIn(SessionBody),
+    /// The account waits for the confirmation of its address.
+    ConfirmationPending(UserBody),
 }
 
 /// Creates an account, or an anonymous one without email and phone (`POST /signup`).
@@ -49,9 +82,9 @@ pub async fn sign_up(
     State(accounts): State<AccountService>,
     Address(address): Address,
     UserAgent(user_agent): UserAgent,
-    uri: Uri,
+    AuthQuery(query): AuthQuery<EmailLinkQuery>,
     AuthJsonBody(body): AuthJsonBody<SignUpBody>,
-) -> Result<Response, AuthApiError> {
+) -> Result<Json<SignUpResponse>, AuthApiError> {
     let is_missing = |text: &Option<String>| text.as_ref().is_none_or(String::is_empty);
     if is_missing(&body.email) && is_missing(&body.phone) {
         if !settings.anonymous_sign_in {
@@ -60,19 +93,23 @@ pub async fn sign_up(
         // Counted after the body was read, unlike elsewhere: the body decides which limit applies.
         accounts.rate_limits().check(RateLimit::Anonymous, address)?;
         let sign_in = accounts.sign_in_anonymously(body.data.unwrap_or_default(), user_agent).await?;
-        return Ok(Json(SessionBody::from(sign_in)).into_response());
+        return Ok(Json(SignUpResponse::SignedIn(sign_in.into())));
     }
     accounts.rate_limits().check(RateLimit::SignUp, address)?;
-    let account = read_new_account(&accounts, &uri, body)?;
-    Ok(match accounts.sign_up(account, user_agent).await? {
-        SignUpOutcome::SignedIn(sign_in) => Json(SessionBody::from(sign_in)).into_response(),
+    let account = read_new_account(&accounts, &query, body)?;
+    Ok(Json(match accounts.sign_up(account, user_agent).await? {
+        SignUpOutcome::SignedIn(sign_in) => SignUpResponse::SignedIn(sign_in.into()),
         // auth-js takes a body without tokens for an account that waits for its confirmation.
-        SignUpOutcome::ConfirmationPending(user) => Json(UserBody::from(user)).into_response(),
-    })
+        SignUpOutcome::ConfirmationPending(user) => SignUpResponse::ConfirmationPending(user.into()),
+    }))
 }
 
 /// Validates the body of a sign-up, in the order in which GoTrue checks it.
-fn read_new_account(accounts: &AccountService, uri: &Uri, body: SignUpBody) -> Result<SignUpRequest, AuthError> {
+fn read_new_account(
+    accounts: &AccountService,
+    query: &EmailLinkQuery,
+    body: SignUpBody,
+) -> Result<SignUpRequest, AuthError> {
     if !accounts.allows_sign_up() {
         return Err(SIGNUP_DISABLED.into());
     }
@@ -94,7 +131,7 @@ fn read_new_account(accounts: &AccountService, uri: &Uri, body: SignUpBody) -> R
             return Err(GoTrueError::validation_failed("PKCE not supported for phone signups").into());
         }
     }
-    let link_target = link_target(accounts, uri, body.code_challenge, body.code_challenge_method)?;
+    let link_target = link_target(accounts, query, body.code_challenge, body.code_challenge_method)?;
     if email.is_empty() {
         return Err(PHONE_SIGNUP_DISABLED.into());
     }
@@ -115,11 +152,11 @@ pub async fn update_user(
     State(tasks): State<BackgroundTasks>,
     Caller(claims): Caller,
     Address(address): Address,
-    uri: Uri,
-    request: Request,
+    AuthQuery(query): AuthQuery<EmailLinkQuery>,
+    body: UnreadAuthJsonBody<UserUpdateBody>,
 ) -> Result<Json<UserBody>, AuthApiError> {
     accounts.rate_limits().check(RateLimit::UpdateUser, address)?;
-    let AuthJsonBody(body) = AuthJsonBody::<UserUpdateBody>::from_request(request, &()).await?;
+    let body = body.read().await?;
     let filled = |text: Option<String>| text.filter(|text| !text.is_empty());
     let change = UserUpdate {
         email: filled(body.email),
@@ -130,7 +167,7 @@ pub async fn update_user(
         nonce: filled(body.nonce),
         data: body.data,
         sets_app_metadata: body.app_metadata.is_some(),
-        redirect: accounts.redirect_target(query_value(uri.query(), "redirect_to").as_deref()),
+        redirect: accounts.redirect_target(query.redirect_to.as_deref()),
         challenge: (body.code_challenge, body.code_challenge_method),
         from: address,
     };

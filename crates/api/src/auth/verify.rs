@@ -1,5 +1,6 @@
 //! `/verify`: API clients send a code or the token of a link, and browsers follow the link.
 
+use accounts::email_address::MAX_ADDRESS_BYTES;
 use accounts::emails::LinkType;
 use accounts::gotrue_error::{GoTrueError, OTP_EXPIRED};
 use accounts::rate_limits::RateLimit;
@@ -7,16 +8,16 @@ use accounts::sessions::UserSession;
 use accounts::verification::{PresentedToken, VerificationOutcome};
 use accounts::{AccountService, AuthError, email_address, one_time_tokens, phone};
 use axum::Json;
-use axum::extract::{FromRequest, Request, State};
-use axum::http::{HeaderValue, Method, StatusCode, Uri, header};
-use axum::response::{IntoResponse, Response};
-use serde::Deserialize;
-use serde_json::json;
+use axum::extract::State;
+use axum::http::Method;
+use axum::response::Redirect;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use url::{Url, form_urlencoded};
 
 use super::dto::SessionBody;
 use super::error::AuthApiError;
-use super::extract::{Address, AuthJsonBody, UserAgent, query_value};
+use super::extract::{Address, AuthQuery, UnreadAuthJsonBody, UserAgent};
 
 /// Message after the first of the two confirmations of a change of address.
 const FIRST_CONFIRMATION_MESSAGE: &str =
@@ -25,15 +26,55 @@ const NO_TYPE: GoTrueError = GoTrueError::validation_failed("Verify requires a v
 const UNKNOWN_TYPE: GoTrueError = GoTrueError::validation_failed("Invalid email verification type");
 const NO_ADDRESS: GoTrueError = GoTrueError::unsupported(422, "validation_failed", "Invalid email format");
 
-/// Request body of [`verify_token`]. As in GoTrue, `null` counts as a field that is left out.
-#[derive(Deserialize)]
+/// A code with its address, or the token of a link. As in GoTrue, `null` counts as a field that is left out.
+#[derive(Deserialize, JsonSchema)]
 pub struct VerifyBody {
     #[serde(rename = "type")]
+    #[schemars(
+        required,
+        extend("enum" = ["signup", "invite", "recovery", "magiclink", "email", "email_change"])
+    )]
     kind: Option<String>,
+    /// The code.
     token: Option<String>,
+    /// The token of the link.
     token_hash: Option<String>,
+    /// Address that the code was sent to.
+    #[schemars(length(max = MAX_ADDRESS_BYTES))]
     email: Option<String>,
+    /// Not supported: no codes are sent to phones.
     phone: Option<String>,
+    /// Ignored for codes, rejected for links.
+    redirect_to: Option<String>,
+}
+
+/// A session; or a message after the first of the two confirmations of a change of address.
+#[derive(Serialize, JsonSchema)]
+#[serde(untagged)]
+pub enum VerifyResponse {
+    /// The code or token signs in.
+    SignedIn(Box<SessionBody>),
+    /// The other address has yet to be confirmed.
+    FirstConfirmed(FirstConfirmation),
+}
+
+/// Message after the first of the two confirmations of a change of address.
+#[derive(Serialize, JsonSchema)]
+pub struct FirstConfirmation {
+    #[schemars(extend("const" = "200"))]
+    code: &'static str,
+    msg: &'static str,
+}
+
+/// Query of [`follow_link`].
+#[derive(Deserialize, JsonSchema)]
+pub struct FollowLinkQuery {
+    #[serde(rename = "type")]
+    #[schemars(required)]
+    kind: Option<String>,
+    #[schemars(required)]
+    token: Option<String>,
+    /// Target of the link. The site itself, unless the target is allowed.
     redirect_to: Option<String>,
 }
 
@@ -42,23 +83,23 @@ pub async fn verify_token(
     State(accounts): State<AccountService>,
     Address(from): Address,
     UserAgent(user_agent): UserAgent,
-    request: Request,
-) -> Result<Response, AuthApiError> {
+    body: UnreadAuthJsonBody<VerifyBody>,
+) -> Result<Json<VerifyResponse>, AuthApiError> {
     accounts.rate_limits().check(RateLimit::Verify, from)?;
-    let AuthJsonBody(body) = AuthJsonBody::<VerifyBody>::from_request(request, &()).await?;
+    let body = body.read().await?;
     let kind = body.kind.as_deref().filter(|kind| !kind.is_empty()).ok_or(NO_TYPE)?.to_owned();
     let link = LinkType::from_word(&kind);
     let presented = parse_proof(body)?;
     // A code of an unknown type is reported as a wrong code.
     let unknown = if matches!(presented, PresentedToken::Link(_)) { UNKNOWN_TYPE } else { OTP_EXPIRED };
     let verified = accounts.verify_otp(link.ok_or(unknown)?, presented, from, user_agent).await?;
-    Ok(match verified {
-        VerificationOutcome::SignedIn(sign_in) => Json(SessionBody::from(*sign_in)).into_response(),
+    Ok(Json(match verified {
+        VerificationOutcome::SignedIn(sign_in) => VerifyResponse::SignedIn(Box::new((*sign_in).into())),
         // Auth codes are issued to browsers that follow a link, never here.
         VerificationOutcome::FirstConfirmed | VerificationOutcome::AuthCode(_) => {
-            Json(json!({ "msg": FIRST_CONFIRMATION_MESSAGE, "code": "200" })).into_response()
+            VerifyResponse::FirstConfirmed(FirstConfirmation { code: "200", msg: FIRST_CONFIRMATION_MESSAGE })
         }
-    })
+    }))
 }
 
 fn parse_proof(body: VerifyBody) -> Result<PresentedToken, AuthError> {
@@ -92,23 +133,23 @@ pub async fn follow_link(
     Address(from): Address,
     UserAgent(user_agent): UserAgent,
     method: Method,
-    uri: Uri,
-) -> Result<Response, AuthApiError> {
+    AuthQuery(query): AuthQuery<FollowLinkQuery>,
+) -> Result<Redirect, AuthApiError> {
     accounts.rate_limits().check(RateLimit::Verify, from)?;
-    let value = |name| query_value(uri.query(), name).filter(|value| !value.is_empty());
-    let kind = value("type").ok_or(NO_TYPE)?;
-    let token = value("token").ok_or(GoTrueError::validation_failed("Verify requires a token or a token hash"))?;
+    let filled = |value: Option<String>| value.filter(|value| !value.is_empty());
+    let kind = filled(query.kind).ok_or(NO_TYPE)?;
+    let token = filled(query.token).ok_or(GoTrueError::validation_failed("Verify requires a token or a token hash"))?;
     // Checked against the allowed origins, because the redirect carries the session.
-    let target = accounts.redirect_target(value("redirect_to").as_deref());
+    let target = accounts.redirect_target(filled(query.redirect_to).as_deref());
     if method == Method::HEAD {
-        return Ok(redirect(&target));
+        return Ok(Redirect::to(target.as_str()));
     }
     let pkce = one_time_tokens::is_pkce(&token);
     let verified = match LinkType::from_word(&kind) {
         Some(link) => accounts.follow_link(link, &token, user_agent).await,
         None => Err(UNKNOWN_TYPE.into()),
     };
-    Ok(redirect(&match verified {
+    let target = match verified {
         Ok(VerificationOutcome::SignedIn(sign_in)) => with_session(target, &sign_in, &kind),
         Ok(VerificationOutcome::AuthCode(code)) => with_query(target, &[("code", &code)]),
         Ok(VerificationOutcome::FirstConfirmed) => {
@@ -122,7 +163,8 @@ pub async fn follow_link(
             let told = [("error", oauth_error_code(error.status())), ("error_code", error.code())];
             with_message(target, &[told[0], told[1], ("error_description", &words)], pkce)
         }
-    }))
+    };
+    Ok(Redirect::to(target.as_str()))
 }
 
 /// Adds the session to the URL as its fragment, which browsers do not send to servers.
@@ -170,12 +212,5 @@ fn oauth_error_code(status: u16) -> &'static str {
         403 => "access_denied",
         500.. => "server_error",
         _ => "invalid_request",
-    }
-}
-
-fn redirect(target: &Url) -> Response {
-    match HeaderValue::from_str(target.as_str()) {
-        Ok(target) => (StatusCode::SEE_OTHER, [(header::LOCATION, target)]).into_response(),
-        Err(error) => AuthApiError::from(AuthError::internal(error)).into_response(),
     }
 }

@@ -3,7 +3,7 @@
 
 use axum::Json;
 use axum::extract::State;
-use axum::http::{HeaderMap, StatusCode};
+use axum::http::{HeaderMap, Method, StatusCode};
 use axum::response::{AppendHeaders, NoContent, Redirect};
 use schemars::JsonSchema;
 use serde_json::{Map, Value, json};
@@ -168,6 +168,11 @@ impl<T: OperationInput, E> OperationInput for Result<T, E> {
     fn describe(operation: &mut Operation<'_>) {
         T::describe(operation);
     }
+}
+
+/// The route names the method.
+impl OperationInput for Method {
+    fn describe(_operation: &mut Operation<'_>) {}
 }
 
 /// Headers that every client sends by itself.
