@@ -36,11 +36,7 @@ const SECTIONS: [Section; 9] = [
         description: "Health checks and the keys that verify access tokens. Every path that is not described serves the page.",
         written: Some(include_str!("openapi/root.json")),
     },
-    Section {
-        prefix: "/auth/v1",
-        description: "Accounts and sign-ins, over GoTrue's API.",
-        written: None,
-    },
+    Section { prefix: "/auth/v1", description: "Accounts and sign-ins, over GoTrue's API.", written: None },
     Section {
         prefix: "/auth/v1/admin",
         description: "Accounts, for the administrator. Disabled without a service role key.",
