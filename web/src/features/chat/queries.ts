@@ -412,15 +412,6 @@ export async function decide(
 }
 
 /**
- * Allows a server's read-only tools permanently: those that it offers now, without those that were denied or have changed.
- * @throws {ApiError} if the server offers none now
- */
-export async function allowReadOnlyTools(connectionId: string): Promise<void> {
-  const path = `/api/connections/${encodeURIComponent(connectionId)}/permissions`;
-  await callApi(path, { ...jsonBody({ tools: "read-only", permission: "always" }), method: "PUT" });
-}
-
-/**
  * Cancels one call; the turn continues without its result.
  * @throws {ApiError} if the call cannot be cancelled
  */

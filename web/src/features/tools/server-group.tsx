@@ -3,12 +3,12 @@ import { BookOpenCheck, CircleQuestionMark, CircleSlash, Server, ShieldEllipsis 
 import { type ReactNode, useId } from "react";
 import type { AvailableTool } from "@/lib/available-tool";
 import { t } from "@/lib/later-texts";
+import { allowTools, type Permission, type ToolsOfServer } from "@/lib/tool-permission";
 import { ActionItem, ActionList } from "@/ui/action-list";
 import { iconButtonClass } from "@/ui/button";
 import { Popover, useClosePopover } from "@/ui/popover";
 import { ServerIcon } from "@/ui/server-icon";
 import { toast, toastFailure } from "@/ui/toast";
-import { allowTools, type Permission, type ToolsOfServer } from "./queries";
 
 interface ServerGroupProps {
   name: string;

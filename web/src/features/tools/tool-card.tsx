@@ -5,10 +5,11 @@ import type { AvailableTool } from "@/lib/available-tool";
 import { cn } from "@/lib/cn";
 import { t } from "@/lib/later-texts";
 import { showInvisible } from "@/lib/show-invisible";
+import { type Permission, PERMISSIONS, type ToolPermission } from "@/lib/tool-permission";
 import { Button } from "@/ui/button";
 import { ServerIcon } from "@/ui/server-icon";
 import { toastFailure } from "@/ui/toast";
-import { allowTool, type Permission, PERMISSIONS, type ToolPermission } from "./queries";
+import { allowTool } from "./queries";
 
 interface ToolCardProps {
   tool: AvailableTool;

@@ -38,10 +38,11 @@ test.each([
   expect(await requests[0]?.json()).toEqual({ decision });
 });
 
+const acceptAll = () => answerRequests(() => Response.json({ permissions: [] }));
 const readOnly = { annotations: { readOnlyHint: true } };
 
 test("allows all read-only tools of the server before this call", async () => {
-  const requests = accept();
+  const requests = acceptAll();
   await renderApproval({ definition: readOnly, connectionId: "one", serverName: "disk" });
   await button("Always allow read-only tools of disk").click();
   await expect
@@ -61,7 +62,7 @@ test.each([
 });
 
 test("a group allows the read-only tools of its only server, and leaves the others waiting", async () => {
-  const requests = accept();
+  const requests = acceptAll();
   const of = (id: string, definition: object) => ({
     id,
     definition,

@@ -8,13 +8,14 @@ import { formatList } from "@/lib/intl";
 import { isObject, parseJson, stringifyJson } from "@/lib/json";
 import { t } from "@/lib/later-texts";
 import { showInvisible } from "@/lib/show-invisible";
+import { allowTools } from "@/lib/tool-permission";
 import { Badge } from "@/ui/badge";
 import { Button } from "@/ui/button";
 import { ErrorMessage } from "@/ui/error-message";
 import { Field, Textarea } from "@/ui/field";
 import { useFocusHandover } from "@/ui/focus";
 import { ChatId } from "../chat-context";
-import { allowReadOnlyTools, decide, type Decision } from "../queries";
+import { decide, type Decision } from "../queries";
 import type { ApprovalRequest, ToolPart } from "../stream/message";
 
 interface Response {
@@ -43,11 +44,10 @@ export function Approval({ part, approval }: ApprovalProps) {
   const [draftError, setDraftError] = useState<string>();
   const answer = useMutation({
     mutationFn: async ({ decision, args, allowing }: Response) => {
-      if (allowing !== undefined) await allowReadOnlyTools(allowing);
+      if (allowing !== undefined) await allowTools(allowing, "read-only", "always");
       await decide(chatId, approval.id, decision, args);
     },
   });
-  const readOnlyServer = serverOfReadOnlyTools([approval]);
   const { description } = approval.definition;
   // The changes contain it.
   const isDescriptionChanged =
@@ -117,15 +117,11 @@ export function Approval({ part, approval }: ApprovalProps) {
         <Button size="sm" aria-disabled={answer.isPending} onClick={() => respond("always")}>
           {t("approval.always")}
         </Button>
-        {readOnlyServer !== undefined && (
-          <Button
-            size="sm"
-            aria-disabled={answer.isPending}
-            onClick={() => respond("always", readOnlyServer.id)}
-          >
-            {t("approval.alwaysReadOnly", { server: readOnlyServer.name })}
-          </Button>
-        )}
+        <ReadOnlyToolsButton
+          approvals={[approval]}
+          isPending={answer.isPending}
+          onAllow={(connectionId) => respond("always", connectionId)}
+        />
         {draft === undefined && (
           <Button size="sm" onClick={() => setDraft(stringifyJson(part.input, 2))}>
             {t("approval.edit")}
@@ -183,7 +179,7 @@ export function ApprovalGroupFoot({ approvals }: { approvals: readonly ApprovalR
   const foot = useFocusHandover<HTMLDivElement>(buttonOfLastCard);
   const answer = useMutation({
     mutationFn: async ({ decision, allowing }: Omit<Response, "args">) => {
-      if (allowing !== undefined) await allowReadOnlyTools(allowing);
+      if (allowing !== undefined) await allowTools(allowing, "read-only", "always");
       const answered = allowing === undefined ? approvals : approvals.filter(isReadOnly);
       const results = await Promise.allSettled(
         answered.map(({ id }) => decide(chatId, id, decision, undefined)),
@@ -195,7 +191,6 @@ export function ApprovalGroupFoot({ approvals }: { approvals: readonly ApprovalR
   const respond = (decision: Decision, allowing?: string) => {
     if (!answer.isPending) answer.mutate({ decision, allowing });
   };
-  const readOnlyServer = serverOfReadOnlyTools(approvals);
   return (
     <div
       ref={foot}
@@ -212,15 +207,11 @@ export function ApprovalGroupFoot({ approvals }: { approvals: readonly ApprovalR
       >
         {t("approval.group.allow", { n: approvals.length })}
       </Button>
-      {readOnlyServer !== undefined && (
-        <Button
-          size="sm"
-          aria-disabled={answer.isPending || undefined}
-          onClick={() => respond("always", readOnlyServer.id)}
-        >
-          {t("approval.alwaysReadOnly", { server: readOnlyServer.name })}
-        </Button>
-      )}
+      <ReadOnlyToolsButton
+        approvals={approvals}
+        isPending={answer.isPending}
+        onAllow={(connectionId) => respond("always", connectionId)}
+      />
       <Button
         size="sm"
         variant="danger"
@@ -230,6 +221,23 @@ export function ApprovalGroupFoot({ approvals }: { approvals: readonly ApprovalR
         {t("approval.group.deny")}
       </Button>
     </div>
+  );
+}
+
+interface ReadOnlyToolsButtonProps {
+  approvals: readonly ApprovalRequest[];
+  isPending: boolean;
+  onAllow: (connectionId: string) => void;
+}
+
+/** Button that allows all read-only tools of a server, if it is clear which server. */
+function ReadOnlyToolsButton({ approvals, isPending, onAllow }: ReadOnlyToolsButtonProps) {
+  const server = serverOfReadOnlyTools(approvals);
+  if (server === undefined) return null;
+  return (
+    <Button size="sm" aria-disabled={isPending || undefined} onClick={() => onAllow(server.id)}>
+      {t("approval.alwaysReadOnly", { server: server.name })}
+    </Button>
   );
 }
 
