@@ -46,6 +46,8 @@ struct Frames {
     /// Numbers of events that are withheld until they are written. Later events are withheld as well, so that the
     /// order is kept.
     withheld: BTreeSet<u64>,
+    /// Whether withheld events stay withheld until the log is closed.
+    is_frozen: bool,
     bytes: usize,
 }
 
@@ -132,11 +134,18 @@ impl EventLog {
         (number, json)
     }
 
-    /// Publishes a withheld event.
+    /// Publishes a withheld event, unless the log is [frozen](Self::freeze_withheld).
     pub fn commit(&self, number: u64) {
         let mut frames = self.frames();
-        frames.withheld.remove(&number);
+        if !frames.is_frozen {
+            frames.withheld.remove(&number);
+        }
         self.head.send_modify(|head| head.frames = frames.visible());
+    }
+
+    /// Keeps the events that are withheld now or later from subscribers until the log is [closed](Self::close).
+    pub fn freeze_withheld(&self) {
+        self.frames().is_frozen = true;
     }
 
     /// Appends an event with a number from another node. Events up to the last number are ignored, so that reading
@@ -151,8 +160,8 @@ impl EventLog {
         self.head.send_modify(|head| head.frames = frames.visible());
     }
 
-    /// Removes the last event, if it is withheld by [`append_uncommitted`](Self::append_uncommitted). No subscriber has seen it, so its number
-    /// can be used again.
+    /// Removes the last event, if it is withheld by [`append_uncommitted`](Self::append_uncommitted). No subscriber
+    /// has seen it, so its number can be used again.
     pub fn rollback(&self, number: u64) {
         let mut frames = self.frames();
         if frames.last == number && frames.withheld.remove(&number) {
@@ -317,7 +326,10 @@ mod tests {
         assert!(log.next(&mut cursor).now_or_never().is_none());
         log.commit(second);
         assert_eq!(log.next(&mut cursor).await.unwrap(), "id: 2\ndata: 2\n\nid: 3\ndata: 3\n\nid: 4\ndata: 4\n\n");
-        log.append_uncommitted(&5);
+        log.freeze_withheld();
+        let (fifth, _) = log.append_uncommitted(&5);
+        log.commit(fifth);
+        assert!(log.next(&mut cursor).now_or_never().is_none());
         log.close();
         assert_eq!(log.next(&mut cursor).await.unwrap(), "id: 5\ndata: 5\n\ndata: [DONE]\n\n");
     }

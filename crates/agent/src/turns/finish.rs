@@ -101,6 +101,8 @@ async fn take_unwritten(turns: &TurnService, turn: &Turn) -> Option<UnwrittenEve
     if !turn.storage.is_shared() {
         return None;
     }
+    // The journal takes these for written from now on, and they are not yet.
+    turn.event_log.freeze_withheld();
     let journal = turns.journal();
     let unwritten = tokio::time::timeout(MAX_JOURNAL_WAIT, journal.take(turn.id)).await.ok()?;
     (!journal.is_lossy(turn.id)).then_some(unwritten)
