@@ -5,6 +5,7 @@ import { promptList } from "@/features/chat/mcp-context/mcp-context-list";
 import { modelsQuery, searchQuery, sessionsQuery } from "@/features/chat/queries";
 import type { AvailableTool } from "@/lib/available-tool";
 import { t } from "@/lib/later-texts";
+import { useDebounced } from "@/lib/use-debounced";
 import {
   actionCommands,
   chatCommand,
@@ -162,7 +163,7 @@ interface GroupOptions extends Omit<CommandPaletteProps, "onClose"> {
 /** Returns the groups of commands that match; without a text, the latest chats and all actions. */
 function useCommandGroups({ userId, tools, targets, typed }: GroupOptions): readonly CommandGroup[] {
   const query = useDeferredValue(typed.trim());
-  const searched = useDebounced(query);
+  const searched = useDebounced(query, SEARCH_DEBOUNCE_MS);
   const { data: chats = [] } = useQuery(sessionsQuery(userId));
   const { data: models } = useQuery(modelsQuery);
   const { data: found } = useQuery({ ...searchQuery(searched), enabled: searched !== "" });
@@ -196,14 +197,4 @@ function useCommandGroups({ userId, tools, targets, typed }: GroupOptions): read
     { name: t("app.settings"), commands: settings },
   );
   return groups.filter(({ commands }) => commands.length > 0);
-}
-
-/** Returns the value once it has not changed for a moment. */
-function useDebounced(value: string): string {
-  const [settled, setSettled] = useState(value);
-  useEffect(() => {
-    const timer = setTimeout(() => setSettled(value), SEARCH_DEBOUNCE_MS);
-    return () => clearTimeout(timer);
-  }, [value]);
-  return settled;
 }
