@@ -5,6 +5,7 @@ import { useUnreadMarks } from "@/features/chat/conversations/unread-chats";
 import { availableTools } from "@/features/servers/server-connection";
 import { useConnections } from "@/features/servers/use-connections";
 import type { AvailableTool } from "@/lib/available-tool";
+import { boot } from "@/lib/boot";
 import { type SignedInUser, signOut } from "@/lib/session";
 import { withLaterTexts } from "@/lib/lazy-part";
 import { t } from "@/lib/t";
@@ -17,6 +18,7 @@ import { type HomeTab, homeTabsId, useHomeTab } from "./home-url";
 import {
   CommandPalette,
   prefetchParts,
+  RegistrySheet,
   ServersPanel,
   SettingsSheet,
   ShortcutsDialog,
@@ -64,12 +66,14 @@ function Home({ user }: HomePageProps) {
       toastError(error);
     }
   }
-  const [dialog, setDialog] = useState<"palette" | "shortcuts" | null>(null);
+  const [dialog, setDialog] = useState<"palette" | "shortcuts" | "registry" | null>(null);
+  const browseServers = boot.registry ? () => setDialog("registry") : undefined;
   const [openTool, setOpenTool] = useState<AvailableTool | null>(null);
   const targets: CommandTargets = {
     chat: commandChat,
     selectTab,
     openTool: setOpenTool,
+    browseServers,
     openSettings: () => openSettings(true),
     openShortcuts: () => setDialog("shortcuts"),
     signOut: () => void leave(),
@@ -100,11 +104,12 @@ function Home({ user }: HomePageProps) {
             toolsConnected={connections.loading ? undefined : tools.length > 0}
             onOpenServers={() => selectTab("servers")}
             onTryToolbox={tryToolbox}
+            onBrowseServers={browseServers}
             command={command}
           />
         </TabPanel>
         <TabPanel value="servers" selected={tab}>
-          <ServersPanel user={user} connections={connections} tools={tools} />
+          <ServersPanel user={user} connections={connections} tools={tools} onBrowseServers={browseServers} />
         </TabPanel>
         <TabPanel value="tools" selected={tab}>
           <ToolsPanel
@@ -123,6 +128,19 @@ function Home({ user }: HomePageProps) {
       {dialog === "shortcuts" && (
         <Suspense>
           <ShortcutsDialog targets={targets} onClose={() => setDialog(null)} />
+        </Suspense>
+      )}
+      {dialog === "registry" && (
+        <Suspense>
+          <RegistrySheet
+            userId={user.id}
+            connections={connections.list}
+            onConnected={(needsSignIn) => {
+              if (needsSignIn) selectTab("servers");
+              else if (tab === "chat") commandChat({ type: "focus" });
+            }}
+            onClose={() => setDialog(null)}
+          />
         </Suspense>
       )}
       {openTool && (

@@ -38,6 +38,9 @@ export const HomePage = lazyFirstPart(async () => (await import("./home-page")).
 export const ServersPanel = lazyPart(
   async () => (await import("@/features/servers/servers-panel")).ServersPanel,
 );
+export const RegistrySheet = lazyPart(
+  async () => (await import("@/features/servers/registry/registry-sheet")).RegistrySheet,
+);
 export const ToolsPanel = lazyPart(async () => (await import("@/features/tools/tools-panel")).ToolsPanel);
 export const SettingsSheet = lazyPart(
   async () => (await import("@/features/account/settings-sheet")).SettingsSheet,

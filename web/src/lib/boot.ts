@@ -9,6 +9,8 @@ interface Boot {
   mail: boolean;
   /** True if users can link Google Drive. */
   googleDrive: boolean;
+  /** True if users can browse the MCP registry. */
+  registry: boolean;
 }
 
 const defaults: Boot = {
@@ -17,6 +19,7 @@ const defaults: Boot = {
   autoconfirm: true,
   mail: false,
   googleDrive: false,
+  registry: false,
 };
 
 /** Parses the embedded settings; absent or invalid ones get their default. */

@@ -1,6 +1,7 @@
 import {
   Activity,
   EyeOff,
+  Globe,
   Keyboard,
   LogOut,
   type LucideIcon,
@@ -33,6 +34,8 @@ export interface CommandTargets {
   readonly chat: (command: ChatCommand) => void;
   readonly selectTab: (tab: HomeTab) => void;
   readonly openTool: (tool: AvailableTool) => void;
+  /** Opens the list of public servers; undefined where there is none. */
+  readonly browseServers: (() => void) | undefined;
   readonly openSettings: () => void;
   readonly openShortcuts: () => void;
   readonly signOut: () => void;
@@ -53,7 +56,7 @@ export interface Command {
 
 /** Returns the actions of the main screen: all of them, in the order in which they are listed. */
 export function actionCommands(targets: CommandTargets): readonly Command[] {
-  const { chat, selectTab } = targets;
+  const { chat, selectTab, browseServers } = targets;
   return [
     {
       id: "new",
@@ -78,6 +81,7 @@ export function actionCommands(targets: CommandTargets): readonly Command[] {
     { id: "tab-chat", label: t("palette.tab.chat"), icon: MessageSquare, run: () => selectTab("chat") },
     { id: "tab-servers", label: t("palette.tab.servers"), icon: Server, run: () => selectTab("servers") },
     { id: "tab-tools", label: t("palette.tab.tools"), icon: Plug, run: () => selectTab("tools") },
+    ...(browseServers ? [{ id: "browse", label: t("servers.browse"), icon: Globe, run: browseServers }] : []),
     { id: "light", label: t("palette.theme.light"), icon: Sun, run: () => applyTheme("light") },
     { id: "dark", label: t("palette.theme.dark"), icon: Moon, run: () => applyTheme("dark") },
     { id: "system", label: t("palette.theme.system"), icon: Monitor, run: () => applyTheme("system") },

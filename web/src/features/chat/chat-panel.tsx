@@ -41,6 +41,8 @@ interface ChatPanelProps {
   onOpenServers: () => void;
   /** Connects to the built-in toolbox; resolves after the result was shown. */
   onTryToolbox: () => Promise<void>;
+  /** Opens the list of public servers; undefined where there is none. */
+  onBrowseServers: (() => void) | undefined;
   /** Command from another part of the page; each object is executed once. */
   command: ChatCommand | null;
 }
@@ -203,6 +205,7 @@ function OpenChat({
   toolsConnected,
   onOpenServers,
   onTryToolbox,
+  onBrowseServers,
   scrollTarget,
 }: OpenChatProps) {
   const store = registry.get(chat.id);
@@ -230,6 +233,7 @@ function OpenChat({
         onPrefill={fill}
         onOpenServers={onOpenServers}
         onTryToolbox={onTryToolbox}
+        onBrowseServers={onBrowseServers}
         scrollTarget={scrollTarget}
       />
       <Composer

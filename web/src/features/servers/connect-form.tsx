@@ -1,3 +1,4 @@
+import { Globe } from "lucide-react";
 import { type FormEvent, type KeyboardEvent, useRef } from "react";
 import { t } from "@/lib/later-texts";
 import { Button } from "@/ui/button";
@@ -12,9 +13,11 @@ interface ConnectFormProps {
   userId: string;
   draft: ConnectDraft;
   onChange: (draft: ConnectDraft) => void;
+  /** Opens the list of public servers; undefined where there is none. */
+  onBrowseServers: (() => void) | undefined;
 }
 
-export function ConnectForm({ userId, draft, onChange }: ConnectFormProps) {
+export function ConnectForm({ userId, draft, onChange, onBrowseServers }: ConnectFormProps) {
   const secrets = useRef<HTMLDetailsElement>(null);
   const connect = useConnect(userId, () => {
     onChange(emptyDraft);
@@ -62,6 +65,12 @@ export function ConnectForm({ userId, draft, onChange }: ConnectFormProps) {
         >
           {connect.isPending ? t("servers.connecting") : t("servers.connect")}
         </Button>
+        {onBrowseServers && (
+          <Button className="-mt-1.5" onClick={onBrowseServers}>
+            <Globe aria-hidden="true" />
+            {t("servers.browse")}
+          </Button>
+        )}
       </form>
     </Card>
   );

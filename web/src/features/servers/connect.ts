@@ -88,13 +88,15 @@ export async function connectToolbox(client: QueryClient, userId: string): Promi
 }
 
 /** Returns the mutation that connects to a server and shows a toast with the result. */
-export function useConnect(userId: string, onConnected?: () => void) {
+export function useConnect(userId: string, onConnected?: (connected: Connected) => void) {
   const client = useQueryClient();
   return useMutation({
     mutationFn: (draft: ConnectDraft) => connectServer(userId, draft),
+    // A draft holds keys, which the cache would keep for minutes.
+    gcTime: 0,
     onSuccess: async (connected) => {
       await announceConnection(client, userId, connected);
-      onConnected?.();
+      onConnected?.(connected);
     },
     onError: announceFailure,
   });

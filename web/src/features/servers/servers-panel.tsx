@@ -11,14 +11,16 @@ interface ServersPanelProps {
   user: SignedInUser;
   connections: Connections;
   tools: readonly AvailableTool[];
+  /** Opens the list of public servers; undefined where there is none. */
+  onBrowseServers: (() => void) | undefined;
 }
 
 /** The MCP Servers tab. */
-export function ServersPanel({ user, connections, tools }: ServersPanelProps) {
+export function ServersPanel({ user, connections, tools, onBrowseServers }: ServersPanelProps) {
   const [draft, setDraft] = useDraft("servers.connect", emptyDraft);
   return (
     <div className="mx-auto grid max-w-page grid-cols-[minmax(0,5fr)_minmax(0,6fr)] items-start gap-5 px-5 pt-7 pb-12 max-wide:grid-cols-[minmax(0,1fr)] max-wide:px-3 max-wide:pt-[18px]">
-      <ConnectForm userId={user.id} draft={draft} onChange={setDraft} />
+      <ConnectForm userId={user.id} draft={draft} onChange={setDraft} onBrowseServers={onBrowseServers} />
       <div className="grid min-w-0 gap-5">
         <ConnectionsCard userId={user.id} connections={connections} />
         {/* It comes when its place is known, below however many connections there are. */}

@@ -1,4 +1,4 @@
-import { Box, type LucideIcon, Plus } from "lucide-react";
+import { Box, Globe, type LucideIcon, Plus } from "lucide-react";
 import { useEffect, useRef, useState } from "react";
 import type { AvailableTool } from "@/lib/available-tool";
 import { cn } from "@/lib/cn";
@@ -12,10 +12,18 @@ export interface EmptyStateProps {
   onOpenServers: () => void;
   /** Connects to the built-in toolbox; resolves after the result was shown. */
   onTryToolbox: () => Promise<void>;
+  /** Opens the list of public servers; undefined where there is none. */
+  onBrowseServers: (() => void) | undefined;
 }
 
 /** Empty chat: suggested questions, or the ways to connect tools. */
-export function EmptyState({ tools, onPrefill, onOpenServers, onTryToolbox }: EmptyStateProps) {
+export function EmptyState({
+  tools,
+  onPrefill,
+  onOpenServers,
+  onTryToolbox,
+  onBrowseServers,
+}: EmptyStateProps) {
   const servers = new Set(tools.map(({ serverName }) => serverName)).size;
   const root = useRef<HTMLDivElement>(null);
   const [connecting, setConnecting] = useState(false);
@@ -61,7 +69,12 @@ export function EmptyState({ tools, onPrefill, onOpenServers, onTryToolbox }: Em
         </ul>
       ) : (
         <>
-          <div className="mt-7 grid w-[min(31rem,calc(100vw-28px))] grid-cols-2 gap-3 max-wide:grid-cols-1">
+          <div
+            className={cn(
+              "mt-7 grid gap-3 max-wide:w-[min(31rem,calc(100vw-28px))] max-wide:grid-cols-1",
+              onBrowseServers ? "w-[42.5rem] grid-cols-3" : "w-[31rem] grid-cols-2",
+            )}
+          >
             <StartCard
               icon={Box}
               title={t("chat.empty.toolbox")}
@@ -76,6 +89,14 @@ export function EmptyState({ tools, onPrefill, onOpenServers, onTryToolbox }: Em
               text={t("chat.empty.server.about")}
               onClick={onOpenServers}
             />
+            {onBrowseServers && (
+              <StartCard
+                icon={Globe}
+                title={t("servers.browse")}
+                text={t("servers.browse.about")}
+                onClick={onBrowseServers}
+              />
+            )}
           </div>
           <div className="mt-4.5 flex flex-wrap justify-center gap-2">
             {plainSuggestions().map(({ label, prompt }) => (
