@@ -3,9 +3,9 @@
 use axum::Json;
 use axum::extract::State;
 use connections::ConnectionService;
-use connections::permissions::{ToolPermission, is_read_only};
+use connections::permissions::{ToolPermission, ToolSelection};
 use domain::permission::{AllowedBy, Permission};
-use domain::tool::{Outcome, ToolDefinition};
+use domain::tool::Outcome;
 use domain::{ServerId, Timestamp};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -54,8 +54,8 @@ pub async fn set_permission(
 ) -> Result<Json<ToolPermission>, ApiError> {
     let server = storage.connections().get(caller.user, body.connection_id).await?;
     let server = server.ok_or(ApiError::NotFound("connection"))?;
-    let is_named = |tool: &ToolDefinition, _: &ToolPermission| tool.name == body.tool;
-    let made = connections.set_permissions(caller.user, &server, body.permission, is_named).await?;
+    let tool = ToolSelection::Named(&body.tool);
+    let made = connections.set_permissions(caller.user, &server, tool, body.permission).await?;
     made.into_iter().next().map(Json).ok_or_else(|| unknown_tool(format!("{} has no such tool", server.name)))
 }
 
@@ -90,16 +90,11 @@ pub async fn set_group_permission(
     JsonBody(body): JsonBody<GroupPermissionUpdate>,
 ) -> Result<Json<ToolPermissions>, ApiError> {
     let server = find_own_server(&storage, &caller, &id).await?;
-    // A tool that the user has denied, or whose changes the user has not seen, is not allowed along with others.
-    let needs_review = |current: &ToolPermission| current.permission == Permission::Never || current.changed;
-    let is_chosen = |tool: &ToolDefinition, current: &ToolPermission| {
-        let is_in_group = match body.tools {
-            ToolGroup::All => true,
-            ToolGroup::ReadOnly => is_read_only(tool),
-        };
-        is_in_group && !(body.permission == Permission::Always && needs_review(current))
+    let tools = match body.tools {
+        ToolGroup::All => ToolSelection::All,
+        ToolGroup::ReadOnly => ToolSelection::ReadOnly,
     };
-    let permissions = connections.set_permissions(caller.user, &server, body.permission, is_chosen).await?;
+    let permissions = connections.set_permissions(caller.user, &server, tools, body.permission).await?;
     if permissions.is_empty() {
         return Err(unknown_tool(format!("{} has no such tools now", server.name)));
     }

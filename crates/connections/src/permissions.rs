@@ -57,6 +57,17 @@ pub struct ToolPermission {
     pub changed: bool,
 }
 
+/// Tools of a connection that one permission is set for.
+#[derive(Debug, Clone, Copy)]
+pub enum ToolSelection<'a> {
+    /// The tool of this name.
+    Named(&'a str),
+    /// All tools. *Always* leaves out those that were denied, or have changed since they were allowed.
+    All,
+    /// The tools that the server describes as read-only, as for [`All`](Self::All).
+    ReadOnly,
+}
+
 /// Returns the canonical form of a definition and its hash: with sorted fields, and without icons, which say nothing about
 /// what a tool does.
 pub fn definition_hash(definition: &ToolDefinition) -> Pin {
@@ -224,13 +235,13 @@ impl ConnectionService {
     }
 
     /// Stores a user's rule for tools of a connection, each with its current definition, and returns their permissions:
-    /// none if the connection has no such tool. `is_chosen` selects the tools by definition and permission so far.
+    /// none if the connection has no such tool.
     pub async fn set_permissions(
         &self,
         user: UserId,
         server: &Server,
+        chosen: ToolSelection<'_>,
         permission: Permission,
-        is_chosen: impl Fn(&ToolDefinition, &ToolPermission) -> bool,
     ) -> Result<Vec<ToolPermission>, storage::Error> {
         // Connects, so that the rule applies to the current definitions. A failure is visible in the connection's state.
         drop(self.pool.open(user, server).await);
@@ -245,11 +256,21 @@ impl ConnectionService {
                 stored.into_iter().filter(|tool| connection.tools.iter().all(|listed| listed.name != tool.name)),
             );
         }
-        let so_far = self.storage.permissions().list(user).await?;
-        tools.retain(|tool| {
-            let rule = so_far.iter().find(|rule| rule.server == server.id && rule.tool == tool.name);
-            is_chosen(tool, &self.permission_of(&connection, tool, rule, instructions.as_deref()))
+        tools.retain(|tool| match chosen {
+            ToolSelection::Named(name) => tool.name == name,
+            ToolSelection::All => true,
+            ToolSelection::ReadOnly => is_read_only(tool),
         });
+        // A tool that the user has denied, or whose changes the user has not seen, is not allowed along with others.
+        if is_always && !matches!(chosen, ToolSelection::Named(_)) {
+            let rules = self.storage.permissions().list(user).await?;
+            tools.retain(|tool| {
+                let rule = rules.iter().find(|rule| rule.server == server.id && rule.tool == tool.name);
+                let current = self.permission_of(&connection, tool, rule, instructions.as_deref());
+                current.permission != Permission::Never && !current.changed
+            });
+        }
+        let pinned_instructions = is_always.then(|| text_hash(instructions.clone().unwrap_or_default()));
         let rules: Vec<Rule> = tools
             .iter()
             .map(|tool| Rule {
@@ -258,7 +279,7 @@ impl ConnectionService {
                 permission,
                 url: binding_url_of(&connection).to_owned(),
                 pin: is_always.then(|| definition_hash(tool)),
-                instructions: is_always.then(|| text_hash(instructions.clone().unwrap_or_default())),
+                instructions: pinned_instructions.clone(),
             })
             .collect();
         self.storage.permissions().insert(user, &rules, self.clock.now()).await?;
@@ -270,7 +291,7 @@ impl ConnectionService {
 }
 
 /// Returns whether a server describes a tool as read-only. Unless it is a built-in server, that is only a claim.
-pub fn is_read_only(definition: &ToolDefinition) -> bool {
+fn is_read_only(definition: &ToolDefinition) -> bool {
     definition.annotations.as_ref().and_then(|hints| hints.read_only_hint) == Some(true)
 }
 
