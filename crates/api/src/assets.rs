@@ -83,6 +83,7 @@ fn page(settings: PublicSettings, accounts: &AccountService) -> Response {
         "autoconfirm": settings.autoconfirm,
         "mail": accounts.can_send_email(),
         "googleDrive": settings.google_drive,
+        "registry": settings.registry,
     });
     let html = match html.split_once(BOOT_SLOT) {
         Some((before, after)) => {

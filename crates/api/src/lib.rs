@@ -32,6 +32,7 @@ mod models;
 mod openai_api;
 pub mod openapi;
 pub mod prompts_and_resources;
+pub mod registry;
 pub mod response;
 pub mod rest;
 pub mod route;
@@ -244,6 +245,8 @@ fn route_table() -> Vec<Section> {
                 delete("/keys", SignedIn, api_keys::delete_all_keys),
                 /// Streams events about the caller's chats and connections. The stream has no end.
                 get("/events", SignedIn, events::stream_events),
+                /// Lists MCP servers of the registry that can be reached over HTTP.
+                get("/registry/servers", SignedIn, registry::list_servers),
                 /// Reports whether Google Drive can be linked, and whether it is.
                 get("/google-drive", SignedIn, google_drive::get_status),
                 /// Revokes and deletes the authorisation for Google Drive.

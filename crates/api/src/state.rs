@@ -12,6 +12,7 @@ use agent::turns::TurnService;
 use axum::extract::FromRef;
 use builtin_servers::BuiltinServers;
 use connections::ConnectionService;
+use connections::registry::ServerRegistry;
 use domain::Clock;
 use platform::client_address::TrustedProxy;
 use platform::config::Config;
@@ -51,6 +52,8 @@ pub struct AppState {
     pub models: Arc<ModelService>,
     /// Users' connections to MCP servers.
     pub connections: ConnectionService,
+    /// Registry in which users browse MCP servers; `None` if it is switched off.
+    pub registry: Option<ServerRegistry>,
     /// Built-in MCP servers.
     pub builtin_servers: BuiltinServers,
     /// Events for users' clients.
@@ -103,6 +106,8 @@ pub struct PublicSettings {
     pub fallback_tools: bool,
     /// Whether the server has a client at Google.
     pub google_drive: bool,
+    /// Whether users can browse MCP servers in a registry.
+    pub registry: bool,
 }
 
 impl From<&Config> for PublicSettings {
@@ -112,6 +117,7 @@ impl From<&Config> for PublicSettings {
             anonymous_sign_in: config.anonymous_sign_in,
             fallback_tools: config.fallback_tools,
             google_drive: config.google.is_some(),
+            registry: config.mcp_registry.is_some(),
         }
     }
 }

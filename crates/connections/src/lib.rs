@@ -8,6 +8,7 @@ pub mod apps;
 pub mod headers;
 pub mod json_schema;
 pub mod permissions;
+pub mod registry;
 pub mod sign_in;
 pub mod url_query;
 

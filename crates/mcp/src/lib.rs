@@ -25,6 +25,7 @@ pub mod oauth;
 mod progress;
 mod prompts_and_resources;
 mod protocol_cache;
+pub mod registry;
 mod server_info;
 mod server_messages;
 mod session;

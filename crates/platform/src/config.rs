@@ -77,6 +77,9 @@ pub struct Config {
     pub allowed_hosts: Vec<HostName>,
     /// `CHAT_FALLBACK_TOOLS`: `google-drive` (default) or `off`.
     pub fallback_tools: bool,
+    /// `CHAT_MCP_REGISTRY`: the registry in which users browse MCP servers, or `off`, which is `None`. Default: the
+    /// official one.
+    pub mcp_registry: Option<Url>,
     /// `GOOGLE_CLIENT_ID`, `GOOGLE_CLIENT_SECRET`: with both, users can link their Google Drive.
     pub google: Option<GoogleClient>,
     /// `GOOGLE_DRIVE_BASE_URL`, `GOOGLE_AUTHORIZE_URL`, `GOOGLE_TOKEN_URL`, `GOOGLE_REVOKE_URL`: addresses of
@@ -233,6 +236,7 @@ impl Config {
             fallback_tools: source
                 .choice("CHAT_FALLBACK_TOOLS", &[("google-drive", true), ("off", false)])?
                 .unwrap_or(true),
+            mcp_registry: source.url_or_off("CHAT_MCP_REGISTRY", "https://registry.modelcontextprotocol.io/")?,
             google,
             google_endpoints: GoogleEndpoints {
                 drive: source.url_or("GOOGLE_DRIVE_BASE_URL", "https://www.googleapis.com/")?,

@@ -19,6 +19,7 @@ use api::state::{PublicSettings, SiteUrl};
 use api::{AppState, TrustedProxies};
 use builtin_servers::google_drive::GoogleDriveSettings;
 use builtin_servers::{BuiltinServers, GoogleDrive};
+use connections::registry::ServerRegistry;
 use connections::{ConnectionReady, ConnectionService, ConnectionSettings, FallbackTools, ServiceDependencies};
 use domain::{Clock, SystemClock};
 use platform::config::Config;
@@ -64,6 +65,7 @@ impl App {
         let drive = base.google_drive();
         let (connections, ready) = base.connections(&accounts, &drive)?;
         let models = Arc::new(base.models(&connections)?);
+        let registry = base.registry()?;
         let temporary = TemporaryChats::new(base.storage.clone(), Arc::clone(&base.clock));
         let files = base.files(&temporary);
         // Before the turns: the lock tells which turns of this folder's previous process can be recovered at once.
@@ -98,6 +100,7 @@ impl App {
             account_deletion: Arc::new(account_deletion),
             models,
             connections,
+            registry,
             builtin_servers,
             events,
             turns,
@@ -237,6 +240,11 @@ impl Foundation {
             fallback: Some(fallback).filter(|_| self.config.fallback_tools),
         };
         ConnectionService::new(&settings, dependencies)
+    }
+
+    fn registry(&self) -> anyhow::Result<Option<ServerRegistry>> {
+        let Some(base) = self.config.mcp_registry.clone() else { return Ok(None) };
+        Ok(Some(ServerRegistry::new(base, Arc::clone(&self.clock))?))
     }
 
     fn models(&self, connections: &ConnectionService) -> anyhow::Result<ModelService> {

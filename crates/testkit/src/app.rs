@@ -74,7 +74,7 @@ impl Builder {
         self
     }
 
-    /// Starts the [`TestApp`], with rate limits and the built-in model switched off unless the settings say otherwise.
+    /// Starts the [`TestApp`], with rate limits, the MCP registry and the built-in model switched off unless the settings say otherwise.
     pub async fn start(self) -> TestApp {
         let (folder, database_url) = self.folder.unwrap_or_else(|| {
             let folder = TempDir::new().unwrap();
@@ -86,6 +86,8 @@ impl Builder {
             .with("DATABASE_URL", database_url.clone())
             // Both would slow tests down or make them depend on each other.
             .with("CHAT_LOCAL_MODEL", "off")
+            // A public server, which tests must not ask.
+            .with("CHAT_MCP_REGISTRY", "off")
             .with("CHAT_RATE_LIMITS", "off");
         for (name, value) in self.settings {
             source = source.with(&name, value);

@@ -82,6 +82,8 @@ class App:
             "CHAT_LISTEN": f"127.0.0.1:{port}",
             "CHAT_DATA_DIR": folder,
             "CHAT_LOCAL_MODEL": "off",
+            # Nothing listens there: the result must not depend on a registry.
+            "CHAT_MCP_REGISTRY": "http://127.0.0.1:9",
             "CHAT_RATE_LIMITS": "off",
             "CHAT_SERVICE_ROLE_KEY": SERVICE_ROLE_KEY,
             "OPENAI_BASE_URL": model,

@@ -122,6 +122,14 @@ impl Source {
         parse_url(name, text.as_deref().unwrap_or(default))
     }
 
+    /// Parses a URL. Returns `None` for `off`.
+    pub(super) fn url_or_off(&mut self, name: &str, default: &str) -> Result<Option<Url>, ConfigError> {
+        match self.text(name).as_deref() {
+            Some("off") => Ok(None),
+            text => parse_url(name, text.unwrap_or(default)).map(Some),
+        }
+    }
+
     /// Returns the meaning of a value that is one of `choices`.
     pub(super) fn choice<T: Copy>(&mut self, name: &str, choices: &[(&str, T)]) -> Result<Option<T>, ConfigError> {
         let Some(text) = self.text(name) else { return Ok(None) };
@@ -205,7 +213,9 @@ mod tests {
         let config = Config::from_source(Source::default()).unwrap();
         assert_eq!(config.listen.to_string(), "127.0.0.1:3000");
         assert_eq!(config.database_url, "sqlite://./data/ai-chat-mcp.db");
-        assert!(config.fallback_tools && config.autoconfirm && config.providers.is_empty());
+        assert!(
+            config.fallback_tools && config.mcp_registry.is_some() && config.autoconfirm && config.providers.is_empty()
+        );
     }
 
     #[test]
