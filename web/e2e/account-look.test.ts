@@ -41,8 +41,10 @@ async function walkConfirmation(t: TestContext, options: Look, look: Inspect) {
 
 async function walkSettings(appPage: AppPage, email: string, look: Inspect): Promise<string> {
   const settings = await Settings.open(appPage);
-  await settings.row("this device").waitFor();
   await look(appPage, "settings");
+  await settings.goTo("Security");
+  await settings.row("this device").waitFor();
+  await look(appPage, "settings-security");
   for (const part of ["Name", "Email", "Password", "API key", "Delete my account"] as const) {
     await settings.change(part);
     await settings.toggle(part).and(settings.panel.locator("[aria-expanded=true]")).waitFor();
@@ -93,7 +95,7 @@ async function walkCode(t: TestContext, options: Look, email: string, secret: st
   await appPage.field("Code").fill(await totp(secret));
   await appPage.button("Verify").click();
   await appPage.arrivesAt("/");
-  const settings = await Settings.open(appPage);
+  const settings = await Settings.open(appPage, "Security");
   await settings.section("Signed-in devices").scrollIntoViewIfNeeded();
   await settings.button(/^Sign out all others$/u).click();
   await look(appPage, "settings-devices");
@@ -193,6 +195,10 @@ test("the settings can be used with the keyboard alone", async (t) => {
   await appPage.toast("Name saved", "Name saved");
   assert.equal(await focusedName(appPage), "Change", "the focus comes back to what opened the form");
 
+  await reach(appPage, "Security", "Shift+Tab");
+  await page.keyboard.press("Enter");
+  await eventually(async () => assert.equal(await focusedName(appPage), "Security"));
+  await settings.heading("Security").and(page.locator(":focus")).waitFor();
   await reach(appPage, "Set up");
   await page.keyboard.press("Enter");
   await settings.field("Authenticator name").waitFor();

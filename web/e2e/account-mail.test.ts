@@ -206,7 +206,7 @@ test("a new address holds when both mails have been answered, in every tab", asy
   await other.open((await mailbox.next(email)).link);
   await other.toast("Email changed", `You now sign in with ${next}.`);
   await other.page.getByRole("banner").getByText(next).waitFor();
-  await settings.section("Profile").getByText(next, { exact: true }).waitFor();
+  await settings.section("Account").getByText(next, { exact: true }).waitFor();
   assert.equal(await settings.panel.getByText(/^Your email changes to/u).count(), 0);
   await settings.button("Close").first().click();
   await appPage.page.getByRole("banner").getByText(next).waitFor();

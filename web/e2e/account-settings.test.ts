@@ -41,7 +41,7 @@ test("a name is kept with the account and shown in the header", async (t) => {
   const { account, appPage } = await fixture.openSignedInPage(t);
   await appPage.open();
   const settings = await Settings.open(appPage);
-  await settings.section("Profile").getByText("Not set").waitFor();
+  await settings.section("Account").getByText("Not set").waitFor();
   await settings.change("Name");
   await settings.field("Your name").fill("  Mira Ö. ");
   await settings.button("Save").click();
@@ -72,7 +72,7 @@ test("where no mail is sent, a new address holds at once; a taken one is refused
   await settings.field("New email").fill(email);
   await settings.button("Change email").click();
   await appPage.toast("Email changed", `You now sign in with ${email}.`);
-  await settings.section("Profile").getByText(email, { exact: true }).waitFor();
+  await settings.section("Account").getByText(email, { exact: true }).waitFor();
 });
 
 test("a new password wants the old one, and signs all other devices out", async (t) => {
@@ -116,7 +116,7 @@ test("a changed address shows in another browser when it looks at its settings",
   await settings.button("Change email").click();
   await appPage.toast("Email changed", `You now sign in with ${email}.`);
   const theirs = await Settings.open(elsewhere);
-  await theirs.section("Profile").getByText(email, { exact: true }).waitFor();
+  await theirs.section("Account").getByText(email, { exact: true }).waitFor();
 });
 
 test("devices are named, this one is marked, and each can be signed out", async (t) => {
@@ -137,7 +137,7 @@ test("devices are named, this one is marked, and each can be signed out", async 
   await fox.arrivesAt("/");
 
   await fox.composer.waitFor();
-  const settings = await Settings.open(fox);
+  const settings = await Settings.open(fox, "Security");
   const own = settings.row("Firefox on Linux");
   await own.getByText("this device").waitFor();
   await own.getByText("active now").waitFor();
@@ -169,7 +169,7 @@ test("everything of a person comes in one file", async (t) => {
   const chat = await account.newChat("Packing");
   await account.say(chat, "Do I need a rain jacket?");
   await appPage.open();
-  const settings = await Settings.open(appPage);
+  const settings = await Settings.open(appPage, "Data");
   const download = appPage.page.waitForEvent("download");
   await settings.button("Download").click();
   const file = await download;

@@ -85,7 +85,9 @@ test("a changed password ends API keys and shares where that is chosen", async (
   await settings.panel.getByLabel("Revoke my API keys (1)").check();
   await settings.button("Change password").click();
   await appPage.toast("Password changed", "All other devices have been signed out.");
-  await settings.row("Editor").waitFor({ state: "detached" });
+  await settings.goTo("API keys");
+  await settings.toggle("API key").waitFor();
+  assert.equal(await settings.row("Editor").count(), 0);
 });
 
 for (const [name, options] of looks) {

@@ -9,7 +9,7 @@ const fixture = await startFixture();
 test("a code is asked for once an authenticator is set up: at sign-in, after a reload, before any data is loaded", async (t) => {
   const { account, appPage } = await fixture.openSignedInPage(t);
   await appPage.open();
-  const settings = await Settings.open(appPage);
+  const settings = await Settings.open(appPage, "Security");
   const twoStep = settings.section("Two-factor authentication");
   await twoStep.getByText("Off", { exact: true }).waitFor();
   await settings.change("Authenticator app");

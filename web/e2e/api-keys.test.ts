@@ -19,7 +19,7 @@ function ask(key: string): Promise<Response> {
 test("a key is made in the settings, shown once, and ended", async (t) => {
   const { appPage } = await fixture.openSignedInPage(t);
   await appPage.open();
-  const settings = await Settings.open(appPage);
+  const settings = await Settings.open(appPage, "API keys");
   await settings.section("API keys").getByText(`${fixture.app.url}/v1`).waitFor();
   await settings.change("API key");
   await settings.field("Key name").fill("Editor");

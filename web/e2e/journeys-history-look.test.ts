@@ -1,5 +1,6 @@
 import { test, type TestContext } from "node:test";
 import { closeToasts, holdToast, inspect, looks } from "./look.ts";
+import { Settings } from "./settings.ts";
 import { startFixture } from "./fixture.ts";
 
 const fixture = await startFixture();
@@ -48,8 +49,7 @@ async function screens(t: TestContext, look: (typeof looks)[number][1]): Promise
   await appPage.page.keyboard.press("Escape");
   await inspect(appPage, "history-undo", look);
   await closeToasts(appPage);
-  await appPage.pressInHeader("Settings");
-  await appPage.page.getByRole("heading", { name: "Shared chats" }).scrollIntoViewIfNeeded();
+  await Settings.open(appPage, "Data");
   await appPage.button(/^Stop sharing Which/u).waitFor();
   await inspect(appPage, "history-settings", look);
   await appPage.open(new URL(link).search);

@@ -3,6 +3,7 @@ import { readFile } from "node:fs/promises";
 import { test } from "node:test";
 import { focusedName } from "./look.ts";
 import { call, say } from "./scripted-model.ts";
+import { Settings } from "./settings.ts";
 import { startFixture } from "./fixture.ts";
 import { eventually, type AppPage } from "./app-page.ts";
 
@@ -240,7 +241,7 @@ test("a shared chat is read by anybody with the link, until it is taken down", a
   assert.equal(await reader.page.getByText("my-tools").count(), 0);
 
   await appPage.page.keyboard.press("Escape");
-  await appPage.pressInHeader("Settings");
+  await Settings.open(appPage, "Data");
   await appPage.button("Stop sharing Add them").click();
   await appPage.toast("No longer shared", "Add them");
   await reader.page.reload();
@@ -272,7 +273,7 @@ test("chats go out as files and come in again, also from ChatGPT", async (t) => 
   await region(appPage, "New Chat").waitFor();
 
   await appPage.page.keyboard.press("Escape");
-  await appPage.pressInHeader("Settings");
+  await Settings.open(appPage, "Data");
   const bring = async (content: string) => {
     const chooser = appPage.page.waitForEvent("filechooser");
     await appPage.button("Choose file").click();

@@ -6,6 +6,7 @@ import type { AppPage } from "./app-page.ts";
 import { startFixture } from "./fixture.ts";
 import { closeToasts, inspect, type Look, looks } from "./look.ts";
 import { call, say } from "./scripted-model.ts";
+import { settingsSections } from "../src/features/account/settings-sections.ts";
 import { Settings } from "./settings.ts";
 
 const fixture = await startFixture();
@@ -20,6 +21,7 @@ test("the language of the browser is that of the page, and the setting is strong
   const { appPage } = await fixture.openSignedInPage(t, { locale: "de-AT" });
   await appPage.open();
   await appPage.button("Einstellungen").click();
+  await appPage.page.getByRole("link", { name: "Darstellung" }).click();
   await language(appPage.page, "Sprache", "English").check();
   await appPage.page.getByRole("dialog", { name: "Settings", exact: true }).waitFor();
   assert.equal(await appPage.page.locator("html").getAttribute("lang"), "en");
@@ -32,7 +34,7 @@ test("the language of the browser is that of the page, and the setting is strong
 for (const [name, look] of looks) {
   test(`everything is German after the language has been chosen, and fits at ${name}`, async (t) => {
     const appPage = await openWithChat(t, look);
-    const settings = await Settings.open(appPage);
+    const settings = await Settings.open(appPage, "Appearance");
     const radio = language(appPage.page, "Language", "Deutsch");
     await radio.check();
     await appPage.page.getByRole("dialog", { name: "Einstellungen", exact: true }).waitFor();
@@ -41,10 +43,13 @@ for (const [name, look] of looks) {
 
     await appPage.page.reload();
     const sheet = appPage.page.getByRole("dialog", { name: "Einstellungen", exact: true });
-    await sheet.getByText("Angemeldete Geräte").waitFor();
-    await sheet.getByText("dieses Gerät").waitFor();
+    await sheet.getByRole("heading", { name: "Darstellung" }).waitFor();
     assert.equal(await appPage.page.locator("html").getAttribute("lang"), "de");
-    await isGerman(appPage, "settings", look);
+    for (const section of settingsSections) {
+      await appPage.open(`/?settings=${section}`);
+      await sheet.getByRole("heading", { level: 2 }).last().waitFor();
+      await isGerman(appPage, `settings-${section}`, look);
+    }
     await appPage.page.keyboard.press("Escape");
 
     await appPage.page
@@ -105,7 +110,7 @@ async function openWithChat(t: TestContext, look: Look): Promise<AppPage> {
 }
 
 function language(page: Page, section: string, label: string): Locator {
-  return page.getByRole("region", { name: section, exact: true }).getByLabel(label, { exact: true });
+  return page.getByRole("radiogroup", { name: section, exact: true }).getByLabel(label, { exact: true });
 }
 
 function radioHasFocus(page: Page): Promise<boolean> {

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test, type TestContext } from "node:test";
 import { closeToasts, desk, focusedName, holdToast, inspect, looks, reach } from "./look.ts";
 import { call, fail, hold, say } from "./scripted-model.ts";
+import { Settings } from "./settings.ts";
 import { startFixture } from "./fixture.ts";
 import { eventually, type AppPage } from "./app-page.ts";
 
@@ -160,7 +161,7 @@ test("the colours are there before the first paint, as the system or the reader 
   const background = () => appPage.page.evaluate(() => getComputedStyle(document.body).backgroundColor);
   await appPage.open();
   const dark = await background();
-  await appPage.pressInHeader("Settings");
+  await Settings.open(appPage, "Appearance");
   await appPage.sheet.getByRole("radio", { name: "Light" }).check();
   const light = await background();
   assert.notEqual(light, dark);

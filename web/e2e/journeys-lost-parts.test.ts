@@ -9,7 +9,7 @@ test("a part that the network lost says so in its place, and comes with another 
   const { appPage } = await fixture.openSignedInPage(t);
   // The page does not get to fetch its parts before they are needed.
   let isDown = false;
-  await appPage.page.route(/assets\/settings-sheet[^/]*\.js/u, (route) =>
+  await appPage.page.route(/assets\/settings-panel[^/]*\.js/u, (route) =>
     isDown ? route.abort() : route.fallback(),
   );
   isDown = true;
@@ -42,7 +42,7 @@ test("a page whose parts are not at the server any more says that there is a new
     upgraded.entry = "asked";
     return route.fulfill({ response, body });
   });
-  await appPage.page.route(/assets\/settings-sheet[^/]*\.js/u, (route) => route.fulfill({ status: 404 }));
+  await appPage.page.route(/assets\/settings-panel[^/]*\.js/u, (route) => route.fulfill({ status: 404 }));
   await appPage.open();
   await appPage.composer.fill("Half a thought");
   await appPage.pressInHeader("Settings");

@@ -22,7 +22,7 @@ for (const [name, look] of [looks[1], looks[2]].filter((one) => one !== undefine
     const { appPage } = await fixture.openSignedInPage(t, look);
     const { page } = appPage;
     await appPage.open();
-    const settings = await Settings.open(appPage);
+    const settings = await Settings.open(appPage, "Models");
     const section = settings.section("Models");
     await section.getByLabel("Default model").selectOption("openai: thinker");
     await section.getByRole("button", { name: "Change Instructions and parameters" }).click();

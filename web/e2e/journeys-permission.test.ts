@@ -311,7 +311,7 @@ test("the settings list every call with who allowed it", async (t) => {
   await appPage.button("Deny").click();
   await appPage.answers.getByText("Not sent.").waitFor();
   await appPage.answered();
-  const settings = await Settings.open(appPage);
+  const settings = await Settings.open(appPage, "Tools and permissions");
   const rows = settings.section("Tool calls").getByRole("listitem");
   await rows.first().waitFor();
   const texts = await rows.allTextContents();
@@ -378,9 +378,8 @@ for (const [name, look] of looks) {
     await appPage.openTab("Tools");
     await appPage.toolCard("send").getByLabel("Permission for send").waitFor();
     await inspect(appPage, "permission-tools", look);
-    const settings = await Settings.open(appPage);
+    const settings = await Settings.open(appPage, "Tools and permissions");
     await settings.section("Tool calls").getByRole("listitem").first().waitFor();
-    await settings.section("Tool calls").scrollIntoViewIfNeeded();
     await inspect(appPage, "permission-calls", look);
   });
 }

@@ -25,7 +25,7 @@ for (const [name, look] of [looks[0], looks[3]].filter((one) => one !== undefine
     await settings.field("Base URL").fill(own.baseUrl);
     await settings.field("API key").fill("sk-of-my-own-4711");
     await inspect(appPage, "provider-form", look);
-    await settings.section("Model providers").locator("form").getByRole("button", { name: "Add" }).click();
+    await settings.section("Providers").locator("form").getByRole("button", { name: "Add" }).click();
     const row = settings.row("Workshop");
     await row.getByText("Connected. 2 models available.").waitFor();
     await row.getByText("Key …4711").waitFor();
@@ -42,7 +42,7 @@ for (const [name, look] of [looks[0], looks[3]].filter((one) => one !== undefine
     await appPage.answers.getByText("From your own.").waitFor();
     assert.equal(own.requests.at(-1)?.model, "mine-large");
 
-    await Settings.open(appPage);
+    await Settings.open(appPage, "Providers");
     await settings.button("Edit Workshop").click();
     await settings.field("Base URL").fill("http://127.0.0.1:9/v1");
     await settings.button("Save").click();

@@ -66,7 +66,7 @@ for (const [name, look] of looks) {
       .waitFor();
     await inspect(appPage, "spent-for-today", look);
 
-    const settings = await Settings.open(appPage);
+    const settings = await Settings.open(appPage, "Usage");
     const usage = settings.section("Usage");
     await usage
       .getByRole("table", { name: "By model" })
@@ -74,7 +74,6 @@ for (const [name, look] of looks) {
       .waitFor();
     await usage.getByRole("img", { name: /Tokens per day over 30 days/u }).waitFor();
     await usage.getByText(/^You.ve used/u).waitFor();
-    await usage.scrollIntoViewIfNeeded();
     await usage.getByLabel("Period").selectOption("Last 7 days");
     await usage.getByRole("img", { name: /Tokens per day over 7 days/u }).waitFor();
     await inspect(appPage, "usage", look);

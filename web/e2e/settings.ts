@@ -12,6 +12,29 @@ type Part =
   | "API key"
   | "Model provider";
 
+/** Section in the settings' navigation. */
+type SectionName =
+  | "Account"
+  | "Security"
+  | "Appearance"
+  | "Models"
+  | "Providers"
+  | "Usage"
+  | "Tools and permissions"
+  | "Data"
+  | "API keys";
+
+const sectionOf: Readonly<Record<Part, SectionName>> = {
+  Name: "Account",
+  Email: "Account",
+  Password: "Security",
+  "Authenticator app": "Security",
+  "Another authenticator": "Security",
+  "Delete my account": "Data",
+  "API key": "API keys",
+  "Model provider": "Providers",
+};
+
 /** Page object of the settings, which finds elements by their accessible names. */
 export class Settings {
   readonly appPage: AppPage;
@@ -20,11 +43,29 @@ export class Settings {
     this.appPage = appPage;
   }
 
-  static async open(appPage: AppPage): Promise<Settings> {
+  static async open(appPage: AppPage, section?: SectionName): Promise<Settings> {
     await appPage.pressInHeader("Settings");
     const settings = new Settings(appPage);
     await settings.panel.waitFor();
+    if (section !== undefined) await settings.goTo(section);
     return settings;
+  }
+
+  /** Opens a section; on a phone its link is in the list of all sections. */
+  async goTo(section: SectionName): Promise<void> {
+    if (await this.heading(section).isVisible()) return;
+    const back = this.button("All settings");
+    if (await back.isVisible()) await back.click();
+    await this.link(section).click();
+    await this.heading(section).waitFor();
+  }
+
+  link(section: SectionName): Locator {
+    return this.panel.getByRole("navigation").getByRole("link", { name: section, exact: true });
+  }
+
+  heading(section: SectionName): Locator {
+    return this.panel.getByRole("heading", { name: section, exact: true, level: 2 });
   }
 
   get panel(): Locator {
@@ -45,8 +86,9 @@ export class Settings {
     return this.panel.getByLabel(label, { exact: true }).and(controls);
   }
 
-  /** Opens the form of a part. */
+  /** Opens the form of a part, in its section. */
   async change(part: Part): Promise<void> {
+    await this.goTo(sectionOf[part]);
     await this.toggle(part).click();
   }
 
@@ -70,6 +112,7 @@ export class Settings {
 
   /** Sets up an authenticator; its secret. */
   async addAuthenticator(name: string, later = -1): Promise<string> {
+    await this.goTo("Security");
     await this.section("Two-factor authentication")
       .getByRole("button", { name: /^(Set up|Add) /u })
       .click();

@@ -1,5 +1,6 @@
 import { LogOut, SlidersHorizontal } from "lucide-react";
 import type { SignedInUser } from "@/lib/session";
+import { settingsButtonId } from "@/lib/settings-steps";
 import { t } from "@/lib/t";
 import { useMedia } from "@/lib/use-media";
 import { Button, IconButton } from "@/ui/button";
@@ -7,7 +8,6 @@ import { Logo } from "@/ui/logo";
 import { Popover, useClosePopover } from "@/ui/popover";
 import { TabList } from "@/ui/tabs";
 import { type HomeTab, homeTabsId } from "./home-url";
-import { settingsButtonId } from "./home-url";
 
 interface HeaderProps {
   user: SignedInUser;

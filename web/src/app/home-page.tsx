@@ -20,7 +20,7 @@ import {
   prefetchParts,
   RegistrySheet,
   ServersPanel,
-  SettingsSheet,
+  SettingsPanel,
   ShortcutsDialog,
   ToolSheet,
   ToolsPanel,
@@ -46,7 +46,7 @@ export function HomePage({ user }: HomePageProps) {
 
 function Home({ user }: HomePageProps) {
   const [tab, selectTab] = useHomeTab();
-  const [settingsOpen, openSettings] = useSettings();
+  const settings = useSettings();
   const connections = useConnections(user.id);
   // The first requests of the screen come before the parts for the first clicks.
   useEffect(() => (connections.loading ? undefined : prefetchParts()), [connections.loading]);
@@ -74,7 +74,7 @@ function Home({ user }: HomePageProps) {
     selectTab,
     openTool: setOpenTool,
     browseServers,
-    openSettings: () => openSettings(true),
+    openSettings: settings.open,
     openShortcuts: () => setDialog("shortcuts"),
     signOut: () => void leave(),
   };
@@ -92,7 +92,7 @@ function Home({ user }: HomePageProps) {
         tab={tab}
         onSelectTab={selectTab}
         toolCount={connections.loading ? undefined : tools.length}
-        onOpenSettings={targets.openSettings}
+        onOpenSettings={() => settings.open()}
         onSignOut={targets.signOut}
       />
       <StatusBar />
@@ -155,9 +155,9 @@ function Home({ user }: HomePageProps) {
           />
         </Suspense>
       )}
-      {settingsOpen && (
+      {settings.isOpen && (
         <Suspense>
-          <SettingsSheet user={user} onClose={() => openSettings(false)} onLeave={clearReturnUrl} />
+          <SettingsPanel user={user} onLeave={clearReturnUrl} />
         </Suspense>
       )}
     </div>

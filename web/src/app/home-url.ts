@@ -1,5 +1,5 @@
-import { useRef } from "react";
 import { useSearchParams } from "wouter";
+import { settingsSteps } from "@/lib/settings-steps";
 
 export type HomeTab = "chat" | "servers" | "tools";
 
@@ -26,34 +26,24 @@ export function useHomeTab(): [HomeTab, (tab: HomeTab) => void] {
   return [tab, select];
 }
 
-/** Id of the button that opens the settings and gets the focus back. */
-export const settingsButtonId = "settings";
+interface SettingsState {
+  readonly isOpen: boolean;
+  /** Opens the settings, at a section or at their start. */
+  readonly open: (section?: string) => void;
+}
 
-/** Returns whether the settings are open, as the URL says, and a function to open and close them. */
-export function useSettings(): [boolean, (open: boolean) => void] {
+/** Returns whether the settings are open, as the URL says, and a function to open them. */
+export function useSettings(): SettingsState {
   const [params, setParams] = useSearchParams();
-  /** True if the settings were opened by a history step of this page, which can be undone. */
-  const isOwnStep = useRef(false);
-  function change(open: boolean): void {
-    if (open) isOwnStep.current = true;
-    else if (isOwnStep.current) {
-      // Closing goes back in the history; a further step would make the back button open the settings again.
-      isOwnStep.current = false;
-      history.back();
-      document.getElementById(settingsButtonId)?.focus();
-      return;
-    }
+  function open(section = ""): void {
     setParams(
       (current) => {
         const changed = new URLSearchParams(current);
-        if (open) changed.set("settings", "");
-        else changed.delete("settings");
+        changed.set("settings", section);
         return changed;
       },
-      { replace: !open },
+      { state: { settingsSteps: settingsSteps() + 1 } },
     );
-    // After a reload the dialog knows no element to return the focus to.
-    if (!open) document.getElementById(settingsButtonId)?.focus();
   }
-  return [params.has("settings"), change];
+  return { isOpen: params.has("settings"), open };
 }

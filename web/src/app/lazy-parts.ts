@@ -22,7 +22,7 @@ export function showRedirectResults(): void {
 /** Loads the parts for the first clicks once the browser is idle, so that they work after a network loss. */
 export function prefetchParts(): () => void {
   const load = () => {
-    for (const part of [ServersPanel, ToolsPanel, SettingsSheet, CommandPalette]) void part.preload();
+    for (const part of [ServersPanel, ToolsPanel, SettingsPanel, CommandPalette]) void part.preload();
     preload(() => import("@/features/chat/composer/model-details"));
   };
   // Safari has no idle callbacks.
@@ -42,8 +42,8 @@ export const RegistrySheet = lazyPart(
   async () => (await import("@/features/servers/registry/registry-sheet")).RegistrySheet,
 );
 export const ToolsPanel = lazyPart(async () => (await import("@/features/tools/tools-panel")).ToolsPanel);
-export const SettingsSheet = lazyPart(
-  async () => (await import("@/features/account/settings-sheet")).SettingsSheet,
+export const SettingsPanel = lazyPart(
+  async () => (await import("@/features/account/settings-panel")).SettingsPanel,
 );
 
 export const CommandPalette = lazyPart(

@@ -166,6 +166,7 @@ export interface TextParams {
   "history.showAll": { n: number };
   "history.more": { title: string };
   "palette.nothing": { query: string };
+  "palette.settings.section": { section: string };
   "models.about.remote": { provider: string };
   "models.about.gigabytes": { n: number };
   "models.star": { name: string };

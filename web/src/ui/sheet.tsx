@@ -1,9 +1,9 @@
 import { X } from "lucide-react";
-import { type MouseEvent, type ReactNode, useEffect, useId, useRef } from "react";
+import { type ReactNode, useEffect, useId, useRef } from "react";
 import { cn } from "@/lib/cn";
 import { t } from "@/lib/t";
 import { IconButton } from "./button";
-import { hostToasts } from "./toast";
+import { useModal } from "./use-modal";
 
 interface SheetProps {
   title: ReactNode;
@@ -18,31 +18,15 @@ interface SheetProps {
  * the focus.
  */
 export function Sheet({ title, subtitle, footer, onClose, children }: SheetProps) {
-  const dialog = useRef<HTMLDialogElement>(null);
+  const { dialogProps, close } = useModal();
   const body = useRef<HTMLDivElement>(null);
   const titleId = useId();
-  useEffect(() => {
-    const element = dialog.current;
-    element?.showModal();
-    hostToasts(element);
-    const stop = focusFirstField(body.current);
-    return () => {
-      stop();
-      hostToasts(null);
-    };
-  }, []);
-  // Every way to close uses the dialog's own close, which restores the focus before it reports.
-  const close = () => dialog.current?.close();
-  function onClick(event: MouseEvent) {
-    if (event.target === dialog.current) close();
-  }
+  useEffect(() => focusFirstField(body.current), []);
   return (
-    // Clicks count only on the backdrop; the dialog handles Escape itself.
     <dialog
-      ref={dialog}
+      {...dialogProps}
       aria-labelledby={titleId}
       onClose={onClose}
-      onClick={onClick}
       className={cn(
         "fixed inset-y-0 right-0 left-auto m-0 h-dvh max-h-none w-[min(480px,100vw)] max-w-none border-l border-line bg-surface shadow-float max-wide:border-l-0",
         "animate-enter-side backdrop:bg-scrim",

@@ -151,7 +151,7 @@ function rememberControl(target: EventTarget | null): void {
 
 /** Elements that toasts never cover, in addition to the control in use: headers, the composer, and a dialog's edges. */
 const PROTECTED_ELEMENTS =
-  "body:not(:has(dialog[open])) :is(header, [data-head], [data-composer]), dialog[open] > * > :is(header, footer)";
+  "body:not(:has(dialog[open])) :is(header, [data-head], [data-composer]), dialog[open] :is(header, footer)";
 /** Restricted to controls, because large elements such as menus and scroll areas can have the focus as well. */
 const FOCUSED_CONTROL = ":is(button, a, input, textarea, select, summary):focus";
 /** Elements that toasts avoid as long as there is room elsewhere. */
@@ -205,7 +205,8 @@ function moveToasts(toasts: HTMLElement, host: HTMLElement | null, mayStay = fal
     .map((one) => one.getBoundingClientRect());
   // On large screens there is room next to a sheet.
   const dialog = host?.getBoundingClientRect();
-  if (dialog && dialog.width < innerWidth - toasts.offsetWidth) protectedBoxes.push(dialog);
+  if (dialog && Math.max(dialog.left, innerWidth - dialog.right) > toasts.offsetWidth)
+    protectedBoxes.push(dialog);
   const size = { width: toasts.offsetWidth, height: toasts.offsetHeight };
   // Toasts being read stay in place as long as possible.
   if (mayStay && coveredArea([...protectedBoxes, ...avoided], toasts.getBoundingClientRect()) === 0) return;

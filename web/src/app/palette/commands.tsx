@@ -19,6 +19,7 @@ import {
   Sun,
   TextQuote,
 } from "lucide-react";
+import { type SettingsSection, settingsSections } from "@/features/account/settings-sections";
 import type { ChatCommand } from "@/features/chat/chat-panel";
 import type { PromptOrResource } from "@/features/chat/mcp-context/queries";
 import type { ChatSession, MessageHit, Model } from "@/features/chat/queries";
@@ -36,7 +37,7 @@ export interface CommandTargets {
   readonly openTool: (tool: AvailableTool) => void;
   /** Opens the list of public servers; undefined where there is none. */
   readonly browseServers: (() => void) | undefined;
-  readonly openSettings: () => void;
+  readonly openSettings: (section?: SettingsSection) => void;
   readonly openShortcuts: () => void;
   readonly signOut: () => void;
 }
@@ -96,9 +97,17 @@ export function actionCommands(targets: CommandTargets): readonly Command[] {
   ];
 }
 
-/** Returns the commands of the settings. */
+/** Returns the commands that open the settings, at their start and at each section. */
 export function settingsCommands({ openSettings }: CommandTargets): readonly Command[] {
-  return [{ id: "settings", label: t("palette.settings"), icon: Settings2, run: openSettings }];
+  return [
+    { id: "settings", label: t("palette.settings"), icon: Settings2, run: () => openSettings() },
+    ...settingsSections.map((section) => ({
+      id: `settings ${section}`,
+      label: t("palette.settings.section", { section: t(`settings.section.${section}`) }),
+      icon: Settings2,
+      run: () => openSettings(section),
+    })),
+  ];
 }
 
 /** Returns the command that opens the palette itself, which only the list of shortcuts shows. */

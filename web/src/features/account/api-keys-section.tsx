@@ -17,11 +17,7 @@ export function ApiKeysSection({ user }: { user: SignedInUser }) {
   const { queryKey } = apiKeysQuery(user.id);
   const { data: keys, error } = useQuery(apiKeysQuery(user.id));
   return (
-    <Section
-      id="api-keys"
-      title={t("account.keys")}
-      about={t("account.keys.about", { address: `${location.origin}/v1` })}
-    >
+    <Section about={t("account.keys.about", { address: `${location.origin}/v1` })}>
       {keys === undefined && (error ? <FailedRow queryKey={queryKey} /> : <LoadingRow />)}
       {keys !== undefined && keys.length > 0 && (
         <ul className="divide-y divide-line">
@@ -46,7 +42,7 @@ function KeyRow({ user, apiKey }: { user: SignedInUser; apiKey: ApiKey }) {
   const end = useMutation({
     mutationFn: () => endApiKey(apiKey.id),
     onSuccess: async () => {
-      focusSection("api-keys");
+      focusSection();
       await client.invalidateQueries({ queryKey: apiKeysQuery(user.id).queryKey });
       toast({ title: t("account.keys.ended"), description: name, tone: "ok" });
     },

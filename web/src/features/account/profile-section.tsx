@@ -5,17 +5,16 @@ import { t } from "@/lib/later-texts";
 import { auth, type SignedInUser } from "@/lib/session";
 import { EmailForm } from "./email-form";
 import { NameForm } from "./name-form";
-import { PasswordForm } from "./password-form";
 import { accountQuery } from "./queries";
 import { Section } from "./section";
 import { SettingRow } from "./setting-row";
 
-/** Name, email address and password of the user. */
+/** Name and email address of the user. */
 export function ProfileSection({ user }: { user: SignedInUser }) {
   const { data } = useQuery(accountQuery(user.id));
   const newEmail = data?.new_email ?? "";
   return (
-    <Section title={t("account.profile")}>
+    <Section>
       <SettingRow
         part="name"
         label={t("account.name")}
@@ -28,14 +27,6 @@ export function ProfileSection({ user }: { user: SignedInUser }) {
         {(close) => <EmailForm user={user} onDone={close} />}
       </SettingRow>
       {newEmail !== "" && newEmail !== user.email && <EmailPending email={user.email} newEmail={newEmail} />}
-      <SettingRow
-        part="password"
-        label={t("auth.password")}
-        value={<span aria-hidden="true">••••••••</span>}
-        action={t("account.change")}
-      >
-        {(close) => <PasswordForm user={user} onDone={close} />}
-      </SettingRow>
     </Section>
   );
 }

@@ -85,16 +85,17 @@ type SettingsPart = (typeof settingsParts)[number];
  */
 function useOpenPart(): [SettingsPart | undefined, (part: SettingsPart | undefined) => void] {
   const [params, setParams] = useSearchParams();
-  const named = params.get("settings");
+  const named = params.get("form");
   const open = settingsParts.find((part) => part === named);
   function choose(part: SettingsPart | undefined): void {
     setParams(
       (current) => {
         const changed = new URLSearchParams(current);
-        changed.set("settings", part ?? "");
+        if (part === undefined) changed.delete("form");
+        else changed.set("form", part);
         return changed;
       },
-      { replace: true },
+      { replace: true, state: history.state as unknown },
     );
   }
   return [open, choose];

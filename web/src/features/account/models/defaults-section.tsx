@@ -25,7 +25,7 @@ export function ModelDefaultsSection({ user }: { user: SignedInUser }) {
   });
   const models = listed?.models.filter(({ id, available }) => available && !id.endsWith("/")) ?? [];
   return (
-    <Section title={t("models.defaults")} about={t("models.defaults.about")}>
+    <Section about={t("models.defaults.about")}>
       {data === undefined ? (
         error ? (
           <FailedRow queryKey={query.queryKey} />

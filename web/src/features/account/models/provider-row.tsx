@@ -52,7 +52,7 @@ export function ProviderRow({ user, provider, tested }: ProviderRowProps) {
   const remove = useMutation({
     mutationFn: () => removeProvider(provider.id),
     onSuccess: async () => {
-      focusSection("model-providers");
+      focusSection();
       await reload();
       toast({ title: t("models.provider.removed"), description: name, tone: "ok" });
     },

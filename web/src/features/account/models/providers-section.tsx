@@ -24,7 +24,7 @@ export function ModelProvidersSection({ user }: { user: SignedInUser }) {
   const { data: providers, error } = useQuery(query);
   const [added, setAdded] = useState<{ id: string; tested: Tested }>();
   return (
-    <Section id="model-providers" title={t("models.providers")} about={t("models.providers.about")}>
+    <Section about={t("models.providers.about")}>
       {providers === undefined && (error ? <FailedRow queryKey={query.queryKey} /> : <LoadingRow />)}
       {providers !== undefined && providers.length > 0 && (
         <ul className="divide-y divide-line">

@@ -19,7 +19,7 @@ export function UsageSection({ user }: { user: SignedInUser }) {
   const query = usageQuery(user.id, range);
   const { data: report, error } = useQuery(query);
   return (
-    <Section title={t("models.report")} about={t("models.report.about")}>
+    <Section about={t("models.report.about")}>
       <div className="flex flex-wrap items-center gap-3 px-4 py-2.5">
         <div className="min-w-36 flex-1">
           <Select

@@ -1,0 +1,14 @@
+/** Sections of the settings in the order of their navigation, named as in the URL. */
+export const settingsSections = [
+  "account",
+  "security",
+  "appearance",
+  "models",
+  "providers",
+  "usage",
+  "tools",
+  "data",
+  "api-keys",
+] as const;
+
+export type SettingsSection = (typeof settingsSections)[number];
