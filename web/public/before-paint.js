@@ -1,16 +1,29 @@
-// Runs before the first paint, so that a chosen theme and language never flash others.
+// Runs before the first paint, so that chosen preferences never flash others.
 {
   const root = document.documentElement;
+  // The values that are not the default. Without a choice of a theme the system decides, in CSS.
+  const choices = {
+    theme: ["light", "dark"],
+    textSize: ["14", "18", "20"],
+    density: ["compact"],
+    sendWith: ["mod-enter"],
+  };
+  const apply = (name, value) => {
+    if (choices[name].includes(value)) root.dataset[name] = value;
+    else delete root.dataset[name];
+  };
   const isKnown = (language) => language === "en" || language === "de";
   let chosen = null;
   try {
-    const theme = localStorage.getItem("theme");
-    // Without a choice the system decides, in CSS.
-    if (theme === "light" || theme === "dark") root.dataset.theme = theme;
+    for (const name of Object.keys(choices)) apply(name, localStorage.getItem(name));
     chosen = localStorage.getItem("language");
   } catch {
-    // Storage can be forbidden; the system's settings are then as good as any.
+    // Storage can be forbidden; the defaults are then as good as any.
   }
+  // A preference that another tab changes.
+  addEventListener("storage", ({ key, newValue }) => {
+    if (key in choices) apply(key, newValue);
+  });
   if (isKnown(chosen)) root.dataset.language = chosen;
   else chosen = navigator.languages.map((tag) => tag.toLowerCase().split("-")[0]).find(isKnown) ?? "en";
   root.lang = chosen;

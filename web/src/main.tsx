@@ -5,9 +5,15 @@ import { preloadHome, showRedirectResults } from "@/app/lazy-parts";
 import { emailLinkParams } from "@/lib/email-link";
 import { formatNumber } from "@/lib/intl";
 import { initialLanguage } from "@/lib/language";
-import { loadWithRetries } from "@/lib/lazy-part";
+import { loadWithRetries, preload } from "@/lib/lazy-part";
 import { loadFirstTexts } from "@/lib/texts";
 import "./styles/index.css";
+
+// The other preferences need no code of the page, see `public/before-paint.js`.
+addEventListener("storage", ({ key }) => {
+  if (key === "language")
+    preload(async () => (await import("@/features/account/language-choice")).followLanguageChoice());
+});
 
 /** Time that the parts of the main screen may take before a placeholder is shown. */
 const PLACEHOLDER_DELAY_MS = 500;

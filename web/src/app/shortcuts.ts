@@ -1,5 +1,4 @@
-/** True if shortcuts use Command, because Control edits text. */
-const usesCommand = /Mac|iPhone|iPad/u.test(navigator.platform);
+import { modKey, usesCommand } from "@/lib/mod-key";
 
 /** Keys of a shortcut; `mod` is Command on Apple devices, else Control. */
 interface Shortcut {
@@ -41,9 +40,5 @@ function isTyping(target: EventTarget | null): boolean {
 /** Returns the keys of a shortcut as they are printed on this device's keyboard. */
 export function keysOf(id: ShortcutId): readonly string[] {
   const { key, mod = false, shift = false }: Shortcut = shortcuts[id];
-  return [
-    ...(mod ? [usesCommand ? "⌘" : "Ctrl"] : []),
-    ...(shift ? [usesCommand ? "⇧" : "Shift"] : []),
-    key.toUpperCase(),
-  ];
+  return [...(mod ? [modKey] : []), ...(shift ? [usesCommand ? "⇧" : "Shift"] : []), key.toUpperCase()];
 }

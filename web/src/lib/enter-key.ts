@@ -8,10 +8,18 @@ export function isComposing(event: KeyboardEvent): boolean {
 }
 
 /**
- * Returns true if a key sends the text: Enter without Shift, and with Control or Command everywhere. On touch screens
- * Enter starts a new line, because their keyboards have no Shift+Enter.
+ * Sends the text on the key that the user prefers: Enter, or Enter with Control or Command. The other one starts a new
+ * line, and Shift+Enter always. Touch keyboards have no Shift+Enter, so there Enter starts a new line.
  */
-export function isSending(event: KeyboardEvent): boolean {
-  if (event.key !== "Enter" || event.shiftKey || isComposing(event)) return false;
-  return event.ctrlKey || event.metaKey || !matchMedia("(pointer: coarse)").matches;
+export function sendOnEnter(event: KeyboardEvent<HTMLTextAreaElement>, send: () => void): void {
+  if (event.key !== "Enter" || event.shiftKey || isComposing(event)) return;
+  const isWithMod = event.ctrlKey || event.metaKey;
+  const sendsWithMod =
+    document.documentElement.dataset["sendWith"] === "mod-enter" || matchMedia("(pointer: coarse)").matches;
+  // Enter alone starts a new line by itself.
+  if (!isWithMod && sendsWithMod) return;
+  event.preventDefault();
+  if (isWithMod === sendsWithMod) send();
+  // Unlike a change of the value, it can be undone.
+  else document.execCommand("insertText", false, "\n");
 }

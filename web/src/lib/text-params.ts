@@ -122,6 +122,7 @@ export interface TextParams {
   "account.devices.lastUsed": { when: string };
   "account.devices.end": { name: string };
   "account.devices.end.question": { name: string };
+  "appearance.sendWith.mod": { mod: string };
   "account.delete.type": { email: string };
   "task.running": { server: string };
   "task.asks": { server: string };

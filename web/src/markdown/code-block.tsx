@@ -52,7 +52,7 @@ export function CodeBlock({ language, text }: CodeBlockProps) {
       <pre
         tabIndex={0}
         aria-label={t("chat.code.label")}
-        className={`overflow-x-auto px-3.5 py-3 font-mono text-[13.5px]/[22px] print:max-h-none print:whitespace-pre-wrap ${
+        className={`overflow-x-auto px-3.5 py-3 font-mono text-[0.84375em]/[1.63] print:max-h-none print:whitespace-pre-wrap ${
           isWrapped ? "whitespace-pre-wrap wrap-anywhere" : ""
         } ${isCollapsed ? "max-h-[892px] overflow-y-hidden" : ""}`}
       >

@@ -10,12 +10,12 @@ import { MathView } from "./math-view";
 import { TableBlock } from "./table-block";
 
 const HEADINGS = {
-  1: "text-lg",
-  2: "text-[1.125rem]/7",
-  3: "text-base",
-  4: "text-base",
-  5: "text-md",
-  6: "text-md",
+  1: "text-[1.25em]/[1.4]",
+  2: "text-[1.125em]/[1.55]",
+  3: "text-[1em]",
+  4: "text-[1em]",
+  5: "text-[0.875em]",
+  6: "text-[0.875em]",
 } as const;
 
 /** Two levels of a text share one level of the page, which has six. */

@@ -55,7 +55,7 @@ export function TableBlock({ table, definitions, renderChildren }: TableBlockPro
         tabIndex={canScroll ? 0 : undefined}
         className="table-scroll overflow-x-auto focus-visible:-outline-offset-2"
       >
-        <table dir="auto" className="w-full border-collapse text-[15px]/6">
+        <table dir="auto" className="w-full border-collapse text-[0.9375em]/[1.6]">
           <thead>
             <tr>
               {head?.children.map((cell, column) => {

@@ -26,7 +26,7 @@ import type { ChatSession, MessageHit, Model } from "@/features/chat/queries";
 import { shownTitle } from "@/features/chat/queries";
 import type { AvailableTool } from "@/lib/available-tool";
 import { t } from "@/lib/later-texts";
-import { applyTheme } from "@/lib/theme";
+import { setPreference } from "@/lib/preferences";
 import type { HomeTab } from "../home-url";
 import type { ShortcutId } from "../shortcuts";
 
@@ -83,9 +83,14 @@ export function actionCommands(targets: CommandTargets): readonly Command[] {
     { id: "tab-servers", label: t("palette.tab.servers"), icon: Server, run: () => selectTab("servers") },
     { id: "tab-tools", label: t("palette.tab.tools"), icon: Plug, run: () => selectTab("tools") },
     ...(browseServers ? [{ id: "browse", label: t("servers.browse"), icon: Globe, run: browseServers }] : []),
-    { id: "light", label: t("palette.theme.light"), icon: Sun, run: () => applyTheme("light") },
-    { id: "dark", label: t("palette.theme.dark"), icon: Moon, run: () => applyTheme("dark") },
-    { id: "system", label: t("palette.theme.system"), icon: Monitor, run: () => applyTheme("system") },
+    { id: "light", label: t("palette.theme.light"), icon: Sun, run: () => setPreference("theme", "light") },
+    { id: "dark", label: t("palette.theme.dark"), icon: Moon, run: () => setPreference("theme", "dark") },
+    {
+      id: "system",
+      label: t("palette.theme.system"),
+      icon: Monitor,
+      run: () => setPreference("theme", "system"),
+    },
     {
       id: "shortcuts",
       label: t("palette.shortcuts"),

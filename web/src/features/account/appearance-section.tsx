@@ -1,30 +1,72 @@
 import { useMutation } from "@tanstack/react-query";
-import { useState } from "react";
 import { t } from "@/lib/later-texts";
-import { themes, useTheme } from "@/lib/theme";
+import { modKey } from "@/lib/mod-key";
+import { type Preferences, preferences, usePreference } from "@/lib/preferences";
+import { useMedia } from "@/lib/use-media";
 import { toastFailure } from "@/ui/toast";
 import { ChoiceRow } from "./choice-row";
 import { chooseLanguage, languageChoices, readLanguageChoice } from "./language-choice";
 
-/** How the page looks in this browser. */
+/** How the page looks and what its keys do, in this browser. */
 export function AppearanceSection() {
+  const isTouch = useMedia("(pointer: coarse)");
   return (
     <div className="divide-y divide-line border-y border-line max-wide:-mt-4 max-wide:border-t-0">
-      <ThemeRow />
+      <PreferenceRow
+        name="theme"
+        title={t("appearance.theme")}
+        about={t("appearance.theme.about")}
+        labelOf={(theme) => t(`account.theme.${theme}`)}
+      />
+      <PreferenceRow
+        name="textSize"
+        title={t("appearance.textSize")}
+        about={t("appearance.textSize.about")}
+        labelOf={(size) => size}
+      />
+      <PreferenceRow
+        name="density"
+        title={t("appearance.density")}
+        about={t("appearance.density.about")}
+        labelOf={(density) => t(`appearance.density.${density}`)}
+      />
+      {/* Touch keyboards have one Enter key, which starts a new line. */}
+      {!isTouch && (
+        <PreferenceRow
+          name="sendWith"
+          title={t("appearance.sendWith")}
+          about={t("appearance.sendWith.about")}
+          labelOf={(key) =>
+            key === "enter" ? t("appearance.sendWith.enter") : t("appearance.sendWith.mod", { mod: modKey })
+          }
+        />
+      )}
       <LanguageRow />
     </div>
   );
 }
 
-/** Theme: light, dark, or the system's. */
-function ThemeRow() {
-  const [chosen, choose] = useTheme();
+interface PreferenceRowProps<Name extends keyof Preferences> {
+  name: Name;
+  title: string;
+  about: string;
+  labelOf: (value: Preferences[Name]) => string;
+}
+
+/** Row of a preference of this browser. */
+function PreferenceRow<Name extends keyof Preferences>({
+  name,
+  title,
+  about,
+  labelOf,
+}: PreferenceRowProps<Name>) {
+  const [chosen, choose] = usePreference(name);
   return (
     <ChoiceRow
-      name="theme"
-      title={t("appearance.theme")}
-      about={t("appearance.theme.about")}
-      choices={themes.map((theme) => ({ value: theme, label: t(`account.theme.${theme}`) }))}
+      name={name}
+      title={title}
+      about={about}
+      choices={preferences[name].map((value) => ({ value, label: labelOf(value) }))}
       chosen={chosen}
       onChoose={choose}
     />
@@ -33,13 +75,9 @@ function ThemeRow() {
 
 /** Language: one of the page's, or the browser's. */
 function LanguageRow() {
-  const [chosen, setChosen] = useState(readLanguageChoice);
   const change = useMutation({
     mutationFn: chooseLanguage,
-    onError: (error) => {
-      setChosen(readLanguageChoice());
-      toastFailure(t("account.language.failed"), error);
-    },
+    onError: (error) => toastFailure(t("account.language.failed"), error),
   });
   return (
     <ChoiceRow
@@ -52,11 +90,8 @@ function LanguageRow() {
         // Languages have their own names, and screen readers pronounce them so.
         ...(choice !== "system" && { lang: choice }),
       }))}
-      chosen={chosen}
-      onChoose={(choice) => {
-        setChosen(choice);
-        change.mutate(choice);
-      }}
+      chosen={change.isPending ? change.variables : readLanguageChoice()}
+      onChoose={change.mutate}
     />
   );
 }

@@ -11,7 +11,8 @@ function languageBeforePaint(stored: string | null, preferred: readonly string[]
   const root = { dataset: {}, lang: "" };
   const document = { documentElement: root, currentScript: { dataset: {} } };
   const localStorage = { getItem: (key: string) => (key === "language" ? stored : null) };
-  runInNewContext(script, { document, localStorage, navigator: { languages: preferred } });
+  const navigator = { languages: preferred };
+  runInNewContext(script, { document, localStorage, navigator, addEventListener: () => undefined });
   return root.lang;
 }
 

@@ -17,14 +17,25 @@ export function readLanguageChoice(): LanguageChoice {
 /** Changes the language of the page and stores the choice on this device. */
 export async function chooseLanguage(choice: LanguageChoice): Promise<void> {
   await changeLanguage(languageFor(choice, navigator.languages));
-  const { dataset } = document.documentElement;
-  if (choice === "system") delete dataset["language"];
-  else dataset["language"] = choice;
+  applyChoice(choice);
   try {
     localStorage.setItem(storageKey, choice);
   } catch {
     // Without storage the choice lasts as long as the page.
   }
+}
+
+function applyChoice(choice: LanguageChoice): void {
+  const { dataset } = document.documentElement;
+  if (choice === "system") delete dataset["language"];
+  else dataset["language"] = choice;
+}
+
+/** Takes over the choice of another tab. */
+export async function followLanguageChoice(): Promise<void> {
+  const choice = toLanguage(localStorage.getItem(storageKey) ?? undefined) ?? "system";
+  applyChoice(choice);
+  await changeLanguage(languageFor(choice, navigator.languages));
 }
 
 /** Returns the language for a choice, given the browser's languages in order of preference. */

@@ -72,7 +72,7 @@ export function DaySeparator({ before, moment }: DaySeparatorProps) {
   const isSameDay = new Date(before).toDateString() === date.toDateString();
   if (isSameDay || Number.isNaN(date.getTime()) || Number.isNaN(Date.parse(before))) return null;
   return (
-    <p className="mb-7 flex items-center gap-3 text-xs text-ink-3">
+    <p className="mb-(--message-gap) flex items-center gap-3 text-xs text-ink-3">
       <span aria-hidden="true" className="h-px flex-1 bg-line" />
       <time dateTime={moment}>{dayName(date)}</time>
       <span aria-hidden="true" className="h-px flex-1 bg-line" />

@@ -16,7 +16,10 @@ export function SharedMessageView({ message: { role, parts } }: { message: Share
     const text = parts.map((part) => (part.type === "text" ? part.text : "")).join("");
     const files = parts.filter(({ type }) => type === "file" || type === "hidden-file");
     return (
-      <article aria-label={t("share.you")} className="mb-7 flex flex-col items-end [content-visibility:auto]">
+      <article
+        aria-label={t("share.you")}
+        className="message flex flex-col items-end [content-visibility:auto]"
+      >
         <h2 className="sr-only">{t("share.you")}</h2>
         {files.length > 0 && (
           <ul aria-label={t("files.attached")} className="mb-1 flex max-w-[85%] flex-wrap justify-end gap-2">
@@ -40,7 +43,7 @@ export function SharedMessageView({ message: { role, parts } }: { message: Share
   return (
     <article
       aria-label={t("share.assistant")}
-      className="mb-7 grid grid-cols-[minmax(0,1fr)] gap-3.5 [content-visibility:auto]"
+      className="message grid grid-cols-[minmax(0,1fr)] gap-3.5 [content-visibility:auto]"
     >
       <h2 className="sr-only">{t("share.assistant")}</h2>
       <HeadingLevel value={3}>

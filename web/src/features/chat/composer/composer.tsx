@@ -7,7 +7,7 @@ import {
   useLayoutEffect,
   useState,
 } from "react";
-import { isComposing, isSending } from "@/lib/is-composing";
+import { isComposing, sendOnEnter } from "@/lib/enter-key";
 import { lazyPart } from "@/lib/lazy-part";
 import { t } from "@/lib/t";
 import { growWithText } from "@/ui/field";
@@ -84,9 +84,7 @@ export function Composer({ ref, ...options }: ComposerProps) {
     }
     if (event.key === "Escape" && busy && !composing) stop();
     if (event.key === "ArrowUp" && text === "" && !busy) store.editing.set(newestUserMessageId(store));
-    if (!isSending(event)) return;
-    event.preventDefault();
-    void submit();
+    sendOnEnter(event, () => void submit());
   }
 
   return (

@@ -1,7 +1,7 @@
 import { Pencil, RotateCcw } from "lucide-react";
 import { type KeyboardEvent, useEffect, useId, useRef } from "react";
 import { useDraft } from "@/lib/drafts";
-import { isComposing, isSending } from "@/lib/is-composing";
+import { isComposing, sendOnEnter } from "@/lib/enter-key";
 import { t } from "@/lib/later-texts";
 import { CopyButton } from "@/markdown/copy-button";
 import { Button, IconButton } from "@/ui/button";
@@ -102,12 +102,10 @@ export function EditMessageForm({ id, text, store, onTurn }: EditMessageFormProp
     });
   }
 
-  function onKeyDown(event: KeyboardEvent): void {
+  function onKeyDown(event: KeyboardEvent<HTMLTextAreaElement>): void {
     if (isComposing(event)) return;
     if (event.key === "Escape") cancel();
-    if (!isSending(event)) return;
-    event.preventDefault();
-    send();
+    sendOnEnter(event, send);
   }
 
   return (

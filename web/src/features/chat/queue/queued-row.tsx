@@ -1,7 +1,7 @@
 import { useMutation } from "@tanstack/react-query";
 import { Paperclip, Pencil, SendHorizontal, X } from "lucide-react";
 import { type KeyboardEvent, useEffect, useRef, useState } from "react";
-import { isComposing, isSending } from "@/lib/is-composing";
+import { isComposing, sendOnEnter } from "@/lib/enter-key";
 import { showInvisible } from "@/lib/show-invisible";
 import { Button, IconButton } from "@/ui/button";
 import { Textarea } from "@/ui/field";
@@ -127,12 +127,10 @@ function Field({ words, onChange, onSave, onLeave }: FieldProps) {
     field.current?.setSelectionRange(field.current.value.length, field.current.value.length);
   }, []);
 
-  function onKeyDown(event: KeyboardEvent): void {
+  function onKeyDown(event: KeyboardEvent<HTMLTextAreaElement>): void {
     if (isComposing(event)) return;
     if (event.key === "Escape") onLeave();
-    if (!isSending(event)) return;
-    event.preventDefault();
-    onSave();
+    sendOnEnter(event, onSave);
   }
 
   return (

@@ -48,7 +48,7 @@ export const MessageRow = memo(({ id, store, isLast, onTurn }: MessageRowProps) 
       data-role="assistant"
       data-message={id}
       aria-label={t("chat.assistantSaid")}
-      className="mb-7 grid grid-cols-[minmax(0,1fr)] gap-3.5"
+      className="message grid grid-cols-[minmax(0,1fr)] gap-3.5"
     >
       <h3 className="sr-only">{t("chat.assistantSaid")}</h3>
       <AnswerParts message={message} />
@@ -80,7 +80,7 @@ function UserMessage({
       data-role="user"
       data-message={id}
       aria-label={t("chat.youSaid")}
-      className="mb-7 flex flex-col items-end gap-1"
+      className="message flex flex-col items-end gap-1"
     >
       <h3 className="sr-only">{t("chat.youSaid")}</h3>
       {attached.length > 0 && (
