@@ -42,6 +42,8 @@ export interface About {
 export interface Site {
   /** It is at `https://localhost`, and shows this to be trusted. */
   tls?: { key: Buffer; cert: Buffer };
+  /** The only `Authorization` header that it accepts. */
+  authorization?: string;
   /** Handles requests other than those of the protocol. */
   onVisit?: (request: IncomingMessage, response: ServerResponse) => void;
 }
@@ -79,13 +81,17 @@ export async function serveTools(
   tools: ScriptedTool[],
   about: About = {},
   apps: ScriptedApp[] = [],
-  { tls, onVisit }: Site = {},
+  { tls, authorization, onVisit }: Site = {},
 ): Promise<Served> {
   const tasks = new Map<string, RunningTask>();
   return serve(async (request, response) => {
     if (request.method !== "POST") {
       if (onVisit && request.url !== "/mcp") onVisit(request, response);
       else response.writeHead(405).end();
+      return;
+    }
+    if (authorization !== undefined && request.headers.authorization !== authorization) {
+      response.writeHead(403).end();
       return;
     }
     const rpc = JSON.parse(await textOf(request)) as RpcRequest;
