@@ -72,11 +72,25 @@ for (const [name, look] of looks) {
       .getByRole("table", { name: "By model" })
       .getByRole("row", { name: /openai\/scripted/u })
       .waitFor();
-    await usage.getByRole("img", { name: /Tokens per day over 30 days/u }).waitFor();
+    const chart = usage.getByRole("slider", { name: "Tokens per day and model over 30 days" });
+    await chart.waitFor();
+    assert.match(
+      (await chart.getAttribute("aria-valuetext")) ?? "",
+      /: 260 tokens; openai\/scripted: 260 tokens$/u,
+    );
     await usage.getByText(/^You.ve used/u).waitFor();
     await usage.getByLabel("Period").selectOption("Last 7 days");
-    await usage.getByRole("img", { name: /Tokens per day over 7 days/u }).waitFor();
+    await usage.getByRole("slider", { name: "Tokens per day and model over 7 days" }).focus();
     await inspect(appPage, "usage", look);
+    await usage.getByRole("radio", { name: "Cost" }).check();
+    await usage.getByRole("slider", { name: "Cost per day and model over 7 days" }).waitFor();
+    await usage.getByRole("radio", { name: "Table" }).check();
+    await usage
+      .getByRole("table", { name: "By day and model" })
+      .getByRole("row", { name: /openai\/scripted (?:≈ )?260/u })
+      .waitFor();
+    assert.equal(await usage.getByRole("slider").count(), 0);
+    await inspect(appPage, "usage-table", look);
     const saved = page.waitForEvent("download");
     await usage.getByRole("button", { name: "Download CSV" }).click();
     const csv = await readFile(await (await saved).path(), "utf8");

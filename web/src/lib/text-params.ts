@@ -182,7 +182,8 @@ export interface TextParams {
   "models.report.limit": { all: number; used: number };
   "models.report.spent": { all: number; used: number };
   "models.report.most": { n: number };
-  "models.report.chart": { most: number; n: number };
+  "models.report.chart.tokens": { n: number };
+  "models.report.chart.cost": { n: number };
   "models.report.about.tokens": { n: number };
   "models.report.unpriced": { all: number; n: number };
   "models.cost.about": { amount: string };

@@ -6,8 +6,9 @@ import { saveFile } from "@/lib/save-file";
 import type { SignedInUser } from "@/lib/session";
 import { Button } from "@/ui/button";
 import { Select } from "@/ui/field";
+import { ChoiceGroup } from "../choice-group";
 import { FailedRow, LoadingRow } from "../load-state";
-import { byDay, byModel, ranges, toCsv, type UsageReport, wholeOf } from "./usage";
+import { byModel, dayOf, type Measure, ranges, toCsv, type UsageReport, wholeOf } from "./usage";
 import { UsageChart } from "./usage-chart";
 import { UsageTable } from "./usage-table";
 import { usageQuery } from "../queries";
@@ -59,7 +60,9 @@ export function UsageSection({ user }: { user: SignedInUser }) {
 function Report({ report }: { report: UsageReport }) {
   const { days, limit } = report;
   const whole = wholeOf(days);
-  const daily = byDay(report);
+  const [view, setView] = useState<"chart" | "table">("chart");
+  const [measure, setMeasure] = useState<Measure>("tokens");
+  const hasCosts = whole.costUsd > 0;
   return (
     <>
       {limit !== null && (
@@ -78,21 +81,45 @@ function Report({ report }: { report: UsageReport }) {
         <p className="px-4 py-3 text-md text-ink-2">{t("models.report.none")}</p>
       ) : (
         <>
-          <UsageChart days={daily} />
+          <div className="flex flex-wrap justify-between gap-x-3 gap-y-2 px-4 py-2.5">
+            <ChoiceGroup
+              name="usage-view"
+              aria-label={t("models.report.view")}
+              choices={[
+                { value: "chart", label: t("models.report.view.chart") },
+                { value: "table", label: t("models.report.view.table") },
+              ]}
+              chosen={view}
+              onChoose={setView}
+            />
+            {hasCosts && view === "chart" && (
+              <ChoiceGroup
+                name="usage-measure"
+                aria-label={t("models.report.measure")}
+                choices={[
+                  { value: "tokens", label: t("models.report.tokens") },
+                  { value: "cost", label: t("models.report.cost") },
+                ]}
+                chosen={measure}
+                onChoose={setMeasure}
+              />
+            )}
+          </div>
+          {view === "chart" && <UsageChart report={report} measure={hasCosts ? measure : "tokens"} />}
+          {/* Screen readers read the table in place of the chart. */}
+          <UsageTable
+            caption={t("models.report.byDay")}
+            first={t("models.report.day")}
+            second={t("models.report.model")}
+            rows={days.toReversed().map((row) => ({ name: dayOf(row.day), detail: row.model, total: row }))}
+            isHidden={view === "chart"}
+          />
           <UsageTable
             caption={t("models.report.byModel")}
             first={t("models.report.model")}
             rows={byModel(report)}
             sum={whole}
           />
-          <details className="group">
-            <summary className="px-4 py-2.5 text-md touch:py-3">{t("models.report.byDay")}</summary>
-            <UsageTable
-              caption={t("models.report.byDay")}
-              first={t("models.report.day")}
-              rows={daily.filter(({ total }) => total.calls > 0).toReversed()}
-            />
-          </details>
           {(whole.estimatedCalls > 0 || whole.unpricedCalls > 0) && (
             <p className="px-4 py-2.5 text-sm text-ink-2">
               {whole.estimatedCalls > 0 &&

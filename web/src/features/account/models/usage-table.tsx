@@ -3,18 +3,29 @@ import { t } from "@/lib/later-texts";
 import { formatCost, type Usage } from "@/lib/usage";
 import { tokensOf } from "./usage";
 
+interface Row {
+  readonly name: string;
+  /** Cell between the name and the figures. */
+  readonly detail?: string;
+  readonly total: Usage;
+}
+
 interface UsageTableProps {
   caption: string;
   /** Heading of the first column. */
   first: string;
-  rows: readonly { name: string; total: Usage }[];
+  /** Heading of the second column, if the rows have details. */
+  second?: string;
+  rows: readonly Row[];
   sum?: Usage;
+  /** Leaves the table to screen readers. */
+  isHidden?: boolean;
 }
 
 /** Table of tokens and costs; estimates are marked. */
-export function UsageTable({ caption, first, rows, sum }: UsageTableProps) {
+export function UsageTable({ caption, first, second, rows, sum, isHidden = false }: UsageTableProps) {
   return (
-    <div className="overflow-x-auto px-4 py-2.5">
+    <div className={isHidden ? "sr-only" : "overflow-x-auto px-4 py-2.5"}>
       <table className="w-full text-sm tabular-nums">
         <caption className="sr-only">{caption}</caption>
         <thead className="text-ink-2">
@@ -22,6 +33,11 @@ export function UsageTable({ caption, first, rows, sum }: UsageTableProps) {
             <th scope="col" className="py-1 pr-3 text-left font-normal">
               {first}
             </th>
+            {second !== undefined && (
+              <th scope="col" className="py-1 pr-3 text-left font-normal">
+                {second}
+              </th>
+            )}
             <th scope="col" className="py-1 pl-3 text-right font-normal">
               {t("models.report.tokens")}
             </th>
@@ -31,11 +47,12 @@ export function UsageTable({ caption, first, rows, sum }: UsageTableProps) {
           </tr>
         </thead>
         <tbody>
-          {rows.map(({ name, total }) => (
-            <tr key={name} className="border-t border-line align-top">
+          {rows.map(({ name, detail, total }) => (
+            <tr key={`${name} ${detail}`} className="border-t border-line align-top">
               <th scope="row" className="py-1.5 pr-3 text-left font-normal wrap-anywhere">
                 {name}
               </th>
+              {detail !== undefined && <td className="py-1.5 pr-3 wrap-anywhere">{detail}</td>}
               <Figures total={total} />
             </tr>
           ))}

@@ -1,3 +1,4 @@
+import { formatDate } from "@/lib/intl";
 import type { Usage } from "@/lib/usage";
 
 interface DayAndModel extends Usage {
@@ -72,6 +73,63 @@ export function byDay({ from, to, days }: UsageReport): Named[] {
 export function byModel({ days }: UsageReport): Named[] {
   const sums = [...grouped(days, "model")].map(([name, total]) => ({ name, total }));
   return sums.sort((one, other) => tokensOf(other.total) - tokensOf(one.total));
+}
+
+/** Formats a day of the report, which is one of UTC. */
+export function dayOf(day: string): string {
+  return formatDate(new Date(day), { dateStyle: "medium", timeZone: "UTC" });
+}
+
+/** What a chart shows of the usage. */
+export type Measure = "tokens" | "cost";
+
+/** Number of models with a colour of their own. */
+const MAX_SERIES = 5;
+
+export interface Stack {
+  /** ISO date in UTC. */
+  readonly day: string;
+  /** Value of each series. */
+  readonly values: readonly number[];
+  readonly total: number;
+}
+
+export interface StackedUsage {
+  /** Names of the models, the one with the most first; undefined for all others together. */
+  readonly series: readonly (string | undefined)[];
+  /** All days of the report, oldest first. */
+  readonly stacks: readonly Stack[];
+}
+
+/** Returns the usage of each model on each day. Models beyond the first five are one series. */
+export function stackUsage(report: UsageReport, measure: Measure): StackedUsage {
+  const valueOf = (usage: Usage): number => (measure === "tokens" ? tokensOf(usage) : usage.costUsd);
+  const models = byModel(report)
+    .filter(({ total }) => valueOf(total) > 0)
+    .toSorted((one, other) => valueOf(other.total) - valueOf(one.total))
+    .map(({ name }) => name);
+  // A single other model needs no name for all others.
+  const series = models.length <= MAX_SERIES + 1 ? models : [...models.slice(0, MAX_SERIES), undefined];
+  const placeOf = new Map(models.map((model, at) => [model, Math.min(at, series.length - 1)]));
+  const valuesOf = new Map(byDay(report).map(({ name }) => [name, series.map(() => 0)]));
+  for (const row of report.days) {
+    const values = valuesOf.get(row.day);
+    const place = placeOf.get(row.model);
+    if (values && place !== undefined) values[place] = (values[place] ?? 0) + valueOf(row);
+  }
+  const stacks = [...valuesOf].map(([day, values]) => ({
+    day,
+    values,
+    total: values.reduce((sum, value) => sum + value, 0),
+  }));
+  return { series, stacks };
+}
+
+/** Returns the next round number from a value on, for the end of an axis. */
+export function roundUp(value: number): number {
+  if (value <= 0) return 1;
+  const unit = 10 ** Math.floor(Math.log10(value));
+  return ([1, 2, 4, 5].find((factor) => factor * unit >= value) ?? 10) * unit;
 }
 
 const columns = [
