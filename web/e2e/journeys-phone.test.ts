@@ -1,9 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import type { Locator } from "playwright-core";
 import { say } from "./scripted-model.ts";
 import { startFixture } from "./fixture.ts";
 import { focusedName, inspect } from "./look.ts";
-import { eventually } from "./app-page.ts";
+import { type AppPage, eventually } from "./app-page.ts";
 
 const fixture = await startFixture();
 
@@ -94,4 +95,101 @@ test("Enter makes a line on a touch keyboard, and Send sends both", async (t) =>
   await appPage.send.tap();
   await appPage.answers.getByText("Two lines.").waitFor();
   assert.equal(await appPage.questions.first().getByText("One\ntwo").count(), 1);
+});
+
+/** Presses a finger on a point for longer than the browsers' own long press. */
+async function pressLong({ page }: AppPage, on: Locator): Promise<void> {
+  const box = await on.boundingBox();
+  assert.ok(box);
+  const session = await page.context().newCDPSession(page);
+  const touchPoints = [{ x: box.x + box.width / 2, y: box.y + Math.min(box.height / 2, 20) }];
+  await session.send("Input.dispatchTouchEvent", { type: "touchStart", touchPoints });
+  await page
+    .getByRole("dialog")
+    .waitFor({ timeout: 1_500 })
+    .catch(() => undefined);
+  await session.send("Input.dispatchTouchEvent", { type: "touchEnd", touchPoints: [] });
+  await session.detach();
+}
+
+const phones = [320, 360].map((width) => ({
+  viewport: { width, height: 640 },
+  colorScheme: "light" as const,
+  hasTouch: true,
+}));
+
+for (const look of phones) {
+  test(`a long press opens the actions of a message at ${look.viewport.width} px`, async (t) => {
+    const { account, appPage } = await fixture.openSignedInPage(t, look);
+    await account.fill(await account.newChat(), ["A question", "An answer"]);
+    await appPage.open();
+    const actions = appPage.page.getByRole("dialog", { name: "Message actions" });
+    await appPage.answers.getByText("An answer").waitFor();
+    await appPage.page.getByRole("button", { name: "Edit message" }).waitFor();
+
+    await pressLong(appPage, appPage.answers.getByText("An answer"));
+    await actions.getByRole("button", { name: "Regenerate" }).waitFor();
+    await inspect(appPage, "phone-message-actions", look);
+    await actions.getByRole("button", { name: "Select text" }).tap();
+    await actions.waitFor({ state: "detached" });
+    const selected = () => appPage.page.evaluate(() => getSelection()?.toString().trim());
+    assert.equal(await selected(), "An answer");
+
+    // What is selected is moved by a long press, which belongs to the browser then.
+    await pressLong(appPage, appPage.questions.getByText("A question"));
+    assert.equal(await actions.count(), 0);
+
+    await appPage.page.evaluate(() => getSelection()?.removeAllRanges());
+    await pressLong(appPage, appPage.questions.getByText("A question"));
+    await actions.getByRole("button", { name: "Edit message" }).tap();
+    await appPage.field("Your message").waitFor();
+    assert.equal(await actions.count(), 0);
+  });
+}
+
+test("a phone's sheet opens from below and closes when it is dragged down", async (t) => {
+  const look = { viewport: { width: 360, height: 640 }, colorScheme: "light" as const, hasTouch: true };
+  const { account, appPage } = await fixture.openSignedInPage(t, look);
+  await account.fill(await account.newChat(), ["A question", "An answer"]);
+  await appPage.open();
+  await appPage.page.getByRole("button", { name: "Edit message" }).waitFor();
+  await pressLong(appPage, appPage.answers.getByText("An answer"));
+  await appPage.sheet.waitFor();
+  const sheet = await appPage.sheet.boundingBox();
+  assert.ok(sheet && sheet.y > 0 && sheet.y + sheet.height === 640 && sheet.width === 360);
+  const session = await appPage.page.context().newCDPSession(appPage.page);
+  const at = (y: number) => [{ x: 180, y }];
+  await session.send("Input.dispatchTouchEvent", { type: "touchStart", touchPoints: at(sheet.y + 20) });
+  for (let moved = 20; moved <= 200; moved += 20)
+    await session.send("Input.dispatchTouchEvent", {
+      type: "touchMove",
+      touchPoints: at(sheet.y + 20 + moved),
+    });
+  await session.send("Input.dispatchTouchEvent", { type: "touchEnd", touchPoints: [] });
+  await appPage.sheet.waitFor({ state: "detached" });
+});
+
+test("nothing that is used stands below a notch or the bar of the system", async (t) => {
+  const look = { viewport: { width: 360, height: 640 }, colorScheme: "light" as const, hasTouch: true };
+  const { account, appPage } = await fixture.openSignedInPage(t, look);
+  await account.fill(await account.newChat(), ["A question", "An answer"]);
+  const session = await appPage.page.context().newCDPSession(appPage.page);
+  await session.send("Emulation.setSafeAreaInsetsOverride", { insets: { top: 40, bottom: 30 } });
+  await appPage.open();
+  await appPage.answers.getByText("An answer").waitFor();
+  await inspect(appPage, "phone-notch", look);
+  const tabs = await appPage.tab("MCP Servers").boundingBox();
+  assert.ok(tabs && tabs.y >= 40);
+  const composer = await appPage.page.locator("[data-composer]").boundingBox();
+  assert.ok(composer && composer.y + composer.height <= 610);
+  await appPage.button("Account").click();
+  await appPage.button("Settings").click();
+  await appPage.sheet.waitFor();
+  const close = await appPage.sheet.getByRole("button", { name: "Close" }).first().boundingBox();
+  assert.ok(close && close.y >= 40, `the sheet's button begins at ${close?.y}`);
+  await appPage.page.keyboard.press("Escape");
+  await appPage.sheet.waitFor({ state: "detached" });
+  await pressLong(appPage, appPage.answers.getByText("An answer"));
+  const last = await appPage.sheet.getByRole("button", { name: "Select text" }).boundingBox();
+  assert.ok(last && last.y + last.height <= 610, `the last action ends at ${last && last.y + last.height}`);
 });

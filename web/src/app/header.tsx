@@ -22,7 +22,7 @@ interface HeaderProps {
 export function Header({ user, tab, onSelectTab, toolCount, onOpenSettings, onSignOut }: HeaderProps) {
   const isNarrow = useMedia(NARROW_MEDIA);
   return (
-    <header className="relative grid grid-cols-[1fr_auto_1fr] items-center gap-4 border-b border-line bg-surface px-5 py-2.5 max-wide:flex max-wide:gap-2 max-wide:px-2.5 max-wide:py-1 short:py-1">
+    <header className="bleed-head grid grid-cols-[1fr_auto_1fr] items-center gap-4 border-b border-line bg-surface px-5 py-2.5 max-wide:flex max-wide:gap-2 max-wide:px-2.5 max-wide:py-1 short:py-1">
       <Brand />
       <nav
         aria-label={t("app.sections")}

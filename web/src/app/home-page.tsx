@@ -86,7 +86,7 @@ function Home({ user }: HomePageProps) {
   useUnreadMarks();
 
   return (
-    <div className="@container-size/screen grid h-dvh grid-cols-[minmax(0,1fr)] grid-rows-[auto_auto_minmax(0,1fr)]">
+    <div className="@container-size/screen grid h-safe grid-cols-[minmax(0,1fr)] grid-rows-[auto_auto_minmax(0,1fr)]">
       <Header
         user={user}
         tab={tab}

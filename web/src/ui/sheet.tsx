@@ -3,6 +3,7 @@ import { type ReactNode, useEffect, useId, useRef } from "react";
 import { cn } from "@/lib/cn";
 import { t } from "@/lib/t";
 import { IconButton } from "./button";
+import { useDragToClose } from "./drag-to-close";
 import { useModal } from "./use-modal";
 
 interface SheetProps {
@@ -14,27 +15,32 @@ interface SheetProps {
 }
 
 /**
- * Modal panel at the right edge, full width on phones. It is open while mounted; the native dialog traps and restores
- * the focus.
+ * Modal panel at the right edge; on phones at the bottom, where its header can be dragged down to close it. It is open
+ * while mounted; the native dialog traps and restores the focus.
  */
 export function Sheet({ title, subtitle, footer, onClose, children }: SheetProps) {
   const { dialogProps, close } = useModal();
   const body = useRef<HTMLDivElement>(null);
   const titleId = useId();
   useEffect(() => focusFirstField(body.current), []);
+  const drag = useDragToClose(dialogProps.ref, close);
   return (
     <dialog
       {...dialogProps}
       aria-labelledby={titleId}
       onClose={onClose}
       className={cn(
-        "fixed inset-y-0 right-0 left-auto m-0 h-dvh max-h-none w-[min(480px,100vw)] max-w-none border-l border-line bg-surface shadow-float max-wide:border-l-0",
-        "animate-enter-side backdrop:bg-scrim",
+        "fixed inset-y-0 right-0 left-auto m-0 h-dvh max-h-none w-[min(480px,100vw)] max-w-none border-l border-line bg-surface shadow-float",
+        "max-wide:top-auto max-wide:h-auto max-wide:max-h-[calc(100dvh-var(--safe-top)-12px)] max-wide:w-full max-wide:rounded-t-[18px] max-wide:border-l-0",
+        "animate-enter-side backdrop:bg-scrim max-wide:open:flex max-wide:animate-enter-below",
       )}
     >
-      <div className="grid h-full grid-cols-[minmax(0,1fr)] grid-rows-[auto_minmax(0,1fr)_auto]">
-        <header className="flex items-start gap-3 border-b border-line px-5 py-[18px]">
-          <div className="min-w-0 flex-1">
+      <div className="grid h-full min-h-0 w-full grid-cols-[minmax(0,1fr)] grid-rows-[auto_minmax(0,1fr)_auto] pt-(--safe-top) pr-(--safe-right) pb-(--safe-bottom) max-wide:h-auto max-wide:pt-0 max-wide:pl-(--safe-left)">
+        <header
+          {...drag}
+          className="relative flex items-start gap-3 border-b border-line px-5 py-[18px] max-wide:touch-none max-wide:before:absolute max-wide:before:top-2 max-wide:before:left-1/2 max-wide:before:h-1 max-wide:before:w-9 max-wide:before:-translate-x-1/2 max-wide:before:rounded-full max-wide:before:bg-line-strong"
+        >
+          <div className="min-w-0 flex-1 self-center">
             <h2 id={titleId} className="wrap-anywhere">
               {title}
             </h2>

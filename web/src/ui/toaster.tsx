@@ -194,7 +194,7 @@ function moveToasts(toasts: HTMLElement, host: HTMLElement | null, mayStay = fal
     elements
       .filter((one): one is Element => one !== null && !toasts.contains(one))
       .filter((one) => isVisible(one) && !one.matches(AVOIDED_ELEMENTS))
-      .map((one) => one.getBoundingClientRect());
+      .map(boxOf);
   const protectedBoxes = boxesOf([
     ...document.querySelectorAll(PROTECTED_ELEMENTS),
     document.querySelector(FOCUSED_CONTROL),
@@ -202,22 +202,34 @@ function moveToasts(toasts: HTMLElement, host: HTMLElement | null, mayStay = fal
   ]);
   const avoided = [...document.querySelectorAll(AVOIDED_ELEMENTS)]
     .filter((one) => !toasts.contains(one))
-    .map((one) => one.getBoundingClientRect());
+    .map(boxOf);
   // On large screens there is room next to a sheet.
-  const dialog = host?.getBoundingClientRect();
-  if (dialog && Math.max(dialog.left, innerWidth - dialog.right) > toasts.offsetWidth)
+  const dialog = host && boxOf(host);
+  if (dialog && Math.max(dialog.left, innerWidth - dialog.left - dialog.width) > toasts.offsetWidth)
     protectedBoxes.push(dialog);
   const size = { width: toasts.offsetWidth, height: toasts.offsetHeight };
   // Toasts being read stay in place as long as possible.
   if (mayStay && coveredArea([...protectedBoxes, ...avoided], toasts.getBoundingClientRect()) === 0) return;
-  const { left, top } = placeToasts(
-    size,
-    { width: innerWidth, height: innerHeight },
-    protectedBoxes,
-    avoided,
+  const safe = safeArea();
+  const within = (box: Box): Box => ({ ...box, left: box.left - safe.left, top: box.top - safe.top });
+  const { left, top } = placeToasts(size, safe, protectedBoxes.map(within), avoided.map(within));
+  toasts.style.left = `${left + safe.left}px`;
+  toasts.style.top = `${top + safe.top}px`;
+}
+
+/** Returns the part of the window that no notch and no bar of the system covers. */
+function safeArea(): Box {
+  const style = getComputedStyle(document.documentElement);
+  const [top = 0, right = 0, bottom = 0, left = 0] = ["top", "right", "bottom", "left"].map(
+    (side) => Number.parseFloat(style.getPropertyValue(`--safe-${side}`)) || 0,
   );
-  toasts.style.left = `${left}px`;
-  toasts.style.top = `${top}px`;
+  return { left, top, width: innerWidth - left - right, height: innerHeight - top - bottom };
+}
+
+/** Returns where an element is; the properties of a `DOMRect` cannot be spread. */
+function boxOf(element: Element): Box {
+  const { left, top, width, height } = element.getBoundingClientRect();
+  return { left, top, width, height };
 }
 
 function isVisible(element: Element): boolean {

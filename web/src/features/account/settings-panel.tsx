@@ -50,7 +50,7 @@ export function SettingsPanel({ user, onLeave }: SettingsPanelProps) {
         "animate-enter max-wide:m-0 max-wide:h-dvh max-wide:w-screen max-wide:rounded-none max-wide:border-0",
       )}
     >
-      <div className="grid h-full grid-cols-[13.5rem_minmax(0,1fr)] max-wide:grid-cols-[minmax(0,1fr)]">
+      <div className="grid h-full grid-cols-[13.5rem_minmax(0,1fr)] max-wide:grid-cols-[minmax(0,1fr)] max-wide:pt-(--safe-top) max-wide:pb-(--safe-bottom)">
         {(!isNarrow || shown === undefined) && (
           <Navigation {...navigation} shown={shown} onClose={isNarrow ? close : undefined} />
         )}

@@ -26,8 +26,8 @@ function SharedChat({ token }: { token: string }) {
     if (data) document.title = `${data.title} · ${t("app.title")}`;
   }, [data]);
   return (
-    <div className="grid h-dvh grid-cols-[minmax(0,1fr)] grid-rows-[auto_minmax(0,1fr)]">
-      <header className="flex items-center gap-3 border-b border-line bg-surface px-5 py-2.5 max-wide:px-3">
+    <div className="grid h-safe grid-cols-[minmax(0,1fr)] grid-rows-[auto_minmax(0,1fr)]">
+      <header className="bleed-head flex items-center gap-3 border-b border-line bg-surface px-5 py-2.5 max-wide:px-3">
         <Logo className="max-phone:hidden" />
         <p className="min-w-0 flex-1 truncate font-semibold">{t("app.title")}</p>
         <a href="/" className={buttonClass({ size: "sm" })}>

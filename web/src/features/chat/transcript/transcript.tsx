@@ -16,6 +16,8 @@ import { DaySeparator } from "../time";
 import { useOpeningMarker } from "../conversations/opening-marker";
 import { useScroll } from "./use-scroll";
 
+/** For fingers, and not before there is something to press. */
+const MessageMenu = lazyPart(async () => (await import("../message-actions/message-menu")).MessageMenu);
 /** Most opened chats have messages. */
 const EmptyState = lazyPart(async () => (await import("./empty-state")).EmptyState);
 
@@ -117,6 +119,9 @@ export function Transcript({ chatId, store, onTurn, scrollTarget, ...empty }: Tr
           </ChatId>
           <TurnStatus status={status} />
         </div>
+        <Suspense>
+          <MessageMenu rows={rows} store={store} onTurn={onTurn} />
+        </Suspense>
         <div ref={bottomSpacer} />
       </div>
       {hiddenBelow && !isEmpty && (
