@@ -29,12 +29,15 @@ const MAX_PAGES: usize = 5;
 pub struct ServerRegistry {
     client: RegistryClient,
     clock: Arc<dyn Clock>,
-    cache: Arc<Mutex<HashMap<Query, (Timestamp, Arc<RegistryPage>)>>>,
+    cache: Arc<Mutex<PageCache>>,
     requests: Arc<Semaphore>,
 }
 
 /// Search and position, by which parts of the list are cached.
 type Query = (String, Option<String>);
+
+/// Parts of the list, with the time of their fetch.
+type PageCache = HashMap<Query, (Timestamp, Arc<RegistryPage>)>;
 
 /// A part of the registry's list of servers.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -113,7 +116,7 @@ impl ServerRegistry {
         page
     }
 
-    fn cached(&self) -> MutexGuard<'_, HashMap<Query, (Timestamp, Arc<RegistryPage>)>> {
+    fn cached(&self) -> MutexGuard<'_, PageCache> {
         self.cache.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -139,7 +139,8 @@ impl EventRecorder {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::{OnceLock, atomic::AtomicBool};
+    use std::sync::atomic::AtomicBool;
+    use std::sync::{Mutex, OnceLock};
 
     use domain::clock::SystemClock;
     use domain::{ChatId, MessageId, TurnId, UserId};
@@ -150,7 +151,9 @@ mod tests {
     use tokio_util::sync::CancellationToken;
 
     use super::super::EventLog;
+    use super::super::background_calls::ActiveCalls;
     use super::super::event::NoticeData;
+    use super::super::pending_interactions::PendingInteractions;
     use super::*;
     use crate::models::usage_recording::UsageRecorder;
 
@@ -164,9 +167,9 @@ mod tests {
             storage: storage.clone(),
             message_id,
             event_log: EventLog::default(),
-            transcript: Default::default(),
-            interactions: Default::default(),
-            calls: Default::default(),
+            transcript: Mutex::default(),
+            interactions: PendingInteractions::default(),
+            calls: ActiveCalls::default(),
             usage: usage.track_answer(owner, OfAnswer { chat, message: message_id }),
             stop: CancellationToken::new(),
             is_preempted: AtomicBool::new(false),
