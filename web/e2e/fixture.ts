@@ -60,6 +60,8 @@ export async function startFixture(env: Record<string, string> = {}): Promise<Fi
       locale: "en-GB",
       // Without a graphics card, animations take most of a core.
       reducedMotion: "reduce",
+      // Requests that pass through a service worker cannot be held or changed by a test.
+      serviceWorkers: "block",
       ...options,
     });
     context.setDefaultTimeout(15_000);

@@ -2,6 +2,7 @@ import { useQueryClient } from "@tanstack/react-query";
 import { Activity, type ReactNode, Suspense, useEffect, useMemo, useState } from "react";
 import { type ChatCommand, ChatPanel } from "@/features/chat/chat-panel";
 import { useUnreadMarks } from "@/features/chat/conversations/unread-chats";
+import { registerWorker } from "@/lib/register-worker";
 import { availableTools } from "@/features/servers/server-connection";
 import { useConnections } from "@/features/servers/use-connections";
 import type { AvailableTool } from "@/lib/available-tool";
@@ -84,6 +85,7 @@ function Home({ user }: HomePageProps) {
     else setDialog(id);
   });
   useUnreadMarks();
+  useEffect(registerWorker, []);
 
   return (
     <div className="@container-size/screen grid h-safe grid-cols-[minmax(0,1fr)] grid-rows-[auto_auto_minmax(0,1fr)]">

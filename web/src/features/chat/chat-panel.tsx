@@ -33,6 +33,9 @@ const UnfinishedOpening = lazyPart(
   async () => (await import("./conversations/unfinished-opening")).UnfinishedOpening,
 );
 
+/** Needed without a network only. */
+const OfflineStart = lazyPart(async () => (await import("./transcript/offline-start")).OfflineStart);
+
 interface ChatPanelProps {
   user: { id: string; email: string };
   tools: AvailableTool[];
@@ -169,6 +172,11 @@ export function ChatPanel({ user, command, ...rest }: ChatPanelProps) {
         {chats.unfinished && (
           <Suspense>
             <UnfinishedOpening chats={chats} chat={chats.unfinished} onReveal={reveal} />
+          </Suspense>
+        )}
+        {!chats.active && !chats.unfinished && (
+          <Suspense>
+            <OfflineStart />
           </Suspense>
         )}
         {chats.active && (
