@@ -15,6 +15,7 @@ export const laterParts = [
   "offers",
   "palette",
   "permission",
+  "preview",
   "queue",
   "result",
   "servers",

@@ -1,5 +1,5 @@
 //! `/api/apps` and `/sandbox`: pages of MCP Apps, their requests to their own server, and the sandbox frame around
-//! them.
+//! them and around previews of answers.
 
 use std::sync::Arc;
 
@@ -155,8 +155,18 @@ pub async fn serve_sandbox(
     Named(policy): Named,
 ) -> Result<Response, ApiError> {
     let policy = SandboxPolicy::open(&secrets, &policy).ok_or(ApiError::NotFound("app"))?;
+    sandbox_frame(&policy, "allow-scripts allow-forms")
+}
+
+/// Serves the sandbox frame of previews, whose pages may run their own scripts and reach nothing.
+pub async fn serve_preview() -> Result<Response, ApiError> {
+    sandbox_frame(&SandboxPolicy::default(), "allow-scripts")
+}
+
+/// Returns the sandbox frame with a policy and the flags of its sandbox.
+fn sandbox_frame(policy: &SandboxPolicy, flags: &str) -> Result<Response, ApiError> {
     // Without `allow-same-origin` the frame has an opaque origin and reaches neither our storage nor our page.
-    let csp = policy.content_security_policy("'self'", "allow-scripts allow-forms");
+    let csp = policy.content_security_policy("'self'", flags);
     let value = |text: String| HeaderValue::try_from(text).map_err(|error| ApiError::Internal(error.into()));
     let headers = [
         (header::CONTENT_TYPE, HeaderValue::from_static("text/html; charset=utf-8")),

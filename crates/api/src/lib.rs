@@ -78,6 +78,8 @@ fn route_table() -> Vec<Section> {
                 // A sandboxed frame cannot send a token. The address carries a sealed grant, and the page of an app
                 // holds no secret.
                 get("/sandbox/{frame}", Anyone, apps::serve_sandbox),
+                // The frame of previews holds nothing; the web app hands the page to it.
+                get("/sandbox/preview", Anyone, apps::serve_preview),
             ],
             |routes| routes.method_not_allowed_fallback(error::method_not_allowed),
         ),

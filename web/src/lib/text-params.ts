@@ -94,6 +94,8 @@ export interface TextParams {
   "chat.model.manyTools": { n: number };
   "chat.model.gone": { name: string };
   "chat.model.none": { reason: string };
+  "preview.version": { n: number; total: number };
+  "preview.rows": { n: number };
   "table.rows": { n: number };
   "table.column": { n: number };
   "table.sortBy": { column: string };

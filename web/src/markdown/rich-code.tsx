@@ -1,5 +1,6 @@
 import { Download, WrapText } from "lucide-react";
 import { useEffect, useState } from "react";
+import { PreviewButton } from "@/components/preview/preview-button";
 import { t } from "@/lib/later-texts";
 import { saveFile } from "@/lib/save-file";
 import { IconButton } from "@/ui/button";
@@ -51,7 +52,8 @@ export function CodeControls({ language, text, lines, isWrapped, onWrap }: CodeC
     saveFile({ name: `code.${extensionOf(language)}`, content: new Blob([text], { type: "text/plain" }) });
   return (
     <>
-      {lines && <span className="px-1.5 whitespace-nowrap tabular-nums">{t("code.lines", lines)}</span>}
+      <PreviewButton type={language} text={text} />
+      {lines && <span className="min-w-0 truncate px-1.5 tabular-nums">{t("code.lines", lines)}</span>}
       <IconButton
         size="sm"
         label={t("code.wrap")}

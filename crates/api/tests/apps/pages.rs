@@ -106,6 +106,21 @@ async fn the_sandbox_has_the_rules_that_its_address_carries() {
 }
 
 #[tokio::test]
+async fn the_frame_of_previews_runs_scripts_and_reaches_nothing() {
+    let fixture = Fixture::new(databases()[0], []).await;
+    let frame = fixture.app.http.get(format!("{}/sandbox/preview", fixture.app.url)).send().await.unwrap();
+    assert_eq!(frame.status(), 200);
+    let policy = frame.headers()["content-security-policy"].to_str().unwrap();
+    assert_eq!(
+        policy,
+        "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data: blob:; \
+         font-src data:; media-src data: blob:; connect-src 'none'; frame-src 'none'; base-uri 'none'; \
+         object-src 'none'; webrtc 'block'; form-action 'none'; frame-ancestors 'self'; sandbox allow-scripts"
+    );
+    assert!(frame.headers()["permissions-policy"].to_str().unwrap().starts_with("camera=(), microphone=()"));
+}
+
+#[tokio::test]
 async fn an_app_reads_resources_of_its_own_server() {
     let fixture = Fixture::new(databases()[0], []).await;
     fixture.server.has_resource(json!({ "uri": "board://rows", "text": "1, 2" }));

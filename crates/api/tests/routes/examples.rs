@@ -268,6 +268,7 @@ pub fn examples(entry: &Entry, people: &People) -> Vec<Example> {
         ("POST", "/api/apps/read") => {
             (path.clone(), Some(json!({ "serverName": "kept-connection", "uri": "ui://a" })), 422)
         }
+        ("GET", "/sandbox/preview") => (path.clone(), None, 200),
         ("GET", "/sandbox/{frame}") => (path.replace("{frame}", "x"), None, 404),
         ("POST", "/api/tools/run") => {
             let arguments = json!({ "expression": "6*7" });

@@ -1,5 +1,6 @@
 import { Download } from "lucide-react";
 import { formatSize } from "@/components/files/file-ref";
+import { PreviewButton } from "@/components/preview/preview-button";
 import type { JsonObject } from "@/lib/json";
 import { saveFile } from "@/lib/save-file";
 import { showInvisible } from "@/lib/show-invisible";
@@ -19,6 +20,7 @@ export function EmbeddedResource({ resource }: { resource: JsonObject }) {
   return (
     <div className="grid grid-cols-[minmax(0,1fr)] gap-1.5">
       <p className="font-mono text-xs wrap-anywhere text-ink-2">{showInvisible(uri)}</p>
+      {text !== undefined && <PreviewButton type={mimeType} text={text} name={fileName(uri)} />}
       {text !== undefined && <TextOrJson text={text} />}
       {text === undefined && blob !== undefined && isDisplayableImage(mimeType) && (
         <InlineImage data={blob} mimeType={mimeType} />

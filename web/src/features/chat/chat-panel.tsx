@@ -3,6 +3,7 @@ import { type RefObject, Suspense, useCallback, useEffect, useEffectEvent, useRe
 import type { AvailableTool } from "@/lib/available-tool";
 import { subscribeEvents } from "@/lib/events";
 import { lazyPart, withLaterTexts } from "@/lib/lazy-part";
+import { OpenPreview, type Preview } from "@/lib/open-preview";
 import { toastError } from "@/ui/toast";
 import { ChatRegistry } from "./chat-registry";
 import { Composer, type ComposerHandle } from "./composer/composer";
@@ -59,6 +60,7 @@ export function ChatPanel({ user, command, ...rest }: ChatPanelProps) {
   const chatId = chats.active?.id;
   useReadWhileVisible(chatId);
   const sidebar = useSidebar();
+  const [preview, setPreview] = useState<Preview>();
   const hasSidebar = sidebar.fits && !sidebar.hidden;
   const [scrollTarget, setScrollTarget] = useState<ScrollTarget | null>(null);
   const reveal = (target: ScrollTarget) =>
@@ -154,10 +156,7 @@ export function ChatPanel({ user, command, ...rest }: ChatPanelProps) {
   );
 
   return (
-    <div
-      className="grid h-full min-h-0"
-      style={{ gridTemplateColumns: hasSidebar ? `${sidebar.width}px minmax(0, 1fr)` : "minmax(0, 1fr)" }}
-    >
+    <div className="chat-columns h-full" style={{ gridTemplateColumns: hasSidebar ? sidebar.width : "" }}>
       {hasSidebar && <ChatSidebar chats={chats} sidebar={sidebar} onReveal={reveal} />}
       <section
         aria-label={chats.active && shownTitle(chats.active)}
@@ -180,17 +179,27 @@ export function ChatPanel({ user, command, ...rest }: ChatPanelProps) {
           </Suspense>
         )}
         {chats.active && (
-          <OpenChat
-            key={chats.active.id}
-            chat={chats.active}
-            chats={chats.list}
-            registry={registry}
-            composer={composer}
-            scrollTarget={scrollTarget}
-            {...rest}
-          />
+          <OpenPreview value={setPreview}>
+            <OpenChat
+              key={chats.active.id}
+              chat={chats.active}
+              chats={chats.list}
+              registry={registry}
+              composer={composer}
+              scrollTarget={scrollTarget}
+              {...rest}
+            />
+          </OpenPreview>
         )}
       </section>
+      {preview && chatId !== undefined && (
+        <preview.Panel
+          key={preview.id}
+          preview={preview}
+          chat={registry.get(chatId)}
+          onPreview={setPreview}
+        />
+      )}
     </div>
   );
 }

@@ -1,0 +1,231 @@
+import { ChevronLeft, ChevronRight, Download, Maximize, X } from "lucide-react";
+import {
+  type KeyboardEvent,
+  type ReactNode,
+  type RefObject,
+  useEffect,
+  useEffectEvent,
+  useMemo,
+  useRef,
+  useState,
+  useSyncExternalStore,
+} from "react";
+import { t } from "@/lib/later-texts";
+import { OpenPreview, type PreviewPanelProps } from "@/lib/open-preview";
+import { saveFile } from "@/lib/save-file";
+import { showInvisible } from "@/lib/show-invisible";
+import { useMedia } from "@/lib/use-media";
+import { CodeBlock } from "@/markdown/code-block";
+import { IconButton } from "@/ui/button";
+import { panelProps, TabList } from "@/ui/tabs";
+import { hostToasts } from "@/ui/toast";
+import { PreviewContent } from "./preview-content";
+import { fileNameOf, previewableBlocks, versionsOf } from "./versions";
+
+/** Windows in which the panel has room beside the chat. */
+const BESIDE_MEDIA = "(width >= 960px)";
+const TABS_ID = "preview";
+
+/** Panel with the preview of a text: beside the chat, or over it in a narrow window. */
+export function PreviewPanel({ preview, chat, onPreview }: PreviewPanelProps) {
+  const onClose = () => onPreview(undefined);
+  const isBeside = useMedia(BESIDE_MEDIA);
+  // A preview belongs to the chat that it was opened in.
+  const [openedIn] = useState(chat);
+  const isOver = chat !== openedIn;
+  const endPreview = useEffectEvent(onClose);
+  useEffect(() => {
+    if (isOver) endPreview();
+  }, [isOver]);
+  const dialog = useRef<HTMLDialogElement>(null);
+  const close = () => {
+    // A dialog that closes gives the focus back itself, and reports.
+    if (dialog.current) {
+      dialog.current.close();
+      return;
+    }
+    onClose();
+    preview.opener.focus();
+  };
+  const content = <PanelContent preview={preview} chat={chat} isBeside={isBeside} onClose={close} />;
+  if (isOver) return null;
+  return isBeside ? (
+    <Beside onClose={close}>{content}</Beside>
+  ) : (
+    <Over dialog={dialog} onClose={onClose}>
+      {content}
+    </Over>
+  );
+}
+
+interface FrameProps {
+  onClose: () => void;
+  children: ReactNode;
+}
+
+function Beside({ onClose, children }: FrameProps) {
+  const panel = useRef<HTMLElement>(null);
+  useEffect(() => panel.current?.focus(), []);
+  const onKeyDown = (event: KeyboardEvent) => {
+    if (event.key !== "Escape" || event.defaultPrevented) return;
+    event.preventDefault();
+    onClose();
+  };
+  return (
+    // oxlint-disable-next-line jsx-a11y/no-noninteractive-element-interactions -- Escape closes it from anywhere in it.
+    <aside
+      ref={panel}
+      tabIndex={-1}
+      aria-label={t("preview.panel")}
+      onKeyDown={onKeyDown}
+      className="min-h-0 border-l border-line bg-sunken outline-none"
+    >
+      {children}
+    </aside>
+  );
+}
+
+function Over({ dialog, onClose, children }: FrameProps & { dialog: RefObject<HTMLDialogElement | null> }) {
+  useEffect(() => {
+    const { current: element } = dialog;
+    element?.showModal();
+    hostToasts(element);
+    return () => hostToasts(null);
+  }, [dialog]);
+  return (
+    <dialog
+      ref={dialog}
+      aria-label={t("preview.panel")}
+      onClose={onClose}
+      className="fixed inset-0 m-0 h-dvh max-h-none w-screen max-w-none animate-enter-side bg-sunken"
+    >
+      {children}
+    </dialog>
+  );
+}
+
+interface PanelContentProps extends Omit<PreviewPanelProps, "onPreview"> {
+  isBeside: boolean;
+  onClose: () => void;
+}
+
+function PanelContent({ preview, chat, isBeside, onClose }: PanelContentProps) {
+  const status = useSyncExternalStore(chat.subscribe, chat.status);
+  const box = useRef<HTMLDivElement>(null);
+  const [tab, setTab] = useState<"preview" | "code">("preview");
+  const versions = useMemo(() => {
+    const answers = status.ids
+      .flatMap((id) => chat.message(id) ?? [])
+      .filter(({ role }) => role === "assistant");
+    const texts = answers.flatMap(({ parts }) => parts.filter(({ type }) => type === "text"));
+    return versionsOf(
+      texts.flatMap(({ text = "" }) => previewableBlocks(text)),
+      preview,
+    );
+  }, [status, chat, preview]);
+  const [chosen, setChosen] = useState<number>();
+  const at = Math.min(chosen ?? versions.opened, versions.all.length - 1);
+  const version = versions.all[at] ?? preview;
+  const name = fileNameOf(version);
+  return (
+    <div ref={box} className="flex h-full min-w-0 flex-col bg-sunken">
+      <header className="flex min-h-[53px] flex-wrap items-center gap-x-2 border-b border-line bg-surface py-1 pr-2 pl-3.5">
+        <h2 className="min-w-0 flex-1 truncate text-sm font-semibold" title={showInvisible(name)}>
+          {showInvisible(name)}
+        </h2>
+        <div className="flex items-center gap-2 max-wide:order-1 max-wide:w-full max-wide:justify-between">
+          <TabList
+            id={TABS_ID}
+            label={t("preview.view")}
+            items={[
+              { value: "preview", label: t("preview.preview") },
+              { value: "code", label: t("preview.code") },
+            ]}
+            selected={tab}
+            onSelect={setTab}
+          />
+          {versions.all.length > 1 && <Stepper at={at} total={versions.all.length} onStep={setChosen} />}
+        </div>
+        <PanelActions name={name} text={version.text} box={isBeside ? box : undefined} onClose={onClose} />
+      </header>
+      <div {...panelProps(TABS_ID, tab)} className="flex min-h-0 flex-1 flex-col">
+        <OpenPreview value={undefined}>
+          {tab === "preview" ? (
+            // A frame shows one page.
+            <PreviewContent key={`${at} ${version.text}`} version={version} title={name} />
+          ) : (
+            <div className="min-h-0 flex-1 overflow-auto p-4 max-wide:p-2.5">
+              <CodeBlock key={at} language={version.kind} text={version.text} />
+            </div>
+          )}
+        </OpenPreview>
+      </div>
+    </div>
+  );
+}
+
+interface PanelActionsProps {
+  name: string;
+  text: string;
+  /** What full screen shows; absent if the panel fills the window. */
+  box: RefObject<HTMLElement | null> | undefined;
+  onClose: () => void;
+}
+
+function PanelActions({ name, text, box, onClose }: PanelActionsProps) {
+  // A refusal of the browser leaves the panel as it is.
+  const toggleFullScreen = () =>
+    void (document.fullscreenElement ? document.exitFullscreen() : box?.current?.requestFullscreen())?.catch(
+      () => undefined,
+    );
+  return (
+    <div className="flex items-center">
+      <IconButton
+        size="sm"
+        label={t("preview.download")}
+        icon={<Download />}
+        onClick={() => saveFile({ name, content: new Blob([text], { type: "text/plain" }) })}
+      />
+      {box && (
+        <IconButton
+          size="sm"
+          label={t("preview.fullScreen")}
+          icon={<Maximize />}
+          onClick={toggleFullScreen}
+        />
+      )}
+      <IconButton size="sm" label={t("preview.close")} icon={<X />} onClick={onClose} />
+    </div>
+  );
+}
+
+interface StepperProps {
+  at: number;
+  total: number;
+  onStep: (at: number) => void;
+}
+
+function Stepper({ at, total, onStep }: StepperProps) {
+  return (
+    <div className="flex items-center text-xs text-ink-2">
+      {/* Not disabled at the ends, which would take the focus away. */}
+      <IconButton
+        size="sm"
+        label={t("preview.earlier")}
+        icon={<ChevronLeft />}
+        aria-disabled={at === 0}
+        onClick={() => onStep(Math.max(0, at - 1))}
+      />
+      <span role="status" className="whitespace-nowrap tabular-nums">
+        {t("preview.version", { n: at + 1, total })}
+      </span>
+      <IconButton
+        size="sm"
+        label={t("preview.later")}
+        icon={<ChevronRight />}
+        aria-disabled={at === total - 1}
+        onClick={() => onStep(Math.min(total - 1, at + 1))}
+      />
+    </div>
+  );
+}

@@ -1,0 +1,54 @@
+import { useEffect, useRef } from "react";
+import { isObject } from "@/lib/json";
+import { t } from "@/lib/later-texts";
+
+/** Address of the frame, whose response has the policy: an opaque origin, inline scripts, no network. */
+const FRAME_URL = "/sandbox/preview";
+const MESSAGE = "ui/notifications/sandbox-";
+
+interface SandboxFrameProps {
+  html: string;
+  title: string;
+}
+
+/** Page of an answer in the sandbox of MCP Apps. A frame shows one page; another page needs another `key`. */
+export function SandboxFrame({ html, title }: SandboxFrameProps) {
+  const frame = useRef<HTMLIFrameElement>(null);
+  useEffect(() => {
+    const onMessage = ({ source, data }: MessageEvent<unknown>) => {
+      const target = frame.current?.contentWindow;
+      if (!target || source !== target) return;
+      if (!isObject(data) || data["method"] !== `${MESSAGE}proxy-ready`) return;
+      // The frame has no origin that could be named.
+      target.postMessage({ jsonrpc: "2.0", method: `${MESSAGE}resource-ready`, params: { html } }, "*");
+    };
+    addEventListener("message", onMessage);
+    return () => removeEventListener("message", onMessage);
+  }, [html]);
+  return (
+    <div className="grid min-h-0 flex-1 grid-rows-[minmax(0,1fr)_auto] p-4 max-wide:p-2.5">
+      <iframe
+        ref={frame}
+        title={title}
+        src={FRAME_URL}
+        // The response's headers have the same rules; here they hold before its first byte.
+        sandbox="allow-scripts"
+        referrerPolicy="no-referrer"
+        // Pages are written for white paper unless they say otherwise.
+        style={{ colorScheme: "light", background: "#fff" }}
+        className="size-full rounded-lg border border-line"
+      />
+      <p className="pt-2.5 text-xs text-ink-2">{t("preview.sandboxed")}</p>
+    </div>
+  );
+}
+
+/** Returns a page that shows SVG as an image, in which it runs no script and loads nothing. */
+export function svgPage(svg: string): string {
+  // An image needs the namespace, which SVG within a page can do without.
+  const source = /\bxmlns\s*=/u.test(svg)
+    ? svg
+    : svg.replace(/<svg\b/iu, '<svg xmlns="http://www.w3.org/2000/svg"');
+  const image = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(source.toWellFormed())}`;
+  return `<!doctype html><style>html,body{height:100%;margin:0}body{display:grid;place-items:center}img{max-width:100%;max-height:100vh}</style><img alt="" src="${image.replaceAll("'", "%27")}">`;
+}

@@ -1,0 +1,73 @@
+import { previewKind } from "./preview-kind";
+import type { PreviewKind } from "@/lib/open-preview";
+
+/** Text of a code block, or of a tool's result, that has a preview. */
+export interface Previewable {
+  readonly kind: PreviewKind;
+  readonly text: string;
+  /** Name of its file. */
+  readonly name?: string | undefined;
+}
+
+/** Versions of a text in the order of the chat, and which of them was opened. */
+export interface Versions {
+  readonly all: readonly Previewable[];
+  readonly opened: number;
+}
+
+/** Closed code block: indentation, fence, language, the rest of the opening line, and the code. */
+const BLOCK = /^( {0,3})(`{3,}|~{3,})[ \t]*([^\s`]+)([^\n`]*)\n(|[^]*?\n) {0,3}\2[`~]*[ \t]*$/gmu;
+/** Name of a file in the opening line of a code block, alone or as the value of a word like `title`. */
+const FILE_NAME = /(?:^|[\s="'])([\w-][\w.-]{0,80}\.[a-z]{2,8})(?=$|[\s"'])/iu;
+const EXTENSIONS = { html: "html", svg: "svg", markdown: "md", csv: "csv", json: "json" } as const;
+
+/** Returns the code blocks of a text that have a preview. */
+export function previewableBlocks(text: string): Previewable[] {
+  return [...text.matchAll(BLOCK)].flatMap(([, indent = "", , language = "", meta = "", code = ""]) => {
+    const kind = previewKind(language);
+    if (!kind) return [];
+    const lines = code.replace(/\n$/u, "").split("\n");
+    const unindented = lines.map((line) => (line.startsWith(indent) ? line.slice(indent.length) : line));
+    return [{ kind, text: unindented.join("\n"), name: FILE_NAME.exec(meta)?.[1] }];
+  });
+}
+
+/**
+ * Returns the versions of an opened text: the blocks with the same name or, without one, of the same kind with the same
+ * title.
+ */
+export function versionsOf(blocks: readonly Previewable[], opened: Previewable): Versions {
+  const isOpened = ({ kind, text }: Previewable) => kind === opened.kind && text === opened.text;
+  const known = blocks.findLast(isOpened) ?? opened;
+  const key = keyOf(known);
+  const same = blocks.filter((block) => keyOf(block) === key);
+  const at = same.findLastIndex(isOpened);
+  return at < 0 ? { all: [...same, opened], opened: same.length } : { all: same, opened: at };
+}
+
+/** Returns the name of a text's file, from its title if it has no other. */
+export function fileNameOf({ kind, text, name }: Previewable): string {
+  if (name !== undefined) return name;
+  const title = /^[{[<]/u.test(titleOf(kind, text)) ? "" : titleOf(kind, text);
+  const plain = title
+    .toLowerCase()
+    .replaceAll(/[^\p{L}\p{N}]+/gu, "-")
+    .replaceAll(/^-+|-+$/gu, "")
+    .slice(0, 40);
+  return `${kind === "csv" || kind === "json" || plain === "" ? "preview" : plain}.${EXTENSIONS[kind]}`;
+}
+
+function keyOf({ kind, text, name }: Previewable): string {
+  return name === undefined ? `${kind} ${titleOf(kind, text)}` : `name ${name}`;
+}
+
+/** Returns the title in a text, or its first line with words. */
+function titleOf(kind: PreviewKind, text: string): string {
+  const title =
+    kind === "html" || kind === "svg"
+      ? /<title[^>]*>([^<]+)</iu.exec(text)?.[1]
+      : kind === "markdown"
+        ? /^#{1,6} +(.+)$/mu.exec(text)?.[1]
+        : undefined;
+  return (title ?? text.split("\n").find((line) => /[\p{L}\p{N}]/u.test(line)) ?? "").trim();
+}
