@@ -3,7 +3,7 @@
 use axum::Json;
 use axum::extract::State;
 use connections::ConnectionService;
-use connections::permissions::{ToolPermission, ToolSelection};
+use connections::permissions::{PermissionTarget, ToolPermission};
 use domain::permission::{AllowedBy, Permission};
 use domain::tool::Outcome;
 use domain::{ServerId, Timestamp};
@@ -54,7 +54,7 @@ pub async fn set_permission(
 ) -> Result<Json<ToolPermission>, ApiError> {
     let server = storage.connections().get(caller.user, body.connection_id).await?;
     let server = server.ok_or(ApiError::NotFound("connection"))?;
-    let tool = ToolSelection::Named(&body.tool);
+    let tool = PermissionTarget::Named(&body.tool);
     let made = connections.set_permissions(caller.user, &server, tool, body.permission).await?;
     made.into_iter().next().map(Json).ok_or_else(|| unknown_tool(format!("{} has no such tool", server.name)))
 }
@@ -91,8 +91,8 @@ pub async fn set_group_permission(
 ) -> Result<Json<ToolPermissions>, ApiError> {
     let server = find_own_server(&storage, &caller, &id).await?;
     let tools = match body.tools {
-        ToolGroup::All => ToolSelection::All,
-        ToolGroup::ReadOnly => ToolSelection::ReadOnly,
+        ToolGroup::All => PermissionTarget::All,
+        ToolGroup::ReadOnly => PermissionTarget::ReadOnly,
     };
     let permissions = connections.set_permissions(caller.user, &server, tools, body.permission).await?;
     if permissions.is_empty() {

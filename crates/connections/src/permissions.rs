@@ -59,7 +59,7 @@ pub struct ToolPermission {
 
 /// Tools of a connection that one permission is set for.
 #[derive(Debug, Clone, Copy)]
-pub enum ToolSelection<'a> {
+pub enum PermissionTarget<'a> {
     /// The tool of this name.
     Named(&'a str),
     /// All tools. *Always* leaves out those that were denied, or have changed since they were allowed.
@@ -240,7 +240,7 @@ impl ConnectionService {
         &self,
         user: UserId,
         server: &Server,
-        chosen: ToolSelection<'_>,
+        chosen: PermissionTarget<'_>,
         permission: Permission,
     ) -> Result<Vec<ToolPermission>, storage::Error> {
         // Connects, so that the rule applies to the current definitions. A failure is visible in the connection's state.
@@ -257,12 +257,12 @@ impl ConnectionService {
             );
         }
         tools.retain(|tool| match chosen {
-            ToolSelection::Named(name) => tool.name == name,
-            ToolSelection::All => true,
-            ToolSelection::ReadOnly => is_read_only(tool),
+            PermissionTarget::Named(name) => tool.name == name,
+            PermissionTarget::All => true,
+            PermissionTarget::ReadOnly => is_read_only(tool),
         });
         // A tool that the user has denied, or whose changes the user has not seen, is not allowed along with others.
-        if is_always && !matches!(chosen, ToolSelection::Named(_)) {
+        if is_always && !matches!(chosen, PermissionTarget::Named(_)) {
             let rules = self.storage.permissions().list(user).await?;
             tools.retain(|tool| {
                 let rule = rules.iter().find(|rule| rule.server == server.id && rule.tool == tool.name);

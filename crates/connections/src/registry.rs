@@ -21,7 +21,7 @@ const MAX_REQUESTS: usize = 4;
 /// Number of servers after which a part is complete.
 const MIN_SERVERS: usize = 20;
 /// Maximum number of pages of the registry that one part is made of. Most servers run only on the user's machine and
-/// are left out, so that a page may come to nothing.
+/// are left out, so that a page may be empty.
 const MAX_PAGES: usize = 5;
 
 /// The MCP registry. Clones share the cache.
