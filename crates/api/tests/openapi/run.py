@@ -1,6 +1,6 @@
 """Holds the running program to its description: `run.py PROGRAM`, in an environment with requirements.txt.
 
-Starts the program with a model that always says the same, signs people in, and lets schemathesis call what the
+Starts the program with a model and a registry that always say the same, signs people in, and lets schemathesis call what the
 description names, as a person, as nobody and as the administrator. The official OpenAI client asks, too. The last line is "N passed, N failed".
 """
 
@@ -42,11 +42,25 @@ def call(index, zone):
     return {"tool_calls": [{"index": index, "id": f"call_{zone}", "type": "function", "function": function}]}
 
 
-class Model(http.server.BaseHTTPRequestHandler):
-    """A model server that answers every question with one word, but first asks what the time is where it can."""
+REGISTRY_ENTRY = {
+    "server": {
+        "name": "com.example/weather",
+        "description": "Forecasts",
+        "version": "1.0.0",
+        "remotes": [{"type": "streamable-http", "url": "https://example.com/mcp", "headers": [{"name": "X-Key"}]}],
+    },
+    "_meta": {"io.modelcontextprotocol.registry/official": {"status": "active", "isLatest": True}},
+}
+
+
+class Peers(http.server.BaseHTTPRequestHandler):
+    """A model server that answers every question with one word, but first asks what the time is where it can; and an
+    MCP registry with one server."""
 
     def do_GET(self):
-        self.answer("application/json", json.dumps({"data": [{"id": "scripted"}]}))
+        is_registry = self.path.startswith("/v0.1/servers")
+        page = {"servers": [REGISTRY_ENTRY]} if is_registry else {"data": [{"id": "scripted"}]}
+        self.answer("application/json", json.dumps(page))
 
     def do_POST(self):
         request = json.loads(self.rfile.read(int(self.headers["content-length"])))
@@ -73,7 +87,7 @@ class Model(http.server.BaseHTTPRequestHandler):
 class App:
     """The program on a free port, with data of its own."""
 
-    def __init__(self, program, folder, model):
+    def __init__(self, program, folder, peers):
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))
             port = probe.getsockname()[1]
@@ -82,11 +96,10 @@ class App:
             "CHAT_LISTEN": f"127.0.0.1:{port}",
             "CHAT_DATA_DIR": folder,
             "CHAT_LOCAL_MODEL": "off",
-            # Nothing listens there: the result must not depend on a registry.
-            "CHAT_MCP_REGISTRY": "http://127.0.0.1:9",
+            "CHAT_MCP_REGISTRY": peers,
             "CHAT_RATE_LIMITS": "off",
             "CHAT_SERVICE_ROLE_KEY": SERVICE_ROLE_KEY,
-            "OPENAI_BASE_URL": model,
+            "OPENAI_BASE_URL": f"{peers}/v1",
             "GOOGLE_CLIENT_ID": "client",
             "GOOGLE_CLIENT_SECRET": "secret",
             "RUST_LOG": "warn",
@@ -150,12 +163,12 @@ def check(app, folder, name, token, seconds, options, ids=("", "")):
 
 
 def main(program):
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Model)
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Peers)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     with tempfile.TemporaryDirectory() as folder:
         # Nobody is to stay nobody.
         pathlib.Path(folder, "schemathesis.toml").write_text("[auth]\nauto-signup = false\n")
-        app = App(program, os.path.join(folder, "data"), f"http://127.0.0.1:{server.server_port}/v1")
+        app = App(program, os.path.join(folder, "data"), f"http://127.0.0.1:{server.server_port}")
         try:
             token, *ids = app.person("person")
             leaving, *_ = app.person("leaving")
