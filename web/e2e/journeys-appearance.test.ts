@@ -25,7 +25,8 @@ async function choose({ page }: AppPage, setting: string, value: string): Promis
   await page
     .getByRole("radiogroup", { name: setting })
     .getByRole("radio", { name: value, exact: true })
-    .check();
+    // Not `check`, which fails if the choice of a language replaces the element.
+    .click();
 }
 
 function fontSize(element: Locator): Promise<number> {
