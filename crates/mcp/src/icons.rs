@@ -98,16 +98,8 @@ async fn download_image(guard: &GuardedHttp, url: &Url) -> Result<IconImage, Ico
     let work = async {
         let response =
             http.get(url.clone()).header(ACCEPT, "image/png, image/jpeg, image/webp, image/gif").send().await;
-        let response = response.map_err(|error| Error::from_http(&error))?;
-        let status = response.status();
         // The client follows 307 and 308 within the origin; the rules for icons forbid other origins.
-        if status.is_redirection() {
-            return Err(Error::Redirected(String::new()));
-        }
-        if !status.is_success() {
-            return Err(Error::Status { status: status.as_u16() });
-        }
-        http_response::read_body(response, MAX_ICON_BYTES).await
+        http_response::read_success(response.map_err(|error| Error::from_http(&error))?, MAX_ICON_BYTES).await
     };
     let bytes = tokio::time::timeout(FETCH_TIMEOUT, work).await.unwrap_or(Err(Error::Timeout(FETCH_TIMEOUT)))?;
     // By the content and not by the header: browsers guess the type of a file whose header is wrong.

@@ -14,7 +14,7 @@ use url::Url;
 
 use crate::Error;
 use crate::net::{GuardedHttp, NetworkPolicy};
-use crate::transport::http_response::read_body;
+use crate::transport::http_response::read_success;
 use entry::Page;
 
 /// Time limit for one request to the registry.
@@ -185,15 +185,7 @@ impl RegistryClient {
         let http = self.http.client_for(&url)?;
         let work = async {
             let response = http.get(url).header(ACCEPT, "application/json").send().await;
-            let response = response.map_err(|error| Error::from_http(&error))?;
-            let status = response.status();
-            if status.is_redirection() {
-                return Err(Error::Redirected(String::new()));
-            }
-            if !status.is_success() {
-                return Err(Error::Status { status: status.as_u16() });
-            }
-            read_body(response, MAX_PAGE_BYTES).await
+            read_success(response.map_err(|error| Error::from_http(&error))?, MAX_PAGE_BYTES).await
         };
         let body = tokio::time::timeout(REQUEST_TIMEOUT, work).await.unwrap_or(Err(Error::Timeout(REQUEST_TIMEOUT)))?;
         let page: Page = serde_json::from_slice(&body)

@@ -55,6 +55,23 @@ fn describe_destination(location: &str) -> String {
     }
 }
 
+/// Reads the whole body of a successful response to a GET request.
+///
+/// # Errors
+///
+/// [`Error::Redirected`], [`Error::Status`], and the errors of [`read_body`].
+pub(crate) async fn read_success(response: reqwest::Response, limit: usize) -> Result<Bytes, Error> {
+    let status = response.status();
+    // The client has followed the redirects that its policy permits.
+    if status.is_redirection() {
+        return Err(Error::Redirected(String::new()));
+    }
+    if !status.is_success() {
+        return Err(Error::Status { status: status.as_u16() });
+    }
+    read_body(response, limit).await
+}
+
 /// Reads the whole body.
 ///
 /// # Errors
