@@ -14,7 +14,7 @@ import type { Previewable } from "./versions";
 
 const NO_DEFINITIONS: Definitions = new Map();
 
-/** What a text looks like. Pages and images are in a sandbox; the rest is drawn by the web app itself. */
+/** The drawn form of a text. Pages and images are in a sandbox; the rest is drawn by the web app itself. */
 export function PreviewContent({ version, title }: { version: Previewable; title: string }) {
   const { kind, text } = version;
   if (kind === "html") return <SandboxFrame html={text} title={title} />;

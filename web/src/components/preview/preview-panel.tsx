@@ -167,7 +167,7 @@ function PanelContent({ preview, chat, isBeside, onClose }: PanelContentProps) {
 interface PanelActionsProps {
   name: string;
   text: string;
-  /** What full screen shows; absent if the panel fills the window. */
+  /** Element that full screen shows; absent if the panel fills the window. */
   box: RefObject<HTMLElement | null> | undefined;
   onClose: () => void;
 }

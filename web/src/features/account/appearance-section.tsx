@@ -7,7 +7,7 @@ import { toastFailure } from "@/ui/toast";
 import { ChoiceRow } from "./choice-row";
 import { chooseLanguage, languageChoices, readLanguageChoice } from "./language-choice";
 
-/** How the page looks and what its keys do, in this browser. */
+/** Choices of the look of the page and of its keys, for this browser. */
 export function AppearanceSection() {
   const isTouch = useMedia("(pointer: coarse)");
   return (

@@ -80,7 +80,7 @@ export function dayOf(day: string): string {
   return formatDate(new Date(day), { dateStyle: "medium", timeZone: "UTC" });
 }
 
-/** What a chart shows of the usage. */
+/** Days and models of the usage, as a chart shows them. */
 export type Measure = "tokens" | "cost";
 
 /** Number of models with a colour of their own. */

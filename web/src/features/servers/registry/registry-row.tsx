@@ -129,7 +129,7 @@ function Publisher({ server: { name, title, publisher } }: { server: RegistrySer
   );
 }
 
-/** Where the server is, and what it asks for. */
+/** Host and transport of a server, and the values that it asks for. */
 function RemoteFacts({ server, remote }: { server: RegistryServer; remote: UsableRemote }) {
   const host = shorten(remote.host, 100);
   const needed = neededInputs(remote);
