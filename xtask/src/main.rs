@@ -41,7 +41,7 @@ The developer's commands:
   cargo xtask run [ARGS]     build everything, fetch the built-in model, serve on http://localhost:3000;
                              ARGS and the environment go to the program
   cargo xtask test           install what the tests need and run all suites
-      --quick                only the checks, the UI tests and the Rust tests without the built-in model
+      --quick                only the checks, the UI tests and most Rust tests, on SQLite
       --only SUITE           run one suite: check, web, rust, crash, conformance, api or e2e
   cargo xtask check          check format, lints, repository rules and types
   cargo xtask tidy           check the repository rules alone, without network

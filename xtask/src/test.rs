@@ -30,8 +30,8 @@ const API_TEST_FOLDER: &str = "crates/api/tests/openapi";
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Only {
     Everything,
-    /// What finds most mistakes in a few minutes: the checks, the UI tests and the Rust tests, without the built-in model,
-    /// kills, other programs and browser journeys.
+    /// What finds most mistakes in a few minutes: the checks, the UI tests and most Rust tests on SQLite, without the
+    /// built-in model, kills, other programs and browser journeys.
     Quick,
     Check,
     Web,
@@ -120,7 +120,12 @@ pub fn test(workspace: &Workspace, arguments: &[String]) -> Outcome<ExitCode> {
     };
     // The tests of the model use all cores, so they run after the others.
     if only.wants(Only::Rust) {
-        report.add(suite("Rust", || Ok(with_database(rust_tests(workspace, RustTests::AllBut(BUILT_IN_MODEL))))));
+        let others = if only == Only::Quick {
+            RustTests::QuickAllBut(BUILT_IN_MODEL)
+        } else {
+            RustTests::AllBut(BUILT_IN_MODEL)
+        };
+        report.add(suite("Rust", || Ok(with_database(rust_tests(workspace, others)))));
         if only != Only::Quick {
             let tests = || Ok(with_database(rust_tests(workspace, RustTests::Only(BUILT_IN_MODEL))));
             report.add(suite("built-in model", tests));
@@ -190,7 +195,11 @@ impl Needs {
         if journeys {
             openssl::ensure()?;
         }
-        let postgres = if rust || journeys || only.wants(Only::Crash) { Some(postgres::ensure()?) } else { None };
+        let postgres = if only != Only::Quick && (rust || journeys || only.wants(Only::Crash)) {
+            Some(postgres::ensure()?)
+        } else {
+            None
+        };
         let requirements = workspace.root.join(API_TEST_FOLDER).join("requirements.txt");
         let python = if only.wants(Only::Api) { Some(python::ensure(&requirements)?) } else { None };
         web::packages(workspace)?;
