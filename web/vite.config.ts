@@ -3,6 +3,7 @@ import react from "@vitejs/plugin-react";
 import { basename } from "node:path";
 import { fileURLToPath } from "node:url";
 import { defineConfig, type Plugin } from "vite";
+import { diagramsPlugin } from "./scripts/diagrams-plugin.ts";
 import { textsPlugin } from "./scripts/texts-plugin.ts";
 
 /** Address of the server while Vite serves the page. */
@@ -68,7 +69,7 @@ const withoutUnusedAuth: Plugin = {
 };
 
 export default defineConfig({
-  plugins: [textsPlugin(), withoutUnusedAuth, withoutOldFonts, react(), tailwindcss()],
+  plugins: [textsPlugin(), diagramsPlugin(), withoutUnusedAuth, withoutOldFonts, react(), tailwindcss()],
   worker: { format: "es", plugins: () => [decodeWithoutDocument, withoutRareGrammars] },
   resolve: { tsconfigPaths: true },
   build: {

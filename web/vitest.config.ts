@@ -2,12 +2,13 @@ import tailwindcss from "@tailwindcss/vite";
 import react from "@vitejs/plugin-react";
 import { playwright } from "@vitest/browser-playwright";
 import { defineConfig } from "vitest/config";
+import { diagramsPlugin } from "./scripts/diagrams-plugin.ts";
 import { textsPlugin } from "./scripts/texts-plugin.ts";
 
 const browserTests = "src/**/*.browser.test.tsx";
 
 export default defineConfig({
-  plugins: [textsPlugin()],
+  plugins: [textsPlugin(), diagramsPlugin()],
   resolve: { tsconfigPaths: true },
   test: {
     testTimeout: 30_000,

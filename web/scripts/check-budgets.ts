@@ -17,6 +17,8 @@ interface Chunk {
 interface Budget {
   what: string;
   maxKb: number;
+  /** Reason for a limit that has been raised. */
+  why?: string;
   /** Names of the chunks that are loaded beside the page's entry, with all they import. */
   with?: string[];
 }

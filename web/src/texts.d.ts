@@ -8,3 +8,9 @@ declare module "*.json?later" {
   const texts: Readonly<Record<string, import("icu-minify/format").CompiledMessage>>;
   export default texts;
 }
+
+/** URL of the script that draws diagrams, which `scripts/diagrams-plugin.ts` builds. */
+declare module "virtual:diagram-renderer" {
+  const url: string;
+  export default url;
+}

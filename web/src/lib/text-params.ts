@@ -47,6 +47,7 @@ export interface TextParams {
   "chat.prefill": { tool: string };
   "code.lines": { shown: number; total: number };
   "code.showAll": { lines: number };
+  "code.diagram.labelWithTitle": { title: string };
   "chat.image.load": { host: string };
   "form.items": { n: number };
   "form.removeItem": { n: number };

@@ -6,7 +6,7 @@ interface CodeLanguage {
   readonly words: readonly string[];
 }
 
-/** Languages that are coloured, by the name of their grammar. */
+/** Known languages, by the name of their grammar. */
 const LANGUAGES = {
   c: { name: "C", extension: "c", words: ["h"] },
   cpp: { name: "C++", extension: "cpp", words: ["c++", "cc", "cxx", "hpp"] },
@@ -28,6 +28,7 @@ const LANGUAGES = {
   lua: { name: "Lua", extension: "lua", words: [] },
   make: { name: "Makefile", extension: "mk", words: ["makefile"] },
   markdown: { name: "Markdown", extension: "md", words: [] },
+  mermaid: { name: "Mermaid", extension: "mmd", words: [] },
   php: { name: "PHP", extension: "php", words: [] },
   powershell: { name: "PowerShell", extension: "ps1", words: ["pwsh"] },
   python: { name: "Python", extension: "py", words: ["python3"] },
@@ -47,6 +48,9 @@ const LANGUAGES = {
 
 /** Name of a grammar. */
 export type GrammarName = keyof typeof LANGUAGES;
+
+/** Name of a grammar that the worker reads. Diffs are read line by line; Mermaid stays plain, as it has its diagrams. */
+export type ReadGrammar = Exclude<GrammarName, "diff" | "mermaid">;
 
 const GRAMMARS: ReadonlyMap<string, GrammarName> = new Map(
   Object.entries(LANGUAGES).flatMap(([grammar, { extension, words }]) =>

@@ -1,4 +1,4 @@
-import { type GrammarName, grammarOf } from "./code-languages";
+import { grammarOf, type ReadGrammar } from "./code-languages";
 
 /** Meaning of a piece of code, which gives it its colour. */
 export const CODE_KINDS = ["keyword", "string", "number", "name", "comment"] as const;
@@ -28,7 +28,7 @@ const keyOf = (language: string, text: string): string => `${grammarOf(language)
 /** Returns the pieces of code that is known; null if it stays plain, undefined if it has to be read. */
 export function highlighted(language: string, text: string): readonly CodePiece[] | null | undefined {
   const grammar = grammarOf(language);
-  if (grammar === undefined || text.length > MAX_LENGTH) return null;
+  if (grammar === undefined || grammar === "mermaid" || text.length > MAX_LENGTH) return null;
   return kept.get(keyOf(language, text));
 }
 
@@ -36,7 +36,8 @@ export function highlighted(language: string, text: string): readonly CodePiece[
 export function highlight(language: string, text: string): Promise<readonly CodePiece[] | null> {
   const known = highlighted(language, text);
   const grammar = grammarOf(language);
-  if (known !== undefined || grammar === undefined) return Promise.resolve(known ?? null);
+  if (known !== undefined || grammar === undefined || grammar === "mermaid")
+    return Promise.resolve(known ?? null);
   const key = keyOf(language, text);
   const before = requested.get(key);
   if (before) return before;
@@ -68,7 +69,7 @@ function diffPieces(text: string): CodePiece[] {
   });
 }
 
-function readInWorker(grammar: Exclude<GrammarName, "diff">, text: string): Promise<CodePiece[] | null> {
+function readInWorker(grammar: ReadGrammar, text: string): Promise<CodePiece[] | null> {
   lastId += 1;
   const request: HighlightRequest = { id: lastId, grammar, text };
   // The first call also loads the worker, and the first of a language its grammar; a slow network gets more time.
@@ -117,7 +118,7 @@ function piecesOf(runs: readonly number[], text: string): CodePiece[] {
 /** Request to the worker to read code. */
 export interface HighlightRequest {
   readonly id: number;
-  readonly grammar: Exclude<GrammarName, "diff">;
+  readonly grammar: ReadGrammar;
   readonly text: string;
 }
 

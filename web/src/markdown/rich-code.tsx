@@ -1,13 +1,16 @@
-import { Download, WrapText } from "lucide-react";
-import { useEffect, useState } from "react";
+import { Code, Download, Workflow, WrapText } from "lucide-react";
+import { startTransition, useEffect, useState } from "react";
 import { PreviewButton } from "@/components/preview/preview-button";
 import { t } from "@/lib/later-texts";
+import { lazyPart } from "@/lib/lazy-part";
 import { saveFile } from "@/lib/save-file";
-import { IconButton } from "@/ui/button";
+import { Button, IconButton } from "@/ui/button";
 import { extensionOf } from "./code-languages";
 import { type CodePiece, highlight, highlighted } from "./highlight";
 
 export { languageName } from "./code-languages";
+
+const Diagram = lazyPart(async () => (await import("@/components/diagram/diagram")).Diagram);
 
 interface HighlightedCodeProps {
   language: string;
@@ -48,22 +51,58 @@ interface CodeControlsProps {
 
 /** Controls of a finished code block, beside the copy button. */
 export function CodeControls({ language, text, lines, isWrapped, onWrap }: CodeControlsProps) {
+  const [isDiagram, setDiagram] = useState(false);
   const save = () =>
     saveFile({ name: `code.${extensionOf(language)}`, content: new Blob([text], { type: "text/plain" }) });
   return (
     <>
       <PreviewButton type={language} text={text} />
-      {lines && <span className="min-w-0 truncate px-1.5 tabular-nums">{t("code.lines", lines)}</span>}
-      <IconButton
-        size="sm"
-        label={t("code.wrap")}
-        aria-pressed={isWrapped}
-        icon={<WrapText />}
-        className="aria-pressed:text-accent"
-        onClick={() => onWrap(!isWrapped)}
-      />
-      <IconButton size="sm" label={t("code.download")} icon={<Download />} onClick={save} />
+      {language.toLowerCase() === "mermaid" && text.trim() !== "" && (
+        // The block stays as it is until the diagram's code is there.
+        <DiagramButton
+          isDiagram={isDiagram}
+          onToggle={(isWanted) => startTransition(() => setDiagram(isWanted))}
+        />
+      )}
+      {isDiagram ? (
+        <Diagram source={text} />
+      ) : (
+        <>
+          {lines && <span className="min-w-0 truncate px-1.5 tabular-nums">{t("code.lines", lines)}</span>}
+          <IconButton
+            size="sm"
+            label={t("code.wrap")}
+            aria-pressed={isWrapped}
+            icon={<WrapText />}
+            className="aria-pressed:text-accent"
+            onClick={() => onWrap(!isWrapped)}
+          />
+          <IconButton size="sm" label={t("code.download")} icon={<Download />} onClick={save} />
+        </>
+      )}
     </>
+  );
+}
+
+interface DiagramButtonProps {
+  isDiagram: boolean;
+  onToggle: (isDiagram: boolean) => void;
+}
+
+/** Button that shows a diagram instead of its code, or the code again. */
+function DiagramButton({ isDiagram, onToggle }: DiagramButtonProps) {
+  const label = isDiagram ? t("code.diagram.hide") : t("code.diagram.show");
+  return (
+    <Button
+      variant="quiet"
+      size="sm"
+      title={label}
+      className="px-2! text-xs! text-accent! [&_svg]:size-3.5! print:hidden"
+      onClick={() => onToggle(!isDiagram)}
+    >
+      {isDiagram ? <Code aria-hidden="true" /> : <Workflow aria-hidden="true" />}
+      <span className="max-wide:sr-only">{label}</span>
+    </Button>
   );
 }
 

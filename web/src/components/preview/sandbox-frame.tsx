@@ -1,10 +1,5 @@
-import { useEffect, useRef } from "react";
-import { isObject } from "@/lib/json";
 import { t } from "@/lib/later-texts";
-
-/** Address of the frame, whose response has the policy: an opaque origin, inline scripts, no network. */
-const FRAME_URL = "/sandbox/preview";
-const MESSAGE = "ui/notifications/sandbox-";
+import { SANDBOX_URL, useSandbox } from "./use-sandbox";
 
 interface SandboxFrameProps {
   html: string;
@@ -13,24 +8,13 @@ interface SandboxFrameProps {
 
 /** Page of an answer in the sandbox of MCP Apps. A frame shows one page; another page needs another `key`. */
 export function SandboxFrame({ html, title }: SandboxFrameProps) {
-  const frame = useRef<HTMLIFrameElement>(null);
-  useEffect(() => {
-    const onMessage = ({ source, data }: MessageEvent<unknown>) => {
-      const target = frame.current?.contentWindow;
-      if (!target || source !== target) return;
-      if (!isObject(data) || data["method"] !== `${MESSAGE}proxy-ready`) return;
-      // The frame has no origin that could be named.
-      target.postMessage({ jsonrpc: "2.0", method: `${MESSAGE}resource-ready`, params: { html } }, "*");
-    };
-    addEventListener("message", onMessage);
-    return () => removeEventListener("message", onMessage);
-  }, [html]);
+  const { frame } = useSandbox(html);
   return (
     <div className="grid min-h-0 flex-1 grid-rows-[minmax(0,1fr)_auto] p-4 max-wide:p-2.5">
       <iframe
         ref={frame}
         title={title}
-        src={FRAME_URL}
+        src={SANDBOX_URL}
         // The response's headers have the same rules; here they hold before its first byte.
         sandbox="allow-scripts"
         referrerPolicy="no-referrer"

@@ -7,9 +7,10 @@ import {
 import { pause } from "@/lib/backoff";
 import { boot } from "@/lib/boot";
 import { isObject, type JsonObject } from "@/lib/json";
+import { currentTheme, watchTheme } from "@/lib/page-theme";
 import type { AppPage } from "./app-calls";
 import { type AppRequests, answerRequests } from "./app-requests";
-import { currentTheme, hostContext, watchTheme } from "./host-context";
+import { hostContext } from "./host-context";
 
 /** State of the tool call that the app belongs to. */
 export interface AppInput {

@@ -1,6 +1,7 @@
 import type { McpUiHostContext, McpUiStyles } from "@modelcontextprotocol/ext-apps/app-bridge";
 import { pageLocale } from "@/lib/language";
 import { boot } from "@/lib/boot";
+import { currentTheme } from "@/lib/page-theme";
 
 /** Design tokens under the names of MCP Apps. They hold both themes; the app's `color-scheme` decides. */
 const TOKENS: Readonly<Partial<Record<keyof McpUiStyles, string>>> = {
@@ -35,25 +36,6 @@ const PLAIN: Readonly<Partial<Record<keyof McpUiStyles, string>>> = {
   "--border-radius-lg": "14px",
   "--border-width-regular": "1px",
 };
-
-/** Returns the page's current theme, chosen by the user or the system. */
-export function currentTheme(): "light" | "dark" {
-  const chosen = document.documentElement.dataset["theme"];
-  if (chosen === "light" || chosen === "dark") return chosen;
-  return matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light";
-}
-
-/** Calls back when the theme may have changed; the result unsubscribes. */
-export function watchTheme(changed: () => void): () => void {
-  const system = matchMedia("(prefers-color-scheme: dark)");
-  const chosen = new MutationObserver(changed);
-  system.addEventListener("change", changed);
-  chosen.observe(document.documentElement, { attributeFilter: ["data-theme"] });
-  return () => {
-    system.removeEventListener("change", changed);
-    chosen.disconnect();
-  };
-}
 
 /** Returns the part of an app's host context that depends only on the page's style. */
 export function hostContext(): McpUiHostContext {
