@@ -159,9 +159,6 @@ impl AccountService {
     /// The signing keys cannot be read or stored.
     pub async fn start(settings: AccountSettings, dependencies: AccountDependencies) -> anyhow::Result<Self> {
         let AccountDependencies { storage, clock, secrets, tasks, events, mailer } = dependencies;
-        // Installed explicitly: if the dependency tree enables a second crypto back end, the library panics instead of
-        // choosing one. A second app in the same process finds it installed already.
-        let _already = jsonwebtoken::crypto::aws_lc::DEFAULT_PROVIDER.install_default();
         let keys = match &settings.jwt_keys {
             Some(path) => SigningKeys::from_file(path)?,
             None => SigningKeys::load_or_create(&storage, &secrets, clock.now()).await?,

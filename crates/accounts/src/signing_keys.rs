@@ -37,6 +37,9 @@ pub struct InvalidSignature;
 impl SigningKeys {
     /// Parses a key file: a JWK, a JWK set, or an array of JWKs. The first private key signs.
     pub fn from_json(text: &str) -> Result<Self, KeyError> {
+        // Installed explicitly: if the dependency tree enables a second crypto back end, the library panics instead of
+        // choosing one. Later calls find it installed already.
+        let _already = jsonwebtoken::crypto::aws_lc::DEFAULT_PROVIDER.install_default();
         let all = jwk::parse_keys(text)?;
         let signing = all.iter().position(SigningKey::can_sign).ok_or(KeyError::NoSigningKey)?;
         for (index, key) in all.iter().enumerate() {

@@ -5,6 +5,7 @@ mod host_name;
 mod limits;
 mod origin;
 mod providers;
+mod report;
 mod source;
 
 use std::net::SocketAddr;
@@ -25,7 +26,8 @@ pub use host_name::{HostName, InvalidHostName};
 pub use limits::Limits;
 pub use origin::{NotAnOrigin, Origin};
 pub use providers::OPENAI_HOST;
-pub use source::{ConfigError, Source};
+pub use report::{SettingProblem, SettingStatus, SettingsReport};
+pub use source::{ConfigError, SETTINGS_FILE_NAME, SettingOrigin, Source};
 
 /// Minimum length of the service role key, in characters, so that it cannot be guessed.
 const SHORTEST_SERVICE_ROLE_KEY: usize = 32;
@@ -179,19 +181,23 @@ impl Config {
     /// See [`ConfigError`]. Unknown names that begin with `CHAT_` are rejected, so that a typo is not silently
     /// ignored.
     pub fn from_source(mut source: Source) -> Result<Self, ConfigError> {
+        Self::read(&mut source)
+    }
+
+    /// Reads the settings, and records their names in the source.
+    fn read(source: &mut Source) -> Result<Self, ConfigError> {
         let data_dir: PathBuf = source.text("CHAT_DATA_DIR").unwrap_or_else(|| "./data".into()).into();
         let database_url = source
             .text("DATABASE_URL")
             .unwrap_or_else(|| format!("sqlite://{}", data_dir.join("ai-chat-mcp.db").display()));
-        let providers = providers::read(&mut source)?;
+        let providers = providers::read(source)?;
         let google = match (source.text("GOOGLE_CLIENT_ID"), source.secret("GOOGLE_CLIENT_SECRET")) {
             (Some(id), Some(secret)) => Some(GoogleClient { id, secret }),
             (None, None) => None,
-            _ => {
-                return Err(ConfigError::Bad {
-                    name: "GOOGLE_CLIENT_ID".into(),
-                    reason: "GOOGLE_CLIENT_ID and GOOGLE_CLIENT_SECRET go together".into(),
-                });
+            (id, _) => {
+                let name = if id.is_some() { "GOOGLE_CLIENT_ID" } else { "GOOGLE_CLIENT_SECRET" };
+                let reason = "GOOGLE_CLIENT_ID and GOOGLE_CLIENT_SECRET go together".to_owned();
+                return Err(ConfigError::Bad { name: name.to_owned(), reason });
             }
         };
         let from = source.parse("CHAT_MAIL_FROM", "an address such as Chat <chat@example.com>")?;
@@ -257,7 +263,7 @@ impl Config {
             },
             password_reauthentication,
             rate_limits: source.switch("CHAT_RATE_LIMITS")?.unwrap_or(true),
-            limits: Limits::read(&mut source)?,
+            limits: Limits::read(source)?,
             trusted_proxies: source.list("CHAT_TRUSTED_PROXIES", "addresses or networks such as 10.0.0.0/8")?,
             service_role_key: source.long_secret("CHAT_SERVICE_ROLE_KEY", SHORTEST_SERVICE_ROLE_KEY)?,
             master_key: source.secret("CHAT_MASTER_KEY"),

@@ -1,6 +1,7 @@
 //! The server: builds the services of the other crates and serves them through the [`api`].
 
 pub mod app;
+pub mod commands;
 mod data_folder;
 #[cfg(feature = "local")]
 pub mod model_files;

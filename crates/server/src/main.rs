@@ -5,6 +5,7 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 use platform::config::Config;
 use platform::logging;
+use server::commands::{check, health};
 #[cfg(feature = "local")]
 use server::model_files as weights;
 use server::{app::App, threads};
@@ -15,7 +16,7 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 /// Chat with an assistant that uses the tools of your own MCP servers.
 ///
 /// Settings come from the environment or from ai-chat-mcp.toml in the working folder; docs/guide/configuration.md lists
-/// them.
+/// them, and docs/guide/commands.md describes the commands.
 #[derive(Parser)]
 #[command(version)]
 struct Arguments {
@@ -27,6 +28,10 @@ struct Arguments {
 enum Command {
     /// Serve the page and the API (this is also what happens without a command).
     Serve,
+    /// Ask the running server whether it is ready, for health checks of containers.
+    Health(health::Health),
+    /// Print all settings and where they come from, and everything that is wrong with them.
+    Check(check::Check),
     /// The built-in model and its files.
     #[cfg(feature = "local")]
     #[command(subcommand)]
@@ -37,16 +42,18 @@ fn main() -> ExitCode {
     let outcome = match Arguments::parse().command {
         Some(Command::Serve) | None => {
             want_huge_pages(false);
-            run()
+            run().map(|()| ExitCode::SUCCESS)
         }
+        Some(Command::Health(arguments)) => health::run(arguments),
+        Some(Command::Check(arguments)) => check::run(arguments),
         #[cfg(feature = "local")]
         Some(Command::Model(command)) => {
             want_huge_pages(true);
-            weights::run(command)
+            weights::run(command).map(|()| ExitCode::SUCCESS)
         }
     };
     match outcome {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(code) => code,
         Err(error) => {
             eprintln!("ai-chat-mcp: {error:#}");
             ExitCode::FAILURE

@@ -1,6 +1,7 @@
 //! All tests of the server in one program: linking it once takes a fraction of the time of linking one for each file.
 
 mod client_limits;
+mod commands;
 mod nodes;
 mod outages;
 mod program;

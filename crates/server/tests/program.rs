@@ -1,7 +1,8 @@
 //! The server as a separate process.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking, its helpers too")]
 
-use std::process::{Child, Command, Stdio};
+use std::path::Path;
+use std::process::{Child, Command, Output, Stdio};
 use std::time::Duration;
 
 use tempfile::TempDir;
@@ -10,33 +11,59 @@ use testkit::http_client;
 /// The server in a process of its own. It is killed when the value is dropped.
 pub struct Program {
     child: Child,
-    _folder: TempDir,
+    /// The data folder, which is the working folder as well.
+    pub folder: TempDir,
     /// Origin of the server, without a trailing slash.
     pub url: String,
+}
+
+/// Returns the program with the settings of tests, which all are in the folder or switched off.
+pub fn command(folder: &Path, settings: &[(&str, &str)]) -> Command {
+    // The signal SIGXFSZ would end the process; on a full disk there is none.
+    let mut command = Command::new("sh");
+    command
+        .args(["-c", "trap '' XFSZ; exec \"$0\" \"$@\"", env!("CARGO_BIN_EXE_ai-chat-mcp")])
+        .current_dir(folder)
+        .env("CHAT_DATA_DIR", folder)
+        .env("CHAT_LOCAL_MODEL", "off")
+        .env("CHAT_RATE_LIMITS", "off")
+        .env("CHAT_MCP_REGISTRY", "off")
+        .env("RUST_LOG", "off")
+        .env_remove("DATABASE_URL")
+        .envs(settings.iter().copied());
+    command
+}
+
+/// Runs a command of the program to its end. Returns its exit code, and what it wrote to standard output and standard
+/// error.
+pub fn run(folder: &Path, settings: &[(&str, &str)], arguments: &[&str]) -> (i32, String, String) {
+    let Output { status, stdout, stderr } =
+        command(folder, settings).args(arguments).stdin(Stdio::null()).output().unwrap();
+    let text = |bytes| String::from_utf8(bytes).unwrap();
+    (status.code().unwrap(), text(stdout), text(stderr))
+}
+
+/// Returns an address of this machine that nothing listens on.
+pub fn free_address() -> String {
+    std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string()
 }
 
 impl Program {
     /// Starts the server on a new database, with these settings in addition to the usual ones.
     pub fn start(model: &str, settings: &[(&str, &str)]) -> Self {
-        let folder = TempDir::new().unwrap();
-        let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-        let listen = format!("127.0.0.1:{port}");
-        // The signal SIGXFSZ would end the process; on a full disk there is none.
-        let child = Command::new("sh")
-            .args(["-c", "trap '' XFSZ; exec \"$0\"", env!("CARGO_BIN_EXE_ai-chat-mcp")])
-            .current_dir(folder.path())
+        Self::start_in(TempDir::new().unwrap(), model, settings)
+    }
+
+    /// Starts the server on the data in a folder.
+    pub fn start_in(folder: TempDir, model: &str, settings: &[(&str, &str)]) -> Self {
+        let listen = free_address();
+        let child = command(folder.path(), settings)
             .env("CHAT_LISTEN", &listen)
-            .env("CHAT_DATA_DIR", folder.path())
-            .env("CHAT_LOCAL_MODEL", "off")
-            .env("CHAT_RATE_LIMITS", "off")
             .env("OPENAI_BASE_URL", model)
-            .env("RUST_LOG", "off")
-            .env_remove("DATABASE_URL")
-            .envs(settings.iter().copied())
             .stdout(Stdio::null())
             .spawn()
             .unwrap();
-        Self { child, _folder: folder, url: format!("http://{listen}") }
+        Self { child, folder, url: format!("http://{listen}") }
     }
 
     /// Waits until the readiness probe responds with this status.

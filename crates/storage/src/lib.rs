@@ -61,7 +61,7 @@ use domain::NodeId;
 
 pub use error::Error;
 pub use json::JsonText;
-pub use open::OpenError;
+pub use open::{OpenError, check_url};
 pub use repositories::*;
 
 const PING: &str = "UPDATE nodes SET heartbeat = heartbeat WHERE id = $1";

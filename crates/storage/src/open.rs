@@ -24,6 +24,8 @@ const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 const LOCK_TIMEOUT: &str = "SET lock_timeout = '5s'";
 /// Maximum time to open a connection.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+/// Name by which the connections of a server are known to PostgreSQL.
+pub(crate) const APPLICATION_NAME: &str = "ai-chat-mcp";
 const SQLITE_READ_CONNECTIONS: u32 = 4;
 
 /// Page cache per connection: 4 MiB, in the form of SQLite's `cache_size`. The operating system caches the rest of the
@@ -94,20 +96,55 @@ impl Storage {
     /// [`OpenError`] with the reason. The database is unchanged, except for migrations that succeeded before one that
     /// failed.
     pub async fn open(url: &str) -> Result<Self, OpenError> {
+        match DatabaseUrl::parse(url)? {
+            DatabaseUrl::Sqlite(path) => open_sqlite(&path).await,
+            DatabaseUrl::Postgres(options) => open_postgres(*options).await,
+        }
+    }
+}
+
+/// Checks the form of a database URL, without opening the database.
+///
+/// # Errors
+///
+/// [`OpenError::UnknownScheme`] or [`OpenError::BadUrl`].
+pub fn check_url(url: &str) -> Result<(), OpenError> {
+    DatabaseUrl::parse(url).map(drop)
+}
+
+/// A parsed `DATABASE_URL`.
+pub(crate) enum DatabaseUrl {
+    /// Path of a file.
+    Sqlite(PathBuf),
+    /// Connection to a server. Boxed, because it is large.
+    Postgres(Box<PgConnectOptions>),
+}
+
+impl DatabaseUrl {
+    pub(crate) fn parse(url: &str) -> Result<Self, OpenError> {
         let scheme = url.split_once("://").map_or(url, |(scheme, _)| scheme);
         match scheme {
-            "sqlite" => open_sqlite(url).await,
-            "postgres" | "postgresql" => open_postgres(url).await,
+            "sqlite" => {
+                let path = PathBuf::from(url.trim_start_matches("sqlite://"));
+                if path.as_os_str().is_empty() || path.is_dir() {
+                    return Err(OpenError::BadUrl("sqlite:// must be followed by the path of a file".to_owned()));
+                }
+                Ok(Self::Sqlite(path))
+            }
+            "postgres" | "postgresql" => {
+                // sqlx repeats the URL, and with it the password, in some errors. The message must not contain it.
+                let bad =
+                    |_| OpenError::BadUrl("it should look like postgres://user:password@host:5432/database".to_owned());
+                Ok(Self::Postgres(Box::new(
+                    PgConnectOptions::from_str(url).map_err(bad)?.application_name(APPLICATION_NAME),
+                )))
+            }
             other => Err(OpenError::UnknownScheme(other.to_owned())),
         }
     }
 }
 
-async fn open_postgres(url: &str) -> Result<Storage, OpenError> {
-    // sqlx repeats the URL, and with it the password, in some errors. The message must not contain it.
-    let options = PgConnectOptions::from_str(url)
-        .map_err(|_| OpenError::BadUrl("it should look like postgres://user:password@host:5432/database".to_owned()))?
-        .application_name("ai-chat-mcp");
+async fn open_postgres(options: PgConnectOptions) -> Result<Storage, OpenError> {
     let starting =
         // Two, because the migrator opens a connection of its own while the applied versions are read on the first.
         PgPoolOptions::new().max_connections(2).acquire_timeout(CONNECT_TIMEOUT).connect_with(options.clone()).await;
@@ -165,14 +202,10 @@ async fn why_unreachable(error: sqlx::Error, options: &PgConnectOptions) -> Stri
     }
 }
 
-async fn open_sqlite(url: &str) -> Result<Storage, OpenError> {
-    let path = PathBuf::from(url.trim_start_matches("sqlite://"));
-    if path.as_os_str().is_empty() || path.is_dir() {
-        return Err(OpenError::BadUrl("sqlite:// must be followed by the path of a file".to_owned()));
-    }
-    let lock = lock_beside(&path)?;
+async fn open_sqlite(path: &Path) -> Result<Storage, OpenError> {
+    let lock = lock_beside(path)?;
     let options = SqliteConnectOptions::new()
-        .filename(&path)
+        .filename(path)
         .create_if_missing(true)
         .journal_mode(SqliteJournalMode::Wal)
         // With a write-ahead log, `NORMAL` may lose the last commits in a power failure but never damages the file.
@@ -185,10 +218,10 @@ async fn open_sqlite(url: &str) -> Result<Storage, OpenError> {
         // 64 MiB: the log shrinks to this size after a burst of writes.
         .pragma("journal_size_limit", "67108864")
         .pragma("wal_autocheckpoint", checkpoints::LATEST);
-    let write = one_connection(options.clone()).await.map_err(|error| refusal(&path, &error))?;
-    prove_writable(&write, &path).await?;
-    migrate::sqlite(&write, &path).await?;
-    let checkpoints = one_connection(options.clone()).await.map_err(|error| refusal(&path, &error))?;
+    let write = one_connection(options.clone()).await.map_err(|error| refusal(path, &error))?;
+    prove_writable(&write, path).await?;
+    migrate::sqlite(&write, path).await?;
+    let checkpoints = one_connection(options.clone()).await.map_err(|error| refusal(path, &error))?;
     let read = SqlitePoolOptions::new()
         .max_connections(SQLITE_READ_CONNECTIONS)
         .acquire_timeout(CONNECT_TIMEOUT)
@@ -196,7 +229,7 @@ async fn open_sqlite(url: &str) -> Result<Storage, OpenError> {
         // A reader cannot take the write lock by mistake.
         .connect_with(options.read_only(true))
         .await
-        .map_err(|error| refusal(&path, &error))?;
+        .map_err(|error| refusal(path, &error))?;
     Ok(Storage {
         db: Db::Sqlite {
             read: IdlePool::new(read, 0),
@@ -219,7 +252,7 @@ async fn one_connection(options: SqliteConnectOptions) -> Result<SqlitePool, sql
 
 /// Locks the file `<database>.lock`, so that only one process uses the database. The lock is on a separate file, so
 /// that SQLite's own locks on the database file are unaffected.
-fn lock_beside(path: &Path) -> Result<File, OpenError> {
+pub(crate) fn lock_beside(path: &Path) -> Result<File, OpenError> {
     let failed = |error: &std::io::Error| match error.kind() {
         std::io::ErrorKind::PermissionDenied | std::io::ErrorKind::ReadOnlyFilesystem => {
             OpenError::ReadOnly(path.to_owned())

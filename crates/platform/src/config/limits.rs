@@ -7,7 +7,7 @@ use crate::Limit;
 use super::{ConfigError, Source};
 
 /// Bytes of one mebibyte.
-const MEBIBYTE: usize = 1024 * 1024;
+pub(super) const MEBIBYTE: usize = 1024 * 1024;
 
 /// Limits of one process.
 #[derive(Debug, Clone, Copy)]

@@ -1,6 +1,6 @@
 //! Sources of settings: the environment, then the file `ai-chat-mcp.toml`.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::str::FromStr;
 
@@ -8,7 +8,7 @@ use secrecy::SecretString;
 use url::Url;
 
 /// Name of the settings file in the working folder.
-const SETTINGS_FILE_NAME: &str = "ai-chat-mcp.toml";
+pub const SETTINGS_FILE_NAME: &str = "ai-chat-mcp.toml";
 
 /// Reason for which the settings are rejected.
 #[derive(Debug, thiserror::Error)]
@@ -34,13 +34,45 @@ pub enum ConfigError {
     File(String),
 }
 
+impl ConfigError {
+    /// Returns the name of the setting, if the error is about a single one.
+    pub(super) fn name(&self) -> Option<&str> {
+        match self {
+            Self::Bad { name, .. } | Self::Unknown { name, .. } => Some(name),
+            Self::File(_) => None,
+        }
+    }
+}
+
+/// The place of a setting's value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SettingOrigin {
+    /// The environment of the process.
+    Environment,
+    /// The settings file.
+    File,
+    /// Neither: the default applies.
+    Default,
+}
+
+/// How the value of a name may be shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum NameKind {
+    /// A setting.
+    Plain,
+    /// A setting with a secret value.
+    Secret,
+    /// A variable of the operating system, which is no setting of this program.
+    System,
+}
+
 /// Names and values of settings. The names that are read are recorded, so that unknown ones can be rejected by
 /// [`Config`](super::Config).
 #[derive(Debug, Default)]
 pub struct Source {
     environment: BTreeMap<String, String>,
     file: BTreeMap<String, String>,
-    asked: BTreeSet<String>,
+    asked: BTreeMap<String, NameKind>,
 }
 
 impl Source {
@@ -59,7 +91,7 @@ impl Source {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => BTreeMap::new(),
             Err(error) => return Err(ConfigError::File(error.to_string())),
         };
-        Ok(Self { environment, file, asked: BTreeSet::new() })
+        Ok(Self { environment, file, asked: BTreeMap::new() })
     }
 
     /// Sets or replaces a value.
@@ -71,20 +103,48 @@ impl Source {
 
     /// Returns a value. An empty one counts as not set.
     pub(super) fn text(&mut self, name: &str) -> Option<String> {
-        self.asked.insert(name.to_owned());
-        let value = self.environment.get(name).or_else(|| self.file.get(name))?;
-        let value = value.trim();
-        (!value.is_empty()).then(|| value.to_owned())
+        self.text_of(name, NameKind::Plain)
+    }
+
+    fn text_of(&mut self, name: &str, kind: NameKind) -> Option<String> {
+        self.asked.insert(name.to_owned(), kind);
+        self.value(name).map(str::to_owned)
+    }
+
+    /// Returns a value without recording its name.
+    pub(super) fn value(&self, name: &str) -> Option<&str> {
+        let value = self.environment.get(name).or_else(|| self.file.get(name))?.trim();
+        (!value.is_empty()).then_some(value)
+    }
+
+    /// Returns where the value of a name comes from.
+    pub(super) fn origin(&self, name: &str) -> SettingOrigin {
+        match self.value(name) {
+            None => SettingOrigin::Default,
+            Some(_) if self.environment.contains_key(name) => SettingOrigin::Environment,
+            Some(_) => SettingOrigin::File,
+        }
+    }
+
+    /// Removes a name, so that the others can be read without it. Returns whether it was there.
+    pub(super) fn remove(&mut self, name: &str) -> bool {
+        let was_in_environment = self.environment.remove(name).is_some();
+        self.file.remove(name).is_some() || was_in_environment
+    }
+
+    /// Returns the names that were read, in alphabetical order.
+    pub(super) fn asked(&self) -> impl Iterator<Item = (&str, NameKind)> {
+        self.asked.iter().map(|(name, kind)| (name.as_str(), *kind))
     }
 
     /// Returns a secret value; see [`text`](Self::text).
     pub(super) fn secret(&mut self, name: &str) -> Option<SecretString> {
-        self.text(name).map(SecretString::from)
+        self.text_of(name, NameKind::Secret).map(SecretString::from)
     }
 
     /// Returns a secret value of at least `shortest` characters.
     pub(super) fn long_secret(&mut self, name: &str, shortest: usize) -> Result<Option<SecretString>, ConfigError> {
-        let Some(text) = self.text(name) else { return Ok(None) };
+        let Some(text) = self.text_of(name, NameKind::Secret) else { return Ok(None) };
         if text.chars().count() < shortest {
             let reason = format!("it must have at least {shortest} characters");
             return Err(ConfigError::Bad { name: name.to_owned(), reason });
@@ -147,18 +207,18 @@ impl Source {
 
     /// Returns the cache folder of the system user.
     pub(super) fn cache_folder(&mut self) -> Option<PathBuf> {
-        self.text("XDG_CACHE_HOME")
+        self.text_of("XDG_CACHE_HOME", NameKind::System)
             .map(PathBuf::from)
-            .or_else(|| self.text("HOME").map(|home| PathBuf::from(home).join(".cache")))
+            .or_else(|| self.text_of("HOME", NameKind::System).map(|home| PathBuf::from(home).join(".cache")))
     }
 
     /// Rejects all names in the file, and those in the environment that begin with `CHAT_`, that no setting has read.
     pub(super) fn refuse_unknown(&self) -> Result<(), ConfigError> {
         let ours = self.environment.keys().filter(|name| name.starts_with("CHAT_"));
         for name in ours.chain(self.file.keys()) {
-            if !self.asked.contains(name) {
+            if !self.asked.contains_key(name) {
                 // Only a near match is a plausible typo.
-                let hint = self.asked.iter().min_by_key(|known| difference(known, name)).cloned();
+                let hint = self.asked.keys().min_by_key(|known| difference(known, name)).cloned();
                 let hint = hint.filter(|known| difference(known, name) <= 4);
                 return Err(ConfigError::Unknown { name: name.clone(), hint });
             }

@@ -1,0 +1,5 @@
+//! Commands for operators, apart from serving.
+
+pub mod check;
+pub mod health;
+mod http;

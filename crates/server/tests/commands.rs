@@ -1,0 +1,5 @@
+//! The commands for operators, as processes.
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking, its helpers too")]
+
+mod check;
+mod health;
