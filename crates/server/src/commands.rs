@@ -1,5 +1,9 @@
 //! Commands for operators, apart from serving.
 
+pub mod backup;
+mod backup_archive;
 pub mod check;
 pub mod health;
 mod http;
+pub mod restore;
+mod sealed_secrets;

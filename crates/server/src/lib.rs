@@ -3,6 +3,7 @@
 pub mod app;
 pub mod commands;
 mod data_folder;
+mod digest;
 #[cfg(feature = "local")]
 pub mod model_files;
 pub mod threads;

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 use platform::config::Config;
 use platform::logging;
-use server::commands::{check, health};
+use server::commands::{backup, check, health, restore};
 #[cfg(feature = "local")]
 use server::model_files as weights;
 use server::{app::App, threads};
@@ -32,6 +32,10 @@ enum Command {
     Health(health::Health),
     /// Print all settings and where they come from, and everything that is wrong with them.
     Check(check::Check),
+    /// Write the database to an archive, while the server runs or not.
+    Backup(backup::Backup),
+    /// Replace the database by that of a backup.
+    Restore(restore::Restore),
     /// The built-in model and its files.
     #[cfg(feature = "local")]
     #[command(subcommand)]
@@ -46,6 +50,8 @@ fn main() -> ExitCode {
         }
         Some(Command::Health(arguments)) => health::run(arguments),
         Some(Command::Check(arguments)) => check::run(arguments),
+        Some(Command::Backup(arguments)) => backup::run(arguments),
+        Some(Command::Restore(arguments)) => restore::run(arguments),
         #[cfg(feature = "local")]
         Some(Command::Model(command)) => {
             want_huge_pages(true);

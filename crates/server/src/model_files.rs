@@ -1,6 +1,5 @@
 //! The command `ai-chat-mcp model …`: manages the files of the built-in model.
 
-mod digest;
 mod fetch;
 mod progress;
 
@@ -12,6 +11,7 @@ use clap::Subcommand;
 use domain::model::ModelError;
 use local_model::weights::{DEFAULT_WEIGHTS, WeightFile};
 
+use crate::digest;
 use agent::models::built_in::{WeightsMismatch, verify_length};
 use platform::config::{Config, LocalModel};
 

@@ -1,5 +1,6 @@
 //! The commands for operators, as processes.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking, its helpers too")]
 
+mod backup;
 mod check;
 mod health;

@@ -66,6 +66,13 @@ impl Program {
         Self { child, folder, url: format!("http://{listen}") }
     }
 
+    /// Shuts the server down as the operating system would, and returns its data folder.
+    pub fn stop(mut self) -> TempDir {
+        assert!(Command::new("kill").arg(self.child.id().to_string()).status().unwrap().success());
+        assert!(self.child.wait().unwrap().success());
+        std::mem::replace(&mut self.folder, TempDir::new().unwrap())
+    }
+
     /// Waits until the readiness probe responds with this status.
     pub async fn until_ready(&self, status: u16) {
         let (http, url) = (http_client(), format!("{}/health/ready", self.url));

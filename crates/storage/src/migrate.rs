@@ -6,6 +6,7 @@ use sqlx::migrate::{Migrate, Migrator};
 use sqlx::{AssertSqlSafe, PgPool, SqlitePool};
 
 use crate::OpenError;
+use crate::backup::DatabaseKind;
 
 /// Version of the initial migration. Databases at an earlier one come from before the first release and cannot be
 /// migrated.
@@ -34,6 +35,19 @@ pub(crate) async fn sqlite(pool: &SqlitePool, path: &Path) -> Result<(), OpenErr
         snapshot(pool, path, newest).await?;
     }
     SQLITE.run(pool).await.map_err(|error| OpenError::Migration(error.to_string()))
+}
+
+/// Returns the newest applied migration, `None` for a new database. Changes nothing.
+pub(crate) async fn newest_applied<C: Migrate>(connection: &mut C) -> Result<Option<i64>, OpenError> {
+    Ok(applied(connection).await?.into_iter().max())
+}
+
+/// Returns the newest migration of this program.
+pub(crate) fn known_version(kind: DatabaseKind) -> i64 {
+    match kind {
+        DatabaseKind::Sqlite => known(&SQLITE),
+        DatabaseKind::Postgres => known(&POSTGRES),
+    }
 }
 
 /// Returns the versions of the applied migrations, none for a new database. Changes nothing.

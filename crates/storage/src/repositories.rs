@@ -43,6 +43,7 @@ repositories! {
     one_time_tokens: OneTimeTokenRepository = "one-time tokens in emails",
     permissions: PermissionRepository = "tool permissions and the audit log of tool calls",
     queued_messages: QueuedMessageRepository = "messages that wait for the end of a turn",
+    sealed_values: SealedValueRepository = "values that are encrypted with the master key",
     search: SearchRepository = "the search index",
     server_sign_ins: ServerSignInRepository = "sign-ins of users to MCP servers",
     shares: ShareRepository = "shared chats",

@@ -12,8 +12,8 @@ use local_model::weights::WeightFile;
 use reqwest::StatusCode;
 use reqwest::header::RANGE;
 
-use super::digest::Digest;
 use super::progress::Progress;
+use crate::digest::Digest;
 
 /// Timeout for connecting and for each read.
 const READ_TIMEOUT: Duration = Duration::from_secs(30);

@@ -1,4 +1,4 @@
-//! SHA-256 of files.
+//! SHA-256 of files and streams.
 
 use std::fs::File;
 use std::io::Read;
@@ -10,7 +10,7 @@ use data_encoding::HEXLOWER;
 /// Size of a read, in bytes.
 const READ_BYTES: usize = 1 << 20;
 
-/// SHA-256 of data that arrives in pieces, for [`of_file`] and for downloads.
+/// SHA-256 of data that arrives in pieces, for [`of_file`], downloads and archives.
 pub struct Digest(Context);
 
 impl Digest {

@@ -1,0 +1,138 @@
+//! The command `ai-chat-mcp backup`: writes the database, and the keys on request, to one archive.
+
+use std::fs::{self, Permissions};
+use std::io::Write;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use anyhow::{Context, bail, ensure};
+use clap::Args;
+use domain::{Clock, SystemClock};
+use platform::config::Config;
+use platform::logging;
+use secrecy::ExposeSecret;
+use storage::backup::{DatabaseKind, copy_database};
+use tempfile::TempDir;
+
+use super::backup_archive::{self, BackupFile, FORMAT_VERSION, Manifest, ManifestFile, file_name_time, parent_of};
+
+/// Name of the file of the master key in the data folder.
+pub const MASTER_KEY_FILE: &str = "master.key";
+
+/// Advice for a backup without keys.
+const WITHOUT_KEYS: &str = "The backup does not contain the keys. Store the master key separately: without it, a server \
+    does not start on the restored data, and nothing that is encrypted with it can be opened: the keys that sign access \
+    tokens, second factors, headers and sign-ins of MCP servers, linked Google Drives, and keys of users' model providers.";
+/// Advice for a backup with keys.
+const WITH_KEYS: &str =
+    "The backup contains the keys: whoever can read it can read every stored secret. Store it as safely as the keys.";
+
+/// Arguments of `ai-chat-mcp backup`.
+#[derive(Debug, Args)]
+#[command(after_help = "Exit codes: 0 the backup is complete, 1 there is no backup, 2 wrong arguments.")]
+pub struct Backup {
+    /// New file, such as chat.tar.zst, or a folder for a file that is named by the time.
+    path: PathBuf,
+    /// Include the master key and the file of CHAT_JWT_KEYS.
+    #[arg(long)]
+    with_keys: bool,
+}
+
+/// Makes a backup and describes it.
+///
+/// # Errors
+///
+/// The settings are invalid, the database cannot be copied, or the file cannot be written.
+pub fn run(arguments: Backup) -> anyhow::Result<ExitCode> {
+    let config = Config::load()?;
+    let target = target_path(arguments.path);
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let manifest = runtime.block_on(async {
+        tokio::select! {
+            made = create(&config, &target, arguments.with_keys) => made,
+            // Everything unfinished is removed when the other future is dropped.
+            () = logging::shutdown_signal() => bail!("interrupted; there is no backup"),
+        }
+    })?;
+    let mut out = std::io::stdout().lock();
+    let megabytes = target.metadata()?.len() as f64 / 1e6;
+    writeln!(out, "{} ({megabytes:.1} MB): {}", target.display(), describe(&manifest))?;
+    writeln!(out, "{}", if manifest.has_keys { WITH_KEYS } else { WITHOUT_KEYS })?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Returns the path of the archive: in a folder, it is named by the time.
+fn target_path(path: PathBuf) -> PathBuf {
+    if path.is_dir() { path.join(format!("ai-chat-mcp-{}.tar.zst", file_name_time(SystemClock.now()))) } else { path }
+}
+
+/// Returns a line about a backup.
+pub fn describe(manifest: &Manifest) -> String {
+    let Manifest { database, schema_version, program_version, created_at, has_keys, .. } = manifest;
+    let keys = if *has_keys { "with" } else { "without" };
+    format!("{database} database at schema {schema_version}, {keys} keys, by version {program_version}, {created_at}")
+}
+
+/// Writes an archive to the new file `target` while a server may run.
+///
+/// # Errors
+///
+/// As [`run`]. There is no file then.
+pub async fn create(config: &Config, target: &Path, with_keys: bool) -> anyhow::Result<Manifest> {
+    ensure!(!target.exists(), "{} exists already; name another file", target.display());
+    let folder = parent_of(target);
+    let staging = staging_folder(folder)?;
+    // Before the copy, so that it names a time whose messages the backup has.
+    let created_at = SystemClock.now().to_rfc3339();
+    let kind = DatabaseKind::of_url(&config.database_url)?;
+    let database = BackupFile::of_database(kind);
+    let copy = copy_database(&config.database_url, &database.path_in(staging.path())).await?;
+    let mut files = vec![database];
+    if with_keys {
+        files.extend(stage_keys(config, staging.path())?);
+    }
+    let files: Vec<(BackupFile, PathBuf)> =
+        files.into_iter().map(|file| (file, file.path_in(staging.path()))).collect();
+    let entries: Result<Vec<ManifestFile>, _> =
+        files.iter().map(|(file, path)| ManifestFile::new(*file, path)).collect();
+    let manifest = Manifest {
+        format_version: FORMAT_VERSION,
+        program_version: env!("CARGO_PKG_VERSION").to_owned(),
+        schema_version: copy.schema_version,
+        schema_name: copy.schema_name,
+        database: kind.as_str().to_owned(),
+        created_at,
+        has_keys: with_keys,
+        files: entries.context("cannot read the copy of the database")?,
+    };
+    backup_archive::write(target, &manifest, &files)?;
+    Ok(manifest)
+}
+
+/// Creates a folder for unfinished files that only its owner can read. It is removed when the value is dropped.
+pub fn staging_folder(folder: &Path) -> anyhow::Result<TempDir> {
+    tempfile::Builder::new()
+        .prefix(".ai-chat-mcp-")
+        .permissions(Permissions::from_mode(0o700))
+        .tempdir_in(folder)
+        .with_context(|| format!("cannot write to {}", folder.display()))
+}
+
+/// Copies the keys into a folder.
+fn stage_keys(config: &Config, folder: &Path) -> anyhow::Result<Vec<BackupFile>> {
+    let mut files = vec![BackupFile::MasterKey];
+    let target = BackupFile::MasterKey.path_in(folder);
+    if let Some(key) = &config.master_key {
+        fs::write(&target, key.expose_secret()).context("cannot write the master key")?;
+    } else {
+        let path = config.data_dir.join(MASTER_KEY_FILE);
+        fs::copy(&path, &target).with_context(|| format!("cannot read {}", path.display()))?;
+    }
+    if let Some(path) = &config.jwt_keys {
+        fs::copy(path, BackupFile::JwtKeys.path_in(folder))
+            .with_context(|| format!("cannot read CHAT_JWT_KEYS: {}", path.display()))?;
+        files.push(BackupFile::JwtKeys);
+    }
+    Ok(files)
+}
