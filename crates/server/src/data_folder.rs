@@ -3,7 +3,7 @@
 use std::fs::{self, DirBuilder, Permissions};
 use std::io;
 use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Permission bits of the group and of others.
 const SHARED_BITS: u32 = 0o077;
@@ -29,6 +29,20 @@ pub fn prepare(folder: &Path) -> io::Result<()> {
 /// belong to another system user cannot be restricted and are logged.
 pub fn restrict(folder: &Path) -> Vec<String> {
     let mut restricted = Vec::new();
+    for (path, mode) in find_shared(folder) {
+        match fs::set_permissions(&path, Permissions::from_mode(mode & !SHARED_BITS)) {
+            Ok(()) => restricted.push(path.display().to_string()),
+            Err(error) => {
+                tracing::warn!(path = %path.display(), %error, "other users of this machine can read this");
+            }
+        }
+    }
+    restricted
+}
+
+/// Returns the folder and what is in it, as far as others than their owner have permissions, with these.
+pub fn find_shared(folder: &Path) -> Vec<(PathBuf, u32)> {
+    let mut shared = Vec::new();
     let mut pending = vec![folder.to_owned()];
     while let Some(path) = pending.pop() {
         // Symbolic links are not followed: their targets are outside of the folder and may be shared on purpose, such
@@ -41,17 +55,11 @@ pub fn restrict(folder: &Path) -> Vec<String> {
         );
         // A file may disappear meanwhile, such as a temporary file of the database.
         let Ok(mode) = fs::metadata(&path).map(|metadata| metadata.permissions().mode()) else { continue };
-        if mode & SHARED_BITS == 0 {
-            continue;
-        }
-        match fs::set_permissions(&path, Permissions::from_mode(mode & !SHARED_BITS)) {
-            Ok(()) => restricted.push(path.display().to_string()),
-            Err(error) => {
-                tracing::warn!(path = %path.display(), %error, "other users of this machine can read this");
-            }
+        if mode & SHARED_BITS != 0 {
+            shared.push((path, mode));
         }
     }
-    restricted
+    shared
 }
 
 #[cfg(test)]

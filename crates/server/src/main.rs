@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 use platform::config::Config;
 use platform::logging;
-use server::commands::{backup, check, health, restore};
+use server::commands::{backup, check, doctor, health, restore};
 #[cfg(feature = "local")]
 use server::model_files as weights;
 use server::{app::App, threads};
@@ -32,6 +32,8 @@ enum Command {
     Health(health::Health),
     /// Print all settings and where they come from, and everything that is wrong with them.
     Check(check::Check),
+    /// Examine everything that the server depends on: database, keys, disk, clock, mail server, model providers.
+    Doctor(doctor::Doctor),
     /// Write the database to an archive, while the server runs or not.
     Backup(backup::Backup),
     /// Replace the database by that of a backup.
@@ -50,6 +52,7 @@ fn main() -> ExitCode {
         }
         Some(Command::Health(arguments)) => health::run(arguments),
         Some(Command::Check(arguments)) => check::run(arguments),
+        Some(Command::Doctor(arguments)) => doctor::run(arguments),
         Some(Command::Backup(arguments)) => backup::run(arguments),
         Some(Command::Restore(arguments)) => restore::run(arguments),
         #[cfg(feature = "local")]

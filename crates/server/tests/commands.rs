@@ -3,4 +3,5 @@
 
 mod backup;
 mod check;
+mod doctor;
 mod health;

@@ -35,6 +35,7 @@ pub mod credentials;
 pub mod factors;
 pub mod files;
 pub mod imports;
+pub mod inspect;
 pub mod interactions;
 pub mod model_providers;
 pub mod model_settings;

@@ -1,0 +1,329 @@
+//! The command `ai-chat-mcp doctor`: examines everything that a server depends on, from where the server would.
+
+use std::io::Write;
+use std::path::Path;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use accounts::mailer::Mailer;
+use accounts::signing_keys::SigningKeys;
+use clap::Args;
+use domain::{Clock, SystemClock, Timestamp};
+use platform::config::{Config, SettingsReport, Source};
+use platform::{InstanceLock, SecretSealer};
+use secrecy::ExposeSecret;
+use serde::Serialize;
+use serde_json::json;
+use storage::backup::{CopyError, DatabaseKind, database_folder};
+use storage::inspect::inspect;
+use url::Url;
+
+use super::backup::MASTER_KEY_FILE;
+use super::http::{cause, operator_client};
+use super::sealed_secrets;
+use crate::data_folder;
+
+/// Maximum time for a model provider to answer.
+const PROVIDER_TIMEOUT: Duration = Duration::from_secs(5);
+/// Free disk space below which a server may soon fail, in bytes.
+const SCARCE_SPACE: u64 = 1_000_000_000;
+/// Free disk space below which a server does fail, in bytes.
+const NO_SPACE: u64 = 50_000_000;
+/// Difference of the clocks of this machine and of PostgreSQL that is reported, in milliseconds.
+const CLOCK_TOLERANCE_MILLIS: u64 = 5_000;
+/// The beginning of 2026: a clock before it is not set.
+const EARLIEST_TIME: Timestamp = Timestamp(1_767_225_600_000_000);
+
+/// Arguments of `ai-chat-mcp doctor`.
+#[derive(Debug, Args)]
+#[command(after_help = "Exit codes: 0 nothing failed (there may be warnings), 1 something failed, 2 wrong arguments.")]
+pub struct Doctor {
+    /// Print JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+/// Verdict of an examination.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+enum Verdict {
+    Pass,
+    Warn,
+    Fail,
+}
+
+/// Result of an examination.
+#[derive(Debug, Serialize)]
+struct Finding {
+    /// What was examined.
+    name: String,
+    verdict: Verdict,
+    /// What was found.
+    message: String,
+    /// What to do about it.
+    advice: Option<String>,
+}
+
+impl Finding {
+    fn pass(name: &str, message: impl Into<String>) -> Self {
+        Self { name: name.to_owned(), verdict: Verdict::Pass, message: message.into(), advice: None }
+    }
+
+    fn warn(name: &str, message: impl Into<String>, advice: &str) -> Self {
+        Self { verdict: Verdict::Warn, advice: Some(advice.to_owned()), ..Self::pass(name, message) }
+    }
+
+    fn fail(name: &str, message: impl Into<String>, advice: &str) -> Self {
+        Self { verdict: Verdict::Fail, ..Self::warn(name, message, advice) }
+    }
+}
+
+/// Examines everything and prints a line for each finding.
+///
+/// # Errors
+///
+/// Standard output cannot be written.
+pub fn run(arguments: Doctor) -> anyhow::Result<ExitCode> {
+    let report = match Source::of_process() {
+        Ok(source) => SettingsReport::new(source),
+        Err(error) => SettingsReport::unreadable(&error),
+    };
+    let mut findings: Vec<Finding> = report
+        .problems
+        .iter()
+        .map(|problem| Finding::fail("settings", problem.message.clone(), "See `ai-chat-mcp check`."))
+        .collect();
+    if findings.is_empty() {
+        findings.push(Finding::pass("settings", "valid"));
+    }
+    if let Some(config) = &report.config {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        runtime.block_on(examine(config, &mut findings));
+    }
+    let has_failed = findings.iter().any(|finding| finding.verdict == Verdict::Fail);
+    let mut out = std::io::stdout().lock();
+    if arguments.json {
+        writeln!(out, "{:#}", json!({ "healthy": !has_failed, "findings": findings }))?;
+    } else {
+        for finding in &findings {
+            write_line(&mut out, finding)?;
+        }
+    }
+    Ok(if has_failed { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+}
+
+fn write_line(out: &mut impl Write, finding: &Finding) -> std::io::Result<()> {
+    let verdict = match finding.verdict {
+        Verdict::Pass => "pass",
+        Verdict::Warn => "WARN",
+        Verdict::Fail => "FAIL",
+    };
+    let advice = finding.advice.as_ref().map(|advice| format!(" -> {advice}")).unwrap_or_default();
+    writeln!(out, "{verdict}  {}: {}{advice}", finding.name, finding.message)
+}
+
+async fn examine(config: &Config, findings: &mut Vec<Finding>) {
+    findings.push(examine_data_folder(config));
+    findings.extend(examine_space(config));
+    let (secrets, finding) = examine_master_key(config);
+    findings.push(finding);
+    findings.extend(config.jwt_keys.as_deref().map(examine_jwt_keys));
+    examine_database(config, secrets.as_ref(), findings).await;
+    findings.extend(examine_mail_server(config).await);
+    for provider in &config.providers {
+        findings.push(examine_provider(&provider.name, &provider.base_url).await);
+    }
+    #[cfg(feature = "local")]
+    findings.push(examine_model_files(config));
+}
+
+fn examine_data_folder(config: &Config) -> Finding {
+    let (name, folder) = ("data folder", config.data_dir.as_path());
+    if !folder.is_dir() {
+        return Finding::warn(
+            name,
+            format!("{} does not exist", folder.display()),
+            "A server creates it at its start.",
+        );
+    }
+    let shared = data_folder::find_shared(folder);
+    if let Some((path, mode)) = shared.first() {
+        let message =
+            format!("others can access {} files, such as {} ({:o})", shared.len(), path.display(), mode & 0o777);
+        return Finding::warn(name, message, "A server restricts them to its user at its start.");
+    }
+    let use_of_it = if InstanceLock::is_held(folder) { "in use by a server" } else { "not in use" };
+    Finding::pass(name, format!("{}, {use_of_it}", folder.display()))
+}
+
+#[cfg(target_os = "linux")]
+fn examine_space(config: &Config) -> Vec<Finding> {
+    let mut folders = vec![config.data_dir.clone()];
+    folders.extend(database_folder(&config.database_url).ok().flatten());
+    folders.dedup();
+    let space = |folder: std::path::PathBuf| {
+        let status = nix::sys::statvfs::statvfs(&folder).ok()?;
+        let free = status.blocks_available().saturating_mul(status.fragment_size());
+        let message = format!("{:.1} GB free in {}", free as f64 / 1e9, folder.display());
+        let advice = "Free or add space: without it, nothing can be stored.";
+        Some(match free {
+            _ if free < NO_SPACE => Finding::fail("disk space", message, advice),
+            _ if free < SCARCE_SPACE => Finding::warn("disk space", message, advice),
+            _ => Finding::pass("disk space", message),
+        })
+    };
+    folders.into_iter().filter_map(space).collect()
+}
+
+#[cfg(not(target_os = "linux"))]
+fn examine_space(_config: &Config) -> Vec<Finding> {
+    Vec::new()
+}
+
+/// Reads the master key without creating it.
+fn examine_master_key(config: &Config) -> (Option<SecretSealer>, Finding) {
+    let name = "master key";
+    let path = config.data_dir.join(MASTER_KEY_FILE);
+    let (read, place) = match &config.master_key {
+        Some(key) => (SecretSealer::from_base64("CHAT_MASTER_KEY", key.expose_secret()), "CHAT_MASTER_KEY".to_owned()),
+        None if !path.exists() => {
+            let advice = "A server creates it at its first start. If there is data already, put its key there first.";
+            return (None, Finding::warn(name, format!("{} does not exist", path.display()), advice));
+        }
+        None => (SecretSealer::from_file(&path), path.display().to_string()),
+    };
+    match read {
+        Ok(secrets) => (Some(secrets), Finding::pass(name, format!("in {place}"))),
+        Err(error) => (None, Finding::fail(name, error.to_string(), "Put the key back from where you stored it.")),
+    }
+}
+
+fn examine_jwt_keys(path: &Path) -> Finding {
+    match SigningKeys::from_file(path) {
+        Ok(_) => Finding::pass("signing keys", format!("in {}", path.display())),
+        Err(error) => Finding::fail("signing keys", format!("{error:#}"), "See CHAT_JWT_KEYS in the settings."),
+    }
+}
+
+async fn examine_database(config: &Config, secrets: Option<&SecretSealer>, findings: &mut Vec<Finding>) {
+    let inspection = match inspect(&config.database_url).await {
+        Ok(inspection) => inspection,
+        Err(error @ CopyError::Missing(_)) => {
+            findings.push(Finding::warn("database", error.to_string(), "Start the server."));
+            return;
+        }
+        Err(error) => {
+            findings.push(Finding::fail("database", error.to_string(), "See DATABASE_URL in the settings."));
+            return;
+        }
+    };
+    let kind = inspection.storage.kind();
+    findings.push(Finding::pass("database", format!("{kind}, reachable")));
+    findings.push(examine_clock(inspection.server_time));
+    let known = DatabaseKind::of_url(&config.database_url).map_or(0, DatabaseKind::known_schema_version);
+    match inspection.schema_version {
+        None => {
+            findings.push(Finding::warn("schema", "the database is empty", "A server creates it at its start."));
+        }
+        Some(found) if found > known => {
+            let message = format!("at {found}, this program knows {known}");
+            findings.push(Finding::fail("schema", message, "Run the version that wrote it, or a newer one."));
+        }
+        Some(found) if found < known => {
+            let message = format!("at {found}, this program knows {known}");
+            findings.push(Finding::warn("schema", message, "A server migrates it at its start. Make a backup first."));
+        }
+        Some(found) => {
+            findings.push(Finding::pass("schema", format!("at {found}, current")));
+            if let Some(secrets) = secrets {
+                findings.push(examine_secrets(&inspection.storage, secrets).await);
+            }
+        }
+    }
+    inspection.storage.close().await;
+}
+
+fn examine_clock(server_time: Option<Timestamp>) -> Finding {
+    let now = SystemClock.now();
+    let advice = "Synchronise the clock: tokens, codes of authenticators and certificates depend on it.";
+    if now < EARLIEST_TIME {
+        return Finding::fail("clock", format!("it is {now}"), advice);
+    }
+    let difference = server_time.map_or(0, |time| now.millis_since(time).max(time.millis_since(now)));
+    if difference > CLOCK_TOLERANCE_MILLIS {
+        let seconds = difference / 1_000;
+        return Finding::warn("clock", format!("it differs from that of the database server by {seconds} s"), advice);
+    }
+    Finding::pass("clock", format!("it is {now}"))
+}
+
+async fn examine_secrets(storage: &storage::Storage, secrets: &SecretSealer) -> Finding {
+    let name = "stored secrets";
+    let report = match sealed_secrets::check(storage, secrets).await {
+        Ok(report) => report,
+        Err(error) => return Finding::fail(name, error.to_string(), "Look at the database."),
+    };
+    if report.unreadable.is_empty() {
+        return Finding::pass(name, format!("{} of {} can be opened", report.opened, report.opened));
+    }
+    let advice = "They were stored under another master key; use that one.";
+    Finding::fail(name, format!("some cannot be opened: {}", report.unreadable_list()), advice)
+}
+
+async fn examine_mail_server(config: &Config) -> Option<Finding> {
+    let smtp = config.smtp.as_ref()?;
+    let site = config.site_url.clone().or_else(|| Url::parse("http://localhost").ok())?;
+    let connected = match Mailer::new(&smtp.url, smtp.from.as_ref(), &site) {
+        Ok(mailer) => mailer.check_connection().await.map_err(anyhow::Error::from),
+        Err(error) => Err(error),
+    };
+    Some(match connected {
+        Ok(()) => Finding::pass("mail server", "accepts connections"),
+        Err(error) => Finding::fail("mail server", format!("{error:#}"), "See SMTP_URL in the settings."),
+    })
+}
+
+/// Requests a provider's base URL. Any answer shows that it can be reached.
+async fn examine_provider(provider: &str, base_url: &Url) -> Finding {
+    let name = format!("model provider {provider}");
+    // Without the user name and password that it may contain.
+    let host = base_url.host_str().unwrap_or_default();
+    let request = match operator_client(PROVIDER_TIMEOUT, true) {
+        Ok(client) => client.get(base_url.clone()).send().await,
+        Err(error) => Err(error),
+    };
+    match request {
+        Ok(_) => Finding::pass(&name, format!("{host} answers")),
+        Err(error) if error.is_timeout() => {
+            let message = format!("{host} did not answer within {} seconds", PROVIDER_TIMEOUT.as_secs());
+            Finding::fail(&name, message, "Look at the network and the proxy.")
+        }
+        Err(error) => {
+            let message = format!("{host} cannot be reached: {}", cause(&error));
+            Finding::fail(&name, message, "Look at the provider's base URL, the network and the proxy.")
+        }
+    }
+}
+
+#[cfg(feature = "local")]
+fn examine_model_files(config: &Config) -> Finding {
+    use agent::models::built_in::{path_of, verify_length};
+    use local_model::weights::{DEFAULT_WEIGHTS, inspect_weights};
+
+    let name = "built-in model";
+    let Some(path) = path_of(config) else { return Finding::pass(name, "switched off") };
+    let place = path.display().to_string();
+    if !path.is_file() {
+        let advice = "Fetch it with `ai-chat-mcp model fetch`, or set CHAT_LOCAL_MODEL=off.";
+        return Finding::warn(name, format!("{place} does not exist"), advice);
+    }
+    let is_default = path.file_name().is_some_and(|file| file == DEFAULT_WEIGHTS.file_name);
+    let length =
+        if is_default { verify_length(&DEFAULT_WEIGHTS, &path).map_err(|error| error.to_string()) } else { Ok(()) };
+    match length.and_then(|()| inspect_weights(&path).map(drop).map_err(|error| error.to_string())) {
+        Ok(()) => Finding::pass(name, place),
+        Err(reason) => {
+            Finding::fail(name, reason, "Delete the file and fetch it again with `ai-chat-mcp model fetch`.")
+        }
+    }
+}

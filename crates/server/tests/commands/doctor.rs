@@ -1,0 +1,101 @@
+//! The command `doctor`.
+
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt;
+
+use serde_json::{Value, json};
+use tempfile::TempDir;
+use testkit::{Person, ScriptedModel, Step, databases, http_client};
+
+use crate::program::{Program, free_address, run};
+
+/// Returns the verdict and the message of a finding.
+fn finding(report: &Value, name: &str) -> (String, String) {
+    let findings = report["findings"].as_array().unwrap();
+    let finding = findings.iter().find(|finding| finding["name"] == name).unwrap();
+    let text = |field: &str| finding[field].as_str().unwrap().to_owned();
+    (text("verdict"), text("message"))
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_running_server_passes_every_examination() {
+    for database in databases() {
+        let model = ScriptedModel::start([]).await;
+        model.always(Step::Text("Yes.".into()));
+        let folder = TempDir::new().unwrap();
+        let url = database.create(&folder);
+        let settings = [("DATABASE_URL", url.as_str()), ("OPENAI_BASE_URL", &model.base_url)];
+        let program = Program::start_in(folder, &model.base_url, &settings);
+        program.until_ready(200).await;
+        let person = Person::sign_up_at(&program.url, &http_client()).await;
+        let own = json!({
+            "name": "Mine", "kind": "compatible", "baseUrl": "https://models.example/v1", "key": "sk-secret-of-the-user",
+        });
+        assert_eq!(person.post("/api/model-providers", &own).await.0, 201);
+        let (code, out, _) = run(program.folder.path(), &settings, &["doctor", "--json"]);
+        let report: Value = serde_json::from_str(&out).unwrap();
+        assert_eq!((code, &report["healthy"]), (0, &json!(true)), "{out}");
+        for name in ["settings", "database", "schema", "master key", "clock", "model provider openai"] {
+            assert_eq!(finding(&report, name).0, "pass", "{name}: {out}");
+        }
+        assert_eq!(finding(&report, "stored secrets"), ("pass".to_owned(), "2 of 2 can be opened".to_owned()));
+        assert!(finding(&report, "data folder").1.ends_with("in use by a server"), "{out}");
+        assert_eq!(finding(&report, "built-in model").1, "switched off");
+
+        // With another key, nothing can be opened.
+        fs::write(program.folder.path().join("master.key"), "BwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwc=").unwrap();
+        let (code, out, _) = run(program.folder.path(), &settings, &["doctor"]);
+        assert_eq!(code, 1);
+        let wanted = "FAIL  stored secrets: some cannot be opened: 1 in model_providers, 1 in signing_keys -> ";
+        assert!(out.contains(wanted), "{out}");
+    }
+}
+
+#[tokio::test]
+async fn names_what_is_wrong_and_creates_nothing() {
+    let folder = TempDir::new().unwrap();
+    let nowhere = free_address();
+    let data = folder.path().join("data");
+    fs::create_dir(&data).unwrap();
+    fs::set_permissions(&data, Permissions::from_mode(0o755)).unwrap();
+    let (provider, mail) = (format!("http://{nowhere}/v1"), format!("smtp://{nowhere}"));
+    let settings = [
+        ("CHAT_DATA_DIR", data.to_str().unwrap()),
+        ("OPENAI_BASE_URL", &provider),
+        ("SMTP_URL", &mail),
+        ("CHAT_LOCAL_MODEL", "missing.gguf"),
+        ("CHAT_LISTN", "typo"),
+    ];
+    let (code, out, _) = run(folder.path(), &settings, &["doctor", "--json"]);
+    let report: Value = serde_json::from_str(&out).unwrap();
+    assert_eq!((code, &report["healthy"]), (1, &json!(false)));
+    for (name, verdict) in [
+        ("settings", "fail"),
+        ("data folder", "warn"),
+        ("master key", "warn"),
+        ("database", "warn"),
+        ("mail server", "fail"),
+        ("model provider openai", "fail"),
+        ("built-in model", "warn"),
+    ] {
+        assert_eq!(finding(&report, name).0, verdict, "{name}: {out}");
+    }
+    assert!(finding(&report, "settings").1.contains("did you mean CHAT_LISTEN?"), "{out}");
+    assert_eq!(fs::read_dir(&data).unwrap().count(), 0);
+}
+
+#[test]
+fn warnings_are_no_failure() {
+    let folder = TempDir::new().unwrap();
+    let settings = [("CHAT_DATA_DIR", "new")];
+    let (code, out, _) = run(folder.path(), &settings, &["doctor"]);
+    assert_eq!(code, 0, "{out}");
+    assert!(
+        out.contains("pass  settings: valid\n") && out.contains("WARN  data folder: new does not exist -> "),
+        "{out}"
+    );
+    let unreachable = [("DATABASE_URL", "postgres://nobody@127.0.0.1:1/nothing"), ("CHAT_DATA_DIR", "new")];
+    let (code, out, _) = run(folder.path(), &unreachable, &["doctor"]);
+    assert_eq!(code, 1);
+    assert!(out.contains("FAIL  database: cannot connect to PostgreSQL: "), "{out}");
+}

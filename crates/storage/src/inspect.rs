@@ -1,0 +1,69 @@
+//! A look at a database as it is: without migrations, and although a server uses it.
+
+use std::sync::Arc;
+
+use domain::{NodeId, Timestamp};
+use sqlx::postgres::PgPoolOptions;
+use sqlx::sqlite::SqliteConnectOptions;
+use sqlx::{Connection, SqlitePool};
+
+use crate::availability::Availability;
+use crate::backup::{CopyError, connect_postgres, connect_sqlite};
+use crate::group_commit::SqliteWriter;
+use crate::idle_pool::IdlePool;
+use crate::notify_batch::NotifyBatch;
+use crate::open::DatabaseUrl;
+use crate::{Db, Storage, migrate};
+
+const SERVER_TIME: &str = "SELECT (EXTRACT(EPOCH FROM clock_timestamp()) * 1000000)::bigint";
+
+/// A database as it is.
+#[derive(Debug)]
+pub struct DatabaseInspection {
+    /// Access for reading. Its functions fail if the schema is not that of this program.
+    pub storage: Storage,
+    /// Newest applied migration; `None` for an empty database.
+    pub schema_version: Option<i64>,
+    /// Time of PostgreSQL's clock.
+    pub server_time: Option<Timestamp>,
+}
+
+/// Opens the database at `url` without changing it.
+///
+/// # Errors
+///
+/// [`CopyError::Missing`] if a SQLite file does not exist, otherwise the reason why the database cannot be opened.
+pub async fn inspect(url: &str) -> Result<DatabaseInspection, CopyError> {
+    let (db, schema_version, server_time) = match DatabaseUrl::parse(url)? {
+        DatabaseUrl::Sqlite(path) => {
+            if !path.is_file() {
+                return Err(CopyError::Missing(path.display().to_string()));
+            }
+            let mut connection = connect_sqlite(&path).await?;
+            let schema_version = migrate::newest_applied(&mut connection).await?;
+            connection.close().await?;
+            // Not read-only, because SQLite would leave its log and the index of it beside the file.
+            let options = SqliteConnectOptions::new().filename(&path).create_if_missing(false);
+            let pool = IdlePool::new(SqlitePool::connect_with(options).await?, 0);
+            let db = Db::Sqlite { read: pool.clone(), write: SqliteWriter::new(pool), checkpoints: None };
+            (db, schema_version, None)
+        }
+        DatabaseUrl::Postgres(options) => {
+            let mut connection = connect_postgres(&options).await?;
+            let schema_version = migrate::newest_applied(&mut connection).await?;
+            let micros: i64 = sqlx::query_scalar(SERVER_TIME).fetch_one(&mut connection).await?;
+            connection.close().await?;
+            let pool = PgPoolOptions::new().max_connections(1).connect_lazy_with(*options);
+            (Db::Postgres(IdlePool::new(pool, 0)), schema_version, Some(Timestamp(micros)))
+        }
+    };
+    let storage = Storage {
+        db,
+        node: NodeId::fresh(),
+        is_lasting: true,
+        availability: Arc::new(Availability::new()),
+        notify_batch: NotifyBatch::default(),
+        _lock: None,
+    };
+    Ok(DatabaseInspection { storage, schema_version, server_time })
+}
