@@ -1,0 +1,203 @@
+import assert from "node:assert/strict";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { after, test } from "node:test";
+import type { FrameLocator, Page } from "playwright-core";
+import { type AppPage, eventually } from "./app-page.ts";
+import { startFixture } from "./fixture.ts";
+import {
+  hostileMarkdown,
+  hostileMermaid,
+  hostilePages,
+  hostileSvg,
+  hostileTex,
+  leavingPages,
+} from "./hostile-corpus.ts";
+
+const fixture = await startFixture();
+
+/** Paths that any page has asked another host for. */
+const asked: string[] = [];
+const foreign = createServer((request, response) => {
+  asked.push(request.url ?? "");
+  response.setHeader("access-control-allow-origin", "*").end();
+});
+await new Promise<void>((resolve) => {
+  foreign.listen(0, "127.0.0.1", resolve);
+});
+after(() => foreign.close());
+const host = `http://127.0.0.1:${(foreign.address() as AddressInfo).port}`;
+
+const filled = (texts: readonly string[]) =>
+  texts.map((text) => text.replaceAll("{host}", host).replaceAll("{run}", "pwned=1"));
+const fenced = (info: string, text: string) => `~~~~${info}\n${text}\n~~~~`;
+const figures = ({ answers }: AppPage) => answers.last().locator("figure");
+const inner = (frames: FrameLocator) => frames.frameLocator("iframe");
+const previewed = ({ page }: AppPage) =>
+  inner(page.getByLabel("Preview", { exact: true }).and(page.locator("aside")).frameLocator("iframe"));
+
+/** Opens a chat with a message of the model for each text. */
+async function openChat(t: Parameters<typeof fixture.openSignedInPage>[0], texts: readonly string[]) {
+  const { account, appPage } = await fixture.openSignedInPage(t, { viewport: { width: 1280, height: 800 } });
+  const dialogs: string[] = [];
+  appPage.page.on("dialog", (dialog) => {
+    dialogs.push(dialog.message());
+    void dialog.dismiss();
+  });
+  const messages = texts.flatMap((text, at) => [
+    `Text ${at}`,
+    `Answer ${at}\n\n${text}\n\nThe end of ${at}.`,
+  ]);
+  await account.fill(await account.newChat(), messages);
+  await appPage.open();
+  return { appPage, dialogs };
+}
+
+/** Checks that no script has run in the page, and that it has asked no other host. */
+async function assertUnharmed({ page }: AppPage, dialogs: readonly string[]): Promise<void> {
+  assert.deepEqual(await page.evaluate(() => [Reflect.get(globalThis, "pwned"), location.pathname]), [
+    undefined,
+    "/",
+  ]);
+  assert.ok(!(await page.title()).includes("pwned"));
+  assert.deepEqual([asked, dialogs, page.context().pages().length], [[], [], 1]);
+}
+
+/** Returns the parts of the answers that could run a script or load something. */
+function dangerousParts({ page }: AppPage): Promise<string[]> {
+  return page.evaluate(() =>
+    [...document.querySelectorAll("[aria-label='Conversation'] .markdown *")].flatMap((element) => {
+      const attributes = [...element.attributes].filter(
+        ({ name, value }) =>
+          name.startsWith("on") ||
+          name === "srcdoc" ||
+          (/^(?:href|src|action|data|xlink:href|poster)$/u.test(name) &&
+            !/^(?:https?:|mailto:)/iu.test(value)) ||
+          (name === "style" && /url\(/iu.test(value)),
+      );
+      const isLoading = element.matches(
+        "script, style, link, meta, base, img, image, iframe, object, embed, video, audio, form, template, use",
+      );
+      return isLoading || attributes.length > 0 ? [element.outerHTML.slice(0, 200)] : [];
+    }),
+  );
+}
+
+for (const [name, texts] of [
+  ["Markdown", filled(hostileMarkdown)],
+  ["formulas", filled(hostileTex).flatMap((tex) => [`A $${tex}$ b`, `$$\n${tex}\n$$`])],
+] as const) {
+  test(`hostile ${name} run no script and ask no other host`, async (t) => {
+    // Several answers of some texts each: one text that is taken for a part of another must not hide it.
+    const { appPage, dialogs } = await openChat(
+      t,
+      Array.from({ length: Math.ceil(texts.length / 8) }, (_, at) =>
+        texts.slice(at * 8, at * 8 + 8).join("\n\n---\n\n"),
+      ),
+    );
+    await appPage.answers
+      .last()
+      .getByText(/^The end of/u)
+      .waitFor();
+    // Everything is drawn, formulas and colours included.
+    if (name === "formulas") await appPage.answers.locator(".katex").first().waitFor();
+    const conversation = appPage.page.getByLabel("Conversation");
+    await conversation.evaluate(async (element) => {
+      for (let at = element.scrollHeight; at > 0; at -= 600) {
+        element.scrollTop = at;
+        await new Promise(requestAnimationFrame);
+      }
+    });
+    assert.ok((await appPage.page.locator("[aria-label='Conversation'] .markdown *").count()) > texts.length);
+    assert.deepEqual(await dangerousParts(appPage), []);
+    // What a person could press does not run anything either. Images of other hosts wait for a click of their own.
+    await appPage.page.evaluate(() => {
+      for (const element of document.querySelectorAll(".markdown *")) {
+        if (element.closest("a, button")) continue;
+        element.dispatchEvent(new MouseEvent("click", { bubbles: true }));
+        element.dispatchEvent(new MouseEvent("mouseover", { bubbles: true }));
+      }
+    });
+    await assertUnharmed(appPage, dialogs);
+  });
+}
+
+test("hostile diagrams run no script, not even in their sandbox, and ask no other host", async (t) => {
+  const texts = filled(hostileMermaid);
+  const { appPage, dialogs } = await openChat(t, [texts.map((text) => fenced("mermaid", text)).join("\n\n")]);
+  await eventually(async () => assert.equal(await figures(appPage).count(), texts.length));
+  let drawn = 0;
+  for (const [at, text] of texts.entries()) {
+    const block = figures(appPage).nth(at);
+    await block.getByRole("button", { name: "Show diagram" }).click();
+    await block.locator("[data-diagram=drawn], [data-diagram=failed]").waitFor();
+    if ((await block.locator("iframe").count()) > 0) {
+      drawn += 1;
+      const harm = await inner(block.frameLocator("iframe"))
+        .locator("#diagram")
+        .evaluate((box) => {
+          for (const element of box.querySelectorAll("*")) {
+            element.dispatchEvent(new MouseEvent("click", { bubbles: true, cancelable: true }));
+            element.dispatchEvent(new MouseEvent("mouseover", { bubbles: true }));
+          }
+          const isRunning = (element: Element) =>
+            element.matches("script, iframe, object, embed") ||
+            [...element.attributes].some(
+              ({ name, value }) => name.startsWith("on") || /^\s*(?:javascript|data):/iu.test(value),
+            );
+          return [
+            Reflect.get(globalThis, "pwned"),
+            Reflect.get({}, "pwned"),
+            [...box.querySelectorAll("*")].filter(isRunning).map(({ outerHTML }) => outerHTML.slice(0, 200)),
+          ];
+        });
+      assert.deepEqual(harm, [undefined, undefined, []], text);
+    }
+    await block.getByRole("button", { name: "Show code" }).click();
+  }
+  assert.ok(drawn > texts.length / 2, `only ${drawn} were drawn`);
+  await assertUnharmed(appPage, dialogs);
+});
+
+test("hostile images run no script and ask no other host", async (t) => {
+  const texts = filled(hostileSvg);
+  const { appPage, dialogs } = await openChat(t, [texts.map((text) => fenced("svg", text)).join("\n\n")]);
+  const openers = figures(appPage).getByRole("button", { name: "Open preview" });
+  await eventually(async () => assert.equal(await openers.count(), texts.length));
+  for (const at of texts.keys()) {
+    await openers.nth(at).click();
+    await eventually(async () =>
+      assert.ok(
+        await previewed(appPage)
+          .locator("img")
+          .evaluate((image) => image instanceof HTMLImageElement && image.complete),
+      ),
+    );
+  }
+  await assertUnharmed(appPage, dialogs);
+});
+
+test("hostile pages run no script outside the sandbox and ask no other host", async (t) => {
+  const staying = filled(hostilePages);
+  const leaving = filled(leavingPages);
+  const pages = [...staying, ...leaving];
+  // Control: what the frame may do arrives, after everything that the pages before it began.
+  const control = `<p id="a"></p><script>setTimeout(() => { a.textContent = "alive" }, 500)</script>`;
+  const blocks = [...pages.map((text, at) => `<title>Page ${at}</title>${text}<p>the end</p>`), control];
+  const { appPage, dialogs } = await openChat(t, [blocks.map((text) => fenced("html", text)).join("\n\n")]);
+  const openers = figures(appPage).getByRole("button", { name: "Open preview" });
+  await eventually(async () => assert.equal(await openers.count(), blocks.length));
+  for (const at of pages.keys()) {
+    await openers.nth(at).click();
+    if (at < staying.length) await previewed(appPage).getByText("the end").first().waitFor();
+    else await eventually(() => assert.ok(hasFailedFrame(appPage.page), pages[at]));
+  }
+  await openers.last().click();
+  await previewed(appPage).getByText("alive").waitFor();
+  await assertUnharmed(appPage, dialogs);
+});
+
+/** Returns true if a frame of the page shows that its navigation was blocked. */
+function hasFailedFrame(page: Page): boolean {
+  return page.frames().some((frame) => frame.url().startsWith("chrome-error:"));
+}
