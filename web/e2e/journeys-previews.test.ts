@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { test } from "node:test";
 import type { FrameLocator } from "playwright-core";
-import type { AppPage } from "./app-page.ts";
+import { type AppPage, eventually } from "./app-page.ts";
 import { startFixture } from "./fixture.ts";
 import { focusedName, inspect, looks } from "./look.ts";
 import { hold, say } from "./scripted-model.ts";
@@ -76,6 +76,36 @@ test("a preview shows its versions and its code, is saved, and gives the focus b
   await appPage.page.keyboard.press("Escape");
   await shown.waitFor({ state: "detached" });
   assert.equal(await focusedName(appPage), "Open preview");
+});
+
+test("Escape in a previewed page closes it, but not before the page was used", async (t) => {
+  const { account, appPage } = await fixture.openSignedInPage(t, { viewport: { width: 1280, height: 800 } });
+  const closing = `<p>one</p><input aria-label="Name"><script>parent.postMessage({ method: "preview/escape" }, "*")</script>`;
+  await account.fill(await account.newChat(), ["A page", fenced("html", closing)]);
+  await appPage.open();
+  await openers(appPage).click();
+  await inner(appPage).getByLabel("Name").fill("x");
+  await inner(appPage).getByLabel("Name").press("Escape");
+  await panel(appPage).waitFor({ state: "detached" });
+  assert.equal(await focusedName(appPage), "Open preview");
+});
+
+test("a preview is shown in full screen and comes back", async (t) => {
+  const { account, appPage } = await fixture.openSignedInPage(t, { viewport: { width: 1280, height: 800 } });
+  await account.fill(await account.newChat(), answers);
+  await appPage.open();
+  await openers(appPage).nth(1).click();
+  await inner(appPage).getByText("3.1 min").waitFor();
+  const isFull = () =>
+    panel(appPage).evaluate(
+      (element) => document.fullscreenElement !== null && element.contains(document.fullscreenElement),
+    );
+  const button = panel(appPage).getByRole("button", { name: "Full screen" });
+  await button.click();
+  await eventually(async () => assert.equal(await isFull(), true));
+  await inner(appPage).getByText("3.1 min").waitFor();
+  await button.click();
+  await eventually(async () => assert.equal(await isFull(), false));
 });
 
 test("a preview ends with a change of the chat", async (t) => {

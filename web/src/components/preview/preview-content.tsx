@@ -14,11 +14,18 @@ import type { Previewable } from "./versions";
 
 const NO_DEFINITIONS: Definitions = new Map();
 
+interface PreviewContentProps {
+  version: Previewable;
+  title: string;
+  /** Called when Escape was pressed in a frame. */
+  onEscape: () => void;
+}
+
 /** The drawn form of a text. Pages and images are in a sandbox; the rest is drawn by the web app itself. */
-export function PreviewContent({ version, title }: { version: Previewable; title: string }) {
+export function PreviewContent({ version, title, onEscape }: PreviewContentProps) {
   const { kind, text } = version;
-  if (kind === "html") return <SandboxFrame html={text} title={title} />;
-  if (kind === "svg") return <SandboxFrame html={svgPage(text)} title={title} />;
+  if (kind === "html") return <SandboxFrame html={text} title={title} onEscape={onEscape} />;
+  if (kind === "svg") return <SandboxFrame html={svgPage(text)} title={title} onEscape={onEscape} />;
   return (
     <div className="min-h-0 flex-1 overflow-auto p-5 max-wide:p-3.5">
       {kind === "markdown" && (

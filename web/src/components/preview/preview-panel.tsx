@@ -97,7 +97,7 @@ function Over({ dialog, onClose, children }: FrameProps & { dialog: RefObject<HT
       ref={dialog}
       aria-label={t("preview.panel")}
       onClose={onClose}
-      className="fixed inset-0 m-0 h-dvh max-h-none w-screen max-w-none animate-enter-side bg-sunken"
+      className="fixed inset-0 m-0 h-dvh max-h-none w-screen max-w-none animate-enter-side bg-sunken pt-(--safe-top) pr-(--safe-right) pb-(--safe-bottom) pl-(--safe-left)"
     >
       {children}
     </dialog>
@@ -152,7 +152,7 @@ function PanelContent({ preview, chat, isBeside, onClose }: PanelContentProps) {
         <OpenPreview value={undefined}>
           {tab === "preview" ? (
             // A frame shows one page.
-            <PreviewContent key={`${at} ${version.text}`} version={version} title={name} />
+            <PreviewContent key={`${at} ${version.text}`} version={version} title={name} onEscape={onClose} />
           ) : (
             <div className="min-h-0 flex-1 overflow-auto p-4 max-wide:p-2.5">
               <CodeBlock key={at} language={version.kind} text={version.text} />

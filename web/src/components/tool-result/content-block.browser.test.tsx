@@ -1,5 +1,6 @@
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { page } from "vitest/browser";
+import { OpenPreview } from "@/lib/open-preview";
 import { renderWithQueries } from "@/testing/render";
 import { ContentBlock } from "./content-block";
 
@@ -69,4 +70,43 @@ test("offers a file under a plain name", async () => {
   await expect.element(file.getByRole("button", { name: "Save bashrc" })).toBeVisible();
   const broken = await renderBlock({ type: "resource", resource: { uri: "x", blob: "%%%" } });
   await expect.element(broken.getByText(/its data is invalid/u)).toBeVisible();
+});
+
+test.each([
+  ["a page", { type: "text", text: "<!doctype html><p>x</p>" }, { kind: "html" }],
+  ["a table", { type: "text", text: "step,in,out\na,1,2\nb,3,4" }, { kind: "csv" }],
+  [
+    "an embedded resource",
+    {
+      type: "resource",
+      resource: { uri: "demo://reports/q1.svg", mimeType: "image/svg+xml", text: "<svg/>" },
+    },
+    { kind: "svg", text: "<svg/>", name: "q1.svg" },
+  ],
+] as const)("offers a preview of %s", async (_name, block, preview) => {
+  const open = vi.fn();
+  await renderWithQueries(
+    <OpenPreview value={open}>
+      <ContentBlock block={block} />
+    </OpenPreview>,
+  );
+  await page.getByRole("button", { name: "Open preview" }).click();
+  await expect.poll(() => open.mock.calls).toHaveLength(1);
+  expect(open.mock.calls[0]?.[0]).toMatchObject(preview);
+});
+
+test("offers no preview of plain text, nor of a resource of another type", async () => {
+  await renderWithQueries(
+    <OpenPreview value={vi.fn()}>
+      <ContentBlock block={{ type: "text", text: "plain words" }} />
+      <ContentBlock
+        block={{
+          type: "resource",
+          resource: { uri: "demo://1", mimeType: "text/plain", text: "more words" },
+        }}
+      />
+    </OpenPreview>,
+  );
+  await expect.element(page.getByText("more words")).toBeVisible();
+  expect(page.getByRole("button", { name: "Open preview" }).elements()).toEqual([]);
 });

@@ -1,4 +1,7 @@
+import { useMemo } from "react";
 import { FileView } from "@/components/files/file-view";
+import { kindByLook } from "@/components/preview/kind-by-look";
+import { PreviewButton } from "@/components/preview/preview-button";
 import { isObject, type JsonObject } from "@/lib/json";
 import { EmbeddedResource } from "./embedded-resource";
 import { InlineAudio, InlineImage } from "./inline-media";
@@ -38,11 +41,23 @@ function Content({ block }: { block: JsonObject }) {
   if (isObject(block["file"])) return <FileView file={block["file"]} />;
   const data = asText(block["data"]);
   const mimeType = asText(block["mimeType"]) ?? "";
-  if (type === "text") return <TextOrJson text={asText(block["text"]) ?? ""} />;
+  if (type === "text") return <PreviewableText text={asText(block["text"]) ?? ""} />;
   if (type === "image" && data !== undefined) return <InlineImage data={data} mimeType={mimeType} />;
   if (type === "audio" && data !== undefined) return <InlineAudio data={data} mimeType={mimeType} />;
   if (type === "resource_link") return <ResourceLink link={block} />;
   if (type === "resource" && isObject(block["resource"]))
     return <EmbeddedResource resource={block["resource"]} />;
   return <TextBlock text={JSON.stringify(block, null, 2)} />;
+}
+
+/** Text of a tool, with a preview if it looks like a page, an image, formatted text or a table. */
+function PreviewableText({ text }: { text: string }) {
+  const kind = useMemo(() => kindByLook(text), [text]);
+  if (!kind) return <TextOrJson text={text} />;
+  return (
+    <div className="grid grid-cols-[minmax(0,1fr)] gap-1.5">
+      <PreviewButton type={kind} text={text} />
+      <TextOrJson text={text} />
+    </div>
+  );
 }
