@@ -169,6 +169,18 @@ export interface TextParams {
   "history.archived": { n: number };
   "history.showAll": { n: number };
   "history.more": { title: string };
+  "history.selected": { n: number };
+  "history.bulk.ask": { n: number };
+  "history.bulk.deleting": { all: number; done: number };
+  "history.bulk.archiving": { all: number; done: number };
+  "history.bulk.unarchiving": { all: number; done: number };
+  "history.bulk.deleted": { n: number };
+  "history.bulk.archived": { n: number };
+  "history.bulk.unarchived": { n: number };
+  "history.bulk.deleteFailed": { all: number; n: number };
+  "history.bulk.archiveFailed": { all: number; n: number };
+  "history.bulk.unarchiveFailed": { all: number; n: number };
+  "history.bulk.restoreFailed": { all: number; n: number };
   "palette.nothing": { query: string };
   "palette.settings.section": { section: string };
   "models.about.remote": { provider: string };

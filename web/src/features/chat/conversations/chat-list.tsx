@@ -1,19 +1,19 @@
-import { EyeOff, PanelLeftClose } from "lucide-react";
+import { EyeOff, ListChecks, PanelLeftClose } from "lucide-react";
 import { type KeyboardEvent, useEffect, useId, useRef, useState } from "react";
 import { t } from "@/lib/later-texts";
 import { cn } from "@/lib/cn";
-import { Button, IconButton } from "@/ui/button";
+import { IconButton } from "@/ui/button";
 import { Input } from "@/ui/field";
 import { useClosePopover } from "@/ui/popover";
 import { toastError } from "@/ui/toast";
 import { type ChatActions, chatActions } from "./chat-actions";
-import { groupChats, ListGroup } from "./chat-groups";
 import type { ChatForm } from "./chat-menu";
 import { ChatRow } from "./chat-row";
+import { ChatSelection } from "./chat-selection";
+import { GroupedChats } from "./grouped-chats";
 import { SearchResults } from "./search-results";
 import { openTemporary } from "./temporary-chat";
 import type { Chats } from "./use-chats";
-import type { ChatSession } from "../queries";
 import type { ScrollTarget } from "../transcript/scroll-controller";
 
 interface ChatListProps {
@@ -25,8 +25,6 @@ interface ChatListProps {
 
 /** Time without typing before a search starts. */
 const SEARCH_DEBOUNCE_MS = 120;
-/** Number of chats shown at first. */
-const INITIAL_CHAT_COUNT = 100;
 
 /** Content of the chat menu and of the sidebar: a search field, and below it the results, or all chats by date. */
 export function ChatList({ chats, onReveal, onHide }: ChatListProps) {
@@ -36,6 +34,8 @@ export function ChatList({ chats, onReveal, onHide }: ChatListProps) {
   const root = useRef<HTMLDivElement>(null);
   const field = useRef<HTMLInputElement>(null);
   const headingId = useId();
+  const [selection, setSelection] = useState<{ readonly first?: string }>();
+  const wasSelecting = useRef(false);
   const actions = chatActions(chats);
   const close = useClosePopover();
   const inSidebar = onHide !== undefined;
@@ -60,6 +60,34 @@ export function ChatList({ chats, onReveal, onHide }: ChatListProps) {
     }
   };
 
+  useEffect(() => {
+    // The bar that had the focus is gone.
+    if (wasSelecting.current && !selection)
+      root.current?.querySelector<HTMLElement>("[data-select-chats]")?.focus();
+    wasSelecting.current = selection !== undefined;
+  }, [selection]);
+
+  const selectButton = chats.list.length + chats.archived.length > 1 && (
+    <IconButton
+      size="sm"
+      data-select-chats=""
+      label={t("history.select")}
+      icon={<ListChecks />}
+      onClick={() => setSelection({})}
+    />
+  );
+  const heading = (
+    <h3
+      id={headingId}
+      className={
+        inSidebar || selection
+          ? "sr-only"
+          : "min-w-0 flex-1 px-2.5 pt-2.5 pb-2 text-xs font-normal text-ink-2"
+      }
+    >
+      {t("chat.recent")}
+    </h3>
+  );
   return (
     <div
       ref={root}
@@ -69,51 +97,81 @@ export function ChatList({ chats, onReveal, onHide }: ChatListProps) {
       onKeyDown={(event) => moveFocus(event, root.current)}
       className={cn(inSidebar && "grid h-full grid-cols-[minmax(0,1fr)] grid-rows-[auto_minmax(0,1fr)]")}
     >
-      <div className={cn(inSidebar && "flex items-center gap-1 px-2.5 pt-2.5 pb-2")}>
-        <h3
-          id={headingId}
-          className={inSidebar ? "sr-only" : "px-2.5 pt-2.5 pb-2 text-xs font-normal text-ink-2"}
-        >
-          {t("chat.recent")}
-        </h3>
-        <div className={inSidebar ? "min-w-0 flex-1" : "px-1 pb-1"}>
-          <Input
-            ref={field}
-            type="search"
-            aria-label={t("history.search")}
-            placeholder={t("history.search")}
-            autoComplete="off"
-            maxLength={200}
-            value={typed}
-            onChange={(event) => {
-              const { value } = event.target;
-              setTyped(value);
-              clearTimeout(debounce.current);
-              debounce.current = setTimeout(() => setQuery(value.trim()), SEARCH_DEBOUNCE_MS);
-            }}
-            className={cn(inSidebar && "h-8.5! text-md")}
+      {selection ? (
+        <>
+          {heading}
+          <ChatSelection
+            chats={chats}
+            first={selection.first}
+            compact={inSidebar}
+            onEnd={() => setSelection(undefined)}
           />
-        </div>
-        {inSidebar ? (
-          <IconButton size="sm" label={t("chat.sidebar.hide")} icon={<PanelLeftClose />} onClick={onHide} />
-        ) : (
-          <button
-            type="button"
-            onClick={() => void beginTemporary()}
-            className="flex min-h-9 w-full items-center gap-2.5 rounded-[9px] px-2.5 text-left text-sm hover:bg-sunken touch:min-h-11"
-          >
-            <EyeOff aria-hidden="true" className="size-4 shrink-0 text-ink-2" />
-            {t("history.temporary.new")}
-          </button>
-        )}
-      </div>
-      <div className={cn(inSidebar && "overflow-y-auto overscroll-contain px-2 pb-3")}>
-        {typed.trim() === "" ? (
-          <RecentChats chats={chats} actions={actions} compact={inSidebar} onOpen={(id) => void open(id)} />
-        ) : (
-          <SearchResults query={query} chats={chats} open={open} onReveal={onReveal} />
-        )}
-      </div>
+        </>
+      ) : (
+        <>
+          <div className={cn(inSidebar && "flex items-center gap-1 px-2.5 pt-2.5 pb-2")}>
+            {inSidebar ? (
+              heading
+            ) : (
+              <div className="flex items-center pr-1">
+                {heading}
+                {selectButton}
+              </div>
+            )}
+            <div className={inSidebar ? "min-w-0 flex-1" : "px-1 pb-1"}>
+              <Input
+                ref={field}
+                type="search"
+                aria-label={t("history.search")}
+                placeholder={t("history.search")}
+                autoComplete="off"
+                maxLength={200}
+                value={typed}
+                onChange={(event) => {
+                  const { value } = event.target;
+                  setTyped(value);
+                  clearTimeout(debounce.current);
+                  debounce.current = setTimeout(() => setQuery(value.trim()), SEARCH_DEBOUNCE_MS);
+                }}
+                className={cn(inSidebar && "h-8.5! text-md")}
+              />
+            </div>
+            {inSidebar ? (
+              <>
+                {selectButton}
+                <IconButton
+                  size="sm"
+                  label={t("chat.sidebar.hide")}
+                  icon={<PanelLeftClose />}
+                  onClick={onHide}
+                />
+              </>
+            ) : (
+              <button
+                type="button"
+                onClick={() => void beginTemporary()}
+                className="flex min-h-9 w-full items-center gap-2.5 rounded-[9px] px-2.5 text-left text-sm hover:bg-sunken touch:min-h-11"
+              >
+                <EyeOff aria-hidden="true" className="size-4 shrink-0 text-ink-2" />
+                {t("history.temporary.new")}
+              </button>
+            )}
+          </div>
+          <div className={cn(inSidebar && "overflow-y-auto overscroll-contain px-2 pb-3")}>
+            {typed.trim() === "" ? (
+              <RecentChats
+                chats={chats}
+                actions={actions}
+                compact={inSidebar}
+                onOpen={(id) => void open(id)}
+                onSelect={(id) => setSelection({ first: id })}
+              />
+            ) : (
+              <SearchResults query={query} chats={chats} open={open} onReveal={onReveal} />
+            )}
+          </div>
+        </>
+      )}
     </div>
   );
 }
@@ -123,47 +181,30 @@ interface RecentChatsProps {
   actions: ChatActions;
   compact: boolean;
   onOpen: (id: string) => void;
+  /** Begins to select chats, with this one selected. */
+  onSelect: (id: string) => void;
 }
 
-function RecentChats({ chats, actions, compact, onOpen }: RecentChatsProps) {
-  const [all, setAll] = useState(false);
+function RecentChats({ chats, actions, compact, onOpen, onSelect }: RecentChatsProps) {
   const [form, setForm] = useState<{ chatId: string; form: ChatForm }>();
-  const { list, archived, active } = chats;
-  const shown = all ? list : list.slice(0, INITIAL_CHAT_COUNT);
-  const row = (chat: ChatSession) => (
-    <ChatRow
-      key={chat.id}
-      chat={chat}
-      active={chat.id === active?.id}
-      deletable={list.length > 1 || chat.archived === true}
-      actions={actions}
-      compact={compact}
-      form={form?.chatId === chat.id ? form.form : undefined}
-      onForm={(next) => setForm(next && { chatId: chat.id, form: next })}
-      onOpen={() => onOpen(chat.id)}
-    />
-  );
   return (
-    <>
-      {groupChats(shown).map(({ name, chats: members }) => (
-        <ListGroup key={name} name={name}>
-          {members.map(row)}
-        </ListGroup>
-      ))}
-      {shown.length < list.length && (
-        <Button size="sm" variant="quiet" className="w-full" onClick={() => setAll(true)}>
-          {t("history.showAll", { n: list.length })}
-        </Button>
+    <GroupedChats
+      chats={chats}
+      renderRow={(chat) => (
+        <ChatRow
+          key={chat.id}
+          chat={chat}
+          active={chat.id === chats.active?.id}
+          deletable={chats.list.length > 1 || chat.archived === true}
+          actions={actions}
+          compact={compact}
+          form={form?.chatId === chat.id ? form.form : undefined}
+          onForm={(next) => setForm(next && { chatId: chat.id, form: next })}
+          onOpen={() => onOpen(chat.id)}
+          onSelect={() => onSelect(chat.id)}
+        />
       )}
-      {archived.length > 0 && (
-        <details className="mt-1 border-t border-line pt-1">
-          <summary className="flex min-h-9 items-center rounded-[9px] px-2.5 text-sm text-ink-2 select-none hover:bg-sunken in-[aside]:hover:bg-ink/5 touch:min-h-11">
-            {t("history.archived", { n: archived.length })}
-          </summary>
-          <ul>{archived.map(row)}</ul>
-        </details>
-      )}
-    </>
+    />
   );
 }
 

@@ -8,6 +8,7 @@ import {
   Pin,
   PinOff,
   Share2,
+  SquareCheck,
   Trash2,
 } from "lucide-react";
 import { t } from "@/lib/later-texts";
@@ -24,12 +25,14 @@ interface ChatMenuProps {
   onForm: (form: ChatForm) => void;
   /** Called before the chat leaves its place in the list, to move the focus. */
   onArchive: () => void;
+  /** Begins to select chats with this one. */
+  onSelect: () => void;
   /** Called before the chat is deleted, to move the focus; without it the menu deletes nothing. */
   onDelete?: () => void;
 }
 
 /** Button with the menu of a chat: organize it, share it, download it. */
-export function ChatMenu({ chat, actions, onForm, onArchive, onDelete }: ChatMenuProps) {
+export function ChatMenu({ chat, actions, onForm, onArchive, onSelect, onDelete }: ChatMenuProps) {
   const { pinned = false, archived = false } = chat;
   const groups: MenuAction[][] = [
     [
@@ -53,6 +56,7 @@ export function ChatMenu({ chat, actions, onForm, onArchive, onDelete }: ChatMen
           actions.archive(chat, !archived);
         },
       },
+      { icon: <SquareCheck />, label: t("history.select.one"), movesFocus: true, onSelect },
     ],
     [
       {

@@ -24,10 +24,22 @@ interface ChatRowProps {
   form: ChatForm | undefined;
   onForm: (form: ChatForm | undefined) => void;
   onOpen: () => void;
+  /** Begins to select chats with this one. */
+  onSelect: () => void;
 }
 
 /** One chat of the list: a click opens it, the dots open its menu. */
-export function ChatRow({ chat, active, deletable, actions, compact, form, onForm, onOpen }: ChatRowProps) {
+export function ChatRow({
+  chat,
+  active,
+  deletable,
+  actions,
+  compact,
+  form,
+  onForm,
+  onOpen,
+  onSelect,
+}: ChatRowProps) {
   const row = useRef<HTMLLIElement>(null);
   // A hundred menus that nobody opens would make the sidebar slow.
   const [wasTouched, setTouched] = useState(false);
@@ -43,6 +55,7 @@ export function ChatRow({ chat, active, deletable, actions, compact, form, onFor
       actions={actions}
       onForm={onForm}
       onArchive={leaveRow}
+      onSelect={onSelect}
       {...(compact && deletable && { onDelete: leaveRow })}
     />
   );
