@@ -54,3 +54,24 @@ test("a wide head has a button of its own to share, and a temporary chat has nei
   assert.equal(await appPage.button("Share this chat").count(), 0);
   assert.equal(await appPage.button("More for this chat").count(), 0);
 });
+
+test("the open chat is archived and deleted from its head, and the keyboard stays there", async (t) => {
+  const { account, appPage } = await fixture.openSignedInPage(t);
+  for (const title of ["Third", "Second", "First"]) await account.newChat(title);
+  await appPage.open();
+  const menu = appPage.page.getByRole("dialog", { name: "More for this chat" });
+  for (const [action, title, next] of [
+    ["Archive", "First", "Second"],
+    ["Delete", "Second", "Third"],
+  ] as const) {
+    await appPage.page.getByRole("region", { name: title, exact: true }).waitFor();
+    await appPage.button("More for this chat").click();
+    await menu.getByRole("button", { name: action, exact: true }).focus();
+    await appPage.page.keyboard.press("Enter");
+    await appPage.page.getByRole("region", { name: next, exact: true }).waitFor();
+    await eventually(async () => assert.equal(await focusedName(appPage), "More for this chat"));
+  }
+  await appPage.button("More for this chat").click();
+  await menu.getByRole("button", { name: "Rename" }).waitFor();
+  assert.equal(await menu.getByRole("button", { name: "Delete", exact: true }).count(), 0);
+});

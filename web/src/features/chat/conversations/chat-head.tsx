@@ -66,7 +66,6 @@ function OpenChatActions({ chat, chats }: { chat: ChatSession; chats: Chats }) {
   return (
     <>
       <Popover
-        key={`share ${chat.id}`}
         trigger={<Share aria-hidden="true" />}
         triggerLabel={t("chat.share")}
         triggerClassName={`${iconButtonClass()} max-wide:hidden`}
@@ -74,11 +73,10 @@ function OpenChatActions({ chat, chats }: { chat: ChatSession; chats: Chats }) {
         className="w-[min(360px,calc(100vw-20px))]"
       >
         <Suspense>
-          <OpenChatMenu chat={chat} chats={chats} form="share" />
+          <OpenChatMenu key={chat.id} chat={chat} chats={chats} form="share" />
         </Suspense>
       </Popover>
       <Popover
-        key={`more ${chat.id}`}
         trigger={<Ellipsis aria-hidden="true" />}
         triggerLabel={t("chat.more")}
         triggerClassName={iconButtonClass()}
@@ -86,7 +84,7 @@ function OpenChatActions({ chat, chats }: { chat: ChatSession; chats: Chats }) {
         className="w-[min(300px,calc(100vw-20px))]"
       >
         <Suspense>
-          <OpenChatMenu chat={chat} chats={chats} />
+          <OpenChatMenu key={chat.id} chat={chat} chats={chats} />
         </Suspense>
       </Popover>
     </>

@@ -7,7 +7,7 @@ import { Input } from "@/ui/field";
 import { useClosePopover } from "@/ui/popover";
 import { toastError } from "@/ui/toast";
 import { type ChatActions, chatActions } from "./chat-actions";
-import type { ChatForm } from "./chat-menu";
+import type { ChatForm } from "./chat-menu-actions";
 import { ChatRow } from "./chat-row";
 import { ChatSelection } from "./chat-selection";
 import { GroupedChats } from "./grouped-chats";

@@ -1,12 +1,13 @@
-import { Trash2 } from "lucide-react";
+import { Ellipsis, Trash2 } from "lucide-react";
 import { useRef, useState, useSyncExternalStore } from "react";
 import { cn } from "@/lib/cn";
 import { turnStateOf, subscribeEvents } from "@/lib/events";
 import { t } from "@/lib/later-texts";
 import { IconButton } from "@/ui/button";
+import { ActionMenu } from "@/ui/menu";
 import { Spinner } from "@/ui/spinner";
 import type { ChatActions } from "./chat-actions";
-import { type ChatForm, ChatMenu } from "./chat-menu";
+import { type ChatForm, chatMenuActions, type ChatMenuOptions } from "./chat-menu-actions";
 import { RenameForm } from "./rename-form";
 import { ShareForm } from "./share-form";
 import { useIsUnread } from "./unread-chats";
@@ -54,9 +55,10 @@ export function ChatRow({
       chat={chat}
       actions={actions}
       onForm={onForm}
-      onArchive={leaveRow}
       onSelect={onSelect}
-      {...(compact && deletable && { onDelete: leaveRow })}
+      onLeave={leaveRow}
+      // The rows of the dropdown have a button for it.
+      deletes={compact && deletable}
     />
   );
   function closeForm(): void {
@@ -128,6 +130,17 @@ export function ChatRow({
         </div>
       )}
     </li>
+  );
+}
+
+/** Button with the menu of a chat. */
+function ChatMenu(options: ChatMenuOptions) {
+  return (
+    <ActionMenu
+      label={t("history.more", { title: shownTitle(options.chat) })}
+      icon={<Ellipsis />}
+      groups={chatMenuActions(options)}
+    />
   );
 }
 

@@ -1,11 +1,9 @@
-import { Braces, FileDown, Pencil, Pin, PinOff, Share2 } from "lucide-react";
-import { useState } from "react";
-import { t } from "@/lib/later-texts";
+import { Fragment, useState } from "react";
 import { ActionItem, ActionList } from "@/ui/action-list";
 import { useClosePopover } from "@/ui/popover";
 import type { ChatSession } from "../queries";
 import { chatActions } from "./chat-actions";
-import type { ChatForm } from "./chat-menu";
+import { type ChatForm, chatMenuActions } from "./chat-menu-actions";
 import { RenameForm } from "./rename-form";
 import { ShareForm } from "./share-form";
 import type { Chats } from "./use-chats";
@@ -22,11 +20,6 @@ export function OpenChatMenu({ chat, chats, form: first }: OpenChatMenuProps) {
   const [form, setForm] = useState(first);
   const actions = chatActions(chats);
   const close = useClosePopover();
-  const { pinned = false } = chat;
-  function download(format: "markdown" | "json"): void {
-    close();
-    actions.download(chat, format);
-  }
   if (form === "share")
     return (
       <div className="px-1 py-1.5">
@@ -46,21 +39,26 @@ export function OpenChatMenu({ chat, chats, form: first }: OpenChatMenuProps) {
         />
       </div>
     );
+  const groups = chatMenuActions({ chat, actions, onForm: setForm, deletes: chats.list.length > 1 });
   return (
     <ActionList>
-      <ActionItem icon={<Share2 />} label={t("history.share")} onClick={() => setForm("share")} />
-      <ActionItem icon={<Pencil />} label={t("history.rename")} onClick={() => setForm("rename")} />
-      <ActionItem
-        icon={pinned ? <PinOff /> : <Pin />}
-        label={t(pinned ? "history.unpin" : "history.pin")}
-        onClick={() => {
-          close();
-          actions.pin(chat, !pinned);
-        }}
-      />
-      <li aria-hidden="true" className="mx-2.5 my-1.5 border-t border-line" />
-      <ActionItem icon={<FileDown />} label={t("history.markdown")} onClick={() => download("markdown")} />
-      <ActionItem icon={<Braces />} label={t("history.json")} onClick={() => download("json")} />
+      {groups.map((group, place) => (
+        // oxlint-disable-next-line react/no-array-index-key
+        <Fragment key={place}>
+          {place > 0 && <li aria-hidden="true" className="mx-2.5 my-1.5 border-t border-line" />}
+          {group.map(({ icon, label, form: opened, onSelect }) => (
+            <ActionItem
+              key={label}
+              icon={icon}
+              label={label}
+              onClick={() => {
+                if (opened === undefined) close();
+                onSelect();
+              }}
+            />
+          ))}
+        </Fragment>
+      ))}
     </ActionList>
   );
 }
