@@ -81,3 +81,32 @@ test("a model's long name is read whole in the picker, and leaves the composer i
   const box = await appPage.send.boundingBox();
   assert.equal(box?.width, box?.height);
 });
+
+for (const [name, look] of looks) {
+  test(`the last answer is written again by another model, and each version names its writer at ${name}`, async (t) => {
+    const { appPage } = await fixture.openSignedInPage(t, { origin: app.url, ...look });
+    await appPage.open();
+    await appPage.button("Model: scripted").waitFor();
+    fixture.model.answer(say("From the first one."));
+    await appPage.ask("Who are you?");
+    await appPage.answered();
+    const answer = appPage.answers.last();
+    await answer.getByRole("button", { name: "Regenerate with…" }).click();
+    const menu = appPage.page.getByRole("dialog", { name: "Regenerate with…" });
+    await menu.getByRole("combobox", { name: "Search models" }).fill("mini");
+    await inspect(appPage, "regenerate-with", look);
+    fixture.model.answer(say("From the small one."));
+    await menu.getByRole("gridcell", { name: "mini", exact: true }).first().click();
+    await answer.getByText("From the small one.", { exact: true }).waitFor();
+    await appPage.answered();
+    assert.equal(asked(), "mini");
+    await appPage.button("Model: mini").waitFor();
+    await answer.getByText("2 / 2", { exact: true }).waitFor();
+    assert.equal(await answer.getByText("Written by").count(), 0, "the chat's own model is not named");
+
+    await answer.getByRole("button", { name: "Previous version" }).click();
+    await answer.getByText("From the first one.", { exact: true }).waitFor();
+    await answer.getByText("Written by scripted").waitFor();
+    await inspect(appPage, "answer-writer", look);
+  });
+}

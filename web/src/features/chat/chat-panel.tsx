@@ -30,12 +30,7 @@ import type { ScrollTarget } from "./transcript/scroll-controller";
 import { Transcript } from "./transcript/transcript";
 
 /** Rarely needed. */
-const UnfinishedOpening = lazyPart(
-  async () => (await import("./conversations/unfinished-opening")).UnfinishedOpening,
-);
-
-/** Needed without a network only. */
-const OfflineStart = lazyPart(async () => (await import("./transcript/offline-start")).OfflineStart);
+const NoOpenChat = lazyPart(async () => (await import("./conversations/no-open-chat")).NoOpenChat);
 
 interface ChatPanelProps {
   user: { id: string; email: string };
@@ -168,14 +163,9 @@ export function ChatPanel({ user, command, ...rest }: ChatPanelProps) {
           onReveal={reveal}
           onShowSidebar={sidebar.fits && sidebar.hidden ? () => sidebar.setHidden(false) : undefined}
         />
-        {chats.unfinished && (
+        {!chats.active && (
           <Suspense>
-            <UnfinishedOpening chats={chats} chat={chats.unfinished} onReveal={reveal} />
-          </Suspense>
-        )}
-        {!chats.active && !chats.unfinished && (
-          <Suspense>
-            <OfflineStart />
+            <NoOpenChat chats={chats} onReveal={reveal} />
           </Suspense>
         )}
         {chats.active && (

@@ -1,16 +1,9 @@
-import { Combobox } from "@base-ui/react/combobox";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
-import { Check, Star } from "lucide-react";
-import { useEffect, useRef, useState } from "react";
-import { t } from "@/lib/later-texts";
-import { iconButtonClass } from "@/ui/button";
-import { Input } from "@/ui/field";
 import { useClosePopover } from "@/ui/popover";
 import { toastError } from "@/ui/toast";
 import { ChatSettings } from "./chat-settings";
-import { groupModels } from "./group-models";
-import { ModelFactsLine } from "./model-facts-line";
-import { chatModelQuery, chooseModel, type Model, modelsQuery, setFavorite } from "../queries";
+import { ModelList } from "./model-list";
+import { chatModelQuery, chooseModel, type Model, modelsQuery } from "../queries";
 
 interface ModelPickerProps {
   chatId: string;
@@ -18,123 +11,30 @@ interface ModelPickerProps {
   model: Model;
 }
 
-/** List of all models by provider, favorites first. Choosing one makes it answer in this chat. */
+/** List of all models if there are several. Choosing one makes it answer in this chat. */
 export function ModelPicker({ chatId, model }: ModelPickerProps) {
   const client = useQueryClient();
   const { data } = useQuery(modelsQuery);
-  const [typed, setTyped] = useState("");
   const close = useClosePopover();
-  const field = useRef<HTMLInputElement>(null);
-  const isListed = data !== undefined && data.models.length > 1;
-  useEffect(() => {
-    // Focus the search field only on devices with a hardware keyboard; an on-screen one would cover the list.
-    if (isListed && matchMedia("(hover: hover)").matches) field.current?.focus({ preventScroll: true });
-  }, [isListed]);
   if (!data) return null;
-  if (!isListed) return <ChatSettings chatId={chatId} />;
-  const groups = groupModels(data.models, data.favourites, typed);
+  if (data.models.length <= 1) return <ChatSettings chatId={chatId} />;
 
-  async function tryTo(act: () => Promise<void>, queryKey: readonly string[]): Promise<void> {
+  async function choose(id: string): Promise<void> {
+    close();
     try {
-      await act();
-      await client.invalidateQueries({ queryKey });
+      await chooseModel(chatId, id);
+      await client.invalidateQueries({ queryKey: chatModelQuery(chatId).queryKey });
     } catch (error) {
       toastError(error);
     }
   }
 
-  function choose(id: string): void {
-    close();
-    void tryTo(() => chooseModel(chatId, id), chatModelQuery(chatId).queryKey);
-  }
-
   return (
     <>
       <div className="border-t border-line pt-1.5">
-        {/* A grid: up and down lead from model to model, left and right to its star and back. */}
-        <Combobox.Root
-          inline
-          open
-          grid
-          autoHighlight
-          filter={null}
-          value={model.id}
-          inputValue={typed}
-          onInputValueChange={(value, { reason }) => {
-            if (reason === "input-change" || reason === "input-clear") setTyped(value);
-          }}
-        >
-          <div className="px-1 pb-1">
-            <Combobox.Input
-              ref={field}
-              render={<Input type="search" maxLength={200} />}
-              aria-label={t("models.search")}
-              placeholder={t("models.search")}
-            />
-          </div>
-          <Combobox.List aria-label={t("models.choose")}>
-            {groups.map(({ name, models }) => (
-              <Combobox.Group key={name}>
-                <Combobox.GroupLabel className="px-2.5 pt-2 pb-1 text-xs text-ink-2">
-                  {name}
-                </Combobox.GroupLabel>
-                {models.map((one) => (
-                  <ModelRow
-                    key={one.id}
-                    model={one}
-                    isChosen={one.id === model.id}
-                    isFavorite={data.favourites.includes(one.id)}
-                    onChoose={() => choose(one.id)}
-                    onStar={(is) => void tryTo(() => setFavorite(one.id, is), modelsQuery.queryKey)}
-                  />
-                ))}
-              </Combobox.Group>
-            ))}
-          </Combobox.List>
-          {groups.length === 0 && (
-            <p role="status" className="px-2.5 py-3 text-sm text-ink-2">
-              {t("models.search.none")}
-            </p>
-          )}
-        </Combobox.Root>
+        <ModelList chosen={model.id} onChoose={(id) => void choose(id)} />
       </div>
       <ChatSettings chatId={chatId} />
     </>
-  );
-}
-
-interface ModelRowProps {
-  model: Model;
-  isChosen: boolean;
-  isFavorite: boolean;
-  onChoose: () => void;
-  onStar: (is: boolean) => void;
-}
-
-function ModelRow({ model, isChosen, isFavorite, onChoose, onStar }: ModelRowProps) {
-  return (
-    <Combobox.Row className="flex items-center gap-1">
-      <Combobox.Item
-        value={model.id}
-        disabled={!model.available}
-        title={model.reason ?? model.id}
-        onClick={onChoose}
-        className="flex min-h-9 min-w-0 flex-1 cursor-default items-center gap-2 rounded-[9px] px-2.5 py-1.5 text-md data-disabled:text-ink-3 data-highlighted:bg-sunken touch:min-h-11"
-      >
-        <span className="min-w-0 flex-1 wrap-anywhere">
-          <span className="block">{model.name}</span> {model.facts && <ModelFactsLine facts={model.facts} />}
-        </span>
-        {isChosen && <Check aria-hidden="true" className="size-4 shrink-0 text-accent" />}
-      </Combobox.Item>
-      <Combobox.Item
-        value={`star ${model.id}`}
-        aria-label={t(isFavorite ? "models.unstar" : "models.star", { name: model.name })}
-        title={t(isFavorite ? "models.unstar" : "models.star", { name: model.name })}
-        onClick={() => onStar(!isFavorite)}
-        className={`${iconButtonClass({ size: "sm" })} data-highlighted:bg-sunken data-highlighted:text-ink`}
-      >
-        <Star aria-hidden="true" fill={isFavorite ? "currentColor" : "none"} />
-      </Combobox.Item>
-    </Combobox.Row>
   );
 }

@@ -1,4 +1,4 @@
-import { Pencil, RotateCcw } from "lucide-react";
+import { Pencil } from "lucide-react";
 import { type KeyboardEvent, useEffect, useId, useRef } from "react";
 import { useDraft } from "@/lib/drafts";
 import { isComposing, sendOnEnter } from "@/lib/enter-key";
@@ -37,32 +37,6 @@ export function UserMessageActions({ id, text, store }: UserMessageActionsProps)
         aria-disabled={phase !== "idle"}
         onClick={() => phase === "idle" && store.editing.set(id)}
       />
-    </>
-  );
-}
-
-interface AnswerActionsProps extends MessageActionsProps {
-  isLast: boolean;
-  onTurn: (turn: TurnRequest) => Promise<boolean>;
-}
-
-/** Actions of an answer. The retry button of the newest one is in its footer instead. */
-export function AnswerActions({ id, store, isLast, onTurn }: AnswerActionsProps) {
-  const { phase, ids } = useChatStatus(store);
-  if (!store.isStored(id)) return null;
-  const isNewest = isLast || id === ids.at(-1);
-  return (
-    <>
-      {!isNewest && (
-        <IconButton
-          size="sm"
-          label={t("steering.again")}
-          icon={<RotateCcw />}
-          aria-disabled={phase !== "idle"}
-          onClick={() => void onTurn({ replaces: id })}
-        />
-      )}
-      <BranchSwitcher id={id} store={store} />
     </>
   );
 }

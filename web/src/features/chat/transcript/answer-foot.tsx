@@ -1,16 +1,12 @@
-import { CircleAlert, Gauge, RotateCcw, Square, Unplug } from "lucide-react";
-import { type ReactNode, Suspense } from "react";
+import { CircleAlert, RotateCcw, Square, Unplug } from "lucide-react";
+import type { ReactNode } from "react";
 import { cn } from "@/lib/cn";
 import { quoted } from "@/lib/error-text";
-import { lazyPart } from "@/lib/lazy-part";
 import { t, tRich } from "@/lib/t";
 import { CopyButton } from "@/markdown/copy-button";
-import { Button, IconButton, iconButtonClass } from "@/ui/button";
-import { Popover } from "@/ui/popover";
+import { Button, IconButton } from "@/ui/button";
 import { type ChatMessage, textOf } from "../stream/message";
 import { TimeOfDay } from "../time";
-
-const AnswerUsage = lazyPart(async () => (await import("./answer-usage")).AnswerUsage);
 
 interface AnswerFootProps {
   message: ChatMessage;
@@ -50,7 +46,6 @@ export function AnswerFoot({ message, isLast, onRetry, onContinue, children }: A
         {onRetry && !failed && (
           <IconButton size="sm" label={t("chat.retry")} icon={<RotateCcw />} onClick={onRetry} />
         )}
-        <UsageButton message={message} />
         {children}
         <span className="ml-2 flex flex-wrap items-center gap-2.5">
           <TimeOfDay moment={message.createdAt} />
@@ -59,25 +54,6 @@ export function AnswerFoot({ message, isLast, onRetry, onContinue, children }: A
         </span>
       </div>
     </>
-  );
-}
-
-/** Button that loads and shows the cost of the answer. */
-function UsageButton({ message }: { message: ChatMessage }) {
-  return (
-    <Popover
-      trigger={<Gauge aria-hidden="true" />}
-      triggerClassName={iconButtonClass({ size: "sm" })}
-      triggerLabel={t("chat.usage")}
-      label={t("chat.usage")}
-      side="top"
-      align="start"
-      className="w-[min(280px,calc(100vw-20px))]"
-    >
-      <Suspense fallback={<p className="p-3 text-md text-ink-2">{t("app.loading")}</p>}>
-        <AnswerUsage messageId={message.id} model={message.model} />
-      </Suspense>
-    </Popover>
   );
 }
 

@@ -15,9 +15,7 @@ import { AnswerParts } from "./answer-parts";
 const UserMessageActions = lazyPart(
   async () => (await import("../message-actions/message-actions")).UserMessageActions,
 );
-const AnswerActions = lazyPart(
-  async () => (await import("../message-actions/message-actions")).AnswerActions,
-);
+const AnswerActions = lazyPart(async () => (await import("../message-actions/answer-actions")).AnswerActions);
 const EditMessageForm = lazyPart(
   async () => (await import("../message-actions/message-actions")).EditMessageForm,
 );
@@ -55,7 +53,7 @@ export const MessageRow = memo(({ id, store, isLast, onTurn }: MessageRowProps) 
       {message.status !== "streaming" && (
         <AnswerFoot message={message} isLast={isLast} {...foot}>
           <Suspense>
-            <AnswerActions id={id} store={store} isLast={isLast} onTurn={onTurn} />
+            <AnswerActions message={message} store={store} isLast={isLast} onTurn={onTurn} />
           </Suspense>
         </AnswerFoot>
       )}

@@ -1,0 +1,103 @@
+import { useQuery } from "@tanstack/react-query";
+import { ChevronDown, Gauge, RotateCcw } from "lucide-react";
+import { Suspense, use } from "react";
+import { lazyPart } from "@/lib/lazy-part";
+import { t } from "@/lib/later-texts";
+import { IconButton, iconButtonClass } from "@/ui/button";
+import { Popover } from "@/ui/popover";
+import { ChatId, useChatStatus } from "../chat-context";
+import { modelsQuery, useChatModel } from "../queries";
+import type { TurnRequest } from "../stream/chat-contract";
+import type { ChatStore } from "../stream/chat-store";
+import type { ChatMessage } from "../stream/message";
+import { BranchSwitcher } from "./branch-switcher";
+
+const AnswerUsage = lazyPart(async () => (await import("../transcript/answer-usage")).AnswerUsage);
+const RegenerateWith = lazyPart(async () => (await import("../composer/regenerate-with")).RegenerateWith);
+
+interface AnswerActionsProps {
+  message: ChatMessage;
+  store: ChatStore;
+  isLast: boolean;
+  onTurn: (turn: TurnRequest) => Promise<boolean>;
+}
+
+/** Further actions of an answer. The retry button of the newest one stands before them. */
+export function AnswerActions({ message, store, isLast, onTurn }: AnswerActionsProps) {
+  const { id } = message;
+  const { phase, ids } = useChatStatus(store);
+  const isStored = store.isStored(id);
+  const isNewest = isLast || id === ids.at(-1);
+  const again = () => void onTurn({ replaces: id });
+  return (
+    <>
+      {isStored && !isNewest && (
+        <IconButton
+          size="sm"
+          label={t("steering.again")}
+          icon={<RotateCcw />}
+          aria-disabled={phase !== "idle"}
+          onClick={again}
+        />
+      )}
+      {isStored && isLast && <RegenerateButton writer={message.model} onRegenerate={again} />}
+      <UsageButton message={message} />
+      {isStored && <BranchSwitcher id={id} store={store} />}
+      <Writer model={message.model} />
+    </>
+  );
+}
+
+/** Button that lets another model write the answer again, if there are several. */
+function RegenerateButton({ writer, onRegenerate }: { writer: string | null; onRegenerate: () => void }) {
+  const { data } = useQuery(modelsQuery);
+  if (data === undefined || data.models.length <= 1) return null;
+  return (
+    <Popover
+      trigger={<ChevronDown aria-hidden="true" />}
+      triggerClassName={`${iconButtonClass({ size: "sm" })} -ml-1.5 w-5! touch:ml-0 touch:w-11!`}
+      triggerLabel={t("steering.againWith")}
+      label={t("steering.againWith")}
+      side="top"
+      align="start"
+      className="w-[min(340px,calc(100vw-20px))]"
+    >
+      <Suspense fallback={<p className="p-3 text-md text-ink-2">{t("app.loading")}</p>}>
+        <RegenerateWith writer={writer} onRegenerate={onRegenerate} />
+      </Suspense>
+    </Popover>
+  );
+}
+
+/** Button that loads and shows the cost of the answer. */
+function UsageButton({ message }: { message: ChatMessage }) {
+  return (
+    <Popover
+      trigger={<Gauge aria-hidden="true" />}
+      triggerClassName={iconButtonClass({ size: "sm" })}
+      triggerLabel={t("chat.usage")}
+      label={t("chat.usage")}
+      side="top"
+      align="start"
+      className="w-[min(280px,calc(100vw-20px))]"
+    >
+      <Suspense fallback={<p className="p-3 text-md text-ink-2">{t("app.loading")}</p>}>
+        <AnswerUsage messageId={message.id} model={message.model} />
+      </Suspense>
+    </Popover>
+  );
+}
+
+/** Name of the model that wrote an answer, if the chat has another one now. */
+function Writer({ model: id }: { model: string | null }) {
+  const { loaded, model } = useChatModel(use(ChatId));
+  const { data } = useQuery(modelsQuery);
+  if (id === null || !loaded || model?.id === id) return null;
+  const name = data?.models.find((one) => one.id === id)?.name ?? id.slice(id.indexOf("/") + 1);
+  return (
+    <span title={id} className="ml-2 max-w-48 truncate text-xs text-ink-2">
+      <span className="sr-only">{t("steering.writer")} </span>
+      {name}
+    </span>
+  );
+}
