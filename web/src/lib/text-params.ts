@@ -203,6 +203,8 @@ export interface TextParams {
   "models.report.unpriced": { all: number; n: number };
   "models.cost.about": { amount: string };
   "models.cost.atLeast": { amount: string };
+  "models.context.used": { percent: string };
+  "models.context.tokens": { size: string; used: string };
   "models.usage.estimated": { all: number; n: number };
   "share.shared": { when: string };
   "share.tool": { tool: string };

@@ -37,6 +37,8 @@ interface ComposerProps extends ComposerOptions {
 const FileHost = lazyPart(async () => (await import("../files/file-host")).FileHost);
 const Queue = lazyPart(async () => (await import("../queue/queue")).Queue);
 
+const ComposerExtras = lazyPart(async () => (await import("./composer-extras")).ComposerExtras);
+
 const ACTIONS = {
   send: { Icon: ArrowUp, label: "chat.send" },
   stop: { Icon: Square, label: "chat.stop" },
@@ -123,6 +125,9 @@ export function Composer({ ref, ...options }: ComposerProps) {
             {mcpContext.buttons}
             <ModelInfo chatId={options.chatId} toolCount={tools.length} />
             <span className="flex-1" />
+            <Suspense>
+              <ComposerExtras chatId={options.chatId} store={store} />
+            </Suspense>
             <button
               type="button"
               aria-label={t(label)}

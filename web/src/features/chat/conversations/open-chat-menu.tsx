@@ -1,6 +1,8 @@
 import { Fragment, useState } from "react";
 import { ActionItem, ActionList } from "@/ui/action-list";
 import { useClosePopover } from "@/ui/popover";
+import { ContextNote } from "../composer/context-gauge";
+import { useContextUsage } from "../composer/context-usage";
 import type { ChatSession } from "../queries";
 import { chatActions } from "./chat-actions";
 import { type ChatForm, chatMenuActions } from "./chat-menu-actions";
@@ -20,6 +22,7 @@ export function OpenChatMenu({ chat, chats, form: first }: OpenChatMenuProps) {
   const [form, setForm] = useState(first);
   const actions = chatActions(chats);
   const close = useClosePopover();
+  const usage = useContextUsage(chat.id, chats.registry.get(chat.id));
   if (form === "share")
     return (
       <div className="px-1 py-1.5">
@@ -41,24 +44,31 @@ export function OpenChatMenu({ chat, chats, form: first }: OpenChatMenuProps) {
     );
   const groups = chatMenuActions({ chat, actions, onForm: setForm, deletes: chats.list.length > 1 });
   return (
-    <ActionList>
-      {groups.map((group, place) => (
-        // oxlint-disable-next-line react/no-array-index-key
-        <Fragment key={place}>
-          {place > 0 && <li aria-hidden="true" className="mx-2.5 my-1.5 border-t border-line" />}
-          {group.map(({ icon, label, form: opened, onSelect }) => (
-            <ActionItem
-              key={label}
-              icon={icon}
-              label={label}
-              onClick={() => {
-                if (opened === undefined) close();
-                onSelect();
-              }}
-            />
-          ))}
-        </Fragment>
-      ))}
-    </ActionList>
+    <>
+      <ActionList>
+        {groups.map((group, place) => (
+          // oxlint-disable-next-line react/no-array-index-key
+          <Fragment key={place}>
+            {place > 0 && <li aria-hidden="true" className="mx-2.5 my-1.5 border-t border-line" />}
+            {group.map(({ icon, label, form: opened, onSelect }) => (
+              <ActionItem
+                key={label}
+                icon={icon}
+                label={label}
+                onClick={() => {
+                  if (opened === undefined) close();
+                  onSelect();
+                }}
+              />
+            ))}
+          </Fragment>
+        ))}
+      </ActionList>
+      {usage && (
+        <div className="mx-1 mt-1.5 border-t border-line px-1.5 pt-2.5 pb-1.5">
+          <ContextNote usage={usage} />
+        </div>
+      )}
+    </>
   );
 }
