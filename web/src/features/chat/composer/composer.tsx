@@ -46,7 +46,7 @@ const ACTIONS = {
 } as const;
 
 const BUTTON =
-  "grid size-9 shrink-0 place-items-center rounded-[12px] bg-ink text-paper transition-opacity duration-150 disabled:opacity-35 touch:size-11 [&_svg]:size-4";
+  "col-start-3 mt-1 grid size-9 place-items-center short:mt-0 max-wide:order-2 rounded-[12px] bg-ink text-paper transition-opacity duration-150 disabled:opacity-35 touch:size-11 [&_svg]:size-4";
 
 /** Returns true if a text was inserted as a whole, for example pasted. */
 function isPasted(event: Event): boolean {
@@ -98,10 +98,12 @@ export function Composer({ ref, ...options }: ComposerProps) {
         <QuickTools tools={tools} onFill={fill} />
         <div
           data-composer=""
-          className="relative rounded-[18px] border border-line-strong bg-surface pt-3 pr-2.5 pb-2 pl-4 short:pt-2 short:pb-1 shadow-raised transition-colors duration-150 focus-within:border-ink-3"
+          className="relative grid grid-cols-[minmax(0,1fr)_auto_auto] items-center gap-x-1.5 rounded-[18px] border border-line-strong bg-surface pt-3 pr-2.5 pb-2 pl-4 short:pt-2 short:pb-1 shadow-raised transition-colors duration-150 focus-within:border-ink-3"
         >
-          {mcpContext.host}
-          <div ref={setSlot} />
+          <div className="col-span-3">
+            {mcpContext.host}
+            <div ref={setSlot} />
+          </div>
           <textarea
             {...mcpContext.fieldProps}
             ref={field}
@@ -116,32 +118,31 @@ export function Composer({ ref, ...options }: ComposerProps) {
             }}
             onSelect={() => mcpContext.onWrite()}
             onKeyDown={onKeyDown}
-            className="block field-sizing-content max-h-[40dvh] short:max-h-[20dvh] min-h-7 w-full resize-none bg-transparent outline-none"
+            className="col-span-3 field-sizing-content max-h-[40dvh] short:max-h-[20dvh] min-h-7 w-full resize-none bg-transparent outline-none max-wide:col-span-1"
           />
-          <div className="mt-1 -ml-2 flex flex-wrap short:mt-0 items-center gap-1.5 max-phone:gap-0">
+          <div className="mt-1 -ml-2 flex min-w-0 flex-wrap short:mt-0 items-center gap-1.5 max-wide:order-2 max-wide:col-[1/span_2] max-phone:gap-0">
             <Suspense fallback={<span className="size-[30px] touch:size-11" />}>
               <FileHost {...{ field, text, write, attached, slot }} chatId={options.chatId} />
             </Suspense>
             {mcpContext.buttons}
             <ModelInfo chatId={options.chatId} toolCount={tools.length} />
-            <span className="flex-1" />
-            <Suspense>
-              <ComposerExtras chatId={options.chatId} store={store} />
-            </Suspense>
-            <button
-              type="button"
-              aria-label={t(label)}
-              title={t(label)}
-              disabled={action === "stop" ? phase === "stopping" : !canSend}
-              onClick={() => (action === "stop" ? stop() : void submit())}
-              className={BUTTON}
-            >
-              <Icon
-                aria-hidden="true"
-                {...(action === "stop" && { fill: "currentColor", className: "scale-70" })}
-              />
-            </button>
           </div>
+          <Suspense>
+            <ComposerExtras {...{ store, field, text, write }} chatId={options.chatId} />
+          </Suspense>
+          <button
+            type="button"
+            aria-label={t(label)}
+            title={t(label)}
+            disabled={action === "stop" ? phase === "stopping" : !canSend}
+            onClick={() => (action === "stop" ? stop() : void submit())}
+            className={BUTTON}
+          >
+            <Icon
+              aria-hidden="true"
+              {...(action === "stop" && { fill: "currentColor", className: "scale-70" })}
+            />
+          </button>
         </div>
         <ModelNotes chatId={options.chatId} toolCount={tools.length} />
       </div>

@@ -24,13 +24,17 @@ export function ContextGauge({ chatId, store }: ContextGaugeProps) {
         trigger={
           <>
             <Ring share={usage.share} />
-            {isNearEnd && <span aria-hidden="true">{percent}</span>}
+            {isNearEnd && (
+              <span aria-hidden="true" className="max-wide:hidden">
+                {percent}
+              </span>
+            )}
           </>
         }
         triggerClassName={cn(
           buttonClass({ variant: "quiet", size: "sm" }),
           "min-w-[30px] gap-1.5! px-1.5! tabular-nums touch:min-w-11",
-          isNearEnd ? "text-warn!" : "text-accent!",
+          isNearEnd ? "text-warn!" : "text-accent! max-wide:hidden",
         )}
         triggerLabel={t("models.context.used", { percent })}
         label={t("models.context")}

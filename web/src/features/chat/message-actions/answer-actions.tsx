@@ -9,8 +9,9 @@ import { ChatId, useChatStatus } from "../chat-context";
 import { modelsQuery, useChatModel } from "../queries";
 import type { TurnRequest } from "../stream/chat-contract";
 import type { ChatStore } from "../stream/chat-store";
-import type { ChatMessage } from "../stream/message";
+import { type ChatMessage, textOf } from "../stream/message";
 import { BranchSwitcher } from "./branch-switcher";
+import { ReadAloudButton } from "./read-aloud-button";
 
 const AnswerUsage = lazyPart(async () => (await import("../transcript/answer-usage")).AnswerUsage);
 const RegenerateWith = lazyPart(async () => (await import("../composer/regenerate-with")).RegenerateWith);
@@ -42,6 +43,7 @@ export function AnswerActions({ message, store, isLast, onTurn }: AnswerActionsP
       )}
       {isStored && isLast && <RegenerateButton writer={message.model} onRegenerate={again} />}
       <UsageButton message={message} />
+      <ReadAloudButton id={id} text={textOf(message)} />
       {isStored && <BranchSwitcher id={id} store={store} />}
       <Writer model={message.model} />
     </>

@@ -1,4 +1,4 @@
-import { Copy, Pencil, RotateCcw, TextSelect } from "lucide-react";
+import { Copy, Pencil, RotateCcw, Square, TextSelect, Volume2 } from "lucide-react";
 import { type RefObject, useEffect, useRef, useState } from "react";
 import { t } from "@/lib/later-texts";
 import { ActionItem, ActionList } from "@/ui/action-list";
@@ -9,6 +9,7 @@ import type { TurnRequest } from "../stream/chat-contract";
 import type { ChatStore } from "../stream/chat-store";
 import { textOf } from "../stream/message";
 import { watchLongPress } from "./long-press";
+import { canReadAloud, readAloud, stopReading, useIsReading } from "./read-aloud";
 
 interface MessageMenuProps {
   /** Element around the messages. */
@@ -24,6 +25,9 @@ export function MessageMenu({ rows, store, onTurn }: MessageMenuProps) {
   const list = useRef<HTMLDivElement>(null);
   useEffect(() => (rows.current ? watchLongPress(rows.current, setPressed) : undefined), [rows]);
   const id = pressed?.dataset["message"];
+  const isReading = useIsReading(id ?? "");
+  // Nothing could stop it in another chat.
+  useEffect(() => stopReading, []);
   const message = id === undefined ? undefined : store.message(id);
   if (!pressed || id === undefined || !message) return null;
   const text = textOf(message);
@@ -56,6 +60,13 @@ export function MessageMenu({ rows, store, onTurn }: MessageMenuProps) {
               icon={<RotateCcw />}
               label={t("steering.again")}
               onClick={andClose(() => void onTurn({ replaces: id }))}
+            />
+          )}
+          {canReadAloud && message.role === "assistant" && text !== "" && (
+            <ActionItem
+              icon={isReading ? <Square /> : <Volume2 />}
+              label={t(isReading ? "steering.read.stop" : "steering.read")}
+              onClick={andClose(() => (isReading ? stopReading() : readAloud(id, text)))}
             />
           )}
           <ActionItem
