@@ -3,6 +3,7 @@
 pub mod backup;
 mod backup_archive;
 pub mod check;
+pub mod completions;
 pub mod doctor;
 pub mod health;
 mod http;

@@ -2,10 +2,10 @@
 
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand};
 use platform::config::Config;
 use platform::logging;
-use server::commands::{backup, check, doctor, health, restore};
+use server::commands::{backup, check, completions, doctor, health, restore};
 #[cfg(feature = "local")]
 use server::model_files as weights;
 use server::{app::App, threads};
@@ -38,6 +38,8 @@ enum Command {
     Backup(backup::Backup),
     /// Replace the database by that of a backup.
     Restore(restore::Restore),
+    /// Print a script that completes the commands in a shell.
+    Completions(completions::Completions),
     /// The built-in model and its files.
     #[cfg(feature = "local")]
     #[command(subcommand)]
@@ -55,6 +57,7 @@ fn main() -> ExitCode {
         Some(Command::Doctor(arguments)) => doctor::run(arguments),
         Some(Command::Backup(arguments)) => backup::run(arguments),
         Some(Command::Restore(arguments)) => restore::run(arguments),
+        Some(Command::Completions(arguments)) => completions::run(arguments, Arguments::command()),
         #[cfg(feature = "local")]
         Some(Command::Model(command)) => {
             want_huge_pages(true);

@@ -3,5 +3,6 @@
 
 mod backup;
 mod check;
+mod completions;
 mod doctor;
 mod health;
