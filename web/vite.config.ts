@@ -105,7 +105,7 @@ export default defineConfig({
             // What comes right after the first messages.
             {
               name: "chat-later",
-              test: /src\/features\/chat\/(?:approval|files|message-actions|queue|tool-call|transcript)\//u,
+              test: /src\/features\/chat\/(?:approval|attention|files|message-actions|queue|tool-call|transcript)\//u,
             },
             { name: "mcp-context", test: /src\/features\/chat\/mcp-context\//u },
             { name: "chat-menus", test: /src\/features\/chat\/(?:composer|conversations)\//u },

@@ -104,7 +104,7 @@ for (const viewport of [{ width: 320, height: 640 }, { width: 360, height: 640 }
     await appPage.page.reload();
     await appPage.page
       .getByRole("status")
-      .getByText("You're offline. Messages will be sent when you're back online.")
+      .getByText("You're offline. Unsent messages will be sent when you're back online.")
       .waitFor();
     await appPage.page.getByText("Your chats appear here as soon as you're back online.").waitFor();
     await inspect(appPage, "offline-start", look);

@@ -20,7 +20,7 @@ for (const [name, look] of looks) {
     await goOffline(appPage, true);
     await appPage.page
       .getByRole("status")
-      .getByText("You're offline. Messages will be sent when you're back online.")
+      .getByText("You're offline. Unsent messages will be sent when you're back online.")
       .waitFor();
     await appPage.ask("Zerubbabel");
     await held(appPage).getByText("Zerubbabel").waitFor();

@@ -434,7 +434,7 @@ test("a tab in the background says in its title when its chat waits", async (t) 
   await eventually(async () => assert.equal(await appPage.page.title(), "AI Chat MCP"));
   await askForLetter(other, "Not sent either.");
   await eventually(async () =>
-    assert.equal(await appPage.page.title(), "(1) Waiting for your approval · AI Chat MCP"),
+    assert.equal(await appPage.page.title(), "(1) send needs your approval · AI Chat MCP"),
   );
   await show(appPage);
   await question(appPage).waitFor();

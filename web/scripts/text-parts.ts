@@ -3,6 +3,7 @@ export const laterParts = [
   "account",
   "approval",
   "apps",
+  "attention",
   "chat.empty",
   "chat.suggest",
   "chat.unfinished",

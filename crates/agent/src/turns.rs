@@ -51,7 +51,7 @@ use domain::{ChatId, Clock, MessageId, NodeId, QueuedId, TurnId, UserId};
 use storage::Storage;
 use storage::branches::TurnPosition;
 use storage::chats::NewTurn;
-use storage::turns::UnfinishedTurn;
+use storage::turns::{RunningTurn, UnfinishedTurn};
 use storage::usage::OfAnswer;
 use tokio_util::sync::CancellationToken;
 
@@ -62,9 +62,9 @@ use crate::models::ModelService;
 use crate::models::usage_recording::UsageTracker;
 use crate::tool_selection::ToolSelection;
 use connections::ConnectionService;
+use platform::UserEvent;
 use platform::config::Limits;
 use platform::{BackgroundTasks, ClusterBus, SecretSealer, UserEventBus};
-use platform::{TurnState, UserEvent};
 
 use background_calls::ActiveCalls;
 use pending_interactions::PendingInteractions;
@@ -332,7 +332,7 @@ impl TurnService {
         let suspended = recovery::close_unfinished(&self.storage, std::slice::from_ref(turn), self.clock.now()).await?;
         // A closed turn has ended for its user's clients; a resumed one is still in progress.
         if suspended.is_empty() {
-            let ended = UserEvent::Turn { session_id: turn.chat, turn_id: turn.id, state: TurnState::Ended };
+            let ended = UserEvent::of_ended(turn.chat, turn.id, MessageStatus::Interrupted);
             self.events.publish(turn.owner, &ended);
             self.events.publish(turn.owner, &UserEvent::of_chat(turn.chat));
         }
@@ -416,8 +416,7 @@ impl TurnService {
             self.events.publish(owner, &UserEvent::Branch { session_id: turn.chat });
         }
         // Published after the turn is registered and stored: a client that reacts at once finds it.
-        self.events
-            .publish(owner, &UserEvent::Turn { session_id: turn.chat, turn_id: turn.id, state: TurnState::Started });
+        self.events.publish(owner, &UserEvent::of_started(turn.chat, turn.id));
         self.events.publish(owner, &UserEvent::of_chat(turn.chat));
         let input = engine::TurnInput {
             model,
@@ -456,12 +455,21 @@ impl TurnService {
     /// Returns an event for each turn of a user that is in progress, on any node.
     pub async fn list_running(&self, owner: UserId) -> Result<Vec<UserEvent>, storage::Error> {
         let stored = self.storage.turns().list_running(owner).await?;
-        let mut events: Vec<UserEvent> =
-            stored.iter().map(|turn| UserEvent::of_running(turn.chat, turn.id, turn.is_waiting)).collect();
+        let event_of = |turn: RunningTurn| {
+            if turn.is_waiting {
+                UserEvent::of_waiting(turn.chat, turn.id, turn.waiting_for)
+            } else {
+                UserEvent::of_started(turn.chat, turn.id)
+            }
+        };
+        let mut events: Vec<UserEvent> = stored.into_iter().map(event_of).collect();
         // Turns of temporary chats are in memory only.
         let active = self.active();
         let temporary = active.values().filter(|turn| turn.owner == owner && !turn.storage.is_lasting());
-        events.extend(temporary.map(|turn| UserEvent::of_running(turn.chat, turn.id, turn.interactions.has_open())));
+        events.extend(temporary.map(|turn| match turn.interactions.oldest() {
+            Some(oldest) => UserEvent::of_waiting(turn.chat, turn.id, Some(oldest)),
+            None => UserEvent::of_started(turn.chat, turn.id),
+        }));
         Ok(events)
     }
 

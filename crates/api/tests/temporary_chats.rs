@@ -162,7 +162,8 @@ async fn page_first_hears_of_turn_that_waits_in_temporary_chat() {
         let tools = json!([{ "name": "send", "serverName": "post" }]);
         let (_, waiting) = fixture.person.ask(&chat, "Send it", tools).await;
         let mut page = PageEvents::open(&fixture.person).await;
-        assert_eq!(page.turn_state(&chat).await, "waiting");
+        let approval = json!({ "kind": "approval", "tool": "send" });
+        assert_eq!(page.turn_event(&chat, "waiting").await["waitingFor"], approval);
         let approval = &waiting["approvals"][0]["approvalId"];
         fixture.person.decide(&chat, approval, &json!({ "decision": "deny" })).await;
         while page.turn_state(&chat).await != "ended" {}

@@ -10,6 +10,7 @@ pub mod elicitation;
 pub mod file;
 pub mod icon;
 pub mod ids;
+pub mod interaction;
 pub mod json;
 pub mod json_shape;
 pub mod message;
@@ -28,3 +29,4 @@ pub use ids::{
     ApiKeyId, AttachmentId, AuthSessionId, ChallengeId, ChatId, FactorId, FileId, InteractionId, MessageId,
     ModelProviderId, NodeId, QueuedId, ServerId, ShareId, TurnId, UserId,
 };
+pub use interaction::{AwaitedInteraction, InteractionKind};

@@ -4,7 +4,8 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use domain::json::to_json_text;
-use domain::{ChatId, ServerId, TurnId, UserId};
+use domain::message::MessageStatus;
+use domain::{AwaitedInteraction, ChatId, ServerId, TurnId, UserId};
 use serde::Serialize;
 use serde_json::value::RawValue;
 use storage::chat_settings::ChatMarks;
@@ -44,6 +45,12 @@ pub enum UserEvent {
         turn_id: TurnId,
         /// State after the change.
         state: TurnState,
+        /// What a waiting turn waits for. Absent if it has just been answered.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        waiting_for: Option<AwaitedInteraction>,
+        /// How a turn ended.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        outcome: Option<MessageStatus>,
     },
     /// Another branch of a chat became the current one.
     Branch {
@@ -99,10 +106,20 @@ impl UserEvent {
         Self::Session { session_id: Some(chat), marks: None }
     }
 
-    /// Returns the event of a turn that is running.
-    pub fn of_running(chat: ChatId, turn: TurnId, is_waiting: bool) -> Self {
-        let state = if is_waiting { TurnState::Waiting } else { TurnState::Started };
-        Self::Turn { session_id: chat, turn_id: turn, state }
+    /// Returns the event of a turn that has begun or continues.
+    pub fn of_started(chat: ChatId, turn: TurnId) -> Self {
+        Self::Turn { session_id: chat, turn_id: turn, state: TurnState::Started, waiting_for: None, outcome: None }
+    }
+
+    /// Returns the event of a turn that waits for its user.
+    pub fn of_waiting(chat: ChatId, turn: TurnId, waiting_for: Option<AwaitedInteraction>) -> Self {
+        Self::Turn { session_id: chat, turn_id: turn, state: TurnState::Waiting, waiting_for, outcome: None }
+    }
+
+    /// Returns the event of a turn that has ended.
+    pub fn of_ended(chat: ChatId, turn: TurnId, outcome: MessageStatus) -> Self {
+        let outcome = Some(outcome);
+        Self::Turn { session_id: chat, turn_id: turn, state: TurnState::Ended, waiting_for: None, outcome }
     }
 }
 

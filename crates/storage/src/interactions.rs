@@ -4,7 +4,7 @@
 use domain::elicitation::Action;
 use domain::permission::Decision;
 use domain::text::without_nul;
-use domain::{ChatId, InteractionId, ServerId, Timestamp, TurnId, UserId};
+use domain::{ChatId, InteractionId, InteractionKind, ServerId, Timestamp, TurnId, UserId};
 use serde_json::{Map, Value};
 use uuid::Uuid;
 
@@ -156,12 +156,12 @@ impl Interaction {
 }
 
 impl InteractionRequest {
-    /// Returns the kind, as it is stored.
-    fn kind(&self) -> &'static str {
+    /// Returns the kind.
+    fn kind(&self) -> InteractionKind {
         match self {
-            Self::Approval(_) => "approval",
-            Self::Elicitation(_) => "elicitation",
-            Self::SignIn(_) => "sign-in",
+            Self::Approval(_) => InteractionKind::Approval,
+            Self::Elicitation(_) => InteractionKind::Elicitation,
+            Self::SignIn(_) => InteractionKind::SignIn,
         }
     }
 }
@@ -201,11 +201,13 @@ impl TryFrom<Row> for Interaction {
 
     fn try_from(mut row: Row) -> Result<Self, Error> {
         let corrupt = |what: &str| Error::Corrupt(format!("{what} of an interaction"));
-        let request = match row.kind.as_str() {
-            "approval" => InteractionRequest::Approval(row.approval().ok_or_else(|| corrupt("the tool"))?),
-            "elicitation" => InteractionRequest::Elicitation(row.resume_state),
-            "sign-in" => InteractionRequest::SignIn(row.resume_state),
-            _ => return Err(corrupt("the kind")),
+        let kind = InteractionKind::from_word(&row.kind).ok_or_else(|| corrupt("the kind"))?;
+        let request = match kind {
+            InteractionKind::Approval => {
+                InteractionRequest::Approval(row.approval().ok_or_else(|| corrupt("the tool"))?)
+            }
+            InteractionKind::Elicitation => InteractionRequest::Elicitation(row.resume_state),
+            InteractionKind::SignIn => InteractionRequest::SignIn(row.resume_state),
         };
         let response = match (&request, row.response.as_deref()) {
             (_, None) => None,
@@ -230,16 +232,23 @@ impl TryFrom<Row> for Interaction {
 }
 
 impl InteractionRepository<'_> {
-    /// Stores a pending interaction.
+    /// Stores a pending interaction of a call to `tool`.
     ///
     /// # Errors
     ///
     /// [`Error::NotFound`] if the turn has ended.
-    pub async fn insert(self, owner: UserId, interaction: &Interaction, now: Timestamp) -> Result<(), Error> {
+    pub async fn insert(
+        self,
+        owner: UserId,
+        interaction: &Interaction,
+        tool: &str,
+        now: Timestamp,
+    ) -> Result<(), Error> {
         let approval = interaction.approval();
         let text = |part: fn(&ApprovalRequest) -> &String| approval.map(|approval| without_nul(part(approval).clone()));
         let tool_call = without_nul(interaction.tool_call.clone());
-        let (tool, url) = (text(|approval| &approval.tool), text(|approval| &approval.url));
+        let tool = without_nul(tool.to_owned());
+        let url = text(|approval| &approval.url);
         let definition = text(|approval| &approval.definition);
         let instructions = text(|approval| &approval.instructions);
         let inserted = write!(self.storage, |c| query_named!(
@@ -248,9 +257,9 @@ impl InteractionRepository<'_> {
             turn = interaction.turn.0,
             owner = owner.0,
             tool_call = &tool_call,
-            kind = interaction.request.kind(),
+            kind = interaction.request.kind().as_str(),
             server = approval.map(|approval| approval.server.0),
-            tool = tool.as_deref(),
+            tool = &tool,
             url = url.as_deref(),
             definition = definition.as_deref(),
             instructions = instructions.as_deref(),

@@ -3,7 +3,7 @@
 use std::sync::LazyLock;
 
 use domain::text::without_nul;
-use domain::{ChatId, MessageId, Timestamp, TurnId, UserId};
+use domain::{AwaitedInteraction, ChatId, InteractionKind, MessageId, Timestamp, TurnId, UserId};
 use uuid::Uuid;
 
 use crate::db_macros::{read, transaction, write};
@@ -57,7 +57,11 @@ const FIND_RUNNING: &str = "SELECT id FROM turns WHERE session_id = $1 AND user_
 
 const IS_RUNNING: &str = "SELECT EXISTS (SELECT 1 FROM turns WHERE id = $1 AND user_id = $2 AND status = 'running')";
 
-const LIST_RUNNING: &str = "SELECT session_id, id, is_waiting FROM turns WHERE user_id = $1 AND status = 'running'";
+// The oldest pending interaction is the first in the order of ids, which begin with their time.
+const LIST_RUNNING: &str = "SELECT t.session_id, t.id, t.is_waiting, i.kind, i.tool
+    FROM turns t LEFT JOIN interactions i ON t.is_waiting AND i.id =
+      (SELECT p.id FROM interactions p WHERE p.turn_id = t.id AND p.response IS NULL ORDER BY p.id LIMIT 1)
+    WHERE t.user_id = $1 AND t.status = 'running'";
 
 const SET_WAITING: &str = "UPDATE turns SET is_waiting = $3
     WHERE id = $1 AND user_id = $2 AND status = 'running' AND node_id = $4";
@@ -128,7 +132,7 @@ impl From<TurnRow> for UnfinishedTurn {
 }
 
 /// A running turn of a user, on any node.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RunningTurn {
     /// Its chat.
     pub chat: ChatId,
@@ -136,6 +140,8 @@ pub struct RunningTurn {
     pub id: TurnId,
     /// Whether it is waiting for its user.
     pub is_waiting: bool,
+    /// What it is waiting for. `None` also if the response was just stored.
+    pub waiting_for: Option<AwaitedInteraction>,
 }
 
 /// A batch of consecutive events of a turn, for the journal.
@@ -265,11 +271,17 @@ impl TurnRepository<'_> {
 
     /// Returns the running turns of a user, on all nodes.
     pub async fn list_running(self, owner: UserId) -> Result<Vec<RunningTurn>, Error> {
-        let rows = read!(self.storage, |c| sqlx::query_as::<_, (Uuid, Uuid, bool)>(LIST_RUNNING)
-            .bind(owner.0)
-            .fetch_all(c)
-            .await)?;
-        let turn = |(chat, id, is_waiting)| RunningTurn { chat: ChatId(chat), id: TurnId(id), is_waiting };
+        type Row = (Uuid, Uuid, bool, Option<String>, Option<String>);
+        let rows = read!(self.storage, |c| sqlx::query_as::<_, Row>(LIST_RUNNING).bind(owner.0).fetch_all(c).await)?;
+        let turn = |(chat, id, is_waiting, kind, tool): Row| RunningTurn {
+            chat: ChatId(chat),
+            id: TurnId(id),
+            is_waiting,
+            waiting_for: kind
+                .and_then(|kind| InteractionKind::from_word(&kind))
+                .zip(tool)
+                .map(|(kind, tool)| AwaitedInteraction { kind, tool }),
+        };
         Ok(rows.into_iter().map(turn).collect())
     }
 

@@ -40,7 +40,17 @@ impl PageEvents {
 
     /// Returns the next state of the turn in a chat.
     pub async fn turn_state(&mut self, chat: &str) -> String {
-        let event = self.find(|event| event["type"] == "turn" && event["sessionId"] == json!(chat)).await.unwrap();
-        event["state"].as_str().unwrap().to_owned()
+        self.next_turn_event(chat).await["state"].as_str().unwrap().to_owned()
+    }
+
+    /// Returns the next event of the turn in a chat, whose state has to be `state`.
+    pub async fn turn_event(&mut self, chat: &str, state: &str) -> Value {
+        let event = self.next_turn_event(chat).await;
+        assert_eq!(event["state"], state, "{event}");
+        event
+    }
+
+    async fn next_turn_event(&mut self, chat: &str) -> Value {
+        self.find(|event| event["type"] == "turn" && event["sessionId"] == json!(chat)).await.unwrap()
     }
 }

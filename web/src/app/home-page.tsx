@@ -17,6 +17,7 @@ import { ErrorBoundary } from "./error-boundary";
 import { Header } from "./header";
 import { type HomeTab, homeTabsId, useHomeTab } from "./home-url";
 import {
+  Attention,
   CommandPalette,
   prefetchParts,
   RegistrySheet,
@@ -98,6 +99,9 @@ function Home({ user }: HomePageProps) {
         onSignOut={targets.signOut}
       />
       <StatusBar />
+      <Suspense>
+        <Attention userId={user.id} />
+      </Suspense>
       <main className="grid min-h-0 grid-cols-[minmax(0,1fr)]">
         <TabPanel value="chat" selected={tab}>
           <ChatPanel

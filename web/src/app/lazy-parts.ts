@@ -46,6 +46,11 @@ export const SettingsPanel = lazyPart(
   async () => (await import("@/features/account/settings-panel")).SettingsPanel,
 );
 
+export const Attention = lazyPart(
+  async () => (await import("@/features/chat/attention/attention")).Attention,
+  true,
+);
+
 export const CommandPalette = lazyPart(
   async () => (await import("./palette/command-palette")).CommandPalette,
 );

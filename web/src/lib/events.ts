@@ -22,6 +22,16 @@ export interface TurnEvent {
   sessionId: string;
   turnId: string;
   state: "started" | "waiting" | "ended";
+  /** What a waiting turn waits for; of several requests the oldest. */
+  waitingFor?: AwaitedInteraction;
+  /** How a turn ended. Unknown if this tab missed the end. */
+  outcome?: "done" | "stopped" | "failed" | "interrupted";
+}
+
+/** Request of a tool call to the user. */
+export interface AwaitedInteraction {
+  kind: "approval" | "elicitation" | "sign-in";
+  tool: string;
 }
 
 /**
@@ -167,7 +177,8 @@ function recordTurn(event: TurnEvent): void {
 /** Replaces this tab's running turns by those of the reading tab, because this tab may have been suspended. */
 function takeOver(known: readonly TurnEvent[]): void {
   const going = new Set(known.map(({ turnId }) => turnId));
-  for (const event of turns.values()) if (!going.has(event.turnId)) deliver({ ...event, state: "ended" });
+  for (const { type, sessionId, turnId } of turns.values())
+    if (!going.has(turnId)) deliver({ type, sessionId, turnId, state: "ended" });
   for (const event of known) {
     const before = turns.get(event.sessionId);
     if (before?.turnId !== event.turnId || before.state !== event.state) deliver(event);
@@ -179,6 +190,11 @@ export function waitingChats(): string {
   return [...turns.values()]
     .flatMap(({ state, sessionId }) => (state === "waiting" ? [sessionId] : []))
     .join(" ");
+}
+
+/** Returns what the running turn of a chat waits for. */
+export function awaitedIn(chatId: string): AwaitedInteraction | undefined {
+  return turns.get(chatId)?.waitingFor;
 }
 
 /** Returns the state of the running turn of a chat. */

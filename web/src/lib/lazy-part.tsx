@@ -18,16 +18,21 @@ interface LazyPart<Props> {
 
 /**
  * Returns a component that is loaded when it is first rendered, with the texts that come after the first screens. A
- * failed load is retried, then shown in the part's place with a retry button; the rest of the page keeps working.
+ * failed load is retried, then shown in the part's place with a retry button, unless the part is `isQuiet` because
+ * nothing of it is visible; the rest of the page keeps working.
  * `React.lazy` alone would cache a failure forever.
  */
-export function lazyPart<Props extends object>(load: () => Promise<ComponentType<Props>>): LazyPart<Props> {
-  return lazyFirstPart(() => withLaterTexts(load));
+export function lazyPart<Props extends object>(
+  load: () => Promise<ComponentType<Props>>,
+  isQuiet = false,
+): LazyPart<Props> {
+  return lazyFirstPart(() => withLaterTexts(load), isQuiet);
 }
 
 /** Returns a lazy part of the first screens, which has no later texts and does not wait for them. */
 export function lazyFirstPart<Props extends object>(
   load: () => Promise<ComponentType<Props>>,
+  isQuiet = false,
 ): LazyPart<Props> {
   const makePart = (isWanted: boolean) =>
     lazy(async () => {
@@ -51,7 +56,11 @@ export function lazyFirstPart<Props extends object>(
     // React replaces the placeholder of a part after 300 ms at the earliest; a preloaded part needs none.
     const [Preloaded] = useState(() => preloaded);
     if (Preloaded) return <Preloaded {...props} />;
-    return <PartBoundary onRetry={forgetFailure}>{() => <Part {...props} />}</PartBoundary>;
+    return (
+      <PartBoundary onRetry={forgetFailure} isQuiet={isQuiet}>
+        {() => <Part {...props} />}
+      </PartBoundary>
+    );
   }
   return Object.assign(LazyPart, {
     preload: () =>
@@ -99,6 +108,8 @@ interface BoundaryProps {
   children: () => ReactNode;
   /** Called before the part is loaded again, with true if the user asked for it. */
   onRetry: (isWanted: boolean) => void;
+  /** Shows nothing in the part's place if it cannot be loaded. */
+  isQuiet: boolean;
 }
 
 interface BoundaryState {
@@ -127,6 +138,7 @@ class PartBoundary extends Component<BoundaryProps, BoundaryState> {
     if (error === undefined) return <LoadedPart render={this.props.children} />;
     // Errors of the part itself belong to other boundaries.
     if (!(error instanceof PartLoadError)) throw error;
+    if (this.props.isQuiet) return null;
     return (
       <div role="alert" className="flex flex-wrap items-center gap-2 p-2 text-sm text-ink-2">
         <p>{t("app.part.failed")}</p>

@@ -85,11 +85,14 @@ export interface TextParams {
   "chat.moreTools": { n: number };
   "chat.waitSeconds": { n: number };
   "chat.reasoning.took": { time: string };
-  "chat.waits.approval": { tool: string };
-  "chat.waits.answer": { tool: string };
-  "chat.waits.several": { n: number; tool: string };
-  "chat.waits.other": { title: string };
   "chat.tool.folded": { n: number; time: string };
+  "attention.approval": { tool: string };
+  "attention.elicitation": { tool: string };
+  "attention.sign-in": { tool: string };
+  "attention.several": { n: number; tool: string };
+  "attention.chat.waits": { title: string };
+  "attention.chat.replied": { title: string };
+  "attention.chat.failed": { title: string };
   "chat.empty.ready": { servers: number; tools: number };
   "chat.model.trigger": { name: string };
   "chat.model.manyTools": { n: number };

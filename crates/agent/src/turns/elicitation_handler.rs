@@ -291,7 +291,8 @@ impl TurnInteractionHandler {
             WaitKind::InFlight | WaitKind::Suspended(_) => InteractionRequest::Elicitation(Some(sealed)),
         };
         let row = Interaction { id, turn: turn.id, tool_call, request, response: None };
-        if let Err(error) = turn.storage.interactions().insert(turn.owner, &row, inner.turns.clock.now()).await {
+        let now = inner.turns.clock.now();
+        if let Err(error) = turn.storage.interactions().insert(turn.owner, &row, &inner.call.name, now).await {
             tracing::error!(%error, turn_id = %turn.id, "an interaction could not be stored");
             return None;
         }

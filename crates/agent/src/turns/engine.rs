@@ -145,7 +145,8 @@ async fn wait_for_interruption(turns: &TurnService, turn: &Turn, is_waiting: boo
 /// Stores and publishes whether a turn waits for its user, each time that changes. Never returns.
 async fn report_waiting(turns: &TurnService, turn: &Turn, mut is_waiting: bool) -> Infallible {
     loop {
-        is_waiting = turn.interactions.wait_for_change(is_waiting).await;
+        let waiting_for = turn.interactions.wait_for_change(is_waiting).await;
+        is_waiting = waiting_for.is_some();
         // Stored before it is published: a client that connects between the two reads the stored value, and one that
         // is already connected gets the event.
         if turn.storage.is_lasting()
@@ -153,7 +154,11 @@ async fn report_waiting(turns: &TurnService, turn: &Turn, mut is_waiting: bool) 
         {
             tracing::warn!(%error, turn_id = %turn.id, "the waiting state of a turn could not be stored");
         }
-        turns.events.publish(turn.owner, &UserEvent::of_running(turn.chat, turn.id, is_waiting));
+        let event = match waiting_for {
+            Some(interaction) => UserEvent::of_waiting(turn.chat, turn.id, Some(interaction)),
+            None => UserEvent::of_started(turn.chat, turn.id),
+        };
+        turns.events.publish(turn.owner, &event);
     }
 }
 

@@ -17,7 +17,7 @@ use super::journal_codec::append_final_event;
 use super::recovery::INTERRUPTED_MESSAGE;
 use super::{Turn, TurnResult, message_queue};
 use crate::agent_loop::AgentOutcome;
-use platform::{TurnState, UserEvent};
+use platform::UserEvent;
 
 /// Longest wait for the journal to hand over the last events of a turn.
 const MAX_JOURNAL_WAIT: Duration = Duration::from_secs(2);
@@ -79,9 +79,7 @@ pub async fn finish(
     } else {
         turn.event_log.close();
     }
-    turns
-        .events
-        .publish(turn.owner, &UserEvent::Turn { session_id: turn.chat, turn_id: turn.id, state: TurnState::Ended });
+    turns.events.publish(turn.owner, &UserEvent::of_ended(turn.chat, turn.id, status));
     turns.events.publish(turn.owner, &UserEvent::of_chat(turn.chat));
     // A turn that was stopped or failed does not send the next queued message: the user decides when to continue.
     if status == MessageStatus::Done || turn.is_preempted.load(Ordering::Acquire) {

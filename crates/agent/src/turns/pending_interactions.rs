@@ -4,7 +4,7 @@
 use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
-use domain::InteractionId;
+use domain::{AwaitedInteraction, InteractionId, InteractionKind};
 use mcp::{ElicitationForm, ElicitationResponse};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -71,6 +71,18 @@ impl PendingInteraction {
             Self::Approval(approval) => approval.approval_id,
             Self::Elicitation(elicitation) => elicitation.elicitation_id,
         }
+    }
+
+    /// Returns its kind and its tool.
+    fn describe(&self) -> AwaitedInteraction {
+        let (kind, tool) = match self {
+            Self::Approval(approval) => (InteractionKind::Approval, &approval.name),
+            Self::Elicitation(elicitation) if elicitation.request["mode"] == "sign-in" => {
+                (InteractionKind::SignIn, &elicitation.name)
+            }
+            Self::Elicitation(elicitation) => (InteractionKind::Elicitation, &elicitation.name),
+        };
+        AwaitedInteraction { kind, tool: tool.clone() }
     }
 
     /// Returns the id of the tool call that waits.
@@ -210,16 +222,17 @@ impl PendingInteractions {
         self.0.send_modify(|state| state.pending.retain(|pending| pending.id() != id));
     }
 
-    /// Returns whether a call waits for the user.
-    pub fn has_open(&self) -> bool {
-        !self.0.borrow().pending.is_empty()
+    /// Returns the oldest pending interaction; `None` if no call waits for the user.
+    pub fn oldest(&self) -> Option<AwaitedInteraction> {
+        self.0.borrow().pending.first().map(PendingInteraction::describe)
     }
 
-    /// Waits until [`has_open`](Self::has_open) is no longer `known`, and returns what it is then.
-    pub async fn wait_for_change(&self, known: bool) -> bool {
-        let has_changed = |state: &State| state.has_begun && state.pending.is_empty() == known;
+    /// Waits until the turn begins to wait for its user, or no longer does so if it `was_waiting`. Returns
+    /// [`oldest`](Self::oldest).
+    pub async fn wait_for_change(&self, was_waiting: bool) -> Option<AwaitedInteraction> {
+        let has_changed = |state: &State| state.has_begun && state.pending.is_empty() == was_waiting;
         let mut states = self.0.subscribe();
-        states.wait_for(has_changed).await.map_or(known, |state| !state.pending.is_empty())
+        states.wait_for(has_changed).await.ok()?.pending.first().map(PendingInteraction::describe)
     }
 
     /// Returns a pending elicitation.

@@ -215,7 +215,9 @@ impl<'a> ToolRunner<'a> {
         };
         let (storage, now) = (&self.turn.storage, self.turns.clock.now());
         // The row comes before the event: a client that decides at once must find it.
-        if let Err(error) = storage.interactions().insert(self.turn.owner, &interaction, now).await {
+        if let Err(error) =
+            storage.interactions().insert(self.turn.owner, &interaction, &tool.definition.name, now).await
+        {
             tracing::error!(%error, turn_id = %self.turn.id, "an interaction could not be stored");
             return FinishedCall::rejected("The person could not be asked, so the call was not made.");
         }

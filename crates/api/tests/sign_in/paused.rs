@@ -2,7 +2,7 @@
 
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
-use testkit::{Database, ScriptedModel, Step, databases};
+use testkit::{Database, PageEvents, ScriptedModel, Step, databases};
 
 use super::Fixture;
 
@@ -71,6 +71,9 @@ async fn a_call_goes_on_by_itself_when_its_person_has_signed_in() {
     for database in databases() {
         let paused = Paused::new(database, "read_notes", true).await;
         assert_eq!(paused.asked["request"]["additionalScopes"], false);
+        let mut page = PageEvents::open(&paused.fixture.person).await;
+        let waiting = page.turn_event(&paused.chat, "waiting").await;
+        assert_eq!(waiting["waitingFor"], json!({ "kind": "sign-in", "tool": "read_notes" }));
         let path = format!("/api/sessions/{}/stream", paused.chat);
         let viewer = paused.fixture.person.request(Method::GET, &path).send().await.unwrap();
         assert_eq!(paused.fixture.sign_in().await, "connected");

@@ -14,15 +14,16 @@ async fn pages_hear_when_turn_waits_and_goes_on() {
         let mut page = PageEvents::open(&fixture.person).await;
         let waiting = fixture.ask().await;
         assert_eq!(page.turn_state(&fixture.chat).await, "started");
-        assert_eq!(page.turn_state(&fixture.chat).await, "waiting");
+        let approval = json!({ "kind": "approval", "tool": "send" });
+        assert_eq!(page.turn_event(&fixture.chat, "waiting").await["waitingFor"], approval);
         // Another approval is still pending, so the state does not change.
         fixture.decide(&waiting[0], json!({ "decision": "deny" })).await;
         let mut later = PageEvents::open(&fixture.person).await;
-        assert_eq!(later.turn_state(&fixture.chat).await, "waiting");
+        assert_eq!(later.turn_event(&fixture.chat, "waiting").await["waitingFor"], approval);
         fixture.decide(&waiting[1], json!({ "decision": "once" })).await;
         for mut page in [page, later] {
-            assert_eq!(page.turn_state(&fixture.chat).await, "started");
-            assert_eq!(page.turn_state(&fixture.chat).await, "ended");
+            assert_eq!(page.turn_event(&fixture.chat, "started").await["waitingFor"], Value::Null);
+            assert_eq!(page.turn_event(&fixture.chat, "ended").await["outcome"], "done");
         }
         fixture.app.stop().await;
     }

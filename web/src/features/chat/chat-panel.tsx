@@ -25,9 +25,11 @@ import {
 } from "./queries";
 import type { TurnRequest } from "./stream/chat-contract";
 import type { ChatStore } from "./stream/chat-store";
-import { Announcer } from "./transcript/announcer";
 import type { ScrollTarget } from "./transcript/scroll-controller";
 import { Transcript } from "./transcript/transcript";
+
+/** Has nothing to say before the first answer. */
+const Announcer = lazyPart(async () => (await import("./transcript/announcer")).Announcer, true);
 
 /** Rarely needed. */
 const NoOpenChat = lazyPart(async () => (await import("./conversations/no-open-chat")).NoOpenChat);
@@ -251,7 +253,9 @@ function OpenChat({
         toolsConnected={toolsConnected}
         onSend={onSend}
       />
-      <Announcer chatId={chat.id} store={store} chats={chats} />
+      <Suspense>
+        <Announcer chatId={chat.id} store={store} chats={chats} />
+      </Suspense>
     </>
   );
 }

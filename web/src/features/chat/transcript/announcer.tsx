@@ -1,6 +1,7 @@
 import { useEffect, useState, useSyncExternalStore } from "react";
-import { subscribeEvents, turnStateOf, waitingChats } from "@/lib/events";
-import { t } from "@/lib/t";
+import { type AwaitedInteraction, awaitedIn, subscribeEvents, turnStateOf, waitingChats } from "@/lib/events";
+import { t } from "@/lib/later-texts";
+import { markTitle } from "../attention/title-marks";
 import { useChatStatus } from "../chat-context";
 import { type ChatSession, shownTitle } from "../queries";
 import type { ChatStatus } from "../stream/chat-contract";
@@ -23,20 +24,28 @@ export function Announcer({ chatId, store, chats }: AnnouncerProps) {
   const [replied, setReplied] = useState(false);
   const replying = phase === "running";
   if (replying && !replied) setReplied(true);
-  const count = usePendingCount(chatId, status.pendingCount);
+  const isHidden = useSyncExternalStore(subscribeVisibility, () => document.visibilityState === "hidden");
+  const state = useSyncExternalStore(subscribeEvents, () => turnStateOf(chatId));
+  const awaited = useSyncExternalStore(subscribeEvents, () => awaitedIn(chatId));
+  // A background tab does not follow its chat, but receives events about it.
+  const isFollowed = !isHidden || state === undefined;
+  const count = isFollowed ? status.pendingCount : state === "waiting" ? Math.max(status.pendingCount, 1) : 0;
   const waiting = useSyncExternalStore(subscribeEvents, waitingChats);
   const others = waiting.split(" ").filter((id) => id !== "" && id !== chatId);
   const other = chats.find(({ id }) => id === others.at(-1));
-  const otherWords = other === undefined ? "" : t("chat.waits.other", { title: shownTitle(other) });
-  const words = waitingWords(status);
+  const otherWords = other === undefined ? "" : t("attention.chat.waits", { title: shownTitle(other) });
+  const words = waitingWords(status, awaited, isFollowed);
   const total = count + others.length;
   const label = count > 0 ? words : otherWords;
-  useEffect(() => labelTitle(total, label), [total, label]);
-  const replyWords = replied && phase === "idle" ? t("chat.replied") : "";
+  useEffect(() => {
+    markTitle("waiting", total, label);
+    return () => markTitle("waiting", 0, "");
+  }, [total, label]);
+  const replyWords = replied && phase === "idle" ? t("attention.replied") : "";
   return (
     <>
       <p role="status" className="sr-only">
-        {replying ? (status.pendingCount > 0 ? words : t("chat.replying")) : replyWords}
+        {replying ? (status.pendingCount > 0 ? words : t("attention.replying")) : replyWords}
       </p>
       <p role="status" className="sr-only">
         {otherWords}
@@ -45,34 +54,21 @@ export function Announcer({ chatId, store, chats }: AnnouncerProps) {
   );
 }
 
-/** Returns what an open chat waits for; a tab in the background may not know the tool. */
-function waitingWords({ pendingCount, pendingTool, hasPendingElicitation }: ChatStatus): string {
-  if (pendingTool === null) return t("chat.waits");
-  if (pendingCount > 1) return t("chat.waits.several", { tool: pendingTool, n: pendingCount - 1 });
-  return t(hasPendingElicitation ? "chat.waits.answer" : "chat.waits.approval", { tool: pendingTool });
-}
-
-/**
- * Returns the number of calls that wait for the user. A background tab does not follow its chat, but receives an event
- * about them.
- */
-function usePendingCount(chatId: string, followed: number): number {
-  const isHidden = useSyncExternalStore(subscribeVisibility, () => document.visibilityState === "hidden");
-  const state = useSyncExternalStore(subscribeEvents, () => turnStateOf(chatId));
-  if (!isHidden || state === undefined) return followed;
-  return state === "waiting" ? Math.max(followed, 1) : 0;
+/** Returns what an open chat waits for: as far as it is followed what its messages say, else what the event says. */
+function waitingWords(
+  { pendingCount, pendingTool, hasPendingElicitation }: ChatStatus,
+  awaited: AwaitedInteraction | undefined,
+  isFollowed: boolean,
+): string {
+  if (pendingTool !== null && pendingCount > 1)
+    return t("attention.several", { tool: pendingTool, n: pendingCount - 1 });
+  const isCurrent = pendingTool === null || !isFollowed || awaited?.tool === pendingTool;
+  if (awaited !== undefined && isCurrent) return t(`attention.${awaited.kind}`, { tool: awaited.tool });
+  if (pendingTool === null) return t("attention.unknown");
+  return t(hasPendingElicitation ? "attention.elicitation" : "attention.approval", { tool: pendingTool });
 }
 
 function subscribeVisibility(listener: () => void): () => void {
   document.addEventListener("visibilitychange", listener);
   return () => document.removeEventListener("visibilitychange", listener);
-}
-
-/** What the tab's title begins with while something waits. */
-let prefix = "";
-
-function labelTitle(count: number, label: string): void {
-  const title = document.title.startsWith(prefix) ? document.title.slice(prefix.length) : document.title;
-  prefix = count > 0 ? `(${count}) ${label === "" ? "" : `${label} · `}` : "";
-  document.title = `${prefix}${title}`;
 }
