@@ -60,6 +60,7 @@ use crate::files::FileService;
 use crate::files::result_offload::FileSaver;
 use crate::models::ModelService;
 use crate::models::usage_recording::UsageTracker;
+use crate::push::PushService;
 use crate::tool_selection::ToolSelection;
 use connections::ConnectionService;
 use platform::UserEvent;
@@ -221,6 +222,8 @@ pub struct TurnDependencies {
     pub files: FileService,
     /// Temporary chats.
     pub temporary: TemporaryChats,
+    /// Messages to users' browsers.
+    pub push: PushService,
     /// Limits of turns and of queued messages.
     pub limits: Limits,
 }
@@ -238,6 +241,7 @@ pub struct Inner {
     models: Arc<ModelService>,
     files: FileService,
     temporary: TemporaryChats,
+    push: PushService,
     limits: Limits,
     /// Turns by user and chat. With the user in the key, a request for another user's chat cannot block its owner's
     /// turn before the database rejects it.
@@ -282,6 +286,7 @@ impl TurnService {
             models,
             files,
             temporary,
+            push,
             limits,
         } = dependencies;
         // Registered before turns are claimed: a claim names this node as the new owner.
@@ -306,6 +311,7 @@ impl TurnService {
             models,
             files,
             temporary,
+            push,
             limits,
             active: Mutex::default(),
             journal,

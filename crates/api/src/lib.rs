@@ -32,6 +32,7 @@ mod models;
 mod openai_api;
 pub mod openapi;
 pub mod prompts_and_resources;
+mod push;
 pub mod registry;
 pub mod response;
 pub mod rest;
@@ -257,6 +258,13 @@ fn route_table() -> Vec<Section> {
                 get("/account/devices", SignedIn, account::list_devices),
                 /// Ends one of the caller's sign-ins.
                 delete("/account/devices/{id}", Owner, account::sign_out_device),
+                /// Returns the key with which browsers subscribe to push messages, and the caller's devices that do.
+                get("/push", SignedIn, push::get_push),
+                /// Subscribes the browser of the caller's sign-in to push messages, in place of its earlier
+                /// subscription.
+                post("/push/subscriptions", SignedIn, push::subscribe),
+                /// Removes one of the caller's push subscriptions.
+                delete("/push/subscriptions/{id}", Owner, push::unsubscribe),
                 /// Lists the ways in which the caller can confirm their identity.
                 get("/account/reauthentication", SignedIn, account::list_proof_methods),
                 /// Verifies a proof of identity, after which the sign-in counts as recent. The body contains either

@@ -8,6 +8,7 @@ use agent::chats::temporary::TemporaryChats;
 use agent::files::FileService;
 use agent::models::ModelService;
 use agent::openai_api::CompletionService;
+use agent::push::PushService;
 use agent::turns::TurnService;
 use axum::extract::FromRef;
 use builtin_servers::BuiltinServers;
@@ -62,6 +63,8 @@ pub struct AppState {
     pub turns: TurnService,
     /// Temporary chats.
     pub temporary: TemporaryChats,
+    /// Messages to users' browsers.
+    pub push: PushService,
     /// Files of users and answers.
     pub files: FileService,
     /// The OpenAI-compatible API.

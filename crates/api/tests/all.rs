@@ -21,6 +21,7 @@ mod network_policy;
 mod openai_api;
 mod prompts_and_resources;
 mod provider_apis;
+mod push;
 mod registry;
 mod rest;
 mod routes;

@@ -85,4 +85,6 @@ ids! {
     ApiKeyId,
     /// A model provider that a user configured.
     ModelProviderId,
+    /// A browser that receives push messages.
+    PushSubscriptionId,
 }

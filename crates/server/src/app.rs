@@ -10,6 +10,7 @@ use agent::chats::temporary::TemporaryChats;
 use agent::files::FileService;
 use agent::models::ModelService;
 use agent::openai_api::CompletionService;
+use agent::push::{PushDependencies, PushService};
 use agent::turns::{TurnDependencies, TurnService, prewarm};
 use anyhow::Context;
 use api::limiters::{
@@ -70,7 +71,8 @@ impl App {
         let files = base.files(&temporary);
         // Before the turns: the lock tells which turns of this folder's previous process can be recovered at once.
         let instance_lock = InstanceLock::acquire(&base.config.data_dir, base.storage.node());
-        let dependencies = base.turn_dependencies(&connections, &models, &files, &temporary);
+        let push = base.push(&connections).await?;
+        let dependencies = base.turn_dependencies(&connections, &models, &files, &temporary, &push);
         let previous_node = instance_lock.as_ref().and_then(|lock| lock.previous);
         let (turns, suspended) = TurnService::start(dependencies, previous_node).await?;
         let completions = base.completions(&connections, &models);
@@ -105,6 +107,7 @@ impl App {
             events,
             turns,
             temporary,
+            push,
             files,
             completions,
             streams,
@@ -257,12 +260,24 @@ impl Foundation {
         FileService::new(self.storage.clone(), temporary.clone(), Arc::clone(&self.clock), quota_bytes)
     }
 
+    async fn push(&self, connections: &ConnectionService) -> anyhow::Result<PushService> {
+        let dependencies = PushDependencies {
+            storage: self.storage.clone(),
+            secrets: Arc::clone(&self.secrets),
+            clock: Arc::clone(&self.clock),
+            tasks: self.tasks.clone(),
+            http: connections.guarded_http().clone(),
+        };
+        PushService::start(dependencies, &self.site_url).await
+    }
+
     fn turn_dependencies(
         &self,
         connections: &ConnectionService,
         models: &Arc<ModelService>,
         files: &FileService,
         temporary: &TemporaryChats,
+        push: &PushService,
     ) -> TurnDependencies {
         TurnDependencies {
             storage: self.storage.clone(),
@@ -275,6 +290,7 @@ impl Foundation {
             models: Arc::clone(models),
             files: files.clone(),
             temporary: temporary.clone(),
+            push: push.clone(),
             limits: self.config.limits,
         }
     }

@@ -42,6 +42,7 @@ repositories! {
     nodes: NodeRepository = "nodes on the same database, and their messages",
     one_time_tokens: OneTimeTokenRepository = "one-time tokens in emails",
     permissions: PermissionRepository = "tool permissions and the audit log of tool calls",
+    push: PushRepository = "browsers that receive push messages, and the keys to send them with",
     queued_messages: QueuedMessageRepository = "messages that wait for the end of a turn",
     sealed_values: SealedValueRepository = "values that are encrypted with the master key",
     search: SearchRepository = "the search index",

@@ -23,6 +23,8 @@ const URL_QUERIES: &str = "SELECT user_id, url, url_query FROM mcp_servers WHERE
 const SERVER_CREDENTIALS: &str = "SELECT user_id, server_id, issuer, secret FROM server_credentials";
 const SERVER_CLIENTS: &str = "SELECT user_id, server_id, secret FROM server_clients";
 const CREDENTIALS: &str = "SELECT user_id, provider, secret FROM credentials";
+const PUSH_KEYS: &str = "SELECT number, private_key FROM push_keys";
+const PUSH_SUBSCRIPTIONS: &str = "SELECT user_id, id, target FROM push_subscriptions";
 const MODEL_PROVIDERS: &str = "SELECT user_id, id, secret FROM model_providers WHERE secret IS NOT NULL";
 
 /// Reads all rows of a query.
@@ -58,6 +60,12 @@ impl SealedValueRepository<'_> {
         }
         for (user, provider, sealed) in rows!(storage, CREDENTIALS, (Uuid, String, Vec<u8>)) {
             add("credentials", format!("credentials/secret/{user}/{provider}"), sealed);
+        }
+        for (number, sealed) in rows!(storage, PUSH_KEYS, (i64, Vec<u8>)) {
+            add("push_keys", format!("push_keys/private_key/{number}"), sealed);
+        }
+        for (user, id, sealed) in rows!(storage, PUSH_SUBSCRIPTIONS, (Uuid, Uuid, Vec<u8>)) {
+            add("push_subscriptions", format!("push_subscriptions/target/{user}/{id}"), sealed);
         }
         for (user, id, sealed) in rows!(storage, MODEL_PROVIDERS, (Uuid, Uuid, Vec<u8>)) {
             add("model_providers", format!("model_providers/secret/{user}/{id}"), sealed);

@@ -110,6 +110,11 @@ async fn rejects_schema_from_before_first_release() {
     let folder = TempDir::new().unwrap();
     let path = made(&folder).await;
     let mut earlier = plain(&path).await;
+    sqlx::query("DELETE FROM _sqlx_migrations WHERE version > $1")
+        .bind(INITIAL_VERSION)
+        .execute(&mut earlier)
+        .await
+        .unwrap();
     sqlx::query("UPDATE _sqlx_migrations SET version = 38").execute(&mut earlier).await.unwrap();
     earlier.close().await.unwrap();
     let before = std::fs::read(&path).unwrap();

@@ -25,6 +25,7 @@ use super::{Turn, finish, history, model_selection};
 use crate::agent_loop::{Agent, AgentError, AgentOutcome};
 use crate::files::model_attachments::{AttachmentLoader, InputModalities, ModelInput};
 use crate::models::{ModelId, advise};
+use crate::push::TurnNews;
 use crate::tool_selection::ToolSelection;
 use platform::UserEvent;
 
@@ -142,7 +143,8 @@ async fn wait_for_interruption(turns: &TurnService, turn: &Turn, is_waiting: boo
     }
 }
 
-/// Stores and publishes whether a turn waits for its user, each time that changes. Never returns.
+/// Stores and publishes whether a turn waits for its user, each time that changes, and tells their browsers when it begins
+/// to. Never returns.
 async fn report_waiting(turns: &TurnService, turn: &Turn, mut is_waiting: bool) -> Infallible {
     loop {
         let waiting_for = turn.interactions.wait_for_change(is_waiting).await;
@@ -154,11 +156,14 @@ async fn report_waiting(turns: &TurnService, turn: &Turn, mut is_waiting: bool) 
         {
             tracing::warn!(%error, turn_id = %turn.id, "the waiting state of a turn could not be stored");
         }
-        let event = match waiting_for {
-            Some(interaction) => UserEvent::of_waiting(turn.chat, turn.id, Some(interaction)),
+        let event = match &waiting_for {
+            Some(interaction) => UserEvent::of_waiting(turn.chat, turn.id, Some(interaction.clone())),
             None => UserEvent::of_started(turn.chat, turn.id),
         };
         turns.events.publish(turn.owner, &event);
+        if let Some(waiting_for) = waiting_for.filter(|_| turn.storage.is_lasting()) {
+            turns.push.notify(turn.owner, turn.chat, turn.id, TurnNews::Waiting { waiting_for });
+        }
     }
 }
 

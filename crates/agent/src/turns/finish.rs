@@ -17,6 +17,7 @@ use super::journal_codec::append_final_event;
 use super::recovery::INTERRUPTED_MESSAGE;
 use super::{Turn, TurnResult, message_queue};
 use crate::agent_loop::AgentOutcome;
+use crate::push::TurnNews;
 use platform::UserEvent;
 
 /// Longest wait for the journal to hand over the last events of a turn.
@@ -81,6 +82,10 @@ pub async fn finish(
     }
     turns.events.publish(turn.owner, &UserEvent::of_ended(turn.chat, turn.id, status));
     turns.events.publish(turn.owner, &UserEvent::of_chat(turn.chat));
+    // Who stopped a turn knows that it has ended, and a process that stops sends nothing.
+    if turn.storage.is_lasting() && matches!(status, MessageStatus::Done | MessageStatus::Failed) {
+        turns.push.notify(turn.owner, turn.chat, turn.id, TurnNews::Ended { outcome: status });
+    }
     // A turn that was stopped or failed does not send the next queued message: the user decides when to continue.
     if status == MessageStatus::Done || turn.is_preempted.load(Ordering::Acquire) {
         turns.tasks.spawn("queue", message_queue::begin_next_turn(turns.clone(), turn.owner, turn.chat));

@@ -5,7 +5,7 @@ use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderValue};
 use reqwest::{Method, RequestBuilder};
 use serde_json::{Value, json};
 
-use super::fixture::{Fixture, PASSWORD, People, TABLES};
+use super::fixture::{Fixture, PASSWORD, People, TABLES, push_subscription};
 
 /// A valid request.
 #[derive(Debug, Clone)]
@@ -139,6 +139,9 @@ pub fn examples(entry: &Entry, people: &People) -> Vec<Example> {
         ("POST", "/api/keys") => (path.clone(), Some(json!({ "name": "A program", "scopes": ["chat"] })), 201),
         ("DELETE", "/api/keys" | "/api/shares") | ("GET", "/api/account/reauthentication") => (path.clone(), None, 200),
         ("POST", "/api/account/reauthentication") => (path.clone(), Some(json!({ "password": PASSWORD })), 204),
+        ("GET", "/api/push") => (path.clone(), None, 200),
+        ("POST", "/api/push/subscriptions") => (path.clone(), Some(push_subscription("new")), 201),
+        ("DELETE", "/api/push/subscriptions/{id}") => (path.replace("{id}", &people.push_subscription), None, 204),
         ("DELETE", "/api/keys/{id}") => (path.replace("{id}", &people.key), None, 204),
 
         ("GET", "/api/sessions/{id}/settings") => (chat, None, 200),

@@ -106,8 +106,21 @@ pub struct People {
     pub key: String,
     /// The owner's model provider.
     pub model_provider: String,
+    /// The owner's push subscription, of their other session.
+    pub push_subscription: String,
     /// The owner's second factor, enrolled but never verified.
     pub factor: String,
+}
+
+/// Returns a push subscription of a browser, with the keys of RFC 8291's example.
+pub fn push_subscription(name: &str) -> Value {
+    json!({
+        "endpoint": format!("http://127.0.0.1:9/{name}"),
+        "keys": {
+            "p256dh": "BCVxsr7N_eNgVRqvHtD0zTZsEc6-VV-JvLexhqUzORcxaOzi6-AYWXvTBHm4bjyPjs7Vd8pZGH6SRpkNtoIAiw4",
+            "auth": "BTBZMqHH6r4Tts7J_aSIgg",
+        },
+    })
 }
 
 impl People {
@@ -124,7 +137,13 @@ impl People {
         let factor = json!({ "factor_type": "totp", "friendly_name": "kept" });
         let (_, factor) = owner.post("/auth/v1/factors", &factor).await;
         let sign_in = json!({ "email": owner.email, "password": PASSWORD });
-        owner.post("/auth/v1/token?grant_type=password", &sign_in).await;
+        let (_, session) = owner.post("/auth/v1/token?grant_type=password", &sign_in).await;
+        let subscription = fixture
+            .http
+            .post(format!("{}/api/push/subscriptions", fixture.app.url))
+            .bearer_auth(session["access_token"].as_str().unwrap())
+            .json(&push_subscription("kept"));
+        let subscription: Value = subscription.send().await.unwrap().json().await.unwrap();
         let devices = owner.get("/api/account/devices").await;
         let device = devices["devices"].as_array().unwrap().iter().find(|device| device["current"] == false);
         let (_, key) = owner.post("/api/keys", &json!({ "name": "kept", "scopes": ["chat"] })).await;
@@ -132,6 +151,7 @@ impl People {
         let (_, provider) = owner.post("/api/model-providers", &provider).await;
         Self {
             model_provider: id(&provider["provider"]),
+            push_subscription: id(&subscription),
             key: id(&key["key"]),
             chat: id(&chat),
             message: id(&message),

@@ -38,7 +38,7 @@ async fn a_running_server_passes_every_examination() {
         for name in ["settings", "database", "schema", "master key", "clock", "model provider openai"] {
             assert_eq!(finding(&report, name).0, "pass", "{name}: {out}");
         }
-        assert_eq!(finding(&report, "stored secrets"), ("pass".to_owned(), "2 of 2 can be opened".to_owned()));
+        assert_eq!(finding(&report, "stored secrets"), ("pass".to_owned(), "3 of 3 can be opened".to_owned()));
         assert!(finding(&report, "data folder").1.ends_with("in use by a server"), "{out}");
         assert_eq!(finding(&report, "built-in model").1, "switched off");
 
@@ -46,7 +46,8 @@ async fn a_running_server_passes_every_examination() {
         fs::write(program.folder.path().join("master.key"), "BwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwc=").unwrap();
         let (code, out, _) = run(program.folder.path(), &settings, &["doctor"]);
         assert_eq!(code, 1);
-        let wanted = "FAIL  stored secrets: some cannot be opened: 1 in model_providers, 1 in signing_keys -> ";
+        let wanted =
+            "FAIL  stored secrets: some cannot be opened: 1 in model_providers, 1 in push_keys, 1 in signing_keys -> ";
         assert!(out.contains(wanted), "{out}");
     }
 }
