@@ -101,7 +101,7 @@ export class AppPage {
   }
 
   get toasts(): Locator {
-    return this.page.getByRole("region", { name: "Notifications" }).locator("> [role=dialog]:visible");
+    return this.page.getByRole("region", { name: "Status messages" }).locator("> [role=dialog]:visible");
   }
 
   // Servers and tools.

@@ -17,6 +17,7 @@ type SectionName =
   | "Account"
   | "Security"
   | "Appearance"
+  | "Notifications"
   | "Models"
   | "Providers"
   | "Usage"

@@ -13,6 +13,7 @@ export const laterParts = [
   "form",
   "history",
   "models",
+  "notifications",
   "offers",
   "palette",
   "permission",

@@ -1,7 +1,14 @@
 /**
- * Service worker: keeps the files of the first screens, so that the app opens without a network. Responses of the API
- * and texts of users are never stored, and requests for them never pass through it.
+ * Service worker: keeps the files of the first screens, so that the app opens without a network, and shows
+ * notifications. Responses of the API and texts of users are never stored, and requests for them never pass through it.
  */
+import type {
+  ChatNotification,
+  NotificationTexts,
+  NotifyMessage,
+  OpenChatMessage,
+} from "./lib/notifications";
+import { tagOf } from "./lib/notification-tag";
 
 interface LifetimeEvent extends Event {
   waitUntil: (work: Promise<unknown>) => void;
@@ -12,11 +19,37 @@ interface RequestEvent extends LifetimeEvent {
   respondWith: (response: Promise<Response>) => void;
 }
 
+interface DataEvent extends LifetimeEvent {
+  readonly data: unknown;
+}
+
+interface PushEvent extends LifetimeEvent {
+  readonly data: { json: () => unknown } | null;
+}
+
+interface ClickEvent extends LifetimeEvent {
+  readonly notification: Notification;
+}
+
+interface WindowClient {
+  readonly visibilityState: DocumentVisibilityState;
+  focus: () => Promise<unknown>;
+  postMessage: (message: unknown) => void;
+}
+
 interface WorkerScope {
   addEventListener(type: "install" | "activate", listener: (event: LifetimeEvent) => void): void;
   addEventListener(type: "fetch", listener: (event: RequestEvent) => void): void;
+  addEventListener(type: "message", listener: (event: DataEvent) => void): void;
+  addEventListener(type: "push", listener: (event: PushEvent) => void): void;
+  addEventListener(type: "notificationclick", listener: (event: ClickEvent) => void): void;
   skipWaiting: () => Promise<void>;
-  readonly clients: { claim: () => Promise<void> };
+  readonly registration: ServiceWorkerRegistration;
+  readonly clients: {
+    claim: () => Promise<void>;
+    matchAll: (options: { type: "window"; includeUncontrolled: true }) => Promise<readonly WindowClient[]>;
+    openWindow: (url: string) => Promise<unknown>;
+  };
 }
 
 /** Hashed files of the first screens, written by the build. Another version of the app has others. */
@@ -42,6 +75,75 @@ scope.addEventListener("fetch", (event) => {
     event.respondWith(networkFirst(request, "/"));
   else if (url.pathname === "/before-paint.js") event.respondWith(networkFirst(request, url.pathname));
 });
+scope.addEventListener("message", (event) => {
+  const { notify } = event.data as Partial<NotifyMessage>;
+  if (notify) event.waitUntil(showUnlessSeen(notify));
+});
+scope.addEventListener("push", (event) => {
+  const news = event.data?.json() as ChatNotification | undefined;
+  if (news) event.waitUntil(mustShowPush ? show(news) : showUnlessSeen(news));
+});
+scope.addEventListener("notificationclick", (event) => {
+  event.notification.close();
+  const { chatId } = event.notification.data as NotificationData;
+  event.waitUntil(openChat(chatId));
+});
+
+/**
+ * Safari withdraws the permission after three push messages without a notification, also while a page is visible. The
+ * other engines expect none then.
+ */
+const mustShowPush = !/Chrome|Firefox/u.test(navigator.userAgent);
+const openPages = () => scope.clients.matchAll({ type: "window", includeUncontrolled: true });
+
+interface NotificationData {
+  chatId: string;
+}
+
+/** Shows a notification unless a page is visible, which shows the same. */
+async function showUnlessSeen(news: ChatNotification): Promise<void> {
+  const isSeen = (await openPages()).some(({ visibilityState }) => visibilityState === "visible");
+  if (!isSeen) await show(news);
+}
+
+/** Shows a notification in place of earlier ones of its chat. */
+async function show(news: ChatNotification): Promise<void> {
+  const texts = await readTexts();
+  const tag = tagOf(news);
+  for (const earlier of await scope.registration.getNotifications()) {
+    const { chatId } = earlier.data as NotificationData;
+    if (chatId === news.sessionId && earlier.tag !== tag) earlier.close();
+  }
+  const data: NotificationData = { chatId: news.sessionId };
+  await scope.registration.showNotification(news.title, {
+    body: texts === undefined ? "" : bodyOf(news, texts),
+    tag,
+    data,
+    icon: "/icon-192.png",
+    lang: texts?.lang ?? "",
+  });
+}
+
+function bodyOf({ state, outcome, waitingFor }: ChatNotification, texts: NotificationTexts): string {
+  if (state === "ended") return outcome === "failed" ? texts.failed : texts.done;
+  return waitingFor ? texts[waitingFor.kind].replace("{tool}", () => waitingFor.tool) : texts.unknown;
+}
+
+/** Returns the texts that the page has stored. */
+async function readTexts(): Promise<NotificationTexts | undefined> {
+  const stored = await caches.match("/notification-texts");
+  return (await stored?.json()) as NotificationTexts | undefined;
+}
+
+/** Opens a chat in a page that is open, or in a new one. */
+async function openChat(chatId: string): Promise<void> {
+  const [page] = await openPages();
+  if (page) {
+    // oxlint-disable-next-line unicorn/require-post-message-target-origin -- A client has no target origin.
+    page.postMessage({ openChat: chatId } satisfies OpenChatMessage);
+    await page.focus();
+  } else await scope.clients.openWindow(`/?c=${encodeURIComponent(chatId)}`);
+}
 
 /** Stores the shell, or fails as a whole: a page without its files would be worse than none. */
 async function storeShell(): Promise<void> {
@@ -60,7 +162,11 @@ async function storeShell(): Promise<void> {
 /** Deletes the shells of other versions, and serves the pages that are open. */
 async function takeOver(): Promise<void> {
   const names = await caches.keys();
-  await Promise.all(names.filter((name) => name !== cacheName).map((name) => caches.delete(name)));
+  await Promise.all(
+    names
+      .filter((name) => name.startsWith("shell-") && name !== cacheName)
+      .map((name) => caches.delete(name)),
+  );
   await scope.clients.claim();
 }
 

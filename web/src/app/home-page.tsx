@@ -100,7 +100,7 @@ function Home({ user }: HomePageProps) {
       />
       <StatusBar />
       <Suspense>
-        <Attention userId={user.id} />
+        <Attention userId={user.id} onOpenChat={(chatId) => commandChat({ type: "open", chatId })} />
       </Suspense>
       <main className="grid min-h-0 grid-cols-[minmax(0,1fr)]">
         <TabPanel value="chat" selected={tab}>

@@ -26,10 +26,10 @@ function connect(signal: AbortSignal): Response {
 /** Opens a tab: its own copy of the module, and the events that it received. */
 async function openTab() {
   vi.resetModules();
-  const { turnStateOf, subscribeEvents } = await import("./events");
+  const { awaitedIn, turnStateOf, subscribeEvents } = await import("./events");
   const heard: PageEvent[] = [];
   const close = subscribeEvents((event) => heard.push(event));
-  return { turnStateOf, heard, close };
+  return { awaitedIn, turnStateOf, heard, close };
 }
 
 function turnEvent(sessionId: string, turnId: string, state: TurnEvent["state"]): TurnEvent {
@@ -75,6 +75,16 @@ async function tabs(count: number) {
   if (!stream) throw new Error("nothing reads");
   return { opened, stream };
 }
+
+test("what a turn waits for is known as long as it waits", async () => {
+  const { opened, stream } = await tabs(1);
+  const [tab] = opened;
+  const waitingFor = { kind: "approval", tool: "send" } as const;
+  stream.say({ ...turnEvent("a", "1", "waiting"), waitingFor });
+  await vi.waitFor(() => expect(tab?.awaitedIn("a")).toEqual(waitingFor));
+  stream.say(turnEvent("a", "1", "started"));
+  await vi.waitFor(() => expect(tab?.awaitedIn("a")).toBeUndefined());
+});
 
 test("the state of a turn is known until it has ended", async () => {
   const { opened, stream } = await tabs(1);

@@ -128,6 +128,9 @@ export interface TextParams {
   "account.devices.lastUsed": { when: string };
   "account.devices.end": { name: string };
   "account.devices.end.question": { name: string };
+  "notifications.devices.since": { when: string };
+  "notifications.devices.remove": { name: string };
+  "notifications.devices.remove.question": { name: string };
   "appearance.sendWith.mod": { mod: string };
   "account.delete.type": { email: string };
   "task.running": { server: string };

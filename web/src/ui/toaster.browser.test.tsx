@@ -8,7 +8,7 @@ import { Toaster } from "./toaster";
 
 afterEach(() => clearToasts());
 
-const toasts = page.getByRole("region", { name: "Notifications" });
+const toasts = page.getByRole("region", { name: "Status messages" });
 
 test("shows toasts from before it was rendered", async () => {
   toast({ title: "Early" });

@@ -81,7 +81,7 @@ interface DeviceRowProps {
 }
 
 function DeviceRow({ device, onEnded, onLeave }: DeviceRowProps) {
-  const name = nameOf(device);
+  const name = nameOfDevice(device.userAgent);
   const Icon = describeDevice(device.userAgent).mobile ? Smartphone : Monitor;
   const end = useMutation({
     mutationFn: async () => {
@@ -124,7 +124,8 @@ function DeviceRow({ device, onEnded, onLeave }: DeviceRowProps) {
   );
 }
 
-function nameOf({ userAgent }: Device): string {
+/** Returns the name of a device: its browser and system. */
+export function nameOfDevice(userAgent: string | null): string {
   const { browser, system } = describeDevice(userAgent);
   if (browser === undefined || system === undefined) return browser ?? system ?? t("account.devices.unknown");
   return t("account.devices.name", { browser, system });

@@ -3,6 +3,7 @@ import { queryOptions } from "@tanstack/react-query";
 import type { ModelSettings } from "@/components/model-settings/settings";
 import { callApi, jsonBody } from "@/lib/api-client";
 import { t } from "@/lib/later-texts";
+import { readPushState } from "@/lib/notifications";
 import { type Download, fetchFile } from "@/lib/save-file";
 import { auth, readSession } from "@/lib/session";
 import type { UsageReport } from "./models/usage";
@@ -41,6 +42,11 @@ export function devicesQuery(userId: string) {
     queryKey: ["devices", userId],
     queryFn: async () => (await callApi<{ devices: Device[] }>("/api/account/devices")).devices,
   });
+}
+
+/** Returns the query for the server's push key and the devices that receive push messages. */
+export function pushQuery(userId: string) {
+  return queryOptions({ queryKey: ["push", userId], queryFn: readPushState, staleTime: 0 });
 }
 
 /** Signs out a device. */

@@ -15,6 +15,7 @@ import { DevicesSection } from "./devices-section";
 import { ModelDefaultsSection } from "./models/defaults-section";
 import { ModelProvidersSection } from "./models/providers-section";
 import { UsageSection } from "./models/usage-section";
+import { NotificationsSection } from "./notifications-section";
 import { PasswordSection } from "./password-section";
 import { ProfileSection } from "./profile-section";
 import { panelHeadingId } from "./section";
@@ -168,6 +169,8 @@ function contentOf(section: SettingsSection, { user, onLeave }: SettingsPanelPro
       );
     case "appearance":
       return <AppearanceSection />;
+    case "notifications":
+      return <NotificationsSection user={user} />;
     case "models":
       return <ModelDefaultsSection user={user} />;
     case "providers":

@@ -3,6 +3,7 @@ export const settingsSections = [
   "account",
   "security",
   "appearance",
+  "notifications",
   "models",
   "providers",
   "usage",

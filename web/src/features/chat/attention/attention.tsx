@@ -1,25 +1,58 @@
 import { useQueryClient } from "@tanstack/react-query";
-import { useEffect } from "react";
+import { useEffect, useEffectEvent } from "react";
 import { subscribeEvents, type TurnEvent } from "@/lib/events";
+import { useLanguage } from "@/lib/language";
 import { t } from "@/lib/later-texts";
+import { preload } from "@/lib/lazy-part";
+import {
+  closeNotifications,
+  isNotifying,
+  type OpenChatMessage,
+  showNotification,
+  storeTexts,
+} from "@/lib/notifications";
 import { sessionsQuery, shownTitle } from "../queries";
 import { markFavicon } from "./favicon";
 import { markTitle } from "./title-marks";
 
 interface AttentionProps {
   userId: string;
+  /** Opens the chat of a notification that the user has pressed. */
+  onOpenChat: (chatId: string) => void;
 }
 
-/** Marks the page's title and icon when an answer ends or a tool asks while the page is hidden, until it is seen. */
-export function Attention({ userId }: AttentionProps) {
+/**
+ * Tells the user that an answer has ended or a tool asks while the page is hidden: by the page's title and icon until
+ * they look, and by a notification if they have switched them on.
+ */
+export function Attention({ userId, onOpenChat }: AttentionProps) {
   const queries = useQueryClient();
+  const language = useLanguage();
+  const openChat = useEffectEvent((chatId: string) => {
+    const chats = queries.getQueryData(sessionsQuery(userId).queryKey);
+    // A temporary chat is in no list; opening another would end it.
+    if (chats?.some(({ id }) => id === chatId) === true) onOpenChat(chatId);
+  });
+  useEffect(() => {
+    const onMessage = ({ data }: MessageEvent<Partial<OpenChatMessage>>): void => {
+      if (data.openChat !== undefined) openChat(data.openChat);
+    };
+    navigator.serviceWorker?.addEventListener("message", onMessage);
+    return () => navigator.serviceWorker?.removeEventListener("message", onMessage);
+  }, []);
+  useEffect(() => {
+    if (isNotifying()) preload(() => storeTexts(language));
+  }, [language]);
   useEffect(() => {
     const { queryKey } = sessionsQuery(userId);
     const titleOf = (chatId: string): string => {
       const chat = queries.getQueryData(queryKey)?.find(({ id }) => id === chatId);
       return chat === undefined ? t("chat.new") : shownTitle(chat);
     };
-    return followTurns(titleOf);
+    return followTurns(titleOf, (event) => {
+      const { sessionId } = event;
+      if (isNotifying()) preload(() => showNotification({ ...event, title: titleOf(sessionId) }, openChat));
+    });
   }, [queries, userId]);
   return null;
 }
@@ -30,7 +63,7 @@ interface ChatNews {
   isWaiting: boolean;
 }
 
-function followTurns(titleOf: (chatId: string) => string): () => void {
+function followTurns(titleOf: (chatId: string) => string, notify: (event: TurnEvent) => void): () => void {
   const news = new Map<string, ChatNews>();
   /** Turns that wait for the user. A stream reports them again whenever it begins. */
   const waiting = new Set<string>();
@@ -50,6 +83,7 @@ function followTurns(titleOf: (chatId: string) => string): () => void {
     if (document.visibilityState === "hidden") return;
     news.clear();
     show();
+    preload(closeNotifications);
   };
   const unsubscribe = subscribeEvents((event) => {
     if (event.type !== "turn") return;
@@ -58,9 +92,10 @@ function followTurns(titleOf: (chatId: string) => string): () => void {
     if (state === "waiting") waiting.add(turnId);
     else waiting.delete(turnId);
     if (document.visibilityState !== "hidden") return;
-    if (state === "waiting" ? !wasWaiting : hasAnswer(event))
+    if (state === "waiting" ? !wasWaiting : hasAnswer(event)) {
       put(sessionId, { label: labelOf(event, titleOf(sessionId)), isWaiting: state === "waiting" });
-    else if (wasWaiting && state !== "waiting") put(sessionId, undefined);
+      notify(event);
+    } else if (wasWaiting && state !== "waiting") put(sessionId, undefined);
   });
   document.addEventListener("visibilitychange", look);
   return () => {

@@ -1,0 +1,260 @@
+import assert from "node:assert/strict";
+import { test, type TestContext } from "node:test";
+import type { BrowserContext, Worker } from "playwright-core";
+import { eventually, type AppPage } from "./app-page.ts";
+import { startFixture } from "./fixture.ts";
+import { inspect, looks } from "./look.ts";
+import { serveTools } from "./scripted-mcp.ts";
+import { call, hold, say } from "./scripted-model.ts";
+import { Settings } from "./settings.ts";
+
+const fixture = await startFixture();
+
+/** Notification as the service worker shows it. */
+interface Shown {
+  title: string;
+  body: string;
+  tag: string;
+  data: { chatId: string };
+}
+
+/** The service worker with what the test has put into it. */
+interface RecordingScope {
+  shown: Shown[];
+  registration: { showNotification: (title: string, options: Omit<Shown, "title">) => Promise<void> };
+  dispatchEvent: (event: Event) => boolean;
+}
+
+const hide = (appPage: AppPage) => setVisibility(appPage, "hidden");
+const look = (appPage: AppPage) => setVisibility(appPage, "visible");
+
+async function setVisibility({ page }: AppPage, state: "hidden" | "visible"): Promise<void> {
+  await page.evaluate((value) => {
+    Object.defineProperty(document, "visibilityState", { configurable: true, get: () => value });
+    document.dispatchEvent(new Event("visibilitychange"));
+  }, state);
+}
+
+/** Opens a page whose browser permits notifications; its push service is the test's. */
+async function openPage(t: TestContext, options: object = {}) {
+  const { account, appPage } = await fixture.openSignedInPage(t, { serviceWorkers: "allow", ...options });
+  const context = appPage.page.context();
+  await context.addInitScript(() => {
+    // The browser of the tests can ask nobody.
+    const key = "permission-of-the-test";
+    Object.defineProperty(Notification, "permission", { get: () => localStorage.getItem(key) ?? "default" });
+    Notification.requestPermission = () => {
+      localStorage.setItem(key, "granted");
+      return Promise.resolve("granted");
+    };
+    // The browser of the tests has no push service of its own.
+    PushManager.prototype.getSubscription = () => Promise.resolve(null);
+    PushManager.prototype.subscribe = () =>
+      Promise.resolve({
+        endpoint: "http://127.0.0.1:9/push",
+        keys: {
+          p256dh: "BCVxsr7N_eNgVRqvHtD0zTZsEc6-VV-JvLexhqUzORcxaOzi6-AYWXvTBHm4bjyPjs7Vd8pZGH6SRpkNtoIAiw4",
+          auth: "BTBZMqHH6r4Tts7J_aSIgg",
+        },
+      } as unknown as PushSubscription);
+  });
+  return { account, appPage, context };
+}
+
+/** Returns the service worker, which records notifications from now on. Its pages are taken for hidden. */
+async function recordingWorker({ page }: AppPage, context: BrowserContext): Promise<Worker> {
+  await page.evaluate(() => navigator.serviceWorker.ready);
+  const [worker] = context.serviceWorkers();
+  assert.ok(worker);
+  await worker.evaluate(() => {
+    const scope = globalThis as unknown as RecordingScope;
+    scope.shown = [];
+    scope.registration.showNotification = (title, options) => {
+      scope.shown.push({ title, ...options });
+      };
+    const { clients } = globalThis as unknown as { clients: { matchAll: (o: object) => Promise<object[]> } };
+    const matchAll = clients.matchAll.bind(clients);
+    clients.matchAll = async (query) =>
+      (await matchAll(query)).map((client) => ({
+        visibilityState: (globalThis as { seen?: boolean }).seen === true ? "visible" : "hidden",
+        focus: () => Promise.resolve(),
+        // oxlint-disable-next-line unicorn/require-post-message-target-origin -- A client has no target origin.
+        postMessage: (message: unknown) => (client as MessagePort).postMessage(message),
+      }));
+  });
+  return worker;
+}
+
+const shownBy = (worker: Worker) =>
+  worker.evaluate(() => (globalThis as unknown as RecordingScope).shown.splice(0));
+
+/** Presses a notification. */
+async function press(worker: Worker, chatId: string): Promise<void> {
+  await worker.evaluate((id) => {
+    const notification = { close: () => undefined, data: { chatId: id } };
+    const event = Object.assign(new Event("notificationclick"), {
+      notification,
+      waitUntil: () => undefined,
+    });
+    (globalThis as unknown as RecordingScope).dispatchEvent(event);
+  }, chatId);
+}
+
+async function switchTo(appPage: AppPage, mode: string): Promise<void> {
+  const settings = await Settings.open(appPage, "Notifications");
+  await settings.panel.getByRole("radio", { name: mode, exact: true }).check();
+  await settings.panel.getByRole("radio", { name: mode, exact: true, checked: true }).waitFor();
+  await appPage.page.keyboard.press("Escape");
+}
+
+test("a hidden tab marks its title and icon when an answer is done, until it is seen", async (t) => {
+  const { appPage } = await openPage(t, { serviceWorkers: "block" });
+  await appPage.open();
+  const icon = () => appPage.page.locator('link[rel="icon"]').getAttribute("href");
+  const seen = Promise.withResolvers<void>();
+  fixture.model.answer(hold(seen.promise), say("Forty-two."));
+  await appPage.ask("Zerubbabel");
+  await appPage.stop.waitFor();
+  await hide(appPage);
+  seen.resolve();
+  await eventually(async () =>
+    assert.equal(await appPage.page.title(), "(1) “Zerubbabel” has a new answer · AI Chat MCP"),
+  );
+  assert.equal(await icon(), "/icon-marked.svg");
+  await look(appPage);
+  await eventually(async () => assert.equal(await appPage.page.title(), "AI Chat MCP"));
+  assert.equal(await icon(), "/icon.svg");
+});
+
+test("a notification tells of an answer in a hidden tab and opens its chat", async (t) => {
+  const { account, appPage, context } = await openPage(t);
+  await appPage.open();
+  const worker = await recordingWorker(appPage, context);
+  await switchTo(appPage, "While open");
+  fixture.model.answer(say("Forty-two."));
+  await hide(appPage);
+  const other = await appPage.anotherTab();
+  await other.open();
+  await hide(other);
+  await other.ask("Zerubbabel");
+  let shown: Shown[] = [];
+  await eventually(async () => {
+    shown.push(...(await shownBy(worker)));
+    assert.ok(shown.length > 0);
+  });
+  const [first] = shown;
+  assert.ok(first);
+  assert.deepEqual([first.title, first.body], ["Zerubbabel", "Reply finished"]);
+  assert.ok(
+    shown.every(({ tag }) => tag === first.tag),
+    "the tabs name the event the same",
+  );
+  const chat = await account.newChat();
+  await look(appPage);
+  await appPage.open(`/?c=${chat}`);
+  await other.open(`/?c=${chat}`);
+  // The browser chooses which of the tabs. A page that is still loading hears nothing, so the press is repeated.
+  await eventually(async () => {
+    await press(worker, first.data.chatId);
+    const chats = [appPage, other].map(({ page }) => new URL(page.url()).searchParams.get("c"));
+    assert.ok(chats.includes(first.data.chatId), `the tabs show ${chats.join(" and ")}`);
+  });
+  await other.open(`/?c=${first.data.chatId}`);
+  await hide(other);
+
+  // A page that is visible shows it already.
+  await worker.evaluate(() => ((globalThis as { seen?: boolean }).seen = true));
+  shown = await shownBy(worker);
+  fixture.model.answer(say("Forty-three."));
+  await hide(appPage);
+  await other.ask("Again");
+  await eventually(async () => assert.equal(await other.answers.count(), 2));
+  await other.answered();
+  assert.deepEqual(await shownBy(worker), []);
+});
+
+test("a push message shows a notification and opens its chat", async (t) => {
+  const { appPage, context } = await openPage(t);
+  await appPage.open();
+  const worker = await recordingWorker(appPage, context);
+  await switchTo(appPage, "Always");
+  const session = await context.newCDPSession(appPage.page);
+  const registration = new Promise<string>((resolve) =>
+    session.on("ServiceWorker.workerRegistrationUpdated", ({ registrations }) => {
+      const [found] = registrations;
+      if (found) resolve(found.registrationId);
+    }),
+  );
+  await session.send("ServiceWorker.enable");
+  const message = {
+    sessionId: "c0ffee00-0000-4000-8000-000000000000",
+    turnId: "turn-1",
+    title: "Letters",
+    state: "waiting",
+    waitingFor: { kind: "approval", tool: "send" },
+  };
+  await session.send("ServiceWorker.deliverPushMessage", {
+    origin: fixture.app.url,
+    registrationId: await registration,
+    data: JSON.stringify(message),
+  });
+  let shown: Shown[] = [];
+  await eventually(async () => {
+    shown = [...shown, ...(await shownBy(worker))];
+    assert.deepEqual(
+      shown.map(({ title, body, tag }) => ({ title, body, tag })),
+      [{ title: "Letters", body: "send needs your approval", tag: "turn-1:waiting" }],
+    );
+  });
+});
+
+test("a notification names the tool that asks", async (t) => {
+  const { account, appPage, context } = await openPage(t);
+  const server = await serveTools([
+    { name: "send", description: "Sends a letter.", inputSchema: { type: "object" }, run: () => "Sent." },
+  ]);
+  t.after(() => server.stop());
+  await account.connect("post", server.url);
+  await appPage.open();
+  const worker = await recordingWorker(appPage, context);
+  await switchTo(appPage, "While open");
+  fixture.model.answer(call("send", {}));
+  await hide(appPage);
+  await appPage.ask("Send it");
+  await eventually(async () =>
+    assert.deepEqual(
+      (await shownBy(worker)).map(({ body }) => body),
+      ["send needs your approval"],
+    ),
+  );
+});
+
+for (const [name, screen] of looks) {
+  test(`the settings of notifications, at ${name}`, async (t) => {
+    const { appPage } = await openPage(t, screen);
+    await appPage.open();
+    await appPage.page.evaluate(() => navigator.serviceWorker.ready);
+    const settings = await Settings.open(appPage, "Notifications");
+    await settings.panel.getByText("No devices yet.").waitFor();
+    await inspect(appPage, "notifications-off", screen);
+    await settings.panel.getByRole("radio", { name: "Always", exact: true }).check();
+    await settings.panel.getByText("this device").waitFor();
+    await inspect(appPage, "notifications-always", screen);
+    await settings.button(/^Remove /u).click();
+    await appPage.page.getByRole("button", { name: "Remove", exact: true }).click();
+    await settings.panel.getByText("No devices yet.").waitFor();
+  });
+}
+
+test("the settings say how to unblock notifications", async (t) => {
+  for (const [, screen] of looks) {
+    const { appPage } = await fixture.openSignedInPage(t, screen);
+    await appPage.page.addInitScript(() => {
+      Object.defineProperty(Notification, "permission", { get: () => "denied" });
+    });
+    await appPage.open();
+    const settings = await Settings.open(appPage, "Notifications");
+    await settings.panel.getByText("Your browser blocks notifications from this site.").waitFor();
+    await inspect(appPage, "notifications-blocked", screen);
+  }
+});
