@@ -71,7 +71,7 @@ async function recordingWorker({ page }: AppPage, context: BrowserContext): Prom
     scope.shown = [];
     scope.registration.showNotification = (title, options) => {
       scope.shown.push({ title, ...options });
-      };
+    };
     const { clients } = globalThis as unknown as { clients: { matchAll: (o: object) => Promise<object[]> } };
     const matchAll = clients.matchAll.bind(clients);
     clients.matchAll = async (query) =>

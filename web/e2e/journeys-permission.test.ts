@@ -431,7 +431,9 @@ test("a tab in the background says in its title when its chat waits", async (t) 
   fixture.model.answer(say("Not sent."));
   await other.button("Deny").click();
   await other.answered();
-  await eventually(async () => assert.equal(await appPage.page.title(), "AI Chat MCP"));
+  await eventually(async () =>
+    assert.equal(await appPage.page.title(), "(1) “Send a letter to Ada” has a new answer · AI Chat MCP"),
+  );
   await askForLetter(other, "Not sent either.");
   await eventually(async () =>
     assert.equal(await appPage.page.title(), "(1) send needs your approval · AI Chat MCP"),
