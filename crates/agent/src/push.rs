@@ -75,7 +75,7 @@ struct Inner {
 /// What a browser's `PushManager` returned for a subscription.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct PushTarget {
-    /// URL of the push service. Whoever knows it and has the server's key can send messages.
+    /// URL of the push service. With it and the server's key, anyone can send messages.
     pub endpoint: Url,
     /// Public key of the browser, in base64url.
     pub p256dh: String,
@@ -83,7 +83,7 @@ pub struct PushTarget {
     pub auth: String,
 }
 
-/// A change of a turn that a user is told about.
+/// A change of a turn that is reported to its user.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "lowercase", tag = "state", rename_all_fields = "camelCase")]
 pub enum TurnNews {

@@ -285,7 +285,7 @@ async fn execute(connection: &mut PgConnection, statement: &str) -> Result<(), C
 }
 
 /// Returns the statement that moves all tables, views, sequences and functions from one schema to another, with what
-/// belongs to them. The schema itself stays, because its owner may be somebody else; so do objects of extensions.
+/// belongs to them. The schema itself stays, because its owner may be another role; so do objects of extensions.
 fn move_objects(from: &str, to: &str) -> String {
     let (from, to) = (from.replace('\'', "''"), to.replace('\'', "''"));
     format!(

@@ -47,7 +47,7 @@ pub struct SettingProblem {
 }
 
 impl SettingsReport {
-    /// Reads the settings as a server does, but goes on after an error without the setting that caused it.
+    /// Reads the settings as a server does, but continues after an error, without the setting that caused it.
     pub fn new(mut source: Source) -> Self {
         let mut problems: Vec<(SettingProblem, SettingOrigin)> = Vec::new();
         let config = loop {
