@@ -54,7 +54,7 @@ export async function startFixture(env: Record<string, string> = {}): Promise<Fi
   const browser = await launch();
   after(() => browser.close());
 
-  async function openPage(t: TestContext, { origin = app.url, ...options }: PageOptions = {}) {
+  async function newPage(t: TestContext, { origin = app.url, ...options }: PageOptions = {}) {
     const context = await browser.newContext({
       baseURL: origin,
       locale: "en-GB",
@@ -72,14 +72,31 @@ export async function startFixture(env: Record<string, string> = {}): Promise<Fi
     return appPage;
   }
 
+  function openPage(t: TestContext, options: PageOptions = {}) {
+    showWarnings(t, app);
+    return newPage(t, options);
+  }
+
   async function openSignedInPage(t: TestContext, options: PageOptions = {}) {
+    showWarnings(t, app);
     const origin = options.origin ?? app.url;
     const account = await Account.create(origin);
     const storageState = { cookies: [], origins: [{ origin, localStorage: [account.stored] }] };
-    return { account, appPage: await openPage(t, { storageState, ...options }) };
+    return { account, appPage: await newPage(t, { storageState, ...options }) };
   }
 
   return { app, model, openPage, openSignedInPage };
+}
+
+/** Prints the warnings and errors of the server's log if the test fails. */
+function showWarnings(t: TestContext, app: TestApp): void {
+  t.after(() => {
+    // The types lag behind Node.js.
+    if ((t as TestContext & { readonly passed: boolean }).passed) return;
+    const lines = app.log().split("\n");
+    for (const line of lines.filter((text) => /"level":"(?:WARN|ERROR)"/u.test(text)).slice(-20))
+      t.diagnostic(line);
+  });
 }
 
 function launch(): Promise<Browser> {

@@ -71,6 +71,7 @@ async function recordingWorker({ page }: AppPage, context: BrowserContext): Prom
     scope.shown = [];
     scope.registration.showNotification = (title, options) => {
       scope.shown.push({ title, ...options });
+      return Promise.resolve();
     };
     const { clients } = globalThis as unknown as { clients: { matchAll: (o: object) => Promise<object[]> } };
     const matchAll = clients.matchAll.bind(clients);
