@@ -1,4 +1,4 @@
-import type { Nodes } from "mdast";
+import type { List, Nodes } from "mdast";
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { advance, EMPTY_MARKDOWN } from "./incremental";
@@ -17,6 +17,11 @@ const MAX_DEPTH = 2 * MAX_CONTAINER_DEPTH + MAX_INLINE_DEPTH + 6;
 
 function depthOf(node: Nodes): number {
   return "children" in node ? 1 + Math.max(0, ...node.children.map(depthOf)) : 1;
+}
+
+function listsOf(node: Nodes): List[] {
+  const inside = "children" in node ? node.children.flatMap(listsOf) : [];
+  return node.type === "list" ? [node, ...inside] : inside;
 }
 
 function wordsOf(node: Nodes): string {
@@ -59,6 +64,17 @@ test("what is deeper is shown as it was written", () => {
   const root = parseMarkdown(`${"> ".repeat(MAX_CONTAINER_DEPTH + 2)}**word**`);
   expect(depthOf(root)).toBe(MAX_CONTAINER_DEPTH + 2);
   expect(wordsOf(root)).toBe("> > **word**");
+});
+
+test("a list that is deeper is shown as it was written", () => {
+  const levels = MAX_CONTAINER_DEPTH + 2;
+  const lines = Array.from({ length: levels }, (_, level) => `${"  ".repeat(level)}- item ${String(level)}`);
+  const root = parseMarkdown(lines.join("\n"));
+  const lists = listsOf(root);
+  expect(lists).toHaveLength(MAX_CONTAINER_DEPTH);
+  for (const { children } of lists) expect(children.map(({ type }) => type)).toEqual(["listItem"]);
+  expect(wordsOf(root)).toContain(`item ${String(levels - 2)}\n`);
+  expect(wordsOf(root)).toContain(`- item ${String(levels - 1)}`);
 });
 
 test("a text whose parser overflows is shown as it was written", () => {

@@ -55,7 +55,9 @@ function boundChildren(node: Nodes, source: string, { containers, spans, drawsFo
   for (const [index, child] of children.entries()) {
     const inContainers = containers + (CONTAINERS.has(child.type) ? 1 : 0);
     const inSpans = spans + (SPANS.has(child.type) ? 1 : 0);
-    const isTooDeep = inContainers > MAX_CONTAINER_DEPTH || inSpans > MAX_INLINE_DEPTH;
+    // A list as a whole, because it may contain nothing but items.
+    const deepest = inContainers + (child.type === "list" ? 1 : 0);
+    const isTooDeep = deepest > MAX_CONTAINER_DEPTH || inSpans > MAX_INLINE_DEPTH;
     if (isTooDeep || isTooWide(child)) children[index] = plainText(sourceOf(child, source));
     else if (child.type === "math" && !drawsFormulas) children[index] = plainText(child.value);
     else boundChildren(child, source, { containers: inContainers, spans: inSpans, drawsFormulas });
