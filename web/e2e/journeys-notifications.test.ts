@@ -103,7 +103,7 @@ async function press(worker: Worker, chatId: string): Promise<void> {
 
 async function switchTo(appPage: AppPage, mode: string): Promise<void> {
   const settings = await Settings.open(appPage, "Notifications");
-  await settings.panel.getByRole("radio", { name: mode, exact: true }).check();
+  await settings.panel.getByRole("radio", { name: mode, exact: true }).click();
   await settings.panel.getByRole("radio", { name: mode, exact: true, checked: true }).waitFor();
   await appPage.page.keyboard.press("Escape");
 }
@@ -238,7 +238,7 @@ for (const [name, screen] of looks) {
     const settings = await Settings.open(appPage, "Notifications");
     await settings.panel.getByText("No devices yet.").waitFor();
     await inspect(appPage, "notifications-off", screen);
-    await settings.panel.getByRole("radio", { name: "Always", exact: true }).check();
+    await settings.panel.getByRole("radio", { name: "Always", exact: true }).click();
     await settings.panel.getByText("this device").waitFor();
     await inspect(appPage, "notifications-always", screen);
     await settings.button(/^Remove /u).click();

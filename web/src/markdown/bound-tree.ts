@@ -56,7 +56,7 @@ function boundChildren(node: Nodes, source: string, { containers, spans, drawsFo
     const inContainers = containers + (CONTAINERS.has(child.type) ? 1 : 0);
     const inSpans = spans + (SPANS.has(child.type) ? 1 : 0);
     // A list as a whole, because it may contain nothing but items.
-    const deepest = inContainers + (child.type === "list" ? 1 : 0);
+    const deepest = inContainers + ((child as Nodes).type === "list" ? 1 : 0);
     const isTooDeep = deepest > MAX_CONTAINER_DEPTH || inSpans > MAX_INLINE_DEPTH;
     if (isTooDeep || isTooWide(child)) children[index] = plainText(sourceOf(child, source));
     else if (child.type === "math" && !drawsFormulas) children[index] = plainText(child.value);
