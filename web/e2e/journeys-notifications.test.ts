@@ -132,12 +132,16 @@ test("a notification tells of an answer in a hidden tab and opens its chat", asy
   await appPage.open();
   const worker = await recordingWorker(appPage, context);
   await switchTo(appPage, "While open");
+  fixture.model.answer(say("Forty-one."));
+  await appPage.ask("Zerubbabel");
+  await appPage.answered();
+  const other = await appPage.anotherTab();
+  await other.open(new URL(appPage.page.url()).search.replace("?", "/?"));
+  await other.answers.getByText("Forty-one.").waitFor();
   fixture.model.answer(say("Forty-two."));
   await hide(appPage);
-  const other = await appPage.anotherTab();
-  await other.open();
   await hide(other);
-  await other.ask("Zerubbabel");
+  await other.ask("Once more");
   let shown: Shown[] = [];
   await eventually(async () => {
     shown.push(...(await shownBy(worker)));
@@ -161,6 +165,7 @@ test("a notification tells of an answer in a hidden tab and opens its chat", asy
     assert.ok(chats.includes(first.data.chatId), `the tabs show ${chats.join(" and ")}`);
   });
   await other.open(`/?c=${first.data.chatId}`);
+  await other.answers.getByText("Forty-two.").waitFor();
   await hide(other);
 
   // A page that is visible shows it already.
@@ -169,7 +174,7 @@ test("a notification tells of an answer in a hidden tab and opens its chat", asy
   fixture.model.answer(say("Forty-three."));
   await hide(appPage);
   await other.ask("Again");
-  await eventually(async () => assert.equal(await other.answers.count(), 2));
+  await eventually(async () => assert.equal(await other.answers.count(), 3));
   await other.answered();
   assert.deepEqual(await shownBy(worker), []);
 });
