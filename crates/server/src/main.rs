@@ -39,7 +39,7 @@ enum Command {
     /// Replace the database by that of a backup.
     Restore(restore::Restore),
     /// Print a script that completes the commands in a shell.
-    Completions(completions::Completions),
+    Completions(completions::ShellCompletions),
     /// The built-in model and its files.
     #[cfg(feature = "local")]
     #[command(subcommand)]

@@ -15,7 +15,9 @@ use secrecy::ExposeSecret;
 use storage::backup::{DatabaseKind, copy_database};
 use tempfile::TempDir;
 
-use super::backup_archive::{self, BackupFile, FORMAT_VERSION, Manifest, ManifestFile, file_name_time, parent_of};
+use super::backup_archive::{
+    self, BackupFile, BackupManifest, FORMAT_VERSION, ManifestFile, file_name_time, parent_of,
+};
 
 /// Name of the file of the master key in the data folder.
 pub const MASTER_KEY_FILE: &str = "master.key";
@@ -68,8 +70,8 @@ fn target_path(path: PathBuf) -> PathBuf {
 }
 
 /// Returns a line about a backup.
-pub fn describe(manifest: &Manifest) -> String {
-    let Manifest { database, schema_version, program_version, created_at, has_keys, .. } = manifest;
+pub fn describe(manifest: &BackupManifest) -> String {
+    let BackupManifest { database, schema_version, program_version, created_at, has_keys, .. } = manifest;
     let keys = if *has_keys { "with" } else { "without" };
     format!("{database} database at schema {schema_version}, {keys} keys, by version {program_version}, {created_at}")
 }
@@ -79,7 +81,7 @@ pub fn describe(manifest: &Manifest) -> String {
 /// # Errors
 ///
 /// As [`run`]. There is no file then.
-pub async fn create(config: &Config, target: &Path, with_keys: bool) -> anyhow::Result<Manifest> {
+pub async fn create(config: &Config, target: &Path, with_keys: bool) -> anyhow::Result<BackupManifest> {
     ensure!(!target.exists(), "{} exists already; name another file", target.display());
     let folder = parent_of(target);
     let staging = staging_folder(folder)?;
@@ -96,7 +98,7 @@ pub async fn create(config: &Config, target: &Path, with_keys: bool) -> anyhow::
         files.into_iter().map(|file| (file, file.path_in(staging.path()))).collect();
     let entries: Result<Vec<ManifestFile>, _> =
         files.iter().map(|(file, path)| ManifestFile::new(*file, path)).collect();
-    let manifest = Manifest {
+    let manifest = BackupManifest {
         format_version: FORMAT_VERSION,
         program_version: env!("CARGO_PKG_VERSION").to_owned(),
         schema_version: copy.schema_version,

@@ -79,7 +79,7 @@ impl BackupFile {
 
 /// Description of a backup.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Manifest {
+pub struct BackupManifest {
     /// [`FORMAT_VERSION`] of the program that wrote it.
     pub format_version: u32,
     /// Version of the program that wrote it.
@@ -98,7 +98,7 @@ pub struct Manifest {
     pub files: Vec<ManifestFile>,
 }
 
-/// A file in the [`Manifest`].
+/// A file in the [`BackupManifest`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ManifestFile {
     /// Name in the archive.
@@ -123,7 +123,7 @@ impl ManifestFile {
     }
 }
 
-impl Manifest {
+impl BackupManifest {
     /// Returns whether the backup has this file.
     pub fn contains(&self, file: BackupFile) -> bool {
         self.files.iter().any(|entry| entry.name == file.archive_name())
@@ -158,7 +158,7 @@ pub fn file_name_time(time: Timestamp) -> String {
 /// # Errors
 ///
 /// A file cannot be read or written, or the target exists.
-pub fn write(target: &Path, manifest: &Manifest, files: &[(BackupFile, PathBuf)]) -> anyhow::Result<()> {
+pub fn write(target: &Path, manifest: &BackupManifest, files: &[(BackupFile, PathBuf)]) -> anyhow::Result<()> {
     let folder = parent_of(target);
     let cannot_write = || format!("cannot write {}", target.display());
     // Readable by its owner only, and removed when it is dropped before it has its final name.
@@ -172,7 +172,11 @@ pub fn write(target: &Path, manifest: &Manifest, files: &[(BackupFile, PathBuf)]
     sync_folder(folder).with_context(cannot_write)
 }
 
-fn write_entries(partial: &NamedTempFile, manifest: &Manifest, files: &[(BackupFile, PathBuf)]) -> io::Result<()> {
+fn write_entries(
+    partial: &NamedTempFile,
+    manifest: &BackupManifest,
+    files: &[(BackupFile, PathBuf)],
+) -> io::Result<()> {
     let mut encoder = zstd::Encoder::new(BufWriter::new(partial.as_file()), COMPRESSION_LEVEL)?;
     encoder.include_checksum(true)?;
     let mut archive = tar::Builder::new(encoder);
@@ -200,20 +204,20 @@ fn append<W: Write>(archive: &mut tar::Builder<W>, name: &str, size: u64, conten
 /// # Errors
 ///
 /// The archive cannot be read, is damaged, is of a newer format, or contains anything but the manifest's regular files.
-pub fn unpack(archive: &Path, folder: &Path) -> anyhow::Result<Manifest> {
+pub fn unpack(archive: &Path, folder: &Path) -> anyhow::Result<BackupManifest> {
     let file = File::open(archive).with_context(|| format!("cannot read {}", archive.display()))?;
     let decoder = zstd::Decoder::new(file).context("the archive cannot be read")?;
     unpack_entries(decoder, folder).with_context(|| format!("{} cannot be restored", archive.display()))
 }
 
-fn unpack_entries(decoder: impl Read, folder: &Path) -> anyhow::Result<Manifest> {
+fn unpack_entries(decoder: impl Read, folder: &Path) -> anyhow::Result<BackupManifest> {
     let mut archive = tar::Archive::new(decoder);
     let mut entries = archive.entries()?;
     let first = entries.next().context("it is empty")?.context("it is damaged, or not a backup")?;
     ensure!(is_file(&first, MANIFEST_NAME.as_bytes()), "it does not begin with a manifest, so it is not a backup");
     let mut text = Vec::new();
     first.take(MAX_MANIFEST_BYTES).read_to_end(&mut text).context("it is damaged")?;
-    let manifest = Manifest::parse(&text)?;
+    let manifest = BackupManifest::parse(&text)?;
     let mut missing: Vec<&ManifestFile> = manifest.files.iter().collect();
     for entry in entries {
         let mut entry = entry.context("it is damaged")?;
@@ -278,7 +282,7 @@ mod tests {
 
     struct Fixture {
         folder: TempDir,
-        manifest: Manifest,
+        manifest: BackupManifest,
         files: Vec<(BackupFile, PathBuf)>,
     }
 
@@ -287,7 +291,7 @@ mod tests {
             let folder = TempDir::new().unwrap();
             let path = folder.path().join("source");
             std::fs::write(&path, vec![7; 30_000]).unwrap();
-            let manifest = Manifest {
+            let manifest = BackupManifest {
                 format_version: FORMAT_VERSION,
                 program_version: "1.2.3".to_owned(),
                 schema_version: 100,
@@ -301,7 +305,7 @@ mod tests {
         }
 
         /// Writes the archive and reads it.
-        fn read_back(&self) -> anyhow::Result<Manifest> {
+        fn read_back(&self) -> anyhow::Result<BackupManifest> {
             let target = self.folder.path().join("backup.tar.zst");
             drop(std::fs::remove_file(&target));
             write(&target, &self.manifest, &self.files)?;

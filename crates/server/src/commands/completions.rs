@@ -9,7 +9,7 @@ use clap_complete::{Shell, generate};
 /// Arguments of `ai-chat-mcp completions`.
 #[derive(Debug, Args)]
 #[command(after_help = "Exit codes: 0 the script is printed, 1 standard output cannot be written, 2 unknown shell.")]
-pub struct Completions {
+pub struct ShellCompletions {
     /// Name of the shell.
     shell: Shell,
 }
@@ -19,7 +19,7 @@ pub struct Completions {
 /// # Errors
 ///
 /// Standard output cannot be written.
-pub fn run(arguments: Completions, mut program: Command) -> anyhow::Result<ExitCode> {
+pub fn run(arguments: ShellCompletions, mut program: Command) -> anyhow::Result<ExitCode> {
     let name = program.get_name().to_owned();
     // Not written at once, because the library panics when it cannot write.
     let mut script = Vec::new();

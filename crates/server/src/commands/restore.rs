@@ -17,7 +17,7 @@ use storage::restore::{DatabaseReplacement, check_unused, database_exists};
 use tokio::signal::unix::{SignalKind, signal};
 
 use super::backup::{self, MASTER_KEY_FILE, describe, staging_folder};
-use super::backup_archive::{BackupFile, Manifest, file_name_time, parent_of, sync_folder, unpack};
+use super::backup_archive::{BackupFile, BackupManifest, file_name_time, parent_of, sync_folder, unpack};
 use super::sealed_secrets::{self, SIGNING_KEYS_TABLE};
 use crate::data_folder;
 
@@ -86,7 +86,7 @@ async fn restore(config: &Config, arguments: &Restore) -> anyhow::Result<()> {
 }
 
 /// Checks that this program and its settings can use a backup.
-fn check_manifest(manifest: &Manifest, kind: DatabaseKind) -> anyhow::Result<()> {
+fn check_manifest(manifest: &BackupManifest, kind: DatabaseKind) -> anyhow::Result<()> {
     ensure!(
         manifest.database == kind.as_str(),
         "the backup is of a {} database, but DATABASE_URL names {kind}; a backup can be restored to the same kind only",
@@ -105,7 +105,7 @@ fn check_manifest(manifest: &Manifest, kind: DatabaseKind) -> anyhow::Result<()>
 }
 
 /// Describes the backup and asks whether to go on.
-fn confirm(manifest: &Manifest, is_replacing: bool, yes: bool) -> anyhow::Result<()> {
+fn confirm(manifest: &BackupManifest, is_replacing: bool, yes: bool) -> anyhow::Result<()> {
     let mut out = io::stdout().lock();
     writeln!(out, "Backup: {}", describe(manifest))?;
     if yes {
@@ -126,7 +126,7 @@ fn confirm(manifest: &Manifest, is_replacing: bool, yes: bool) -> anyhow::Result
 /// Puts the database and the keys in their places, or leaves what was there.
 async fn replace(
     config: &Config,
-    manifest: &Manifest,
+    manifest: &BackupManifest,
     copy: &Path,
     secrets: &SecretSealer,
     keys: &RestoredKeys,
@@ -208,7 +208,7 @@ struct KeyMove {
 
 impl RestoredKeys {
     /// Selects the keys of the backup that differ from those that are there.
-    fn new(config: &Config, manifest: &Manifest, staging: &Path, suffix: &str) -> Self {
+    fn new(config: &Config, manifest: &BackupManifest, staging: &Path, suffix: &str) -> Self {
         let jwt_keys = config.jwt_keys.clone().unwrap_or_else(|| config.data_dir.join("jwt-keys.json"));
         let targets = [
             // A key in the environment stays in force.
@@ -284,7 +284,12 @@ fn is_same(one: &Path, other: &Path) -> bool {
 }
 
 /// Tells where everything is.
-fn report(config: &Config, manifest: &Manifest, keys: &RestoredKeys, kept: Option<PathBuf>) -> anyhow::Result<()> {
+fn report(
+    config: &Config,
+    manifest: &BackupManifest,
+    keys: &RestoredKeys,
+    kept: Option<PathBuf>,
+) -> anyhow::Result<()> {
     let mut out = io::stdout().lock();
     writeln!(out, "The backup is restored. Start the server.")?;
     if let Some(path) = kept {

@@ -9,7 +9,7 @@ use crate::client::TestClient;
 use crate::invariants::UserResponse;
 use crate::plan::Plan;
 use crate::scenario::{Action, QueuedMessage, Scenario};
-use crate::stream_log::{Acceptance, AwaitedInteraction, InteractionKind};
+use crate::stream_log::{Acceptance, ObservedInteraction, ObservedInteractionKind};
 
 /// Maximum delay of most actions, in milliseconds.
 const MAX_DELAY_MS: u64 = 600;
@@ -42,8 +42,8 @@ impl TestClient<'_> {
         Instant::now() + Duration::from_millis(self.rng.u64(0..max_delay_ms))
     }
 
-    /// Plans the response to an interaction ([`AwaitedInteraction`]), unless there is one already.
-    pub fn plan_response(&mut self, interaction: AwaitedInteraction, scenario: &mut Scenario) {
+    /// Plans the response to an interaction ([`ObservedInteraction`]), unless there is one already.
+    pub fn plan_response(&mut self, interaction: ObservedInteraction, scenario: &mut Scenario) {
         // An interaction keeps its id across restarts, so a second id for the same call is a repetition.
         let first = scenario.interaction_ids.entry(interaction.token.clone()).or_insert_with(|| interaction.id.clone());
         if *first != interaction.id {
@@ -97,23 +97,23 @@ impl TestClient<'_> {
     /// Responds to an interaction. Returns whether the response was lost.
     async fn respond(
         &mut self,
-        interaction: &AwaitedInteraction,
+        interaction: &ObservedInteraction,
         response: UserResponse,
         scenario: &mut Scenario,
     ) -> bool {
         // An earlier response can have been accepted although the reply was lost.
-        let AwaitedInteraction { id, token, kind } = interaction;
+        let ObservedInteraction { id, token, kind } = interaction;
         let earlier = scenario.responses.insert(token.clone(), response);
         let (path, body, field) = match kind {
-            InteractionKind::Approval => {
+            ObservedInteractionKind::Approval => {
                 let body = json!({ "decision": if response.accepts { "once" } else { "deny" } });
                 (format!("approvals/{id}"), body, "decision")
             }
-            InteractionKind::Elicitation { .. } if response.accepts => {
+            ObservedInteractionKind::Elicitation { .. } if response.accepts => {
                 let body = json!({ "action": "accept", "content": { "number": response.number } });
                 (format!("elicitations/{id}"), body, "action")
             }
-            InteractionKind::Elicitation { .. } => {
+            ObservedInteractionKind::Elicitation { .. } => {
                 (format!("elicitations/{id}"), json!({ "action": "decline" }), "action")
             }
         };

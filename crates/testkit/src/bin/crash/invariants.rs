@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::mcp_servers::{APPROVED_TOOL, CallRecord, FORM_TOOL, McpServers, OPEN_FORM_TOOL};
 use crate::plan::ExpectedAnswer;
-use crate::stream_log::{Acceptance, InteractionKind, StreamLog};
+use crate::stream_log::{Acceptance, ObservedInteractionKind, StreamLog};
 
 /// A user's response to an interaction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -56,7 +56,7 @@ impl AnswerCheck<'_> {
             "interrupted" if !self.kills.is_empty() => {
                 // An interruption must not lose an interaction that survives restarts.
                 let lost = self.log.pending.values().find(|interaction| {
-                    interaction.kind != InteractionKind::Elicitation { in_flight: true }
+                    interaction.kind != ObservedInteractionKind::Elicitation { in_flight: true }
                         && !self.responses.contains_key(&interaction.token)
                 });
                 if let Some(interaction) = lost {

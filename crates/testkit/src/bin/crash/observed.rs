@@ -6,7 +6,7 @@ use std::convert::Infallible;
 use reqwest::{RequestBuilder, Response};
 use testkit::events_of;
 
-use crate::stream_log::{AwaitedInteraction, StreamEnd, StreamLog};
+use crate::stream_log::{ObservedInteraction, StreamEnd, StreamLog};
 
 /// The events that a subscriber of a chat received.
 #[derive(Debug, Default)]
@@ -50,8 +50,8 @@ impl ObservedEvents {
         }
     }
 
-    /// Applies a chunk of a stream and returns each new interaction ([`AwaitedInteraction`]) in it.
-    pub fn apply_chunk(&mut self, chunk: &[u8]) -> Vec<AwaitedInteraction> {
+    /// Applies a chunk of a stream and returns each new interaction ([`ObservedInteraction`]) in it.
+    pub fn apply_chunk(&mut self, chunk: &[u8]) -> Vec<ObservedInteraction> {
         // Only complete events are parsed; the rest waits for the next chunk.
         self.incomplete_event.push_str(&String::from_utf8_lossy(chunk));
         let Some(end) = self.incomplete_event.rfind("\n\n") else { return Vec::new() };
@@ -73,8 +73,8 @@ impl ObservedEvents {
         interactions
     }
 
-    /// Returns each pending interaction ([`AwaitedInteraction`]) of the current answer.
-    pub fn pending_interactions(&self) -> Vec<AwaitedInteraction> {
+    /// Returns each pending interaction ([`ObservedInteraction`]) of the current answer.
+    pub fn pending_interactions(&self) -> Vec<ObservedInteraction> {
         self.open_stream().map(|log| log.pending.values().cloned().collect()).unwrap_or_default()
     }
 

@@ -7,7 +7,7 @@ use std::time::Instant;
 use crate::invariants::UserResponse;
 use crate::observed::ObservedEvents;
 use crate::plan::Plan;
-use crate::stream_log::{Acceptance, AwaitedInteraction};
+use crate::stream_log::{Acceptance, ObservedInteraction};
 
 /// The action that begins a scenario.
 #[derive(Debug, Clone)]
@@ -36,7 +36,7 @@ impl InitialAction {
 #[derive(Debug, Clone)]
 pub enum Action {
     /// Responds to an interaction.
-    Respond(AwaitedInteraction, UserResponse),
+    Respond(ObservedInteraction, UserResponse),
     /// Stops the turn.
     Stop,
     /// Queues a message.

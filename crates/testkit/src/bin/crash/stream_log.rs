@@ -40,18 +40,18 @@ impl TextLength {
 
 /// An interaction that waits for the user.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct AwaitedInteraction {
+pub struct ObservedInteraction {
     /// Id of the interaction.
     pub id: String,
     /// Token of the tool call.
     pub token: String,
     /// Kind of the interaction.
-    pub kind: InteractionKind,
+    pub kind: ObservedInteractionKind,
 }
 
 /// Kind of an interaction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum InteractionKind {
+pub enum ObservedInteractionKind {
     /// An approval of a tool call.
     Approval,
     /// An elicitation, which survives a restart unless the MCP server holds the call open.
@@ -96,7 +96,7 @@ pub struct StreamLog {
     /// End of the stream; `None` before it.
     pub end: Option<StreamEnd>,
     /// Pending interactions, by id.
-    pub pending: HashMap<String, AwaitedInteraction>,
+    pub pending: HashMap<String, ObservedInteraction>,
     /// Violations in the stream itself.
     pub violations: Vec<String>,
     text: String,
@@ -109,8 +109,8 @@ pub struct StreamLog {
 }
 
 impl StreamLog {
-    /// Applies an event. Returns the interaction ([`AwaitedInteraction`]) if it begins one.
-    pub fn apply(&mut self, id: Option<u64>, data: &Value) -> Option<AwaitedInteraction> {
+    /// Applies an event. Returns the interaction ([`ObservedInteraction`]) if it begins one.
+    pub fn apply(&mut self, id: Option<u64>, data: &Value) -> Option<ObservedInteraction> {
         if data["type"] == "start" {
             // The turn is replayed from its start, so events that were received before and lost in a crash no longer
             // count.
@@ -144,13 +144,21 @@ impl StreamLog {
                 self.tokens.insert(text("toolCallId"), token);
             }
             "tool-approval-request" => {
-                return Some(self.add_interaction(text("approvalId"), &text("toolCallId"), InteractionKind::Approval));
+                return Some(self.add_interaction(
+                    text("approvalId"),
+                    &text("toolCallId"),
+                    ObservedInteractionKind::Approval,
+                ));
             }
             "tool-approval-response" => drop(self.pending.remove(&text("approvalId"))),
             "data-elicitation" if data["data"]["state"] == "waiting" => {
                 let in_flight = data["data"]["inFlight"] == true;
                 let call = data["data"]["toolCallId"].as_str().unwrap_or_default();
-                return Some(self.add_interaction(text("id"), call, InteractionKind::Elicitation { in_flight }));
+                return Some(self.add_interaction(
+                    text("id"),
+                    call,
+                    ObservedInteractionKind::Elicitation { in_flight },
+                ));
             }
             "data-elicitation" => drop(self.pending.remove(&text("id"))),
             "tool-output-available" => {
@@ -168,9 +176,9 @@ impl StreamLog {
     }
 
     /// Adds a pending interaction of the tool call with the id `call`.
-    fn add_interaction(&mut self, id: String, call: &str, kind: InteractionKind) -> AwaitedInteraction {
+    fn add_interaction(&mut self, id: String, call: &str, kind: ObservedInteractionKind) -> ObservedInteraction {
         let interaction =
-            AwaitedInteraction { id: id.clone(), token: self.tokens.get(call).cloned().unwrap_or_default(), kind };
+            ObservedInteraction { id: id.clone(), token: self.tokens.get(call).cloned().unwrap_or_default(), kind };
         self.pending.insert(id, interaction.clone());
         interaction
     }
