@@ -5,7 +5,7 @@ use uuid::Uuid;
 
 use crate::db_macros::{read, transaction, write};
 use crate::named_values::query_named;
-use crate::signing_keys::SealedKey;
+use crate::signing_keys::{self, SealedKey};
 use crate::{Error, PushRepository};
 
 /// A browser that receives push messages.
@@ -61,20 +61,13 @@ const DELETE: &str = "DELETE FROM push_subscriptions WHERE id = $1 AND user_id =
 impl PushRepository<'_> {
     /// Returns all keys, newest first. The newest one signs.
     pub async fn list_keys(self) -> Result<Vec<SealedKey>, Error> {
-        Ok(read!(self.storage, |c| sqlx::query_as::<_, SealedKey>(LIST_KEYS).fetch_all(c).await)?)
+        signing_keys::list_keys(self.storage, LIST_KEYS).await
     }
 
     /// Stores a key unless its number is taken. Of several nodes that start together one succeeds, and all of them read
     /// its key afterwards.
     pub async fn insert_key(self, key: &SealedKey, now: Timestamp) -> Result<(), Error> {
-        write!(self.storage, |c| sqlx::query(INSERT_KEY)
-            .bind(key.number)
-            .bind(&key.private_key)
-            .bind(now.0)
-            .execute(c)
-            .await
-            .map(|_| ()))?;
-        Ok(())
+        signing_keys::insert_key(self.storage, INSERT_KEY, key, now).await
     }
 
     /// Stores a subscription in place of an earlier one of the same sign-in or browser. Returns `false` and changes

@@ -3,7 +3,7 @@
 use domain::Timestamp;
 
 use crate::db_macros::{read, write};
-use crate::{Error, SigningKeyRepository};
+use crate::{Error, SigningKeyRepository, Storage};
 
 /// An encrypted signing key. The id under which it is published is part of the encrypted value.
 #[derive(Debug, Clone, PartialEq, Eq, sqlx::FromRow)]
@@ -22,19 +22,34 @@ const INSERT: &str = "INSERT INTO signing_keys (number, private_key, created_at)
 impl SigningKeyRepository<'_> {
     /// Returns all [`SealedKey`]s, newest first. The newest one signs.
     pub async fn list(self) -> Result<Vec<SealedKey>, Error> {
-        Ok(read!(self.storage, |c| sqlx::query_as::<_, SealedKey>(LIST).fetch_all(c).await)?)
+        list_keys(self.storage, LIST).await
     }
 
     /// Stores a key unless its number is taken. Of several nodes that start together one succeeds, and all of them read
     /// its key afterwards.
     pub async fn insert(self, key: &SealedKey, now: Timestamp) -> Result<(), Error> {
-        write!(self.storage, |c| sqlx::query(INSERT)
-            .bind(key.number)
-            .bind(&key.private_key)
-            .bind(now.0)
-            .execute(c)
-            .await
-            .map(|_| ()))?;
-        Ok(())
+        insert_key(self.storage, INSERT, key, now).await
     }
+}
+
+/// Returns the [`SealedKey`]s that a statement selects.
+pub(crate) async fn list_keys(storage: &Storage, select: &'static str) -> Result<Vec<SealedKey>, Error> {
+    Ok(read!(storage, |c| sqlx::query_as::<_, SealedKey>(select).fetch_all(c).await)?)
+}
+
+/// Stores a key by a statement that takes its number, its value and the time.
+pub(crate) async fn insert_key(
+    storage: &Storage,
+    insert: &'static str,
+    key: &SealedKey,
+    now: Timestamp,
+) -> Result<(), Error> {
+    write!(storage, |c| sqlx::query(insert)
+        .bind(key.number)
+        .bind(&key.private_key)
+        .bind(now.0)
+        .execute(c)
+        .await
+        .map(|_| ()))?;
+    Ok(())
 }
