@@ -1,13 +1,12 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
-import { LogOut, Monitor, Smartphone } from "lucide-react";
+import { LogOut } from "lucide-react";
 import { useEffect } from "react";
 import { subscribeEvents } from "@/lib/events";
 import { t } from "@/lib/later-texts";
 import { auth, type SignedInUser, signOut } from "@/lib/session";
-import { Badge } from "@/ui/badge";
 import { ConfirmButton } from "@/ui/confirm-button";
 import { toast, toastError } from "@/ui/toast";
-import { describeDevice } from "./device-name";
+import { DeviceRow, nameOfDevice } from "./device-row";
 import { whenOf } from "./format-when";
 import { FailedRow, LoadingRow } from "./load-state";
 import { type Device, devicesQuery, endDevice } from "./queries";
@@ -66,7 +65,7 @@ export function DevicesSection({ user, onLeave }: DevicesSectionProps) {
       {devices !== undefined && (
         <ul className="divide-y divide-line">
           {devices.map((device) => (
-            <DeviceRow key={device.id} device={device} onEnded={reload} onLeave={onLeave} />
+            <SignInRow key={device.id} device={device} onEnded={reload} onLeave={onLeave} />
           ))}
         </ul>
       )}
@@ -74,15 +73,14 @@ export function DevicesSection({ user, onLeave }: DevicesSectionProps) {
   );
 }
 
-interface DeviceRowProps {
+interface SignInRowProps {
   device: Device;
   onEnded: () => Promise<void>;
   onLeave: () => void;
 }
 
-function DeviceRow({ device, onEnded, onLeave }: DeviceRowProps) {
+function SignInRow({ device, onEnded, onLeave }: SignInRowProps) {
   const name = nameOfDevice(device.userAgent);
-  const Icon = describeDevice(device.userAgent).mobile ? Smartphone : Monitor;
   const end = useMutation({
     mutationFn: async () => {
       if (!device.current) return endDevice(device.id);
@@ -98,19 +96,14 @@ function DeviceRow({ device, onEnded, onLeave }: DeviceRowProps) {
     onError: toastError,
   });
   return (
-    <li className="flex items-center gap-3 py-2.5 pr-2 pl-4">
-      <Icon aria-hidden="true" className="size-4 shrink-0 text-ink-2" />
-      <div className="min-w-0 flex-1 text-md">
-        <p className="flex flex-wrap items-center gap-x-2 gap-y-0.5">
-          {name}
-          {device.current && <Badge tone="ok">{t("account.devices.current")}</Badge>}
-        </p>
-        <p className="text-sm text-ink-2 tabular-nums">
-          {device.current
-            ? t("account.devices.now")
-            : t("account.devices.lastUsed", { when: whenOf(device.lastUsedAt) })}
-        </p>
-      </div>
+    <DeviceRow
+      device={device}
+      about={
+        device.current
+          ? t("account.devices.now")
+          : t("account.devices.lastUsed", { when: whenOf(device.lastUsedAt) })
+      }
+    >
       <ConfirmButton
         trigger={<LogOut aria-hidden="true" />}
         label={t(device.current ? "account.devices.endThis" : "account.devices.end", { name })}
@@ -120,13 +113,6 @@ function DeviceRow({ device, onEnded, onLeave }: DeviceRowProps) {
         confirm={t("app.signOut")}
         onConfirm={() => end.mutate()}
       />
-    </li>
+    </DeviceRow>
   );
-}
-
-/** Returns the name of a device: its browser and system. */
-export function nameOfDevice(userAgent: string | null): string {
-  const { browser, system } = describeDevice(userAgent);
-  if (browser === undefined || system === undefined) return browser ?? system ?? t("account.devices.unknown");
-  return t("account.devices.name", { browser, system });
 }

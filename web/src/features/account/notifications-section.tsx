@@ -1,5 +1,5 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
-import { BellOff, Monitor, Smartphone, Trash2 } from "lucide-react";
+import { BellOff, Trash2 } from "lucide-react";
 import { type ReactNode, useCallback, useEffect, useState } from "react";
 import { t } from "@/lib/later-texts";
 import {
@@ -14,12 +14,10 @@ import {
   unsubscribePush,
 } from "@/lib/notifications";
 import type { SignedInUser } from "@/lib/session";
-import { Badge } from "@/ui/badge";
 import { ConfirmButton } from "@/ui/confirm-button";
 import { toast, toastError, toastFailure } from "@/ui/toast";
 import { ChoiceRow } from "./choice-row";
-import { describeDevice } from "./device-name";
-import { nameOfDevice } from "./devices-section";
+import { DeviceRow, nameOfDevice } from "./device-row";
 import { whenOf } from "./format-when";
 import { FailedRow, LoadingRow } from "./load-state";
 import { pushQuery } from "./queries";
@@ -52,7 +50,7 @@ export function NotificationsSection({ user }: NotificationsSectionProps) {
         {push.data !== undefined && push.data.devices.length > 0 && (
           <ul className="divide-y divide-line">
             {push.data.devices.map((device) => (
-              <DeviceRow key={device.id} user={user} device={device} />
+              <PushDeviceRow key={device.id} user={user} device={device} />
             ))}
           </ul>
         )}
@@ -128,14 +126,13 @@ function Notice({ children }: { children: ReactNode }) {
   );
 }
 
-interface DeviceRowProps extends NotificationsSectionProps {
+interface PushDeviceRowProps extends NotificationsSectionProps {
   device: PushDevice;
 }
 
-function DeviceRow({ user, device }: DeviceRowProps) {
+function PushDeviceRow({ user, device }: PushDeviceRowProps) {
   const client = useQueryClient();
   const name = nameOfDevice(device.userAgent);
-  const Icon = describeDevice(device.userAgent).mobile ? Smartphone : Monitor;
   const remove = useMutation({
     mutationFn: async () => {
       await removePushDevice(device.id);
@@ -149,17 +146,7 @@ function DeviceRow({ user, device }: DeviceRowProps) {
     onError: toastError,
   });
   return (
-    <li className="flex items-center gap-3 py-2.5 pr-2 pl-4">
-      <Icon aria-hidden="true" className="size-4 shrink-0 text-ink-2" />
-      <div className="min-w-0 flex-1 text-md">
-        <p className="flex flex-wrap items-center gap-x-2 gap-y-0.5">
-          {name}
-          {device.current && <Badge tone="ok">{t("account.devices.current")}</Badge>}
-        </p>
-        <p className="text-sm text-ink-2 tabular-nums">
-          {t("notifications.devices.since", { when: whenOf(device.createdAt) })}
-        </p>
-      </div>
+    <DeviceRow device={device} about={t("notifications.devices.since", { when: whenOf(device.createdAt) })}>
       <ConfirmButton
         trigger={<Trash2 aria-hidden="true" />}
         label={t("notifications.devices.remove", { name })}
@@ -167,7 +154,7 @@ function DeviceRow({ user, device }: DeviceRowProps) {
         confirm={t("notifications.devices.remove.confirm")}
         onConfirm={() => remove.mutate()}
       />
-    </li>
+    </DeviceRow>
   );
 }
 

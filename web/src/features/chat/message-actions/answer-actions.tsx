@@ -1,6 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
 import { ChevronDown, Gauge, RotateCcw } from "lucide-react";
-import { Suspense, use } from "react";
+import { type ReactNode, Suspense, use } from "react";
 import { lazyPart } from "@/lib/lazy-part";
 import { t } from "@/lib/later-texts";
 import { IconButton, iconButtonClass } from "@/ui/button";
@@ -55,37 +55,51 @@ function RegenerateButton({ writer, onRegenerate }: { writer: string | null; onR
   const { data } = useQuery(modelsQuery);
   if (data === undefined || data.models.length <= 1) return null;
   return (
-    <Popover
+    <LoadingPopover
       trigger={<ChevronDown aria-hidden="true" />}
-      triggerClassName={`${iconButtonClass({ size: "sm" })} -ml-1.5 w-5! touch:ml-0 touch:w-11!`}
-      triggerLabel={t("steering.againWith")}
       label={t("steering.againWith")}
-      side="top"
-      align="start"
+      triggerClassName="-ml-1.5 w-5! touch:ml-0 touch:w-11!"
       className="w-[min(340px,calc(100vw-20px))]"
     >
-      <Suspense fallback={<p className="p-3 text-md text-ink-2">{t("app.loading")}</p>}>
-        <RegenerateWith writer={writer} onRegenerate={onRegenerate} />
-      </Suspense>
-    </Popover>
+      <RegenerateWith writer={writer} onRegenerate={onRegenerate} />
+    </LoadingPopover>
   );
 }
 
 /** Button that loads and shows the cost of the answer. */
 function UsageButton({ message }: { message: ChatMessage }) {
   return (
-    <Popover
+    <LoadingPopover
       trigger={<Gauge aria-hidden="true" />}
-      triggerClassName={iconButtonClass({ size: "sm" })}
-      triggerLabel={t("chat.usage")}
       label={t("chat.usage")}
-      side="top"
-      align="start"
       className="w-[min(280px,calc(100vw-20px))]"
     >
-      <Suspense fallback={<p className="p-3 text-md text-ink-2">{t("app.loading")}</p>}>
-        <AnswerUsage messageId={message.id} model={message.model} />
-      </Suspense>
+      <AnswerUsage messageId={message.id} model={message.model} />
+    </LoadingPopover>
+  );
+}
+
+interface LoadingPopoverProps {
+  trigger: ReactNode;
+  label: string;
+  triggerClassName?: string;
+  className: string;
+  children: ReactNode;
+}
+
+/** Action that opens a popover above the button, whose content is loaded then. */
+function LoadingPopover({ trigger, label, triggerClassName = "", className, children }: LoadingPopoverProps) {
+  return (
+    <Popover
+      trigger={trigger}
+      triggerClassName={`${iconButtonClass({ size: "sm" })} ${triggerClassName}`}
+      triggerLabel={label}
+      label={label}
+      side="top"
+      align="start"
+      className={className}
+    >
+      <Suspense fallback={<p className="p-3 text-md text-ink-2">{t("app.loading")}</p>}>{children}</Suspense>
     </Popover>
   );
 }
