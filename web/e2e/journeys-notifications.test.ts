@@ -79,8 +79,9 @@ async function recordingWorker({ page }: AppPage, context: BrowserContext): Prom
       (await matchAll(query)).map((client) => ({
         visibilityState: (globalThis as { seen?: boolean }).seen === true ? "visible" : "hidden",
         focus: () => Promise.resolve(),
-        // oxlint-disable-next-line unicorn/require-post-message-target-origin -- A client has no target origin.
-        postMessage: (message: unknown) => (client as MessagePort).postMessage(message),
+        postMessage: (message: unknown, ports: Transferable[]) =>
+          // oxlint-disable-next-line unicorn/require-post-message-target-origin -- A client has no target origin.
+          (client as MessagePort).postMessage(message, ports),
       }));
   });
   return worker;
@@ -158,9 +159,9 @@ test("a notification tells of an answer in a hidden tab and opens its chat", asy
   await look(appPage);
   await appPage.open(`/?c=${chat}`);
   await other.open(`/?c=${chat}`);
-  // The browser chooses which of the tabs. A page that is still loading hears nothing, so the press is repeated.
-  await eventually(async () => {
-    await press(worker, first.data.chatId);
+  // The browser chooses which of the tabs.
+  await press(worker, first.data.chatId);
+  await eventually(() => {
     const chats = [appPage, other].map(({ page }) => new URL(page.url()).searchParams.get("c"));
     assert.ok(chats.includes(first.data.chatId), `the tabs show ${chats.join(" and ")}`);
   });
@@ -177,6 +178,47 @@ test("a notification tells of an answer in a hidden tab and opens its chat", asy
   await eventually(async () => assert.equal(await other.answers.count(), 3));
   await other.answered();
   assert.deepEqual(await shownBy(worker), []);
+});
+
+test("a notification that is pressed while its page loads opens its chat", async (t) => {
+  const { account, appPage, context } = await openPage(t);
+  const [pressed, open] = [await account.newChat("Pressed"), await account.newChat("Open")];
+  await appPage.open(`/?c=${open}`);
+  await appPage.composer.waitFor();
+  const worker = await recordingWorker(appPage, context);
+  const loads = Promise.withResolvers<void>();
+  await appPage.page.route(/\/rest\/v1\/ai_chat_sessions/u, async (route) => {
+    await loads.promise;
+    await route.continue();
+  });
+  await appPage.page.reload({ waitUntil: "commit" });
+  await press(worker, pressed);
+  await appPage.tab("Chat").waitFor();
+  loads.resolve();
+  await appPage.page.waitForURL((url) => url.searchParams.get("c") === pressed);
+});
+
+test("a tab names a chat that it has not loaded", async (t) => {
+  const { account, appPage, context } = await openPage(t);
+  await appPage.open();
+  await appPage.composer.waitFor();
+  const worker = await recordingWorker(appPage, context);
+  await switchTo(appPage, "While open");
+  // What has changed is loaded by its ids.
+  await appPage.page.route(/\/rest\/v1\/ai_chat_sessions.*id=in\./u, () => undefined);
+  await hide(appPage);
+  fixture.model.answer(say("Forty-two."));
+  await account.say(await account.newChat(), "Zerubbabel");
+  const shown: Shown[] = [];
+  await eventually(async () => {
+    shown.push(...(await shownBy(worker)));
+    assert.ok(shown.length > 0);
+  });
+  assert.deepEqual(
+    shown.map(({ title }) => title),
+    ["Zerubbabel"],
+  );
+  assert.equal(await appPage.page.title(), "(1) “Zerubbabel” has a new answer · AI Chat MCP");
 });
 
 test("a push message shows a notification and opens its chat", async (t) => {

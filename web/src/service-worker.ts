@@ -34,7 +34,7 @@ interface ClickEvent extends LifetimeEvent {
 interface WindowClient {
   readonly visibilityState: DocumentVisibilityState;
   focus: () => Promise<unknown>;
-  postMessage: (message: unknown) => void;
+  postMessage: (message: unknown, transfer: Transferable[]) => void;
 }
 
 interface WorkerScope {
@@ -135,14 +135,37 @@ async function readTexts(): Promise<NotificationTexts | undefined> {
   return (await stored?.json()) as NotificationTexts | undefined;
 }
 
+/** Time that a page has to answer before it is asked again. */
+const OPENING_TIMEOUT_MS = 500;
+/** Number of times that a page is asked: one that loads slowly has 20 seconds. */
+const MAX_OPENING_ATTEMPTS = 40;
+
 /** Opens a chat in a page that is open, or in a new one. */
 async function openChat(chatId: string): Promise<void> {
   const [page] = await openPages();
-  if (page) {
-    // oxlint-disable-next-line unicorn/require-post-message-target-origin -- A client has no target origin.
-    page.postMessage({ openChat: chatId } satisfies OpenChatMessage);
-    await page.focus();
-  } else await scope.clients.openWindow(`/?c=${encodeURIComponent(chatId)}`);
+  if (!page) {
+    await scope.clients.openWindow(`/?c=${encodeURIComponent(chatId)}`);
+    return;
+  }
+  const focused = page.focus();
+  // A page that is still loading does not listen yet, and one without its list of chats does not answer.
+  for (let attempt = 0; attempt < MAX_OPENING_ATTEMPTS; attempt += 1)
+    if (await hasHandled(page, chatId)) break;
+  await focused;
+}
+
+/** Asks a page to open a chat. Resolves to false if it has not done so in time. */
+function hasHandled(page: WindowClient, chatId: string): Promise<boolean> {
+  const { port1, port2 } = new MessageChannel();
+  return new Promise((resolve) => {
+    const timer = setTimeout(() => resolve(false), OPENING_TIMEOUT_MS);
+    port1.addEventListener("message", () => {
+      clearTimeout(timer);
+      resolve(true);
+    });
+    port1.start();
+    page.postMessage({ openChat: chatId } satisfies OpenChatMessage, [port2]);
+  });
 }
 
 /** Stores the shell, or fails as a whole: a page without its files would be worse than none. */

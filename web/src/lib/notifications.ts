@@ -24,7 +24,10 @@ export interface NotifyMessage {
   notify: ChatNotification;
 }
 
-/** Message of the service worker to a page: the user pressed a notification. */
+/**
+ * Message of the service worker to a page: the user pressed a notification. The page answers on the port that comes with
+ * it, or is asked again.
+ */
 export interface OpenChatMessage {
   openChat: string;
 }

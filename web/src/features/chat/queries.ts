@@ -428,7 +428,12 @@ export function useChatModel(chatId: string): { loaded: boolean; model: Model | 
   return { loaded, model: loaded ? activeModel(list, chosen) : undefined };
 }
 
+/** Returns true if a chat has a title of its own: from its first message, or from its user. */
+export function hasTitle({ title }: ChatSession): boolean {
+  return title !== NEW_TITLE;
+}
+
 /** Returns the title of a chat to show. The one of a chat without messages is stored in English. */
-export function shownTitle({ title }: ChatSession): string {
-  return title === NEW_TITLE ? t("chat.new") : title;
+export function shownTitle(chat: ChatSession): string {
+  return hasTitle(chat) ? chat.title : t("chat.new");
 }

@@ -11,7 +11,7 @@ import {
   showNotification,
   storeTexts,
 } from "@/lib/notifications";
-import { sessionsQuery, shownTitle } from "../queries";
+import { hasTitle, loadSession, sessionsQuery, shownTitle } from "../queries";
 import { markFavicon } from "./favicon";
 import { markTitle } from "./title-marks";
 
@@ -28,14 +28,16 @@ interface AttentionProps {
 export function Attention({ userId, onOpenChat }: AttentionProps) {
   const queries = useQueryClient();
   const language = useLanguage();
-  const openChat = useEffectEvent((chatId: string) => {
+  /** Returns false while the chats are unknown. */
+  const openChat = useEffectEvent((chatId: string): boolean => {
     const chats = queries.getQueryData(sessionsQuery(userId).queryKey);
     // A temporary chat is in no list; opening another would end it.
     if (chats?.some(({ id }) => id === chatId) === true) onOpenChat(chatId);
+    return chats !== undefined;
   });
   useEffect(() => {
-    const onMessage = ({ data }: MessageEvent<Partial<OpenChatMessage>>): void => {
-      if (data.openChat !== undefined) openChat(data.openChat);
+    const onMessage = ({ data, ports }: MessageEvent<Partial<OpenChatMessage>>): void => {
+      if (data.openChat !== undefined && openChat(data.openChat)) ports[0]?.postMessage(null);
     };
     navigator.serviceWorker?.addEventListener("message", onMessage);
     return () => navigator.serviceWorker?.removeEventListener("message", onMessage);
@@ -45,13 +47,14 @@ export function Attention({ userId, onOpenChat }: AttentionProps) {
   }, [language]);
   useEffect(() => {
     const { queryKey } = sessionsQuery(userId);
-    const titleOf = (chatId: string): string => {
-      const chat = queries.getQueryData(queryKey)?.find(({ id }) => id === chatId);
+    const titleOf = async (chatId: string): Promise<string> => {
+      const listed = queries.getQueryData(queryKey)?.find(({ id }) => id === chatId);
+      // The list of this tab can be older than the chat, or than its first message.
+      const chat = listed && hasTitle(listed) ? listed : await loadSession(chatId).catch(() => listed);
       return chat === undefined ? t("chat.new") : shownTitle(chat);
     };
-    return followTurns(titleOf, (event) => {
-      const { sessionId } = event;
-      if (isNotifying()) preload(() => showNotification({ ...event, title: titleOf(sessionId) }, openChat));
+    return followTurns(titleOf, (event, title) => {
+      if (isNotifying()) preload(() => showNotification({ ...event, title }, openChat));
     });
   }, [queries, userId]);
   return null;
@@ -63,7 +66,11 @@ interface ChatNews {
   isWaiting: boolean;
 }
 
-function followTurns(titleOf: (chatId: string) => string, notify: (event: TurnEvent) => void): () => void {
+function followTurns(
+  titleOf: (chatId: string) => Promise<string>,
+  notify: (event: TurnEvent, title: string) => void,
+): () => void {
+  let isOver = false;
   const news = new Map<string, ChatNews>();
   /** Turns that wait for the user. A stream reports them again whenever it begins. */
   const waiting = new Set<string>();
@@ -85,6 +92,15 @@ function followTurns(titleOf: (chatId: string) => string, notify: (event: TurnEv
     show();
     preload(closeNotifications);
   };
+  const tell = async (event: TurnEvent): Promise<void> => {
+    const { sessionId, turnId, state } = event;
+    const isWaiting = state === "waiting";
+    const title = await titleOf(sessionId);
+    // Seen or answered in the meantime.
+    if (isOver || document.visibilityState !== "hidden" || (isWaiting && !waiting.has(turnId))) return;
+    put(sessionId, { label: labelOf(event, title), isWaiting });
+    notify(event, title);
+  };
   const unsubscribe = subscribeEvents((event) => {
     if (event.type !== "turn") return;
     const { sessionId, turnId, state } = event;
@@ -92,13 +108,12 @@ function followTurns(titleOf: (chatId: string) => string, notify: (event: TurnEv
     if (state === "waiting") waiting.add(turnId);
     else waiting.delete(turnId);
     if (document.visibilityState !== "hidden") return;
-    if (state === "waiting" ? !wasWaiting : hasAnswer(event)) {
-      put(sessionId, { label: labelOf(event, titleOf(sessionId)), isWaiting: state === "waiting" });
-      notify(event);
-    } else if (wasWaiting && state !== "waiting") put(sessionId, undefined);
+    if (state === "waiting" ? !wasWaiting : hasAnswer(event)) void tell(event);
+    else if (wasWaiting && state !== "waiting") put(sessionId, undefined);
   });
   document.addEventListener("visibilitychange", look);
   return () => {
+    isOver = true;
     unsubscribe();
     document.removeEventListener("visibilitychange", look);
     news.clear();
