@@ -159,14 +159,25 @@ test("whoever wants less motion gets none", async (t) => {
 test("the colours are there before the first paint, as the system or the reader wants them", async (t) => {
   const { appPage } = await fixture.openSignedInPage(t, { colorScheme: "dark" });
   const background = () => appPage.page.evaluate(() => getComputedStyle(document.body).backgroundColor);
+  /** The color of the browser's bars: that of the first meta element whose media query matches. */
+  const bars = () =>
+    appPage.page.evaluate(() => {
+      const colors = [...document.querySelectorAll<HTMLMetaElement>("meta[name=theme-color]")];
+      return colors.find(({ media }) => matchMedia(media).matches)?.content;
+    });
   await appPage.open();
   const dark = await background();
+  assert.equal(await bars(), "#16191d");
   await Settings.open(appPage, "Appearance");
-  await appPage.sheet.getByRole("radio", { name: "Light" }).check();
+  await appPage.sheet.getByRole("radio", { name: "Light" }).click();
   const light = await background();
   assert.notEqual(light, dark);
+  assert.equal(await bars(), "#ffffff");
   await appPage.page.reload({ waitUntil: "commit" });
   await appPage.page.locator("#root").waitFor({ state: "attached" });
   await eventually(async () => assert.equal(await background(), light));
+  assert.equal(await bars(), "#ffffff");
   assert.equal(await appPage.sheet.getByRole("radio", { name: "Light" }).isChecked(), true);
+  await appPage.sheet.getByRole("radio", { name: "System" }).first().click();
+  await eventually(async () => assert.equal(await bars(), "#16191d"));
 });

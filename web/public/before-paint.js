@@ -24,6 +24,20 @@
   addEventListener("storage", ({ key, newValue }) => {
     if (key in choices) apply(key, newValue);
   });
+
+  // The bars of the browser have the color of the chosen theme, whatever that of the system is.
+  const barColors = [...document.querySelectorAll("meta[name=theme-color]")].map((meta) => [
+    meta,
+    meta.media,
+  ]);
+  const colorBars = () => {
+    const { theme } = root.dataset;
+    for (const [meta, ofSystem] of barColors)
+      meta.media = theme === undefined ? ofSystem : ofSystem.includes(theme) ? "all" : "not all";
+  };
+  colorBars();
+  new MutationObserver(colorBars).observe(root, { attributeFilter: ["data-theme"] });
+
   if (isKnown(chosen)) root.dataset.language = chosen;
   else chosen = navigator.languages.map((tag) => tag.toLowerCase().split("-")[0]).find(isKnown) ?? "en";
   root.lang = chosen;
