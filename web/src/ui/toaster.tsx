@@ -106,29 +106,31 @@ function Card({ content, onClose }: { content: Content; onClose: () => void }) {
   const Icon = icons[tone];
   return (
     <>
-      <Icon aria-hidden="true" className={`mt-0.5 size-4 ${colours[tone]}`} />
-      <div className="min-w-0 self-center">
-        <Toast.Title render={<p />} className="font-semibold">
-          {title}
-        </Toast.Title>
-        {description !== undefined && (
-          <Toast.Description className="line-clamp-[10] wrap-anywhere text-ink-2">
-            {description}
-          </Toast.Description>
-        )}
-        {detail !== undefined && <p className="line-clamp-[10] wrap-anywhere text-ink-2">{detail}</p>}
-        {action && (
-          <Button
-            size="sm"
-            className="mt-2"
-            onClick={() => {
-              onClose();
-              action.run();
-            }}
-          >
-            {action.label}
-          </Button>
-        )}
+      <div className="col-span-2 grid grid-cols-subgrid self-center">
+        <Icon aria-hidden="true" className={`mt-0.5 size-4 ${colours[tone]}`} />
+        <div className="min-w-0">
+          <Toast.Title render={<p />} className="font-semibold">
+            {title}
+          </Toast.Title>
+          {description !== undefined && (
+            <Toast.Description className="line-clamp-[10] wrap-anywhere text-ink-2">
+              {description}
+            </Toast.Description>
+          )}
+          {detail !== undefined && <p className="line-clamp-[10] wrap-anywhere text-ink-2">{detail}</p>}
+          {action && (
+            <Button
+              size="sm"
+              className="mt-2"
+              onClick={() => {
+                onClose();
+                action.run();
+              }}
+            >
+              {action.label}
+            </Button>
+          )}
+        </div>
       </div>
       {/* Not Toast.Close, which assistive technology finds only while the pointer is over the toasts. */}
       <IconButton label={t("ui.close")} icon={<X />} size="sm" className="-my-1" onClick={onClose} />
