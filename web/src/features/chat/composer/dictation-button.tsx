@@ -27,7 +27,10 @@ export function DictationButton({ field, text, write }: DictationButtonProps) {
         label={t(isListening ? "models.voice.stop" : "models.voice.dictate")}
         icon={<Mic />}
         onClick={() => (isListening ? dictation.stop() : dictation.start(Recognition))}
-        className={cn(isListening && "bg-accent-soft! text-accent!")}
+        // The large button of a touch screen reaches into the Send button below; its color does not.
+        className={cn(
+          isListening && "bg-accent-soft! text-accent! touch:rounded-full! touch:bg-clip-content touch:p-1.5",
+        )}
       />
       <span role="status" className="sr-only">
         {isListening && t("models.voice.listening")}
