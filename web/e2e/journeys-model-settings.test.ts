@@ -17,7 +17,7 @@ interface Asked {
 
 const asked = () => fixture.model.requests.at(-1) as unknown as Asked;
 
-for (const [name, look] of [looks[1], looks[2]].filter((one) => one !== undefined)) {
+for (const [name, look] of looks) {
   test(`a chat has its own instructions and parameters, and all chats have theirs, at ${name}`, async (t) => {
     const { appPage } = await fixture.openSignedInPage(t, look);
     const { page } = appPage;

@@ -82,9 +82,9 @@ for (const [name, look] of looks) {
     await usage.getByLabel("Period").selectOption("Last 7 days");
     await usage.getByRole("slider", { name: "Tokens per day and model over 7 days" }).focus();
     await inspect(appPage, "usage", look);
-    await usage.getByRole("radio", { name: "Cost" }).check();
+    await usage.getByRole("radio", { name: "Cost" }).click();
     await usage.getByRole("slider", { name: "Cost per day and model over 7 days" }).waitFor();
-    await usage.getByRole("radio", { name: "Table" }).check();
+    await usage.getByRole("radio", { name: "Table" }).click();
     await usage
       .getByRole("table", { name: "By day and model" })
       .getByRole("row", { name: /openai\/scripted (?:≈ )?260/u })
