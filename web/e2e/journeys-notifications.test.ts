@@ -286,7 +286,7 @@ for (const [name, screen] of looks) {
     await settings.panel.getByText("No devices yet.").waitFor();
     await inspect(appPage, "notifications-off", screen);
     await settings.panel.getByRole("radio", { name: "Always", exact: true }).click();
-    await settings.panel.getByText("this device").waitFor();
+    await settings.panel.getByText("this device", { exact: true }).waitFor();
     await inspect(appPage, "notifications-always", screen);
     await settings.button(/^Remove /u).click();
     await appPage.page.getByRole("button", { name: "Remove", exact: true }).click();
