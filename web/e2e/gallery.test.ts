@@ -90,9 +90,9 @@ for (const [name, look] of looks) {
     const { account, appPage } = await fixture.openSignedInPage(t, look);
     await fill(account, [
       [24 * 400, { content: "How much is the sum of the first ten numbers?" }],
-      [24 * 400, { content: "55." }],
+      [24 * 400, { content: "It is 55." }],
       [24, { content: "And of the first hundred?" }],
-      [24, { content: "5,050." }],
+      [24, { content: "It is 5,050." }],
       [0, { content: "Is there a formula?" }],
       [0, { content: answer }],
     ]);
