@@ -34,7 +34,7 @@ const answer = `You leave **in 20 days**, and the nine nights cost the two of yo
 `;
 
 test("the pictures of the README", async (t) => {
-  const appPage = await fixture.openPage(t, { viewport: { width: 1280, height: 900 }, deviceScaleFactor: 2 });
+  const appPage = await fixture.openPage(t, { viewport: { width: 1280, height: 990 }, deviceScaleFactor: 2 });
   const { page } = appPage;
   await appPage.open();
   await appPage.signUp("mira@example.com");
