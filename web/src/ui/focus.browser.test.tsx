@@ -1,6 +1,6 @@
 import { useState } from "react";
 import { expect, test } from "vitest";
-import { page } from "vitest/browser";
+import { page, userEvent } from "vitest/browser";
 import { render } from "vitest-browser-react";
 import { focusNow, useFocusHandover } from "./focus";
 
@@ -28,10 +28,53 @@ function Card() {
   );
 }
 
+const card = page.getByRole("button", { name: "Card" });
+const allow = page.getByRole("button", { name: "Allow" });
+const composer = (
+  <div data-composer="">
+    <textarea aria-label="Message" />
+  </div>
+);
+
 test("the focus in a question goes to its card with the answer", async () => {
   await render(<Card />);
-  await page.getByRole("button", { name: "Allow" }).click();
-  await expect.element(page.getByRole("button", { name: "Card" })).toHaveFocus();
+  await allow.click();
+  await expect.element(card).toHaveFocus();
+});
+
+test("the focus goes to the message field after a click, and to the card after a key", async () => {
+  const screen = await render(
+    <>
+      {composer}
+      <Card key="click" />
+    </>,
+  );
+  await allow.click();
+  await expect.element(page.getByRole("textbox", { name: "Message" })).toHaveFocus();
+  await screen.rerender(
+    <>
+      {composer}
+      <Card key="key" />
+    </>,
+  );
+  await userEvent.tab();
+  await userEvent.tab();
+  await expect.element(allow).toHaveFocus();
+  await userEvent.keyboard("{Enter}");
+  await expect.element(card).toHaveFocus();
+});
+
+test("the focus stays in the dialog that a question is in", async () => {
+  await render(
+    <>
+      {composer}
+      <dialog open>
+        <Card />
+      </dialog>
+    </>,
+  );
+  await allow.click();
+  await expect.element(card).toHaveFocus();
 });
 
 test("the focus elsewhere stays when a question disappears", async () => {
@@ -44,6 +87,6 @@ test("the focus elsewhere stays when a question disappears", async () => {
   const field = page.getByRole("textbox", { name: "Message" });
   await expect.element(field).toHaveFocus();
   await page.getByRole("button", { name: "Elsewhere" }).click();
-  await expect.element(page.getByRole("button", { name: "Allow" })).not.toBeInTheDocument();
+  await expect.element(allow).not.toBeInTheDocument();
   await expect.element(field).toHaveFocus();
 });
