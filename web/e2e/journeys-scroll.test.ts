@@ -1,0 +1,111 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { Locator } from "playwright-core";
+import { type AppPage, eventually } from "./app-page.ts";
+import { startFixture } from "./fixture.ts";
+import { hold, say } from "./scripted-model.ts";
+
+const fixture = await startFixture();
+const viewport = { width: 1000, height: 600 };
+const paragraphs = (from: number, to: number): string =>
+  Array.from({ length: to - from }, (_, at) => `Paragraph ${from + at}.\n\n`).join("");
+
+const scroller = ({ page }: AppPage) => page.getByRole("group", { name: "Conversation" });
+const line = ({ page }: AppPage, text: string) => page.getByText(text, { exact: true });
+const topOf = (element: Locator) => element.evaluate((one) => Math.round(one.getBoundingClientRect().top));
+
+/** Checks that a message stands at the top of the conversation, below a part of what was before it. */
+async function standsAtTop(appPage: AppPage, text: string): Promise<void> {
+  await eventually(async () => {
+    const distance = (await topOf(line(appPage, text))) - (await topOf(scroller(appPage)));
+    assert.ok(distance >= 40 && distance <= 112, `${text} is ${distance} px below the top`);
+  });
+}
+
+for (const [what, act] of [
+  ["selects words", (appPage: AppPage) => line(appPage, "Paragraph 38.").dblclick()],
+  [
+    "moves the focus to a link",
+    async (appPage: AppPage) => {
+      await line(appPage, "A link").click({ trial: true });
+      await appPage.page.keyboard.press("Shift+Tab");
+      await eventually(async () => {
+        await appPage.page.keyboard.press("Shift+Tab");
+        const text = await appPage.page.evaluate(() => document.activeElement?.textContent);
+        assert.equal(text, "A link");
+      });
+    },
+  ],
+] as const) {
+  test(`a reader who ${what} in a streaming answer keeps their place`, async (t) => {
+    const { appPage } = await fixture.openSignedInPage(t, { viewport });
+    const rest = Promise.withResolvers<void>();
+    const begun = `${paragraphs(0, 39)}[A link](https://example.com/)\n\nHere`;
+    fixture.model.answer(say(begun), hold(rest.promise), say(`.\n\n${paragraphs(40, 80)}`));
+    await appPage.open();
+    await appPage.ask("Write a lot");
+    await line(appPage, "Here").waitFor();
+    await act(appPage);
+    const place = await topOf(line(appPage, "Paragraph 38."));
+    rest.resolve();
+    await line(appPage, "Paragraph 79.").waitFor({ state: "attached" });
+    assert.equal(await topOf(line(appPage, "Paragraph 38.")), place);
+    await appPage.answered();
+  });
+}
+
+test("older messages come in above without moving what is read", async (t) => {
+  const { account, appPage } = await fixture.openSignedInPage(t, { viewport });
+  await account.fill(
+    await account.newChat(),
+    Array.from({ length: 200 }, (_, at) => `Message ${at}`),
+  );
+  await appPage.open();
+  await line(appPage, "Message 199").waitFor();
+  const loads = Promise.withResolvers<void>();
+  await appPage.page.route(/ai_chat_messages.*created_at=lt/u, async (route) => {
+    await loads.promise;
+    await route.continue();
+  });
+  // The top is reached once nothing more is known.
+  await eventually(async () => {
+    await scroller(appPage).evaluate((box) => box.scrollTo(0, 0));
+    const height = await scroller(appPage).evaluate((box) => box.scrollHeight);
+    await appPage.page.evaluate(
+      () => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve))),
+    );
+    assert.equal(await scroller(appPage).evaluate((box) => box.scrollHeight), height);
+    assert.equal(await scroller(appPage).evaluate((box) => box.scrollTop), 0);
+  });
+  const first = await appPage.page
+    .getByText(/^Message \d+$/u)
+    .first()
+    .textContent();
+  assert.ok(first);
+  const place = await topOf(line(appPage, first));
+  loads.resolve();
+  await line(appPage, `Message ${Number(first.split(" ")[1]) - 1}`).waitFor({ state: "attached" });
+  const moved = (await topOf(line(appPage, first))) - place;
+  assert.ok(Math.abs(moved) <= 1, `${first} has moved by ${moved} px`);
+});
+
+test("a chat opens at its last question, and Alt with an arrow leads to the others", async (t) => {
+  const { account, appPage } = await fixture.openSignedInPage(t, { viewport });
+  const chat = await account.newChat();
+  await account.fill(
+    chat,
+    ["First", "Second", "Third"].flatMap((question) => [question, paragraphs(0, 30)]),
+  );
+  await appPage.open();
+  await standsAtTop(appPage, "Third");
+  await scroller(appPage).focus();
+  await appPage.page.keyboard.press("Alt+ArrowUp");
+  await standsAtTop(appPage, "Second");
+  await appPage.page.keyboard.press("Alt+ArrowUp");
+  await appPage.page.keyboard.press("Alt+ArrowDown");
+  await appPage.page.keyboard.press("Alt+ArrowDown");
+  await standsAtTop(appPage, "Third");
+  await scroller(appPage).evaluate((box) => box.scrollTo(0, 0));
+  await appPage.page.reload();
+  await standsAtTop(appPage, "Third");
+});
