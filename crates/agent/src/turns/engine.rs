@@ -107,6 +107,9 @@ pub async fn run_turn(turns: TurnService, turn: Arc<Turn>, input: TurnInput) {
             outcome => outcome,
         },
     };
+    // It may be in the middle of a write, which nobody polls any more and which holds SQLite's only writer: `finish`
+    // would wait for it forever.
+    drop(interruption);
     Box::pin(finish::finish(&turns, &turn, &input, &recorder, outcome)).await;
 }
 

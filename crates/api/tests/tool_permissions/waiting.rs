@@ -4,9 +4,9 @@ use std::process::Command;
 
 use reqwest::Method;
 use serde_json::{Value, json};
-use testkit::{Step, StreamEvent, TestApp, databases, events_of};
+use testkit::{Database, Step, StreamEvent, TestApp, databases, events_of};
 
-use crate::tool_permissions::{Fixture, call_of_send};
+use crate::tool_permissions::{Fixture, call_of_send, choice};
 
 #[tokio::test]
 async fn stop_ends_a_turn_that_waits_and_nothing_can_be_decided_any_more() {
@@ -109,7 +109,7 @@ async fn a_question_survives_the_end_of_the_program_and_can_be_answered_afterwar
     }
 }
 
-/// Runs a statement on a database that no server has open.
+/// Runs a statement on a database from outside.
 fn run_sql(url: &str, statement: &str) {
     const SQLITE: &str = "import sqlite3, sys; db = sqlite3.connect(sys.argv[1]); db.execute(sys.argv[2]); db.commit()";
     let mut command = if let Some(file) = url.strip_prefix("sqlite://") {
@@ -123,6 +123,38 @@ fn run_sql(url: &str, statement: &str) {
     };
     let done = command.output().unwrap();
     assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+}
+
+/// Makes SQLite take some 20 ms to store that a turn no longer waits.
+const SLOW_END_OF_WAIT: &str =
+    "CREATE TRIGGER slow_end_of_wait AFTER UPDATE OF is_waiting ON turns WHEN NEW.is_waiting = 0
+    BEGIN SELECT COUNT(*) FROM (WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 100000)
+    SELECT i FROM n); END";
+
+/// Many calls are denied at once, by more threads than there are cores, so that some turns end while it is being stored
+/// that they no longer wait.
+#[tokio::test(flavor = "multi_thread", worker_threads = 8)]
+async fn turns_that_end_while_their_wait_is_stored_release_the_writer() {
+    const TURNS: usize = 50;
+    let fixture = Fixture::new(Database::Sqlite, (0..TURNS).map(|_| call_of_send())).await;
+    let mut waiting = Vec::new();
+    for _ in 0..TURNS {
+        let person = fixture.app.person().await;
+        person.connect_to("post", &fixture.server.url).await;
+        let chat = person.new_chat().await;
+        let (_, answer) = person.ask(&chat, "Send it", choice()).await;
+        waiting.push((person, chat, answer["approvals"][0]["approvalId"].clone()));
+    }
+    run_sql(&fixture.app.database_url, SLOW_END_OF_WAIT);
+    fixture.model.always(Step::Text("As you like.".into()));
+    let denied = waiting.into_iter().map(async |(person, chat, approval)| {
+        let (status, _) = person.decide(&chat, &approval, &json!({ "decision": "deny" })).await;
+        assert_eq!(status, 200);
+        person.follow(&chat).await;
+        assert_eq!(person.messages(&chat).await.pop().unwrap()["status"], "done");
+    });
+    futures_util::future::join_all(denied).await;
+    fixture.app.stop().await;
 }
 
 #[tokio::test]
