@@ -22,6 +22,7 @@ use platform::BackgroundTasks;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
+use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
 use super::error::ApiError;
@@ -80,18 +81,29 @@ pub async fn call_tool(
     let (handler, updates) = connections.manual_runs().handler(caller.user);
     let updates =
         stream::unfold(updates, |mut updates| async move { Some((interaction_event(updates.recv().await?), updates)) });
+    // In a task of its own: a stream is not polled while its client does not read, and a call that nobody polls could
+    // hold SQLite's only writer.
+    let (sender, result) = oneshot::channel();
+    let cancel = tasks.shutdown_token().child_token();
+    let cancel_on_drop = cancel.clone().drop_guard();
+    tasks.spawn("manual tool call", async move {
+        let called = call_and_audit(&connections, &*clock, caller.user, &tool, body, Arc::new(handler));
+        tokio::select! {
+            () = cancel.cancelled() => {}
+            called = called => drop(sender.send(called)),
+        }
+    });
     let called = stream::once(async move {
-        // The status has been sent already, so an error becomes an event.
-        match call_and_audit(&connections, &*clock, caller.user, &tool, body, Arc::new(handler)).await {
-            Ok(ran) => {
+        let _cancel_on_drop = cancel_on_drop;
+        match result.await {
+            Ok(Ok(ran)) => {
                 let mut event = to_json(&ran);
                 event["type"] = "result".into();
                 event
             }
-            Err(error) => {
-                error.log();
-                json!({ "type": "error", "code": error.code(), "message": error.to_string() })
-            }
+            // The status has been sent already, so an error becomes an event.
+            Ok(Err(error)) => error_event(&error),
+            Err(_) => error_event(&ApiError::Internal(anyhow::anyhow!("the task of a tool call has panicked"))),
         }
     });
     // Ends with the call: its handler, the only sender of updates, is dropped with it.
@@ -114,6 +126,12 @@ pub async fn answer_elicitation(
         .ok_or_else(not_found)?
         .map_err(|error| ApiError::Unprocessable { code: "bad_content", message: error.to_string() })?;
     Ok(Json(AppliedAnswer { action: response.action, first: true }))
+}
+
+/// Logs an error, and returns it as an event.
+fn error_event(error: &ApiError) -> Value {
+    error.log();
+    json!({ "type": "error", "code": error.code(), "message": error.to_string() })
 }
 
 /// Returns an elicitation's state as an event.
