@@ -155,7 +155,7 @@ test("an empty part of the list is not the end", async () => {
   await expect.element(row("Weather")).toBeVisible();
 });
 
-test("typing searches once, keeps the focus, and Escape closes the list", async () => {
+test("typing searches once it pauses, keeps the focus, and Escape closes the list", async () => {
   const sent = serve({
     registry: ({ searchParams }) =>
       Response.json({ registry: "registry.test", servers: searchParams.has("search") ? [] : [weather] }),
@@ -166,7 +166,9 @@ test("typing searches once, keeps the focus, and Escape closes the list", async 
   await userEvent.keyboard("nothing ");
   await expect.element(dialog.getByText("No server matches “nothing”.")).toBeVisible();
   await expect.element(search).toHaveFocus();
-  expect(sent.searches).toEqual(["", "?search=nothing"]);
+  // A slow machine types slower than the search waits.
+  expect([sent.searches[0], sent.searches.at(-1)]).toEqual(["", "?search=nothing"]);
+  expect(sent.searches.length).toBeLessThan("nothing ".length);
   await userEvent.keyboard("{Escape}");
   await vi.waitFor(() => expect(onClose).toHaveBeenCalledOnce());
 });
@@ -235,6 +237,22 @@ test("what a server asks for is entered first, by keyboard, and sent in its plac
   expect(`${location.href} ${JSON.stringify({ ...localStorage, ...sessionStorage })}`).not.toContain(
     "s3cret",
   );
+});
+
+test("a form stays open with what was entered when a search moves its row", async () => {
+  serve({
+    registry: ({ searchParams }) =>
+      Response.json({
+        registry: "registry.test",
+        servers: searchParams.has("search") ? [notes] : [weather, notes],
+      }),
+  });
+  await open();
+  await dialog.getByRole("button", { name: "Add Notes" }).click();
+  await dialog.getByLabelText("team").fill("alpha");
+  await search.fill("notes");
+  await expect.element(dialog.getByText("1 server from registry.test")).toBeVisible();
+  await expect.element(dialog.getByLabelText("team")).toHaveValue("alpha");
 });
 
 test("Cancel gives the button back, with the focus on it and without what was entered", async () => {

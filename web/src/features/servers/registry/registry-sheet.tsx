@@ -12,7 +12,7 @@ import { Sheet } from "@/ui/sheet";
 import { useConnect } from "../connect";
 import type { ConnectDraft } from "../connect-draft";
 import type { ServerConnection } from "../server-connection";
-import { registryServers } from "./queries";
+import { type RegistryServer, registryServers } from "./queries";
 import { RegistryRow } from "./registry-row";
 
 /** Time without typing before the registry is searched. */
@@ -127,25 +127,21 @@ function SearchResult({ search, connections, adding, onAdd, onCancel }: SearchRe
         // What gets the focus stays clear of the search field above.
         className="-mx-5 divide-y divide-line outline-none [&_:is(a,button,form,input,select)]:scroll-mt-20"
       >
-        {servers.map((server, index) => {
-          // A registry may list the same name on two pages.
-          const key = `${index} ${server.name}`;
-          return (
-            <RegistryRow
-              key={key}
-              server={server}
-              connectedUrls={connectedUrls}
-              isOpen={openKey === key}
-              busy={adding === key}
-              onOpen={() => setOpenKey(key)}
-              onCancel={() => {
-                setOpenKey(undefined);
-                onCancel();
-              }}
-              onAdd={(draft) => onAdd(key, draft)}
-            />
-          );
-        })}
+        {withKeys(servers).map(({ key, server }) => (
+          <RegistryRow
+            key={key}
+            server={server}
+            connectedUrls={connectedUrls}
+            isOpen={openKey === key}
+            busy={adding === key}
+            onOpen={() => setOpenKey(key)}
+            onCancel={() => {
+              setOpenKey(undefined);
+              onCancel();
+            }}
+            onAdd={(draft) => onAdd(key, draft)}
+          />
+        ))}
       </ul>
       {query.isFetchNextPageError && <ErrorMessage error={error} className="pt-3" />}
       {query.hasNextPage && !isSearching && (
@@ -163,6 +159,19 @@ function SearchResult({ search, connections, adding, onAdd, onCancel }: SearchRe
       )}
     </div>
   );
+}
+
+/**
+ * Returns the servers with keys that do not depend on their place, so that an open form outlives a search. A registry may
+ * list the same name on two pages.
+ */
+function withKeys(servers: readonly RegistryServer[]): { key: string; server: RegistryServer }[] {
+  const counts = new Map<string, number>();
+  return servers.map((server) => {
+    const count = counts.get(server.name) ?? 0;
+    counts.set(server.name, count + 1);
+    return { key: `${server.name} ${count}`, server };
+  });
 }
 
 /** Returns what to say without servers. A part of the list can be empty, because most servers run only locally. */
