@@ -31,7 +31,7 @@ use tokio::sync::mpsc::UnboundedReceiver;
 use url::Url;
 
 use crate::wiring::{AccountCleanup, ClusterEvents, DriveFallback, McpTokenIssuer};
-use crate::{data_folder, threads};
+use crate::{data_folder, scheduled_backups, threads};
 
 /// The started application: its services, and the background work that [`stop`](Self::stop) ends.
 #[derive(Debug)]
@@ -128,7 +128,7 @@ impl App {
 
     /// Starts what runs beside requests until shutdown.
     fn start_background_work(&self, outbox: ClusterOutbox, ready: UnboundedReceiver<ConnectionReady>) {
-        let AppState { tasks, storage, turns, connections, models, .. } = &self.state;
+        let AppState { config, clock, tasks, storage, turns, connections, models, .. } = &self.state;
         tasks.spawn("database", watch_database(storage.clone(), tasks.clone()));
         let handler = ClusterEvents { turns: turns.clone(), connections: connections.clone() };
         self.membership.start(outbox, Arc::new(handler));
@@ -139,6 +139,10 @@ impl App {
         connections.start_maintenance();
         tasks.spawn("prewarm models", prewarm::prewarm_on_ready(turns.clone(), ready));
         models.prepare_once();
+        if let Some(schedule) = config.backups.clone() {
+            let (config, clock) = (Arc::clone(config), Arc::clone(clock));
+            tasks.spawn("scheduled backups", scheduled_backups::run(config, schedule, clock, tasks.clone()));
+        }
     }
 
     /// Stops background work and closes the database.

@@ -6,5 +6,6 @@ mod data_folder;
 mod digest;
 #[cfg(feature = "local")]
 pub mod model_files;
+mod scheduled_backups;
 pub mod threads;
 mod wiring;

@@ -96,7 +96,13 @@ fn default_values(config: &Config) -> Vec<(&'static str, String)> {
     let port = config.listen.port();
     let site_url = config.site_url.as_ref().map_or_else(|| format!("http://localhost:{port}"), Url::to_string);
     let limits = &config.limits;
-    vec![
+    let backups = config.backups.iter().flat_map(|schedule| {
+        [
+            ("CHAT_BACKUP_AT", schedule.time.strftime("%H:%M").to_string()),
+            ("CHAT_BACKUP_KEEP", schedule.keep.to_string()),
+        ]
+    });
+    let mut values = vec![
         ("CHAT_LISTEN", config.listen.to_string()),
         ("CHAT_SITE_URL", site_url),
         ("CHAT_DATA_DIR", config.data_dir.display().to_string()),
@@ -128,7 +134,9 @@ fn default_values(config: &Config) -> Vec<(&'static str, String)> {
         ("CHAT_MAX_BODIES_MIB_PER_ADDRESS", mebibytes(limits.bodies_bytes.per_user)),
         ("CHAT_MAX_BODIES_MIB", mebibytes(limits.bodies_bytes.total)),
         ("CHAT_MAX_FILES_MIB_PER_USER", mebibytes(limits.files_bytes)),
-    ]
+    ];
+    values.extend(backups);
+    values
 }
 
 /// Masks the passwords of URLs in a value, which may be a list.
@@ -196,12 +204,17 @@ mod tests {
 
     #[test]
     fn shows_effective_defaults() {
-        let report = report(&[("CHAT_LISTEN", "0.0.0.0:8080"), ("SMTP_URL", "smtp://mail.example")]);
+        let report = report(&[
+            ("CHAT_LISTEN", "0.0.0.0:8080"),
+            ("SMTP_URL", "smtp://mail.example"),
+            ("CHAT_BACKUP_DIR", "/backups"),
+        ]);
         assert!(report.problems.is_empty() && report.config.is_some());
         let value = |name: &str| status(&report, name).value.unwrap();
         assert_eq!(value("CHAT_SITE_URL"), "http://localhost:8080");
         assert_eq!(value("CHAT_AUTOCONFIRM"), "off", "there is a mail server");
         assert_eq!(value("CHAT_REFUSE_COMMON_PASSWORDS"), "on", "other machines can reach the server");
+        assert_eq!((value("CHAT_BACKUP_AT"), value("CHAT_BACKUP_KEEP")), ("02:00".to_owned(), "14".to_owned()));
         assert_eq!(status(&report, "CHAT_SITE_URL").origin, SettingOrigin::Default);
     }
 

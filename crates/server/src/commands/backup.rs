@@ -8,7 +8,7 @@ use std::process::ExitCode;
 
 use anyhow::{Context, bail, ensure};
 use clap::Args;
-use domain::{Clock, SystemClock};
+use domain::{Clock, SystemClock, Timestamp};
 use platform::config::Config;
 use platform::logging;
 use secrecy::ExposeSecret;
@@ -21,6 +21,9 @@ use super::backup_archive::{
 
 /// Name of the file of the master key in the data folder.
 pub const MASTER_KEY_FILE: &str = "master.key";
+
+const FILE_NAME_START: &str = "ai-chat-mcp-";
+const FILE_NAME_END: &str = ".tar.zst";
 
 /// Advice for a backup without keys.
 const WITHOUT_KEYS: &str = "The backup does not contain the keys. Store the master key separately: without it, a server \
@@ -66,7 +69,18 @@ pub fn run(arguments: Backup) -> anyhow::Result<ExitCode> {
 
 /// Returns the path of the archive: in a folder, it is named by the time.
 fn target_path(path: PathBuf) -> PathBuf {
-    if path.is_dir() { path.join(format!("ai-chat-mcp-{}.tar.zst", file_name_time(SystemClock.now()))) } else { path }
+    if path.is_dir() { path.join(file_name(SystemClock.now())) } else { path }
+}
+
+/// Returns the name of a backup that is made at `time`.
+pub fn file_name(time: Timestamp) -> String {
+    format!("{FILE_NAME_START}{}{FILE_NAME_END}", file_name_time(time))
+}
+
+/// Returns the time in a name by [`file_name`]; `None` for other names.
+pub fn backup_time(name: &str) -> Option<Timestamp> {
+    let time: jiff::Timestamp = name.strip_prefix(FILE_NAME_START)?.strip_suffix(FILE_NAME_END)?.parse().ok()?;
+    Some(Timestamp(time.as_microsecond()))
 }
 
 /// Returns a line about a backup.
@@ -137,4 +151,19 @@ fn stage_keys(config: &Config, folder: &Path) -> anyhow::Result<Vec<BackupFile>>
         files.push(BackupFile::JwtKeys);
     }
     Ok(files)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reads_time_in_file_name() {
+        let time: Timestamp = "2026-11-21T10:00:07Z".parse().unwrap();
+        assert_eq!(file_name(time), "ai-chat-mcp-20261121T100007Z.tar.zst");
+        assert_eq!(backup_time(&file_name(time)), Some(time));
+        for other in ["ai-chat-mcp-before-upgrade.tar.zst", "ai-chat-mcp-20261121T100007Z.tar", "notes.txt"] {
+            assert_eq!(backup_time(other), None);
+        }
+    }
 }

@@ -9,7 +9,7 @@ use accounts::mailer::Mailer;
 use accounts::signing_keys::SigningKeys;
 use clap::Args;
 use domain::{Clock, SystemClock, Timestamp};
-use platform::config::{Config, SettingsReport, Source};
+use platform::config::{BackupSchedule, Config, SettingsReport, Source};
 use platform::{InstanceLock, SecretSealer};
 use secrecy::ExposeSecret;
 use serde::Serialize;
@@ -21,7 +21,7 @@ use url::Url;
 use super::backup::MASTER_KEY_FILE;
 use super::http::{cause, operator_client};
 use super::sealed_secrets;
-use crate::data_folder;
+use crate::{data_folder, scheduled_backups};
 
 /// Maximum time for a model provider to answer.
 const PROVIDER_TIMEOUT: Duration = Duration::from_secs(5);
@@ -31,6 +31,8 @@ const SCARCE_SPACE: u64 = 1_000_000_000;
 const NO_SPACE: u64 = 50_000_000;
 /// Difference of the clocks of this machine and of PostgreSQL that is reported, in milliseconds.
 const CLOCK_TOLERANCE_MILLIS: u64 = 5_000;
+/// Age of the newest scheduled backup that is reported: one was missed.
+const MAX_BACKUP_AGE_SECONDS: i64 = 2 * 24 * 60 * 60;
 /// The beginning of 2026: a clock before it is not set.
 const EARLIEST_TIME: Timestamp = Timestamp(1_767_225_600_000_000);
 
@@ -129,6 +131,7 @@ async fn examine(config: &Config, findings: &mut Vec<Finding>) {
     findings.push(finding);
     findings.extend(config.jwt_keys.as_deref().map(examine_jwt_keys));
     examine_database(config, secrets.as_ref(), findings).await;
+    findings.extend(config.backups.as_ref().map(examine_backups));
     findings.extend(examine_mail_server(config).await);
     for provider in &config.providers {
         findings.push(examine_provider(&provider.name, &provider.base_url).await);
@@ -281,6 +284,20 @@ async fn examine_mail_server(config: &Config) -> Option<Finding> {
         Ok(()) => Finding::pass("mail server", "accepts connections"),
         Err(error) => Finding::fail("mail server", format!("{error:#}"), "See SMTP_URL in the settings."),
     })
+}
+
+/// Examines whether the newest scheduled backup is from the last two days.
+fn examine_backups(schedule: &BackupSchedule) -> Finding {
+    let (name, folder) = ("scheduled backups", schedule.folder.display());
+    match scheduled_backups::newest(&schedule.folder) {
+        Err(error) => Finding::fail(name, format!("{folder}: {error}"), "See CHAT_BACKUP_DIR in the settings."),
+        Ok(None) => Finding::warn(name, format!("{folder} has none"), "A server makes the first one at its start."),
+        Ok(Some(time)) if time.plus_seconds(MAX_BACKUP_AGE_SECONDS) < SystemClock.now() => {
+            let advice = "Look for failed backups in the log of the server.";
+            Finding::warn(name, format!("the newest in {folder} is from {time}"), advice)
+        }
+        Ok(Some(time)) => Finding::pass(name, format!("the newest in {folder} is from {time}")),
+    }
 }
 
 /// Requests a provider's base URL. Any answer shows that it can be reached.

@@ -328,3 +328,43 @@ async fn missing_programs_of_postgresql_are_named() {
     assert!(error.contains("pg_dump was not found; install PostgreSQL's client programs"), "{error}");
     assert_eq!(archives(fixture.folder()), [""; 0]);
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_makes_scheduled_backups_and_deletes_old_ones() {
+    for database in databases() {
+        let model = ScriptedModel::start([]).await;
+        let folder = TempDir::new().unwrap();
+        let url = database.create(&folder);
+        let backups = folder.path().join("backups");
+        fs::create_dir(&backups).unwrap();
+        let old = ["ai-chat-mcp-20200102T020000Z.tar.zst", "ai-chat-mcp-20200101T020000Z.tar.zst"];
+        let kept = ["ai-chat-mcp-before-upgrade.tar.zst", "notes.txt"];
+        for name in old.iter().chain(&kept) {
+            fs::write(backups.join(name), "").unwrap();
+        }
+        let settings =
+            [("DATABASE_URL", url.as_str()), ("CHAT_BACKUP_DIR", backups.to_str().unwrap()), ("CHAT_BACKUP_KEEP", "2")];
+        let program = Program::start_in(folder, &model.base_url, &settings);
+        program.until_ready(200).await;
+        let names = || {
+            let entries =
+                fs::read_dir(&backups).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+            let mut names: Vec<String> = entries.filter(|name| !name.starts_with('.')).collect();
+            names.sort();
+            names
+        };
+        while names().contains(&old[1].to_owned()) {
+            tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+        }
+        let names = names();
+        assert_eq!(names.len(), 4, "{names:?}");
+        assert!(kept.iter().chain([&old[0]]).all(|name| names.contains(&(*name).to_owned())), "{names:?}");
+        let (_, out, _) = run(program.folder.path(), &settings, &["doctor"]);
+        assert!(out.contains("pass  scheduled backups: the newest in"), "{out}");
+        let made = names.iter().find(|name| !old.contains(&name.as_str()) && !kept.contains(&name.as_str())).unwrap();
+        let archive = backups.join(made);
+        let folder = program.stop();
+        let (code, out, error) = run(folder.path(), &settings[..1], &["restore", archive.to_str().unwrap(), "--yes"]);
+        assert_eq!(code, 0, "{out}{error}");
+    }
+}
