@@ -82,6 +82,11 @@ test("a question mark lists the shortcuts, except while one types", async (t) =>
     "New chat",
     "Write a message",
     "List keyboard shortcuts",
+    "Send the message",
+    "New line",
+    "Stop the answer",
+    "Edit the last message, in an empty field",
+    "Previous or next question, in the conversation",
   ]);
   await appPage.page.keyboard.press("Escape");
   await eventually(async () => assert.equal(await focusedName(appPage), "MCP Servers"));

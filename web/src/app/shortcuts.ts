@@ -1,4 +1,4 @@
-import { modKey, usesCommand } from "@/lib/mod-key";
+import { modKey, shiftLabel, usesCommand } from "@/lib/mod-key";
 
 /** Keys of a shortcut; `mod` is Command on Apple devices, else Control. */
 interface Shortcut {
@@ -40,5 +40,5 @@ function isTyping(target: EventTarget | null): boolean {
 /** Returns the keys of a shortcut as they are printed on this device's keyboard. */
 export function keysOf(id: ShortcutId): readonly string[] {
   const { key, mod = false, shift = false }: Shortcut = shortcuts[id];
-  return [...(mod ? [modKey] : []), ...(shift ? [usesCommand ? "⇧" : "Shift"] : []), key.toUpperCase()];
+  return [...(mod ? [modKey] : []), ...(shift ? [shiftLabel] : []), key.toUpperCase()];
 }

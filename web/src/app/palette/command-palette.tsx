@@ -18,6 +18,7 @@ import {
   settingsCommands,
   toolCommand,
 } from "./commands";
+import { keysOf } from "../shortcuts";
 import { ShortcutKeys } from "./shortcut-keys";
 
 /** Number of entries shown of a group that can be long. */
@@ -129,7 +130,7 @@ function CommandItem({ command, typed, onRun }: CommandItemProps) {
         </span>{" "}
         {detail !== undefined && <span className="text-ink-2">{detail}</span>}
       </span>
-      {shortcut !== undefined && <ShortcutKeys id={shortcut} />}
+      {shortcut !== undefined && <ShortcutKeys keys={keysOf(shortcut)} />}
     </Autocomplete.Item>
   );
 }

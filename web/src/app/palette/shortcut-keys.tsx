@@ -1,10 +1,13 @@
-import { keysOf, type ShortcutId } from "../shortcuts";
+interface ShortcutKeysProps {
+  /** Keys that are pressed together, as they are printed on this device's keyboard. */
+  keys: readonly string[];
+}
 
 /** Keys of a shortcut. */
-export function ShortcutKeys({ id }: { id: ShortcutId }) {
+export function ShortcutKeys({ keys }: ShortcutKeysProps) {
   return (
     <span className="flex shrink-0 gap-1.5">
-      {keysOf(id).map((key) => (
+      {keys.map((key) => (
         <kbd
           key={key}
           className="rounded-sm border border-line-strong px-1.5 font-sans text-xs leading-[18px] text-ink-2"
