@@ -2,7 +2,7 @@ import { BadgeCheck, ExternalLink, KeyRound, TriangleAlert } from "lucide-react"
 import { type ReactNode, useEffect, useRef } from "react";
 import { formatList } from "@/lib/intl";
 import { t } from "@/lib/later-texts";
-import { parseUrl, webAddress } from "@/lib/safe-url";
+import { webAddress } from "@/lib/safe-url";
 import { showInvisible } from "@/lib/show-invisible";
 import { Badge } from "@/ui/badge";
 import { Button } from "@/ui/button";
@@ -12,6 +12,7 @@ import { RemoteForm } from "./remote-form";
 import {
   headersOf,
   type InputValues,
+  matchesUrl,
   neededInputs,
   type RemoteInput,
   urlOf,
@@ -28,7 +29,7 @@ const MAX_NAME_CHARS = 200;
 interface RegistryRowProps {
   server: RegistryServer;
   /** URLs of the user's connections. */
-  connectedUrls: ReadonlySet<string | undefined>;
+  connectedUrls: readonly URL[];
   /** True while the row shows its form. */
   isOpen: boolean;
   busy: boolean;
@@ -50,7 +51,7 @@ export function RegistryRow({
   const title = shorten(server.title ?? server.name, 120);
   const remotes = usableRemotes(server);
   const [remote] = remotes;
-  const isConnected = remotes.some(({ url }) => connectedUrls.has(parseUrl(url)?.href));
+  const isConnected = remotes.some((one) => matchesUrl(one, connectedUrls));
   const button = useRef<HTMLButtonElement>(null);
   const wasOpen = useRef(false);
   useEffect(() => {
@@ -72,11 +73,12 @@ export function RegistryRow({
             <h3 dir="auto" className="min-w-0 text-base leading-6 font-medium wrap-anywhere">
               {title}
             </h3>
+            {isConnected && <Badge tone="ok">{t("servers.browse.connected")}</Badge>}
             {server.isDeprecated && <Badge tone="warn">{t("servers.browse.deprecated")}</Badge>}
           </div>
           <Publisher server={server} />
         </div>
-        {remote && !isOpen && !isConnected && (
+        {remote && !isOpen && (!isConnected || hasSeveralUrls(remotes)) && (
           <Button
             ref={button}
             size="sm"
@@ -92,7 +94,6 @@ export function RegistryRow({
             {t("servers.browse.add")}
           </Button>
         )}
-        {isConnected && <Badge tone="ok">{t("servers.browse.connected")}</Badge>}
       </div>
       {server.description !== "" && (
         <p dir="auto" className="line-clamp-3 text-md wrap-anywhere">
@@ -205,6 +206,11 @@ function Links({
 /** Returns true if the user has something to choose or to enter. */
 function needsForm(remotes: readonly UsableRemote[]): boolean {
   return remotes.length > 1 || remotes.some((remote) => neededInputs(remote).length > 0);
+}
+
+/** Returns true if further connections can have other URLs, such as one for each workspace. */
+function hasSeveralUrls(remotes: readonly UsableRemote[]): boolean {
+  return remotes.some(({ inputs }) => inputs.some(({ headerName }) => headerName === undefined));
 }
 
 function namesOf(inputs: readonly RemoteInput[]): string {

@@ -295,9 +295,15 @@ test("a sheet that was closed while its server connects moves nothing", async ()
 
 test("a server that is connected says so", async () => {
   serve({});
-  await open([{ name: "mine", url: "https://MCP.example.com/mcp" }]);
+  await open([
+    { name: "mine", url: "https://MCP.example.com/mcp" },
+    { name: "ours", url: "https://us.notes.test/a%2Fb/mcp" },
+  ]);
   await expect.element(row("Weather").getByText("Connected")).toBeVisible();
+  await expect.element(row("Notes").getByText("Connected")).toBeVisible();
   expect(dialog.getByRole("button", { name: "Add Weather" }).query()).toBeNull();
+  // Another team has another URL.
+  await expect.element(dialog.getByRole("button", { name: "Add Notes" })).toBeVisible();
 });
 
 test("without a network it says so, and tries again on demand", async () => {

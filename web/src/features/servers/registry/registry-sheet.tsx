@@ -99,7 +99,7 @@ function SearchResult({ search, connections, adding, onAdd, onCancel }: SearchRe
   const servers = data.pages.flatMap((page) => page.servers);
   const registry = showInvisible(data.pages[0]?.registry ?? "");
   const isSearching = query.isPlaceholderData;
-  const connectedUrls = new Set(connections.map(({ url }) => parseUrl(url)?.href));
+  const connectedUrls = connections.flatMap(({ url }) => parseUrl(url) ?? []);
 
   async function loadMore(): Promise<void> {
     const { hasNextPage } = await query.fetchNextPage();

@@ -1,6 +1,13 @@
 import { expect, test } from "vitest";
 import type { RegistryHeader, RegistryInput, RegistryRemote, RegistryServer } from "./queries";
-import { headersOf, neededInputs, urlOf, type UsableRemote, usableRemotes } from "./remote-inputs";
+import {
+  headersOf,
+  matchesUrl,
+  neededInputs,
+  urlOf,
+  type UsableRemote,
+  usableRemotes,
+} from "./remote-inputs";
 
 const input = (name: string, more: Partial<RegistryInput> = {}): RegistryInput => ({
   name,
@@ -75,6 +82,41 @@ test("addresses that deceive or that no browser would open cannot be used", () =
     });
   expect(usable({ url: "https://еxample.com/mcp" }).host).toBe("xn--xample-2of.com");
   expect(usable({ url: String.raw`https://evil.test\.example.com/mcp` }).host).toBe("evil.test");
+});
+
+test("a URL is recognised by the template that it was made from", () => {
+  const remote = usable({
+    url: "https://{region}.example.com/v1/{team}/mcp?key=k-{key}&on=1",
+    variables: [input("region"), input("team"), input("key")],
+  });
+  const matches = (url: string) => matchesUrl(remote, [new URL("https://other.test/"), new URL(url)]);
+  const made = urlOf(remote, values({ "url region": "EU", "url team": "a/b.c", "url key": "x&y" }));
+  expect(made).toBe("https://EU.example.com/v1/a%2Fb.c/mcp?key=k-x%26y&on=1");
+  expect(matches(made)).toBe(true);
+  expect(matches(urlOf(remote, values({ "url region": "eu", "url team": "a" })))).toBe(true);
+  for (const other of [
+    "http://eu.example.com/v1/a/mcp?key=k-x&on=1",
+    "https://example.com/v1/a/mcp?key=k-x&on=1",
+    "https://a.b.example.com/v1/a/mcp?key=k-x&on=1",
+    "https://eu.example.org/v1/a/mcp?key=k-x&on=1",
+    "https://eu.example.com:8443/v1/a/mcp?key=k-x&on=1",
+    "https://eu.example.com/v1/a/b/mcp?key=k-x&on=1",
+    "https://eu.example.com/v1/a/mcp?key=x&on=1",
+    "https://eu.example.com/v1/a/mcp?key=k-x&on=1&more=2",
+    "https://eu.example.com/v1/a/mcp",
+  ])
+    expect({ other, matches: matches(other) }).toEqual({ other, matches: false });
+});
+
+test("a URL is recognised without variables, and quickly by a hostile template", () => {
+  expect(matchesUrl(usable({ url: "https://EXAMPLE.com:443" }), [new URL("https://example.com/")])).toBe(
+    true,
+  );
+  const hostile = usable({ url: `https://example.com/${"{a}a".repeat(2_000)}!`, variables: [input("a")] });
+  expect(matchesUrl(hostile, [new URL(`https://example.com/${"a".repeat(2_000)}`)])).toBe(false);
+  const twice = usable({ url: "https://example.com/{a}-{a}", variables: [input("a")] });
+  expect(matchesUrl(twice, [new URL("https://example.com/b-b")])).toBe(true);
+  expect(matchesUrl(twice, [new URL("https://example.com/b+b")])).toBe(false);
 });
 
 test("a server with more inputs than a connection has headers cannot be used", () => {

@@ -1,4 +1,4 @@
-import { webAddress } from "@/lib/safe-url";
+import { parseUrl, webAddress } from "@/lib/safe-url";
 import type { RegistryHeader, RegistryInput, RegistryRemote, RegistryServer } from "./queries";
 
 /** Limit of the database for the headers of a connection; a form of that length is no longer one click, either. */
@@ -7,6 +7,9 @@ const MAX_INPUTS = 32;
 const BRACES = /\{([^{}\s]{1,100})\}/gu;
 /** Characters of a host. Any other could lead the request, and a key with it, to another one. */
 const HOST_PART = /^[A-Za-z0-9.-]+$/u;
+/** Part of a URL that stands for a variable, as `placeholder` makes it, and its index. */
+const PLACEHOLDER = /varzq(\d+)qz/gu;
+const ANY_PLACEHOLDER = /varzq\d+qz/u;
 /** Scheme, authority and the rest of a URL, split as browsers split it. */
 const URL_PARTS = /^(https?:\/\/)([^/?#\\]+)(.*)$/isu;
 
@@ -52,6 +55,45 @@ export function neededInputs({ inputs }: UsableRemote): readonly RemoteInput[] {
 /** Returns the URL with the values in it: percent-encoded in path and query, unchanged in the host. */
 export function urlOf(remote: UsableRemote, values: InputValues): string {
   return fillUrl(remote.url, (name) => valueOf(remote, `url ${name}`, values));
+}
+
+/**
+ * Returns true if the remote's template gives one of these URLs for some values. A variable stands for one label of the
+ * host, one segment of the path, or one parameter of the query, or for a part of it. Its value can be empty.
+ */
+export function matchesUrl(remote: UsableRemote, urls: readonly URL[]): boolean {
+  const template = parseUrl(fillPlaceholders(remote));
+  if (template === null) return false;
+  const expected = piecesOf(template);
+  return urls.some((url) =>
+    piecesOf(url).every((pieces, part) => {
+      const patterns = expected[part] ?? [];
+      return (
+        pieces.length === patterns.length &&
+        pieces.every((piece, at) => matchesPiece(patterns[at] ?? "", piece))
+      );
+    }),
+  );
+}
+
+/** Returns the parts of a URL, each cut where no value of a variable goes on. */
+function piecesOf({ protocol, host, pathname, search, hash }: URL): readonly (readonly string[])[] {
+  return [[protocol], host.split("."), pathname.split("/"), search.split("&"), [hash]];
+}
+
+/** Compares without a regular expression: one made of a stranger's template could take very long. */
+function matchesPiece(pattern: string, piece: string): boolean {
+  const [start = "", ...others] = pattern.split(ANY_PLACEHOLDER);
+  const end = others.pop();
+  if (end === undefined) return piece === start;
+  if (!piece.startsWith(start)) return false;
+  let at = start.length;
+  for (const literal of others) {
+    const found = piece.indexOf(literal, at);
+    if (found === -1) return false;
+    at = found + literal.length;
+  }
+  return piece.length >= at + end.length && piece.endsWith(end);
 }
 
 /** Returns the headers with the values in them, without those that stay empty. */
@@ -128,20 +170,22 @@ function headerInputs(header: RegistryHeader, index: number): readonly RemoteInp
 }
 
 /** Returns the host of a remote for display; undefined if no browser would open the URL, or it holds credentials. */
-function displayHost({ url, variables }: RegistryRemote): string | undefined {
-  const names = variables.map(({ name }) => name);
-  const filled = fillUrl(url, (name) =>
-    names.includes(name) ? placeholder(names.indexOf(name)) : undefined,
-  );
-  const host = webAddress(filled)?.host;
+function displayHost(remote: RegistryRemote): string | undefined {
+  const host = webAddress(fillPlaceholders(remote))?.host;
   if (host === undefined || !/^[\w.\-:[\]]+$/u.test(host)) return undefined;
-  return host.replaceAll(/varzq(\d+)qz/gu, (whole, index: string) => {
-    const name = names[Number(index)];
+  return host.replaceAll(PLACEHOLDER, (whole, index: string) => {
+    const name = remote.variables[Number(index)]?.name;
     return name === undefined ? whole : `{${name}}`;
   });
 }
 
-/** Returns a part of a host that stands for a variable while the URL is parsed. */
+/** Returns the URL of a remote with placeholders for its variables, so that it can be parsed. */
+function fillPlaceholders({ url, variables }: RegistryRemote): string {
+  const names = variables.map(({ name }) => name);
+  return fillUrl(url, (name) => (names.includes(name) ? placeholder(names.indexOf(name)) : undefined));
+}
+
+/** Returns a part of a URL that stands for a variable while the URL is parsed. */
 function placeholder(index: number): string {
   return `varzq${index}qz`;
 }
