@@ -8,4 +8,5 @@ mod digest;
 pub mod model_files;
 mod scheduled_backups;
 pub mod threads;
+pub mod version;
 mod wiring;

@@ -8,6 +8,7 @@ use platform::logging;
 use server::commands::{backup, check, completions, doctor, health, restore};
 #[cfg(feature = "local")]
 use server::model_files as weights;
+use server::version::version;
 use server::{app::App, threads};
 
 #[global_allocator]
@@ -18,7 +19,7 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 /// Settings come from the environment or from ai-chat-mcp.toml in the working folder; docs/guide/configuration.md lists
 /// them, and docs/guide/commands.md describes the commands.
 #[derive(Parser)]
-#[command(version)]
+#[command(version = version())]
 struct Arguments {
     #[command(subcommand)]
     command: Option<Command>,

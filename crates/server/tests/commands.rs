@@ -6,3 +6,4 @@ mod check;
 mod completions;
 mod doctor;
 mod health;
+mod version;
