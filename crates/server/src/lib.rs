@@ -7,6 +7,7 @@ mod digest;
 #[cfg(feature = "local")]
 pub mod model_files;
 mod scheduled_backups;
+pub mod service_manager;
 pub mod threads;
 pub mod version;
 mod wiring;

@@ -9,7 +9,7 @@ use server::commands::{backup, check, completions, doctor, health, restore};
 #[cfg(feature = "local")]
 use server::model_files as weights;
 use server::version::version;
-use server::{app::App, threads};
+use server::{app::App, service_manager, threads};
 
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
@@ -99,8 +99,13 @@ fn run() -> anyhow::Result<()> {
     runtime.enable_all().thread_keep_alive(threads::IDLE_THREAD_LIFETIME).build()?.block_on(async {
         let listener = api::listen(config.listen)?;
         let app = App::start(config, listener.local_addr()?).await?;
+        service_manager::report_ready(&app.state.tasks);
+        let stop = async {
+            logging::shutdown_signal().await;
+            service_manager::report_stopping();
+        };
         // 1. Serve until the system requests shutdown.  2. Open streams end and connections drain.
-        api::serve(app.state.clone(), listener, logging::shutdown_signal()).await;
+        api::serve(app.state.clone(), listener, stop).await;
         // 3. Turns end and are written to the database.  4. The remaining turns are released to other nodes.  5. The
         // database closes.
         app.stop().await;

@@ -5,3 +5,4 @@ mod commands;
 mod nodes;
 mod outages;
 mod program;
+mod service_manager;
