@@ -7,5 +7,6 @@ pub mod completions;
 pub mod doctor;
 pub mod health;
 mod http;
+pub mod manual;
 pub mod restore;
 mod sealed_secrets;

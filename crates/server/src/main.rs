@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use clap::{CommandFactory, Parser, Subcommand};
 use platform::config::Config;
 use platform::logging;
-use server::commands::{backup, check, completions, doctor, health, restore};
+use server::commands::{backup, check, completions, doctor, health, manual, restore};
 #[cfg(feature = "local")]
 use server::model_files as weights;
 use server::version::version;
@@ -41,6 +41,9 @@ enum Command {
     Restore(restore::Restore),
     /// Print a script that completes the commands in a shell.
     Completions(completions::ShellCompletions),
+    /// Write the manual pages.
+    #[command(hide = true)]
+    Manual(manual::Manual),
     /// The built-in model and its files.
     #[cfg(feature = "local")]
     #[command(subcommand)]
@@ -59,6 +62,7 @@ fn main() -> ExitCode {
         Some(Command::Backup(arguments)) => backup::run(arguments),
         Some(Command::Restore(arguments)) => restore::run(arguments),
         Some(Command::Completions(arguments)) => completions::run(arguments, Arguments::command()),
+        Some(Command::Manual(arguments)) => manual::run(arguments, Arguments::command()),
         #[cfg(feature = "local")]
         Some(Command::Model(command)) => {
             want_huge_pages(true);

@@ -6,4 +6,5 @@ mod check;
 mod completions;
 mod doctor;
 mod health;
+mod manual;
 mod version;
