@@ -15,6 +15,7 @@ mod check;
 mod command;
 mod crash;
 mod dev;
+mod dist;
 mod failure;
 mod local_model;
 mod node;
@@ -66,6 +67,7 @@ The developer's commands:
       --servers N            servers per database (2)
       --interval MS          maximum time between two kills (1500)
   cargo xtask dev [ARGS]     serve the server and the page with hot reload, until Ctrl-C
+  cargo xtask dist           build the packages for operators, in target/distrib
   cargo xtask model          fetch the weights of the built-in model, and check those that are there
       --test                 the small weights that the tests use
   cargo xtask notices        write THIRD-PARTY.md, the list of the components of others
@@ -98,6 +100,7 @@ fn dispatch(command: &str, rest: &[String]) -> Outcome<ExitCode> {
         "eval" => local_model::eval(&workspace, rest),
         "crash" => crash::crash(&workspace, rest),
         "dev" => dev::dev(&workspace, rest),
+        "dist" => no_more(rest).and_then(|()| dist::dist(&workspace)),
         "notices" => no_more(rest).and_then(|()| notices::command(&workspace)),
         "model" => weights::command(&workspace, rest),
         "help" | "--help" | "-h" => {

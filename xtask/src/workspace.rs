@@ -50,6 +50,21 @@ impl Workspace {
         self.target.join("dist/ai-chat-mcp")
     }
 
+    /// Returns the binary that `cargo build --profile dist --target TARGET` creates.
+    pub fn target_binary(&self, target: &str) -> PathBuf {
+        self.target.join(target).join("dist/ai-chat-mcp")
+    }
+
+    /// Returns Cargo's build folder.
+    pub fn target_folder(&self) -> &Path {
+        &self.target
+    }
+
+    /// Returns the folder of the files that `cargo xtask dist` writes.
+    pub fn release_folder(&self) -> PathBuf {
+        self.target.join("distrib")
+    }
+
     /// Returns a binary that `cargo build` creates.
     pub fn debug_program(&self, name: &str) -> PathBuf {
         self.target.join("debug").join(name)

@@ -1,0 +1,124 @@
+//! The Debian package.
+
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::process::Command;
+
+use super::binary::OLDEST_GLIBC;
+use super::tarball::write_unit;
+use super::{Output, Package, copy, copy_files, create_folder};
+use crate::command::run_quiet;
+use crate::failure::{Context, Failure, Outcome};
+
+/// File of the settings, which an upgrade does not overwrite.
+const SETTINGS_FILE: &str = "etc/ai-chat-mcp/ai-chat-mcp.toml";
+/// Folder of the package's documents.
+const DOCUMENT_FOLDER: &str = "usr/share/doc/ai-chat-mcp";
+/// Scripts that run at installation and removal.
+const SCRIPTS: [&str; 3] = ["postinst", "prerm", "postrm"];
+
+/// Builds the package.
+pub fn build(package: &Package, output: &Output) -> Outcome {
+    let content = output.staging.join(format!("debian-{}", package.architecture.name));
+    let packaging = package.workspace.root.join("packaging");
+    add_files(package, &content)?;
+    // Before the control files, which are not installed.
+    let size = size_kib(&content)?;
+    let sums = checksums(&content)?;
+    let control = content.join("DEBIAN");
+    create_folder(&control)?;
+    for script in SCRIPTS {
+        copy(&packaging.join("debian").join(script), &control.join(script))?;
+        set_mode(&control.join(script), 0o755)?;
+    }
+    write(&control.join("md5sums"), &sums)?;
+    write(&control.join("conffiles"), &format!("/{SETTINGS_FILE}\n"))?;
+    let template = fs::read_to_string(packaging.join("debian/control")).context("packaging/debian/control")?;
+    let (version, architecture) = (&package.release.version, package.architecture.debian);
+    write(&control.join("control"), &fill(&template, version, architecture, size))?;
+    let name = format!("ai-chat-mcp_{version}_{architecture}.deb");
+    let mut build = Command::new("dpkg-deb");
+    build.args(["--root-owner-group", "-Zxz", "--build"]).arg(&content).arg(output.folder.join(name));
+    // Newer times of files are replaced by this one.
+    run_quiet(build.env("SOURCE_DATE_EPOCH", &package.release.time)).map(drop)
+}
+
+/// Adds the files that the package installs.
+fn add_files(package: &Package, content: &Path) -> Outcome {
+    let root = &package.workspace.root;
+    let share = content.join("usr/share");
+    copy(package.binary, &content.join("usr/bin/ai-chat-mcp"))?;
+    write_unit(package, &content.join("usr/lib/systemd/system/ai-chat-mcp.service"), "/usr/bin")?;
+    copy(&root.join("packaging/ai-chat-mcp.toml"), &content.join(SETTINGS_FILE))?;
+    for (shell, file) in [
+        ("bash", "bash-completion/completions/ai-chat-mcp"),
+        ("zsh", "zsh/vendor-completions/_ai-chat-mcp"),
+        ("fish", "fish/vendor_completions.d/ai-chat-mcp.fish"),
+    ] {
+        copy(&package.texts.completions.join(format!("ai-chat-mcp.{shell}")), &share.join(file))?;
+    }
+    copy_files(&package.texts.manual, &share.join("man/man1"))?;
+    let documents = content.join(DOCUMENT_FOLDER);
+    copy(&root.join("packaging/debian/copyright"), &documents.join("copyright"))?;
+    copy(&root.join("THIRD-PARTY.md"), &documents.join("THIRD-PARTY.md"))?;
+    copy_files(&root.join("docs/guide"), &documents.join("guide"))?;
+    for folder in [share.join("man/man1"), documents] {
+        compress(&folder)?;
+    }
+    // The umask of the user who builds is not the package's.
+    run_quiet(Command::new("chmod").args(["-R", "u=rwX,go=rX"]).arg(content))?;
+    // The settings can contain keys. `postinst` lets the program's group read them.
+    set_mode(&content.join(SETTINGS_FILE), 0o640)
+}
+
+/// Compresses the files of a folder, without those in its folders. `copyright` must stay readable (Debian policy).
+fn compress(folder: &Path) -> Outcome {
+    let files = fs::read_dir(folder).context(folder.display())?.flatten().map(|entry| entry.path());
+    let files: Vec<_> = files.filter(|file| file.is_file() && !file.ends_with("copyright")).collect();
+    run_quiet(Command::new("gzip").arg("-9n").args(files)).map(drop)
+}
+
+/// Returns the size of the files in a folder, in KiB.
+fn size_kib(folder: &Path) -> Outcome<u64> {
+    let printed = run_quiet(Command::new("du").args(["-sk", "--apparent-size"]).arg(folder))?;
+    let size = printed.split_whitespace().next().and_then(|size| size.parse().ok());
+    size.ok_or_else(|| Failure::new(format!("`du` printed \"{printed}\"")))
+}
+
+/// Returns the checksums of all files, in the form of `md5sums`.
+fn checksums(folder: &Path) -> Outcome<String> {
+    let script = "find . -type f -printf '%P\\0' | LC_ALL=C sort -z | xargs -0 md5sum";
+    run_quiet(Command::new("sh").args(["-c", script]).current_dir(folder))
+}
+
+/// Replaces the names in the template of `control`.
+fn fill(template: &str, version: &str, architecture: &str, size: u64) -> String {
+    template
+        .replace("@VERSION@", version)
+        .replace("@ARCHITECTURE@", architecture)
+        .replace("@SIZE@", &size.to_string())
+        .replace("@GLIBC@", OLDEST_GLIBC)
+}
+
+fn set_mode(file: &Path, mode: u32) -> Outcome {
+    fs::set_permissions(file, Permissions::from_mode(mode)).context(format!("cannot change {}", file.display()))
+}
+
+fn write(file: &Path, text: &str) -> Outcome {
+    fs::write(file, text).context(format!("cannot write {}", file.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fills_each_name_of_the_template() {
+        let control = fill(include_str!("../../../packaging/debian/control"), "1.2.3", "amd64", 42);
+        assert!(control.contains("\nVersion: 1.2.3\nArchitecture: amd64\n"), "{control}");
+        assert!(control.contains("\nInstalled-Size: 42\nDepends: libc6 (>= 2.28), "), "{control}");
+        // What remains is the address of the maintainer.
+        assert_eq!(control.matches('@').count(), 1, "{control}");
+    }
+}

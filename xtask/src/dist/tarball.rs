@@ -1,0 +1,49 @@
+//! The tarball: the binary with everything that is installed beside it.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use super::{Output, Package, copy, copy_files, create_folder};
+use crate::command::run_quiet;
+use crate::failure::{Context, Outcome};
+
+/// Documents in the root of the repository.
+const DOCUMENTS: [&str; 3] = ["LICENSE", "README.md", "THIRD-PARTY.md"];
+
+/// Builds the tarball.
+pub fn build(package: &Package, output: &Output) -> Outcome {
+    let name = package.file_name("");
+    let (root, content) = (&package.workspace.root, output.staging.join(&name));
+    copy(package.binary, &content.join("ai-chat-mcp"))?;
+    for document in DOCUMENTS {
+        copy(&root.join(document), &content.join(document))?;
+    }
+    // The guide refers to the documents beside it.
+    copy_files(&root.join("docs"), &content.join("docs"))?;
+    copy_files(&root.join("docs/guide"), &content.join("docs/guide"))?;
+    copy_files(&package.texts.completions, &content.join("completions"))?;
+    copy_files(&package.texts.manual, &content.join("man"))?;
+    write_unit(package, &content.join("ai-chat-mcp.service"), "/usr/local/bin")?;
+    copy(&root.join("packaging/ai-chat-mcp.toml"), &content.join("ai-chat-mcp.toml"))?;
+    archive(package, output, &name)
+}
+
+/// Writes the systemd unit for a binary in this folder.
+pub fn write_unit(package: &Package, file: &Path, folder: &str) -> Outcome {
+    let source = package.workspace.root.join("packaging/ai-chat-mcp.service");
+    let unit = fs::read_to_string(&source).context(format!("cannot read {}", source.display()))?;
+    file.parent().map_or(Ok(()), create_folder)?;
+    let unit = unit.replace("ExecStart=/usr/bin/", &format!("ExecStart={folder}/"));
+    fs::write(file, unit).context(format!("cannot write {}", file.display()))
+}
+
+/// Packs a folder of the staging folder, with sorted entries, fixed owners and the commit's time.
+fn archive(package: &Package, output: &Output, name: &str) -> Outcome {
+    let mut tar = Command::new("tar");
+    tar.args(["--sort=name", "--owner=0", "--group=0", "--numeric-owner", "--mode=u+rw,go+r-w,a+X"]);
+    tar.arg(format!("--mtime=@{}", package.release.time)).arg("--directory").arg(&output.staging);
+    // Without its option -n, gzip stores the time.
+    tar.arg("--use-compress-program=gzip -9n").arg("--create").arg("--file");
+    run_quiet(tar.arg(output.folder.join(package.file_name(".tar.gz"))).arg(name)).map(drop)
+}
