@@ -102,6 +102,9 @@ impl AccountService {
     /// Returns when the change would take effect. Rejects an address that belongs to another account.
     pub(super) async fn email_change_mode(&self, user: &User, new: &str) -> Result<EmailChangeMode, AuthError> {
         // Adding an address to an anonymous account is equivalent to signing up, which autoconfirm applies to.
+        if user.is_anonymous {
+            self.check_sign_up(new)?;
+        }
         let is_immediate = self.settings.autoconfirm && (self.mailer.is_none() || user.is_anonymous);
         if !is_immediate && self.mailer.is_none() {
             return Err(EMAIL_CHANGE_DISABLED.into());

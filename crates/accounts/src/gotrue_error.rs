@@ -64,8 +64,11 @@ gotrue_errors! {
     /// The user of the token was deleted.
     USER_NOT_FOUND = 403 "user_not_found" "User from sub claim in JWT does not exist";
 
-    /// New accounts could not be confirmed: no mail server is configured, and autoconfirm is off.
+    /// The operator allows no sign-up, or new accounts could not be confirmed: no mail server is configured, and
+    /// autoconfirm is off.
     SIGNUP_DISABLED = 422 "signup_disabled" "Signups not allowed for this instance";
+    /// Sign-up with an address of a domain that the operator does not allow.
+    ADDRESS_NOT_AUTHORIZED = 400 "email_address_not_authorized" "Email address cannot be used as it is not authorized";
     /// Sign-up without an email address and phone number.
     ANONYMOUS_DISABLED = 422 "anonymous_provider_disabled" "Anonymous sign-ins are disabled";
     /// Sign-up with a phone number.

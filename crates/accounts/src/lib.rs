@@ -47,7 +47,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use domain::{Clock, UserId};
-use platform::config::Config;
+use platform::config::{Config, SignUps};
 use platform::{BackgroundTasks, SecretSealer, UserEventBus};
 use secrecy::SecretString;
 use serde_json::Value;
@@ -56,6 +56,7 @@ use url::Url;
 
 use admin::AdminKey;
 use email_cooldown::EmailCooldown;
+use gotrue_error::GoTrueError;
 use last_seen::LastSeenWrites;
 use mailer::Mailer;
 use one_time_tokens::OneTimeTokens;
@@ -78,6 +79,8 @@ pub struct AccountSettings {
     pub is_site_url_configured: bool,
     /// True if email addresses count as confirmed at once, without an email.
     pub autoconfirm: bool,
+    /// Who may create an account.
+    pub sign_ups: SignUps,
     /// True if a new password needs an emailed code or a second factor when the session is older than a day.
     pub password_reauthentication: bool,
     /// Maximum age of the last proof of identity for sensitive changes; `None` for no limit.
@@ -101,6 +104,7 @@ impl AccountSettings {
             site_url: site_url.clone(),
             is_site_url_configured: config.site_url.is_some(),
             autoconfirm: config.autoconfirm,
+            sign_ups: config.sign_ups.clone(),
             password_reauthentication: config.password_reauthentication,
             reauthentication_after: config.reauthentication_after,
             refuse_common_passwords: config.refuse_common_passwords,
@@ -250,9 +254,24 @@ impl AccountService {
         self.mailer.is_some()
     }
 
-    /// Returns whether users can create accounts: their addresses are confirmed at once, or by email.
+    /// Returns whether users can create accounts: sign-up is open, and their addresses are confirmed at once, or by
+    /// email.
     pub fn allows_sign_up(&self) -> bool {
-        self.settings.autoconfirm || self.can_send_email()
+        matches!(self.settings.sign_ups, SignUps::Open(_)) && (self.settings.autoconfirm || self.can_send_email())
+    }
+
+    /// Returns who may create an account.
+    pub fn sign_ups(&self) -> &SignUps {
+        &self.settings.sign_ups
+    }
+
+    /// Rejects an address, in lower case, that may not create an account.
+    fn check_sign_up(&self, email: &str) -> Result<(), GoTrueError> {
+        match self.settings.sign_ups {
+            SignUps::Open(_) if self.settings.sign_ups.admit(email) => Ok(()),
+            SignUps::Open(_) => Err(gotrue_error::ADDRESS_NOT_AUTHORIZED),
+            SignUps::Invite | SignUps::Closed => Err(gotrue_error::SIGNUP_DISABLED),
+        }
     }
 
     /// Returns the rules for new passwords.

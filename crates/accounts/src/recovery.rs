@@ -46,8 +46,10 @@ impl AccountService {
     ///
     /// If the request does not allow creating an account, an unknown address is an error, as in GoTrue.
     pub async fn send_sign_in_email(&self, request: EmailSignInRequest) -> Result<(), AuthError> {
+        // Without sign-up, such a request only signs in, as in GoTrue.
+        let creates = request.create && self.allows_sign_up() && self.settings.sign_ups.admit(&request.email);
         // This reveals whether the address has an account, which GoTrue accepts for `create_user: false`.
-        if !request.create && self.storage.users().get_by_email(&request.email).await?.is_none() {
+        if !creates && self.storage.users().get_by_email(&request.email).await?.is_none() {
             return Err(OTP_DISABLED.into());
         }
         // Created before the response and for every address, because oversized metadata has to be reported to the
@@ -64,7 +66,7 @@ impl AccountService {
                 Some(user) => {
                     service.send_recovery_link(user, EmailKind::MagicLink, LinkType::MagicLink, link_target).await
                 }
-                None if request.create => service.create_and_email(unconfirmed, &request.email, link_target).await,
+                None if creates => service.create_and_email(unconfirmed, &request.email, link_target).await,
                 None => Ok(()),
             }
         });

@@ -85,6 +85,7 @@ impl AccountService {
         user_agent: Option<String>,
     ) -> Result<SignUpOutcome, AuthError> {
         let email = email_address::normalize(&account.email)?;
+        self.check_sign_up(&email)?;
         let autoconfirm = self.settings.autoconfirm;
         // Saves the password hash and reports this error first, as GoTrue does. The unique index decides about
         // concurrent sign-ups.

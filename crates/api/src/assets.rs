@@ -81,6 +81,7 @@ fn page(settings: PublicSettings, accounts: &AccountService) -> Response {
         "version": env!("CARGO_PKG_VERSION"),
         "fallbackTools": if settings.fallback_tools { "google-drive" } else { "off" },
         "autoconfirm": settings.autoconfirm,
+        "signUps": accounts.sign_ups().as_str(),
         "mail": accounts.can_send_email(),
         "googleDrive": settings.google_drive,
         "registry": settings.registry,

@@ -14,6 +14,7 @@ mod rate_limits;
 mod refresh;
 mod sign_in;
 mod sign_up;
+mod sign_up_policy;
 mod signing_keys;
 mod step_up;
 mod unsupported;

@@ -7,6 +7,7 @@ mod limits;
 mod origin;
 mod providers;
 mod report;
+mod sign_ups;
 mod source;
 
 use std::net::SocketAddr;
@@ -29,6 +30,7 @@ pub use limits::Limits;
 pub use origin::{NotAnOrigin, Origin};
 pub use providers::OPENAI_HOST;
 pub use report::{SettingProblem, SettingStatus, SettingsReport};
+pub use sign_ups::SignUps;
 pub use source::{ConfigError, SETTINGS_FILE_NAME, SettingOrigin, Source};
 
 /// Minimum length of the service role key, in characters, so that it cannot be guessed.
@@ -107,6 +109,8 @@ pub struct Config {
     pub refuse_common_passwords: bool,
     /// `CHAT_AUTOCONFIRM`: whether accounts are confirmed at once. Default: on without a mail server.
     pub autoconfirm: bool,
+    /// `CHAT_SIGNUPS`, `CHAT_SIGNUP_DOMAINS`: who may create an account. Default: everybody.
+    pub sign_ups: SignUps,
     /// `CHAT_ANONYMOUS_SIGN_IN`: whether users can sign in anonymously. Default: off.
     pub anonymous_sign_in: bool,
     /// `CHAT_RATE_LIMITS`: `on` (default) or `off`, for test suites on loopback.
@@ -256,6 +260,7 @@ impl Config {
             },
             jwt_keys: source.text("CHAT_JWT_KEYS").map(PathBuf::from),
             autoconfirm: source.switch("CHAT_AUTOCONFIRM")?.unwrap_or(smtp.is_none()),
+            sign_ups: SignUps::read(source)?,
             anonymous_sign_in: source.switch("CHAT_ANONYMOUS_SIGN_IN")?.unwrap_or(false),
             smtp,
             redirect_allow: source.list("CHAT_REDIRECT_ALLOW", "addresses")?,

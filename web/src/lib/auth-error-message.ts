@@ -25,6 +25,8 @@ const KNOWN_CODES = [
   "same_password",
   "invalid_credentials",
   "user_banned",
+  "signup_disabled",
+  "email_address_not_authorized",
 ] as const;
 
 function isKnownCode(code: string | undefined): code is (typeof KNOWN_CODES)[number] {

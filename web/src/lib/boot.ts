@@ -5,6 +5,8 @@ interface Boot {
   fallbackTools: "google-drive" | "off";
   /** True if accounts need no email confirmation. */
   autoconfirm: boolean;
+  /** Who may create an account: everybody, those who are invited, or nobody. */
+  signUps: "open" | "invite" | "closed";
   /** True if the server can send email. */
   mail: boolean;
   /** True if users can link Google Drive. */
@@ -17,6 +19,7 @@ const defaults: Boot = {
   version: "dev",
   fallbackTools: "google-drive",
   autoconfirm: true,
+  signUps: "open",
   mail: false,
   googleDrive: false,
   registry: false,

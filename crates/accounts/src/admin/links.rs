@@ -1,5 +1,6 @@
 //! Invitations, and links that an administrator generates to send them by other means.
 
+use platform::config::SignUps;
 use serde_json::{Map, Value};
 use storage::one_time_tokens::TokenKind;
 use storage::users::{Along, User};
@@ -8,7 +9,7 @@ use url::Url;
 use super::merge_metadata;
 use crate::account_updates::map_email_conflict;
 use crate::emails::{LinkType, record_sent};
-use crate::gotrue_error::{CONFLICT, EMAIL_EXISTS, GoTrueError, USER_WITH_EMAIL_NOT_FOUND};
+use crate::gotrue_error::{CONFLICT, EMAIL_EXISTS, GoTrueError, SIGNUP_DISABLED, USER_WITH_EMAIL_NOT_FOUND};
 use crate::mailer::EmailKind;
 use crate::one_time_tokens::IssuedToken;
 use crate::{AccountService, AuthError, email_address, sign_up};
@@ -181,6 +182,9 @@ impl AccountService {
         data: Map<String, Value>,
         redirect: Option<&str>,
     ) -> Result<User, AuthError> {
+        if self.settings.sign_ups == SignUps::Closed {
+            return Err(SIGNUP_DISABLED.into());
+        }
         let email = email_address::normalize(email)?;
         let found = self.storage.users().get_by_email(&email).await?;
         if found.as_ref().is_some_and(|user| user.email_confirmed_at.is_some()) {

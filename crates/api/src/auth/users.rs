@@ -9,6 +9,7 @@ use accounts::{AccountService, AuthError, phone};
 use axum::Json;
 use axum::extract::State;
 use platform::BackgroundTasks;
+use platform::config::SignUps;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -89,6 +90,9 @@ pub async fn sign_up(
     if is_missing(&body.email) && is_missing(&body.phone) {
         if !settings.anonymous_sign_in {
             return Err(ANONYMOUS_DISABLED.into());
+        }
+        if !matches!(accounts.sign_ups(), SignUps::Open(_)) {
+            return Err(SIGNUP_DISABLED.into());
         }
         // Counted after the body was read, unlike elsewhere: the body decides which limit applies.
         accounts.rate_limits().check(RateLimit::Anonymous, address)?;

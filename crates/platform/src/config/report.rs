@@ -115,6 +115,7 @@ fn default_values(config: &Config) -> Vec<(&'static str, String)> {
         ("GOOGLE_TOKEN_URL", config.google_endpoints.token.to_string()),
         ("GOOGLE_REVOKE_URL", config.google_endpoints.revoke.to_string()),
         ("CHAT_AUTOCONFIRM", switch(config.autoconfirm)),
+        ("CHAT_SIGNUPS", config.sign_ups.as_str().to_owned()),
         ("CHAT_ANONYMOUS_SIGN_IN", switch(config.anonymous_sign_in)),
         ("CHAT_REFUSE_COMMON_PASSWORDS", switch(config.refuse_common_passwords)),
         ("CHAT_REAUTHENTICATION_MINUTES", config.reauthentication_after.map_or_else(|| "0".to_owned(), minutes)),

@@ -11,7 +11,7 @@ type Mode = "sign-in" | "sign-up";
 
 const tabsId = "auth";
 
-/** The two forms: sign-in and sign-up. */
+/** The two forms: sign-in, and sign-up where the server accepts new accounts. */
 export function Welcome({ email, onEmail, onStep }: StepProps) {
   const [mode, setMode] = useState<Mode>("sign-in");
   const [password, setPassword] = useState("");
@@ -19,21 +19,24 @@ export function Welcome({ email, onEmail, onStep }: StepProps) {
     { value: "sign-in", label: t("auth.signIn") },
     { value: "sign-up", label: t("auth.signUp") },
   ] as const;
+  const isOpen = boot.signUps === "open";
   const shared = { email, onEmail, password, onPassword: setPassword, onStep };
   return (
     <>
       <h1 className="text-xl">{t("auth.welcome")}</h1>
       <p className="text-ink-2">{t("app.tagline")}</p>
-      <TabList
-        id={tabsId}
-        label={t("auth.welcome")}
-        items={tabs}
-        selected={mode}
-        onSelect={setMode}
-        fill
-        className="my-5"
-      />
-      <div {...panelProps(tabsId, mode)}>
+      {isOpen && (
+        <TabList
+          id={tabsId}
+          label={t("auth.welcome")}
+          items={tabs}
+          selected={mode}
+          onSelect={setMode}
+          fill
+          className="mt-5"
+        />
+      )}
+      <div className="mt-5" {...(isOpen && panelProps(tabsId, mode))}>
         {mode === "sign-in" ? (
           <>
             <CredentialsForm
@@ -65,6 +68,11 @@ export function Welcome({ email, onEmail, onStep }: StepProps) {
           />
         )}
       </div>
+      {!isOpen && (
+        <p className="mt-5 text-center text-sm text-balance text-ink-2">
+          {t(boot.signUps === "invite" ? "auth.inviteOnly" : "auth.error.signup_disabled")}
+        </p>
+      )}
     </>
   );
 }
