@@ -79,7 +79,7 @@ pub struct AccountSettings {
     pub is_site_url_configured: bool,
     /// True if email addresses count as confirmed at once, without an email.
     pub autoconfirm: bool,
-    /// Who may create an account.
+    /// Policy for the creation of accounts.
     pub sign_ups: SignUps,
     /// True if a new password needs an emailed code or a second factor when the session is older than a day.
     pub password_reauthentication: bool,
@@ -260,7 +260,7 @@ impl AccountService {
         matches!(self.settings.sign_ups, SignUps::Open(_)) && (self.settings.autoconfirm || self.can_send_email())
     }
 
-    /// Returns who may create an account.
+    /// Returns the policy for the creation of accounts.
     pub fn sign_ups(&self) -> &SignUps {
         &self.settings.sign_ups
     }

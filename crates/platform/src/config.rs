@@ -109,7 +109,7 @@ pub struct Config {
     pub refuse_common_passwords: bool,
     /// `CHAT_AUTOCONFIRM`: whether accounts are confirmed at once. Default: on without a mail server.
     pub autoconfirm: bool,
-    /// `CHAT_SIGNUPS`, `CHAT_SIGNUP_DOMAINS`: who may create an account. Default: everybody.
+    /// `CHAT_SIGNUPS`, `CHAT_SIGNUP_DOMAINS`: the sign-up policy. Default: open.
     pub sign_ups: SignUps,
     /// `CHAT_ANONYMOUS_SIGN_IN`: whether users can sign in anonymously. Default: off.
     pub anonymous_sign_in: bool,

@@ -5,7 +5,7 @@ interface Boot {
   fallbackTools: "google-drive" | "off";
   /** True if accounts need no email confirmation. */
   autoconfirm: boolean;
-  /** Who may create an account: everybody, those who are invited, or nobody. */
+  /** Policy for the creation of accounts. */
   signUps: "open" | "invite" | "closed";
   /** True if the server can send email. */
   mail: boolean;

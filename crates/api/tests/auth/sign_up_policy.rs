@@ -1,4 +1,4 @@
-//! Who may sign up: `CHAT_SIGNUPS` and `CHAT_SIGNUP_DOMAINS`.
+//! The sign-up policy: `CHAT_SIGNUPS` and `CHAT_SIGNUP_DOMAINS`.
 
 use reqwest::Method;
 use serde_json::json;

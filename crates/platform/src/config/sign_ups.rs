@@ -1,16 +1,16 @@
-//! Settings of who may create an account.
+//! Settings of the sign-up policy.
 
 use super::host_name::HostName;
 use super::source::{ConfigError, Source};
 
-/// Who may create an account.
+/// Policy for the creation of accounts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SignUps {
-    /// Everybody, or everybody with an address at one of these domains if there are any.
+    /// Any user can sign up; with domains, only users with an address at one of them.
     Open(Vec<HostName>),
-    /// Those whom the operator invites.
+    /// Only users whom the operator invites can sign up.
     Invite,
-    /// Nobody. Only the operator creates accounts.
+    /// Only the operator creates accounts.
     Closed,
 }
 
@@ -38,7 +38,7 @@ impl SignUps {
         }
     }
 
-    /// Returns whether somebody with this address, in lower case, may create an account without an invitation.
+    /// Returns whether a user with this address, in lower case, can sign up without an invitation.
     pub fn admit(&self, email: &str) -> bool {
         let Self::Open(domains) = self else { return false };
         let domain = email.rsplit_once('@').map_or("", |(_, domain)| domain);
