@@ -76,7 +76,7 @@ export function matchesUrl(remote: UsableRemote, urls: readonly URL[]): boolean 
   );
 }
 
-/** Returns the parts of a URL, each cut where no value of a variable goes on. */
+/** Returns the parts of a URL, each split where the value of a variable has to end. */
 function piecesOf({ protocol, host, pathname, search, hash }: URL): readonly (readonly string[])[] {
   return [[protocol], host.split("."), pathname.split("/"), search.split("&"), [hash]];
 }
