@@ -20,8 +20,9 @@ const kept = new Map<string, readonly CodePiece[] | null>();
 const requested = new Map<string, Promise<readonly CodePiece[] | null>>();
 let worker: Worker | null = null;
 let lastId = 0;
-/** End of the last request. The worker reads one block after the other, each with a time limit of its own. */
-let queue: Promise<unknown> = Promise.resolve();
+/** Requests that wait for the worker. It reads one block after the other, each with a time limit of its own. */
+const waiting: (() => Promise<void>)[] = [];
+let isReading = false;
 
 const keyOf = (language: string, text: string): string => `${grammarOf(language) ?? ""}\n${text}`;
 
@@ -41,18 +42,32 @@ export function highlight(language: string, text: string): Promise<readonly Code
   const key = keyOf(language, text);
   const before = requested.get(key);
   if (before) return before;
-  const request = queue.then(async () => {
-    const pieces = grammar === "diff" ? diffPieces(text) : await readInWorker(grammar, text);
-    const result = pieces && pieces.length <= MAX_PIECES ? pieces : null;
-    requested.delete(key);
-    kept.set(key, result);
-    const [oldest] = kept.keys();
-    if (kept.size > MAX_KEPT && oldest !== undefined) kept.delete(oldest);
-    return result;
+  const request = new Promise<readonly CodePiece[] | null>((resolve) => {
+    waiting.push(async () => {
+      const pieces = grammar === "diff" ? diffPieces(text) : await readInWorker(grammar, text);
+      const result = pieces && pieces.length <= MAX_PIECES ? pieces : null;
+      requested.delete(key);
+      kept.set(key, result);
+      const [oldest] = kept.keys();
+      if (kept.size > MAX_KEPT && oldest !== undefined) kept.delete(oldest);
+      resolve(result);
+    });
   });
   requested.set(key, request);
-  queue = request;
+  if (!isReading) void readWaiting();
   return request;
+}
+
+/**
+ * Reads what waits, the last request first: a chat opens at its end, and rows that come in above are read upwards, so it
+ * is the nearest to what is seen.
+ */
+async function readWaiting(): Promise<void> {
+  isReading = true;
+  // All blocks of the rows that are drawn now are requested first.
+  await Promise.resolve();
+  for (let next = waiting.pop(); next; next = waiting.pop()) await next();
+  isReading = false;
 }
 
 /** Colours whole lines, with their line endings, so that their ground reaches from edge to edge. */
