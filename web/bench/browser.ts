@@ -131,8 +131,7 @@ function watch(): void {
       if (now - before > 34) seen.lateFrames += 1;
     }
     before = now;
-    const field = document.querySelector("textarea");
-    if (seen.usableAt === 0 && field !== null && !field.disabled) seen.usableAt = now;
+    if (seen.usableAt === 0 && document.querySelector("textarea:enabled")) seen.usableAt = now;
     requestAnimationFrame(frame);
   };
   requestAnimationFrame(frame);

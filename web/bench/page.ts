@@ -16,8 +16,24 @@ const piece = `## A heading\n\n${paragraph}${paragraph}- first point of three\n-
 /** Returns an answer of this length that ends with a unique word. */
 const answerOf = (characters: number) =>
   `${piece.repeat(Math.ceil(characters / piece.length)).slice(0, characters)}\n\nLastword`;
+/** Code blocks in the newest answers of the long chat, one in each. */
+const blocks = 300;
+/** Returns 20 lines of code that no other block has, so that none is known already. */
+const codeOf = (at: number): string => {
+  const [language, line] = [
+    ["ts", "export const value = items.map((item) => item.price * 1.19).filter(Boolean); // a note"],
+    ["python", 'def value(item): return round(item["price"] * 1.19, 2)  # a note'],
+    ["rust", 'pub fn value(price: f64) -> String { format!("{:.2}", price * 1.19) } // a note'],
+    ["sql", "SELECT name, round(price * 1.19, 2) FROM items WHERE name LIKE 'a%' -- a note"],
+  ][at % 4] ?? ["", ""];
+  return `\`\`\`${language}\n${Array.from({ length: 20 }, (_, row) => `${line} ${at}.${row}`).join("\n")}\n\`\`\``;
+};
 /** Letters that the scripted model says at a time. */
 const lettersOfADelta = 7;
+
+const parts = { signInScreen, longChat, codeChat, interactions, streaming, fastStreaming, switching, memory };
+/** Names of the parts to measure: all, unless some are given. */
+const wanted = process.argv.length > 2 ? process.argv.slice(2) : Object.keys(parts);
 
 const model = await ScriptedModel.start();
 const app = await startApp({ env: { OPENAI_BASE_URL: model.baseUrl } });
@@ -25,12 +41,7 @@ const browser = await launch();
 const table = new Table();
 
 try {
-  await signInScreen();
-  await longChat();
-  for (const slowdown of [1, 4]) await streaming(slowdown);
-  await fastStreaming();
-  await switching();
-  await memory();
+  for (const [name, measure] of Object.entries(parts)) if (wanted.includes(name)) await measure();
 } finally {
   await browser.close();
   await app.stop();
@@ -93,7 +104,127 @@ async function longChat(): Promise<void> {
   }
 }
 
-async function streaming(slowdown: number): Promise<void> {
+async function codeChat(): Promise<void> {
+  const account = await Account.create(app.url);
+  await account.fill(
+    await account.newChat("A long chat with code"),
+    Array.from({ length: messages }, (_, at) => {
+      if (at % 2 === 0) return `Question ${at}`;
+      return at < messages - 2 * blocks ? `Answer **${at}**.\n\n${paragraph}` : `${paragraph}${codeOf(at)}`;
+    }),
+  );
+  const coloured = "article:last-of-type figure span[class^=code-]";
+  const where = `\`/\` with ${messages.toLocaleString("en")} messages and ${blocks} code blocks`;
+  for (const slowdown of [1, 4]) {
+    const seen = await several(async () => {
+      const measured = await Measured.open(browser, app.url, slowdown, account);
+      const began = performance.now();
+      await measured.page.goto("/", { waitUntil: "commit" });
+      await measured.page.locator(coloured).first().waitFor();
+      const colouredAt = performance.now() - began;
+      await measured.page.waitForFunction(() =>
+        [...document.querySelectorAll("article figure")].every((block) =>
+          block.querySelector("[class^=code-]"),
+        ),
+      );
+      const opened = await measured.seen();
+      const conversation = measured.page.getByRole("group", { name: "Conversation" });
+      await conversation.hover();
+      // Until some fifty blocks have passed, while one types.
+      for (let turn = 0; turn < 60; turn++) {
+        await measured.page.mouse.wheel(0, -700);
+        if (turn % 3 === 0) await measured.composer.press("a");
+        await measured.page.waitForTimeout(30);
+      }
+      const scrolled = await measured.seen();
+      await measured.close();
+      return { opened, colouredAt, scrolled };
+    });
+    const of = `${slowdown}x`;
+    const slow = slowdown === 4;
+    const value = (read: (one: (typeof seen)[number]) => number) => median(seen.map(read));
+    table.add(
+      `${where}, composer there, ${of}`,
+      "ms",
+      value(({ opened }) => opened.usableAt),
+      slow ? 1_000 : 350,
+    );
+    table.add(
+      `${where}, newest code coloured, ${of}`,
+      "ms",
+      value((one) => one.colouredAt),
+      slow ? 3_000 : 1_000,
+    );
+    table.add(
+      `${where}, blocked, ${of}`,
+      "ms",
+      value(({ opened }) => opened.blockedMs),
+      slow ? 400 : 50,
+    );
+    table.add(
+      `scrolling through the code, frames over 34 ms, ${of}`,
+      "%",
+      value(({ scrolled }) => (100 * scrolled.lateFrames) / Math.max(scrolled.frames, 1)),
+      slow ? 10 : 2,
+    );
+    table.add(
+      `scrolling through the code, key to picture, p98, ${of}`,
+      "ms",
+      value(({ scrolled }) => percentile(scrolled.inputsMs, 98)),
+      slow ? 200 : 50,
+    );
+  }
+}
+
+/** The slowest of what is pressed and typed most, as browsers report it of users (interaction to next paint). */
+async function interactions(): Promise<void> {
+  const account = await personWithLongChat();
+  await account.connectToolbox();
+  for (const slowdown of [1, 4]) {
+    const measured = await Measured.open(browser, app.url, slowdown, account);
+    const { page } = measured;
+    await page.goto("/");
+    await page.getByText(`Question ${messages - 2}`, { exact: true }).waitFor();
+    await page.waitForLoadState("load");
+    const rounds: number[] = [];
+    // What is loaded on demand is loaded in the first round.
+    for (let round = 0; round <= runs; round++) {
+      await measured.seen();
+      await page.getByRole("button", { name: "Settings", exact: true }).click();
+      await page.getByRole("dialog", { name: "Settings", exact: true }).waitFor();
+      await page.keyboard.press("Escape");
+      await page.keyboard.press("Control+k");
+      await page.getByRole("option").first().waitFor();
+      await page.keyboard.type("calc");
+      await page
+        .getByRole("option", { name: /calculate/u })
+        .first()
+        .waitFor();
+      await page.keyboard.press("Escape");
+      await page.getByRole("button", { name: /^Chats \(/u }).click();
+      await page.getByRole("dialog", { name: "Recent Chats" }).getByRole("listitem").first().waitFor();
+      await page.keyboard.press("Escape");
+      await page.getByRole("button", { name: /^Model: /u }).click();
+      await page.getByRole("dialog", { name: "About the model" }).waitFor();
+      await page.keyboard.press("Escape");
+      await measured.composer.pressSequentially("A message", { delay: 30 });
+      await measured.composer.fill("");
+      await page.getByRole("tab", { name: /^Tools/u }).click();
+      await page.getByRole("heading", { name: "calculate" }).waitFor();
+      await page.getByRole("tab", { name: "Chat", exact: true }).click();
+      await measured.composer.waitFor();
+      if (round > 0) rounds.push(percentile((await measured.seen()).inputsMs, 98));
+    }
+    await measured.close();
+    table.add(`press or key to picture, p98, ${slowdown}x`, "ms", median(rounds), slowdown === 4 ? 200 : 100);
+  }
+}
+
+async function streaming(): Promise<void> {
+  for (const slowdown of [1, 4]) await streamingAt(slowdown);
+}
+
+async function streamingAt(slowdown: number): Promise<void> {
   const characters = 5_600;
   const seen = await several(async () => {
     const account = await Account.create(app.url);
