@@ -1,10 +1,11 @@
 //! `cargo xtask dist`: builds what operators install.
 //!
-//! Two runs for one commit write equal files: times and versions are the commit's, and no folder of this machine is in
-//! them.
+//! Two runs for one commit write equal files, apart from the image: times and versions are the commit's, and no folder of
+//! this machine is in them.
 
 mod binary;
 mod debian;
+mod image;
 mod release;
 mod sbom;
 mod tarball;
@@ -17,6 +18,7 @@ use std::process::Command;
 use crate::command::run_quiet;
 use crate::failure::{Context, Failure, Outcome};
 use crate::steps::{nothing_to_do, step};
+use crate::system::buildah;
 use crate::workspace::Workspace;
 use crate::{requirements, web};
 use binary::Architecture;
@@ -26,9 +28,16 @@ use tools::ReleaseTools;
 /// File with the checksums of all others.
 const CHECKSUMS_FILE: &str = "SHA256SUMS";
 
-/// Builds the packages for this machine's architecture, and for others whose Rust target is installed.
-pub fn dist(workspace: &Workspace) -> Outcome {
+/// Builds the packages for this machine's architecture, and for others whose Rust target is installed. The option
+/// `--image` adds the container image, for this machine's architecture.
+pub fn dist(workspace: &Workspace, arguments: &[String]) -> Outcome {
+    let with_image = match arguments {
+        [] => false,
+        [option] if option == "--image" => true,
+        _ => return Err(Failure::new("`cargo xtask dist` has one option: `--image`")),
+    };
     requirements::check()?;
+    let buildah = if with_image { Some(buildah::ensure()?) } else { None };
     let release = Release::read(workspace)?;
     let (installed, missing) = binary::architectures()?;
     for architecture in missing {
@@ -52,6 +61,9 @@ pub fn dist(workspace: &Workspace) -> Outcome {
         step(&format!("tarball for {}", architecture.name), || tarball::build(&package, &output))?;
         step(&format!("Debian package for {}", architecture.name), || debian::build(&package, &output))?;
         step(&format!("SBOM for {}", architecture.name), || sbom::build(&package, &tools, &output))?;
+        if let Some(buildah) = buildah.as_ref().filter(|_| architecture.is_own()) {
+            step("container image", || image::build(&package, &output, buildah))?;
+        }
     }
     step("checksums", || output.write_checksums())?;
     println!("ready   {}", output.folder.display());

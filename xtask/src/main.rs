@@ -68,6 +68,7 @@ The developer's commands:
       --interval MS          maximum time between two kills (1500)
   cargo xtask dev [ARGS]     serve the server and the page with hot reload, until Ctrl-C
   cargo xtask dist           build the packages for operators, in target/distrib
+      --image                build the container image as well
   cargo xtask model          fetch the weights of the built-in model, and check those that are there
       --test                 the small weights that the tests use
   cargo xtask notices        write THIRD-PARTY.md, the list of the components of others
@@ -100,7 +101,7 @@ fn dispatch(command: &str, rest: &[String]) -> Outcome<ExitCode> {
         "eval" => local_model::eval(&workspace, rest),
         "crash" => crash::crash(&workspace, rest),
         "dev" => dev::dev(&workspace, rest),
-        "dist" => no_more(rest).and_then(|()| dist::dist(&workspace)),
+        "dist" => dist::dist(&workspace, rest),
         "notices" => no_more(rest).and_then(|()| notices::command(&workspace)),
         "model" => weights::command(&workspace, rest),
         "help" | "--help" | "-h" => {
@@ -127,7 +128,8 @@ mod tests {
     use super::*;
 
     /// Sources that parse the options of these commands.
-    const OPTION_READERS: [&str; 4] = [
+    const OPTION_READERS: [&str; 5] = [
+        include_str!("dist.rs"),
         include_str!("test.rs"),
         include_str!("weights.rs"),
         include_str!("../../crates/testkit/src/bin/crash/main.rs"),
@@ -150,7 +152,7 @@ mod tests {
                 "{option} is missing in the help"
             );
         }
-        assert_eq!(OPTION_READERS.iter().flat_map(|source| options(source)).count(), 8 + 1 + 6 + 6);
+        assert_eq!(OPTION_READERS.iter().flat_map(|source| options(source)).count(), 1 + 8 + 1 + 6 + 6);
     }
 
     #[test]

@@ -1,5 +1,6 @@
-//! Installation of operating system packages for the tests.
+//! Installation of operating system packages for the tests and for releases.
 
+pub mod buildah;
 pub mod chromium;
 pub mod firefox;
 pub mod openssl;

@@ -26,6 +26,14 @@ pub fn build(package: &Package, output: &Output) -> Outcome {
     copy_files(&package.texts.manual, &content.join("man"))?;
     write_unit(package, &content.join("ai-chat-mcp.service"), "/usr/local/bin")?;
     copy(&root.join("packaging/ai-chat-mcp.toml"), &content.join("ai-chat-mcp.toml"))?;
+    // For those who build an image of their own.
+    copy_files(&root.join("packaging/container"), &content.join("container"))?;
+    let data = content.join("container/data");
+    create_folder(&data)?;
+    // The umask of the user who builds is not the release's.
+    run_quiet(Command::new("chmod").args(["-R", "u=rwX,go=rX"]).arg(&content))?;
+    // The data folder of the image is its owner's alone.
+    run_quiet(Command::new("chmod").arg("700").arg(&data))?;
     archive(package, output, &name)
 }
 
@@ -41,7 +49,7 @@ pub fn write_unit(package: &Package, file: &Path, folder: &str) -> Outcome {
 /// Packs a folder of the staging folder, with sorted entries, fixed owners and the commit's time.
 fn archive(package: &Package, output: &Output, name: &str) -> Outcome {
     let mut tar = Command::new("tar");
-    tar.args(["--sort=name", "--owner=0", "--group=0", "--numeric-owner", "--mode=u+rw,go+r-w,a+X"]);
+    tar.args(["--sort=name", "--owner=0", "--group=0", "--numeric-owner"]);
     tar.arg(format!("--mtime=@{}", package.release.time)).arg("--directory").arg(&output.staging);
     // Without its option -n, gzip stores the time.
     tar.arg("--use-compress-program=gzip -9n").arg("--create").arg("--file");
