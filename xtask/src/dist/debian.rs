@@ -121,4 +121,12 @@ mod tests {
         // What remains is the address of the maintainer.
         assert_eq!(control.matches('@').count(), 1, "{control}");
     }
+
+    #[test]
+    fn scripts_can_be_read_by_a_shell() {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../packaging/debian");
+        for script in SCRIPTS {
+            assert!(Command::new("sh").arg("-n").arg(folder.join(script)).status().unwrap().success(), "{script}");
+        }
+    }
 }
