@@ -28,7 +28,7 @@ pub fn build(package: &Package, output: &Output) -> Outcome {
     copy(&root.join("packaging/ai-chat-mcp.toml"), &content.join("ai-chat-mcp.toml"))?;
     // For those who build an image of their own.
     copy_files(&root.join("packaging/container"), &content.join("container"))?;
-    let data = content.join("container/data");
+    let data = content.join("container/volume/data");
     create_folder(&data)?;
     // The umask of the user who builds is not the release's.
     run_quiet(Command::new("chmod").args(["-R", "u=rwX,go=rX"]).arg(&content))?;
