@@ -37,7 +37,8 @@ pub fn build(package: &Package, output: &Output, buildah: &Path) -> Outcome {
     let image = format!("localhost/{tag}");
     let mut build = Command::new(buildah);
     // Only Docker's format has the health check.
-    build.args(["build", "--quiet", "--format=docker", &timestamp, "--build-arg"]).arg(format!("BASE={BASE_IMAGE}"));
+    build.args(["build", "--quiet", "--format=docker", &timestamp, "--build-context"]);
+    build.arg(format!("base=docker://{BASE_IMAGE}"));
     build.arg(format!("--label=org.opencontainers.image.version={}", package.release.version));
     build.arg("--file").arg(context.join("container/Containerfile")).args(["--tag", &image]).arg(&context);
     run_quiet(&mut build)?;
