@@ -57,6 +57,8 @@ test("the palette opens tools, chooses models, and runs actions", async (t) => {
   await option(appPage, "Open settings").click();
   await appPage.page.getByRole("dialog", { name: "Settings" }).waitFor();
   await appPage.page.keyboard.press("Escape");
+  // No shortcut works below a dialog.
+  await appPage.sheet.waitFor({ state: "detached" });
   await find(appPage, "nothing like that");
   await appPage.sees("No results for “nothing like that”.");
   await appPage.page.keyboard.press("Control+k");
@@ -86,7 +88,7 @@ test("a question mark lists the shortcuts, except while one types", async (t) =>
     "New line",
     "Stop the answer",
     "Edit the last message, in an empty field",
-    "Previous or next question, in the conversation",
+    "Previous or next question",
   ]);
   await appPage.page.keyboard.press("Escape");
   await eventually(async () => assert.equal(await focusedName(appPage), "MCP Servers"));

@@ -14,8 +14,8 @@ const scroller = ({ page }: AppPage) => page.getByRole("group", { name: "Convers
 const line = ({ page }: AppPage, text: string) => page.getByText(text, { exact: true });
 const topOf = (element: Locator) => element.evaluate((one) => Math.round(one.getBoundingClientRect().top));
 
-/** Checks that a message stands at the top of the conversation, below a part of what was before it. */
-async function standsAtTop(appPage: AppPage, text: string): Promise<void> {
+/** Checks that a message is at the top of the conversation, below a part of what was before it. */
+async function comesToTop(appPage: AppPage, text: string): Promise<void> {
   await eventually(async () => {
     const distance = (await topOf(line(appPage, text))) - (await topOf(scroller(appPage)));
     assert.ok(distance >= 40 && distance <= 112, `${text} is ${distance} px below the top`);
@@ -97,15 +97,23 @@ test("a chat opens at its last question, and Alt with an arrow leads to the othe
     ["First", "Second", "Third"].flatMap((question) => [question, paragraphs(0, 30)]),
   );
   await appPage.open();
-  await standsAtTop(appPage, "Third");
+  await comesToTop(appPage, "Third");
   await scroller(appPage).focus();
+  // The keys are loaded after the messages.
+  await appPage.page.locator("[aria-keyshortcuts]").waitFor();
   await appPage.page.keyboard.press("Alt+ArrowUp");
-  await standsAtTop(appPage, "Second");
+  await comesToTop(appPage, "Second");
   await appPage.page.keyboard.press("Alt+ArrowUp");
   await appPage.page.keyboard.press("Alt+ArrowDown");
   await appPage.page.keyboard.press("Alt+ArrowDown");
-  await standsAtTop(appPage, "Third");
+  await comesToTop(appPage, "Third");
+  // An empty message field has no lines to move between.
+  await appPage.composer.press("Alt+ArrowUp");
+  await comesToTop(appPage, "Second");
+  await appPage.composer.fill("A draft");
+  await appPage.composer.press("Alt+ArrowUp");
+  await comesToTop(appPage, "Second");
   await scroller(appPage).evaluate((box) => box.scrollTo(0, 0));
   await appPage.page.reload();
-  await standsAtTop(appPage, "Third");
+  await comesToTop(appPage, "Third");
 });

@@ -85,7 +85,8 @@ export function Composer({ ref, ...options }: ComposerProps) {
       return;
     }
     if (event.key === "Escape" && busy && !composing) stop();
-    if (event.key === "ArrowUp" && text === "" && !busy) store.editing.set(newestUserMessageId(store));
+    if (event.key === "ArrowUp" && !event.altKey && text === "" && !busy)
+      store.editing.set(newestUserMessageId(store));
     sendOnEnter(event, () => void submit());
   }
 

@@ -19,9 +19,9 @@ interface ScrollEvents {
 }
 
 /** Distance of a sent message from the top, in px; a part of the previous turn stays visible. */
-const TURN_TOP_PX = 76;
+export const TURN_TOP_PX = 76;
 /** Distance from the end, in px, that counts as being at the end. */
-const END_TOLERANCE_PX = 4;
+export const END_TOLERANCE_PX = 4;
 /** Hidden height, in px, that counts as more than a line. */
 const LINE_PX = 26;
 /** Distance from an end of the mounted messages, in px, at which the next page loads. */
@@ -122,20 +122,6 @@ export class ScrollController {
     this.#scrollTo(row.offsetTop - TURN_TOP_PX);
     this.#anchor = { row, top: row.getBoundingClientRect().top };
     this.#report();
-  }
-
-  /** Scrolls to the user message before (-1) or after (1) the one at the top. */
-  scrollByMessage(direction: -1 | 1): void {
-    const messages = [...this.#rows.querySelectorAll<HTMLElement>("[data-role=user]")];
-    const top = this.#scroller.scrollTop + TURN_TOP_PX;
-    const target =
-      direction < 0
-        ? messages.findLast((row) => row.offsetTop < top - END_TOLERANCE_PX)
-        : messages.find((row) => row.offsetTop > top + END_TOLERANCE_PX);
-    if (!target) return;
-    this.#release();
-    this.#scrollTo(target.offsetTop - TURN_TOP_PX);
-    this.#captureAnchor();
   }
 
   #lastUserMessage(): HTMLElement | undefined {

@@ -1,6 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
 import { ArrowDown } from "lucide-react";
-import { Fragment, type KeyboardEvent, Suspense, useCallback, useMemo, useRef } from "react";
+import { Fragment, Suspense, useCallback, useMemo, useRef } from "react";
 import { lazyPart } from "@/lib/lazy-part";
 import { t } from "@/lib/t";
 import { buttonClass } from "@/ui/button";
@@ -18,6 +18,7 @@ import { useScroll } from "./use-scroll";
 
 /** For fingers, and not before there is something to press. */
 const MessageMenu = lazyPart(async () => (await import("../message-actions/message-menu")).MessageMenu);
+const QuestionKeys = lazyPart(async () => (await import("./question-keys")).QuestionKeys, true);
 /** Most opened chats have messages. */
 const EmptyState = lazyPart(async () => (await import("./empty-state")).EmptyState);
 
@@ -49,7 +50,7 @@ export function Transcript({ chatId, store, onTurn, scrollTarget, ...empty }: Tr
       .catch((cause: unknown) => console.error("Loading failed:", "messages", cause))
       .finally(() => (loadingOlder.current = false));
   };
-  const { scroller, rows, bottomSpacer, visible, hiddenBelow, scrollToEnd, scrollByMessage } = useScroll(
+  const { scroller, rows, bottomSpacer, visible, hiddenBelow, scrollToEnd } = useScroll(
     status,
     loadOlder,
     scrollTarget,
@@ -68,12 +69,6 @@ export function Transcript({ chatId, store, onTurn, scrollTarget, ...empty }: Tr
   const sendMessage = useCallback((message: string) => onTurn({ message }), [onTurn]);
   const isEmpty = status.ids.length === 0 && !busy;
 
-  function onKeyDown(event: KeyboardEvent) {
-    if (!event.altKey || (event.key !== "ArrowUp" && event.key !== "ArrowDown")) return;
-    event.preventDefault();
-    scrollByMessage(event.key === "ArrowUp" ? -1 : 1);
-  }
-
   return (
     <div className="relative min-h-0 max-wide:grid max-wide:grid-cols-[minmax(0,1fr)] max-wide:grid-rows-[minmax(0,1fr)_auto]">
       <div
@@ -81,7 +76,6 @@ export function Transcript({ chatId, store, onTurn, scrollTarget, ...empty }: Tr
         role="group"
         aria-label={t("chat.conversation")}
         tabIndex={0}
-        onKeyDown={onKeyDown}
         className="relative h-full overflow-y-auto overscroll-contain px-5 pt-7 pb-8 [mask-image:linear-gradient(#000_calc(100%-28px),transparent)] [overflow-anchor:none] max-wide:px-3.5 max-wide:pt-5"
       >
         {isEmpty &&
@@ -121,6 +115,7 @@ export function Transcript({ chatId, store, onTurn, scrollTarget, ...empty }: Tr
         </div>
         <Suspense>
           <MessageMenu rows={rows} store={store} onTurn={onTurn} />
+          <QuestionKeys rows={rows} />
         </Suspense>
         <div ref={bottomSpacer} />
       </div>

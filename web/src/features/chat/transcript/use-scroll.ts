@@ -11,7 +11,6 @@ interface TranscriptScroll {
   readonly visible: readonly string[];
   readonly hiddenBelow: boolean;
   readonly scrollToEnd: () => void;
-  readonly scrollByMessage: (direction: -1 | 1) => void;
 }
 
 /** TranscriptScroll position of the user, with the number of messages sent so far: sending another returns to the newest. */
@@ -91,6 +90,5 @@ export function useScroll(
       moveTo(NEWEST_WINDOW);
       controller.current?.scrollToEnd();
     },
-    scrollByMessage: (direction) => controller.current?.scrollByMessage(direction),
   };
 }
