@@ -10,6 +10,10 @@ const option = (appPage: AppPage, name: string | RegExp) =>
   palette(appPage).getByRole("option", { name, exact: true });
 const chat = ({ page }: AppPage, title: string) => page.getByRole("region", { name: title, exact: true });
 
+/** A closed dialog is hidden a moment before it is gone; a shortcut in between would open nothing. */
+const paletteIsGone = ({ page }: AppPage) =>
+  page.locator('dialog[aria-label="Command palette"]').waitFor({ state: "detached" });
+
 async function find(appPage: AppPage, text: string): Promise<void> {
   await appPage.page.keyboard.press("Control+k");
   await palette(appPage).waitFor();
@@ -62,8 +66,7 @@ test("the palette opens tools, chooses models, and runs actions", async (t) => {
   await find(appPage, "nothing like that");
   await appPage.sees("No results for “nothing like that”.");
   await appPage.page.keyboard.press("Control+k");
-  // It is hidden a moment before it is gone; a shortcut in between would open nothing.
-  await appPage.page.locator('dialog[aria-label="Command palette"]').waitFor({ state: "detached" });
+  await paletteIsGone(appPage);
   await find(appPage, "sign out");
   await option(appPage, "Sign out").click();
   await appPage.arrivesAt("/auth");
@@ -108,6 +111,7 @@ for (const [name, look] of looks) {
     await option(appPage, /Time flies/u).waitFor();
     await inspect(appPage, "palette-found", look);
     await appPage.page.keyboard.press("Escape");
+    await paletteIsGone(appPage);
     await appPage.page.locator("body").press("?");
     await appPage.page.getByRole("dialog", { name: "Keyboard shortcuts" }).waitFor();
     await inspect(appPage, "shortcuts", look);
