@@ -10,7 +10,14 @@ function applied(name: string, stored: string | null, changed: string | null): (
   const dataset: Record<string, string> = {};
   const listeners: ((event: { key: string; newValue: string | null }) => void)[] = [];
   runInNewContext(script, {
-    document: { documentElement: { dataset, lang: "" }, currentScript: { dataset: {} } },
+    document: {
+      documentElement: { dataset, lang: "" },
+      currentScript: { dataset: {} },
+      querySelectorAll: () => [],
+    },
+    MutationObserver: class {
+      observe(): void {}
+    },
     localStorage: { getItem: (key: string) => (key === name ? stored : null) },
     navigator: { languages: [] },
     addEventListener: (type: string, listener: (typeof listeners)[number]) => {

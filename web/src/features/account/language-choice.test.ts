@@ -9,10 +9,19 @@ const script = readFileSync("public/before-paint.js", "utf8");
 /** Returns the language that the script of the page chooses before the first paint. */
 function languageBeforePaint(stored: string | null, preferred: readonly string[]): string {
   const root = { dataset: {}, lang: "" };
-  const document = { documentElement: root, currentScript: { dataset: {} } };
+  const document = { documentElement: root, currentScript: { dataset: {} }, querySelectorAll: () => [] };
+  const MutationObserver = class {
+    observe(): void {}
+  };
   const localStorage = { getItem: (key: string) => (key === "language" ? stored : null) };
   const navigator = { languages: preferred };
-  runInNewContext(script, { document, localStorage, navigator, addEventListener: () => undefined });
+  runInNewContext(script, {
+    document,
+    localStorage,
+    navigator,
+    MutationObserver,
+    addEventListener: () => undefined,
+  });
   return root.lang;
 }
 
