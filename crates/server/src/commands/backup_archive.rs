@@ -153,6 +153,11 @@ pub fn file_name_time(time: Timestamp) -> String {
     format!("{date_and_time}Z")
 }
 
+/// Returns the time, to the microsecond, as a part of names of files that must not exist: `20261121T100000.123456Z`.
+pub fn unique_file_name_time(time: Timestamp) -> String {
+    time.to_rfc3339().chars().filter(|char| !matches!(char, '-' | ':')).collect()
+}
+
 /// Writes an archive to the new file `target`. It appears there complete, or not at all.
 ///
 /// # Errors

@@ -17,7 +17,7 @@ use storage::restore::{DatabaseReplacement, check_unused, database_exists};
 use tokio::signal::unix::{SignalKind, signal};
 
 use super::backup::{self, MASTER_KEY_FILE, describe, staging_folder};
-use super::backup_archive::{BackupFile, BackupManifest, file_name_time, parent_of, sync_folder, unpack};
+use super::backup_archive::{BackupFile, BackupManifest, parent_of, sync_folder, unique_file_name_time, unpack};
 use super::sealed_secrets::{self, SIGNING_KEYS_TABLE};
 use crate::data_folder;
 
@@ -68,7 +68,8 @@ async fn restore(config: &Config, arguments: &Restore) -> anyhow::Result<()> {
 
     // From here on, Ctrl-C ends the programs of PostgreSQL, which counts as a failure, but not this one.
     let _signals = (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);
-    let suffix = format!(".before-restore-{}", file_name_time(SystemClock.now()));
+    // Another restore can have ended in the same second.
+    let suffix = format!(".before-restore-{}", unique_file_name_time(SystemClock.now()));
     let keys = RestoredKeys::new(config, &manifest, staging.path(), &suffix);
     let secrets = keys.sealer(config)?;
     let restore_point = RestorePoint::create(config, kind, is_replacing, &suffix).await?;
