@@ -1,5 +1,6 @@
 //! Commands for operators, apart from serving.
 
+pub mod admin;
 pub mod backup;
 mod backup_archive;
 pub mod check;

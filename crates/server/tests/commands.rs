@@ -1,6 +1,7 @@
 //! The commands for operators, as processes.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking, its helpers too")]
 
+mod admin;
 mod backup;
 mod check;
 mod completions;

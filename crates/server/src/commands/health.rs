@@ -2,16 +2,14 @@
 //! HTTP client.
 
 use std::io::Write;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::process::ExitCode;
 use std::time::Duration;
 
-use anyhow::Context;
 use clap::Args;
 use platform::config::Config;
 use url::Url;
 
-use super::http::{cause, operator_client};
+use super::http::{cause, operator_client, server_origin};
 
 /// Maximum time for the whole request. Container runtimes give a check some seconds.
 const TIMEOUT: Duration = Duration::from_secs(3);
@@ -35,7 +33,7 @@ pub struct Health {
 pub fn run(arguments: Health) -> anyhow::Result<ExitCode> {
     let origin = match arguments.url {
         Some(url) => url,
-        None => origin_of(Config::load()?.listen)?,
+        None => server_origin(Config::load()?.listen)?,
     };
     anyhow::ensure!(matches!(origin.scheme(), "http" | "https"), "--url must be an http:// or https:// URL");
     let probe = origin.join("/health/ready")?;
@@ -46,16 +44,6 @@ pub fn run(arguments: Health) -> anyhow::Result<ExitCode> {
     };
     writeln!(std::io::stdout(), "{line}")?;
     Ok(code)
-}
-
-/// Returns the origin under which a server on this machine is reached that listens on `address`.
-fn origin_of(address: SocketAddr) -> anyhow::Result<Url> {
-    let ip = match address.ip() {
-        IpAddr::V4(ip) if ip.is_unspecified() => Ipv4Addr::LOCALHOST.into(),
-        IpAddr::V6(ip) if ip.is_unspecified() => Ipv6Addr::LOCALHOST.into(),
-        ip => ip,
-    };
-    Url::parse(&format!("http://{}", SocketAddr::new(ip, address.port()))).context("CHAT_LISTEN is not an address")
 }
 
 /// Requests the readiness probe. The error is the reason for which the server is not ready.
@@ -82,20 +70,4 @@ async fn ask(probe: Url) -> Result<(), String> {
     } else {
         format!("{reason} ({})", status.as_u16())
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn reaches_wildcard_addresses_over_loopback() {
-        for (listen, origin) in [
-            ("0.0.0.0:3000", "http://127.0.0.1:3000/"),
-            ("[::]:80", "http://[::1]/"),
-            ("192.0.2.1:8080", "http://192.0.2.1:8080/"),
-        ] {
-            assert_eq!(origin_of(listen.parse().unwrap()).unwrap().as_str(), origin);
-        }
-    }
 }

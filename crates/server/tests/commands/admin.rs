@@ -1,0 +1,88 @@
+//! The command `admin`.
+
+use reqwest::StatusCode;
+use serde_json::{Value, json};
+use testkit::{Person, ScriptedModel, databases, http_client};
+
+use crate::program::{Program, run};
+
+const KEY: (&str, &str) = ("CHAT_SERVICE_ROLE_KEY", "a service role key that nobody guesses");
+
+/// Runs an operation on the server, and returns what it prints.
+fn admin(program: &Program, arguments: &[&str]) -> Result<String, String> {
+    let all = [&["admin", "--url", &program.url], arguments].concat();
+    let (code, out, error) = run(program.folder.path(), &[KEY], &all);
+    if code == 0 { Ok(out) } else { Err(error) }
+}
+
+async fn sign_in(program: &Program, email: &str) -> StatusCode {
+    let url = format!("{}/auth/v1/token?grant_type=password", program.url);
+    let body = json!({ "email": email, "password": "correct horse" });
+    http_client().post(url).json(&body).send().await.unwrap().status()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn accounts_are_listed_locked_unlocked_and_deleted() {
+    for database in databases() {
+        let model = ScriptedModel::start([]).await;
+        let folder = tempfile::TempDir::new().unwrap();
+        let url = database.create(&folder);
+        let program = Program::start_in(folder, &model.base_url, &[("DATABASE_URL", &url), KEY]);
+        program.until_ready(200).await;
+        let person = Person::sign_up_at(&program.url, &http_client()).await;
+        let other = Person::sign_up_at(&program.url, &http_client()).await;
+
+        let list = admin(&program, &["list"]).unwrap();
+        let line = |list: &str, email: &str| list.lines().find(|line| line.contains(email)).unwrap().to_owned();
+        assert!(
+            line(&list, &person.email).contains(&person.id) && line(&list, &person.email).ends_with("active"),
+            "{list}"
+        );
+        let all: Value = serde_json::from_str(&admin(&program, &["list", "--json"]).unwrap()).unwrap();
+        assert_eq!(all.as_array().unwrap().len(), 2);
+        let shown: Value = serde_json::from_str(&admin(&program, &["show", &person.id]).unwrap()).unwrap();
+        assert_eq!(shown["email"], json!(person.email));
+
+        assert_eq!(
+            admin(&program, &["lock", "nobody@example.com"]).unwrap_err(),
+            "ai-chat-mcp: there is no account nobody@example.com\n"
+        );
+        admin(&program, &["lock", &person.email.to_uppercase(), "--for", "24h"]).unwrap();
+        assert!(line(&admin(&program, &["list"]).unwrap(), &person.email).ends_with("locked"));
+        assert_eq!(sign_in(&program, &person.email).await, 400);
+        admin(&program, &["unlock", &person.id]).unwrap();
+        assert_eq!(sign_in(&program, &person.email).await, 200);
+        assert!(admin(&program, &["reset-factors", &person.email]).unwrap().starts_with("Deleted 0 second factors"));
+
+        let refused = admin(&program, &["delete", &person.email]).unwrap_err();
+        assert!(refused.contains("--yes"), "{refused}");
+        admin(&program, &["delete", &person.email, "--yes"]).unwrap();
+        assert_eq!(sign_in(&program, &person.email).await, 400);
+        assert_eq!(sign_in(&program, &other.email).await, 200, "others are not affected");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn invitations_are_links_without_a_mail_server() {
+    let model = ScriptedModel::start([]).await;
+    let program = Program::start(&model.base_url, &[KEY, ("CHAT_SIGNUPS", "invite")]);
+    program.until_ready(200).await;
+    let link = admin(&program, &["invite", "ann@example.com", "--link"]).unwrap();
+    let followed = http_client().get(link.trim()).send().await.unwrap();
+    assert!(followed.status().is_redirection() || followed.status().is_success(), "{link}");
+    let shown: Value = serde_json::from_str(&admin(&program, &["show", "ann@example.com"]).unwrap()).unwrap();
+    assert!(shown["email_confirmed_at"].is_string(), "{shown}");
+    let unsent = admin(&program, &["invite", "bob@example.com"]).unwrap_err();
+    assert!(unsent.starts_with("ai-chat-mcp: the server refused it: "), "{unsent}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_missing_or_wrong_key_is_named() {
+    let model = ScriptedModel::start([]).await;
+    let program = Program::start(&model.base_url, &[]);
+    program.until_ready(200).await;
+    let refused = admin(&program, &["list"]).unwrap_err();
+    assert!(refused.contains("does not accept CHAT_SERVICE_ROLE_KEY"), "{refused}");
+    let (code, _, error) = run(program.folder.path(), &[], &["admin", "list"]);
+    assert!(code == 1 && error.contains("CHAT_SERVICE_ROLE_KEY is not set"), "{error}");
+}
