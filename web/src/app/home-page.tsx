@@ -33,6 +33,9 @@ import { StatusBar } from "./status-bar";
 import { useSettings } from "./home-url";
 import { useShortcuts } from "./use-shortcuts";
 
+/** Dialogs over the page, of which one at most is open. */
+type Dialog = "palette" | "shortcuts" | "registry";
+
 interface HomePageProps {
   user: SignedInUser;
 }
@@ -68,7 +71,9 @@ function Home({ user }: HomePageProps) {
       toastError(error);
     }
   }
-  const [dialog, setDialog] = useState<"palette" | "shortcuts" | "registry" | null>(null);
+  const [dialog, setDialog] = useState<Dialog | null>(null);
+  // A dialog reports that it has closed after the next one was asked for by a shortcut.
+  const closeDialog = (closed: Dialog) => setDialog((now) => (now === closed ? null : now));
   const browseServers = boot.registry ? () => setDialog("registry") : undefined;
   const [openTool, setOpenTool] = useState<AvailableTool | null>(null);
   const targets: CommandTargets = {
@@ -128,12 +133,17 @@ function Home({ user }: HomePageProps) {
       </main>
       {dialog === "palette" && (
         <Suspense>
-          <CommandPalette userId={user.id} tools={tools} targets={targets} onClose={() => setDialog(null)} />
+          <CommandPalette
+            userId={user.id}
+            tools={tools}
+            targets={targets}
+            onClose={() => closeDialog("palette")}
+          />
         </Suspense>
       )}
       {dialog === "shortcuts" && (
         <Suspense>
-          <ShortcutsDialog targets={targets} onClose={() => setDialog(null)} />
+          <ShortcutsDialog targets={targets} onClose={() => closeDialog("shortcuts")} />
         </Suspense>
       )}
       {dialog === "registry" && (
@@ -145,7 +155,7 @@ function Home({ user }: HomePageProps) {
               if (needsSignIn) selectTab("servers");
               else if (tab === "chat") commandChat({ type: "focus" });
             }}
-            onClose={() => setDialog(null)}
+            onClose={() => closeDialog("registry")}
           />
         </Suspense>
       )}

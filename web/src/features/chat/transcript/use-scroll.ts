@@ -13,7 +13,7 @@ interface TranscriptScroll {
   readonly scrollToEnd: () => void;
 }
 
-/** TranscriptScroll position of the user, with the number of messages sent so far: sending another returns to the newest. */
+/** Scroll position of the user, with the number of messages sent so far: sending another returns to the newest. */
 interface Position {
   readonly window: MountedWindow;
   readonly sentCount: number;
