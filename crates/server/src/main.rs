@@ -40,7 +40,7 @@ enum Command {
     /// Replace the database by that of a backup.
     Restore(restore::Restore),
     /// Manage the accounts of the running server.
-    Admin(admin::Admin),
+    Admin(admin::AdminCommand),
     /// Print a script that completes the commands in a shell.
     Completions(completions::ShellCompletions),
     /// Write the manual pages.

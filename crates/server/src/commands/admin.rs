@@ -27,8 +27,8 @@ const UNLOCKED: &str = "none";
 
 /// Arguments of `ai-chat-mcp admin`.
 #[derive(Debug, Args)]
-#[command(after_help = "Exit codes: 0 done, 1 failed, 2 wrong arguments.")]
-pub struct Admin {
+#[command(after_help = "USER is an email address or an id.\n\nExit codes: 0 done, 1 failed, 2 wrong arguments.")]
+pub struct AdminCommand {
     /// Origin of the server, such as https://chat.example.com. Default: the address in CHAT_LISTEN.
     #[arg(long, value_name = "URL", global = true)]
     url: Option<Url>,
@@ -36,7 +36,7 @@ pub struct Admin {
     action: Action,
 }
 
-/// An operation. `USER` is an email address or an id.
+/// An operation on accounts.
 #[derive(Debug, Subcommand)]
 enum Action {
     /// List all accounts, newest first.
@@ -79,7 +79,7 @@ enum Action {
 /// # Errors
 ///
 /// The settings are invalid, the server does not answer, or it refuses the operation.
-pub fn run(arguments: Admin) -> anyhow::Result<ExitCode> {
+pub fn run(arguments: AdminCommand) -> anyhow::Result<ExitCode> {
     let config = Config::load()?;
     let api = AdminApi::new(arguments.url, &config)?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
@@ -276,7 +276,7 @@ fn confirm_deletion(user: &Value, yes: bool) -> anyhow::Result<()> {
     if yes {
         return Ok(());
     }
-    ensure!(io::stdin().is_terminal(), "nothing was deleted; answer with --yes where nobody can be asked");
+    ensure!(io::stdin().is_terminal(), "nothing was deleted: without a terminal to ask for confirmation, pass --yes");
     let mut out = io::stdout().lock();
     write!(out, "This deletes {} with all chats, files and connections. Type yes to delete: ", name(user))?;
     out.flush()?;
