@@ -72,7 +72,8 @@ async fn a_call_goes_on_by_itself_when_its_person_has_signed_in() {
         let paused = Paused::new(database, "read_notes", true).await;
         assert_eq!(paused.asked["request"]["additionalScopes"], false);
         let mut page = PageEvents::open(&paused.fixture.person).await;
-        let waiting = page.turn_event(&paused.chat, "waiting").await;
+        // The stream can begin before it is stored that the turn waits.
+        let waiting = page.find(|event| event["state"] == "waiting").await.unwrap();
         assert_eq!(waiting["waitingFor"], json!({ "kind": "sign-in", "tool": "read_notes" }));
         let path = format!("/api/sessions/{}/stream", paused.chat);
         let viewer = paused.fixture.person.request(Method::GET, &path).send().await.unwrap();
