@@ -70,7 +70,7 @@ pub fn dist(workspace: &Workspace, arguments: &[String]) -> Outcome {
     Ok(())
 }
 
-/// What a package is made of.
+/// Content of a package.
 struct Package<'a> {
     workspace: &'a Workspace,
     release: &'a Release,

@@ -11,7 +11,7 @@ use crate::failure::{Context, Failure, Outcome};
 
 /// Debian packages of the base: directories, glibc, names of protocols, and certificates.
 const BASE_PACKAGES: [&str; 4] = ["base-files", "libc6", "netbase", "ca-certificates"];
-/// What the program does not use of these packages.
+/// Folders of these packages that the program does not use.
 const UNUSED_FOLDERS: [&str; 4] = ["usr/share/doc", "usr/share/locale", "usr/share/man", "usr/share/lintian"];
 /// Accounts of the image, with the user that the Containerfile names.
 const ACCOUNT_FILES: [(&str, &str); 3] = [
