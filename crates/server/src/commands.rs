@@ -5,6 +5,7 @@ pub mod backup;
 mod backup_archive;
 pub mod check;
 pub mod completions;
+mod confirmation;
 pub mod doctor;
 pub mod health;
 mod http;

@@ -1,7 +1,7 @@
 //! The command `ai-chat-mcp admin`: manages accounts of a running server through the admin part of its auth API.
 
 use std::fmt::Write as _;
-use std::io::{self, BufRead, IsTerminal, Write};
+use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -14,7 +14,8 @@ use secrecy::{ExposeSecret, SecretString};
 use serde_json::{Value, json};
 use url::Url;
 
-use super::http::{cause, operator_client, server_origin};
+use super::confirmation;
+use super::http::{cause, check_url, operator_client, server_origin};
 
 /// Maximum time for a request: an invitation waits for the mail server.
 const TIMEOUT: Duration = Duration::from_mins(1);
@@ -22,7 +23,7 @@ const TIMEOUT: Duration = Duration::from_mins(1);
 const PER_PAGE: usize = 1000;
 /// Duration of a lock that has no end: a hundred years.
 const FOREVER: &str = "876000h";
-/// What the API takes for the end of a lock.
+/// Duration that ends a lock.
 const UNLOCKED: &str = "none";
 
 /// Arguments of `ai-chat-mcp admin`.
@@ -101,7 +102,7 @@ impl AdminApi {
             "CHAT_SERVICE_ROLE_KEY is not set; set it to a secret of at least 32 characters and restart the server",
         )?;
         let origin = url.map_or_else(|| server_origin(config.listen), Ok)?;
-        ensure!(matches!(origin.scheme(), "http" | "https"), "--url must be an http:// or https:// URL");
+        check_url(&origin)?;
         // The key must not reach a proxy.
         let client = operator_client(TIMEOUT, false)?;
         Ok(Self { client, base: origin.join("/auth/v1/")?, key })
@@ -170,13 +171,8 @@ impl AdminApi {
     async fn list_page(&self, page: usize) -> anyhow::Result<Vec<Value>> {
         let path = format!("admin/users?page={page}&per_page={PER_PAGE}");
         let answer = self.call(Method::GET, &path, &Value::Null).await?;
-        match answer {
-            Value::Object(mut fields) => match fields.remove("users") {
-                Some(Value::Array(users)) => Ok(users),
-                _ => bail!("the server sent no list of accounts"),
-            },
-            _ => bail!("the server sent no list of accounts"),
-        }
+        let users = answer.get("users").and_then(Value::as_array);
+        users.cloned().context("the server sent no list of accounts")
     }
 
     /// Returns the account with an email address or an id.
@@ -277,11 +273,7 @@ fn confirm_deletion(user: &Value, yes: bool) -> anyhow::Result<()> {
         return Ok(());
     }
     ensure!(io::stdin().is_terminal(), "nothing was deleted: without a terminal to ask for confirmation, pass --yes");
-    let mut out = io::stdout().lock();
-    write!(out, "This deletes {} with all chats, files and connections. Type yes to delete: ", name(user))?;
-    out.flush()?;
-    let mut answer = String::new();
-    io::stdin().lock().read_line(&mut answer)?;
-    ensure!(answer.trim() == "yes", "nothing was deleted");
+    let question = format!("This deletes {} with all chats, files and connections. Type yes to delete:", name(user));
+    ensure!(confirmation::ask(&question)?, "nothing was deleted");
     Ok(())
 }

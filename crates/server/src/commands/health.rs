@@ -9,7 +9,7 @@ use clap::Args;
 use platform::config::Config;
 use url::Url;
 
-use super::http::{cause, operator_client, server_origin};
+use super::http::{cause, check_url, operator_client, server_origin};
 
 /// Maximum time for the whole request. Container runtimes give a check some seconds.
 const TIMEOUT: Duration = Duration::from_secs(3);
@@ -35,7 +35,7 @@ pub fn run(arguments: Health) -> anyhow::Result<ExitCode> {
         Some(url) => url,
         None => server_origin(Config::load()?.listen)?,
     };
-    anyhow::ensure!(matches!(origin.scheme(), "http" | "https"), "--url must be an http:// or https:// URL");
+    check_url(&origin)?;
     let probe = origin.join("/health/ready")?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let (code, line) = match runtime.block_on(ask(probe)) {

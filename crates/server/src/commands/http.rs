@@ -30,6 +30,12 @@ pub fn cause(error: &reqwest::Error) -> String {
     cause.to_string()
 }
 
+/// Rejects a value of `--url` that no HTTP client can ask.
+pub fn check_url(url: &Url) -> anyhow::Result<()> {
+    anyhow::ensure!(matches!(url.scheme(), "http" | "https"), "--url must be an http:// or https:// URL");
+    Ok(())
+}
+
 /// Returns the origin under which a server on this machine is reached that listens on `address`.
 pub fn server_origin(address: SocketAddr) -> anyhow::Result<Url> {
     let ip = match address.ip() {

@@ -1,7 +1,7 @@
 //! The command `ai-chat-mcp restore`: replaces the database, and the keys if the archive has them, by those of a backup.
 
 use std::fs;
-use std::io::{self, BufRead, IsTerminal, Write};
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -18,6 +18,7 @@ use tokio::signal::unix::{SignalKind, signal};
 
 use super::backup::{self, MASTER_KEY_FILE, describe, staging_folder};
 use super::backup_archive::{BackupFile, BackupManifest, parent_of, sync_folder, unique_file_name_time, unpack};
+use super::confirmation;
 use super::sealed_secrets::{self, SIGNING_KEYS_TABLE};
 use crate::data_folder;
 
@@ -107,20 +108,10 @@ fn check_manifest(manifest: &BackupManifest, kind: DatabaseKind) -> anyhow::Resu
 
 /// Describes the backup and asks whether to go on.
 fn confirm(manifest: &BackupManifest, is_replacing: bool, yes: bool) -> anyhow::Result<()> {
-    let mut out = io::stdout().lock();
-    writeln!(out, "Backup: {}", describe(manifest))?;
-    if yes {
-        return Ok(());
-    }
+    writeln!(io::stdout(), "Backup: {}", describe(manifest))?;
     let consequence = if is_replacing { "This replaces the present data. " } else { "" };
-    write!(out, "{consequence}Type yes to restore: ")?;
-    out.flush()?;
-    let mut answer = String::new();
-    io::stdin().lock().read_line(&mut answer)?;
-    if !io::stdin().is_terminal() {
-        writeln!(out)?;
-    }
-    ensure!(answer.trim() == "yes", "not confirmed; nothing was changed. Without a terminal, use --yes");
+    let is_confirmed = yes || confirmation::ask(&format!("{consequence}Type yes to restore:"))?;
+    ensure!(is_confirmed, "not confirmed; nothing was changed. Without a terminal, use --yes");
     Ok(())
 }
 
