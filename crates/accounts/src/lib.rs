@@ -257,7 +257,7 @@ impl AccountService {
     /// Returns whether users can create accounts: sign-up is open, and their addresses are confirmed at once, or by
     /// email.
     pub fn allows_sign_up(&self) -> bool {
-        matches!(self.settings.sign_ups, SignUps::Open(_)) && (self.settings.autoconfirm || self.can_send_email())
+        self.settings.sign_ups.is_open() && (self.settings.autoconfirm || self.can_send_email())
     }
 
     /// Returns the policy for the creation of accounts.

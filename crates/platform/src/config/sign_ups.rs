@@ -38,6 +38,11 @@ impl SignUps {
         }
     }
 
+    /// Returns whether users can sign up without an invitation.
+    pub fn is_open(&self) -> bool {
+        matches!(self, Self::Open(_))
+    }
+
     /// Returns whether a user with this address, in lower case, can sign up without an invitation.
     pub fn admit(&self, email: &str) -> bool {
         let Self::Open(domains) = self else { return false };
