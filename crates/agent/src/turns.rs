@@ -506,6 +506,11 @@ impl TurnService {
         &self.journal
     }
 
+    /// Returns the number of turns in progress on this node.
+    pub fn count_running(&self) -> usize {
+        self.active().len()
+    }
+
     /// Registers a turn, unless its chat has one already or a limit is reached.
     fn register(&self, turn: &Arc<Turn>) -> Result<(), BeginError> {
         let mut active = self.active();

@@ -1,6 +1,7 @@
 //! The HTTP API: the route table and the router that is built from it.
 
 pub mod account;
+pub mod admin_listener;
 pub mod api_keys;
 pub mod apps;
 pub mod assets;
@@ -21,6 +22,7 @@ pub mod google_drive;
 pub mod headers;
 pub mod health;
 mod host_check;
+mod http_metrics;
 pub mod import;
 pub mod limiters;
 pub mod manual_tool_calls;
@@ -49,7 +51,7 @@ pub mod turns;
 pub mod usage;
 
 use axum::Router;
-use axum::middleware::from_fn_with_state;
+use axum::middleware::{from_fn, from_fn_with_state};
 use tower_http::catch_panic::CatchPanicLayer;
 
 use body_limit::BodyLimiter;
@@ -57,7 +59,7 @@ use host_check::AllowedHosts;
 use route::Access::{Anyone, Owner, SignedIn};
 use route::{Entry, Section, get, routes};
 
-pub use serve::{listen, serve};
+pub use serve::{listen, serve, serve_admin};
 pub use state::{AppState, TrustedProxies};
 
 /// Maximum size of a request body, in bytes. A message has at most 200,000 characters, and tool arguments are
@@ -296,7 +298,7 @@ pub fn entries() -> Vec<Entry> {
 /// Builds the router of the whole server. Paths outside every section are served by the web app.
 fn build_router(app: &AppState) -> Router {
     let routes = route_table().into_iter().fold(Router::new(), |routes, section| section.add_to(routes));
-    // Layers run from the last to the first: headers, host check, CORS, panics, body limits. A rejected host must not
+    // Layers run from the last to the first: headers, host check, CORS, metrics, panics, body limits. A rejected host must not
     // reach CORS, and a panic response needs the security headers too.
     let routes = routes
         .fallback(assets::serve)
@@ -304,8 +306,9 @@ fn build_router(app: &AppState) -> Router {
             BodyLimiter::new(app.config.limits.bodies_bytes, app.trusted_proxies.clone()),
             body_limit::limit_body,
         ))
-        .layer(CatchPanicLayer::custom(error::after_panic))
-        .with_state(app.clone());
+        .layer(CatchPanicLayer::custom(error::after_panic));
+    let routes = if app.operator.is_some() { routes.layer(from_fn(http_metrics::record_request)) } else { routes };
+    let routes = routes.with_state(app.clone());
     let routes = cors::allow(routes, &app.config.cors_origins);
     let hosts = AllowedHosts::new(&app.site_url.0, &app.config.allowed_hosts);
     headers::security(host_check::check(routes, hosts), app.site_url.is_https())

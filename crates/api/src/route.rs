@@ -26,7 +26,7 @@ pub enum Access {
     OwnRows,
     /// A user with an access token, or this server with an internal token that it issued for this purpose.
     OwnToken,
-    /// The administrator, with the service role key.
+    /// The administrator, with the service role key; at the operator's listener, with its token.
     Admin,
 }
 

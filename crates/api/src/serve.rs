@@ -11,6 +11,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context;
+use axum::Router;
 use axum::extract::ConnectInfo;
 use http::Request;
 use hyper::body::Incoming;
@@ -26,7 +27,7 @@ use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_util::sync::CancellationToken;
 
-use crate::AppState;
+use crate::{AppState, admin_listener};
 use write_timeout::TimedWriter;
 
 /// Maximum time for a client to send the headers of a request, counted from the connection or from the last response.
@@ -51,17 +52,19 @@ const BUFFER_BYTES: usize = 64 * 1024;
 const MAX_REJECTIONS: usize = 64;
 /// Maximum time for sending the 503 response to one excess connection.
 const REJECTION_TIMEOUT: Duration = Duration::from_secs(1);
+/// Connections to the operator's listener: some collectors of metrics, and a browser.
+const ADMIN_CONNECTIONS: Limit = Limit { per_user: 32, total: 64 };
 /// HTTP response to an excess connection, which never reaches the routes.
 const OVERLOADED_RESPONSE: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\nRetry-After: 5\r\nConnection: close\r\n\
 Content-Type: application/json\r\nContent-Length: 101\r\n\r\n\
 {\"error\":{\"code\":\"overloaded\",\"message\":\"the server has as many visitors as it can; try again soon\"}}";
 
-/// Binds `address` and starts to listen.
+/// Binds `address`, the value of the setting `setting`, and starts to listen.
 ///
 /// # Errors
 ///
 /// The address is not available; the message names the setting that changes it.
-pub fn listen(address: SocketAddr) -> anyhow::Result<TcpListener> {
+pub fn listen(address: SocketAddr, setting: &str) -> anyhow::Result<TcpListener> {
     let take = || {
         let socket = if address.is_ipv4() { TcpSocket::new_v4()? } else { TcpSocket::new_v6()? };
         // Without it a restarted server could not bind while old connections are in TIME_WAIT. On Windows the option
@@ -70,18 +73,53 @@ pub fn listen(address: SocketAddr) -> anyhow::Result<TcpListener> {
         socket.bind(address)?;
         socket.listen(LISTEN_BACKLOG)
     };
-    take().with_context(|| {
-        format!("cannot listen on {address}; set CHAT_LISTEN to another address, or stop what uses it")
-    })
+    take()
+        .with_context(|| format!("cannot listen on {address}; set {setting} to another address, or stop what uses it"))
 }
 
 /// Serves connections until `stop` completes. Then streams are asked to end, and open requests have four seconds to
 /// finish before their connections are closed.
 pub async fn serve(app: AppState, listener: TcpListener, stop: impl Future<Output = ()>) {
-    let routes = TowerToHyperService::new(super::build_router(&app));
+    let connections = accept(&app, listener, super::build_router(&app), app.config.limits.sockets, stop).await;
+    app.tasks.shutdown_token().cancel();
+    // Streams end by the shutdown token; only then can the graceful shutdown complete.
+    connections.drain().await;
+}
+
+/// Serves the connections of the operator's listener until shutdown.
+pub async fn serve_admin(app: AppState, listener: TcpListener) {
+    let stop = app.tasks.shutdown_token().clone().cancelled_owned();
+    accept(&app, listener, admin_listener::build_router(&app), ADMIN_CONNECTIONS, stop).await.drain().await;
+}
+
+/// Connections that a listener has accepted.
+struct OpenConnections {
+    graceful: GracefulShutdown,
+    close_all: CancellationToken,
+}
+
+impl OpenConnections {
+    /// Gives open requests four seconds to finish, and closes the connections.
+    async fn drain(self) {
+        if tokio::time::timeout(DRAIN_TIMEOUT, self.graceful.shutdown()).await.is_err() {
+            tracing::warn!("some connections did not end in time");
+        }
+        self.close_all.cancel();
+    }
+}
+
+/// Accepts connections until `stop` completes, and then frees the port.
+async fn accept(
+    app: &AppState,
+    listener: TcpListener,
+    routes: Router,
+    limit: Limit,
+    stop: impl Future<Output = ()>,
+) -> OpenConnections {
+    let routes = TowerToHyperService::new(routes);
     let mut builder = http1::Builder::new();
     builder.timer(TokioTimer::new()).header_read_timeout(HEADER_TIMEOUT).max_buf_size(BUFFER_BYTES);
-    let sockets = ConnectionLimiter::new(within_open_files(app.config.limits.sockets));
+    let sockets = ConnectionLimiter::new(within_open_files(limit));
     // A rejection needs a socket and a task as well, so their number is limited, too.
     let rejections = Arc::new(Semaphore::new(MAX_REJECTIONS));
     let graceful = GracefulShutdown::new();
@@ -136,12 +174,7 @@ pub async fn serve(app: AppState, listener: TcpListener, stop: impl Future<Outpu
     }
     // The port is free from here on: a successor can already start while this process drains.
     drop(listener);
-    app.tasks.shutdown_token().cancel();
-    // Streams end by the shutdown token; only then can the graceful shutdown complete.
-    if tokio::time::timeout(DRAIN_TIMEOUT, graceful.shutdown()).await.is_err() {
-        tracing::warn!("some connections did not end in time");
-    }
-    close_all.cancel();
+    OpenConnections { graceful, close_all }
 }
 
 /// Reduces the connection limit to three quarters of the process's limit on open files; the rest serves the database,
@@ -205,7 +238,7 @@ mod tests {
 
     #[tokio::test]
     async fn hundreds_may_come_before_the_first_is_let_in() {
-        let listener = listen(([127, 0, 0, 1], 0).into()).unwrap();
+        let listener = listen(([127, 0, 0, 1], 0).into(), "CHAT_LISTEN").unwrap();
         let address = listener.local_addr().unwrap();
         let all = futures_util::future::try_join_all((0..300).map(|_| TcpStream::connect(address)));
         let connected = tokio::time::timeout(Duration::from_secs(30), all).await;

@@ -21,6 +21,7 @@ use platform::{BackgroundTasks, SecretSealer, UserEventBus};
 use storage::Storage;
 use url::Url;
 
+use crate::admin_listener::OperatorAccess;
 use crate::limiters::{
     DownloadLimiter, ImportLimiter, ProbeAddressLimiter, ProbeLimiter, StreamLimiter, UploadLimiter,
 };
@@ -69,6 +70,8 @@ pub struct AppState {
     pub files: FileService,
     /// The OpenAI-compatible API.
     pub completions: CompletionService,
+    /// Access to the operator's listener; `None` if there is none.
+    pub operator: Option<OperatorAccess>,
     /// Limiter of open event streams.
     pub streams: StreamLimiter,
     /// Limiter of imports.

@@ -28,6 +28,22 @@ pub enum ConnectionStatus {
     Idle,
 }
 
+impl ConnectionStatus {
+    /// All statuses.
+    pub const ALL: [Self; 5] = [Self::Connected, Self::Connecting, Self::Error, Self::NeedsSignIn, Self::Idle];
+
+    /// Returns the word that the wire format uses.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Connected => "connected",
+            Self::Connecting => "connecting",
+            Self::Error => "error",
+            Self::NeedsSignIn => "needs-sign-in",
+            Self::Idle => "idle",
+        }
+    }
+}
+
 /// A connection as clients see it.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]

@@ -216,6 +216,13 @@ impl ConnectionPool {
         ConnectionDto::new(server, &state, if is_fallback { ToolSource::Fallback } else { ToolSource::Server })
     }
 
+    /// Counts the connections by state.
+    pub fn count_by_status(&self) -> Vec<(ConnectionStatus, usize)> {
+        let statuses: Vec<ConnectionStatus> =
+            self.entries().values().map(|entry| entry.state().status.unwrap_or(ConnectionStatus::Idle)).collect();
+        ConnectionStatus::ALL.map(|status| (status, statuses.iter().filter(|found| **found == status).count())).to_vec()
+    }
+
     /// Returns the instructions of a row's server, empty if it has none, or `None` if it was never connected.
     pub fn instructions(&self, server: &Server) -> Option<String> {
         let info = self.known_entry(server)?.state().info?;

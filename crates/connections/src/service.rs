@@ -18,7 +18,7 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 use url::Url;
 
-use crate::connection_dto::ConnectionDto;
+use crate::connection_dto::{ConnectionDto, ConnectionStatus};
 use crate::headers::has_authorization;
 use crate::host::{ConnectionReady, FallbackTools, TokenIssuer};
 use crate::icon_cache::IconCache;
@@ -229,6 +229,11 @@ impl ConnectionService {
     pub async fn list_connections(&self, user: UserId) -> Result<Vec<ConnectionDto>, storage::Error> {
         let servers = self.list_servers(user).await?;
         Ok(servers.iter().map(|server| self.pool.to_dto(server)).collect())
+    }
+
+    /// Counts the connections of all users on this node, by status.
+    pub fn count_by_status(&self) -> Vec<(ConnectionStatus, usize)> {
+        self.pool.count_by_status()
     }
 
     /// Returns the known tools of a connection.

@@ -5,8 +5,11 @@ use std::fmt;
 use domain::UserId;
 use domain::tool::{Outcome, ToolResult};
 use mcp::{CallError, CallOptions};
+use platform::metrics;
 use serde_json::{Map, Value};
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
+use url::Url;
 
 use crate::call_context::CallContext;
 use crate::output_validation::validate_output;
@@ -16,6 +19,9 @@ use crate::{BoundTool, ConnectionService, OpenedConnection, ToolSource};
 
 /// Reason of a call that was cancelled.
 pub(crate) const STOPPED_REASON: &str = "It was stopped.";
+
+/// Name of the built-in tools in metrics, in place of an origin.
+const FALLBACK_ORIGIN: &str = "built-in";
 
 /// Outcome of a tool call.
 #[derive(Debug, Clone)]
@@ -73,9 +79,32 @@ impl fmt::Display for CallFailure<'_> {
     }
 }
 
+/// Returns the origin of a tool's server for metrics: without path and query, which may name a user.
+fn metrics_origin(tool: &BoundTool) -> String {
+    match tool.source {
+        ToolSource::Fallback => FALLBACK_ORIGIN.to_owned(),
+        ToolSource::Server => {
+            Url::parse(&tool.server.url).map_or_else(|_| String::new(), |url| url.origin().ascii_serialization())
+        }
+    }
+}
+
 impl ConnectionService {
     /// Calls a tool. Every failure is part of the outcome.
     pub async fn call_tool(
+        &self,
+        user: UserId,
+        tool: &BoundTool,
+        arguments: Map<String, Value>,
+        context: CallContext<'_>,
+    ) -> CallOutcome {
+        let started = Instant::now();
+        let outcome = self.call(user, tool, arguments, context).await;
+        metrics::record_tool_call(&metrics_origin(tool), outcome.outcome(), started.elapsed());
+        outcome
+    }
+
+    async fn call(
         &self,
         user: UserId,
         tool: &BoundTool,

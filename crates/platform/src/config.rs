@@ -1,6 +1,7 @@
 //! Configuration: all settings with their defaults and meanings. They are read once at the start; an unknown name or
 //! invalid value is rejected.
 
+mod admin_listener;
 mod backups;
 mod host_name;
 mod limits;
@@ -24,6 +25,7 @@ use url::Url;
 use crate::client_address::TrustedProxy;
 use crate::url_host::is_loopback;
 
+pub use admin_listener::AdminListener;
 pub use backups::BackupSchedule;
 pub use host_name::{HostName, InvalidHostName};
 pub use limits::Limits;
@@ -123,6 +125,8 @@ pub struct Config {
     pub service_role_key: Option<SecretString>,
     /// `CHAT_MASTER_KEY`: 32 bytes in base64. Default: a file in the data folder, generated at the first start.
     pub master_key: Option<SecretString>,
+    /// `CHAT_ADMIN_LISTEN`, `CHAT_ADMIN_TOKEN`: the operator's listener. Default: none.
+    pub admin_listener: Option<AdminListener>,
     /// `CHAT_BACKUP_DIR`, `CHAT_BACKUP_AT`, `CHAT_BACKUP_KEEP`: scheduled backups. Default: none.
     pub backups: Option<BackupSchedule>,
     /// `RUST_LOG`: filter of the log. Default: the binary's.
@@ -276,6 +280,7 @@ impl Config {
             trusted_proxies: source.list("CHAT_TRUSTED_PROXIES", "addresses or networks such as 10.0.0.0/8")?,
             service_role_key: source.long_secret("CHAT_SERVICE_ROLE_KEY", SHORTEST_SERVICE_ROLE_KEY)?,
             master_key: source.secret("CHAT_MASTER_KEY"),
+            admin_listener: AdminListener::read(source)?,
             backups: BackupSchedule::read(source)?,
             log: source.text("RUST_LOG"),
             data_dir,

@@ -1,5 +1,5 @@
 //! Infrastructure that every service needs: settings, encryption of secrets, background tasks, events for users and other nodes,
-//! concurrency limits, logging, and the client addresses and the clock that limits count by.
+//! concurrency limits, logging, metrics, and the client addresses and the clock that limits count by.
 
 pub mod background_tasks;
 pub mod client_address;
@@ -8,6 +8,7 @@ pub mod cluster_bus;
 pub mod concurrency_limit;
 pub mod config;
 pub mod logging;
+pub mod metrics;
 pub mod monotonic_clock;
 pub mod secret_sealing;
 pub mod url_host;

@@ -13,6 +13,7 @@ use agent::openai_api::CompletionService;
 use agent::push::{PushDependencies, PushService};
 use agent::turns::{TurnDependencies, TurnService, prewarm};
 use anyhow::Context;
+use api::admin_listener::OperatorAccess;
 use api::limiters::{
     self, DownloadLimiter, ImportLimiter, ProbeAddressLimiter, ProbeLimiter, StreamLimiter, UploadLimiter,
 };
@@ -24,12 +25,14 @@ use connections::registry::ServerRegistry;
 use connections::{ConnectionReady, ConnectionService, ConnectionSettings, FallbackTools, ServiceDependencies};
 use domain::{Clock, SystemClock};
 use platform::config::Config;
+use platform::metrics::MetricsRecorder;
 use platform::{BackgroundTasks, Cluster, ClusterBus, ClusterOutbox, InstanceLock, SecretSealer, UserEventBus};
 use secrecy::ExposeSecret;
 use storage::Storage;
 use tokio::sync::mpsc::UnboundedReceiver;
 use url::Url;
 
+use crate::version::version;
 use crate::wiring::{AccountCleanup, ClusterEvents, DriveFallback, McpTokenIssuer};
 use crate::{data_folder, scheduled_backups, threads};
 
@@ -85,6 +88,7 @@ impl App {
         };
         let maintenance = base.maintenance(&turns);
         let membership = base.membership();
+        let operator = base.operator_access()?;
         let streams = StreamLimiter::new(base.config.limits.streams);
         let public_settings = PublicSettings::from(&*base.config);
         let trusted_proxies = TrustedProxies(base.config.trusted_proxies.as_slice().into());
@@ -110,6 +114,7 @@ impl App {
             push,
             files,
             completions,
+            operator,
             streams,
             imports: ImportLimiter::default(),
             uploads: UploadLimiter::new(limiters::UPLOADS),
@@ -313,6 +318,14 @@ impl Foundation {
     fn maintenance(&self, turns: &TurnService) -> Arc<ChatMaintenance> {
         let shutdown = self.tasks.shutdown_token().clone();
         Arc::new(ChatMaintenance::new(self.storage.clone(), Arc::clone(&self.clock), turns.clone(), shutdown))
+    }
+
+    /// Starts to record metrics, if there is a listener that serves them.
+    fn operator_access(&self) -> anyhow::Result<Option<OperatorAccess>> {
+        let Some(settings) = &self.config.admin_listener else { return Ok(None) };
+        let recorder = MetricsRecorder::install(version())?;
+        self.tasks.spawn("metrics", recorder.clone().run_upkeep(self.tasks.shutdown_token().clone()));
+        Ok(Some(OperatorAccess::new(settings, recorder)))
     }
 
     fn membership(&self) -> Cluster {

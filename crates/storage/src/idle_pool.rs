@@ -32,6 +32,8 @@ pub(crate) struct IdlePool<DB: Database> {
 struct Shared<DB: Database> {
     pool: Pool<DB>,
     permits: Arc<Semaphore>,
+    /// Number of permits, those in use included.
+    total: usize,
     /// Maximum wait for a permit.
     acquire_timeout: Duration,
     /// Idle connections. The most recently used one is last.
@@ -75,10 +77,10 @@ impl<DB: Database> IdlePool<DB> {
     /// Wraps a pool. `reserved` connections of it are acquired directly through [`Self::pool`].
     pub(crate) fn new(pool: Pool<DB>, reserved: u32) -> Self {
         // At least one, so that a small pool still serves statements.
-        let permits = pool.options().get_max_connections().saturating_sub(reserved).max(1);
-        let permits = Arc::new(Semaphore::new(permits as usize));
+        let total = pool.options().get_max_connections().saturating_sub(reserved).max(1) as usize;
+        let permits = Arc::new(Semaphore::new(total));
         let acquire_timeout = pool.options().get_acquire_timeout();
-        Self { shared: Arc::new(Shared { pool, permits, acquire_timeout, idle: Mutex::default() }) }
+        Self { shared: Arc::new(Shared { pool, permits, total, acquire_timeout, idle: Mutex::default() }) }
     }
 
     /// Returns the pool. Connections acquired from it must be included in `reserved` of [`Self::new`].
@@ -116,6 +118,11 @@ impl<DB: Database> IdlePool<DB> {
             None => shared.open().await?,
         };
         Ok(PooledConnection { connection, shared: Arc::clone(shared), _permit: permit })
+    }
+
+    /// Returns the numbers of connections in use and of idle ones.
+    pub(crate) fn count(&self) -> (usize, usize) {
+        (self.shared.total - self.shared.permits.available_permits(), self.shared.idle().len())
     }
 
     /// Waits for the acquired connections and closes all.

@@ -124,6 +124,14 @@ impl Storage {
         matches!(self.db, Db::Postgres(_))
     }
 
+    /// Returns the numbers of connections in use and of idle ones. For SQLite, they are those that read.
+    pub fn count_connections(&self) -> (usize, usize) {
+        match &self.db {
+            Db::Sqlite { read, .. } => read.count(),
+            Db::Postgres(connections) => connections.count(),
+        }
+    }
+
     /// Checks that the database can be written, for the readiness probe. It writes, because a full disk still allows
     /// reads.
     ///

@@ -10,16 +10,22 @@ use domain::{Clock, UserId};
 use futures_util::StreamExt;
 use futures_util::stream::BoxStream;
 use platform::BackgroundTasks;
+use platform::metrics::{self, ModelCallOutcome};
 use storage::Storage;
 use storage::usage::{Cost, OfAnswer};
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use super::catalogue::Price;
+use super::user_providers::is_user_provider;
 use super::{ModelId, ModelService};
 
 /// Approximate number of bytes of text per token.
 const BYTES_PER_TOKEN: u64 = 4;
+
+/// Name of the models of users' own providers in metrics.
+const USER_PROVIDERS: &str = "own";
 
 /// Pause between attempts to record a cost.
 const RETRY_INTERVAL: Duration = Duration::from_secs(1);
@@ -180,7 +186,9 @@ impl ModelService {
                 read_bytes,
                 written_bytes: 0,
                 reported: Usage::default(),
+                started: Instant::now(),
                 has_begun: false,
+                has_failed: false,
                 is_complete: false,
             };
             events.inspect(move |event| meter.record(event)).boxed()
@@ -202,8 +210,12 @@ struct CallMeter {
     written_bytes: u64,
     /// Usage that the provider reported.
     reported: Usage,
+    /// Start of the call.
+    started: Instant,
     /// Whether the model has produced output.
     has_begun: bool,
+    /// Whether the provider reported an error, or the output broke off.
+    has_failed: bool,
     /// Whether the stream was read to its regular end.
     is_complete: bool,
 }
@@ -212,11 +224,32 @@ impl CallMeter {
     /// Takes note of an event of the model.
     fn record(&mut self, event: &Result<ModelEvent, ModelError>) {
         match event {
-            Ok(ModelEvent::PartStart { .. } | ModelEvent::File { .. }) => self.has_begun = true,
+            Ok(ModelEvent::PartStart { .. } | ModelEvent::File { .. }) if !self.has_begun => {
+                self.has_begun = true;
+                metrics::record_first_token(&self.label(), self.started.elapsed());
+            }
             Ok(ModelEvent::Delta { text, .. }) => self.written_bytes += text.len() as u64,
             Ok(ModelEvent::Usage(usage)) => self.reported = *usage,
-            Ok(ModelEvent::Finish(reason)) => self.is_complete = *reason != FinishReason::Truncated,
+            Ok(ModelEvent::Finish(reason)) => {
+                self.is_complete = *reason != FinishReason::Truncated;
+                self.has_failed = !self.is_complete;
+            }
+            Err(_) => self.has_failed = true,
             _ => {}
+        }
+    }
+
+    /// Returns the name of the model in metrics. Users' own providers share one, so that no user is recognised.
+    fn label(&self) -> String {
+        if is_user_provider(&self.model.provider) { USER_PROVIDERS.to_owned() } else { self.model.to_string() }
+    }
+
+    /// Returns how the call has ended.
+    fn outcome(&self) -> ModelCallOutcome {
+        match (self.is_complete, self.has_failed) {
+            (true, _) => ModelCallOutcome::Done,
+            (false, true) => ModelCallOutcome::Failed,
+            (false, false) => ModelCallOutcome::Stopped,
         }
     }
 
@@ -236,7 +269,10 @@ impl CallMeter {
 
 impl Drop for CallMeter {
     fn drop(&mut self) {
+        let label = self.label();
+        metrics::record_model_call(&label, self.outcome(), self.started.elapsed());
         let Some((usage, is_estimate)) = self.usage() else { return };
+        metrics::record_tokens(&label, usage.input_tokens, usage.output_tokens);
         let nanos = self.price.map(|price| price.cost(usage));
         let (call, of) = (domain::ids::fresh(), self.usage.of);
         self.usage.costs().push(Cost { call, of, model: self.model.to_string(), usage, is_estimate, nanos });

@@ -18,7 +18,7 @@ use super::recovery::INTERRUPTED_MESSAGE;
 use super::{Turn, TurnResult, message_queue};
 use crate::agent_loop::AgentOutcome;
 use crate::push::TurnNews;
-use platform::UserEvent;
+use platform::{UserEvent, metrics};
 
 /// Longest wait for the journal to hand over the last events of a turn.
 const MAX_JOURNAL_WAIT: Duration = Duration::from_secs(2);
@@ -71,6 +71,8 @@ pub async fn finish(
         return detach(turns, turn);
     }
     drop(turn.result.set(end));
+    let duration = Duration::from_millis(turns.clock.now().millis_since(input.started_at));
+    metrics::record_turn(status.as_str(), duration);
     // Deregistered before the log is closed: a client that sees the end can begin the next turn at once.
     turns.deregister(turn);
     if status == MessageStatus::Interrupted {

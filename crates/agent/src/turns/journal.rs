@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use domain::TurnId;
+use platform::metrics;
 use storage::Storage;
 use storage::turns::Chunk;
 use tokio::sync::{Notify, oneshot};
@@ -55,6 +56,8 @@ struct Buffered {
     incomplete: HashSet<TurnId>,
     /// Time by which the waiting events are written.
     due: Option<Instant>,
+    /// Time at which the oldest of the waiting events was buffered, those of a flush aside.
+    oldest: Option<Instant>,
     /// Whether a turn has more than [`FLUSH_BYTES`] bytes waiting.
     is_full: bool,
     /// Callers that wait until the earlier events of a turn are written. The answer is whether that succeeded.
@@ -72,6 +75,11 @@ impl Journal {
         let buffer = Arc::new(Buffer::default());
         let writer = Writer { storage, buffer: Arc::clone(&buffer) };
         (Self { buffer }, writer.run(stopping))
+    }
+
+    /// Returns the bytes of the events that are not written yet.
+    pub fn buffered_bytes(&self) -> usize {
+        self.buffer.waiting().bytes
     }
 
     /// Returns whether the last write failed and its events still wait.
@@ -102,6 +110,7 @@ impl Journal {
         // before.
         let is_first = waiting.due.is_none();
         let fills = now > FLUSH_BYTES && !waiting.is_full;
+        waiting.oldest.get_or_insert_with(Instant::now);
         if is_first {
             waiting.due = Some(Instant::now() + FLUSH_INTERVAL);
         }
@@ -197,6 +206,7 @@ impl Buffered {
         let (seq, payload) = self.turns.remove(&turn_id)?;
         if self.turns.is_empty() {
             self.due = None;
+            self.oldest = None;
             self.is_full = false;
         }
         Some(Chunk { turn: turn_id, seq: seq as i64, payload })
@@ -285,7 +295,7 @@ impl Writer {
     /// Writes the events of the turns that a caller waits for and, when it is time, of all turns. After a failure
     /// they wait again, before newer ones.
     async fn write(&self) {
-        let (chunks, flushes) = {
+        let (chunks, flushes, oldest) = {
             let mut waiting = self.buffer.waiting();
             // First the callers that take events: these must not be written here as well.
             for (turn_id, given) in std::mem::take(&mut waiting.takes) {
@@ -298,7 +308,8 @@ impl Writer {
                 }
             }
             let is_all = self.is_time(&waiting);
-            (waiting.take_chunks(is_all), std::mem::take(&mut waiting.flushes))
+            let oldest = if is_all { waiting.oldest.take() } else { None };
+            (waiting.take_chunks(is_all), std::mem::take(&mut waiting.flushes), oldest)
         };
         let mut is_written = true;
         if !chunks.is_empty() {
@@ -311,8 +322,12 @@ impl Writer {
             if let Err(error) = written {
                 tracing::warn!(%error, turns = chunks.len(), "the journal could not be written; retrying");
                 waiting.put_back(chunks, RETRY_INTERVAL);
+                waiting.oldest = oldest.or(waiting.oldest);
             } else {
                 waiting.bytes -= bytes(&chunks);
+                if let Some(oldest) = oldest {
+                    metrics::record_journal_delay(oldest.elapsed());
+                }
             }
         }
         // Also if nothing was to write: then everything before the request is in the database already.
