@@ -1,6 +1,7 @@
 import { expect, test, vi } from "vitest";
 import { page, userEvent } from "vitest/browser";
 import { render } from "vitest-browser-react";
+import { accessibilityFaults } from "@/testing/axe";
 import { ActionMenu } from "./menu";
 import { Popover } from "./popover";
 
@@ -76,6 +77,47 @@ test("within a popover, the focus returns to the menu's button and stays there",
     await new Promise((resolve) => setTimeout(resolve, 100));
     await expect.element(button).toHaveFocus();
   }
+});
+
+test("Tab leads on from the button, and closes the menu", async () => {
+  await render(
+    <>
+      <ActionMenu
+        label="More"
+        icon="…"
+        groups={[[{ icon: null, label: "Pin", onSelect: () => undefined }]]}
+      />
+      <button type="button">Next</button>
+    </>,
+  );
+  const [more, next] = ["More", "Next"].map((name) => page.getByRole("button", { name }));
+  await more?.click();
+  await userEvent.keyboard("{Home}");
+  await expect.element(item("Pin")).toHaveFocus();
+  await userEvent.tab();
+  await expect.element(page.getByRole("menu")).not.toBeInTheDocument();
+  expect(document.activeElement).toBe(next?.element());
+  await userEvent.tab({ shift: true });
+  expect(document.activeElement).toBe(more?.element());
+});
+
+test("has no accessibility faults while it is open, as a part of the page", async () => {
+  await render(
+    <main>
+      <h1>Chats</h1>
+      <ActionMenu
+        label="More"
+        icon={<svg />}
+        groups={[
+          [{ icon: null, label: "Pin", onSelect: () => undefined }],
+          [{ icon: null, label: "Delete", onSelect: () => undefined }],
+        ]}
+      />
+    </main>,
+  );
+  await page.getByRole("button", { name: "More" }).click();
+  await expect.element(page.getByRole("menu")).toBeVisible();
+  expect(await accessibilityFaults(document.documentElement)).toEqual([]);
 });
 
 test("stays in the window at its edge", async () => {
