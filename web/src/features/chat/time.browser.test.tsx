@@ -25,6 +25,14 @@ test("separates messages of different days only", async () => {
   expect(container.textContent).toBe("");
 });
 
+test("names the day on which a chat began, unless it is today", async () => {
+  const began = new Date(2024, 1, 29, 9, 5).toISOString();
+  const { container, rerender } = await render(<DaySeparator before={null} moment={began} />);
+  expect(container.textContent).toMatch(/^Thursday, February 29, 2024/u);
+  await rerender(<DaySeparator before={null} moment={new Date().toISOString()} />);
+  expect(container.textContent).toBe("");
+});
+
 test("tells the full date of an old message", async () => {
   const { container } = await render(<TimeOfDay moment={new Date(2024, 1, 29, 9, 5).toISOString()} />);
   const time = container.querySelector("time");

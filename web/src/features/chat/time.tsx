@@ -58,19 +58,24 @@ export function dayName(date: Date, now = new Date()): string {
   });
 }
 
+/** Returns false if the time is invalid. */
+function isOtherDay(moment: string, date: Date): boolean {
+  return !Number.isNaN(Date.parse(moment)) && new Date(moment).toDateString() !== date.toDateString();
+}
+
 interface DaySeparatorProps {
-  /** Time of the message above, if it is loaded. */
-  before: string | undefined;
+  /** Time of the message above; null for the first one of a chat, undefined if it is not loaded. */
+  before: string | null | undefined;
   /** Time of the message below. */
   moment: string | undefined;
 }
 
-/** Line between messages of different days that names the later one. */
+/** Line between messages of different days that names the later one, and above a chat that did not begin today. */
 export function DaySeparator({ before, moment }: DaySeparatorProps) {
   if (before === undefined || moment === undefined) return null;
   const date = new Date(moment);
-  const isSameDay = new Date(before).toDateString() === date.toDateString();
-  if (isSameDay || Number.isNaN(date.getTime()) || Number.isNaN(Date.parse(before))) return null;
+  if (Number.isNaN(date.getTime())) return null;
+  if (before === null ? isToday(date) : !isOtherDay(before, date)) return null;
   return (
     <p className="mb-(--message-gap) flex items-center gap-3 text-xs text-ink-3">
       <span aria-hidden="true" className="h-px flex-1 bg-line" />

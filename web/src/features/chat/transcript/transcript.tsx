@@ -133,11 +133,12 @@ export function Transcript({ chatId, store, onTurn, scrollTarget, ...empty }: Tr
   );
 }
 
-/** Returns the time of the message before another one. */
-function timeBefore(store: ChatStore, id: string): string | undefined {
-  const { ids } = store.status();
+/** Returns the time of the message before another one; null for a chat's first one, undefined if it is not loaded. */
+function timeBefore(store: ChatStore, id: string): string | null | undefined {
+  const { ids, hasOlder } = store.status();
   const before = ids[ids.indexOf(id) - 1];
-  return before === undefined ? undefined : store.message(before)?.createdAt;
+  if (before === undefined) return hasOlder ? undefined : null;
+  return store.message(before)?.createdAt;
 }
 
 /** Placeholders for messages that are loading, shown only after a delay. */
