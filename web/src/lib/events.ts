@@ -44,6 +44,8 @@ type Listener = (event: PageEvent) => void;
 const waits = { firstMs: 1_000, longestMs: 30_000 };
 /** The server sends a comment every 15 s; after three missed ones the connection is dead. */
 const SILENCE_TIMEOUT_MS = 45_000;
+/** Time in which a new stream has reported all running turns, which are the first that it sends. */
+const REPORT_MS = 3_000;
 
 const listeners = new Set<Listener>();
 let reader: AbortController | undefined;
@@ -163,7 +165,8 @@ function emit(event: PageEvent): void {
 }
 
 function deliver(event: PageEvent): void {
-  if (event.type === "open") turns.clear();
+  // Those that have ended since are not reported. Until then nothing flickers, and nothing is announced again.
+  if (event.type === "open") setTimeout(endAll, REPORT_MS, [...turns.values()]);
   if (event.type === "turn") recordTurn(event);
   for (const listener of listeners) listener(event);
 }
@@ -177,11 +180,18 @@ function recordTurn(event: TurnEvent): void {
 /** Replaces this tab's running turns by those of the reading tab, because this tab may have been suspended. */
 function takeOver(known: readonly TurnEvent[]): void {
   const going = new Set(known.map(({ turnId }) => turnId));
-  for (const { type, sessionId, turnId } of turns.values())
-    if (!going.has(turnId)) deliver({ type, sessionId, turnId, state: "ended" });
+  endAll([...turns.values()].filter(({ turnId }) => !going.has(turnId)));
   for (const event of known) {
     const before = turns.get(event.sessionId);
     if (before?.turnId !== event.turnId || before.state !== event.state) deliver(event);
+  }
+}
+
+/** Ends those of some turns about which nothing was heard since. */
+function endAll(gone: readonly TurnEvent[]): void {
+  for (const turn of gone) {
+    const { type, sessionId, turnId } = turn;
+    if (turns.get(sessionId) === turn) deliver({ type, sessionId, turnId, state: "ended" });
   }
 }
 
