@@ -1,7 +1,8 @@
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { ChevronRight, Server, Trash2 } from "lucide-react";
+import { cn } from "@/lib/cn";
 import { t } from "@/lib/later-texts";
-import { Dot } from "@/ui/badge";
+import { Badge, Dot } from "@/ui/badge";
 import { ConfirmButton } from "@/ui/confirm-button";
 import { ServerIcon } from "@/ui/server-icon";
 import { toast } from "@/ui/toast";
@@ -21,15 +22,43 @@ interface ConnectionRowProps {
   onOpen: () => void;
 }
 
+// On a phone the state is below the URL, which leaves room for the whole name.
+const rowClass =
+  "grid grid-cols-[auto_minmax(0,1fr)_auto_auto] gap-x-3 gap-y-0.5 px-5 py-3.5 max-phone:gap-x-2";
+const dotClass = "grid h-6 items-center touch:h-11";
+const statusClass =
+  "self-center max-phone:col-start-2 max-phone:row-start-2 max-phone:mt-1 max-phone:justify-self-start";
+const removeClass = "self-center max-phone:col-start-3 max-phone:row-start-1";
+
+/** Placeholder of a connection that is loading, with the boxes of its row. */
+export function ConnectionPlaceholder() {
+  return (
+    <div className={rowClass}>
+      <span className={dotClass}>
+        <Dot />
+      </span>
+      <div className="grid min-w-0 gap-0.5">
+        <p className="text-base touch:min-h-11">
+          <span className="inline-block h-3.5 w-2/5 rounded-sm bg-sunken align-middle" />
+        </p>
+        <p className="truncate font-mono text-sm">
+          <span className="inline-block h-3 w-3/5 rounded-sm bg-sunken align-middle" />
+        </p>
+      </div>
+      <Badge className={cn("w-18", statusClass)}>{null}</Badge>
+      <span className={cn("size-[30px] touch:size-11", removeClass)} />
+    </div>
+  );
+}
+
 export function ConnectionRow({ userId, connection, onOpen }: ConnectionRowProps) {
   const { name, url, status, reason } = connection;
   const remove = useRemove(userId, name);
   const tone = statusTone(status);
   const needsSignIn = status === "needs-sign-in";
   return (
-    // On a phone the state is below the URL, which leaves room for the whole name.
-    <li className="grid grid-cols-[auto_minmax(0,1fr)_auto_auto] gap-x-3 gap-y-0.5 px-5 py-3.5 max-phone:gap-x-2">
-      <span className="grid h-6 items-center touch:h-11">
+    <li className={rowClass}>
+      <span className={dotClass}>
         <Dot tone={tone} />
       </span>
       {/* The button's own area reaches over the address, too. */}
@@ -56,11 +85,8 @@ export function ConnectionRow({ userId, connection, onOpen }: ConnectionRowProps
           {url}
         </p>
       </div>
-      <StatusBadge
-        status={status}
-        className="self-center max-phone:col-start-2 max-phone:row-start-2 max-phone:mt-1 max-phone:justify-self-start"
-      />
-      <div className="self-center max-phone:col-start-3 max-phone:row-start-1">
+      <StatusBadge status={status} className={statusClass} />
+      <div className={removeClass}>
         <ConfirmButton
           trigger={<Trash2 />}
           label={t("servers.remove", { name })}

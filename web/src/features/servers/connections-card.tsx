@@ -4,7 +4,7 @@ import { Badge } from "@/ui/badge";
 import { Button } from "@/ui/button";
 import { Card, CardHead } from "@/ui/card";
 import { toolboxDraft, useConnect } from "./connect";
-import { ConnectionRow, connectionsTitleId } from "./connection-row";
+import { ConnectionPlaceholder, ConnectionRow, connectionsTitleId } from "./connection-row";
 import { ConnectionSheet } from "./details/connection-sheet";
 import type { Connections } from "./use-connections";
 
@@ -72,12 +72,8 @@ function NoConnections({ userId }: { userId: string }) {
 function SkeletonRows() {
   return (
     <div role="status" aria-label={t("app.loading")} className="appear-late divide-y divide-line pt-2">
-      {[0, 1].map((row) => (
-        <div key={row} className="grid gap-2 px-5 py-3.5">
-          <span className="my-1 block h-3.5 w-2/5 rounded-sm bg-sunken" />
-          <span className="my-1 block h-3 w-3/5 rounded-sm bg-sunken" />
-        </div>
-      ))}
+      <ConnectionPlaceholder />
+      <ConnectionPlaceholder />
     </div>
   );
 }
