@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { inspect, looks } from "./look.ts";
+import { holdToast, inspect, looks } from "./look.ts";
 import { breakOff, fail, hold, say } from "./scripted-model.ts";
 import { startFixture } from "./fixture.ts";
 import { eventually, type AppPage } from "./app-page.ts";
@@ -61,6 +61,35 @@ test("words are changed and answered anew, and both versions stay, in every tab 
   await appPage.answers.getByText("Lyon.", { exact: true }).waitFor();
   await appPage.questions.getByText("2 / 2", { exact: true }).waitFor();
 });
+
+for (const [name, look] of looks)
+  test(`an edit is undone while its answer is being written, and can be had again, at ${name}`, async (t) => {
+    const { appPage } = await fixture.openSignedInPage(t, look);
+    await appPage.open();
+    await talk(appPage, "Where in spring?", "Paris.");
+    await talk(appPage, "And in summer?", "Rome.");
+    fixture.model.answer(say("Let me think"), hold(never));
+    await appPage.questions.first().getByRole("button", { name: "Edit message" }).click();
+    const field = appPage.page.getByRole("textbox", { name: "Your message" });
+    await field.fill("Where in autumn?");
+    await appPage.button("Save and send").click();
+    await appPage.answers.getByText("Let me think", { exact: true }).waitFor();
+    await appPage.seesNo("Rome.");
+    await holdToast(appPage);
+    await inspect(appPage, "edit-undo", look);
+    await appPage.toasts.filter({ hasText: "Message edited" }).getByRole("button", { name: "Undo" }).click();
+    await appPage.answers.getByText("Rome.", { exact: true }).waitFor();
+    assert.deepEqual(await appPage.questions.locator("p").allTextContents(), [
+      "Where in spring?",
+      "And in summer?",
+    ]);
+    await eventually(async () => assert.equal(await focused(appPage), "Next version"));
+    await appPage.page.reload();
+    await appPage.answers.getByText("Rome.", { exact: true }).waitFor();
+    await appPage.button("Next version").click();
+    await appPage.answers.getByText("Let me think", { exact: true }).waitFor();
+    await appPage.answers.getByText("Stopped", { exact: true }).waitFor();
+  });
 
 test("an answer that broke off goes on, and any answer is had again", async (t) => {
   const { appPage } = await fixture.openSignedInPage(t);

@@ -156,8 +156,8 @@ const PROTECTED_ELEMENTS =
   "body:not(:has(dialog[open])) :is(header, [data-head], [data-composer]), dialog[open] :is(header, footer)";
 /** Restricted to controls, because large elements such as menus and scroll areas can have the focus as well. */
 const FOCUSED_CONTROL = ":is(button, a, input, textarea, select, summary):focus";
-/** Elements that toasts avoid as long as there is room elsewhere. */
-const AVOIDED_ELEMENTS = "[data-open]:is([role=dialog], [role=menu], [role=listbox])";
+/** Elements that toasts avoid as long as there is room elsewhere: open ones, and messages, whose buttons are at an edge. */
+const AVOIDED_ELEMENTS = "[data-open]:is([role=dialog], [role=menu], [role=listbox]), [data-message]";
 
 /**
  * Moves the toasts so that they cover no element in use: whenever others are shown, and after input that may have
@@ -180,13 +180,13 @@ function usePlacement(
       });
     };
     addEventListener("resize", update);
-    addEventListener("click", updateSoon);
-    addEventListener("keyup", updateSoon);
+    // A field that a press opens may take the focus later, once it is loaded.
+    const inputs = ["click", "keyup", "focusin"];
+    for (const input of inputs) addEventListener(input, updateSoon);
     return () => {
       cancelAnimationFrame(frame);
       removeEventListener("resize", update);
-      removeEventListener("click", updateSoon);
-      removeEventListener("keyup", updateSoon);
+      for (const input of inputs) removeEventListener(input, updateSoon);
     };
   }, [viewport, host, shown]);
 }

@@ -1,4 +1,4 @@
-import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { type QueryClient, useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { ChevronLeft, ChevronRight } from "lucide-react";
 import { use, useEffect, useRef } from "react";
 import { t } from "@/lib/later-texts";
@@ -16,6 +16,40 @@ interface BranchSwitcherProps {
 /** Message whose switcher takes the focus once it is drawn, and the direction of the switch. */
 let focusTarget: { id: string; step: number } | null = null;
 
+/** Chat whose messages have versions. */
+interface VersionedChat {
+  readonly chatId: string;
+  readonly store: ChatStore;
+  readonly queries: QueryClient;
+}
+
+async function showVersion(id: string, { chatId, store, queries }: VersionedChat): Promise<void> {
+  await switchBranch(chatId, id);
+  await Promise.all([
+    store.reopen(),
+    queries.invalidateQueries({ queryKey: branchesQuery(chatId).queryKey }),
+  ]);
+}
+
+/** Returns to the version of a message before it was edited. An answer to the edited one is stopped, and kept. */
+export async function undoEdit(id: string, chat: VersionedChat): Promise<void> {
+  const { store } = chat;
+  await store.stop();
+  await new Promise<void>((resolve) => {
+    const unsubscribe = store.subscribe(check);
+    function check(): void {
+      if (store.status().phase !== "idle") return;
+      unsubscribe();
+      resolve();
+    }
+    check();
+  });
+  // The end of the answer loads the messages as well, and must not do so after the switch.
+  await store.reload();
+  focusTarget = { id, step: 1 };
+  await showVersion(id, chat);
+}
+
 /** Shows which version of a message is visible, with buttons for the others. */
 export function BranchSwitcher({ id, store }: BranchSwitcherProps) {
   const chatId = use(ChatId);
@@ -25,13 +59,7 @@ export function BranchSwitcher({ id, store }: BranchSwitcherProps) {
   const container = useRef<HTMLDivElement>(null);
   const branches = data?.get(id);
   const change = useMutation({
-    mutationFn: async (to: string) => {
-      await switchBranch(chatId, to);
-      await Promise.all([
-        store.reopen(),
-        queries.invalidateQueries({ queryKey: branchesQuery(chatId).queryKey }),
-      ]);
-    },
+    mutationFn: (to: string) => showVersion(to, { chatId, store, queries }),
     onError: (error) => toastFailure(t("steering.switchFailed"), error),
   });
   const shown = branches !== undefined;

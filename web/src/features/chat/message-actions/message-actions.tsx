@@ -1,15 +1,17 @@
+import { useQueryClient } from "@tanstack/react-query";
 import { Pencil } from "lucide-react";
-import { type KeyboardEvent, useEffect, useId, useRef } from "react";
+import { type KeyboardEvent, use, useEffect, useId, useRef } from "react";
 import { useDraft } from "@/lib/drafts";
 import { isComposing, sendOnEnter } from "@/lib/enter-key";
 import { t } from "@/lib/later-texts";
 import { CopyButton } from "@/markdown/copy-button";
 import { Button, IconButton } from "@/ui/button";
 import { Textarea } from "@/ui/field";
-import { useChatStatus } from "../chat-context";
+import { toast, toastFailure } from "@/ui/toast";
+import { ChatId, useChatStatus } from "../chat-context";
 import type { TurnRequest } from "../stream/chat-contract";
 import type { ChatStore } from "../stream/chat-store";
-import { BranchSwitcher } from "./branch-switcher";
+import { BranchSwitcher, undoEdit } from "./branch-switcher";
 
 interface MessageActionsProps {
   id: string;
@@ -53,6 +55,8 @@ export function EditMessageForm({ id, text, store, onTurn }: EditMessageFormProp
   const [draft, setDraft] = useDraft(`edit/${id}`, text);
   const field = useRef<HTMLTextAreaElement>(null);
   const hintId = useId();
+  const chatId = use(ChatId);
+  const queries = useQueryClient();
   useEffect(() => {
     const input = field.current;
     input?.focus();
@@ -71,9 +75,16 @@ export function EditMessageForm({ id, text, store, onTurn }: EditMessageFormProp
     if (draft.trim() === "" || store.status().phase !== "idle") return;
     store.editing.set(null);
     void onTurn({ message: draft, replaces: id }).then((accepted) => {
-      if (accepted) setDraft(text);
-      else store.editing.set(id);
+      if (!accepted) return store.editing.set(id);
+      setDraft(text);
+      toast({ title: t("steering.edited"), action: { label: t("history.undo"), run: undo } });
     });
+  }
+
+  function undo(): void {
+    undoEdit(id, { chatId, store, queries }).catch((error: unknown) =>
+      toastFailure(t("steering.switchFailed"), error),
+    );
   }
 
   function onKeyDown(event: KeyboardEvent<HTMLTextAreaElement>): void {
