@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test, type TestContext } from "node:test";
 import type { Account } from "./account.ts";
 import { startApp } from "./app.ts";
+import { FlakyProxy } from "./flaky-proxy.ts";
 import { focusedName, inspect, looks, reach } from "./look.ts";
 import { allowAll } from "./permission.ts";
 import { call, say } from "./scripted-model.ts";
@@ -383,6 +384,60 @@ for (const [name, look] of looks) {
     await inspect(appPage, "permission-calls", look);
   });
 }
+
+test("a call that waits is announced once, however often the page hears of it", async (t) => {
+  const proxy = await FlakyProxy.to(fixture.app.port);
+  t.after(() => proxy.stop());
+  const { appPage } = await withPost(t, { origin: proxy.url });
+  await appPage.page.addInitScript(() => {
+    const heard: string[] = [];
+    Object.assign(globalThis, { heard });
+    // A live region is read out whenever its text changes.
+    const last = new Map<Element, string>();
+    new MutationObserver(() => {
+      for (const region of document.querySelectorAll("[role=status].sr-only")) {
+        const text = region.textContent;
+        if (text !== "" && text !== last.get(region)) heard.push(text);
+        last.set(region, text);
+      }
+    }).observe(document, { subtree: true, childList: true, characterData: true });
+  });
+  const heard = () => appPage.page.evaluate(() => (globalThis as unknown as { heard: string[] }).heard);
+  const loseConnection = async () => {
+    const events = appPage.page.waitForResponse("**/api/events");
+    proxy.cut();
+    proxy.mend();
+    await events;
+  };
+  await appPage.open();
+  await askForLetter(appPage, "Sent.");
+  await eventually(async () =>
+    assert.deepEqual(await heard(), ["Assistant is replying", "send needs your approval"]),
+  );
+  // Another tab, a look away, and a lost connection all make the page hear of it again.
+  const other = await appPage.anotherTab();
+  await other.open();
+  await question(other).waitFor();
+  await other.page.close();
+  await hide(appPage);
+  await show(appPage);
+  await loseConnection();
+  await eventually(async () =>
+    assert.equal(await appPage.page.title(), "(1) send needs your approval · AI Chat MCP"),
+  );
+  await newChat(appPage);
+  await eventually(async () => assert.match((await heard()).at(-1) ?? "", /is waiting for you$/u));
+  const before = await heard();
+  await loseConnection();
+  await eventually(async () =>
+    assert.equal(await appPage.page.title(), "(1) “Send a letter to Ada” is waiting for you · AI Chat MCP"),
+  );
+  assert.deepEqual(
+    before.filter((text) => text.endsWith("your approval")),
+    ["send needs your approval"],
+  );
+  assert.deepEqual(await heard(), before);
+});
 
 test("six chats that wait for permission leave the page free for a seventh", async (t) => {
   const { appPage, sent } = await withPost(t);

@@ -22,10 +22,11 @@ export function Announcer({ chatId, store, chats }: AnnouncerProps) {
   const status = useChatStatus(store);
   const { phase } = status;
   const [replied, setReplied] = useState(false);
-  const replying = phase === "running";
-  if (replying && !replied) setReplied(true);
+  if (phase === "running" && !replied) setReplied(true);
   const isHidden = useSyncExternalStore(subscribeVisibility, () => document.visibilityState === "hidden");
   const state = useSyncExternalStore(subscribeEvents, () => turnStateOf(chatId));
+  // A chat that was in the background follows its turn again a moment later; what was announced is not said again.
+  const replying = phase === "running" || (replied && phase === "idle" && state !== undefined);
   const awaited = useSyncExternalStore(subscribeEvents, () => awaitedIn(chatId));
   // A background tab does not follow its chat, but receives events about it.
   const isFollowed = !isHidden || state === undefined;
