@@ -14,6 +14,20 @@ const scroller = ({ page }: AppPage) => page.getByRole("group", { name: "Convers
 const line = ({ page }: AppPage, text: string) => page.getByText(text, { exact: true });
 const topOf = (element: Locator) => element.evaluate((one) => Math.round(one.getBoundingClientRect().top));
 
+interface SearchingWindow {
+  find: (text: string, isCaseSensitive: boolean, isBackwards: boolean) => boolean;
+}
+
+/** Scrolls to a line as a browser does that has found it; in a browser without a window, a search does not. */
+async function comesIntoSight(appPage: AppPage, text: string): Promise<void> {
+  const before = await scroller(appPage).evaluate((box) => box.scrollTop);
+  await line(appPage, text).evaluate(async (found) => {
+    found.scrollIntoView({ block: "center" });
+    await new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)));
+  });
+  assert.ok((await scroller(appPage).evaluate((box) => box.scrollTop)) < before - 100);
+}
+
 /** Checks that a message is at the top of the conversation, below a part of what was before it. */
 async function comesToTop(appPage: AppPage, text: string): Promise<void> {
   await eventually(async () => {
@@ -34,6 +48,24 @@ for (const [what, act] of [
         const text = await appPage.page.evaluate(() => document.activeElement?.textContent);
         assert.equal(text, "A link");
       });
+    },
+  ],
+  [
+    "searches in the page",
+    async (appPage: AppPage) => {
+      // The browser's own search selects what it finds, and scrolls without any input that the page could see.
+      const isFound = await appPage.page.evaluate(() =>
+        (globalThis as unknown as SearchingWindow).find("Paragraph 3.", false, true),
+      );
+      assert.ok(isFound);
+      await comesIntoSight(appPage, "Paragraph 3.");
+    },
+  ],
+  [
+    "is led to a place by the browser alone",
+    async (appPage: AppPage) => {
+      // The search bar of a browser selects nothing before it is closed.
+      await comesIntoSight(appPage, "Paragraph 3.");
     },
   ],
 ] as const) {
