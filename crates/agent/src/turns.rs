@@ -9,6 +9,7 @@
 //! - Events: `event_recorder` puts each [event](event::TurnEvent) into the `transcript`, the `event_log` and the
 //!   `journal`; `remote_log` follows the journal of another node.
 //! - Tool calls: `tool_call`, with `background_calls` for cancellation and tasks.
+//! - Title: `title_proposal` asks the model for one after the first answer.
 //! - Interactions: `elicitation_handler` shows what a server asks, `pending_interactions` waits, and `approval_decision`
 //!   and `elicitation_answer` take the user's responses.
 //! - Restart: `recovery`, with `resumed_calls` for calls that waited.
@@ -35,6 +36,7 @@ mod recovery;
 mod remote_log;
 mod resumed_calls;
 mod temporary;
+mod title_proposal;
 mod tool_call;
 mod transcript;
 mod turn_commands;
@@ -70,6 +72,7 @@ use platform::{BackgroundTasks, ClusterBus, SecretSealer, UserEventBus};
 use background_calls::ActiveCalls;
 use pending_interactions::PendingInteractions;
 use remote_log::RemoteLogs;
+use title_proposal::FirstMessage;
 use transcript::Transcript;
 
 pub use approval_decision::{AppliedDecision, DecideError};
@@ -428,7 +431,7 @@ impl TurnService {
             model,
             settings: Some(settings),
             selection: request.tools,
-            title: named.then_some(title),
+            first_message: named.then(|| FirstMessage { title, text: request.message.unwrap_or_default() }),
             started_at: new_turn.now,
             is_continuation: matches!(new_turn.place, TurnPosition::Continue(_)),
             is_waiting: false,

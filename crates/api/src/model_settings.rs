@@ -63,6 +63,7 @@ pub async fn set_chat_settings(
 
 /// A user's defaults, for chats that do not override them.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
 #[schemars(rename = "ModelDefaults")]
 pub struct ModelDefaultsDto {
     /// Model, as `provider/name`; null for the server's default.
@@ -70,6 +71,9 @@ pub struct ModelDefaultsDto {
     model: Option<String>,
     #[serde(default)]
     settings: ModelSettings,
+    /// Whether the model of a chat proposes its title after the first answer.
+    #[serde(default)]
+    propose_titles: bool,
 }
 
 /// Returns the user's defaults (`GET /api/model-defaults`).
@@ -78,7 +82,8 @@ pub async fn get_defaults(
     caller: SignedIn,
 ) -> Result<Json<ModelDefaultsDto>, ApiError> {
     let ModelDefaults { model, settings } = storage.models().get_defaults(caller.user).await?;
-    Ok(Json(ModelDefaultsDto { model, settings }))
+    let propose_titles = storage.models().proposes_titles(caller.user).await?;
+    Ok(Json(ModelDefaultsDto { model, settings, propose_titles }))
 }
 
 /// Stores the user's defaults (`PUT /api/model-defaults`).
@@ -86,7 +91,7 @@ pub async fn set_defaults(
     State(models): State<Arc<ModelService>>,
     State(storage): State<Storage>,
     caller: SignedIn,
-    JsonBody(ModelDefaultsDto { model, settings }): JsonBody<ModelDefaultsDto>,
+    JsonBody(ModelDefaultsDto { model, settings, propose_titles }): JsonBody<ModelDefaultsDto>,
 ) -> Result<Json<ModelDefaultsDto>, ApiError> {
     check(&settings).map_err(|error| ApiError::BadRequest(error.to_string()))?;
     let model = match model {
@@ -94,6 +99,6 @@ pub async fn set_defaults(
         None => None,
     };
     let set = ModelDefaults { model: model.clone(), settings: settings.clone() };
-    storage.models().set_defaults(caller.user, &set).await?;
-    Ok(Json(ModelDefaultsDto { model, settings }))
+    storage.models().set_defaults(caller.user, &set, propose_titles).await?;
+    Ok(Json(ModelDefaultsDto { model, settings, propose_titles }))
 }

@@ -6,6 +6,7 @@ mod auth;
 mod background_calls;
 mod builtin_servers;
 mod chat_models;
+mod chat_titles;
 mod chats;
 mod connections;
 mod elicitations;

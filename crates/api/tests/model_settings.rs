@@ -46,7 +46,8 @@ async fn a_chat_is_asked_with_what_was_set_for_it_and_else_with_what_holds_for_a
         assert!(said(&set).starts_with(&said(&plain)) && said(&set).ends_with("Speak like a sailor."));
         assert_eq!(asked(&other).await["temperature"], Value::Null, "it is the chat's");
 
-        let defaults = json!({ "model": "openai/other", "settings": { "temperature": 1.5, "system": "Be brief." } });
+        let settings_of_all = json!({ "temperature": 1.5, "system": "Be brief." });
+        let defaults = json!({ "model": "openai/other", "settings": settings_of_all, "proposeTitles": false });
         assert_eq!(put(&person, "/api/model-defaults", &defaults).await, (200, defaults.clone()));
         assert_eq!(person.get("/api/model-defaults").await, defaults);
         let all = asked(&other).await;
@@ -59,7 +60,8 @@ async fn a_chat_is_asked_with_what_was_set_for_it_and_else_with_what_holds_for_a
 
         // Other users are not affected, and a reset clears everything.
         let theirs = stranger.new_chat().await;
-        assert_eq!(stranger.get("/api/model-defaults").await, json!({ "model": null, "settings": {} }));
+        let none = json!({ "model": null, "settings": {}, "proposeTitles": false });
+        assert_eq!(stranger.get("/api/model-defaults").await, none);
         assert_eq!(put(&stranger, &of_chat(&chat), &settings).await.0, 404);
         assert_eq!(stranger.request(Method::GET, &of_chat(&chat)).send().await.unwrap().status(), 404);
         assert_eq!(stranger.ask(&theirs, "Hello?", json!([])).await.0, 200);

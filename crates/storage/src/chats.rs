@@ -6,7 +6,7 @@ use domain::{ChatId, MessageId, QueuedId, Timestamp, UserId};
 use uuid::Uuid;
 
 use crate::branches::{self, Node, TurnPosition};
-use crate::db_macros::{read, transaction};
+use crate::db_macros::{read, transaction, write};
 use crate::named_values::query_named;
 use crate::turns::Chunk;
 use crate::usage::{self, Cost};
@@ -42,6 +42,10 @@ const TOUCH_AND_NAME: &str = "UPDATE ai_chat_sessions SET updated_at = $3, title
       WHEN EXISTS (SELECT 1 FROM ai_chat_messages WHERE session_id = $1) THEN title ELSE $4 END
     WHERE id = $1 AND user_id = $2 AND deleted_at IS NULL
     RETURNING NOT EXISTS (SELECT 1 FROM ai_chat_messages WHERE session_id = $1)";
+
+/// Replaces the title of a chat. What the chat was last used at stays: its user did nothing.
+const REPLACE_TITLE: &str = "UPDATE ai_chat_sessions SET title = $4
+    WHERE id = $1 AND user_id = $2 AND title = $3 AND deleted_at IS NULL";
 
 /// Locks the chat for a transaction that has to read before [`TOUCH`]. PostgreSQL only: SQLite has a single writer.
 const LOCK: &str = "SELECT id FROM existing_chats WHERE id = $1 AND user_id = $2 FOR UPDATE";
@@ -130,6 +134,19 @@ impl ChatRepository<'_> {
         let row =
             read!(self.storage, |c| sqlx::query_as::<_, Chat>(GET).bind(chat.0).bind(owner.0).fetch_optional(c).await)?;
         Ok(row)
+    }
+
+    /// Replaces the title of a chat, unless the chat has another one than `current` by now. Returns whether it did.
+    pub async fn replace_title(self, owner: UserId, chat: ChatId, current: &str, title: &str) -> Result<bool, Error> {
+        let replaced = write!(self.storage, |c| sqlx::query(REPLACE_TITLE)
+            .bind(chat.0)
+            .bind(owner.0)
+            .bind(current)
+            .bind(title)
+            .execute(c)
+            .await
+            .map(|done| done.rows_affected()))?;
+        Ok(replaced > 0)
     }
 
     /// Returns the newest `limit` messages of the active branch of a chat, oldest first.

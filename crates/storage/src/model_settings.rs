@@ -36,8 +36,12 @@ pub(crate) const SET: &str = "INSERT INTO chat_settings (user_id, session_id, se
 
 const GET_DEFAULTS: &str = "SELECT model, settings FROM model_defaults WHERE user_id = $1";
 
-const SET_DEFAULTS: &str = "INSERT INTO model_defaults (user_id, model, settings) VALUES ($1, $2, $3)
-    ON CONFLICT (user_id) DO UPDATE SET model = excluded.model, settings = excluded.settings";
+const SET_DEFAULTS: &str = "INSERT INTO model_defaults (user_id, model, settings, propose_titles)
+    VALUES ($1, $2, $3, $4)
+    ON CONFLICT (user_id) DO UPDATE SET model = excluded.model, settings = excluded.settings,
+      propose_titles = excluded.propose_titles";
+
+const PROPOSES_TITLES: &str = "SELECT propose_titles FROM model_defaults WHERE user_id = $1";
 
 #[derive(Default, sqlx::FromRow)]
 struct ChoicesRow {
@@ -105,13 +109,26 @@ impl ModelChoiceRepository<'_> {
         Ok(ModelDefaults { model, settings: settings_of(&json)? })
     }
 
-    /// Stores the user's defaults.
-    pub async fn set_defaults(self, owner: UserId, defaults: &ModelDefaults) -> Result<(), Error> {
+    /// Returns whether models propose the titles of the user's chats.
+    pub async fn proposes_titles(self, owner: UserId) -> Result<bool, Error> {
+        let row: Option<bool> =
+            read!(self.storage, |c| sqlx::query_scalar(PROPOSES_TITLES).bind(owner.0).fetch_optional(c).await)?;
+        Ok(row.unwrap_or_default())
+    }
+
+    /// Stores the user's defaults, and whether models propose the titles of their chats.
+    pub async fn set_defaults(
+        self,
+        owner: UserId,
+        defaults: &ModelDefaults,
+        propose_titles: bool,
+    ) -> Result<(), Error> {
         let json = json_of(&defaults.settings)?.unwrap_or_else(|| "{}".to_owned());
         write!(self.storage, |c| sqlx::query(SET_DEFAULTS)
             .bind(owner.0)
             .bind(&defaults.model)
             .bind(&json)
+            .bind(propose_titles)
             .execute(c)
             .await
             .map(|_| ()))?;

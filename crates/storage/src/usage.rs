@@ -9,7 +9,7 @@ use uuid::Uuid;
 use crate::db_macros::{read, write};
 use crate::{Error, UsageRepository};
 
-/// The chat message that a model call contributed to.
+/// The assistant message that model calls contributed to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct OfAnswer {
     /// Chat.
@@ -23,8 +23,10 @@ pub struct OfAnswer {
 pub struct Cost {
     /// Id of the call. Recording it again has no effect.
     pub call: Uuid,
-    /// Message it contributed to; `None` for calls through the OpenAI-compatible API.
-    pub of: Option<OfAnswer>,
+    /// Chat it was made for; `None` for calls through the OpenAI-compatible API.
+    pub chat: Option<ChatId>,
+    /// Assistant message it contributed to; `None` if there is none, as for the title of a chat.
+    pub message: Option<MessageId>,
     /// Model, as `provider/name`.
     pub model: String,
     /// Token usage.
@@ -121,8 +123,8 @@ macro_rules! insert_cost {
             $crate::usage::INSERT,
             call = cost.call,
             owner = $owner.0,
-            chat = cost.of.map(|of| of.chat.0),
-            message = cost.of.map(|of| of.message.0),
+            chat = cost.chat.map(|chat| chat.0),
+            message = cost.message.map(|message| message.0),
             model = &cost.model,
             input_tokens = tokens(cost.usage.input_tokens),
             output_tokens = tokens(cost.usage.output_tokens),

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use domain::model::{FinishReason, ModelError, ModelEvent, ModelMessage, Request, Usage};
-use domain::{Clock, UserId};
+use domain::{ChatId, Clock, MessageId, UserId};
 use futures_util::StreamExt;
 use futures_util::stream::BoxStream;
 use platform::BackgroundTasks;
@@ -50,19 +50,24 @@ impl UsageRecorder {
     /// Creates an empty list for an answer of a chat. Its costs are [recorded separately](UsageTracker::flush) or in
     /// the transaction that stores the answer.
     pub fn track_answer(&self, user: UserId, of: OfAnswer) -> UsageTracker {
-        self.track(user, Some(of))
+        self.track(user, Some(of.chat), Some(of.message))
+    }
+
+    /// Creates an empty list for calls that a chat needs besides its answers. Costs are recorded at once.
+    pub fn track_chat(&self, user: UserId, chat: ChatId) -> UsageTracker {
+        self.track(user, Some(chat), None)
     }
 
     /// Creates an empty list for a request to the OpenAI-compatible API. Costs are recorded at once.
     pub fn track_request(&self, user: UserId) -> UsageTracker {
-        self.track(user, None)
+        self.track(user, None, None)
     }
 
-    fn track(&self, user: UserId, of: Option<OfAnswer>) -> UsageTracker {
+    fn track(&self, user: UserId, chat: Option<ChatId>, message: Option<MessageId>) -> UsageTracker {
         let writes = TaskTracker::new();
         // A tracker must be closed to be waited for. It still accepts tasks.
         writes.close();
-        UsageTracker { recorder: self.clone(), user, of, unrecorded: Arc::default(), writes }
+        UsageTracker { recorder: self.clone(), user, chat, message, unrecorded: Arc::default(), writes }
     }
 
     /// Records the cost of a call, and retries for as long as the database is unreachable.
@@ -89,14 +94,16 @@ impl UsageRecorder {
     }
 }
 
-/// [Costs](Cost) of the model calls of one answer, as far as they are not recorded yet. A call's cost is added when
+/// [Costs](Cost) of the model calls of one answer or of something else, as far as they are not recorded yet. A call's cost is added when
 /// the call ends. All clones share the same list.
 #[derive(Debug, Clone)]
 pub struct UsageTracker {
     recorder: UsageRecorder,
     user: UserId,
-    /// Answer that the calls belong to; `None` for a request to the OpenAI-compatible API.
-    of: Option<OfAnswer>,
+    /// Chat that the calls belong to; `None` for a request to the OpenAI-compatible API.
+    chat: Option<ChatId>,
+    /// Answer that the calls belong to, if they do.
+    message: Option<MessageId>,
     /// Costs that are not recorded yet.
     unrecorded: Arc<Mutex<Vec<Cost>>>,
     /// Tasks that record costs.
@@ -274,9 +281,11 @@ impl Drop for CallMeter {
         let Some((usage, is_estimate)) = self.usage() else { return };
         metrics::record_tokens(&label, usage.input_tokens, usage.output_tokens);
         let nanos = self.price.map(|price| price.cost(usage));
-        let (call, of) = (domain::ids::fresh(), self.usage.of);
-        self.usage.costs().push(Cost { call, of, model: self.model.to_string(), usage, is_estimate, nanos });
-        if of.is_none() {
+        let UsageTracker { chat, message, .. } = self.usage;
+        let (call, model) = (domain::ids::fresh(), self.model.to_string());
+        self.usage.costs().push(Cost { call, chat, message, model, usage, is_estimate, nanos });
+        // Nothing records the costs later, as the end of an answer does.
+        if message.is_none() {
             self.usage.flush();
         }
     }

@@ -20,6 +20,7 @@ use super::event::{NoticeData, StartMetadata, TitleData, TurnEvent};
 use super::event_recorder::EventRecorder;
 use super::event_sink::TurnEventSink;
 use super::resumed_calls::{ElicitingCall, WaitingCall};
+use super::title_proposal::FirstMessage;
 use super::tool_call::ToolRunner;
 use super::{Turn, finish, history, model_selection};
 use crate::agent_loop::{Agent, AgentError, AgentOutcome};
@@ -48,8 +49,8 @@ pub struct TurnInput {
     pub settings: Option<ModelSettings>,
     /// Tools that the model may use.
     pub selection: ToolSelection,
-    /// Title of the chat, if this turn's message named it.
-    pub title: Option<String>,
+    /// Message of this turn, if it is the first of the chat. A resumed turn does not know it.
+    pub first_message: Option<FirstMessage>,
     /// Start of the turn. A resumed turn keeps its original start.
     pub started_at: Timestamp,
     /// Whether the turn continues the incomplete answer before it.
@@ -182,7 +183,7 @@ fn emit_start(turn: &Turn, input: &TurnInput, recorder: &EventRecorder) {
     let (turn_id, session_id, created_at) = (turn.id, turn.chat, input.started_at);
     let message_metadata = StartMetadata { turn_id, session_id, created_at, model: input.model.to_string() };
     recorder.emit(&TurnEvent::Start { message_id: turn.message_id, message_metadata });
-    if let Some(title) = &input.title {
+    if let Some(FirstMessage { title, .. }) = &input.first_message {
         recorder.emit(&TurnEvent::DataTitle { data: TitleData { title: title.clone() }, transient: true });
     }
 }

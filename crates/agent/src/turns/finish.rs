@@ -15,7 +15,7 @@ use super::event::{FinishMetadata, NoticeData, TurnEvent};
 use super::event_recorder::EventRecorder;
 use super::journal_codec::append_final_event;
 use super::recovery::INTERRUPTED_MESSAGE;
-use super::{Turn, TurnResult, message_queue};
+use super::{Turn, TurnResult, message_queue, title_proposal};
 use crate::agent_loop::AgentOutcome;
 use crate::push::TurnNews;
 use platform::{UserEvent, metrics};
@@ -87,6 +87,10 @@ pub async fn finish(
     // Who stopped a turn knows that it has ended, and a process that stops sends nothing.
     if turn.storage.is_lasting() && matches!(status, MessageStatus::Done | MessageStatus::Failed) {
         turns.push.notify(turn.owner, turn.chat, turn.id, TurnNews::Ended { outcome: status });
+    }
+    if let Some(first) = input.first_message.clone().filter(|_| status == MessageStatus::Done) {
+        let proposal = title_proposal::propose_title(turns.clone(), Arc::clone(turn), input.model.clone(), first);
+        turns.tasks.spawn("title", proposal);
     }
     // A turn that was stopped or failed does not send the next queued message: the user decides when to continue.
     if status == MessageStatus::Done || turn.is_preempted.load(Ordering::Acquire) {

@@ -186,7 +186,7 @@ pub fn resume_turn(turns: &TurnService, suspended: SuspendedTurn) {
             model,
             settings: None,
             selection,
-            title: None,
+            first_message: None,
             started_at,
             is_continuation: false,
             is_waiting: row.is_waiting,

@@ -193,6 +193,8 @@ export function testProvider(id: string): Promise<Tested> {
 interface ModelDefaults {
   readonly model: string | null;
   readonly settings: ModelSettings;
+  /** True if the model of a chat proposes its title after the first answer. */
+  readonly proposeTitles: boolean;
 }
 
 interface ListedModels {

@@ -4,10 +4,15 @@ import { t } from "@/lib/later-texts";
 import type { SignedInUser } from "@/lib/session";
 import { Field, Select } from "@/ui/field";
 import { toast } from "@/ui/toast";
+import { ChoiceRow } from "../choice-row";
 import { FailedRow, LoadingRow } from "../load-state";
 import { defaultsQuery, listedQuery, modelsKey, saveModelDefaults } from "../queries";
 import { Section } from "../section";
 import { SettingRow } from "../setting-row";
+
+/** What the title of a chat is made from. */
+const titleSources = ["message", "model"] as const;
+type TitleSource = (typeof titleSources)[number];
 
 /** Settings of all chats without settings of their own. */
 export function ModelDefaultsSection({ user }: { user: SignedInUser }) {
@@ -23,6 +28,9 @@ export function ModelDefaultsSection({ user }: { user: SignedInUser }) {
       toast({ title: t("models.settings.saved"), tone: "ok" });
     },
   });
+  // While it is saved, the choice shows already.
+  const proposesTitles = (save.isPending ? save.variables : data)?.proposeTitles === true;
+  const chosenTitles: TitleSource = proposesTitles ? "model" : "message";
   const models = listed?.models.filter(({ id, available }) => available && !id.endsWith("/")) ?? [];
   return (
     <Section about={t("models.defaults.about")}>
@@ -52,6 +60,16 @@ export function ModelDefaultsSection({ user }: { user: SignedInUser }) {
               </Select>
             )}
           </Field>
+          <div className="px-4">
+            <ChoiceRow
+              name="titles"
+              title={t("models.titles")}
+              about={t("models.titles.about")}
+              choices={titleSources.map((source) => ({ value: source, label: t(`models.titles.${source}`) }))}
+              chosen={chosenTitles}
+              onChoose={(source) => save.mutate({ ...data, proposeTitles: source === "model" })}
+            />
+          </div>
           <SettingRow
             part="model-settings"
             label={t("models.defaults.settings")}

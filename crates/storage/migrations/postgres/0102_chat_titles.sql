@@ -1,0 +1,4 @@
+-- Whether the model of a chat proposes its title after the first answer.
+ALTER TABLE model_defaults ADD COLUMN propose_titles BOOLEAN NOT NULL DEFAULT FALSE;
+
+-- From here on, model_usage.message_id is also NULL for the call that proposes the title of a chat.
