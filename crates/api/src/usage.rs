@@ -6,6 +6,7 @@ use agent::files::FileService;
 use agent::models::{ModelService, quota};
 use axum::Json;
 use axum::extract::State;
+use domain::model::Usage;
 use domain::{Clock, MessageId, Timestamp};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -18,9 +19,13 @@ use crate::chat_lookup::ChatLookup;
 
 /// Usage of one answer, zero for an unknown one, and of its whole chat.
 #[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
 pub struct AnswerUsage {
     answer: Total,
     chat: Total,
+    /// Usage of the last model call of the answer, null for an unknown one: what the model read and wrote then is the
+    /// whole chat.
+    last_call: Option<Usage>,
 }
 
 /// Returns the usage of an answer (`GET /api/sessions/{id}/messages/{message}/usage`). Messages from before usage was
@@ -33,8 +38,12 @@ pub async fn get_answer_usage(
 ) -> Result<Json<AnswerUsage>, ApiError> {
     let (chat, _) = chats.find(caller.user, &chat).await?;
     let message: MessageId = message.parse().map_err(|_| ApiError::NotFound("message"))?;
-    let answer = storage.usage().cost_of_message(caller.user, OfAnswer { chat, message }).await?;
-    Ok(Json(AnswerUsage { answer, chat: storage.usage().cost_of_chat(caller.user, chat).await? }))
+    let (usage, of) = (storage.usage(), OfAnswer { chat, message });
+    Ok(Json(AnswerUsage {
+        answer: usage.cost_of_message(caller.user, of).await?,
+        chat: usage.cost_of_chat(caller.user, chat).await?,
+        last_call: usage.last_call_of_message(caller.user, of).await?,
+    }))
 }
 
 /// Maximum number of days in one response: a leap year.

@@ -4,8 +4,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use domain::MessageId;
+use domain::model::Usage;
 use reqwest::Method;
 use serde_json::{Value, json};
+use storage::usage::Cost;
 use testkit::{Database, MockClock, Person, ScriptedModel, Step, TestApp, databases};
 
 /// Returns the usage of the last answer of a chat, and that of the chat after `calls` model calls. It is stored when
@@ -44,7 +47,8 @@ async fn an_answer_costs_what_its_provider_says_of_every_call() {
             "inputTokens": 120, "outputTokens": 10, "cachedInputTokens": 20, "calls": 1, "estimatedCalls": 0,
             "costUsd": 0.0, "unpricedCalls": 1
         });
-        assert_eq!(once, json!({ "answer": usage, "chat": usage }));
+        let last_call = json!({ "inputTokens": 120, "outputTokens": 10, "cachedInputTokens": 20 });
+        assert_eq!(once, json!({ "answer": usage, "chat": usage, "lastCall": last_call }));
 
         person.ask(&chat, "What is 6*7?", json!([{ "name": "calculate", "serverName": "toolbox" }])).await;
         let cost = cost(&person, &chat, 3).await;
@@ -54,6 +58,35 @@ async fn an_answer_costs_what_its_provider_says_of_every_call() {
         let path = format!("/api/sessions/{chat}/messages/{}/usage", domain::ids::fresh());
         let answer = stranger.request(Method::GET, &path).send().await.unwrap();
         assert_eq!(answer.status(), 404, "nobody is told what somebody else's chat costs");
+        app.stop().await;
+    }
+}
+
+#[tokio::test]
+async fn last_call_of_answer_is_the_latest() {
+    for database in databases() {
+        let app = TestApp::on(database).await;
+        let person = app.person().await;
+        let chat = person.new_chat().await;
+        let (owner, of) = (person.id.parse().unwrap(), (chat.parse().unwrap(), MessageId::fresh()));
+        let now = app.state.clock.now();
+        let record = async |input_tokens: u64, message: Option<MessageId>| {
+            let usage = Usage { input_tokens, output_tokens: 7, cached_input_tokens: 0 };
+            let (call, model) = (domain::ids::fresh(), "openai/scripted".to_owned());
+            let cost = Cost { call, chat: Some(of.0), message, model, usage, is_estimate: false, nanos: None };
+            // All at one time, as the end of an answer records them.
+            app.state.storage.usage().insert(owner, &cost, now).await.unwrap();
+        };
+        for input_tokens in [1_000, 3_000, 2_000] {
+            record(input_tokens, Some(of.1)).await;
+        }
+        record(9_000, None).await;
+        let usage = person.get(&format!("/api/sessions/{chat}/messages/{}/usage", of.1)).await;
+        let last_call = json!({ "inputTokens": 2_000, "outputTokens": 7, "cachedInputTokens": 0 });
+        assert_eq!((&usage["lastCall"], &usage["answer"]["calls"]), (&last_call, &json!(3)), "{usage}");
+        assert_eq!(usage["chat"]["inputTokens"], 15_000);
+        let usage = person.get(&format!("/api/sessions/{chat}/messages/{}/usage", MessageId::fresh())).await;
+        assert_eq!(usage["lastCall"], Value::Null);
         app.stop().await;
     }
 }

@@ -388,6 +388,7 @@ pub enum ModelStatus {
 /// Token usage as counted by the provider, see [`ModelEvent::Usage`]. Values add up across calls.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
+#[schemars(rename = "CallUsage")]
 pub struct Usage {
     /// Input tokens, including cached ones.
     pub input_tokens: u64,

@@ -163,6 +163,10 @@ const OF_CHAT: &str = sums!("", "session_id = $2");
 
 const OF_ANSWER: &str = sums!("", "session_id = $2 AND message_id = $3");
 
+// Ids of calls are made in their order. Costs that are recorded together have the same time.
+const LAST_OF_ANSWER: &str = "SELECT input_tokens, output_tokens, cached_input_tokens FROM model_usage
+    WHERE user_id = $1 AND session_id = $2 AND message_id = $3 ORDER BY id DESC LIMIT 1";
+
 // 86,400,000,000 microseconds are a day.
 const BY_DAY: &str = sums!(
     "created_at / 86400000000 AS day, model, ",
@@ -199,6 +203,22 @@ impl UsageRepository<'_> {
             .fetch_one(c)
             .await)?;
         Ok(row.into())
+    }
+
+    /// Returns the usage of the last model call of one assistant message.
+    pub async fn last_call_of_message(self, owner: UserId, of: OfAnswer) -> Result<Option<Usage>, Error> {
+        let row: Option<(i64, i64, i64)> = read!(self.storage, |c| sqlx::query_as(LAST_OF_ANSWER)
+            .bind(owner.0)
+            .bind(of.chat.0)
+            .bind(of.message.0)
+            .fetch_optional(c)
+            .await)?;
+        let count = |value: i64| u64::try_from(value).unwrap_or_default();
+        Ok(row.map(|(input, output, cached)| Usage {
+            input_tokens: count(input),
+            output_tokens: count(output),
+            cached_input_tokens: count(cached),
+        }))
     }
 
     /// Returns the totals per day and model from `from` (inclusive) to `to` (exclusive), oldest first.

@@ -318,6 +318,8 @@ export async function enqueueMessage(
 interface AnswerUsage {
   readonly answer: Usage;
   readonly chat: Usage;
+  /** Usage of the last model call of the answer; null for an answer without recorded calls. */
+  readonly lastCall: Pick<Usage, "inputTokens" | "outputTokens"> | null;
 }
 
 /** Returns the query for the cost of an answer and of its chat so far. */

@@ -22,7 +22,11 @@ async function renderGauge(inputTokens: number, facts: object = { context: 100_0
   const answers: Record<string, unknown> = {
     "/api/models": { default: "a/b", models: [model], favourites: [] },
     "/api/sessions/chat/model": { model: null },
-    "/api/sessions/chat/messages/answer/usage": { answer: { inputTokens, outputTokens: 0, calls: 1 } },
+    "/api/sessions/chat/messages/answer/usage": {
+      // All three calls together read more than the context.
+      answer: { inputTokens: 2 * inputTokens, outputTokens: 3_000, calls: 3 },
+      lastCall: { inputTokens: inputTokens - 1_000, outputTokens: 1_000 },
+    },
   };
   const requests = answerRequests(({ url }) => Response.json(answers[new URL(url).pathname]));
   await renderWithQueries(

@@ -1,5 +1,4 @@
 import { useQuery } from "@tanstack/react-query";
-import type { Usage } from "@/lib/usage";
 import { useChatStatus } from "../chat-context";
 import { answerUsageQuery, useChatModel } from "../queries";
 import type { ChatStore } from "../stream/chat-store";
@@ -9,7 +8,7 @@ export const SHOWN_SHARE = 0.5;
 /** Share from which the user is warned. */
 export const WARNING_SHARE = 0.85;
 
-/** Estimated use of a model's context by a chat, in tokens. */
+/** Use of a model's context by a chat, in tokens. */
 export interface ContextUsage {
   readonly used: number;
   /** The model's context. */
@@ -19,17 +18,9 @@ export interface ContextUsage {
 }
 
 /**
- * Estimates how many tokens a chat has after an answer, from the usage of all its model calls. Each call reads the chat
- * and what the calls before it wrote, so half of that growth is added to the mean input. Exact for one call; tool results
- * of the last steps are undercounted.
+ * Returns the use of the model's context, or undefined while it is unknown. What the last call of the last answer read
+ * and wrote is the chat as the model's provider counts it.
  */
-export function estimateContext({ inputTokens, outputTokens, calls }: Usage): number | undefined {
-  if (calls === 0) return undefined;
-  const meanOutput = outputTokens / calls;
-  return Math.round(inputTokens / calls + (meanOutput * (calls - 1)) / 2 + meanOutput);
-}
-
-/** Returns the use of the model's context, or undefined while it is unknown. */
 export function useContextUsage(chatId: string, store: ChatStore): ContextUsage | undefined {
   const { ids, phase } = useChatStatus(store);
   const { model } = useChatModel(chatId);
@@ -41,7 +32,7 @@ export function useContextUsage(chatId: string, store: ChatStore): ContextUsage 
     // A continued answer keeps its id; it is read again when its turn has ended.
     enabled: size !== undefined && last !== "" && phase === "idle",
   });
-  const used = data && estimateContext(data.answer);
-  if (size === undefined || used === undefined) return undefined;
+  if (size === undefined || !data?.lastCall) return undefined;
+  const used = data.lastCall.inputTokens + data.lastCall.outputTokens;
   return { used, size, share: Math.min(1, used / size) };
 }
