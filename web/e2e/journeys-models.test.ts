@@ -100,13 +100,13 @@ for (const [name, look] of looks) {
     await answer.getByText("From the small one.", { exact: true }).waitFor();
     await appPage.answered();
     assert.equal(asked(), "mini");
-    await appPage.button("Model: mini").waitFor();
     await answer.getByText("2 / 2", { exact: true }).waitFor();
-    assert.equal(await answer.getByText("Written by").count(), 0, "the chat's own model is not named");
+    await answer.getByText("Written by mini").waitFor();
+    await appPage.button("Model: scripted").waitFor();
+    await inspect(appPage, "answer-writer", look);
 
     await answer.getByRole("button", { name: "Previous version" }).click();
     await answer.getByText("From the first one.", { exact: true }).waitFor();
-    await answer.getByText("Written by scripted").waitFor();
-    await inspect(appPage, "answer-writer", look);
+    assert.equal(await answer.getByText("Written by").count(), 0, "the chat's own model is not named");
   });
 }

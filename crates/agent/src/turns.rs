@@ -60,7 +60,7 @@ use tokio_util::sync::CancellationToken;
 use crate::chats::temporary::TemporaryChats;
 use crate::files::FileService;
 use crate::files::result_offload::FileSaver;
-use crate::models::ModelService;
+use crate::models::{ModelId, ModelService};
 use crate::models::usage_recording::UsageTracker;
 use crate::push::PushService;
 use crate::tool_selection::ToolSelection;
@@ -356,7 +356,7 @@ impl TurnService {
     /// See [`BeginError`]. Nothing is stored in that case.
     pub async fn begin(&self, owner: UserId, request: TurnRequest) -> Result<Arc<Turn>, BeginError> {
         let storage = self.temporary.store_for(owner, request.chat);
-        let (model, settings) = match model_selection::select_model(self, &storage, owner, request.chat).await {
+        let (model, settings) = match model_selection::select_model(self, &storage, owner, request.chat, request.model.clone()).await {
             Ok(chosen) => chosen,
             // A missing chat is reported before a missing model, so that the error does not reveal whether another
             // user's chat exists.
@@ -560,6 +560,8 @@ pub struct TurnRequest {
     pub parts: Vec<Part>,
     /// Tools that the model may use.
     pub tools: ToolSelection,
+    /// Model that answers this turn; `None` for the model of the chat.
+    pub model: Option<ModelId>,
     /// Queued message that this turn sends. It is removed from the queue in the same transaction.
     pub queued: Option<QueuedId>,
 }

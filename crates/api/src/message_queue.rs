@@ -95,6 +95,10 @@ pub async fn queue_message(
     if question.chat != chat || question.position != TurnPosition::End {
         return Err(ApiError::BadRequest("queued messages are sent at the end of this chat".into()));
     }
+    // The model of the chat can change until the message is sent, and the one of a turn would be stored nowhere.
+    if question.model.is_some() {
+        return Err(ApiError::BadRequest("queued messages are answered by the model of the chat".into()));
+    }
     let message = question.message.ok_or_else(|| ApiError::BadRequest("message is blank".into()))?;
     let id = QueuedId::fresh();
     let queued = QueuedMessage { id, content: message, parts: question.parts, tools: question.tools.to_json() };

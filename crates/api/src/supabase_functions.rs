@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use agent::chats::temporary::TemporaryChats;
 use agent::files;
-use agent::models::with_advice;
+use agent::models::{MAX_MODEL_NAME_CHARS, ModelService, with_advice};
 use agent::tool_selection::{RequestedTool, SelectionError, ToolSelection};
 use agent::turns::{BeginError, PendingSnapshot, Turn, TurnRequest, TurnService};
 use axum::Json;
@@ -25,6 +25,7 @@ use storage::branches::TurnPosition;
 use super::auth::Address;
 use super::error::ApiError;
 use super::extract::{SignedIn, UnreadJsonBody};
+use super::models::find_known_model;
 use super::openapi::{Operation, OperationOutput};
 use super::response::Either;
 use super::route::Access::{self, Owner};
@@ -79,6 +80,10 @@ pub struct AiChat {
     /// The assistant message that this turn continues.
     #[serde(default)]
     continues: Option<MessageId>,
+    /// Model of this turn, as `provider/name`; the model of the chat if left out.
+    #[serde(default)]
+    #[schemars(length(max = MAX_MODEL_NAME_CHARS))]
+    model: Option<String>,
     /// The tools that the model may call; all of the user's if left out.
     #[serde(default)]
     tools: Option<Vec<RequestedTool>>,
@@ -153,12 +158,18 @@ pub fn wants_stream(headers: &HeaderMap) -> bool {
 pub struct TurnRequests {
     turns: TurnService,
     connections: ConnectionService,
+    models: Arc<ModelService>,
     temporary: TemporaryChats,
 }
 
 impl FromRef<AppState> for TurnRequests {
     fn from_ref(state: &AppState) -> Self {
-        Self { turns: state.turns.clone(), connections: state.connections.clone(), temporary: state.temporary.clone() }
+        Self {
+            turns: state.turns.clone(),
+            connections: state.connections.clone(),
+            models: Arc::clone(&state.models),
+            temporary: state.temporary.clone(),
+        }
     }
 }
 
@@ -188,7 +199,7 @@ impl TurnRequests {
     /// # Errors
     ///
     /// [`ApiError::BadRequest`] for bad values; [`ApiError::Conflict`] if the message is already stored;
-    /// [`ApiError::Unprocessable`] for unknown tools or attachments.
+    /// [`ApiError::Unprocessable`] for an unknown model, unknown tools or attachments.
     pub async fn read(&self, caller: &SignedIn, body: AiChat) -> Result<TurnRequest, ApiError> {
         let position = match (body.replaces, body.continues) {
             (None, None) => TurnPosition::End,
@@ -237,8 +248,12 @@ impl TurnRequests {
         };
         let mut parts = self.attached(caller, body.session_id, &body.attachments.unwrap_or_default()).await?;
         parts.extend(body.contexts.into_iter().map(|context| Part::AppContext { context }));
+        let model = match &body.model {
+            Some(name) => Some(find_known_model(&self.models, caller, name).await?),
+            None => None,
+        };
         let (message, message_id) = (body.message, body.message_id);
-        Ok(TurnRequest { chat: body.session_id, message, message_id, position, parts, tools, queued: None })
+        Ok(TurnRequest { chat: body.session_id, message, message_id, position, parts, tools, model, queued: None })
     }
 
     /// Resolves attachment ids to message parts: uploaded files, pending attachments, and attachments of an earlier

@@ -56,6 +56,47 @@ async fn a_chat_is_answered_by_the_model_that_its_person_chose() {
 }
 
 #[tokio::test]
+async fn another_model_answers_one_turn() {
+    for database in databases() {
+        let model = ScriptedModel::start([]).await;
+        model.always(Step::Text("Yes.".into()));
+        let app = TestApp::builder().database(database).set("OPENAI_BASE_URL", &model.base_url).start().await;
+        let (person, stranger) = (app.person().await, app.person().await);
+        let provider = json!({ "kind": "compatible", "name": "Mine", "baseUrl": model.base_url });
+        assert_eq!(stranger.post("/api/model-providers", &provider).await.0, 201);
+        let chat = person.new_chat().await;
+        choose(&person, &chat, json!("openai/large")).await;
+        let asked = async |body: Value| {
+            let (status, answer) = person.post("/functions/v1/ai-chat", &body).await;
+            assert_eq!(status, 200, "{answer}");
+            let stored = person.messages(&chat).await.pop().unwrap();
+            (model.requests().pop().unwrap()["model"].clone(), stored["model"].clone(), stored["id"].clone())
+        };
+        let (name, _, first) = asked(json!({ "sessionId": chat, "message": "Are you there?" })).await;
+        assert_eq!(name, "large");
+        let again = json!({ "sessionId": chat, "replaces": first, "model": "openai/small" });
+        let (name, stored, _) = asked(again).await;
+        assert_eq!((name, stored), (json!("small"), json!("openai/small")));
+        let with_message = json!({ "sessionId": chat, "message": "And now?", "model": "openai/tiny" });
+        assert_eq!(asked(with_message).await.0, "tiny");
+        assert_eq!(person.get(&format!("/api/sessions/{chat}/model")).await["model"], "openai/large");
+        assert_eq!(asked(json!({ "sessionId": chat, "message": "And then?" })).await.0, "large");
+
+        // Another user's provider is unknown as well.
+        let before = model.requests().len();
+        for odd in ["nobody/x", "scripted", "openai/", "openai/a\u{0}", "my-mine/scripted"] {
+            let body = json!({ "sessionId": chat, "message": "Hello?", "model": odd });
+            let (status, refused) = person.post("/functions/v1/ai-chat", &body).await;
+            assert_eq!((status.as_u16(), &refused["code"]), (422, &json!("unknown_model")), "{odd}");
+        }
+        let body = json!({ "sessionId": chat, "message": "Later", "model": "openai/small" });
+        assert_eq!(person.post(&format!("/api/sessions/{chat}/queue"), &body).await.0, 400);
+        assert_eq!(model.requests().len(), before);
+        app.stop().await;
+    }
+}
+
+#[tokio::test]
 async fn a_chat_whose_model_is_gone_says_so_and_asks_no_other() {
     for database in databases() {
         let model = ScriptedModel::start([]).await;

@@ -121,6 +121,7 @@ impl TurnService {
             position: TurnPosition::End,
             tools: ToolSelection::restore(&next.tools, &servers),
             parts: next.parts,
+            model: None,
             queued: Some(next.id),
         };
         self.begin(owner, request).await

@@ -9,8 +9,8 @@ use super::BeginError;
 use super::TurnService;
 use crate::models::ModelId;
 
-/// Returns the model of a chat and its settings: the model that the user chose for the chat, or else the default
-/// model.
+/// Returns the model of a turn and its settings: the `requested` model, or else the one that the user chose for the chat,
+/// or else the default model.
 ///
 /// # Errors
 ///
@@ -21,12 +21,14 @@ pub async fn select_model(
     home: &Storage,
     owner: UserId,
     chat: ChatId,
+    requested: Option<ModelId>,
 ) -> Result<(ModelId, ModelSettings), BeginError> {
     let (own, defaults) = read_choices(turns, home, owner, chat).await.map_err(BeginError::Storage)?;
-    let model = match own.model {
-        None => turns.models.default_of(owner, defaults.model.as_deref()).await?,
+    let model = match (requested, own.model) {
+        (Some(requested), _) => requested,
+        (None, None) => turns.models.default_of(owner, defaults.model.as_deref()).await?,
         // No silent fallback: another provider would receive the conversation without the user's consent.
-        Some(chosen) => turns.models.find(owner, &chosen).await.map_err(BeginError::Storage)?.ok_or_else(|| {
+        (None, Some(chosen)) => turns.models.find(owner, &chosen).await.map_err(BeginError::Storage)?.ok_or_else(|| {
             let reason = format!("The model {chosen} of this chat is no longer available. Choose another one.");
             ModelError::Unavailable(reason)
         })?,
@@ -67,7 +69,7 @@ pub async fn check_can_begin(
     owner: UserId,
     chat: ChatId,
 ) -> Result<Option<ModelError>, storage::Error> {
-    match select_model(turns, home, owner, chat).await {
+    match select_model(turns, home, owner, chat, None).await {
         Err(BeginError::Model(error)) => Ok(Some(error)),
         Err(BeginError::Storage(error)) => Err(error),
         Ok(_) | Err(_) => Ok(None),

@@ -29,7 +29,6 @@ export function AnswerActions({ message, store, isLast, onTurn }: AnswerActionsP
   const { phase, ids } = useChatStatus(store);
   const isStored = store.isStored(id);
   const isNewest = isLast || id === ids.at(-1);
-  const again = () => void onTurn({ replaces: id });
   return (
     <>
       {isStored && !isNewest && (
@@ -38,10 +37,15 @@ export function AnswerActions({ message, store, isLast, onTurn }: AnswerActionsP
           label={t("steering.again")}
           icon={<RotateCcw />}
           aria-disabled={phase !== "idle"}
-          onClick={again}
+          onClick={() => void onTurn({ replaces: id })}
         />
       )}
-      {isStored && isLast && <RegenerateButton writer={message.model} onRegenerate={again} />}
+      {isStored && isLast && (
+        <RegenerateButton
+          writer={message.model}
+          onRegenerate={(model) => void onTurn({ replaces: id, model })}
+        />
+      )}
       <UsageButton message={message} />
       <ReadAloudButton id={id} text={textOf(message)} />
       {isStored && <BranchSwitcher id={id} store={store} />}
@@ -50,8 +54,13 @@ export function AnswerActions({ message, store, isLast, onTurn }: AnswerActionsP
   );
 }
 
+interface RegenerateButtonProps {
+  writer: string | null;
+  onRegenerate: (model: string) => void;
+}
+
 /** Button that lets another model write the answer again, if there are several. */
-function RegenerateButton({ writer, onRegenerate }: { writer: string | null; onRegenerate: () => void }) {
+function RegenerateButton({ writer, onRegenerate }: RegenerateButtonProps) {
   const { data } = useQuery(modelsQuery);
   if (data === undefined || data.models.length <= 1) return null;
   return (

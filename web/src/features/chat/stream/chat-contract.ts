@@ -24,6 +24,8 @@ export interface TurnRequest {
   readonly replaces?: string;
   /** Id of the answer to continue. */
   readonly continues?: string;
+  /** Model of this turn, as `provider/name`, if it is not that of the chat. */
+  readonly model?: string;
 }
 
 /** Access of a {@link ChatStore} to the server and the browser. */
