@@ -15,6 +15,10 @@ const browserArgs = [
   "--disable-background-networking",
   "--disable-component-update",
   "--disable-sync",
+  // A microphone that plays beeps, for pages that may use it.
+  "--use-fake-device-for-media-stream",
+  // The headless shell cannot ask for it.
+  "--use-fake-ui-for-media-stream",
 ];
 
 interface PageOptions extends BrowserContextOptions {

@@ -35,9 +35,20 @@ export interface ModelRequest {
   tools?: { function: { name: string; description?: string; parameters?: unknown } }[];
 }
 
+/** A recording to transcribe, as it came. */
+export interface TranscriptionRequest {
+  fields: Record<string, string>;
+  name: string;
+  type: string;
+  bytes: Uint8Array;
+}
+
 /** Model server that returns scripted answers over every provider API; the path of a request selects the API. */
 export class ScriptedModel {
   readonly requests: ModelRequest[] = [];
+  readonly transcriptions: TranscriptionRequest[] = [];
+  /** What it hears in every recording. */
+  transcript = "";
   readonly #answers: Step[][] = [];
   readonly #server = createServer((request, response) => {
     this.#serve(request, response).catch(() => response.destroy());
@@ -87,6 +98,11 @@ export class ScriptedModel {
       response.writeHead(200, json).end(JSON.stringify(list));
       return;
     }
+    if (request.url === "/v1/audio/transcriptions") {
+      this.transcriptions.push(await transcriptionRequestOf(request));
+      response.writeHead(200, json).end(JSON.stringify({ text: this.transcript }));
+      return;
+    }
     this.requests.push(JSON.parse(await textOf(request)) as ModelRequest);
     const steps = this.#answers.shift() ?? [say("OK")];
     const [first] = steps;
@@ -119,6 +135,23 @@ async function stream(steps: Step[], speech: Speech, response: ServerResponse): 
     }
   }
   response.end(speech.end());
+}
+
+/** Reads a form as any server does. */
+async function transcriptionRequestOf(request: IncomingMessage): Promise<TranscriptionRequest> {
+  const body: Buffer[] = [];
+  for await (const piece of request) body.push(piece as Buffer);
+  const headers = { "content-type": request.headers["content-type"] ?? "" };
+  const form = await new Response(Buffer.concat(body), { headers }).formData();
+  const fields: Record<string, string> = {};
+  const files: File[] = [];
+  for (const [name, value] of form) {
+    if (typeof value === "string") fields[name] = value;
+    else files.push(value);
+  }
+  const [file] = files;
+  if (!file) throw new Error("the form has no file");
+  return { fields, name: file.name, type: file.type, bytes: await file.bytes() };
 }
 
 async function textOf(request: IncomingMessage): Promise<string> {

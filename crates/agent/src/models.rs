@@ -8,6 +8,7 @@ mod model_list_cache;
 mod prewarm;
 pub mod quota;
 pub mod settings;
+pub mod transcription;
 pub mod usage_recording;
 pub mod user_providers;
 
@@ -30,6 +31,7 @@ use model_list_cache::ModelListCache;
 use platform::config::Config;
 use platform::{BackgroundTasks, SecretSealer};
 use quota::TokenQuota;
+use transcription::TranscriptionModel;
 use usage_recording::UsageRecorder;
 use user_providers::UserProviders;
 
@@ -139,6 +141,8 @@ pub struct ModelService {
     providers: Vec<ModelListCache>,
     /// Model that `CHAT_MODEL` names.
     chosen: Option<ModelId>,
+    /// Model that transcribes.
+    transcription: TranscriptionModel,
     /// Capabilities and prices of models.
     pub catalogue: Catalogue,
     /// Providers that users added for themselves.
@@ -157,7 +161,7 @@ impl ModelService {
     ///
     /// # Errors
     ///
-    /// Fails if `CHAT_MODEL` names a provider that is not configured, if the catalogue is invalid, or if the built-in
+    /// Fails if `CHAT_MODEL` or `CHAT_TRANSCRIPTION_MODEL` names a provider that is not configured, if the catalogue is invalid, or if the built-in
     /// model cannot start.
     pub fn new(
         config: &Config,
@@ -191,6 +195,7 @@ impl ModelService {
             client: llm::Client::new(),
             providers: config.providers.iter().cloned().map(ModelListCache::new).collect(),
             chosen,
+            transcription: TranscriptionModel::new(config)?,
             catalogue: Catalogue::open(config.model_catalogue.as_deref())?,
             user_providers: Arc::new(UserProviders::new(storage.clone(), Arc::clone(secrets), guard.clone())),
             quota: TokenQuota::new(storage.clone(), Arc::clone(clock), config.tokens_per_day),

@@ -60,8 +60,8 @@ use tokio_util::sync::CancellationToken;
 use crate::chats::temporary::TemporaryChats;
 use crate::files::FileService;
 use crate::files::result_offload::FileSaver;
-use crate::models::{ModelId, ModelService};
 use crate::models::usage_recording::UsageTracker;
+use crate::models::{ModelId, ModelService};
 use crate::push::PushService;
 use crate::tool_selection::ToolSelection;
 use connections::ConnectionService;
@@ -356,16 +356,17 @@ impl TurnService {
     /// See [`BeginError`]. Nothing is stored in that case.
     pub async fn begin(&self, owner: UserId, request: TurnRequest) -> Result<Arc<Turn>, BeginError> {
         let storage = self.temporary.store_for(owner, request.chat);
-        let (model, settings) = match model_selection::select_model(self, &storage, owner, request.chat, request.model.clone()).await {
-            Ok(chosen) => chosen,
-            // A missing chat is reported before a missing model, so that the error does not reveal whether another
-            // user's chat exists.
-            Err(BeginError::Model(error)) => {
-                let chat = storage.chats().get(owner, request.chat).await.map_err(BeginError::Storage)?;
-                return Err(if chat.is_some() { error.into() } else { BeginError::NoChat });
-            }
-            Err(error) => return Err(error),
-        };
+        let (model, settings) =
+            match model_selection::select_model(self, &storage, owner, request.chat, request.model.clone()).await {
+                Ok(chosen) => chosen,
+                // A missing chat is reported before a missing model, so that the error does not reveal whether another
+                // user's chat exists.
+                Err(BeginError::Model(error)) => {
+                    let chat = storage.chats().get(owner, request.chat).await.map_err(BeginError::Storage)?;
+                    return Err(if chat.is_some() { error.into() } else { BeginError::NoChat });
+                }
+                Err(error) => return Err(error),
+            };
         let message_id = MessageId::fresh();
         let turn = Arc::new(Turn {
             id: TurnId::fresh(),

@@ -47,6 +47,7 @@ pub mod state;
 pub mod supabase_functions;
 pub mod temporary_chats;
 pub mod tool_permissions;
+pub mod transcriptions;
 pub mod turns;
 pub mod usage;
 
@@ -211,6 +212,8 @@ fn route_table() -> Vec<Section> {
                 post("/apps/call", SignedIn, apps::call_tool),
                 /// Reads a resource for an app of the same server.
                 post("/apps/read", SignedIn, apps::read_resource),
+                /// Transcribes speech that the caller recorded. The recording is not stored.
+                post("/transcriptions", SignedIn, transcriptions::transcribe),
                 /// Lists the models and the default one.
                 get("/models", SignedIn, models::list_models),
                 /// Adds a model to the caller's favorites, or removes it. Safe to repeat.

@@ -18,6 +18,8 @@ pub const UPLOADS: Limit = Limit { per_user: 4, total: 16 };
 /// Maximum number of file downloads at a time: more than a browser requests for two tabs. A file is in memory until it
 /// is sent.
 pub const DOWNLOADS: Limit = Limit { per_user: 16, total: 64 };
+/// Maximum number of transcriptions at a time. Each holds up to 25 MB in memory.
+pub const TRANSCRIPTIONS: Limit = Limit { per_user: 2, total: 8 };
 /// Maximum number of `mcp-proxy` calls at a time. Each is a connection with a response of up to 16 MiB.
 pub const PROBES: Limit = Limit { per_user: 4, total: 64 };
 /// Maximum number of `mcp-proxy` calls at a time for one network address.
@@ -68,6 +70,15 @@ impl LimitedActivity for FileDownload {
         "You are already downloading as many files as possible at once. Wait for one to finish.";
 }
 
+/// A transcription of a recording.
+#[derive(Debug, Clone, Copy)]
+pub struct Transcribing;
+
+impl LimitedActivity for Transcribing {
+    const CODE: &'static str = "too_many_transcriptions";
+    const MESSAGE: &'static str = "You are already transcribing as much as possible at once. Wait for one to finish.";
+}
+
 /// A call of `mcp-proxy`, which connects to a server once.
 #[derive(Debug, Clone, Copy)]
 pub struct ServerProbe;
@@ -92,6 +103,8 @@ pub type StreamLimiter = ActivityLimiter<EventStream>;
 pub type UploadLimiter = ActivityLimiter<FileUpload>;
 /// Limiter of file downloads.
 pub type DownloadLimiter = ActivityLimiter<FileDownload>;
+/// Limiter of transcriptions.
+pub type TranscriptionLimiter = ActivityLimiter<Transcribing>;
 /// Limiter of `mcp-proxy` calls, per user.
 pub type ProbeLimiter = ActivityLimiter<ServerProbe>;
 /// Limiter of `mcp-proxy` calls, per network address.

@@ -29,6 +29,8 @@ pub struct ModelList {
     facts_of: String,
     /// The user's favourites, as `provider/name`.
     favourites: Vec<String>,
+    /// The model that transcribes what the caller dictates, as `provider/name`; null if there is none.
+    transcription: Option<String>,
     models: Vec<ModelView>,
 }
 
@@ -48,7 +50,9 @@ pub async fn list_models(
     let (default, available) = models.list(caller.user).await?;
     let favourites = storage.models().list_favourites(caller.user).await?;
     let facts_of = models.catalogue.known().date.clone();
-    Ok(Json(ModelList { default, facts_of, favourites, models: available }))
+    // After the list, which has asked the providers at once and cached their models.
+    let transcription = models.transcription_model(caller.user).await.map(|model| model.to_string());
+    Ok(Json(ModelList { default, facts_of, favourites, transcription, models: available }))
 }
 
 /// Whether a model is one of the user's favourites.

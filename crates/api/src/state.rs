@@ -23,7 +23,8 @@ use url::Url;
 
 use crate::admin_listener::OperatorAccess;
 use crate::limiters::{
-    DownloadLimiter, ImportLimiter, ProbeAddressLimiter, ProbeLimiter, StreamLimiter, UploadLimiter,
+    DownloadLimiter, ImportLimiter, ProbeAddressLimiter, ProbeLimiter, StreamLimiter, TranscriptionLimiter,
+    UploadLimiter,
 };
 
 /// The services and values of the router. Each has a type of its own, by which handlers take it. Cheap to clone.
@@ -80,6 +81,8 @@ pub struct AppState {
     pub uploads: UploadLimiter,
     /// Limiter of file downloads.
     pub downloads: DownloadLimiter,
+    /// Limiter of transcriptions.
+    pub transcriptions: TranscriptionLimiter,
     /// Limiter of `mcp-proxy` calls, per user.
     pub probes: ProbeLimiter,
     /// Limiter of `mcp-proxy` calls, per network address.

@@ -30,5 +30,6 @@ mod sign_in;
 mod temporary_chats;
 mod tool_permissions;
 mod tool_search;
+mod transcriptions;
 mod turns;
 mod usage;

@@ -14,6 +14,7 @@ use futures_util::Stream;
 
 use crate::providers::Provider;
 use crate::redaction::redact_error;
+use crate::transcription::{self, Recording, Transcript};
 
 use http::HttpTransport;
 use request_loop::RequestLoop;
@@ -88,6 +89,22 @@ impl Client {
             let event = request_loop.next_event().await?;
             Some((event, request_loop))
         })
+    }
+
+    /// Has a model of a provider transcribe a recording, for an API that [supports](transcription::is_supported) it.
+    /// Does not retry.
+    pub async fn transcribe(
+        &self,
+        provider: &Provider,
+        model: &str,
+        recording: &Recording,
+    ) -> Result<Transcript, ModelError> {
+        // Random, so that it does not occur in the recording.
+        let boundary = format!("{:032x}", rand::random::<u128>());
+        let form = transcription::encode(recording, model, &boundary);
+        let body = self.http.post_form(provider, transcription::PATH, form).await;
+        body.and_then(|body| transcription::decode(&body))
+            .map_err(|error| redact_error(error, provider.key.as_ref(), None))
     }
 
     /// Lists the names of the provider's models, in its order. Does not retry.

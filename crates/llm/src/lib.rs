@@ -10,6 +10,7 @@ mod error_mapping;
 pub mod providers;
 mod redaction;
 pub mod sse;
+pub mod transcription;
 
 pub use client::{Client, ClientSettings};
 pub use providers::{Provider, ProviderApi};

@@ -57,6 +57,9 @@ pub struct Config {
     /// `CHAT_MODEL`: the default model, as `provider/name`. Default: a model of the first configured provider, or
     /// else the built-in one.
     pub model: Option<String>,
+    /// `CHAT_TRANSCRIPTION_MODEL`: the model that transcribes what users dictate, as `provider/name`, or `off`. Default:
+    /// one that a provider offers.
+    pub transcription_model: Option<String>,
     /// `ANTHROPIC_API_KEY`, `OPENAI_BASE_URL` and the like: the configured model providers, in the order in which a
     /// default model is looked for.
     pub providers: Vec<Provider>,
@@ -231,6 +234,7 @@ impl Config {
             site_url,
             database_url,
             model: source.text("CHAT_MODEL"),
+            transcription_model: source.text("CHAT_TRANSCRIPTION_MODEL"),
             providers,
             model_catalogue: source.text("CHAT_MODEL_CATALOGUE").map(PathBuf::from),
             tokens_per_day: source.parse("CHAT_TOKENS_PER_DAY", "a number of tokens, at least 1")?,

@@ -15,7 +15,8 @@ use agent::turns::{TurnDependencies, TurnService, prewarm};
 use anyhow::Context;
 use api::admin_listener::OperatorAccess;
 use api::limiters::{
-    self, DownloadLimiter, ImportLimiter, ProbeAddressLimiter, ProbeLimiter, StreamLimiter, UploadLimiter,
+    self, DownloadLimiter, ImportLimiter, ProbeAddressLimiter, ProbeLimiter, StreamLimiter, TranscriptionLimiter,
+    UploadLimiter,
 };
 use api::state::{PublicSettings, SiteUrl};
 use api::{AppState, TrustedProxies};
@@ -119,6 +120,7 @@ impl App {
             imports: ImportLimiter::default(),
             uploads: UploadLimiter::new(limiters::UPLOADS),
             downloads: DownloadLimiter::new(limiters::DOWNLOADS),
+            transcriptions: TranscriptionLimiter::new(limiters::TRANSCRIPTIONS),
             probes: ProbeLimiter::new(limiters::PROBES),
             probes_by_address: ProbeAddressLimiter::new(limiters::PROBES_BY_ADDRESS),
         };

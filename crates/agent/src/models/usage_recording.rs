@@ -63,6 +63,12 @@ impl UsageRecorder {
         self.track(user, None, None)
     }
 
+    /// Records the cost of a call in a task of its own.
+    pub fn record(&self, user: UserId, cost: Cost) {
+        let recorder = self.clone();
+        self.tasks.spawn("usage", async move { recorder.write(user, &cost).await });
+    }
+
     fn track(&self, user: UserId, chat: Option<ChatId>, message: Option<MessageId>) -> UsageTracker {
         let writes = TaskTracker::new();
         // A tracker must be closed to be waited for. It still accepts tasks.

@@ -28,10 +28,12 @@ pub async fn select_model(
         (Some(requested), _) => requested,
         (None, None) => turns.models.default_of(owner, defaults.model.as_deref()).await?,
         // No silent fallback: another provider would receive the conversation without the user's consent.
-        (None, Some(chosen)) => turns.models.find(owner, &chosen).await.map_err(BeginError::Storage)?.ok_or_else(|| {
-            let reason = format!("The model {chosen} of this chat is no longer available. Choose another one.");
-            ModelError::Unavailable(reason)
-        })?,
+        (None, Some(chosen)) => {
+            turns.models.find(owner, &chosen).await.map_err(BeginError::Storage)?.ok_or_else(|| {
+                let reason = format!("The model {chosen} of this chat is no longer available. Choose another one.");
+                ModelError::Unavailable(reason)
+            })?
+        }
     };
     turns.models.quota.check(owner, &model).await.map_err(ModelError::from)?;
     Ok((model, own.settings.over(defaults.settings)))

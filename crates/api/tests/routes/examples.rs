@@ -131,6 +131,7 @@ pub fn examples(entry: &Entry, people: &People) -> Vec<Example> {
             (path.clone(), Some(json!({ "model": "openai/scripted", "messages": messages })), 200)
         }
         ("POST", "/v1/responses") => (path.clone(), Some(json!({ "model": "openai/scripted", "input": "Hello" })), 200),
+        ("POST", "/api/transcriptions") => (format!("{path}?language=en"), None, 400),
         ("POST", "/v1/files") => (format!("{path}?name=note.md"), None, 201),
         ("GET" | "DELETE", "/v1/files/{id}") => (nothing, None, 404),
         ("GET", "/api/shared/{token}/files/{file}") => {

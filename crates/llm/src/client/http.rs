@@ -2,13 +2,14 @@
 
 use crate::providers::{WireFormat, endpoint_url};
 use std::collections::HashMap;
+use std::convert::Infallible;
 use std::error::Error;
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 use domain::model::ModelError;
 use futures_util::FutureExt;
-use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderValue};
+use reqwest::header::{ACCEPT, CONTENT_LENGTH, CONTENT_TYPE, HeaderValue};
 use reqwest::{RequestBuilder, Response};
 use secrecy::ExposeSecret;
 use tokio::task::yield_now;
@@ -18,6 +19,7 @@ use crate::client::ClientSettings;
 use crate::client::backoff::parse_retry_after;
 use crate::error_mapping::ProviderErrorBody;
 use crate::providers::{Provider, RequestAdjustments};
+use crate::transcription::FormBody;
 
 /// Maximum number of idle connections per provider. After a load peak, more of them would hold memory for 90 seconds.
 const MAX_IDLE_CONNECTIONS: usize = 64;
@@ -25,8 +27,8 @@ const MAX_IDLE_CONNECTIONS: usize = 64;
 /// Maximum number of bytes read of an error response.
 const MAX_ERROR_BODY_BYTES: usize = 64 * 1024;
 
-/// Maximum size of a model list in bytes.
-const MAX_MODEL_LIST_BYTES: usize = 8 * 1024 * 1024;
+/// Maximum size of a model list or of a transcript, in bytes.
+const MAX_DOCUMENT_BYTES: usize = 8 * 1024 * 1024;
 
 /// A failed attempt to get a response, as [`HttpTransport`] returns it.
 #[derive(Debug)]
@@ -115,13 +117,27 @@ impl HttpTransport {
         self.send(provider, request).await
     }
 
-    /// Fetches a document of at most [`MAX_MODEL_LIST_BYTES`].
+    /// Fetches a document of at most [`MAX_DOCUMENT_BYTES`].
     pub async fn get(&self, provider: &Provider, path: &str) -> Result<Vec<u8>, ModelError> {
         let request = self.client()?.get(endpoint_url(provider, path));
+        self.fetch_document(provider, request).await
+    }
+
+    /// Sends a form and returns the response, a document of at most [`MAX_DOCUMENT_BYTES`].
+    pub async fn post_form(&self, provider: &Provider, path: &str, form: FormBody) -> Result<Vec<u8>, ModelError> {
+        let FormBody { content_type, parts } = form;
+        // Not every server accepts a body of unknown length.
+        let length: usize = parts.iter().map(bytes::Bytes::len).sum();
+        let body = reqwest::Body::wrap_stream(futures_util::stream::iter(parts.map(Ok::<_, Infallible>)));
+        let request = self.client()?.post(endpoint_url(provider, path)).header(CONTENT_TYPE, content_type);
+        self.fetch_document(provider, request.header(CONTENT_LENGTH, length).body(body)).await
+    }
+
+    async fn fetch_document(&self, provider: &Provider, request: RequestBuilder) -> Result<Vec<u8>, ModelError> {
         let mut response = self.send(provider, request).await.map_err(|failure| failure.error)?;
-        let body = self.read_up_to(MAX_MODEL_LIST_BYTES, &mut response).await.map_err(|failure| failure.error)?;
-        if body.len() > MAX_MODEL_LIST_BYTES {
-            return Err(ModelError::Malformed(format!("more than {MAX_MODEL_LIST_BYTES} bytes")));
+        let body = self.read_up_to(MAX_DOCUMENT_BYTES, &mut response).await.map_err(|failure| failure.error)?;
+        if body.len() > MAX_DOCUMENT_BYTES {
+            return Err(ModelError::Malformed(format!("more than {MAX_DOCUMENT_BYTES} bytes")));
         }
         Ok(body)
     }

@@ -198,6 +198,8 @@ interface ModelDefaults {
 }
 
 interface ListedModels {
+  /** Id of the model that transcribes speech. */
+  readonly transcription: string | null;
   readonly models: readonly {
     id: string;
     name: string;

@@ -251,6 +251,8 @@ export interface Model {
 
 interface ModelList {
   readonly default: string | null;
+  /** Id of the model that transcribes speech. */
+  readonly transcription: string | null;
   readonly models: readonly Model[];
   /** Ids of the user's favorite models. */
   readonly favourites: readonly string[];

@@ -5,6 +5,7 @@ import type { SignedInUser } from "@/lib/session";
 import { Field, Select } from "@/ui/field";
 import { toast } from "@/ui/toast";
 import { ChoiceRow } from "../choice-row";
+import { DictationRow } from "./dictation-row";
 import { FailedRow, LoadingRow } from "../load-state";
 import { defaultsQuery, listedQuery, modelsKey, saveModelDefaults } from "../queries";
 import { Section } from "../section";
@@ -60,7 +61,7 @@ export function ModelDefaultsSection({ user }: { user: SignedInUser }) {
               </Select>
             )}
           </Field>
-          <div className="px-4">
+          <div className="divide-y divide-line px-4">
             <ChoiceRow
               name="titles"
               title={t("models.titles")}
@@ -69,6 +70,7 @@ export function ModelDefaultsSection({ user }: { user: SignedInUser }) {
               chosen={chosenTitles}
               onChoose={(source) => save.mutate({ ...data, proposeTitles: source === "model" })}
             />
+            <DictationRow model={listed?.transcription} />
           </div>
           <SettingRow
             part="model-settings"

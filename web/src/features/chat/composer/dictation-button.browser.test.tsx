@@ -1,7 +1,8 @@
 import { useRef, useState } from "react";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { page } from "vitest/browser";
-import { render } from "vitest-browser-react";
+import { storeDictationSource } from "@/lib/dictation-source";
+import { answerRequests, renderWithQueries } from "@/testing/render";
 import { connectToasts, type Toast } from "@/ui/toast";
 import { DictationButton } from "./dictation-button";
 
@@ -31,7 +32,35 @@ beforeEach(() => {
 });
 afterEach(() => {
   vi.unstubAllGlobals();
+  vi.restoreAllMocks();
+  storeDictationSource("browser");
 });
+
+/** Transcription requests. */
+let recordings: Request[] = [];
+
+/** Renders the button; `transcription` is the model that transcribes, and `answer` its answer. */
+async function renderExample(
+  transcription: string | null = null,
+  answer = Response.json({ text: "buy milk" }),
+) {
+  recordings = [];
+  answerRequests((request) => {
+    if (!request.url.includes("/api/transcriptions"))
+      return Response.json({ default: null, models: [], favourites: [], transcription });
+    recordings.push(request);
+    return answer;
+  });
+  await renderWithQueries(<Example />);
+}
+
+/** Gives the page a microphone that plays a tone, and returns whether it is in use. */
+function playMicrophone(): () => boolean {
+  const context = new AudioContext();
+  const { stream } = context.createMediaStreamDestination();
+  vi.spyOn(navigator.mediaDevices, "getUserMedia").mockResolvedValue(stream);
+  return () => stream.getTracks().some((track) => track.readyState === "live");
+}
 
 function Example() {
   const field = useRef<HTMLTextAreaElement>(null);
@@ -54,7 +83,7 @@ const field = page.getByRole("textbox", { name: "Message" });
 const button = (name: string) => page.getByRole("button", { name, exact: true });
 
 test("what is said appears at once, in the page's language, and changes until it is final", async () => {
-  await render(<Example />);
+  await renderExample();
   await field.fill("Note:");
   await button("Dictate").click();
   await expect.element(page.getByRole("status")).toHaveTextContent("Listening");
@@ -70,7 +99,7 @@ test("what is said appears at once, in the page's language, and changes until it
 });
 
 test("what is typed meanwhile stays, and what is said next follows it", async () => {
-  await render(<Example />);
+  await renderExample();
   await button("Dictate").click();
   FakeRecognition.current.hear("buy milk");
   await expect.element(field).toHaveValue("buy milk");
@@ -80,7 +109,7 @@ test("what is typed meanwhile stays, and what is said next follows it", async ()
 });
 
 test("sending ends the dictation, and nothing said before comes back", async () => {
-  await render(<Example />);
+  await renderExample();
   await button("Dictate").click();
   const { current } = FakeRecognition;
   current.hear("hello");
@@ -102,7 +131,7 @@ test.each([
 ])("the error %s is told in words", async (error, description) => {
   const shown: Toast[] = [];
   const disconnect = connectToasts({ show: (toast) => shown.push(toast), clear: () => undefined });
-  await render(<Example />);
+  await renderExample();
   await button("Dictate").click();
   FakeRecognition.current.fail(error);
   await expect.element(button("Dictate")).toBeVisible();
@@ -113,7 +142,63 @@ test.each([
 test("a browser without speech recognition has no button", async () => {
   vi.stubGlobal("SpeechRecognition", undefined);
   vi.stubGlobal("webkitSpeechRecognition", undefined);
-  await render(<Example />);
+  await renderExample();
   await expect.element(button("Send")).toBeVisible();
   await expect.element(button("Dictate")).not.toBeInTheDocument();
+});
+
+test("a browser without speech recognition records, and a model writes what was said", async () => {
+  vi.stubGlobal("SpeechRecognition", undefined);
+  vi.stubGlobal("webkitSpeechRecognition", undefined);
+  const isRecording = playMicrophone();
+  await renderExample("openai/whisper-1");
+  await field.fill("Note:");
+  await button("Dictate").click();
+  await expect.element(page.getByRole("status")).toHaveTextContent("Listening");
+  await expect.poll(isRecording).toBe(true);
+  await button("Stop dictation").click();
+  await expect.element(field).toHaveValue("Note: buy milk");
+  await expect.element(button("Dictate")).toBeVisible();
+  expect(isRecording()).toBe(false);
+  const [request] = recordings;
+  expect(request?.url).toMatch(/\/api\/transcriptions\?language=en$/u);
+  expect(request?.headers.get("content-type")).toMatch(/^audio\/(?:webm|mp4|ogg)/u);
+});
+
+test("the user can choose the model where the browser recognizes speech, too", async () => {
+  storeDictationSource("model");
+  playMicrophone();
+  await renderExample("openai/whisper-1");
+  await button("Dictate").click();
+  await expect.element(page.getByRole("status")).toHaveTextContent("Listening");
+  await button("Stop dictation").click();
+  await expect.element(field).toHaveValue("buy milk");
+});
+
+test("the server's refusal of a recording is told in its words", async () => {
+  storeDictationSource("model");
+  playMicrophone();
+  const shown: Toast[] = [];
+  const disconnect = connectToasts({ show: (toast) => shown.push(toast), clear: () => undefined });
+  const error = { code: "transcription_failed", message: "The model provider is busy." };
+  await renderExample("openai/whisper-1", Response.json({ error }, { status: 502 }));
+  await button("Dictate").click();
+  await button("Stop dictation").click();
+  await expect.poll(() => shown.map((toast) => toast.description)).toEqual(["The model provider is busy."]);
+  disconnect();
+  await expect.element(button("Dictate")).toBeVisible();
+});
+
+test("a refused microphone is told, and records nothing", async () => {
+  storeDictationSource("model");
+  const refusal = new DOMException("denied", "NotAllowedError");
+  vi.spyOn(navigator.mediaDevices, "getUserMedia").mockRejectedValue(refusal);
+  const shown: Toast[] = [];
+  const disconnect = connectToasts({ show: (toast) => shown.push(toast), clear: () => undefined });
+  await renderExample("openai/whisper-1");
+  await button("Dictate").click();
+  await expect.poll(() => shown.length).toBe(1);
+  disconnect();
+  await expect.element(button("Dictate")).toBeVisible();
+  expect(recordings).toEqual([]);
 });

@@ -1,13 +1,13 @@
 import { pageLocale } from "@/lib/language";
 import { t } from "@/lib/later-texts";
+import type {
+  RecognitionErrorEvent,
+  RecognitionResultEvent,
+  SpeechRecognition,
+  SpeechRecognizer,
+} from "@/lib/speech-recognition";
 import { toast } from "@/ui/toast";
 import { type DictationPlace, insertSpoken } from "./insert-spoken";
-import {
-  type RecognitionErrorEvent,
-  type RecognitionResultEvent,
-  type SpeechRecognition,
-  type SpeechRecognizer,
-} from "./speech-recognition";
 
 const ERROR_TEXTS = {
   "not-allowed": "models.voice.blocked",
@@ -29,10 +29,14 @@ interface Editor {
   readonly write: (text: string) => void;
 }
 
+/** What dictation does: it listens, or waits for the text of what was said. */
+export type DictationState = "idle" | "listening" | "transcribing";
+
 /** Writes what is said into a message field, also while it may still change. */
 export class Dictation {
   readonly #listeners = new Set<() => void>();
   #recognizer: SpeechRecognizer | undefined;
+  #isTranscribing = false;
   #editor: Editor = { field: null, text: "", write: () => undefined };
   #place: DictationPlace = { before: "", after: "" };
   /** Number of results, and of those among them that are in the text before the place. */
@@ -41,7 +45,10 @@ export class Dictation {
   /** Text that dictation wrote last. */
   #written = "";
 
-  readonly isListening = (): boolean => this.#recognizer !== undefined;
+  readonly state = (): DictationState => {
+    if (this.#recognizer === undefined) return "idle";
+    return this.#isTranscribing ? "transcribing" : "listening";
+  };
 
   readonly subscribe = (listener: () => void): (() => void) => {
     this.#listeners.add(listener);
@@ -67,7 +74,12 @@ export class Dictation {
       if (isCurrent()) this.#onResult(event as RecognitionResultEvent);
     });
     recognizer.addEventListener("error", (event) => {
-      if (isCurrent()) showError((event as RecognitionErrorEvent).error);
+      if (isCurrent()) showError(event as RecognitionErrorEvent);
+    });
+    recognizer.addEventListener("audioend", () => {
+      if (!isCurrent()) return;
+      this.#isTranscribing = true;
+      this.#notify();
     });
     recognizer.addEventListener("end", () => {
       if (isCurrent()) this.#setRecognizer(undefined);
@@ -79,7 +91,7 @@ export class Dictation {
       recognizer.start();
       this.#setRecognizer(recognizer);
     } catch {
-      showError("");
+      showError({ error: "" });
     }
   }
 
@@ -117,15 +129,21 @@ export class Dictation {
 
   #setRecognizer(recognizer: SpeechRecognizer | undefined): void {
     this.#recognizer = recognizer;
+    this.#isTranscribing = false;
+    this.#notify();
+  }
+
+  #notify(): void {
     for (const listener of this.#listeners) listener();
   }
 }
 
-function showError(error: string): void {
+function showError({ error, message }: Pick<RecognitionErrorEvent, "error" | "message">): void {
   if (error === "aborted") return;
+  const text = isKnownError(error) ? t(ERROR_TEXTS[error]) : message;
   toast({
-    title: t("models.voice.dictate"),
-    description: t(isKnownError(error) ? ERROR_TEXTS[error] : "models.voice.failed"),
+    title: t("models.voice.action.idle"),
+    description: text || t("models.voice.failed"),
     tone: error === "no-speech" ? "neutral" : "err",
   });
 }

@@ -1,4 +1,7 @@
-/** Part of the browser's speech recognition that dictation uses. TypeScript does not declare it. */
+/**
+ * Part of the browser's speech recognition that dictation uses. TypeScript does not declare it. Its events are `result`,
+ * `audioend` when it stops listening, `error` and `end`.
+ */
 export interface SpeechRecognizer extends EventTarget {
   continuous: boolean;
   interimResults: boolean;
@@ -17,6 +20,8 @@ export interface RecognitionResultEvent extends Event {
 
 export interface RecognitionErrorEvent extends Event {
   readonly error: string;
+  /** Details; browsers leave them empty. */
+  readonly message?: string;
 }
 
 export type SpeechRecognition = new () => SpeechRecognizer;

@@ -1,0 +1,131 @@
+//! Transcription of dictated messages by a model of an OpenAI-compatible provider.
+
+use domain::UserId;
+use domain::model::ModelError;
+use llm::transcription::is_supported;
+use platform::config::Config;
+use storage::usage::Cost;
+
+use super::user_providers::is_user_provider;
+use super::{ModelId, ModelService, no_model};
+
+pub use llm::transcription::{AudioFormat, Recording};
+
+/// Model that transcribes.
+#[derive(Debug, Clone)]
+pub(super) enum TranscriptionModel {
+    /// The first one that a provider offers.
+    Offered,
+    /// The model that `CHAT_TRANSCRIPTION_MODEL` names.
+    Chosen(ModelId),
+    /// None.
+    Off,
+}
+
+impl TranscriptionModel {
+    /// Reads the model from the configuration.
+    ///
+    /// # Errors
+    ///
+    /// Fails if it names a provider that is not configured or has no transcriptions.
+    pub fn new(config: &Config) -> anyhow::Result<Self> {
+        let text = match config.transcription_model.as_deref() {
+            None => return Ok(Self::Offered),
+            Some("off") => return Ok(Self::Off),
+            Some(text) => text,
+        };
+        let Some(model) = ModelId::parse(text) else {
+            anyhow::bail!("CHAT_TRANSCRIPTION_MODEL must look like provider/name or be off, not {text:?}");
+        };
+        if !config.providers.iter().any(|provider| provider.name == model.provider && is_supported(provider.api)) {
+            anyhow::bail!(
+                "CHAT_TRANSCRIPTION_MODEL names the provider {:?}, which is not configured or has no transcriptions",
+                model.provider
+            );
+        }
+        Ok(Self::Chosen(model))
+    }
+}
+
+/// Parts of the names of models that transcribe, the most suitable first. Providers list all of their models under one
+/// type.
+const NAME_PARTS: [&str; 3] = ["mini-transcribe", "transcribe", "whisper"];
+/// Parts of the names of models that need another request.
+const OTHER_NAME_PARTS: [&str; 2] = ["diarize", "realtime"];
+
+impl ModelService {
+    /// Returns the model that transcribes what a user dictates: the configured one, or else one that a configured
+    /// provider offers, or else one of the user's own providers. `None` if there is none.
+    pub async fn transcription_model(&self, owner: UserId) -> Option<ModelId> {
+        match &self.transcription {
+            TranscriptionModel::Off => return None,
+            TranscriptionModel::Chosen(model) => return Some(model.clone()),
+            TranscriptionModel::Offered => {}
+        }
+        for listing in self.providers.iter().filter(|listing| is_supported(listing.provider.api)) {
+            let names = listing.names(&self.client).await.unwrap_or_default();
+            if let Some(name) = choose(&names) {
+                return Some(ModelId::new(&listing.provider.name, name));
+            }
+        }
+        let own = self.user_providers.list(owner).await.unwrap_or_default();
+        own.iter().find_map(|listed| {
+            listed.provider.as_ref().filter(|open| is_supported(open.listing.provider.api))?;
+            Some(ModelId::new(&listed.slug, choose(listed.names.as_ref().ok()?)?))
+        })
+    }
+
+    /// Transcribes a recording, which is not stored. The tokens that the provider reports count as usage.
+    ///
+    /// # Errors
+    ///
+    /// [`ModelError::SpentForToday`] if the user's quota is used up, else the error of the provider.
+    pub async fn transcribe(
+        &self,
+        owner: UserId,
+        model: &ModelId,
+        recording: &Recording,
+    ) -> Result<String, ModelError> {
+        self.quota.check(owner, model).await?;
+        let transcript = if is_user_provider(&model.provider) {
+            // The provider is looked up with the user's id, so that no user can use another one's key.
+            let own = self.user_providers.find(owner, &model.provider).await?;
+            own.client.transcribe(&own.listing.provider, &model.name, recording).await?
+        } else {
+            let listing = self.providers.iter().find(|listing| listing.provider.name == model.provider);
+            self.client.transcribe(&listing.ok_or_else(no_model)?.provider, &model.name, recording).await?
+        };
+        if let Some(usage) = transcript.usage {
+            let price = self.facts(owner, model).await.and_then(|facts| facts.price);
+            let nanos = price.map(|price| price.cost(usage));
+            let (call, model) = (domain::ids::fresh(), model.to_string());
+            let cost = Cost { call, chat: None, message: None, model, usage, is_estimate: false, nanos };
+            self.usage.record(owner, cost);
+        }
+        Ok(transcript.text)
+    }
+}
+
+/// Returns the most suitable of a provider's models.
+fn choose(names: &[String]) -> Option<&str> {
+    NAME_PARTS.into_iter().find_map(|part| {
+        names.iter().map(String::as_str).find(|name| {
+            let name = name.to_ascii_lowercase();
+            name.contains(part) && !OTHER_NAME_PARTS.iter().any(|other| name.contains(other))
+        })
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn chooses_most_suitable_model() {
+        let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
+        let openai = ["gpt-5", "whisper-1", "gpt-4o-transcribe-diarize", "gpt-4o-transcribe", "gpt-4o-mini-transcribe"];
+        assert_eq!(choose(&names(&openai)), Some("gpt-4o-mini-transcribe"));
+        assert_eq!(choose(&names(&["llama", "Systran/faster-Whisper-small"])), Some("Systran/faster-Whisper-small"));
+        assert_eq!(choose(&names(&["llama", "gpt-4o-transcribe-diarize"])), None);
+    }
+}
