@@ -203,10 +203,10 @@ impl Config {
     fn read(source: &mut Source) -> Result<Self, ConfigError> {
         let data_dir: PathBuf = source.text("CHAT_DATA_DIR").unwrap_or_else(|| "./data".into()).into();
         let database_url = source
-            .text("DATABASE_URL")
+            .partly_secret("DATABASE_URL")?
             .unwrap_or_else(|| format!("sqlite://{}", data_dir.join("ai-chat-mcp.db").display()));
         let providers = providers::read(source)?;
-        let google = match (source.text("GOOGLE_CLIENT_ID"), source.secret("GOOGLE_CLIENT_SECRET")) {
+        let google = match (source.text("GOOGLE_CLIENT_ID"), source.secret("GOOGLE_CLIENT_SECRET")?) {
             (Some(id), Some(secret)) => Some(GoogleClient { id, secret }),
             (None, None) => None,
             (id, _) => {
@@ -216,7 +216,7 @@ impl Config {
             }
         };
         let from = source.parse("CHAT_MAIL_FROM", "an address such as Chat <chat@example.com>")?;
-        let smtp = source.secret("SMTP_URL").map(|url| Smtp { url, from });
+        let smtp = source.secret("SMTP_URL")?.map(|url| Smtp { url, from });
         let password_reauthentication = source.switch("CHAT_PASSWORD_REAUTHENTICATION")?.unwrap_or(false);
         // Rejected at the start: without a mail server, users could not change their passwords.
         if password_reauthentication && smtp.is_none() {
@@ -283,7 +283,7 @@ impl Config {
             limits: Limits::read(source)?,
             trusted_proxies: source.list("CHAT_TRUSTED_PROXIES", "addresses or networks such as 10.0.0.0/8")?,
             service_role_key: source.long_secret("CHAT_SERVICE_ROLE_KEY", SHORTEST_SERVICE_ROLE_KEY)?,
-            master_key: source.secret("CHAT_MASTER_KEY"),
+            master_key: source.secret("CHAT_MASTER_KEY")?,
             admin_listener: AdminListener::read(source)?,
             backups: BackupSchedule::read(source)?,
             log: source.text("RUST_LOG"),

@@ -52,7 +52,7 @@ pub(super) fn read(source: &mut Source) -> Result<Vec<Provider>, ConfigError> {
     let openai_api = source.choice("CHAT_OPENAI_WIRE", &openai_apis)?;
     let mut providers = Vec::new();
     for known in KNOWN_PROVIDERS {
-        let (key, base) = (source.secret(known.key), source.url(known.base)?);
+        let (key, base) = (source.secret(known.key)?, source.url(known.base)?);
         // A base URL alone is enough: local servers need no key.
         if key.is_none() && base.is_none() {
             continue;

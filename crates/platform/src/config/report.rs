@@ -16,7 +16,7 @@ const SECRET_WORDS: [&str; 4] = ["password", "key", "token", "secret"];
 /// The settings of a process, for the operator.
 #[derive(Debug)]
 pub struct SettingsReport {
-    /// All known settings, in alphabetical order.
+    /// All known settings, in alphabetical order. Those that name the file of a secret are listed only if they are set.
     pub settings: Vec<SettingStatus>,
     /// Everything for which the settings are rejected.
     pub problems: Vec<SettingProblem>,
@@ -77,7 +77,14 @@ impl SettingsReport {
             let origin = removed.map_or_else(|| source.origin(name), |(_, origin)| *origin);
             SettingStatus { name: name.to_owned(), value, is_secret, origin }
         };
-        let settings = source.asked().filter(|(_, kind)| *kind != NameKind::System).map(status).collect();
+        let is_listed = |(name, kind): &(&str, NameKind)| match kind {
+            NameKind::System => false,
+            NameKind::SecretFile => {
+                source.value(name).is_some() || problems.iter().any(|(problem, _)| problem.name == *name)
+            }
+            NameKind::Plain | NameKind::Secret => true,
+        };
+        let settings = source.asked().filter(is_listed).map(status).collect();
         Self { settings, problems: problems.into_iter().map(|(problem, _)| problem).collect(), config }
     }
 
@@ -217,6 +224,31 @@ mod tests {
         assert_eq!(value("CHAT_REFUSE_COMMON_PASSWORDS"), "on", "other machines can reach the server");
         assert_eq!((value("CHAT_BACKUP_AT"), value("CHAT_BACKUP_KEEP")), ("02:00".to_owned(), "14".to_owned()));
         assert_eq!(status(&report, "CHAT_SITE_URL").origin, SettingOrigin::Default);
+    }
+
+    #[test]
+    fn shows_which_secrets_come_from_files() {
+        let folder = tempfile::TempDir::new().unwrap();
+        let path = folder.path().join("secret");
+        std::fs::write(&path, "postgres://chat:hidden@db/chat\n").unwrap();
+        let path = path.to_str().unwrap();
+        let report = report(&[
+            ("DATABASE_URL_FILE", path),
+            ("OPENAI_API_KEY_FILE", path),
+            ("CHAT_SERVICE_ROLE_KEY_FILE", path),
+            ("CHAT_MASTER_KEY_FILE", "/nowhere/at/all"),
+        ]);
+        let database = status(&report, "DATABASE_URL");
+        assert_eq!(database.value.as_deref(), Some("postgres://chat:***@db/chat"));
+        assert_eq!(database.origin, SettingOrigin::SecretFile);
+        let key = status(&report, "OPENAI_API_KEY");
+        assert_eq!((key.value, key.is_secret, key.origin), (None, true, SettingOrigin::SecretFile));
+        assert_eq!(status(&report, "OPENAI_API_KEY_FILE").value.as_deref(), Some(path));
+        assert_eq!(status(&report, "CHAT_SERVICE_ROLE_KEY").origin, SettingOrigin::SecretFile, "although it is short");
+        assert_eq!(status(&report, "CHAT_MASTER_KEY_FILE").origin, SettingOrigin::Environment);
+        let names: Vec<&str> = report.problems.iter().map(|problem| problem.name.as_str()).collect();
+        assert_eq!(names, ["CHAT_SERVICE_ROLE_KEY", "CHAT_MASTER_KEY_FILE"]);
+        assert!(report.settings.iter().all(|setting| setting.name != "SMTP_URL_FILE"));
     }
 
     #[test]

@@ -1,6 +1,9 @@
-//! Sources of settings: the environment, then the file `ai-chat-mcp.toml`.
+//! Sources of settings: the environment, then the file `ai-chat-mcp.toml`. Secret values can also be in files of their
+//! own, which settings name.
 
 use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::Read;
 use std::path::PathBuf;
 use std::str::FromStr;
 
@@ -9,6 +12,11 @@ use url::Url;
 
 /// Name of the settings file in the working folder.
 pub const SETTINGS_FILE_NAME: &str = "ai-chat-mcp.toml";
+
+/// Ending of the name of the setting that names the file with a secret: `OPENAI_API_KEY_FILE` for `OPENAI_API_KEY`.
+const SECRET_FILE_SUFFIX: &str = "_FILE";
+/// Maximum size of a file with a secret, in bytes. No secret is longer, but a path may lead anywhere.
+const MAX_SECRET_FILE_BYTES: u64 = 64 * 1024;
 
 /// Reason for which the settings are rejected.
 #[derive(Debug, thiserror::Error)]
@@ -51,7 +59,9 @@ pub enum SettingOrigin {
     Environment,
     /// The settings file.
     File,
-    /// Neither: the default applies.
+    /// The file that the setting with the ending `_FILE` names.
+    SecretFile,
+    /// None of these: the default applies.
     Default,
 }
 
@@ -62,6 +72,8 @@ pub(super) enum NameKind {
     Plain,
     /// A setting with a secret value.
     Secret,
+    /// A setting that names the file with the value of another one.
+    SecretFile,
     /// A variable of the operating system, which is no setting of this program.
     System,
 }
@@ -72,6 +84,8 @@ pub(super) enum NameKind {
 pub struct Source {
     environment: BTreeMap<String, String>,
     file: BTreeMap<String, String>,
+    /// Values from files of their own, by the name of the setting.
+    secret_files: BTreeMap<String, String>,
     asked: BTreeMap<String, NameKind>,
 }
 
@@ -91,7 +105,7 @@ impl Source {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => BTreeMap::new(),
             Err(error) => return Err(ConfigError::File(error.to_string())),
         };
-        Ok(Self { environment, file, asked: BTreeMap::new() })
+        Ok(Self { environment, file, ..Self::default() })
     }
 
     /// Sets or replaces a value.
@@ -113,6 +127,11 @@ impl Source {
 
     /// Returns a value without recording its name.
     pub(super) fn value(&self, name: &str) -> Option<&str> {
+        self.secret_files.get(name).map(String::as_str).or_else(|| self.plain_value(name))
+    }
+
+    /// Returns a value of the environment or the settings file.
+    fn plain_value(&self, name: &str) -> Option<&str> {
         let value = self.environment.get(name).or_else(|| self.file.get(name))?.trim();
         (!value.is_empty()).then_some(value)
     }
@@ -121,6 +140,7 @@ impl Source {
     pub(super) fn origin(&self, name: &str) -> SettingOrigin {
         match self.value(name) {
             None => SettingOrigin::Default,
+            Some(_) if self.secret_files.contains_key(name) => SettingOrigin::SecretFile,
             Some(_) if self.environment.contains_key(name) => SettingOrigin::Environment,
             Some(_) => SettingOrigin::File,
         }
@@ -128,6 +148,9 @@ impl Source {
 
     /// Removes a name, so that the others can be read without it. Returns whether it was there.
     pub(super) fn remove(&mut self, name: &str) -> bool {
+        if self.secret_files.remove(name).is_some() {
+            return self.remove(&secret_file_setting(name));
+        }
         let was_in_environment = self.environment.remove(name).is_some();
         self.file.remove(name).is_some() || was_in_environment
     }
@@ -137,19 +160,40 @@ impl Source {
         self.asked.iter().map(|(name, kind)| (name.as_str(), *kind))
     }
 
-    /// Returns a secret value; see [`text`](Self::text).
-    pub(super) fn secret(&mut self, name: &str) -> Option<SecretString> {
-        self.text_of(name, NameKind::Secret).map(SecretString::from)
+    /// Returns a secret value, from the setting itself or from the file that the setting with the ending `_FILE` names.
+    pub(super) fn secret(&mut self, name: &str) -> Result<Option<SecretString>, ConfigError> {
+        Ok(self.text_or_file(name, NameKind::Secret)?.map(SecretString::from))
     }
 
-    /// Returns a secret value of at least `shortest` characters.
+    /// Returns a value of which only a part is secret, such as the password of a URL; see [`secret`](Self::secret).
+    pub(super) fn partly_secret(&mut self, name: &str) -> Result<Option<String>, ConfigError> {
+        self.text_or_file(name, NameKind::Plain)
+    }
+
+    /// Returns a secret value of at least `shortest` characters; see [`secret`](Self::secret).
     pub(super) fn long_secret(&mut self, name: &str, shortest: usize) -> Result<Option<SecretString>, ConfigError> {
-        let Some(text) = self.text_of(name, NameKind::Secret) else { return Ok(None) };
+        let Some(text) = self.text_or_file(name, NameKind::Secret)? else { return Ok(None) };
         if text.chars().count() < shortest {
             let reason = format!("it must have at least {shortest} characters");
             return Err(ConfigError::Bad { name: name.to_owned(), reason });
         }
         Ok(Some(text.into()))
+    }
+
+    fn text_or_file(&mut self, name: &str, kind: NameKind) -> Result<Option<String>, ConfigError> {
+        let file_setting = secret_file_setting(name);
+        self.asked.insert(name.to_owned(), kind);
+        let Some(path) = self.text_of(&file_setting, NameKind::SecretFile) else {
+            return Ok(self.value(name).map(str::to_owned));
+        };
+        // Nobody could say which of the two the operator means.
+        if self.plain_value(name).is_some() {
+            let reason = format!("{name} is set as well; set one of them");
+            return Err(ConfigError::Bad { name: file_setting, reason });
+        }
+        let text = read_secret_file(&path).map_err(|reason| ConfigError::Bad { name: file_setting, reason })?;
+        self.secret_files.insert(name.to_owned(), text.clone());
+        Ok(Some(text))
     }
 
     /// Parses a value. `should_be` describes valid ones in the error.
@@ -227,6 +271,24 @@ impl Source {
     }
 }
 
+/// Returns the name of the setting that names the file with the value of `name`.
+fn secret_file_setting(name: &str) -> String {
+    format!("{name}{SECRET_FILE_SUFFIX}")
+}
+
+/// Returns the content of a file without the line break at its end. The error is the reason for operators.
+fn read_secret_file(path: &str) -> Result<String, String> {
+    let mut text = String::new();
+    let read = File::open(path).and_then(|file| file.take(MAX_SECRET_FILE_BYTES + 1).read_to_string(&mut text));
+    read.map_err(|error| format!("{path} cannot be read: {error}"))?;
+    if text.len() as u64 > MAX_SECRET_FILE_BYTES {
+        return Err(format!("{path} is larger than {} KiB", MAX_SECRET_FILE_BYTES / 1024));
+    }
+    let text = text.trim_end_matches(['\r', '\n']);
+    // A secret that was not filled in must not count as not set.
+    if text.is_empty() { Err(format!("{path} is empty")) } else { Ok(text.to_owned()) }
+}
+
 /// Parses an HTTP URL.
 pub(super) fn parse_url(name: &str, text: &str) -> Result<Url, ConfigError> {
     let bad = || ConfigError::Bad { name: name.to_owned(), reason: "it must be an http:// or https:// URL".into() };
@@ -295,6 +357,51 @@ mod tests {
             "CHAT_SERVICE_ROLE_KEY is invalid: it must have at least 32 characters"
         );
         assert!(refusal("CHAT_TRUSTED_PROXIES", "10.0.0.1, proxy").contains("\"proxy\" is not one of addresses"));
+    }
+
+    fn secret_file(content: &str) -> (tempfile::TempDir, String) {
+        let folder = tempfile::TempDir::new().unwrap();
+        let path = folder.path().join("secret");
+        std::fs::write(&path, content).unwrap();
+        let path = path.to_str().unwrap().to_owned();
+        (folder, path)
+    }
+
+    #[test]
+    fn reads_secrets_from_files() {
+        use secrecy::ExposeSecret;
+        let (_folder, key) = secret_file("sk-1 \r\n");
+        let (_other, database) = secret_file("sqlite:///srv/chat.db\n");
+        let source = Source::default()
+            .with("OPENAI_API_KEY_FILE", &*key)
+            .with("GOOGLE_CLIENT_ID", "id")
+            .with("GOOGLE_CLIENT_SECRET_FILE", &*key)
+            .with("DATABASE_URL_FILE", &*database);
+        let config = Config::from_source(source).unwrap();
+        let provider = config.providers.first().unwrap().key.as_ref().unwrap();
+        assert_eq!(provider.expose_secret(), "sk-1 ", "only the line break is not part of the secret");
+        assert_eq!(config.google.unwrap().secret.expose_secret(), "sk-1 ");
+        assert_eq!(config.database_url, "sqlite:///srv/chat.db");
+    }
+
+    #[test]
+    fn rejects_files_without_a_usable_secret() {
+        let (_folder, path) = secret_file("x");
+        let both = Source::default().with("SMTP_URL", "smtp://host").with("SMTP_URL_FILE", &*path);
+        assert_eq!(
+            Config::from_source(both).unwrap_err().to_string(),
+            "SMTP_URL_FILE is invalid: SMTP_URL is set as well; set one of them"
+        );
+        assert_eq!(
+            refusal("CHAT_SERVICE_ROLE_KEY_FILE", &path),
+            "CHAT_SERVICE_ROLE_KEY is invalid: it must have at least 32 characters"
+        );
+        let (_folder, empty) = secret_file("\n");
+        assert!(refusal("CHAT_MASTER_KEY_FILE", &empty).ends_with("is empty"));
+        let (_folder, long) = secret_file(&"x".repeat(70_000));
+        assert!(refusal("CHAT_MASTER_KEY_FILE", &long).ends_with("is larger than 64 KiB"));
+        assert!(refusal("CHAT_MASTER_KEY_FILE", "/nowhere/at/all").contains("/nowhere/at/all cannot be read"));
+        assert!(refusal("CHAT_LISTEN_FILE", &path).contains("not a known setting"), "only secrets");
     }
 
     #[test]

@@ -104,18 +104,19 @@ fn row(setting: &SettingStatus, report: &SettingsReport) -> [String; 3] {
         None if is_set(setting) => "set",
         None => "not set",
     };
-    [setting.name.clone(), value.to_owned(), origin_label(setting.origin).to_owned()]
+    [setting.name.clone(), value.to_owned(), origin_label(setting)]
 }
 
 fn is_set(setting: &SettingStatus) -> bool {
     setting.origin != SettingOrigin::Default
 }
 
-fn origin_label(origin: SettingOrigin) -> &'static str {
-    match origin {
-        SettingOrigin::Environment => "environment",
-        SettingOrigin::File => SETTINGS_FILE_NAME,
-        SettingOrigin::Default => "default",
+fn origin_label(setting: &SettingStatus) -> String {
+    match setting.origin {
+        SettingOrigin::Environment => "environment".to_owned(),
+        SettingOrigin::File => SETTINGS_FILE_NAME.to_owned(),
+        SettingOrigin::SecretFile => format!("{}_FILE", setting.name),
+        SettingOrigin::Default => "default".to_owned(),
     }
 }
 
@@ -124,6 +125,7 @@ fn to_json(report: &SettingsReport) -> Value {
         let origin = match setting.origin {
             SettingOrigin::Environment => "environment",
             SettingOrigin::File => "file",
+            SettingOrigin::SecretFile => "secret_file",
             SettingOrigin::Default => "default",
         };
         json!({
