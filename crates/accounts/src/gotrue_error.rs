@@ -159,6 +159,30 @@ gotrue_errors! {
     /// Concurrent requests kept rotating the same refresh token.
     REFRESH_CONFLICT = 409 "conflict" "Too many concurrent token refresh requests on the same session or refresh token";
 
+    /// Sign-up with a password where the identity provider is the only way to sign in.
+    EMAIL_SIGNUPS_DISABLED = 400 "email_provider_disabled" "Email signups are disabled";
+    /// Sign-in by password or email where the identity provider is the only way to sign in.
+    EMAIL_LOGINS_DISABLED = 422 "email_provider_disabled" "Email logins are disabled";
+    /// No identity provider is configured.
+    PROVIDER_NOT_ENABLED = 400 "validation_failed" "Unsupported provider: provider is not enabled";
+    /// The identity provider did not answer, or its answer cannot be trusted. The log says why.
+    PROVIDER_FAILED = 500 "unexpected_failure" "Unable to sign in at the identity provider";
+    /// The redirect from the identity provider has no state.
+    OAUTH_STATE_MISSING = 400 "bad_oauth_callback" "OAuth state parameter missing";
+    /// The sign-in is unknown, was completed before, or took too long.
+    OAUTH_STATE_UNKNOWN = 400 "bad_oauth_state" "OAuth state not found or expired";
+    /// The sign-in was begun in another browser.
+    OAUTH_OTHER_BROWSER = 400 "bad_oauth_state" "OAuth state was issued to another browser";
+    /// The redirect is from another provider than the one that was asked.
+    OAUTH_CALLBACK_INVALID = 400 "bad_oauth_callback" "OAuth callback of another issuer";
+    /// The redirect from the identity provider has neither a code nor an error.
+    OAUTH_CODE_MISSING = 400 "bad_oauth_callback" "OAuth code parameter missing";
+    /// The identity provider names no address, which a new account needs.
+    PROVIDER_EMAIL_MISSING = 422 "email_address_not_provided" "The identity provider did not return an email address";
+    /// The identity provider has not verified the address.
+    PROVIDER_EMAIL_UNVERIFIED = 403 "provider_email_needs_verification" "The identity provider has not verified the email address";
+    /// The address belongs to an account that the identity provider does not sign in to.
+    ACCOUNT_EXISTS = 422 "email_exists" "An account with this email address already exists, and is not linked to the identity provider";
     /// No mail server is configured.
     EMAIL_DISABLED = 400 "email_provider_disabled" "Emails are disabled: no mail server is configured";
     /// No mail server is configured that could send a magic link.

@@ -23,6 +23,7 @@ mod last_seen;
 pub mod login_throttle;
 pub mod mailer;
 pub mod mfa;
+pub mod oidc;
 pub mod one_time_tokens;
 pub mod password;
 pub mod phone;
@@ -47,7 +48,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use domain::{Clock, UserId};
-use platform::config::{Config, SignUps};
+use platform::config::{Config, OidcSettings, SignUps};
 use platform::{BackgroundTasks, SecretSealer, UserEventBus};
 use secrecy::SecretString;
 use serde_json::Value;
@@ -59,6 +60,7 @@ use email_cooldown::EmailCooldown;
 use gotrue_error::GoTrueError;
 use last_seen::LastSeenWrites;
 use mailer::Mailer;
+use oidc::IdentityProvider;
 use one_time_tokens::OneTimeTokens;
 use password::{PasswordHasher, PasswordRules};
 use rate_limits::RateLimits;
@@ -95,6 +97,8 @@ pub struct AccountSettings {
     pub jwt_keys: Option<PathBuf>,
     /// API key of the administrator.
     pub service_role_key: Option<SecretString>,
+    /// Identity provider at which users can sign in.
+    pub oidc: Option<OidcSettings>,
 }
 
 impl AccountSettings {
@@ -112,6 +116,7 @@ impl AccountSettings {
             redirect_allow: config.redirect_allow.clone(),
             jwt_keys: config.jwt_keys.clone(),
             service_role_key: config.service_role_key.clone(),
+            oidc: config.oidc.clone(),
         }
     }
 }
@@ -153,6 +158,7 @@ pub struct AccountService {
     email_cooldown: Arc<EmailCooldown>,
     redirect_allowlist: Arc<RedirectAllowlist>,
     admin_key: Option<AdminKey>,
+    identity_provider: Option<Arc<IdentityProvider>>,
 }
 
 impl AccountService {
@@ -167,7 +173,9 @@ impl AccountService {
             Some(path) => SigningKeys::from_file(path)?,
             None => SigningKeys::load_or_create(&storage, &secrets, clock.now()).await?,
         };
+        let provider = settings.oidc.clone().map(|oidc| IdentityProvider::new(oidc, &settings.site_url, &clock));
         Ok(Self {
+            identity_provider: provider.transpose()?.map(Arc::new),
             issuer: Arc::new(IssuerUrl::new(&settings.site_url, settings.is_site_url_configured)?),
             signing_keys: Arc::new(keys),
             refresh_token_codec: Arc::new(RefreshTokenCodec::new(&secrets.derive("refresh tokens")?)),
@@ -263,6 +271,21 @@ impl AccountService {
     /// Returns the policy for the creation of accounts.
     pub fn sign_ups(&self) -> &SignUps {
         &self.settings.sign_ups
+    }
+
+    /// Returns the settings of the identity provider at which users can sign in.
+    pub fn oidc(&self) -> Option<&OidcSettings> {
+        self.settings.oidc.as_ref()
+    }
+
+    /// Rejects a request with a password or an emailed secret, with `error`, where the identity provider is the only
+    /// way to sign in.
+    ///
+    /// # Errors
+    ///
+    /// `error`.
+    pub fn check_email_sign_in(&self, error: GoTrueError) -> Result<(), AuthError> {
+        if self.oidc().is_some_and(|oidc| oidc.is_only) { Err(error.into()) } else { Ok(()) }
     }
 
     /// Rejects an address, in lower case, that may not create an account.

@@ -156,7 +156,7 @@ impl AccountService {
 
 /// Discards the data of a sign-up that may not have been made by the owner of the address: the password, and the
 /// metadata unless an administrator wrote it.
-fn discard_unproven_sign_up(user: &mut User) {
+pub(super) fn discard_unproven_sign_up(user: &mut User) {
     user.password_hash = None;
     if user.invited_at.is_none() {
         user.user_metadata.retain(|name, _| SERVER_METADATA_FIELDS.contains(&name.as_str()));

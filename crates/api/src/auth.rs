@@ -7,6 +7,8 @@ mod error;
 mod extract;
 mod metadata;
 mod mfa;
+mod oidc;
+mod redirects;
 mod tokens;
 mod unsupported;
 mod users;
@@ -51,6 +53,11 @@ pub fn section() -> Section {
         post("/verify", Anyone, verify::verify_token),
         /// Verifies an emailed link and redirects to its target, with a session or an error.
         get("/verify", Anyone, verify::follow_link),
+        /// Begins a sign-in at the identity provider and redirects to it.
+        get("/authorize", Anyone, oidc::authorize),
+        /// Completes a sign-in when the identity provider redirects the browser back, and redirects to the target of
+        /// the sign-in, with a code, a session or an error.
+        get("/callback", Anyone, oidc::complete_sign_in),
         /// Returns the public keys that verify access tokens. They may be cached for ten minutes.
         get("/.well-known/jwks.json", Anyone, get_jwks),
         /// Enrolls an authenticator app as a second factor.

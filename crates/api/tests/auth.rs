@@ -9,6 +9,7 @@ mod caller;
 mod email_tokens;
 mod emails;
 mod mfa;
+mod oidc;
 mod protocol;
 mod rate_limits;
 mod refresh;

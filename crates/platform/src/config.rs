@@ -5,6 +5,7 @@ mod admin_listener;
 mod backups;
 mod host_name;
 mod limits;
+mod oidc;
 mod origin;
 mod providers;
 mod report;
@@ -24,11 +25,13 @@ use url::Url;
 
 use crate::client_address::TrustedProxy;
 use crate::url_host::is_loopback;
+use oidc::AccountPolicy;
 
 pub use admin_listener::AdminListener;
 pub use backups::BackupSchedule;
 pub use host_name::{HostName, InvalidHostName};
 pub use limits::Limits;
+pub use oidc::{OidcSettings, is_protected};
 pub use origin::{NotAnOrigin, Origin};
 pub use providers::OPENAI_HOST;
 pub use report::{SettingProblem, SettingStatus, SettingsReport};
@@ -116,6 +119,8 @@ pub struct Config {
     pub autoconfirm: bool,
     /// `CHAT_SIGNUPS`, `CHAT_SIGNUP_DOMAINS`: the sign-up policy. Default: open.
     pub sign_ups: SignUps,
+    /// `CHAT_OIDC_…`: the identity provider at which users can sign in. Default: none.
+    pub oidc: Option<OidcSettings>,
     /// `CHAT_ANONYMOUS_SIGN_IN`: whether users can sign in anonymously. Default: off.
     pub anonymous_sign_in: bool,
     /// `CHAT_RATE_LIMITS`: `on` (default) or `off`, for test suites on loopback.
@@ -223,6 +228,10 @@ impl Config {
             let reason = "codes are mailed, so it needs SMTP_URL".to_owned();
             return Err(ConfigError::Bad { name: "CHAT_PASSWORD_REAUTHENTICATION".into(), reason });
         }
+        let autoconfirm = source.switch("CHAT_AUTOCONFIRM")?.unwrap_or(smtp.is_none());
+        let sign_ups = SignUps::read(source)?;
+        let anonymous_sign_in = source.switch("CHAT_ANONYMOUS_SIGN_IN")?.unwrap_or(false);
+        let oidc = OidcSettings::read(source, &AccountPolicy { autoconfirm, anonymous_sign_in, sign_ups: &sign_ups })?;
         let listen = source
             .parse("CHAT_LISTEN", "an address such as 127.0.0.1:3000")?
             .unwrap_or(SocketAddr::from(([127, 0, 0, 1], 3000)));
@@ -267,9 +276,10 @@ impl Config {
                 revoke: source.url_or("GOOGLE_REVOKE_URL", "https://oauth2.googleapis.com/revoke")?,
             },
             jwt_keys: source.text("CHAT_JWT_KEYS").map(PathBuf::from),
-            autoconfirm: source.switch("CHAT_AUTOCONFIRM")?.unwrap_or(smtp.is_none()),
-            sign_ups: SignUps::read(source)?,
-            anonymous_sign_in: source.switch("CHAT_ANONYMOUS_SIGN_IN")?.unwrap_or(false),
+            autoconfirm,
+            sign_ups,
+            oidc,
+            anonymous_sign_in,
             smtp,
             redirect_allow: source.list("CHAT_REDIRECT_ALLOW", "addresses")?,
             refuse_common_passwords: source.switch("CHAT_REFUSE_COMMON_PASSWORDS")?.unwrap_or(is_reachable),

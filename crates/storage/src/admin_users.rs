@@ -5,7 +5,7 @@ use domain::{Timestamp, UserId};
 use crate::auth_sessions::DELETE_ALL;
 use crate::db_macros::{read, transaction};
 use crate::users::{User, UserRow};
-use crate::{Error, UserRepository, auth_codes, one_time_tokens};
+use crate::{Error, UserRepository, auth_codes, identities, one_time_tokens};
 
 const LIST_USERS: &str =
     "SELECT id, email, password_hash, email_confirmed_at, confirmation_sent_at, recovery_sent_at, new_email,
@@ -44,7 +44,13 @@ impl UserRepository<'_> {
     pub async fn anonymize(self, user: UserId, name: &str, now: Timestamp) -> Result<(), Error> {
         transaction!(self.storage, |tx| {
             sqlx::query(ANONYMIZE_USER).bind(user.0).bind(name).bind(now.0).execute(&mut *tx).await?;
-            for statement in [DELETE_ALL, DELETE_FACTORS, one_time_tokens::DELETE_ALL, auth_codes::DELETE_ALL] {
+            for statement in [
+                DELETE_ALL,
+                DELETE_FACTORS,
+                identities::DELETE_ALL,
+                one_time_tokens::DELETE_ALL,
+                auth_codes::DELETE_ALL,
+            ] {
                 sqlx::query(statement).bind(user.0).execute(&mut *tx).await?;
             }
             Ok(())

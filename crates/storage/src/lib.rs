@@ -34,6 +34,7 @@ pub mod chats;
 pub mod credentials;
 pub mod factors;
 pub mod files;
+pub mod identities;
 pub mod imports;
 pub mod inspect;
 pub mod interactions;

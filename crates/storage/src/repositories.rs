@@ -36,6 +36,7 @@ repositories! {
     credentials: CredentialRepository = "users' credentials of external services",
     factors: FactorRepository = "second factors",
     files: FileRepository = "files of chats",
+    identities: IdentityRepository = "users' identities at the identity provider",
     interactions: InteractionRepository = "approvals, elicitations and sign-ins that turns wait for",
     model_providers: ModelProviderRepository = "users' model providers",
     models: ModelChoiceRepository = "users' choices of models and their settings",

@@ -6,6 +6,7 @@ use uuid::Uuid;
 
 use crate::db_macros::{read, transaction, write};
 use crate::factors::Factor;
+use crate::identities::{Identity, insert_identity};
 use crate::named_values::query_named;
 use crate::one_time_tokens::{OneTimeToken, replace_token};
 use crate::{Error, JsonText, UserRepository, auth_codes, auth_sessions, one_time_tokens};
@@ -28,7 +29,7 @@ impl EmailHalf {
     }
 }
 
-/// A user account (a row of `users`), with its second [factors](Factor).
+/// A user account (a row of `users`), with its second [factors](Factor) and [identities](Identity).
 #[derive(Debug, Clone, PartialEq)]
 pub struct User {
     /// Its id.
@@ -73,6 +74,9 @@ pub struct User {
     pub updated_at: Timestamp,
     /// Second factors. They are read with the account but written by the functions of [`crate::factors`].
     pub factors: Vec<Factor>,
+    /// Accounts at the identity provider. They are read with the account but written by the functions of
+    /// [`crate::identities`].
+    pub identities: Vec<Identity>,
 }
 
 impl User {
@@ -100,6 +104,7 @@ impl User {
             created_at: now,
             updated_at: now,
             factors: Vec::new(),
+            identities: Vec::new(),
         }
     }
 
@@ -122,6 +127,8 @@ pub struct Along<'a> {
     pub void: bool,
     /// New one-time tokens, each in place of the previous one of its kind.
     pub issue: &'a [OneTimeToken],
+    /// Identity that the account gets.
+    pub link: Option<&'a Identity>,
 }
 
 /// The result of an account update.
@@ -185,6 +192,7 @@ impl From<UserRow> for User {
             created_at: Timestamp(row.created_at),
             updated_at: Timestamp(row.updated_at),
             factors: Vec::new(),
+            identities: Vec::new(),
         }
     }
 }
@@ -262,11 +270,11 @@ impl UserRepository<'_> {
         self.insert_with(user, &[]).await
     }
 
-    /// Stores a new account and its one-time tokens.
+    /// Stores a new account and its one-time tokens, and its [`User::identities`].
     ///
     /// # Errors
     ///
-    /// [`Error::Conflict`] if another account has the email address.
+    /// [`Error::Conflict`] if another account has the email address or an identity.
     pub async fn insert_with(self, user: &User, issue: &[OneTimeToken]) -> Result<(), Error> {
         let user_metadata = JsonText(&user.user_metadata);
         let app_metadata = JsonText(&user.app_metadata);
@@ -285,27 +293,31 @@ impl UserRepository<'_> {
             for token in issue {
                 replace_token!(tx, token);
             }
+            for identity in &user.identities {
+                insert_identity!(tx, identity);
+            }
             Ok(())
         })
     }
 
-    /// Returns an account with its [`User::factors`].
+    /// Returns an account with its [`User::factors`] and [`User::identities`].
     pub async fn get(self, user: UserId) -> Result<Option<User>, Error> {
         let row = read!(self.storage, |c| sqlx::query_as::<_, UserRow>(GET).bind(user.0).fetch_optional(c).await)?;
-        self.with_factors(row).await
+        self.with_parts(row).await
     }
 
     /// Returns the account with this email address, which must be in lower case.
     pub async fn get_by_email(self, email: &str) -> Result<Option<User>, Error> {
         let row =
             read!(self.storage, |c| sqlx::query_as::<_, UserRow>(GET_BY_EMAIL).bind(email).fetch_optional(c).await)?;
-        self.with_factors(row).await
+        self.with_parts(row).await
     }
 
-    async fn with_factors(self, row: Option<UserRow>) -> Result<Option<User>, Error> {
+    async fn with_parts(self, row: Option<UserRow>) -> Result<Option<User>, Error> {
         let Some(row) = row else { return Ok(None) };
         let factors = self.storage.factors().list(UserId(row.id)).await?;
-        Ok(Some(User { factors, ..row.into() }))
+        let identities = self.storage.identities().list(UserId(row.id)).await?;
+        Ok(Some(User { factors, identities, ..row.into() }))
     }
 
     /// Deletes an account and everything that belongs to it. Returns whether it existed.
@@ -334,7 +346,7 @@ impl UserRepository<'_> {
     ///
     /// # Errors
     ///
-    /// [`Error::Conflict`] if another account has the email address.
+    /// [`Error::Conflict`] if another account has the email address or the identity.
     pub async fn update_with(self, user: &User, seen: Timestamp, along: &Along<'_>) -> Result<Written, Error> {
         let user_metadata = JsonText(&user.user_metadata);
         let app_metadata = JsonText(&user.app_metadata);
@@ -364,6 +376,9 @@ impl UserRepository<'_> {
             }
             for token in along.issue {
                 replace_token!(tx, token);
+            }
+            if let Some(identity) = along.link {
+                insert_identity!(tx, identity);
             }
             Ok(Written::Done)
         })

@@ -1,5 +1,6 @@
 //! Response types: accounts, sessions and factors in GoTrue's shape.
 
+use accounts::oidc::PROVIDER;
 use accounts::password::PasswordWeakness;
 use accounts::sessions::UserSession;
 use accounts::tokens::AUTHENTICATED_ROLE;
@@ -8,6 +9,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 use storage::factors::Factor;
+use storage::identities::Identity;
 use storage::users::User;
 use uuid::Uuid;
 
@@ -143,13 +145,18 @@ struct IdentityBody {
     last_sign_in_at: Option<Timestamp>,
     created_at: Timestamp,
     updated_at: Timestamp,
-    email: String,
+    /// Left out if the provider names none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    email: Option<String>,
 }
 
 impl From<User> for UserBody {
     fn from(user: User) -> Self {
         Self {
-            identities: email_identity(&user).into_iter().collect(),
+            identities: email_identity(&user)
+                .into_iter()
+                .chain(user.identities.into_iter().map(IdentityBody::from))
+                .collect(),
             factors: user.factors.into_iter().map(FactorBody::from).collect(),
             id: user.id,
             aud: AUTHENTICATED_ROLE,
@@ -178,6 +185,11 @@ impl From<User> for UserBody {
 }
 
 fn email_identity(user: &User) -> Option<IdentityBody> {
+    // A user who came from the identity provider has only its identity.
+    let providers = user.app_metadata.get("providers").and_then(Value::as_array);
+    if providers.is_some_and(|providers| !providers.iter().any(|provider| provider == "email")) {
+        return None;
+    }
     let email = user.email.clone()?;
     Some(IdentityBody {
         identity_id: user.identity_id,
@@ -194,8 +206,24 @@ fn email_identity(user: &User) -> Option<IdentityBody> {
         last_sign_in_at: user.last_sign_in_at,
         created_at: user.created_at,
         updated_at: user.updated_at,
-        email,
+        email: Some(email),
     })
+}
+
+impl From<Identity> for IdentityBody {
+    fn from(identity: Identity) -> Self {
+        Self {
+            identity_id: identity.id,
+            user_id: identity.user,
+            email: identity.data.get("email").and_then(Value::as_str).map(str::to_owned),
+            identity_data: Value::Object(identity.data),
+            id: identity.subject,
+            provider: PROVIDER,
+            last_sign_in_at: Some(identity.last_sign_in_at),
+            created_at: identity.created_at,
+            updated_at: identity.updated_at,
+        }
+    }
 }
 
 /// An empty object.

@@ -4,7 +4,8 @@
 use accounts::email_address::MAX_ADDRESS_BYTES;
 use accounts::emails::LinkTarget;
 use accounts::gotrue_error::{
-    CONFLICT, EMAIL_DISABLED, GoTrueError, MAGIC_LINK_DISABLED, OTP_DISABLED, PHONE_CHANGE_DISABLED,
+    CONFLICT, EMAIL_DISABLED, EMAIL_LOGINS_DISABLED, GoTrueError, MAGIC_LINK_DISABLED, OTP_DISABLED,
+    PHONE_CHANGE_DISABLED,
 };
 use accounts::pkce::MAX_CHALLENGE_CHARS;
 use accounts::rate_limits::RateLimit;
@@ -71,8 +72,9 @@ pub struct ResendBody {
     code_challenge_method: Option<String>,
 }
 
-/// Rejects a request for an email if the server cannot send any.
+/// Rejects a request for an email if the server cannot send any, or emails do not sign in.
 fn check_can_send_email(accounts: &AccountService, refusal: GoTrueError) -> Result<(), AuthError> {
+    accounts.check_email_sign_in(EMAIL_LOGINS_DISABLED)?;
     if accounts.can_send_email() { Ok(()) } else { Err(refusal.into()) }
 }
 

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use accounts::AccountService;
+use accounts::oidc::PROVIDER;
 use axum::Json;
 use axum::extract::State;
 use axum::http::{HeaderName, header};
@@ -70,7 +71,9 @@ pub async fn get_settings(
     State(accounts): State<AccountService>,
 ) -> Json<AuthSettings> {
     let mut external: BTreeMap<&str, bool> = OAUTH_PROVIDERS.into_iter().map(|provider| (provider, false)).collect();
-    external.extend([("anonymous_users", settings.anonymous_sign_in), ("email", true), ("phone", false)]);
+    external.extend([("anonymous_users", settings.anonymous_sign_in), ("phone", false)]);
+    external.insert("email", accounts.oidc().is_none_or(|oidc| !oidc.is_only));
+    external.insert(PROVIDER, accounts.oidc().is_some());
     Json(AuthSettings {
         external,
         disable_signup: !accounts.allows_sign_up(),

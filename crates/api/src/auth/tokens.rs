@@ -2,7 +2,7 @@
 
 use std::net::IpAddr;
 
-use accounts::gotrue_error::{GoTrueError, PHONE_LOGIN_DISABLED, UNSUPPORTED_GRANT_TYPE};
+use accounts::gotrue_error::{EMAIL_LOGINS_DISABLED, GoTrueError, PHONE_LOGIN_DISABLED, UNSUPPORTED_GRANT_TYPE};
 use accounts::rate_limits::RateLimit;
 use accounts::sessions::SignOutScope;
 use accounts::{AccountService, AuthError};
@@ -144,6 +144,7 @@ async fn sign_in_by_password(
     from: IpAddr,
     user_agent: Option<String>,
 ) -> Result<SessionBody, AuthError> {
+    accounts.check_email_sign_in(EMAIL_LOGINS_DISABLED)?;
     let email = body.email.unwrap_or_default();
     let phone = body.phone.unwrap_or_default();
     match (email.is_empty(), phone.is_empty()) {

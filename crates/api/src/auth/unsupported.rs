@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::error::{AuthApiError, Unsupported};
-use super::extract::{AuthQuery, Caller};
+use super::extract::Caller;
 use crate::route::Access::{Anyone, FirstFactor};
 use crate::route::{Route, delete, get, patch, post};
 
@@ -75,19 +75,9 @@ pub struct IdTokenGrant {
     issuer: Option<String>,
 }
 
-/// Query of [`reject_authorize`].
-#[derive(Deserialize)]
-pub struct AuthorizeQuery {
-    provider: Option<String>,
-}
-
 /// Returns the routes that users and their programs may try.
 pub fn routes() -> Vec<Route> {
     let mut routes = Vec::new();
-    routes.extend(describe_unsupported(
-        "Not supported: sign-in with an OAuth provider.",
-        [get("/authorize", Anyone, reject_authorize)],
-    ));
     routes.extend(describe_unsupported(
         "Not supported: SAML.",
         [
@@ -146,9 +136,8 @@ pub fn describe_unsupported<const N: usize>(summary: &'static str, routes: [Rout
     routes.into_iter().map(move |route| route.describe_error::<AuthApiError>(summary))
 }
 
-/// Rejects an OAuth sign-in (`GET /authorize`).
-pub async fn reject_authorize(AuthQuery(query): AuthQuery<AuthorizeQuery>) -> AuthApiError {
-    let provider = query.provider.unwrap_or_default();
+/// Returns the error for a sign-in at another provider than the configured one (`GET /authorize`).
+pub fn reject_provider(provider: &str) -> AuthError {
     let why = if provider.starts_with("custom:") {
         "custom OAuth providers are disabled".to_owned()
     } else if OAUTH_PROVIDERS.contains(&provider.to_lowercase().as_str()) {
@@ -156,7 +145,7 @@ pub async fn reject_authorize(AuthQuery(query): AuthQuery<AuthorizeQuery>) -> Au
     } else {
         format!("Provider {} could not be found", provider.to_lowercase())
     };
-    invalid_request(format!("Unsupported provider: {why}")).into()
+    invalid_request(format!("Unsupported provider: {why}"))
 }
 
 /// Rejects linking and unlinking identities (`/user/identities`).

@@ -1,7 +1,10 @@
 //! `/signup` and `/user`.
 
 use accounts::email_address::MAX_ADDRESS_BYTES;
-use accounts::gotrue_error::{ANONYMOUS_DISABLED, CONFLICT, GoTrueError, PHONE_SIGNUP_DISABLED, SIGNUP_DISABLED};
+use accounts::gotrue_error::{
+    ANONYMOUS_DISABLED, CONFLICT, EMAIL_LOGINS_DISABLED, EMAIL_SIGNUPS_DISABLED, GoTrueError, PHONE_SIGNUP_DISABLED,
+    SIGNUP_DISABLED,
+};
 use accounts::pkce::MAX_CHALLENGE_CHARS;
 use accounts::rate_limits::RateLimit;
 use accounts::sign_up::{SignUpOutcome, SignUpRequest, UserUpdate};
@@ -113,6 +116,7 @@ fn read_new_account(
     query: &EmailLinkQuery,
     body: SignUpBody,
 ) -> Result<SignUpRequest, AuthError> {
+    accounts.check_email_sign_in(EMAIL_SIGNUPS_DISABLED)?;
     if !accounts.allows_sign_up() {
         return Err(SIGNUP_DISABLED.into());
     }
@@ -160,6 +164,9 @@ pub async fn update_user(
 ) -> Result<Json<UserBody>, AuthApiError> {
     accounts.rate_limits().check(RateLimit::UpdateUser, address)?;
     let body = body.read().await?;
+    if body.password.is_some() || body.email.as_ref().is_some_and(|email| !email.is_empty()) {
+        accounts.check_email_sign_in(EMAIL_LOGINS_DISABLED)?;
+    }
     let filled = |text: Option<String>| text.filter(|text| !text.is_empty());
     let change = UserUpdate {
         email: filled(body.email),

@@ -2,9 +2,8 @@
 
 use accounts::email_address::MAX_ADDRESS_BYTES;
 use accounts::emails::LinkType;
-use accounts::gotrue_error::{GoTrueError, OTP_EXPIRED};
+use accounts::gotrue_error::{EMAIL_LOGINS_DISABLED, GoTrueError, OTP_EXPIRED};
 use accounts::rate_limits::RateLimit;
-use accounts::sessions::UserSession;
 use accounts::verification::{PresentedToken, VerificationOutcome};
 use accounts::{AccountService, AuthError, email_address, one_time_tokens, phone};
 use axum::Json;
@@ -13,11 +12,11 @@ use axum::http::Method;
 use axum::response::Redirect;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use url::{Url, form_urlencoded};
 
 use super::dto::SessionBody;
 use super::error::AuthApiError;
 use super::extract::{Address, AuthQuery, UnreadAuthJsonBody, UserAgent};
+use super::redirects::{with_error, with_message, with_query, with_session};
 
 /// Message after the first of the two confirmations of a change of address.
 const FIRST_CONFIRMATION_MESSAGE: &str =
@@ -86,6 +85,7 @@ pub async fn verify_token(
     body: UnreadAuthJsonBody<VerifyBody>,
 ) -> Result<Json<VerifyResponse>, AuthApiError> {
     accounts.rate_limits().check(RateLimit::Verify, from)?;
+    accounts.check_email_sign_in(EMAIL_LOGINS_DISABLED)?;
     let body = body.read().await?;
     let kind = body.kind.as_deref().filter(|kind| !kind.is_empty()).ok_or(NO_TYPE)?.to_owned();
     let link = LinkType::from_word(&kind);
@@ -146,11 +146,13 @@ pub async fn follow_link(
     }
     let pkce = one_time_tokens::is_pkce(&token);
     let verified = match LinkType::from_word(&kind) {
+        // The link of an invitation leads to the page, where the user signs in at the provider.
+        Some(_) if accounts.oidc().is_some_and(|oidc| oidc.is_only) => Err(EMAIL_LOGINS_DISABLED.into()),
         Some(link) => accounts.follow_link(link, &token, user_agent).await,
         None => Err(UNKNOWN_TYPE.into()),
     };
     let target = match verified {
-        Ok(VerificationOutcome::SignedIn(sign_in)) => with_session(target, &sign_in, &kind),
+        Ok(VerificationOutcome::SignedIn(sign_in)) => with_session(target, &sign_in, Some(&kind)),
         Ok(VerificationOutcome::AuthCode(code)) => with_query(target, &[("code", &code)]),
         Ok(VerificationOutcome::FirstConfirmed) => {
             with_message(target, &[("message", FIRST_CONFIRMATION_MESSAGE)], pkce)
@@ -159,58 +161,8 @@ pub async fn follow_link(
             if error.status() >= 500 {
                 tracing::error!(error = error.detail(), "the link of an email could not be processed");
             }
-            let words = error.to_string();
-            let told = [("error", oauth_error_code(error.status())), ("error_code", error.code())];
-            with_message(target, &[told[0], told[1], ("error_description", &words)], pkce)
+            with_error(target, &error, pkce)
         }
     };
     Ok(Redirect::to(target.as_str()))
-}
-
-/// Adds the session to the URL as its fragment, which browsers do not send to servers.
-fn with_session(mut target: Url, sign_in: &UserSession, kind: &str) -> Url {
-    let fragment = encode_form(&[
-        ("access_token", &sign_in.access_token),
-        ("expires_at", &sign_in.expires_at.to_string()),
-        ("expires_in", &sign_in.expires_in.to_string()),
-        ("refresh_token", &sign_in.refresh_token),
-        // GoTrue marks its own redirects with this parameter.
-        ("sb", ""),
-        ("token_type", "bearer"),
-        ("type", kind),
-    ]);
-    target.set_fragment(Some(&fragment));
-    target
-}
-
-/// Adds a message to the URL as its fragment; for clients that use PKCE in the query, too.
-fn with_message(target: Url, pairs: &[(&str, &str)], pkce: bool) -> Url {
-    let mut target = if pkce { with_query(target, pairs) } else { target };
-    target.set_fragment(Some(&encode_form(&[pairs, &[("sb", "")]].concat())));
-    target
-}
-
-fn with_query(mut target: Url, pairs: &[(&str, &str)]) -> Url {
-    // A client must not read an earlier value of the same name from its own address.
-    let kept: Vec<(String, String)> = target
-        .query_pairs()
-        .filter(|(name, _)| pairs.iter().all(|(new, _)| new != name))
-        .map(|(name, value)| (name.into_owned(), value.into_owned()))
-        .collect();
-    target.query_pairs_mut().clear().extend_pairs(kept).extend_pairs(pairs);
-    target
-}
-
-fn encode_form(pairs: &[(&str, &str)]) -> String {
-    form_urlencoded::Serializer::new(String::new()).extend_pairs(pairs).finish()
-}
-
-/// Returns OAuth's error code for a status (RFC 6749 section 4.1.2.1), as GoTrue does.
-fn oauth_error_code(status: u16) -> &'static str {
-    match status {
-        401 => "unauthorized_client",
-        403 => "access_denied",
-        500.. => "server_error",
-        _ => "invalid_request",
-    }
 }

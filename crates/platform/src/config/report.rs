@@ -109,6 +109,14 @@ fn default_values(config: &Config) -> Vec<(&'static str, String)> {
             ("CHAT_BACKUP_KEEP", schedule.keep.to_string()),
         ]
     });
+    let oidc = config.oidc.iter().flat_map(|oidc| {
+        [
+            ("CHAT_OIDC_SCOPES", oidc.scopes.join(" ")),
+            ("CHAT_OIDC_NAME", oidc.name.clone()),
+            ("CHAT_OIDC_ONLY", switch(oidc.is_only)),
+            ("CHAT_OIDC_LINK_BY_EMAIL", switch(oidc.links_by_email)),
+        ]
+    });
     let mut values = vec![
         ("CHAT_LISTEN", config.listen.to_string()),
         ("CHAT_SITE_URL", site_url),
@@ -143,7 +151,7 @@ fn default_values(config: &Config) -> Vec<(&'static str, String)> {
         ("CHAT_MAX_BODIES_MIB", mebibytes(limits.bodies_bytes.total)),
         ("CHAT_MAX_FILES_MIB_PER_USER", mebibytes(limits.files_bytes)),
     ];
-    values.extend(backups);
+    values.extend(backups.chain(oidc));
     values
 }
 

@@ -43,6 +43,11 @@ impl SignUps {
         matches!(self, Self::Open(_))
     }
 
+    /// Returns whether only addresses of certain domains can sign up.
+    pub fn restricts_domains(&self) -> bool {
+        matches!(self, Self::Open(domains) if !domains.is_empty())
+    }
+
     /// Returns whether a user with this address, in lower case, can sign up without an invitation.
     pub fn admit(&self, email: &str) -> bool {
         let Self::Open(domains) = self else { return false };

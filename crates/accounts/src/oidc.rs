@@ -1,0 +1,61 @@
+//! Sign-in at an organisation's identity provider: OpenID Connect Core 1.0 with the authorization code flow and PKCE.
+//!
+//! [`sign_in`] begins and completes the flow, [`id_token`] verifies what the provider says about the user, and
+//! [`account`] finds or creates the user's account. [`discovery`] and [`keys`] hold the provider's metadata and keys.
+
+mod account;
+mod discovery;
+mod error;
+mod http;
+mod id_token;
+mod keys;
+mod profile;
+mod sign_in;
+mod token_request;
+
+use std::sync::Arc;
+
+use domain::Clock;
+use platform::config::OidcSettings;
+use url::Url;
+
+use discovery::MetadataCache;
+use http::ProviderHttp;
+use keys::KeyCache;
+
+pub use sign_in::{PendingSignIn, ProviderCallback, SIGN_IN_LIFETIME_SECONDS, SignInOutcome, SignInTarget};
+
+/// Name of the provider in GoTrue's API: `signInWithOAuth({ provider: "oidc" })`.
+pub const PROVIDER: &str = "oidc";
+/// Path to which the provider redirects the browser.
+const CALLBACK_PATH: &str = "/auth/v1/callback";
+
+/// The identity provider of this installation.
+#[derive(Debug)]
+pub struct IdentityProvider {
+    settings: OidcSettings,
+    redirect_uri: Url,
+    clock: Arc<dyn Clock>,
+    http: ProviderHttp,
+    metadata: MetadataCache,
+    keys: KeyCache,
+}
+
+impl IdentityProvider {
+    /// Creates the provider of a site. Nothing is requested before the first sign-in, so that an outage of the provider
+    /// does not prevent the start.
+    ///
+    /// # Errors
+    ///
+    /// The site URL cannot be a base.
+    pub fn new(settings: OidcSettings, site: &Url, clock: &Arc<dyn Clock>) -> Result<Self, url::ParseError> {
+        Ok(Self {
+            settings,
+            redirect_uri: site.join(CALLBACK_PATH)?,
+            clock: Arc::clone(clock),
+            http: ProviderHttp::default(),
+            metadata: MetadataCache::default(),
+            keys: KeyCache::default(),
+        })
+    }
+}

@@ -1,0 +1,147 @@
+//! The account of a user who comes from the identity provider.
+//!
+//! Issuer and subject identify the user. An email address does not: providers let users change it, or give it to
+//! somebody else. It leads to an existing account only if the provider has verified it, and the operator allows that or
+//! nobody has proven the address of the account yet.
+
+use domain::UserId;
+use serde_json::{Value, json};
+use storage::identities::Identity;
+use storage::users::{Along, User};
+
+use super::PROVIDER;
+use super::profile::ProviderProfile;
+use crate::account_updates::{MAX_UPDATE_ATTEMPTS, confirm_email};
+use crate::gotrue_error::{
+    ACCOUNT_EXISTS, ADDRESS_NOT_AUTHORIZED, CONFLICT, PROVIDER_EMAIL_MISSING, PROVIDER_EMAIL_UNVERIFIED, USER_BANNED,
+    USER_NOT_FOUND,
+};
+use crate::verification::discard_unproven_sign_up;
+use crate::{AccountService, AuthError, sign_up};
+use platform::UserEvent;
+
+impl AccountService {
+    /// Returns the account of a user of the provider; links or creates it at the first sign-in.
+    pub(super) async fn account_of_profile(&self, profile: ProviderProfile) -> Result<User, AuthError> {
+        for _ in 0..MAX_UPDATE_ATTEMPTS {
+            match self.find_or_create_account(&profile).await {
+                // A parallel sign-in of the same user was faster. The next iteration finds its account.
+                Err(AuthError::GoTrue(CONFLICT)) => {}
+                outcome => return outcome,
+            }
+        }
+        Err(CONFLICT.into())
+    }
+
+    async fn find_or_create_account(&self, profile: &ProviderProfile) -> Result<User, AuthError> {
+        let identities = self.storage.identities();
+        if let Some(identity) = identities.get(&profile.issuer, &profile.subject).await? {
+            let (now, data) = (self.clock.now(), profile.identity_data());
+            identities.record_sign_in(identity.user, identity.id, &data, now).await?;
+            return Ok(self.storage.users().get(identity.user).await?.ok_or(USER_NOT_FOUND)?);
+        }
+        let email = profile.email.as_deref().ok_or(PROVIDER_EMAIL_MISSING)?;
+        match self.storage.users().get_by_email(email).await? {
+            Some(user) => self.link_account(user, profile).await,
+            None => self.create_account(email.to_owned(), profile).await,
+        }
+    }
+
+    async fn create_account(&self, email: String, profile: &ProviderProfile) -> Result<User, AuthError> {
+        self.check_sign_up(&email)?;
+        if !profile.is_email_verified {
+            // Without autoconfirm, every other user has to prove the address, too.
+            if !self.settings.autoconfirm {
+                return Err(PROVIDER_EMAIL_UNVERIFIED.into());
+            }
+            // An address that was not verified may not open a domain that the operator has restricted.
+            if self.settings.sign_ups.restricts_domains() {
+                return Err(ADDRESS_NOT_AUTHORIZED.into());
+            }
+        }
+        let now = self.clock.now();
+        let mut user = User { email: Some(email), ..User::new(UserId::fresh(), now) };
+        user.user_metadata = profile.identity_data();
+        user.app_metadata = [("provider".to_owned(), json!(PROVIDER)), ("providers".to_owned(), json!([PROVIDER]))]
+            .into_iter()
+            .collect();
+        confirm_email(&mut user, now);
+        user.user_metadata.insert("email_verified".to_owned(), json!(profile.is_email_verified));
+        sign_up::check_metadata_size(&user.user_metadata)?;
+        user.identities = vec![self.new_identity(user.id, profile)];
+        self.storage.users().insert(&user).await.map_err(conflict)?;
+        Ok(user)
+    }
+
+    /// Adds the identity to the account with the same address, if that is allowed.
+    async fn link_account(&self, user: User, profile: &ProviderProfile) -> Result<User, AuthError> {
+        let now = self.clock.now();
+        if user.is_banned(now) {
+            return Err(USER_BANNED.into());
+        }
+        let is_allowed = self.links_by_email() || self.is_unproven_account(&user);
+        // Another subject with the address of a linked account: the provider has given the address to somebody else.
+        let is_of_other_subject = user.identities.iter().any(|identity| identity.issuer == profile.issuer);
+        if !profile.is_email_verified || !is_allowed || is_of_other_subject {
+            return Err(ACCOUNT_EXISTS.into());
+        }
+        let identity = self.new_identity(user.id, profile);
+        let was_confirmed = user.email_confirmed_at.is_some();
+        let mut linked = self
+            .update_account(user, CONFLICT, |user| {
+                // Somebody else may have signed up with the address, whose owner proves it only now.
+                let is_first_proof = user.email_confirmed_at.is_none();
+                if is_first_proof {
+                    discard_unproven_sign_up(user);
+                    confirm_email(user, now);
+                }
+                let providers = user.app_metadata.entry("providers").or_insert_with(|| json!([]));
+                if let Value::Array(providers) = providers
+                    && !providers.contains(&json!(PROVIDER))
+                {
+                    providers.push(json!(PROVIDER));
+                }
+                Ok(Along { link: Some(&identity), sign_out: is_first_proof, void: is_first_proof, ..Along::default() })
+            })
+            .await?;
+        if !was_confirmed {
+            self.events.publish(linked.id, &UserEvent::Devices);
+        }
+        linked.identities.push(identity);
+        Ok(linked)
+    }
+
+    fn links_by_email(&self) -> bool {
+        self.settings.oidc.as_ref().is_some_and(|oidc| oidc.links_by_email)
+    }
+
+    /// Returns whether nobody has proven the address of the account yet, and its owner may have an account: they are
+    /// invited, or could sign up if the account did not exist.
+    fn is_unproven_account(&self, user: &User) -> bool {
+        let is_unproven = user.email_confirmed_at.is_none() && user.identities.is_empty();
+        let may_sign_up = || user.email.as_deref().is_some_and(|email| self.check_sign_up(email).is_ok());
+        is_unproven && (user.invited_at.is_some() || may_sign_up())
+    }
+
+    fn new_identity(&self, user: UserId, profile: &ProviderProfile) -> Identity {
+        let now = self.clock.now();
+        Identity {
+            id: domain::ids::fresh(),
+            user,
+            issuer: profile.issuer.clone(),
+            subject: profile.subject.clone(),
+            data: profile.identity_data(),
+            last_sign_in_at: now,
+            created_at: now,
+            updated_at: now,
+        }
+    }
+}
+
+/// Maps a conflict, which means that a parallel sign-in has created the account or the identity.
+fn conflict(error: storage::Error) -> AuthError {
+    match error {
+        storage::Error::Conflict(_) => CONFLICT.into(),
+        other => other.into(),
+    }
+}

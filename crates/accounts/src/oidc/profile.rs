@@ -1,0 +1,126 @@
+//! What the identity provider says about a user.
+
+use serde_json::{Map, Value, json};
+
+use super::error::OidcError;
+use crate::email_address;
+
+/// Maximum length of a subject, in bytes (OpenID Connect Core 1.0, section 2).
+const MAX_SUBJECT_BYTES: usize = 255;
+/// Maximum length of a name that is stored, in characters. Names are part of every access token.
+const MAX_NAME_CHARS: usize = 200;
+
+/// A user as the identity provider describes them.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ProviderProfile {
+    /// Issuer identifier of the provider.
+    pub issuer: String,
+    /// Id of the user at the provider.
+    pub subject: String,
+    /// Email address in lower case.
+    pub email: Option<String>,
+    /// True if the provider states that the address is the user's.
+    pub is_email_verified: bool,
+    /// Full name.
+    pub name: Option<String>,
+}
+
+impl ProviderProfile {
+    /// Reads the claims of a verified ID token.
+    pub fn from_claims(issuer: &str, claims: &Map<String, Value>) -> Result<Self, OidcError> {
+        let subject = claims.get("sub").and_then(Value::as_str).unwrap_or_default();
+        if subject.is_empty() || subject.len() > MAX_SUBJECT_BYTES {
+            return Err(OidcError::IdToken("it has no valid subject"));
+        }
+        let mut profile = Self {
+            issuer: issuer.to_owned(),
+            subject: subject.to_owned(),
+            email: None,
+            is_email_verified: false,
+            name: None,
+        };
+        profile.add_claims(claims);
+        Ok(profile)
+    }
+
+    /// Adds the address and the name from other claims of the same subject, as far as they are missing.
+    pub fn add_claims(&mut self, claims: &Map<String, Value>) {
+        let text = |name: &str| claims.get(name).and_then(Value::as_str).filter(|text| !text.is_empty());
+        if self.email.is_none() {
+            self.email = text("email").and_then(|email| email_address::normalize(email).ok());
+            // `xms_edov` is Entra ID's statement about the address, which has no `email_verified`.
+            self.is_email_verified = ["email_verified", "xms_edov"].iter().any(|name| is_true(claims.get(*name)));
+        }
+        if self.name.is_none() {
+            let name = text("name").or_else(|| text("preferred_username"));
+            self.name = name.map(|name| name.chars().take(MAX_NAME_CHARS).collect());
+        }
+    }
+
+    /// Returns the profile in the form of GoTrue's `identity_data`.
+    pub fn identity_data(&self) -> Map<String, Value> {
+        let fields = [
+            ("iss", Some(json!(self.issuer))),
+            ("sub", Some(json!(self.subject))),
+            ("provider_id", Some(json!(self.subject))),
+            ("email", self.email.as_ref().map(|email| json!(email))),
+            ("email_verified", Some(json!(self.is_email_verified))),
+            ("phone_verified", Some(json!(false))),
+            ("name", self.name.as_ref().map(|name| json!(name))),
+            ("full_name", self.name.as_ref().map(|name| json!(name))),
+        ];
+        fields.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))).collect()
+    }
+}
+
+/// Returns whether a claim is true. Some providers write it as a text or a number.
+fn is_true(claim: Option<&Value>) -> bool {
+    match claim {
+        Some(Value::Bool(is_true)) => *is_true,
+        Some(Value::String(text)) => matches!(text.as_str(), "true" | "1"),
+        Some(Value::Number(number)) => number.as_i64() == Some(1),
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn profile(claims: &Value) -> ProviderProfile {
+        ProviderProfile::from_claims("https://id.example", claims.as_object().unwrap()).unwrap()
+    }
+
+    #[test]
+    fn counts_addresses_as_verified_only_where_the_provider_says_so() {
+        for (claim, is_verified) in [
+            (json!({}), false),
+            (json!({ "email_verified": false }), false),
+            (json!({ "email_verified": "false" }), false),
+            (json!({ "email_verified": null }), false),
+            (json!({ "email_verified": true }), true),
+            (json!({ "email_verified": "true" }), true),
+            (json!({ "xms_edov": 1 }), true),
+            (json!({ "xms_edov": "0" }), false),
+        ] {
+            let mut claims = json!({ "sub": "1", "email": "Ann@Example.com" });
+            claims.as_object_mut().unwrap().extend(claim.as_object().unwrap().clone());
+            let profile = profile(&claims);
+            assert_eq!((profile.email.as_deref(), profile.is_email_verified), (Some("ann@example.com"), is_verified));
+        }
+    }
+
+    #[test]
+    fn verification_belongs_to_the_address_next_to_it() {
+        let mut profile = profile(&json!({ "sub": "1", "email": "ann@example.com" }));
+        profile.add_claims(json!({ "email": "eve@example.com", "email_verified": true }).as_object().unwrap());
+        assert_eq!((profile.email.as_deref(), profile.is_email_verified), (Some("ann@example.com"), false));
+    }
+
+    #[test]
+    fn rejects_missing_and_oversized_subjects() {
+        for claims in [json!({}), json!({ "sub": "" }), json!({ "sub": 7 }), json!({ "sub": "x".repeat(256) })] {
+            assert!(ProviderProfile::from_claims("https://id.example", claims.as_object().unwrap()).is_err());
+        }
+    }
+}

@@ -1,0 +1,142 @@
+//! `/authorize` and `/callback`: sign-in at the organisation's identity provider.
+
+use accounts::gotrue_error::GoTrueError;
+use accounts::oidc::{PROVIDER, ProviderCallback, SIGN_IN_LIFETIME_SECONDS, SignInOutcome, SignInTarget};
+use accounts::pkce::{MAX_CHALLENGE_CHARS, parse_challenge};
+use accounts::rate_limits::RateLimit;
+use accounts::{AccountService, AuthError};
+use axum::extract::State;
+use axum::http::{HeaderMap, HeaderName, Method, StatusCode, header};
+use axum::response::{AppendHeaders, IntoResponse, Redirect, Response};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use url::Url;
+
+use super::error::AuthApiError;
+use super::extract::{Address, AuthQuery, UserAgent};
+use super::redirects::{with_error, with_message, with_query, with_session};
+use super::unsupported::reject_provider;
+use crate::browser_cookie::BrowserCookie;
+use crate::openapi::{Operation, OperationOutput};
+use crate::state::SiteUrl;
+
+/// Cookie that binds a sign-in to the browser that began it.
+const SIGN_IN_COOKIE: BrowserCookie = BrowserCookie { name: "provider-sign-in", path: "/auth/v1" };
+/// Maximum length of the further scopes, in characters.
+const MAX_SCOPES_CHARS: usize = 1000;
+
+/// Query of [`authorize`].
+#[derive(Deserialize, JsonSchema)]
+pub struct AuthorizeQuery {
+    /// Name of the provider; `oidc` for the configured one.
+    #[schemars(required)]
+    provider: Option<String>,
+    /// Target of the sign-in. The site itself, unless the target is allowed.
+    redirect_to: Option<String>,
+    /// Scopes to request besides the configured ones, separated by spaces.
+    #[schemars(length(max = MAX_SCOPES_CHARS))]
+    scopes: Option<String>,
+    /// PKCE challenge of the client (RFC 7636).
+    #[schemars(length(max = MAX_CHALLENGE_CHARS))]
+    code_challenge: Option<String>,
+    /// Method of the challenge: `s256` or `plain`.
+    code_challenge_method: Option<String>,
+}
+
+/// Query of [`complete_sign_in`].
+#[derive(Deserialize, JsonSchema)]
+pub struct CallbackQuery {
+    /// State of the authorization request.
+    state: Option<String>,
+    /// Code of the provider.
+    code: Option<String>,
+    /// Issuer identifier of the provider (RFC 9207).
+    iss: Option<String>,
+    /// Error code of the provider.
+    error: Option<String>,
+    /// Description of the error.
+    error_description: Option<String>,
+}
+
+/// A redirect with the status 302, which GoTrue's clients expect.
+pub struct FoundRedirect(Url);
+
+impl IntoResponse for FoundRedirect {
+    fn into_response(self) -> Response {
+        (StatusCode::FOUND, [(header::LOCATION, self.0.as_str())]).into_response()
+    }
+}
+
+impl OperationOutput for FoundRedirect {
+    fn describe(operation: &mut Operation<'_>) {
+        operation.add_response_header(StatusCode::FOUND, "Location");
+    }
+}
+
+/// Begins a sign-in (`GET /authorize`).
+pub async fn authorize(
+    State(accounts): State<AccountService>,
+    State(site_url): State<SiteUrl>,
+    Address(from): Address,
+    headers: HeaderMap,
+    AuthQuery(query): AuthQuery<AuthorizeQuery>,
+) -> Result<(AppendHeaders<[(HeaderName, String); 1]>, FoundRedirect), AuthApiError> {
+    let provider = query.provider.unwrap_or_default();
+    if provider != PROVIDER || accounts.oidc().is_none() {
+        return Err(reject_provider(&provider).into());
+    }
+    accounts.rate_limits().check(RateLimit::Token, from)?;
+    let scopes = query.scopes.unwrap_or_default();
+    if scopes.len() > MAX_SCOPES_CHARS {
+        return Err(GoTrueError::validation_failed("scopes are too long").into());
+    }
+    let redirect = accounts.redirect_target(query.redirect_to.as_deref().filter(|target| !target.is_empty()));
+    let challenge = parse_challenge(query.code_challenge, query.code_challenge_method)?;
+    let target = SignInTarget { redirect: redirect.clone(), challenge, scopes };
+    let browser = SIGN_IN_COOKIE.read(&headers);
+    let (url, cookie) = match accounts.begin_provider_sign_in(target, browser).await {
+        Ok(pending) => (pending.url, SIGN_IN_COOKIE.set(&site_url, &pending.browser_secret, SIGN_IN_LIFETIME_SECONDS)),
+        // The browser has left the page, which is where a user can read the error.
+        Err(error) => (with_logged_error(redirect, &error), SIGN_IN_COOKIE.set(&site_url, "", 0)),
+    };
+    Ok((AppendHeaders([(header::SET_COOKIE, cookie)]), FoundRedirect(url)))
+}
+
+/// Completes a sign-in (`GET /callback`). Errors become part of the redirect, because a browser shows no other.
+pub async fn complete_sign_in(
+    State(accounts): State<AccountService>,
+    Address(from): Address,
+    UserAgent(user_agent): UserAgent,
+    method: Method,
+    headers: HeaderMap,
+    AuthQuery(query): AuthQuery<CallbackQuery>,
+) -> Result<Redirect, AuthApiError> {
+    accounts.rate_limits().check(RateLimit::Token, from)?;
+    // A request for the head alone must not use up the state.
+    if method == Method::HEAD {
+        return Ok(Redirect::to(accounts.redirect_target(None::<&str>).as_str()));
+    }
+    let CallbackQuery { state, code, iss, error, error_description } = query;
+    let callback = ProviderCallback { state, code, iss, error, error_description };
+    // A missing cookie equals no secret, so it fails like a wrong one. The cookie stays: other sign-ins in this browser
+    // may be in progress.
+    let browser = SIGN_IN_COOKIE.read(&headers).unwrap_or_default();
+    let (target, outcome) = accounts.complete_provider_sign_in(callback, browser, user_agent).await;
+    let target = match outcome {
+        Ok(SignInOutcome::SignedIn(sign_in)) => with_session(target, &sign_in, None),
+        Ok(SignInOutcome::AuthCode(code)) => with_query(target, &[("code", &code)]),
+        Ok(SignInOutcome::Declined { error, description }) => {
+            with_message(target, &[("error", &error), ("error_description", &description)], true)
+        }
+        Err(error) => with_logged_error(target, &error),
+    };
+    Ok(Redirect::to(target.as_str()))
+}
+
+/// Adds an error to the URL, and logs a failure of this server. A failure of the provider has been logged already.
+fn with_logged_error(target: Url, error: &AuthError) -> Url {
+    if matches!(error, AuthError::Internal(_)) {
+        tracing::error!(error = error.detail(), "a sign-in at the identity provider could not be processed");
+    }
+    with_error(target, error, true)
+}
