@@ -62,7 +62,7 @@ function HomeRoute({ session }: RoutesProps) {
 function AuthRoute({ session }: RoutesProps) {
   if (session.status === "checking") return <LoadingPage />;
   if (session.status === "signed-in") return <Redirect to={returnUrl()} replace />;
-  return <AuthPage session={session} onEngaged={() => void preloadHome()} />;
+  return <AuthPage session={session} startUrl={returnUrl} onEngaged={() => void preloadHome()} />;
 }
 
 /** Page while the session is being checked. */

@@ -8,6 +8,7 @@ import type { Tone } from "@/ui/badge";
 import { toast } from "@/ui/toast";
 import { askForSignIn, showSignInDone } from "./full-screen-dialogs";
 import { readLinkedSession } from "./linked-session";
+import { providerRefusal } from "./provider-refusal";
 
 /** Shows the result of the email link or redirect that opened the page. */
 export function showRedirectResults(): void {
@@ -85,6 +86,8 @@ export function toastForRefusal(
   link: Pick<URLSearchParams, "get" | "has">,
   email: string | undefined,
 ): ToastMessage | undefined {
+  const refusal = link.has("error") ? providerRefusal(link.get("error_code")) : undefined;
+  if (refusal !== undefined) return { title: t("auth.signInFailed"), description: refusal, tone: "err" };
   switch (link.get("error_code")) {
     case "otp_expired":
       // Signed-out users read it on the sign-in screen, with what to do next.

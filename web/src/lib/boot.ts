@@ -9,6 +9,8 @@ interface Boot {
   signUps: "open" | "invite" | "closed";
   /** True if the server can send email. */
   mail: boolean;
+  /** Identity provider at which users can sign in; `only` if there is no other way. */
+  provider?: { name: string; only: boolean } | null;
   /** True if users can link Google Drive. */
   googleDrive: boolean;
   /** True if users can browse the MCP registry. */

@@ -5,6 +5,7 @@ import type { ReactNode } from "react";
 export interface TextParams {
   "error.status": { status: string };
   "auth.waitMinutes": { n: number };
+  "auth.provider": { name: string };
   "servers.connected.text": { n: number; name: string };
   "servers.connected.standIn": { reason: string };
   "servers.nameTaken": { name: string };
@@ -112,6 +113,10 @@ export interface TextParams {
   "account.link.question.current": { email: string };
   "account.link.question.keep": { email: string };
   "account.link.question.yes": { email: string };
+  "account.provider.declined": { name: string };
+  "account.provider.unverified": { name: string };
+  "account.provider.noEmail": { name: string };
+  "account.provider.only": { name: string };
   "account.code.text": { email: string };
   "account.newPassword.text": { email: string };
   "account.email.waiting": { email: string };

@@ -1,6 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { Mail } from "lucide-react";
 import { ResendButton } from "@/components/account/resend-button";
+import { boot } from "@/lib/boot";
 import { t } from "@/lib/later-texts";
 import { auth, type SignedInUser } from "@/lib/session";
 import { EmailForm } from "./email-form";
@@ -23,9 +24,11 @@ export function ProfileSection({ user }: { user: SignedInUser }) {
       >
         {(close) => <NameForm user={user} onDone={close} />}
       </SettingRow>
-      <SettingRow part="email" label={t("auth.email")} value={user.email} action={t("account.change")}>
-        {(close) => <EmailForm user={user} onDone={close} />}
-      </SettingRow>
+      {boot.provider?.only !== true && (
+        <SettingRow part="email" label={t("auth.email")} value={user.email} action={t("account.change")}>
+          {(close) => <EmailForm user={user} onDone={close} />}
+        </SettingRow>
+      )}
       {newEmail !== "" && newEmail !== user.email && <EmailPending email={user.email} newEmail={newEmail} />}
     </Section>
   );

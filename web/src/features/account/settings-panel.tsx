@@ -1,6 +1,7 @@
 import { ArrowLeft, ChevronRight, X } from "lucide-react";
 import { type MouseEvent, type ReactNode, useEffect, useRef } from "react";
 import { ProofHost } from "@/components/account/proof-dialog";
+import { boot } from "@/lib/boot";
 import { cn } from "@/lib/cn";
 import { t } from "@/lib/later-texts";
 import type { SignedInUser } from "@/lib/session";
@@ -162,7 +163,7 @@ function contentOf(section: SettingsSection, { user, onLeave }: SettingsPanelPro
     case "security":
       return (
         <>
-          <PasswordSection user={user} />
+          {boot.provider?.only !== true && <PasswordSection user={user} />}
           <TwoStepSection user={user} />
           <DevicesSection user={user} onLeave={onLeave} />
         </>

@@ -13,12 +13,14 @@ const Step = lazyPart(async () => (await import("./steps/step")).Step);
 
 interface AuthPageProps {
   session: SessionState;
+  /** Returns the URL at which the new session starts. */
+  startUrl: () => string;
   /** Called when the user begins to fill in a form, as the time to preload what follows. */
   onEngaged: () => void;
 }
 
 /** Card of the sign-in screen: the two forms, or the step that is due instead. */
-export function AuthPage({ session, onEngaged }: AuthPageProps) {
+export function AuthPage({ session, startUrl, onEngaged }: AuthPageProps) {
   const [chosen, choose] = useState<AuthStep>(firstStep);
   const [email, setEmail] = useState("");
   function go(next: AuthStep): void {
@@ -34,13 +36,13 @@ export function AuthPage({ session, onEngaged }: AuthPageProps) {
     <main onFocus={onEngaged} className="grid min-h-full place-items-center px-5 py-6">
       <Card className="w-[min(400px,100%)] p-7">
         <Logo className="mb-4 size-11 rounded-[13px]" />
-        {step.kind === "welcome" ? (
-          <Welcome email={email} onEmail={setEmail} onStep={go} />
-        ) : (
-          <Suspense fallback={<Spinner />}>
+        <Suspense fallback={<Spinner />}>
+          {step.kind === "welcome" ? (
+            <Welcome email={email} onEmail={setEmail} onStep={go} startUrl={startUrl} />
+          ) : (
             <Step key={step.kind} step={step} email={email} onEmail={setEmail} onStep={go} />
-          </Suspense>
-        )}
+          )}
+        </Suspense>
       </Card>
     </main>
   );

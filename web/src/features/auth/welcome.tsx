@@ -1,5 +1,6 @@
 import { useState } from "react";
 import { boot } from "@/lib/boot";
+import { lazyFirstPart } from "@/lib/lazy-part";
 import { t } from "@/lib/t";
 import { Button } from "@/ui/button";
 import { panelProps, TabList } from "@/ui/tabs";
@@ -9,10 +10,21 @@ import { CredentialsForm } from "./credentials-form";
 
 type Mode = "sign-in" | "sign-up";
 
+/** Few servers have a provider, so that the first load does without the button. */
+const ProviderButton = lazyFirstPart(async () => (await import("./provider-button")).ProviderButton);
+
 const tabsId = "auth";
 
-/** The two forms: sign-in, and sign-up where the server accepts new accounts. */
-export function Welcome({ email, onEmail, onStep }: StepProps) {
+interface WelcomeProps extends StepProps {
+  /** Returns the URL at which the new session starts. */
+  startUrl: () => string;
+}
+
+/**
+ * The identity provider, and the two forms: sign-in, and sign-up where the server accepts new accounts. There are no
+ * forms where the provider is the only way to sign in.
+ */
+export function Welcome({ email, onEmail, onStep, startUrl }: WelcomeProps) {
   const [mode, setMode] = useState<Mode>("sign-in");
   const [password, setPassword] = useState("");
   const tabs = [
@@ -20,12 +32,14 @@ export function Welcome({ email, onEmail, onStep }: StepProps) {
     { value: "sign-up", label: t("auth.signUp") },
   ] as const;
   const isOpen = boot.signUps === "open";
+  const hasForms = !boot.provider?.only;
   const shared = { email, onEmail, password, onPassword: setPassword, onStep };
   return (
     <>
       <h1 className="text-xl">{t("auth.welcome")}</h1>
       <p className="text-ink-2">{t("app.tagline")}</p>
-      {isOpen && (
+      {boot.provider && <ProviderButton startUrl={startUrl} />}
+      {hasForms && isOpen && (
         <TabList
           id={tabsId}
           label={t("auth.welcome")}
@@ -36,38 +50,40 @@ export function Welcome({ email, onEmail, onStep }: StepProps) {
           className="mt-5"
         />
       )}
-      <div className="mt-5" {...(isOpen && panelProps(tabsId, mode))}>
-        {mode === "sign-in" ? (
-          <>
+      {hasForms && (
+        <div className="mt-5" {...(isOpen && panelProps(tabsId, mode))}>
+          {mode === "sign-in" ? (
+            <>
+              <CredentialsForm
+                key="sign-in"
+                {...shared}
+                submit={signIn}
+                submitLabel={t("auth.signIn")}
+                passwordAutoComplete="current-password"
+              />
+              {boot.mail && (
+                <Button
+                  variant="quiet"
+                  className="mt-2 -mb-2 w-full"
+                  onClick={() => onStep({ kind: "forgot" })}
+                >
+                  {t("auth.forgot")}
+                </Button>
+              )}
+            </>
+          ) : (
             <CredentialsForm
-              key="sign-in"
+              key="sign-up"
               {...shared}
-              submit={signIn}
-              submitLabel={t("auth.signIn")}
-              passwordAutoComplete="current-password"
+              submit={signUp}
+              submitLabel={t("auth.signUp")}
+              passwordAutoComplete="new-password"
+              passwordPlaceholder={t("auth.newPasswordPlaceholder")}
+              passwordMinLength={6}
             />
-            {boot.mail && (
-              <Button
-                variant="quiet"
-                className="mt-2 -mb-2 w-full"
-                onClick={() => onStep({ kind: "forgot" })}
-              >
-                {t("auth.forgot")}
-              </Button>
-            )}
-          </>
-        ) : (
-          <CredentialsForm
-            key="sign-up"
-            {...shared}
-            submit={signUp}
-            submitLabel={t("auth.signUp")}
-            passwordAutoComplete="new-password"
-            passwordPlaceholder={t("auth.newPasswordPlaceholder")}
-            passwordMinLength={6}
-          />
-        )}
-      </div>
+          )}
+        </div>
+      )}
       {!isOpen && (
         <p className="mt-5 text-center text-sm text-balance text-ink-2">
           {t(boot.signUps === "invite" ? "auth.inviteOnly" : "auth.error.signup_disabled")}
