@@ -6,7 +6,7 @@ import { startFixture } from "./fixture.ts";
 import { inspectGerman } from "./german.ts";
 import { inspect, type Look, looks } from "./look.ts";
 import { allowAll } from "./permission.ts";
-import { call, hold, say, think } from "./scripted-model.ts";
+import { call, hold, reachLimit, say, think } from "./scripted-model.ts";
 import { serveTools } from "./scripted-mcp.ts";
 import { ScriptedRegistry } from "./scripted-registry.ts";
 
@@ -111,6 +111,15 @@ for (const [name, look] of looks) {
     await appPage.questions.first().evaluate((question) => question.scrollIntoView());
     await appPage.button("Jump to latest").waitFor();
     await inspect(appPage, "gallery-days", look);
+  });
+
+  test(`an answer that was cut at the length limit at ${name}`, async (t) => {
+    const { appPage } = await fixture.openSignedInPage(t, look);
+    fixture.model.answer(say("Once upon a time there was a"), reachLimit);
+    await appPage.open();
+    await appPage.ask("Tell me a long story");
+    await appPage.answers.getByText("Cut at the length limit", { exact: true }).waitFor();
+    await inspect(appPage, "gallery-cut-answer", look);
   });
 
   test(`tool calls in every state and an opened thought at ${name}`, async (t) => {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { startApp } from "./app.ts";
-import { breakOff, call, fail, hold, say, think } from "./scripted-model.ts";
+import { breakOff, call, fail, hold, reachLimit, say, think } from "./scripted-model.ts";
 import { allowAll } from "./permission.ts";
 import { serveTools } from "./scripted-mcp.ts";
 import { startFixture } from "./fixture.ts";
@@ -212,6 +212,20 @@ test("an answer goes on without anybody watching", async (t) => {
   rest.resolve();
   await later.open();
   await later.answers.getByText("Half and whole.").waitFor();
+});
+
+test("an answer at the model's limit is kept, marked as cut, and goes on", async (t) => {
+  const { appPage } = await fixture.openSignedInPage(t);
+  fixture.model.answer(say("Once upon"), reachLimit);
+  await appPage.open();
+  await appPage.ask("A story");
+  await appPage.answers.getByText("Cut at the length limit", { exact: true }).waitFor();
+  await appPage.page.reload();
+  await appPage.answers.getByText("Cut at the length limit", { exact: true }).waitFor();
+  fixture.model.answer(say("a time."));
+  await appPage.answers.getByRole("button", { name: "Continue" }).click();
+  await appPage.answers.getByText("a time.").waitFor();
+  await appPage.answers.getByText("Once upon").waitFor();
 });
 
 for (const [how, signal] of [

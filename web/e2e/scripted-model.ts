@@ -25,6 +25,10 @@ export const raw = (text: string): Step => ({ kind: "raw", text });
 export const hold = (until: Promise<unknown>): Step => ({ kind: "hold", until });
 /** A refusal in place of an answer. */
 export const fail = (status: number, message: string): Step => ({ kind: "fail", status, message });
+/** The model reaches its limit on length, over the chat completions API. */
+export const reachLimit: Step = raw(
+  `data: ${JSON.stringify({ choices: [{ index: 0, delta: {}, finish_reason: "length" }] })}\n\ndata: [DONE]\n\n`,
+);
 /** The connection ends in the middle of the answer. */
 export const breakOff: Step = { kind: "break-off" };
 

@@ -116,6 +116,8 @@ pub struct TurnResponse {
 enum TurnStatus {
     /// The answer is complete.
     Done,
+    /// The answer reached a limit on its length. It is stored, and can be continued.
+    Length,
     /// The user stopped the turn.
     Stopped,
     /// Tool calls wait for an interaction of the user.
@@ -328,6 +330,7 @@ fn completed_response(turn: &Turn) -> Result<TurnResponse, ApiError> {
     let end = turn.result.get().ok_or_else(|| anyhow::anyhow!("a turn closed without an end"))?;
     let status = match end.status {
         MessageStatus::Done => TurnStatus::Done,
+        MessageStatus::Length => TurnStatus::Length,
         // A stopped turn is a success, since its user wanted it.
         MessageStatus::Stopped => TurnStatus::Stopped,
         MessageStatus::Failed | MessageStatus::Interrupted => {

@@ -155,6 +155,18 @@ async fn a_refusal_is_told_in_words_over_every_wire() {
         let chat = person.new_chat().await;
         model.push(Step::BreakOff("The first half".into()));
         assert!(person.ask(&chat, "Hello?", json!([])).await.1["error"].to_string().contains("broke off"));
+        // An answer at the model's limit is no failure: it is kept, marked, and can be continued.
+        let story = person.new_chat().await;
+        model.push(Step::Length("Once upon".into()));
+        model.push(Step::Text(" a time.".into()));
+        let (told, cut) = person.ask(&story, "A story", json!([])).await;
+        assert_eq!((told, &cut["content"], &cut["status"]), (StatusCode::OK, &json!("Once upon"), &json!("length")));
+        let stored = person.messages(&story).await;
+        let (status, error) = (&stored[1]["status"], &stored[1]["error"]);
+        assert_eq!((status, error), (&json!("length"), &json!(null)), "{}", wire.provider);
+        let continues = json!({ "sessionId": story, "continues": cut["messageId"] });
+        let (told, rest) = person.post("/functions/v1/ai-chat", &continues).await;
+        assert_eq!((told, &rest["content"], &rest["status"]), (StatusCode::OK, &json!(" a time."), &json!("done")));
         // The chat continues.
         model.push(Step::Text("Hello.".into()));
         assert_eq!(person.ask(&chat, "Hello?", json!([])).await.1["content"], "Hello.");

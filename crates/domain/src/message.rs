@@ -106,6 +106,8 @@ pub enum Part {
 pub enum MessageStatus {
     /// The response is complete.
     Done,
+    /// The response reached a limit on its length; the text up to there is stored, and can be continued.
+    Length,
     /// The user stopped the turn; the text so far is stored.
     Stopped,
     /// The model failed; the text so far is stored.
@@ -119,6 +121,7 @@ impl MessageStatus {
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Done => "done",
+            Self::Length => "length",
             Self::Stopped => "stopped",
             Self::Failed => "failed",
             Self::Interrupted => "interrupted",

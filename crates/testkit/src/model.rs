@@ -54,6 +54,8 @@ pub enum Step {
     TooOften(u64),
     /// Some text, after which the stream ends without its regular end.
     BreakOff(String),
+    /// Some text, which ends because the model reached its limit on length.
+    Length(String),
     /// Some text, after which nothing more comes until the client disconnects.
     Hang(String),
 }
@@ -164,12 +166,21 @@ enum OutputPart {
 }
 
 /// End of a response.
-// `Done` is the regular end, `Close` a broken connection, `Never` a stream that stays open.
-#[derive(PartialEq)]
+// `Done` is the regular end, `Length` that at the model's limit, `Close` a broken connection, `Never` a stream that
+// stays open.
+#[derive(Clone, Copy, PartialEq)]
 enum End {
     Done,
+    Length,
     Close,
     Never,
+}
+
+impl End {
+    /// Returns whether the response is complete, in the view of its API.
+    fn is_regular(self) -> bool {
+        matches!(self, Self::Done | Self::Length)
+    }
 }
 
 /// Usage of each complete response, as the application counts it.
@@ -183,7 +194,7 @@ struct Cost {
 const CALL_COST: Cost = Cost { input: 120, cached: 20, output: 10 };
 
 /// Encoder of an API: writes output as events, and the regular end if it is complete.
-type Frames = fn(&[OutputPart], bool) -> Vec<String>;
+type Frames = fn(&[OutputPart], End) -> Vec<String>;
 
 /// Returns the route of an API, whose encoder are these [`Frames`].
 fn speak(frames: Frames) -> MethodRouter<Arc<Mutex<Script>>> {
@@ -218,7 +229,7 @@ fn answer(script: &Mutex<Script>, head: &HeaderMap, body: &Bytes, frames: Frames
             return (StatusCode::from_u16(status).unwrap(), axum::Json(body)).into_response();
         }
     };
-    let frames = stream::iter(frames(&output, end == End::Done)).then(move |frame| async move {
+    let frames = stream::iter(frames(&output, end)).then(move |frame| async move {
         if !pace.is_zero() {
             tokio::time::sleep(pace).await;
         }
@@ -262,6 +273,7 @@ fn output_of(step: Step) -> Result<(Vec<OutputPart>, Duration, End), (u16, Strin
             (pieces(&text).into_iter().chain(output).collect(), pace, end)
         }
         Step::BreakOff(text) => (pieces(&text), Duration::ZERO, End::Close),
+        Step::Length(text) => (pieces(&text), Duration::ZERO, End::Length),
         Step::Hang(text) => (pieces(&text), Duration::ZERO, End::Never),
     })
 }

@@ -25,7 +25,7 @@ export interface TurnEvent {
   /** What a waiting turn waits for; of several requests the oldest. */
   waitingFor?: AwaitedInteraction;
   /** How a turn ended. Unknown if this tab missed the end. */
-  outcome?: "done" | "stopped" | "failed" | "interrupted";
+  outcome?: "done" | "length" | "stopped" | "failed" | "interrupted";
 }
 
 /** Request of a tool call to the user. */

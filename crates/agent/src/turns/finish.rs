@@ -42,7 +42,10 @@ pub async fn finish(
             None => {
                 let finish_reason = finish_reason_name(&reason).to_owned();
                 let message_metadata = FinishMetadata { usage };
-                (MessageStatus::Done, None, TurnEvent::Finish { finish_reason, message_metadata })
+                // Not a failure: what was written is worth keeping, and the user can have it continued.
+                let is_cut = reason == FinishReason::Length;
+                let status = if is_cut { MessageStatus::Length } else { MessageStatus::Done };
+                (status, None, TurnEvent::Finish { finish_reason, message_metadata })
             }
             Some(why) => (MessageStatus::Failed, Some(why.to_owned()), TurnEvent::Error { error_text: why.to_owned() }),
         },
@@ -85,7 +88,9 @@ pub async fn finish(
     turns.events.publish(turn.owner, &UserEvent::of_ended(turn.chat, turn.id, status));
     turns.events.publish(turn.owner, &UserEvent::of_chat(turn.chat));
     // Who stopped a turn knows that it has ended, and a process that stops sends nothing.
-    if turn.storage.is_lasting() && matches!(status, MessageStatus::Done | MessageStatus::Failed) {
+    if turn.storage.is_lasting()
+        && matches!(status, MessageStatus::Done | MessageStatus::Length | MessageStatus::Failed)
+    {
         turns.push.notify(turn.owner, turn.chat, turn.id, TurnNews::Ended { outcome: status });
     }
     if let Some(first) = input.first_message.clone().filter(|_| status == MessageStatus::Done) {
@@ -93,7 +98,7 @@ pub async fn finish(
         turns.tasks.spawn("title", proposal);
     }
     // A turn that was stopped or failed does not send the next queued message: the user decides when to continue.
-    if status == MessageStatus::Done || turn.is_preempted.load(Ordering::Acquire) {
+    if matches!(status, MessageStatus::Done | MessageStatus::Length) || turn.is_preempted.load(Ordering::Acquire) {
         turns.tasks.spawn("queue", message_queue::begin_next_turn(turns.clone(), turn.owner, turn.chat));
     }
 }
@@ -178,8 +183,7 @@ fn incomplete_reason(reason: &FinishReason) -> Option<&'static str> {
     match reason {
         FinishReason::Truncated => Some("the model's answer broke off"),
         FinishReason::ContentFilter => Some("the model provider's filter cut the answer"),
-        FinishReason::Length => Some("the answer reached the model's limit on length"),
-        FinishReason::Stop | FinishReason::ToolCalls | FinishReason::Other(_) => None,
+        FinishReason::Stop | FinishReason::ToolCalls | FinishReason::Length | FinishReason::Other(_) => None,
     }
 }
 

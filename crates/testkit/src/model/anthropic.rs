@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{CALL_COST, OutputPart, cut};
+use super::{CALL_COST, End, OutputPart, cut};
 
 /// Encoder of a message.
 #[derive(Default)]
@@ -44,7 +44,7 @@ impl Message {
 }
 
 /// Encodes output ([`OutputPart`]) as events.
-pub(super) fn frames(output: &[OutputPart], is_whole: bool) -> Vec<String> {
+pub(super) fn frames(output: &[OutputPart], end: End) -> Vec<String> {
     let mut message = Message::default();
     // Anthropic counts cached tokens separately from `input_tokens`.
     let usage = json!({
@@ -58,7 +58,7 @@ pub(super) fn frames(output: &[OutputPart], is_whole: bool) -> Vec<String> {
             "stop_reason": null, "stop_sequence": null, "usage": usage
         } }),
     );
-    let mut reason = "end_turn";
+    let mut reason = if end == End::Length { "max_tokens" } else { "end_turn" };
     for part in output {
         if !matches!(part, OutputPart::Text(_)) {
             message.end_text();
@@ -86,7 +86,7 @@ pub(super) fn frames(output: &[OutputPart], is_whole: bool) -> Vec<String> {
             }
         }
     }
-    if is_whole {
+    if end.is_regular() {
         message.end_text();
         let delta = json!({ "stop_reason": reason, "stop_sequence": null });
         message.event("message_delta", json!({ "delta": delta, "usage": { "output_tokens": CALL_COST.output } }));

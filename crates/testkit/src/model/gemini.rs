@@ -2,13 +2,13 @@
 
 use serde_json::{Value, json};
 
-use super::{CALL_COST, OutputPart, frame};
+use super::{CALL_COST, End, OutputPart, frame};
 
 /// Output tokens of reasoning, which this API counts separately.
 const REASONING_TOKENS: u64 = 2;
 
 /// Encodes output ([`OutputPart`]) as events.
-pub(super) fn frames(output: &[OutputPart], is_whole: bool) -> Vec<String> {
+pub(super) fn frames(output: &[OutputPart], end: End) -> Vec<String> {
     let mut frames = Vec::new();
     let mut pending_signature = None;
     for part in output {
@@ -29,8 +29,8 @@ pub(super) fn frames(output: &[OutputPart], is_whole: bool) -> Vec<String> {
         }
         frames.push(response(&json!([encoded]), None));
     }
-    if is_whole {
-        frames.push(response(&json!([{ "text": "" }]), Some("STOP")));
+    if end.is_regular() {
+        frames.push(response(&json!([{ "text": "" }]), Some(if end == End::Length { "MAX_TOKENS" } else { "STOP" })));
     }
     frames
 }

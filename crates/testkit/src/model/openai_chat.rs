@@ -2,10 +2,10 @@
 
 use serde_json::{Value, json};
 
-use super::{CALL_COST, OutputPart, cut, frame};
+use super::{CALL_COST, End, OutputPart, cut, frame};
 
 /// Encodes output ([`OutputPart`]) as events. Signatures do not exist in this API.
-pub(super) fn frames(output: &[OutputPart], is_whole: bool) -> Vec<String> {
+pub(super) fn frames(output: &[OutputPart], end: End) -> Vec<String> {
     let mut chunks = Vec::new();
     let mut calls = 0;
     for part in output {
@@ -24,8 +24,13 @@ pub(super) fn frames(output: &[OutputPart], is_whole: bool) -> Vec<String> {
             }
         }
     }
-    if is_whole {
-        chunks.push(delta(&json!({}), Some(if calls > 0 { "tool_calls" } else { "stop" })));
+    if end.is_regular() {
+        let reason = match end {
+            End::Length => "length",
+            _ if calls > 0 => "tool_calls",
+            _ => "stop",
+        };
+        chunks.push(delta(&json!({}), Some(reason)));
         chunks.push(json!({
             "id": "chatcmpl-1", "object": "chat.completion.chunk", "created": 1, "model": "scripted", "choices": [],
             "usage": {
@@ -35,7 +40,7 @@ pub(super) fn frames(output: &[OutputPart], is_whole: bool) -> Vec<String> {
         }));
     }
     let mut frames: Vec<String> = chunks.iter().map(frame).collect();
-    if is_whole {
+    if end.is_regular() {
         frames.push("data: [DONE]\n\n".to_owned());
     }
     frames

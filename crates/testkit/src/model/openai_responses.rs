@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{CALL_COST, OutputPart, cut};
+use super::{CALL_COST, End, OutputPart, cut};
 
 /// Encoder of a response.
 #[derive(Default)]
@@ -47,7 +47,7 @@ impl Response {
 }
 
 /// Encodes output ([`OutputPart`]) as events.
-pub(super) fn frames(output: &[OutputPart], is_whole: bool) -> Vec<String> {
+pub(super) fn frames(output: &[OutputPart], end: End) -> Vec<String> {
     let mut response = Response::default();
     response.event("response.created", json!({ "response": { "id": "resp_1", "status": "in_progress" } }));
     for part in output {
@@ -82,15 +82,20 @@ pub(super) fn frames(output: &[OutputPart], is_whole: bool) -> Vec<String> {
             }
         }
     }
-    if is_whole {
+    if end.is_regular() {
         response.end_text();
         let usage = json!({
             "input_tokens": CALL_COST.input, "input_tokens_details": { "cached_tokens": CALL_COST.cached },
             "output_tokens": CALL_COST.output, "output_tokens_details": { "reasoning_tokens": 2 },
             "total_tokens": CALL_COST.input + CALL_COST.output
         });
-        let whole = json!({ "id": "resp_1", "status": "completed", "usage": usage });
-        response.event("response.completed", json!({ "response": whole }));
+        let mut whole = json!({ "id": "resp_1", "status": "completed", "usage": usage });
+        if end == End::Length {
+            whole["status"] = "incomplete".into();
+            whole["incomplete_details"] = json!({ "reason": "max_output_tokens" });
+        }
+        let kind = if end == End::Length { "response.incomplete" } else { "response.completed" };
+        response.event(kind, json!({ "response": whole }));
     }
     response.frames
 }

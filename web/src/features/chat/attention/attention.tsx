@@ -123,7 +123,7 @@ function followTurns(
 
 /** Returns true for the end of a turn that the user did not cause. */
 function hasAnswer({ state, outcome }: TurnEvent): boolean {
-  return state === "ended" && (outcome === "done" || outcome === "failed");
+  return state === "ended" && (outcome === "done" || outcome === "length" || outcome === "failed");
 }
 
 function labelOf({ state, outcome }: TurnEvent, title: string): string {

@@ -141,7 +141,7 @@ export type Part =
   | FilePart;
 
 /** `streaming`, or how an answer ended. */
-export type MessageStatus = "streaming" | "done" | "stopped" | "failed" | "interrupted";
+export type MessageStatus = "streaming" | "done" | "length" | "stopped" | "failed" | "interrupted";
 
 export interface ChatMessage {
   readonly id: string;

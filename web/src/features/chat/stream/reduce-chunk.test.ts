@@ -249,6 +249,12 @@ test("dates reasoning, shows progress and ends with how the turn ended", () => {
   });
 });
 
+test("an answer at the model's limit is complete up to there, and no failure", () => {
+  const ended = (finishReason: string) => reduceAll([{ type: "finish", finishReason }]).message;
+  expect(ended("length")).toMatchObject({ status: "length", error: null });
+  expect(ended("stop")).toMatchObject({ status: "done", error: null });
+});
+
 test("starts over when the server replays the turn", () => {
   const turn = [
     { type: "start", messageId: "m" },

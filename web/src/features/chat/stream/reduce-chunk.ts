@@ -47,7 +47,8 @@ export function reduceChunk(turn: TurnState, chunk: StreamChunk, now: number): T
       return appendPart(turn, { type: "step-start" }, now);
     case "finish-step":
     case "finish":
-      return chunk.type === "finish" ? closeTurn(turn, "done", null, now) : turn;
+      if (chunk.type !== "finish") return turn;
+      return closeTurn(turn, chunk.finishReason === "length" ? "length" : "done", null, now);
     case "reset-step":
       return resetStep(turn);
     case "text-start":
@@ -312,7 +313,7 @@ function resetStep(turn: TurnState): TurnState {
 
 function closeTurn(
   turn: TurnState,
-  status: "done" | "stopped" | "failed",
+  status: "done" | "length" | "stopped" | "failed",
   error: string | null,
   now: number,
 ): TurnState {

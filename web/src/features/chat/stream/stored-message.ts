@@ -24,7 +24,13 @@ export interface MessageRow {
   readonly model?: string | null;
 }
 
-const ENDINGS: readonly string[] = ["done", "stopped", "failed", "interrupted"] satisfies MessageStatus[];
+const ENDINGS: readonly string[] = [
+  "done",
+  "length",
+  "stopped",
+  "failed",
+  "interrupted",
+] satisfies MessageStatus[];
 
 const asText = (value: unknown): string => (typeof value === "string" ? value : "");
 

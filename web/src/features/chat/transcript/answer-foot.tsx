@@ -77,13 +77,15 @@ function Failure({ reason, children }: { reason: string | null; children: ReactN
   );
 }
 
+const ENDING_ICONS = { length: CircleAlert, stopped: Square, interrupted: Unplug };
+
 function Ending({ status }: { status: ChatMessage["status"] }) {
-  if (status !== "stopped" && status !== "interrupted") return null;
-  const Icon = status === "stopped" ? Square : Unplug;
+  if (status !== "length" && status !== "stopped" && status !== "interrupted") return null;
+  const Icon = ENDING_ICONS[status];
   return (
     <span className="inline-flex items-center gap-1.5 text-xs text-ink-2">
       <Icon aria-hidden="true" className="size-3" />
-      {t(status === "stopped" ? "chat.stopped" : "chat.interrupted")}
+      {t(`chat.${status}`)}
     </span>
   );
 }
