@@ -2,7 +2,7 @@
 //!
 //! `--filter TEXT` takes the cases whose id begins with it, whose list it is or whose subject contains it, `--sample N`
 //! each Nth, `--half tune` or `--half held` every other one, `--tools 14` or `--tools 38` one length of list,
-//! `--weights FILE` another file.
+//! `--tools new` the cases about other servers, `--weights FILE` another file.
 
 #![expect(clippy::print_stdout, reason = "a command-line tool")]
 
@@ -19,7 +19,7 @@ use futures_util::StreamExt;
 use local_model::{Engine, EngineSettings};
 use tokio_util::sync::CancellationToken;
 
-use cases::{CASE_KINDS, Case, Lists};
+use cases::{CASE_KINDS, Case, Lists, NEW_SERVER_KINDS};
 use score::Answer;
 
 #[derive(Default)]
@@ -48,12 +48,14 @@ async fn main() -> Result<()> {
     })?;
     let lists = Lists::read()?;
     let mut rows: Vec<Row> = Vec::new();
-    for (length, suffix) in [("14", ""), ("38", "+")] {
+    for (length, suffix, kinds) in
+        [("14", "", &CASE_KINDS[..]), ("38", "+", &CASE_KINDS), ("new", "", &NEW_SERVER_KINDS)]
+    {
         if options.tools.as_deref().is_some_and(|wanted| wanted != length) {
             continue;
         }
         let mut questions = Vec::new();
-        for kind in CASE_KINDS {
+        for &kind in kinds {
             // An answer from a result does not see the tools.
             if kind == "answers" && length == "38" && options.tools.is_none() {
                 continue;
@@ -188,6 +190,26 @@ mod tests {
             }
         }
         assert!(count >= 120, "{count} cases");
+    }
+
+    /// The same for the cases about other servers.
+    #[test]
+    fn every_case_about_a_new_server_can_be_right() {
+        let lists = Lists::read().unwrap();
+        for case in NEW_SERVER_KINDS.into_iter().flat_map(|kind| cases::of_kind(kind).unwrap()) {
+            let tools = lists.tools(&case.list).unwrap();
+            let Some(call) = &case.call else { continue };
+            let names = match &call.name {
+                cases::Names::One(one) => std::slice::from_ref(one),
+                cases::Names::Several(several) => several.as_slice(),
+            };
+            let takes_all = |name: &String| {
+                let tool =
+                    tools.iter().find(|tool| tool.name == *name).unwrap_or_else(|| panic!("{}: {name}", case.id));
+                call.arguments.keys().all(|field| !tool.input_schema["properties"][field.as_str()].is_null())
+            };
+            assert!(names.iter().any(takes_all), "{}: no tool takes these arguments", case.id);
+        }
     }
 
     #[test]
