@@ -38,7 +38,7 @@ use user_providers::UserProviders;
 pub use error_help::{advise, with_advice};
 
 /// Name of the provider of the built-in model.
-const BUILT_IN: &str = "built-in";
+pub(crate) const BUILT_IN: &str = "built-in";
 
 /// Context size of the built-in model, in tokens.
 const BUILT_IN_CONTEXT_TOKENS: u64 = 8_192;

@@ -11,7 +11,7 @@ mod tool_calls;
 use std::sync::Arc;
 
 use connections::ConnectionService;
-use domain::model::{FinishReason, ModelError, Request, Usage};
+use domain::model::{ChatFacts, FinishReason, ModelError, Request, Usage, date_in_words};
 use domain::{ApiKeyId, Clock, UserId};
 use futures_util::Stream;
 use platform::{BackgroundTasks, Permit};
@@ -109,6 +109,7 @@ pub struct CompletionService {
     tasks: BackgroundTasks,
     limits: Arc<RequestLimits>,
     keys: KeyRevocationWatch,
+    clock: Arc<dyn Clock>,
 }
 
 impl CompletionService {
@@ -123,7 +124,7 @@ impl CompletionService {
     ) -> Self {
         let limits = Arc::new(RequestLimits::new(has_rate_limit, clock));
         let keys = KeyRevocationWatch::new(storage, tasks.clone());
-        Self { models, connections, tasks, limits, keys }
+        Self { models, connections, tasks, limits, keys, clock: Arc::clone(clock) }
     }
 
     /// Counts a request of `user` with the key `key`, and returns a permit for its answer.
@@ -186,10 +187,16 @@ impl CompletionService {
         sender: &mpsc::Sender<StreamItem>,
         cancel: &CancellationToken,
     ) -> Result<(FinishReason, Usage), CompletionError> {
-        let CompletionRequest { user, model, request, with_tools, .. } = request;
+        let CompletionRequest { user, model, mut request, with_tools, .. } = request;
         let usage = self.models.usage.track_request(user);
         let agent = Agent { models: &self.models, model: &model, usage: &usage, cancel, trims_context: false };
         let tools = if with_tools { Some(self.tool_executor(user, &model, &request, cancel).await?) } else { None };
+        // A client with instructions of its own decides who the assistant is.
+        if request.system.trim().is_empty() {
+            let now = self.clock.now();
+            let servers = tools.as_ref().map_or_else(Vec::new, |tools| tools.toolset.facts(now).servers);
+            request.facts = Some(ChatFacts { date: date_in_words(now), servers });
+        }
         let mut sink =
             CompletionSink { usage: &usage, sender, text: AnswerText::new(&request), sends_calls: tools.is_none() };
         let tools = tools.as_ref().map(|tools| tools as &dyn ToolExecutor);

@@ -4,10 +4,10 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
 use connections::{BoundTool, ConnectionService, OpenedConnection, UnusableConnection};
-use domain::model::ToolSpec;
-use domain::text::show_invisible;
+use domain::model::{ChatFacts, ServerFacts, ToolFacts, ToolSpec, date_in_words};
+use domain::text::{cut_to, show_invisible};
 use domain::tool::ToolDefinition;
-use domain::{ServerId, UserId};
+use domain::{ServerId, Timestamp, UserId};
 use futures_util::future::join_all;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -20,6 +20,10 @@ use crate::tool_search::{DETAILS_TOOL, SEARCH_TOOL};
 const MAX_MODEL_NAME_CHARS: usize = 64;
 /// Maximum number of tools of one turn. A turn of a user with more gets the first ones.
 const MAX_TOOLS: usize = 20_000;
+/// Maximum number of tools of a connection in the facts about a chat; an answer lists no more.
+const MAX_SERVER_FACTS: usize = 60;
+/// Maximum length of a description in the facts about a chat, in bytes.
+const MAX_FACT_BYTES: usize = 200;
 
 /// Entry of the `tools` list of a request. Other fields are ignored: the definition of a tool comes from its server.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
@@ -260,6 +264,26 @@ impl Toolset {
     /// Returns a tool of a connection, by the connection's id.
     pub fn find_by_id(&self, server: ServerId, name: &str) -> Option<&BoundTool> {
         self.tools.iter().find(|tool| tool.server.id == server && tool.definition.name == name)
+    }
+
+    /// Returns the facts about these tools and the day for the built-in model.
+    pub fn facts(&self, now: Timestamp) -> ChatFacts {
+        let mut servers: Vec<ServerFacts> = Vec::new();
+        let mut last = None;
+        for tool in &self.tools {
+            if last != Some(tool.server.id) {
+                last = Some(tool.server.id);
+                servers.push(ServerFacts { name: tool.server.name.clone(), tool_count: 0, tools: Vec::new() });
+            }
+            let Some(server) = servers.last_mut() else { continue };
+            server.tool_count += 1;
+            if server.tools.len() == MAX_SERVER_FACTS {
+                continue;
+            }
+            let description = show_invisible(cut_to(&tool.definition.description, MAX_FACT_BYTES)).into_owned();
+            server.tools.push(ToolFacts { name: tool.definition.name.clone(), description });
+        }
+        ChatFacts { date: date_in_words(now), servers }
     }
 
     /// Returns the own name of a tool and that of its connection, by the name that the model used. An unknown name is

@@ -4,14 +4,18 @@
 //! starts, grows and ends, so that parallel tool calls are never mixed up. Every successful stream ends with exactly
 //! one [`ModelEvent::Finish`].
 
+mod chat_facts;
 mod error;
 mod file;
+mod prompts;
 mod response_format;
 
 use std::sync::Arc;
 
+pub use chat_facts::{ChatFacts, ServerFacts, ToolFacts, date_in_words};
 pub use error::ModelError;
 pub use file::{FileKind, ModelFile, PICTURE_TYPES, picture_type};
+pub use prompts::{CONTINUE_PROMPT, SYSTEM_PROMPT};
 pub use response_format::{OutputSchema, ResponseFormat};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -45,6 +49,10 @@ pub struct Request {
     /// Form of the response text. A provider that does not support the form rejects the request.
     #[serde(default)]
     pub response_format: ResponseFormat,
+    /// Facts of the chat for the built-in model, which tells who it is, and answers questions about its tools from
+    /// them. Providers are sent nothing of them. `None` if the client has instructions of its own for the assistant.
+    #[serde(default)]
+    pub facts: Option<ChatFacts>,
 }
 
 /// Sampling and reasoning parameters of a [`Request`]. `None` means the model's default.

@@ -6,17 +6,18 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use domain::UserId;
-use domain::model::{ModelError, ModelEvent, ModelStatus, Request};
+use domain::model::{ModelError, ModelEvent, ModelStatus, Request, Usage};
 use futures_util::StreamExt;
-use futures_util::stream::{BoxStream, poll_fn};
+use futures_util::stream::{self, BoxStream, poll_fn};
 use tokio::sync::mpsc::unbounded_channel;
 use tokio_util::sync::CancellationToken;
 
 use crate::error::InferenceError;
-use crate::output_sink::OutputSink;
+use crate::output_sink::{OutputSink, text_response};
 use crate::pipeline::InferencePipeline;
 use crate::prefix_files;
 use crate::subprocess::ModelProcess;
+use crate::tool_overview::answer_from_list;
 use crate::worker::{InferenceJob, InferenceWorker};
 
 /// Settings of an [`Engine`].
@@ -84,7 +85,8 @@ impl Engine {
     }
 
     /// Sends a request and streams the response: statuses while the request waits and is read, then one part (text or
-    /// one tool call), then the usage and the end.
+    /// one tool call), then the usage and the end. A question about the tools themselves is
+    /// [answered](answer_from_list) at once.
     ///
     /// `user` takes turns with the other users. After `cancel` the stream ends at once, without
     /// [`ModelEvent::Finish`], and the thread takes the next request within a second; dropping the stream does the
@@ -95,6 +97,10 @@ impl Engine {
         user: UserId,
         cancel: CancellationToken,
     ) -> BoxStream<'static, Result<ModelEvent, ModelError>> {
+        // Needs no model: it is neither loaded nor waited for.
+        if let Some(text) = answer_from_list(&request) {
+            return stream::iter(text_response(text, Usage::default()).map(Ok)).boxed();
+        }
         let (sender, mut receiver) = unbounded_channel();
         // Unbounded, because the worker thread must not block on a slow reader; a response is small.
         let sink = OutputSink::new(sender, cancel.clone(), self.stop.clone());
@@ -131,5 +137,39 @@ impl Drop for Engine {
     fn drop(&mut self) {
         self.stop.cancel();
         self.worker.close();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use domain::model::{ChatFacts, ModelMessage, ServerFacts, ToolFacts};
+
+    use super::*;
+
+    #[tokio::test]
+    async fn lists_tools_without_a_model() {
+        let engine = Engine::start(EngineSettings {
+            weights_path: PathBuf::from("/nowhere/model.gguf"),
+            subprocess_program: None,
+            verify_checksum: false,
+            threads: None,
+            idle_timeout: None,
+        })
+        .unwrap();
+        let tool = ToolFacts { name: "add".to_owned(), description: "Adds.".to_owned() };
+        let server = ServerFacts { name: "sums".to_owned(), tool_count: 1, tools: vec![tool] };
+        let facts = Some(ChatFacts { date: "Friday, 27 November 2026".to_owned(), servers: vec![server] });
+        let ask = async |text: &str, facts: Option<ChatFacts>| {
+            let request = Request { messages: vec![ModelMessage::user(text)], facts, ..Request::default() };
+            engine.stream(request, UserId::fresh(), CancellationToken::new()).collect::<Vec<_>>().await
+        };
+        let events = ask("What tools do you have?", facts.clone()).await;
+        let has_list = |event: &Result<ModelEvent, ModelError>| matches!(event, Ok(ModelEvent::Delta { text, .. }) if text.contains("**sums** (1 tool)") && text.contains("- `add`: Adds."));
+        assert!(events.iter().any(has_list), "{events:?}");
+        assert_eq!(events.last(), Some(&Ok(ModelEvent::Finish(domain::model::FinishReason::Stop))));
+        for (text, facts) in [("What tools does a carpenter have?", facts), ("What tools do you have?", None)] {
+            let events = ask(text, facts).await;
+            assert!(matches!(events.last(), Some(Err(_))), "the model would be needed: {events:?}");
+        }
     }
 }

@@ -1,5 +1,6 @@
 //! Generation of one response: reads a prompt, then writes text or a tool call.
 
+use std::collections::VecDeque;
 use std::time::Instant;
 
 use domain::model::{FinishReason, ModelEvent, ModelStatus, PartKind, Request, Usage};
@@ -9,6 +10,8 @@ use crate::error::InferenceError;
 use crate::kv_cache::KvCache;
 use crate::output_sink::OutputSink;
 use crate::prompt_prefix::PromptTokens;
+use crate::repetition::LoopDetector;
+use crate::sampling::Sampler;
 use crate::time_guard::TimeGuard;
 use crate::tokenizer::{TextDecoder, Tokenizer};
 use crate::tool_call::{ParsedCall, drop_unrequested_arguments, parse_call, restore_path_prefixes};
@@ -114,26 +117,40 @@ impl Generation<'_> {
         Ok(())
     }
 
-    /// Writes text until the model ends it or a limit is reached.
-    pub(crate) fn write_text(mut self, request: &Request, time_guard: &TimeGuard) -> Result<(), InferenceError> {
+    /// Writes text until the model ends it, repeats itself, or reaches a limit.
+    pub(crate) fn write_text(
+        mut self,
+        request: &Request,
+        mut sampler: Sampler,
+        time_guard: &TimeGuard,
+    ) -> Result<(), InferenceError> {
         let max_tokens = max_response_tokens(request, self.token_limit);
         let mut decoder = TextDecoder::default();
         let mut written = Vec::new();
         let mut text_so_far = String::new();
-        let mut next =
-            most_likely_token(&self.logits, |token| self.text_openings.get(token as usize).is_some_and(|opens| *opens));
+        let mut loops = LoopDetector::default();
+        // Text of the last tokens, which may be a loop that the user need not see.
+        let mut withheld: VecDeque<String> = VecDeque::new();
+        let opens = |token: u32| self.text_openings.get(token as usize).is_some_and(|opens| *opens);
+        let mut next = sampler.next_token(&mut self.logits, &written, opens);
         self.out.send(ModelEvent::PartStart { part: 0, kind: PartKind::Text })?;
         let reason = loop {
             let Some(token) = next.filter(|token| !self.tokenizer.stop_tokens().contains(token)) else {
                 break FinishReason::Stop;
             };
             written.push(token);
-            let text = decoder.push(self.tokenizer.bytes(token));
+            let bytes = self.tokenizer.bytes(token);
+            let text = decoder.push(bytes);
             text_so_far.push_str(&text);
-            if !text.is_empty() {
-                self.out.send(ModelEvent::Delta { part: 0, text })?;
+            withheld.push_back(text);
+            loops.push(token, bytes);
+            if loops.is_loop() {
+                tracing::debug!(tokens = written.len(), "the built-in model repeated itself and was stopped");
+                withheld.clear();
+                break FinishReason::Stop;
             }
-            if written.len() >= max_tokens || is_repeating(&written) {
+            self.send_text(&mut withheld, loops.repeated_tokens())?;
+            if written.len() >= max_tokens {
                 break FinishReason::Length;
             }
             self.read(&[token])?;
@@ -142,9 +159,16 @@ impl Generation<'_> {
                 self.logits[*token as usize] = f32::NEG_INFINITY;
             }
             let is_allowed = |token: u32| time_guard.allows(&text_so_far, self.tokenizer.bytes(token));
-            next = most_likely_token(&self.logits, is_allowed);
+            next = sampler.next_token(&mut self.logits, &written, is_allowed);
         };
+        self.send_text(&mut withheld, 0)?;
         self.finish(reason)
+    }
+
+    /// Sends the text of all but the last `kept` tokens.
+    fn send_text(&self, withheld: &mut VecDeque<String>, kept: usize) -> Result<(), InferenceError> {
+        let text: String = withheld.drain(..withheld.len().saturating_sub(kept)).collect();
+        if text.is_empty() { Ok(()) } else { self.out.send(ModelEvent::Delta { part: 0, text }) }
     }
 
     /// Writes a tool call within the grammar of a [matcher](llguidance::Matcher). `sources` is the text that its
@@ -206,26 +230,4 @@ impl Generation<'_> {
 /// Returns the maximum number of tokens of a response to `request`, where `remaining` tokens are left in the context.
 pub(crate) fn max_response_tokens(request: &Request, remaining: usize) -> usize {
     request.max_tokens.map_or(DEFAULT_MAX_TOKENS, |max| max as usize).clamp(1, remaining)
-}
-
-/// Returns whether the last tokens repeat one phrase, as small models sometimes do without end.
-pub(crate) fn is_repeating(tokens: &[u32]) -> bool {
-    (1..=32).any(|period| {
-        let span = (period * 4).max(48);
-        let Some(start) = tokens.len().checked_sub(span + period) else { return false };
-        (start..start + span).all(|index| tokens[index] == tokens[index + period])
-    })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn detects_repetition_but_not_lists() {
-        assert!(is_repeating(&[vec![9], vec![7; 60]].concat()));
-        assert!(is_repeating(&[1, 2, 3].repeat(20)));
-        assert!(!is_repeating(&(0..200).collect::<Vec<u32>>()));
-        assert!(!is_repeating(&(0..200).map(|n| if n % 2 == 0 { 5 } else { n }).collect::<Vec<u32>>()));
-    }
 }

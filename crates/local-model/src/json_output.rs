@@ -5,8 +5,9 @@ use domain::text::cut_to;
 use serde_json::{Value, json};
 
 use crate::error::InferenceError;
-use crate::generation::{Generation, is_repeating, max_response_tokens};
+use crate::generation::{Generation, max_response_tokens};
 use crate::grammar::GrammarCompiler;
+use crate::repetition::LoopDetector;
 use crate::tokenizer::TextDecoder;
 use crate::tool_decision::most_likely_token;
 
@@ -61,6 +62,7 @@ impl Generation<'_> {
         let max_tokens = max_response_tokens(request, self.token_limit);
         let mut decoder = TextDecoder::default();
         let mut written: Vec<u32> = Vec::new();
+        let mut loops = LoopDetector::default();
         self.out.send(ModelEvent::PartStart { part: 0, kind: PartKind::Text })?;
         let reason = loop {
             let mask = matcher.compute_mask().map_err(InferenceError::internal)?;
@@ -82,7 +84,10 @@ impl Generation<'_> {
             if matcher.is_stopped() {
                 break FinishReason::Stop;
             }
-            if written.len() >= max_tokens || is_repeating(&written) {
+            for token in &written[start..] {
+                loops.push(*token, self.tokenizer.bytes(*token));
+            }
+            if written.len() >= max_tokens || loops.is_loop() {
                 break FinishReason::Length;
             }
             self.read(&written[start..])?;

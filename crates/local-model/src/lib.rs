@@ -4,10 +4,14 @@
 //! text or with one tool call that a grammar keeps well formed. A request that ends with tool results is answered
 //! from them, or with one more call. Prompts, the decision for a tool and all caches are private to this crate.
 
+mod argument_grounding;
+mod argument_question;
+mod assistant_prompt;
 mod attention;
 mod candidate_scoring;
 mod chatml;
 mod contention;
+mod demonstration;
 mod engine;
 mod error;
 mod few_shot;
@@ -17,15 +21,19 @@ mod injection_filter;
 mod ipc;
 mod json_output;
 mod kv_cache;
+mod language;
 mod linear;
 mod model_config;
 mod next_step;
 mod output_sink;
+mod overview_question;
 mod pipeline;
 mod prefix_files;
 mod prompt;
 mod prompt_prefix;
 mod queue;
+mod repetition;
+mod sampling;
 mod schema_cache;
 mod subprocess;
 mod subprocess_main;
@@ -36,6 +44,7 @@ mod tokenizer;
 mod tool_call;
 mod tool_decision;
 mod tool_list;
+mod tool_overview;
 mod transformer;
 mod weight_release;
 pub mod weights;

@@ -1,6 +1,6 @@
 //! Sink for the events of a response, with its cancellation.
 
-use domain::model::{ModelError, ModelEvent, ModelStatus};
+use domain::model::{FinishReason, ModelError, ModelEvent, ModelStatus, PartKind, Usage};
 use tokio::sync::mpsc::UnboundedSender;
 use tokio_util::sync::CancellationToken;
 
@@ -8,6 +8,17 @@ use crate::error::InferenceError;
 
 /// Item of a response stream.
 pub(crate) type ResponseItem = Result<ModelEvent, ModelError>;
+
+/// Returns the events of a whole response with this text.
+pub(crate) fn text_response(text: String, usage: Usage) -> [ModelEvent; 5] {
+    [
+        ModelEvent::PartStart { part: 0, kind: PartKind::Text },
+        ModelEvent::Delta { part: 0, text },
+        ModelEvent::PartEnd { part: 0 },
+        ModelEvent::Usage(usage),
+        ModelEvent::Finish(FinishReason::Stop),
+    ]
+}
 
 /// Sending end of one response. The channel is unbounded, because the length of a response is limited.
 #[derive(Debug)]
@@ -60,6 +71,11 @@ impl OutputSink {
     pub(crate) fn send(&self, event: ModelEvent) -> Result<(), InferenceError> {
         self.check_cancelled()?;
         self.sender.as_ref().map_or(Ok(()), |sender| sender.send(Ok(event)).map_err(|_| InferenceError::Cancelled))
+    }
+
+    /// Sends a whole response with a text that the program has written.
+    pub(crate) fn send_text_response(&self, text: String, usage: Usage) -> Result<(), InferenceError> {
+        text_response(text, usage).into_iter().try_for_each(|event| self.send(event))
     }
 
     /// Sends a status and ignores cancellation.

@@ -10,6 +10,10 @@ use std::time::Instant;
 use candle_core::quantized::gguf_file::Content;
 use domain::model::{ModelError, ModelEvent, ModelStatus, Request, ToolSpec, Usage};
 
+use crate::argument_grounding::{GroundedArguments, check_arguments, conversation_text};
+use crate::argument_question;
+use crate::assistant_prompt::ModelIdentity;
+use crate::demonstration::may_be_meant;
 use crate::error::{InferenceError, LoadError};
 use crate::few_shot;
 use crate::generation::Generation;
@@ -22,7 +26,8 @@ use crate::next_step;
 use crate::output_sink::OutputSink;
 use crate::prefix_files::PrefixFiles;
 use crate::prompt::UserRequest;
-use crate::prompt_prefix::{CallPrompt, PromptTokens, about_tools_prefix};
+use crate::prompt_prefix::{CallPrompt, PromptTokens, conversation_prefix};
+use crate::sampling::Sampler;
 use crate::schema_cache::{MAX_CACHED_SCHEMA_TOKENS, SchemaCache};
 use crate::time_guard::TimeGuard;
 use crate::tokenizer::{TokenType, Tokenizer};
@@ -30,6 +35,7 @@ use crate::tool_decision::{
     self, DecisionScores, MAX_CANDIDATES, MAX_SCORED_FOR_URL, ResponseKind, accepts_url, candidates, contains_url,
     find_named_tools, prefer_url_tools, text_openings,
 };
+use crate::tool_overview;
 use crate::transformer::TransformerModel;
 use crate::worker::RequestHandler;
 
@@ -44,6 +50,7 @@ pub(crate) struct InferencePipeline {
     slots: CacheSlots,
     schemas: SchemaCache,
     prefix_files: PrefixFiles,
+    identity: ModelIdentity,
     /// Whether a text may begin with each token.
     text_openings: Vec<bool>,
     /// Tokens that never occur in text.
@@ -64,6 +71,7 @@ impl InferencePipeline {
         let content = Content::read(&mut reader)?;
         let config = ModelConfig::from_metadata(&content.metadata)?;
         let tokenizer = Arc::new(Tokenizer::from_metadata(&content.metadata)?);
+        let identity = ModelIdentity::of_weights(path, &content);
         let model = TransformerModel::load(config, &content, &mut reader, progress)?;
         let grammars =
             GrammarCompiler::new(tokenizer.clone()).map_err(|error| LoadError::Tokenizer(error.to_string()))?;
@@ -81,7 +89,8 @@ impl InferencePipeline {
             grammars,
             slots: CacheSlots::new(),
             schemas: SchemaCache::default(),
-            prefix_files: PrefixFiles::for_weights(path, &tokenizer),
+            prefix_files: PrefixFiles::for_weights(path, &tokenizer, &identity),
+            identity,
             tokenizer,
         })
     }
@@ -89,6 +98,8 @@ impl InferencePipeline {
 
 impl RequestHandler for InferencePipeline {
     fn answer(&mut self, request: &Request, out: &OutputSink) -> Result<(), InferenceError> {
+        let joined = argument_question::join_reply(request);
+        let request = joined.as_ref().unwrap_or(request);
         let extended = json_output::with_schema_in_instructions(request);
         let request = extended.as_ref().unwrap_or(request);
         let question = UserRequest::from_request(request)?;
@@ -96,21 +107,19 @@ impl RequestHandler for InferencePipeline {
         if question.has_results() {
             return self.answer_or_call_again(&question, request, out);
         }
-        let mut decision_usage = Usage::default();
-        let (kind, tools) = self.decide(&question, &mut decision_usage, out)?;
-        let prompt = match kind {
-            ResponseKind::ToolCall => {
-                let tools = self.narrow_candidates(&question, tools, &mut decision_usage, out)?;
-                let matcher = self.grammars.compile_call(&tools).map_err(InferenceError::internal)?;
-                let mut generation = self.start_call(question.call_prompt(&self.tokenizer, &tools), out)?;
-                generation.usage += decision_usage;
-                let call = generation.write_call(matcher, request, question.message)?;
-                return generation.emit_call(call);
+        let mut usage = Usage::default();
+        let (kind, tools) = self.decide(&question, &mut usage, out)?;
+        match kind {
+            ResponseKind::ToolCall => return self.call_or_ask(&question, tools, request, usage, out),
+            ResponseKind::AboutTools if json_output::output_schema(&request.response_format).is_none() => {
+                return out.send_text_response(tool_overview::describe_tools(request, question.message), usage);
             }
-            ResponseKind::Text => question.text_prompt(&self.tokenizer),
-            ResponseKind::AboutTools => question.about_tools_prompt(&self.tokenizer),
-        };
-        self.write_answer(&prompt, request, decision_usage, &TimeGuard::default(), out)
+            ResponseKind::Text | ResponseKind::AboutTools => {}
+        }
+        let prompt = question.text_prompt(&self.tokenizer, &self.identity);
+        // Another seed for each answer, so that an answer that is generated again is another one.
+        let sampler = Sampler::for_conversation(request, domain::ids::fresh().as_u128() as u64);
+        self.write_answer(&prompt, request, usage, sampler, &TimeGuard::default(), out)
     }
 
     fn prepare(&mut self, request: &Request, out: &OutputSink) -> Result<(), InferenceError> {
@@ -133,7 +142,7 @@ impl RequestHandler for InferencePipeline {
             free_tokens = left;
             self.read_schema(&before_tools, &tool, out)?;
         }
-        self.read_prefix(about_tools_prefix(&self.tokenizer, request), false, out)
+        self.read_prefix(conversation_prefix(&self.tokenizer, &self.identity, request), false, out)
     }
 }
 
@@ -168,13 +177,17 @@ impl InferencePipeline {
         out: &OutputSink,
     ) -> Result<(ResponseKind, Vec<&'a ToolSpec>), InferenceError> {
         let tools = question.tools();
-        // Without tools there is nothing to decide, which saves two prompts.
-        if tools.is_empty() {
+        // Without tools there is nothing to decide, which saves two prompts. A text that is continued is a text.
+        if tools.is_empty() || question.begun_answer().is_some() {
             return Ok((ResponseKind::Text, Vec::new()));
         }
         let named = find_named_tools(question.message, tools);
         let is_named = !named.is_empty();
-        let considered = if is_named { named } else { (0..tools.len()).collect() };
+        let considered: Vec<usize> = if is_named {
+            named
+        } else {
+            (0..tools.len()).filter(|index| may_be_meant(&tools[*index], question.message)).collect()
+        };
         // The tool, "no tool" and "about the tools" are scored by one prompt, so that their scores are comparable.
         let names: Vec<_> =
             considered.iter().map(|index| few_shot::tool_name_tokens(&self.tokenizer, &tools[*index].name)).collect();
@@ -196,6 +209,34 @@ impl InferencePipeline {
         let ranked = top_candidates(ranked, has_url, |index| accepts_url(&tools[considered[index]]));
         let scores = DecisionScores { tool, none, about, need, is_named };
         Ok((scores.response_kind(), candidates(&ranked).map(|index| &tools[considered[index]]).collect()))
+    }
+
+    /// Calls one of the candidates, or asks for an argument that nobody has given.
+    fn call_or_ask<'a>(
+        &mut self,
+        question: &UserRequest<'a>,
+        candidates: Vec<&'a ToolSpec>,
+        request: &Request,
+        mut usage: Usage,
+        out: &OutputSink,
+    ) -> Result<(), InferenceError> {
+        let tools = self.narrow_candidates(question, candidates, &mut usage, out)?;
+        let matcher = self.grammars.compile_call(&tools).map_err(InferenceError::internal)?;
+        let mut generation = self.start_call(question.call_prompt(&self.tokenizer, &tools), out)?;
+        generation.usage += usage;
+        let mut call = generation.write_call(matcher, request, question.message)?;
+        let Some(tool) = tools.iter().find(|tool| tool.name == call.name) else { return generation.emit_call(call) };
+        match check_arguments(&call.arguments, tool, &conversation_text(request)) {
+            GroundedArguments::Grounded(arguments) => {
+                call.arguments = arguments;
+                generation.emit_call(call)
+            }
+            GroundedArguments::Missing(missing) => {
+                tracing::debug!(tool = tool.name, argument = missing.name, "an argument of a tool call was invented");
+                let text = argument_question::write_question(&tool.name, &missing, question.message);
+                out.send_text_response(text, generation.usage)
+            }
+        }
     }
 
     /// Reduces several candidates to the one that the model selects by one-line summaries, if it selects one clearly.
@@ -233,16 +274,27 @@ impl InferencePipeline {
             let matcher = self.grammars.compile_call(&tools).map_err(InferenceError::internal)?;
             let mut generation = self.start_call(prompt, out)?;
             let sources = [&[question.message.to_owned()], results.as_slice()].concat().join("\n");
-            let call = generation.write_call(matcher, request, &sources)?;
+            let mut call = generation.write_call(matcher, request, &sources)?;
             generation.usage += usage;
-            // A repeated call would loop, so the answer is written from the results so far.
-            if !question.calls().iter().any(|earlier| next_step::is_repeated_call(earlier, &call)) {
+            let tool = tools.iter().find(|tool| tool.name == call.name);
+            let is_grounded =
+                tool.is_none_or(|tool| match check_arguments(&call.arguments, tool, &conversation_text(request)) {
+                    GroundedArguments::Grounded(arguments) => {
+                        call.arguments = arguments;
+                        true
+                    }
+                    GroundedArguments::Missing(_) => false,
+                });
+            // A repeated call would loop, and an invented argument helps nobody, so the answer is written from the
+            // results so far.
+            if is_grounded && !question.calls().iter().any(|earlier| next_step::is_repeated_call(earlier, &call)) {
                 return generation.emit_call(call);
             }
             usage = generation.usage;
         }
         let prompt = question.answer_prompt(&self.tokenizer, &results);
-        self.write_answer(&prompt, request, usage, &TimeGuard::from_results(question.results()), out)
+        let time_guard = TimeGuard::from_results(question.results());
+        self.write_answer(&prompt, request, usage, Sampler::greedy(), &time_guard, out)
     }
 
     /// Writes the text of the answer in the response format of the request, or JSON by [`json_output`].
@@ -251,6 +303,7 @@ impl InferencePipeline {
         prompt: &PromptTokens,
         request: &Request,
         decision_usage: Usage,
+        sampler: Sampler,
         time_guard: &TimeGuard,
         out: &OutputSink,
     ) -> Result<(), InferenceError> {
@@ -261,7 +314,7 @@ impl InferencePipeline {
         generation.usage += decision_usage;
         match matcher {
             Some(matcher) => generation.write_json(matcher, request),
-            None => generation.write_text(request, time_guard),
+            None => generation.write_text(request, sampler, time_guard),
         }
     }
 
@@ -294,7 +347,11 @@ impl InferencePipeline {
         // A tool that has run already is not meant a second time by its name in the message.
         let named: Vec<usize> =
             find_named_tools(question.message, tools).into_iter().filter(|index| !has_run(index)).collect();
-        let considered = if named.is_empty() { (0..tools.len()).collect() } else { named };
+        let considered: Vec<usize> = if named.is_empty() {
+            (0..tools.len()).filter(|index| may_be_meant(&tools[*index], question.message)).collect()
+        } else {
+            named
+        };
         let names: Vec<_> =
             considered.iter().map(|index| few_shot::tool_name_tokens(&self.tokenizer, &tools[*index].name)).collect();
         let mut generation = self.start(&next_step::choice_prompt(&self.tokenizer, question, &steps), true, &quiet)?;

@@ -10,6 +10,7 @@ use std::time::UNIX_EPOCH;
 
 use candle_core::{Device, Result, Tensor, safetensors};
 
+use crate::assistant_prompt::{self, ModelIdentity};
 use crate::kv_cache::KvCache;
 use crate::tokenizer::Tokenizer;
 use crate::{few_shot, injection_filter, next_step};
@@ -18,7 +19,7 @@ use crate::{few_shot, injection_filter, next_step};
 const FORMAT_VERSION: i64 = 1;
 
 /// Number of prefixes that all requests share.
-const PREFIX_COUNT: usize = 5;
+const PREFIX_COUNT: usize = 6;
 
 /// Returns whether a file is missing next to these weights and could be written.
 pub(crate) fn has_missing_files(weights: &Path) -> bool {
@@ -46,7 +47,7 @@ pub(crate) struct PrefixFiles {
 
 impl PrefixFiles {
     /// Returns the prefix files next to a weight file.
-    pub(crate) fn for_weights(weights: &Path, tokenizer: &Tokenizer) -> Self {
+    pub(crate) fn for_weights(weights: &Path, tokenizer: &Tokenizer, identity: &ModelIdentity) -> Self {
         let metadata = weights.metadata().ok();
         // Size and time instead of a checksum, which takes seconds for a gigabyte.
         let modified = metadata.as_ref().and_then(|metadata| metadata.modified().ok()?.duration_since(UNIX_EPOCH).ok());
@@ -56,13 +57,14 @@ impl PrefixFiles {
             modified.map_or(0, |modified| modified.as_nanos() as i64),
         ];
         let prefixes: [_; PREFIX_COUNT] = [
-            few_shot::tool_table_prefix,
-            few_shot::external_need_prefix,
-            injection_filter::prefix,
-            next_step::several_steps_prefix,
-            next_step::next_tool_prefix,
+            few_shot::tool_table_prefix(tokenizer),
+            few_shot::external_need_prefix(tokenizer),
+            injection_filter::prefix(tokenizer),
+            next_step::several_steps_prefix(tokenizer),
+            next_step::next_tool_prefix(tokenizer),
+            assistant_prompt::static_prefix(tokenizer, identity),
         ]
-        .map(|prefix| (prefix(tokenizer), false));
+        .map(|prefix| (prefix, false));
         Self { folder: prefix_folder(weights), weights_identity, prefixes: prefixes.into() }
     }
 
@@ -156,7 +158,7 @@ mod tests {
         fs::create_dir_all(&root).unwrap();
         let path = root.join("weights.gguf");
         fs::write(&path, "some").unwrap();
-        let beside = || PrefixFiles::for_weights(&path, &tokenizer);
+        let beside = || PrefixFiles::for_weights(&path, &tokenizer, &ModelIdentity::for_tests());
         let recalled = || beside().load(0, model.new_cache().unwrap());
         assert!(recalled().is_none() && has_missing_files(&path));
 

@@ -2,6 +2,7 @@
 
 use domain::model::{Request, ToolSpec};
 
+use crate::assistant_prompt::{self, ModelIdentity};
 use crate::chatml::ChatMlBuilder;
 use crate::tokenizer::Tokenizer;
 use crate::tool_list::{AFTER_LIST, BEFORE_LIST, tool_definition, tool_summaries};
@@ -69,16 +70,16 @@ pub(crate) fn close_tool_list(tokenizer: &Tokenizer) -> ChatMlBuilder<'_> {
     turns
 }
 
-/// Returns the prefix of prompts for a text about the available tools.
-pub(crate) fn about_tools_prefix(tokenizer: &Tokenizer, request: &Request) -> Vec<u32> {
-    let list = tool_summaries(&request.tools.iter().collect::<Vec<_>>());
-    let mut turns = open_instructions(tokenizer, request);
-    turns.push_text(&format!("\n\nYou can use these tools:\n{}", list.trim_end()));
-    turns.close_turn();
-    turns.into_tokens()
+/// Returns the prefix of prompts for conversation: the [assistant's](assistant_prompt) in a chat of the product, else the
+/// instructions alone.
+pub(crate) fn conversation_prefix(tokenizer: &Tokenizer, identity: &ModelIdentity, request: &Request) -> Vec<u32> {
+    match &request.facts {
+        Some(facts) => assistant_prompt::conversation_prefix(tokenizer, identity, request, facts),
+        None => instructions_prefix(tokenizer, request),
+    }
 }
 
-/// Returns the prefix of prompts for any other text: the instructions alone.
+/// Returns the prefix of prompts for an answer from tool results: the instructions alone.
 pub(crate) fn instructions_prefix(tokenizer: &Tokenizer, request: &Request) -> Vec<u32> {
     let mut turns = open_instructions(tokenizer, request);
     turns.close_turn();

@@ -10,7 +10,9 @@ use std::path::PathBuf;
 
 use candle_core::quantized::gguf_file::Content;
 use domain::UserId;
-use domain::model::{FinishReason, ModelError, ModelEvent, ModelMessage, ModelStatus, PartKind, Request, Usage};
+use domain::model::{
+    FinishReason, ModelError, ModelEvent, ModelMessage, ModelStatus, Parameters, PartKind, Request, Usage,
+};
 use futures_util::StreamExt;
 use tokio_util::sync::CancellationToken;
 
@@ -64,6 +66,9 @@ fn start(file_name: &str) -> Engine {
     })
     .unwrap()
 }
+
+/// Parameters with which the same words come every time.
+const GREEDY: Parameters = Parameters { temperature: Some(0.0), top_p: None, effort: None };
 
 fn user(text: &str) -> ModelMessage {
     ModelMessage::user(text)

@@ -13,6 +13,8 @@ use crate::tokenizer::Tokenizer;
 pub struct WeightFile {
     /// Name of the model, as its authors write it.
     pub name: &'static str,
+    /// Who made it.
+    pub maker: &'static str,
     /// File name in a models folder.
     pub file_name: &'static str,
     /// Size in bytes.
@@ -32,6 +34,7 @@ pub struct WeightFile {
 /// The default weights.
 pub const DEFAULT_WEIGHTS: WeightFile = WeightFile {
     name: "Qwen2.5-Coder-1.5B-Instruct (Q4_K_M)",
+    maker: "Alibaba Cloud (Qwen)",
     file_name: "qwen2.5-coder-1.5b-instruct-q4_k_m.gguf",
     size: 1_117_320_768,
     sha256: "cc324af070c2ecbfd324a30884d2f951a7ff756aba85cb811a6ec436933bb046",

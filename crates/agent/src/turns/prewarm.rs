@@ -2,11 +2,10 @@
 
 use connections::ConnectionReady;
 use domain::UserId;
-use domain::model::Request;
+use domain::model::{Request, SYSTEM_PROMPT};
 use tokio::sync::mpsc;
 
 use super::TurnService;
-use super::engine::SYSTEM_PROMPT;
 use crate::tool_search::ToolPresentation;
 use crate::tool_selection::Toolset;
 
@@ -35,6 +34,7 @@ async fn prewarm_user(turns: &TurnService, user: UserId) {
         turns.models.prepare(Request {
             system: SYSTEM_PROMPT.to_owned(),
             tools: presentation.specs(&toolset),
+            facts: Some(toolset.facts(turns.clock.now())),
             ..Request::default()
         });
     }

@@ -1,6 +1,6 @@
 //! The product's own weights. They take a gigabyte and a good part of the machine, so that there is one story.
 
-use domain::model::{ModelCall, OutputSchema, ResponseFormat, ToolSpec};
+use domain::model::{ChatFacts, ModelCall, OutputSchema, ResponseFormat, ServerFacts, ToolSpec};
 use serde_json::{Value, json};
 use tokio::sync::mpsc::unbounded_channel;
 
@@ -39,7 +39,7 @@ fn toolbox() -> Vec<ToolSpec> {
 }
 
 fn asks(messages: Vec<ModelMessage>) -> Request {
-    Request { messages, tools: toolbox(), max_tokens: Some(60), ..Request::default() }
+    Request { messages, tools: toolbox(), max_tokens: Some(60), parameters: GREEDY, ..Request::default() }
 }
 
 fn call(answer: &Answer) -> (&str, Value) {
@@ -104,6 +104,32 @@ async fn calls_right_tool_and_answers_from_result() {
     assert!(chat.call.is_none() && !chat.text.is_empty(), "{chat:?}");
     let fact = ask(&engine, asks(vec![user("What is the capital of France?")])).await;
     assert!(fact.call.is_none() && fact.text.contains("Paris"), "{fact:?}");
+}
+
+#[tokio::test]
+async fn knows_itself_and_asks_for_missing_arguments() {
+    let engine = start(weights::DEFAULT_WEIGHTS.file_name);
+    let path = json!({ "path": { "type": "string", "description": "Path of the file" } });
+    let server = ServerFacts { name: "files".to_owned(), tool_count: 1, tools: Vec::new() };
+    let facts = ChatFacts { date: "Friday, 27 November 2026".to_owned(), servers: vec![server] };
+    let asked = |messages| Request {
+        messages,
+        tools: vec![tool("read_file", "Reads a file and returns its text.", path.clone(), json!(["path"]))],
+        facts: Some(facts.clone()),
+        parameters: GREEDY,
+        max_tokens: Some(60),
+        ..Request::default()
+    };
+    let who = ask(&engine, asked(vec![user("Who are you?")])).await;
+    assert!(who.text.contains("Qwen") && who.text.contains("AI Chat MCP") && !who.text.contains("OpenAI"), "{who:?}");
+    let mcp = ask(&engine, asked(vec![user("Explain what MCP is")])).await;
+    assert!(mcp.text.contains("Model Context Protocol"), "{mcp:?}");
+
+    let request = "Use read_file to show me the file";
+    let question = ask(&engine, asked(vec![user(request)])).await;
+    assert_eq!(question.text, "For `read_file`, what should I use as **path**? (Path of the file)", "{question:?}");
+    let reply = vec![user(request), ModelMessage::assistant(question.text, Vec::new()), user("/srv/notes.txt")];
+    assert_eq!(call(&ask(&engine, asked(reply)).await), ("read_file", json!({ "path": "/srv/notes.txt" })));
 }
 
 #[test]

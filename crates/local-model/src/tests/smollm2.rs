@@ -8,7 +8,7 @@ use crate::EngineState;
 pub(crate) const SMOLLM2: &str = "smollm2-135m-instruct.gguf";
 
 fn asks(text: &str) -> Request {
-    Request { messages: vec![user(text)], max_tokens: Some(24), ..Request::default() }
+    Request { messages: vec![user(text)], max_tokens: Some(24), parameters: GREEDY, ..Request::default() }
 }
 
 #[tokio::test]

@@ -54,7 +54,7 @@ impl Drop for File {
 }
 
 fn asks(text: &str, most: u32) -> Request {
-    Request { messages: vec![user(text)], max_tokens: Some(most), ..Request::default() }
+    Request { messages: vec![user(text)], max_tokens: Some(most), parameters: GREEDY, ..Request::default() }
 }
 
 const CAPITAL: &str = "What is the capital of France?";

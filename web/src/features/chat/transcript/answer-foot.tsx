@@ -77,14 +77,12 @@ function Failure({ reason, children }: { reason: string | null; children: ReactN
   );
 }
 
-const ENDING_ICONS = { length: CircleAlert, stopped: Square, interrupted: Unplug };
-
 function Ending({ status }: { status: ChatMessage["status"] }) {
   if (status !== "length" && status !== "stopped" && status !== "interrupted") return null;
-  const Icon = ENDING_ICONS[status];
+  const Icon = status === "stopped" ? Square : Unplug;
   return (
     <span className="inline-flex items-center gap-1.5 text-xs text-ink-2">
-      <Icon aria-hidden="true" className="size-3" />
+      {status !== "length" && <Icon aria-hidden="true" className="size-3" />}
       {t(`chat.${status}`)}
     </span>
   );
