@@ -137,7 +137,12 @@ async function readOnce(stop: AbortSignal): Promise<boolean> {
   const silence = new AbortController();
   const signal = AbortSignal.any([stop, silence.signal]);
   let opened = false;
-  let timer = setTimeout(() => silence.abort(), SILENCE_TIMEOUT_MS);
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const restart = () => {
+    clearTimeout(timer);
+    timer = setTimeout(() => silence.abort(), SILENCE_TIMEOUT_MS);
+  };
+  restart();
   try {
     const response = await authorizedFetch("/api/events", {
       headers: { accept: "text/event-stream" },
@@ -146,10 +151,6 @@ async function readOnce(stop: AbortSignal): Promise<boolean> {
     if (!response.ok || response.body === null) return false;
     opened = true;
     emit({ type: "open" });
-    const restart = () => {
-      clearTimeout(timer);
-      timer = setTimeout(() => silence.abort(), SILENCE_TIMEOUT_MS);
-    };
     for await (const { data } of readEvents(response.body, restart)) emit(JSON.parse(data) as PageEvent);
   } catch {
     // Streams usually end by breaking; the caller opens the next one.
@@ -179,8 +180,7 @@ function recordTurn(event: TurnEvent): void {
 
 /** Replaces this tab's running turns by those of the reading tab, because this tab may have been suspended. */
 function takeOver(known: readonly TurnEvent[]): void {
-  const going = new Set(known.map(({ turnId }) => turnId));
-  endAll([...turns.values()].filter(({ turnId }) => !going.has(turnId)));
+  endAll([...turns.values()].filter(({ turnId }) => known.every((turn) => turn.turnId !== turnId)));
   for (const event of known) {
     const before = turns.get(event.sessionId);
     if (before?.turnId !== event.turnId || before.state !== event.state) deliver(event);

@@ -58,11 +58,6 @@ export function dayName(date: Date, now = new Date()): string {
   });
 }
 
-/** Returns false if the time is invalid. */
-function isOtherDay(moment: string, date: Date): boolean {
-  return !Number.isNaN(Date.parse(moment)) && new Date(moment).toDateString() !== date.toDateString();
-}
-
 interface DaySeparatorProps {
   /** Time of the message above; null for the first one of a chat, undefined if it is not loaded. */
   before: string | null | undefined;
@@ -74,8 +69,8 @@ interface DaySeparatorProps {
 export function DaySeparator({ before, moment }: DaySeparatorProps) {
   if (before === undefined || moment === undefined) return null;
   const date = new Date(moment);
-  if (Number.isNaN(date.getTime())) return null;
-  if (before === null ? isToday(date) : !isOtherDay(before, date)) return null;
+  const isSameDay = before === null ? isToday(date) : new Date(before).toDateString() === date.toDateString();
+  if (isSameDay || Number.isNaN(date.getTime()) || Number.isNaN(Date.parse(before ?? moment))) return null;
   return (
     <p className="mb-(--message-gap) flex items-center gap-3 text-xs text-ink-3">
       <span aria-hidden="true" className="h-px flex-1 bg-line" />

@@ -46,8 +46,8 @@ export function reduceChunk(turn: TurnState, chunk: StreamChunk, now: number): T
     case "start-step":
       return appendPart(turn, { type: "step-start" }, now);
     case "finish-step":
+      return turn;
     case "finish":
-      if (chunk.type !== "finish") return turn;
       return closeTurn(turn, chunk.finishReason === "length" ? "length" : "done", null, now);
     case "reset-step":
       return resetStep(turn);

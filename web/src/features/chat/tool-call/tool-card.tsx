@@ -20,7 +20,7 @@ const CallDetails = lazyPart(async () => (await loadDetails()).CallDetails);
 const CallApp = lazyPart(async () => (await loadDetails()).CallApp);
 const ResultPreview = lazyPart(async () => (await loadDetails()).ResultPreview);
 const ToolBody = lazyPart(async () => (await loadDetails()).ToolBody);
-const loadApproval = () => import("../approval/approval");
+export const loadApproval = () => import("../approval/approval");
 const ClaimBadge = lazyPart(async () => (await loadApproval()).ClaimBadge);
 const ChangedNote = lazyPart(async () => (await loadApproval()).ChangedNote);
 

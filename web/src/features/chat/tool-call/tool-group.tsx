@@ -2,12 +2,11 @@ import { Fragment, Suspense, useState } from "react";
 import type { MessageStatus, ToolPart } from "../stream/message";
 import { callState } from "./call-state";
 import { canFold, FoldedCalls } from "./folded-calls";
-import { ToolCard } from "./tool-card";
+import { loadApproval, ToolCard } from "./tool-card";
 import { lazyPart } from "@/lib/lazy-part";
 
-const loadGroup = () => import("../approval/approval");
-const ApprovalGroupHead = lazyPart(async () => (await loadGroup()).ApprovalGroupHead);
-const ApprovalGroupFoot = lazyPart(async () => (await loadGroup()).ApprovalGroupFoot);
+const ApprovalGroupHead = lazyPart(async () => (await loadApproval()).ApprovalGroupHead);
+const ApprovalGroupFoot = lazyPart(async () => (await loadApproval()).ApprovalGroupFoot);
 
 interface ToolGroupProps {
   parts: readonly ToolPart[];

@@ -79,10 +79,10 @@ function Failure({ reason, children }: { reason: string | null; children: ReactN
 
 function Ending({ status }: { status: ChatMessage["status"] }) {
   if (status !== "length" && status !== "stopped" && status !== "interrupted") return null;
-  const Icon = status === "stopped" ? Square : Unplug;
+  const Icon = status === "interrupted" ? Unplug : Square;
   return (
     <span className="inline-flex items-center gap-1.5 text-xs text-ink-2">
-      {status !== "length" && <Icon aria-hidden="true" className="size-3" />}
+      <Icon aria-hidden="true" className="size-3" />
       {t(`chat.${status}`)}
     </span>
   );

@@ -12,13 +12,10 @@ import { AnswerFoot } from "./answer-foot";
 import { AnswerParts } from "./answer-parts";
 
 // The text is drawn first, the actions below it follow.
-const UserMessageActions = lazyPart(
-  async () => (await import("../message-actions/message-actions")).UserMessageActions,
-);
+const loadMessageActions = () => import("../message-actions/message-actions");
+const UserMessageActions = lazyPart(async () => (await loadMessageActions()).UserMessageActions);
 const AnswerActions = lazyPart(async () => (await import("../message-actions/answer-actions")).AnswerActions);
-const EditMessageForm = lazyPart(
-  async () => (await import("../message-actions/message-actions")).EditMessageForm,
-);
+const EditMessageForm = lazyPart(async () => (await loadMessageActions()).EditMessageForm);
 
 interface MessageRowProps {
   id: string;
