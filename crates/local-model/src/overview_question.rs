@@ -24,6 +24,9 @@ const TOOL_WORDS: &str = "tool tools werkzeug werkzeuge werkzeugen outil outils 
 const SERVER_WORDS: &str = "server servers servern serveur serveurs servidor servidores connections connectors verbindungen \
      connexions conexiones";
 
+/// Names of the protocol.
+const PROTOCOL_WORDS: &str = "mcp protocol protokoll protocole protocolo";
+
 /// Words with which people ask for all tools or servers. A question with any other word, such as `email`, asks for
 /// something else, and the model answers it.
 const FILLER_WORDS: &str = "what which whats s are is the your my do does you u have has got can could would i we me us use \
@@ -81,6 +84,13 @@ pub(crate) fn overview_topic(message: &str) -> Option<OverviewTopic> {
         (false, true) => Some(OverviewTopic::Servers),
         (false, false) => None,
     }
+}
+
+/// Returns whether a message is about MCP itself and not about tools or servers, so that a list of them is no answer.
+pub(crate) fn is_about_protocol(message: &str) -> bool {
+    let words = words(message);
+    let has_any = |list: &str| words.iter().any(|word| has_word(list, word));
+    has_any(PROTOCOL_WORDS) && !has_any(TOOL_WORDS) && !has_any(SERVER_WORDS)
 }
 
 fn is_ability_question(words: &[String]) -> bool {
@@ -151,6 +161,16 @@ mod tests {
             "",
         ] {
             assert_eq!(overview_topic(question), None, "{question}");
+        }
+    }
+
+    #[test]
+    fn recognizes_questions_about_the_protocol() {
+        for message in ["Explain what MCP is", "Was ist das Model Context Protocol?", "What does MCP stand for"] {
+            assert!(is_about_protocol(message), "{message}");
+        }
+        for message in ["What MCP servers do I have?", "Are there MCP tools for mail?", "What can you help with?"] {
+            assert!(!is_about_protocol(message), "{message}");
         }
     }
 }

@@ -24,6 +24,7 @@ use crate::kv_cache::CacheSlots;
 use crate::model_config::ModelConfig;
 use crate::next_step;
 use crate::output_sink::OutputSink;
+use crate::overview_question::is_about_protocol;
 use crate::prefix_files::PrefixFiles;
 use crate::prompt::UserRequest;
 use crate::prompt_prefix::{CallPrompt, PromptTokens, conversation_prefix};
@@ -111,7 +112,10 @@ impl RequestHandler for InferencePipeline {
         let (kind, tools) = self.decide(&question, &mut usage, out)?;
         match kind {
             ResponseKind::ToolCall => return self.call_or_ask(&question, tools, request, usage, out),
-            ResponseKind::AboutTools if json_output::output_schema(&request.response_format).is_none() => {
+            ResponseKind::AboutTools
+                if !is_about_protocol(question.message)
+                    && json_output::output_schema(&request.response_format).is_none() =>
+            {
                 return out.send_text_response(tool_overview::describe_tools(request, question.message), usage);
             }
             ResponseKind::Text | ResponseKind::AboutTools => {}
