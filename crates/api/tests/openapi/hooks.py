@@ -5,6 +5,9 @@ import random
 
 import schemathesis
 
+# Recordings are bytes, like any file.
+schemathesis.serializer.alias("audio/webm", "application/octet-stream")
+
 
 @schemathesis.hook
 def map_path_parameters(context, path_parameters):
