@@ -23,7 +23,7 @@ use discovery::MetadataCache;
 use http::ProviderHttp;
 use keys::KeyCache;
 
-pub use sign_in::{PendingSignIn, ProviderCallback, SIGN_IN_LIFETIME_SECONDS, SignInOutcome, SignInTarget};
+pub use sign_in::{BegunSignIn, ProviderCallback, SIGN_IN_LIFETIME_SECONDS, SignInOutcome, SignInTarget};
 
 /// Name of the provider in GoTrue's API: `signInWithOAuth({ provider: "oidc" })`.
 pub const PROVIDER: &str = "oidc";

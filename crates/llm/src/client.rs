@@ -14,7 +14,7 @@ use futures_util::Stream;
 
 use crate::providers::Provider;
 use crate::redaction::redact_error;
-use crate::transcription::{self, Recording, Transcript};
+use crate::transcription::{self, Recording, TranscribedText};
 
 use http::HttpTransport;
 use request_loop::RequestLoop;
@@ -98,7 +98,7 @@ impl Client {
         provider: &Provider,
         model: &str,
         recording: &Recording,
-    ) -> Result<Transcript, ModelError> {
+    ) -> Result<TranscribedText, ModelError> {
         // Random, so that it does not occur in the recording.
         let boundary = format!("{:032x}", rand::random::<u128>());
         let form = transcription::encode(recording, model, &boundary);

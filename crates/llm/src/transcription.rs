@@ -75,7 +75,7 @@ pub struct Recording {
 
 /// What was said in a [`Recording`].
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Transcript {
+pub struct TranscribedText {
     /// Text; empty if nothing was said.
     pub text: String,
     /// Tokens, if the provider counts in tokens.
@@ -122,7 +122,7 @@ pub(crate) fn encode(recording: &Recording, model: &str, boundary: &str) -> Form
 /// # Errors
 ///
 /// [`ModelError::Malformed`] if it has no text.
-pub(crate) fn decode(body: &[u8]) -> Result<Transcript, ModelError> {
+pub(crate) fn decode(body: &[u8]) -> Result<TranscribedText, ModelError> {
     #[derive(Deserialize)]
     struct Body {
         text: String,
@@ -143,7 +143,7 @@ pub(crate) fn decode(body: &[u8]) -> Result<Transcript, ModelError> {
         output_tokens: usage.output_tokens,
         cached_input_tokens: 0,
     });
-    Ok(Transcript { text: body.text.trim().to_owned(), usage })
+    Ok(TranscribedText { text: body.text.trim().to_owned(), usage })
 }
 
 #[cfg(test)]
@@ -193,7 +193,7 @@ mod tests {
             (r#"{"text":"","usage":{"type":"duration","seconds":3}}"#, "", None),
             (r#"{"text":"Hi","usage":{"type":"tokens","input_tokens":14,"output_tokens":3}}"#, "Hi", usage),
         ] {
-            assert_eq!(decode(body.as_bytes()), Ok(Transcript { text: text.to_owned(), usage }), "{body}");
+            assert_eq!(decode(body.as_bytes()), Ok(TranscribedText { text: text.to_owned(), usage }), "{body}");
         }
         assert!(matches!(decode(b"{}"), Err(ModelError::Malformed(_))));
         assert!(matches!(decode(b"Buy milk."), Err(ModelError::Malformed(_))));

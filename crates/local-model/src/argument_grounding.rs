@@ -162,7 +162,7 @@ impl Sources {
         if text.chars().count() < 4 { self.has_words(&text, 1.0) } else { self.text.contains(&text) }
     }
 
-    /// Returns whether at least this share of the words of a text stands in the sources, by their stems.
+    /// Returns whether the sources contain at least this share of the words of a text, by their stems.
     fn has_words(&self, text: &str, share: f32) -> bool {
         let found = words(&without_accents(&split_names(text).to_lowercase()));
         let count = found.iter().filter(|word| self.has_word(word)).count();

@@ -215,7 +215,7 @@ impl InferencePipeline {
         Ok((scores.response_kind(), candidates(&ranked).map(|index| &tools[considered[index]]).collect()))
     }
 
-    /// Calls one of the candidates, or asks for an argument that nobody has given.
+    /// Calls one of the candidates, or asks for an argument that is not in the conversation.
     fn call_or_ask<'a>(
         &mut self,
         question: &UserRequest<'a>,

@@ -12,9 +12,9 @@ const MIN_COUNTED_WORDS: usize = 4;
 
 /// Detector of loops in the tokens of one text.
 ///
-/// A loop is a block that follows itself at least twice more. The tail that repeats an earlier block is
-/// [withheld](Self::repeated_tokens) from the user until it proves to be a loop, and is cut, or the text goes on
-/// differently. Numbered lines that differ only in their numbers repeat each other, too.
+/// A loop is a block that is repeated at least twice. The end of the text that repeats an earlier block is
+/// [withheld](Self::repeated_tokens) from the user until it is a loop, and is cut, or the text continues
+/// differently. Numbered lines that differ only in their numbers are repetitions, too.
 #[derive(Debug, Default)]
 pub(crate) struct LoopDetector {
     tokens: Vec<TokenClass>,

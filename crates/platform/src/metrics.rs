@@ -134,7 +134,7 @@ impl MetricsRecorder {
     }
 
     /// Sorts recorded durations into their buckets at an interval, until shutdown. Without it, they would take memory
-    /// until somebody reads the metrics.
+    /// until the next request for the metrics.
     pub async fn run_upkeep(self, shutdown: CancellationToken) {
         while shutdown.run_until_cancelled(tokio::time::sleep(UPKEEP_INTERVAL)).await.is_some() {
             self.prometheus.run_upkeep();
@@ -181,7 +181,7 @@ pub enum ModelCallOutcome {
     Done,
     /// The provider reported an error, or the output broke off.
     Failed,
-    /// Nobody reads the output any more: the turn was stopped.
+    /// The output was no longer read, because the turn was stopped.
     Stopped,
 }
 
@@ -225,7 +225,7 @@ pub fn record_journal_delay(delay: Duration) {
     histogram!(JOURNAL_DELAY_SECONDS).record(delay);
 }
 
-/// Figures of this moment, which are read when somebody asks for the metrics.
+/// Current figures, which are read for each request for the metrics.
 #[derive(Debug, Clone)]
 pub struct CurrentFigures {
     /// Turns in progress.

@@ -163,7 +163,7 @@ impl IdentityRepository<'_> {
     }
 
     /// Removes and returns the encrypted details of the sign-in with this hash of its `state`, once and only before it
-    /// expires. Nobody is signed in yet; only the browser that began the sign-in knows the `state`.
+    /// expires. There is no user yet; only the browser that began the sign-in knows the `state`.
     pub async fn take_sign_in(self, state_hash: &[u8], now: Timestamp) -> Result<Option<Vec<u8>>, Error> {
         let row = write!(self.storage, |c| sqlx::query_as::<_, (Vec<u8>, i64)>(TAKE_SIGN_IN)
             .bind(state_hash)

@@ -2,7 +2,7 @@
 //!
 //! Issuer and subject identify the user. An email address does not: providers let users change it, or give it to
 //! somebody else. It leads to an existing account only if the provider has verified it, and the operator allows that or
-//! nobody has proven the address of the account yet.
+//! the address of the account is unproven.
 
 use domain::UserId;
 use serde_json::{Value, json};
@@ -115,7 +115,7 @@ impl AccountService {
         self.settings.oidc.as_ref().is_some_and(|oidc| oidc.links_by_email)
     }
 
-    /// Returns whether nobody has proven the address of the account yet, and its owner may have an account: they are
+    /// Returns whether the address of the account is unproven, and its owner may have an account: they are
     /// invited, or could sign up if the account did not exist.
     fn is_unproven_account(&self, user: &User) -> bool {
         let is_unproven = user.email_confirmed_at.is_none() && user.identities.is_empty();

@@ -20,7 +20,7 @@ const MAX_AGE_SECONDS: i64 = 3600;
 
 /// Metadata of the provider, as far as it is used.
 #[derive(Debug, Clone, Deserialize)]
-pub struct ProviderMetadata {
+pub struct IssuerMetadata {
     issuer: String,
     /// Page on which users sign in.
     pub authorization_endpoint: Url,
@@ -51,11 +51,11 @@ fn default_client_authentication() -> Vec<String> {
 
 /// The last metadata and the time of its request.
 #[derive(Debug, Default)]
-pub struct MetadataCache(Mutex<Option<(Timestamp, Arc<ProviderMetadata>)>>);
+pub struct MetadataCache(Mutex<Option<(Timestamp, Arc<IssuerMetadata>)>>);
 
 impl IdentityProvider {
     /// Returns the provider's metadata. Old metadata is used while the provider does not answer.
-    pub async fn metadata(&self) -> Result<Arc<ProviderMetadata>, OidcError> {
+    pub async fn metadata(&self) -> Result<Arc<IssuerMetadata>, OidcError> {
         let now = self.clock.now();
         // Held during the request, so that parallel sign-ins make a single one.
         let mut cached = self.metadata.0.lock().await;
@@ -79,16 +79,16 @@ impl IdentityProvider {
         }
     }
 
-    async fn request_metadata(&self) -> Result<ProviderMetadata, OidcError> {
+    async fn request_metadata(&self) -> Result<IssuerMetadata, OidcError> {
         let url = format!("{}{DISCOVERY_PATH}", self.settings.issuer.trim_end_matches('/'));
         let url = Url::parse(&url).map_err(|_| OidcError::Metadata("the issuer is not a URL"))?;
-        let metadata: ProviderMetadata = self.http.get_json(url, DOCUMENT).await?;
+        let metadata: IssuerMetadata = self.http.get_json(url, DOCUMENT).await?;
         metadata.check(&self.settings.issuer)?;
         Ok(metadata)
     }
 }
 
-impl ProviderMetadata {
+impl IssuerMetadata {
     /// Rejects metadata of another issuer, which an attacker could have placed there, and unprotected endpoints.
     fn check(&self, issuer: &str) -> Result<(), OidcError> {
         if self.issuer != issuer {

@@ -9,13 +9,13 @@ use serde::Deserialize;
 use serde_json::{Map, Number, Value};
 
 use super::IdentityProvider;
-use super::discovery::ProviderMetadata;
+use super::discovery::IssuerMetadata;
 use super::error::OidcError;
 
 /// Difference between the provider's clock and this one that is tolerated, in seconds.
 const CLOCK_LEEWAY_SECONDS: i64 = 60;
-/// Algorithms that are accepted, if the provider announces them. With a symmetric one, everybody who knows the client
-/// secret could sign; with `none`, everybody.
+/// Algorithms that are accepted, if the provider announces them. A symmetric one would let a holder of the client
+/// secret sign, and `none` any sender.
 const ACCEPTED_ALGORITHMS: [Algorithm; 9] = [
     Algorithm::RS256,
     Algorithm::RS384,
@@ -84,7 +84,7 @@ impl IdentityProvider {
     /// Verifies an ID token and returns its claims.
     pub async fn verify_id_token(
         &self,
-        metadata: &ProviderMetadata,
+        metadata: &IssuerMetadata,
         token: &str,
         expected: &ExpectedToken<'_>,
     ) -> Result<Map<String, Value>, OidcError> {

@@ -15,7 +15,7 @@ use storage::identities::ProviderSignIn;
 use url::Url;
 
 use super::IdentityProvider;
-use super::discovery::ProviderMetadata;
+use super::discovery::IssuerMetadata;
 use super::error::OidcError;
 use super::id_token::ExpectedToken;
 use super::profile::ProviderProfile;
@@ -48,7 +48,7 @@ pub struct SignInTarget {
 
 /// A sign-in that has begun.
 #[derive(Debug)]
-pub struct PendingSignIn {
+pub struct BegunSignIn {
     /// The provider's page.
     pub url: Url,
     /// Secret that the browser has to present in a cookie to complete the sign-in.
@@ -107,7 +107,7 @@ impl AccountService {
         &self,
         target: SignInTarget,
         browser: Option<&str>,
-    ) -> Result<PendingSignIn, AuthError> {
+    ) -> Result<BegunSignIn, AuthError> {
         let provider = self.identity_provider.as_ref().ok_or(PROVIDER_NOT_ENABLED)?;
         let metadata = provider.metadata().await.map_err(|error| provider_failed(&error))?;
         let (state, nonce, verifier) = (random_text()?, random_text()?, random_text()?);
@@ -132,7 +132,7 @@ impl AccountService {
             expires_at: now.plus_seconds(SIGN_IN_LIFETIME_SECONDS),
         };
         self.storage.identities().insert_sign_in(&sign_in, now).await?;
-        Ok(PendingSignIn { url, browser_secret: details.browser })
+        Ok(BegunSignIn { url, browser_secret: details.browser })
     }
 
     /// Completes a sign-in with the query of the provider's redirect, in the browser with the secret `browser`. Returns
@@ -202,7 +202,7 @@ impl AccountService {
 impl IdentityProvider {
     fn authorization_url(
         &self,
-        metadata: &ProviderMetadata,
+        metadata: &IssuerMetadata,
         state: &str,
         nonce: &str,
         verifier: &str,
@@ -230,7 +230,7 @@ impl IdentityProvider {
 
     /// Rejects a redirect from another provider than the one that was asked: that provider would get the code (mix-up
     /// attack, RFC 9207).
-    fn check_response_issuer(&self, metadata: &ProviderMetadata, iss: Option<&str>) -> Result<(), AuthError> {
+    fn check_response_issuer(&self, metadata: &IssuerMetadata, iss: Option<&str>) -> Result<(), AuthError> {
         let is_right = match iss {
             Some(iss) => iss == self.settings.issuer,
             None => !metadata.authorization_response_iss_parameter_supported,
@@ -242,7 +242,7 @@ impl IdentityProvider {
     /// token lacks the address.
     async fn request_profile(
         &self,
-        metadata: &ProviderMetadata,
+        metadata: &IssuerMetadata,
         code: &str,
         details: &SignInDetails,
     ) -> Result<ProviderProfile, OidcError> {

@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use url::{Url, form_urlencoded};
 
 use super::IdentityProvider;
-use super::discovery::ProviderMetadata;
+use super::discovery::IssuerMetadata;
 use super::error::OidcError;
 use super::http::request_json;
 
@@ -29,7 +29,7 @@ impl IdentityProvider {
     /// Exchanges the code of a redirect, with the verifier of the authorization request.
     pub async fn exchange_code(
         &self,
-        metadata: &ProviderMetadata,
+        metadata: &IssuerMetadata,
         code: &str,
         verifier: &str,
     ) -> Result<TokenResponse, OidcError> {
@@ -48,7 +48,7 @@ impl IdentityProvider {
     fn authenticate_client<'a>(
         &'a self,
         request: RequestBuilder,
-        metadata: &ProviderMetadata,
+        metadata: &IssuerMetadata,
         form: &mut Vec<(&'static str, &'a str)>,
     ) -> RequestBuilder {
         let client_id = self.settings.client_id.as_str();

@@ -106,7 +106,7 @@ fn check_issuer(issuer: &str) -> Result<(), ConfigError> {
     Ok(())
 }
 
-/// Returns whether nobody between this machine and that of the URL can read or change what is sent.
+/// Returns whether requests to the URL are encrypted or stay on this machine.
 pub fn is_protected(url: &Url) -> bool {
     url.scheme() == "https" || (url.scheme() == "http" && is_loopback(url))
 }
