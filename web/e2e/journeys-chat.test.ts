@@ -56,7 +56,7 @@ test("the chat with the latest change is open at first, and its messages are the
   await appPage.answers.getByText("I am back.").waitFor();
   const dropdown = await appPage.openChats();
   await dropdown.getByText("Recent Chats", { exact: true }).waitFor();
-  const names = await dropdown.getByRole("listitem").locator("button:first-child").allInnerTexts();
+  const names = await dropdown.getByRole("listitem").locator("button", { hasText: /./u }).allInnerTexts();
   assert.deepEqual(
     names.map((name) => name.split("\n")[0]),
     ["The older one", "New Chat"],
