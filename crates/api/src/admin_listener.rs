@@ -27,7 +27,7 @@ const METRICS_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
 /// Longest wait for the database. Prometheus gives up after ten seconds, and then has no metrics at all.
 const MAX_PING_TIME: Duration = Duration::from_secs(3);
 
-/// What the routes of the listener need beside the services.
+/// Access to the operator's listener: its token, and the recorder of the metrics.
 #[derive(Debug, Clone)]
 pub struct OperatorAccess {
     token: AdminKey,

@@ -73,7 +73,7 @@ pub struct Recording {
     pub language: Option<String>,
 }
 
-/// What was said in a [`Recording`].
+/// Text that was said in a [`Recording`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TranscribedText {
     /// Text; empty if nothing was said.

@@ -70,7 +70,7 @@ const MIN_WRITTEN_WORDS: usize = 5;
 /// Minimum number of equal letters at the beginning of two words of the same stem.
 const STEM_LETTERS: usize = 3;
 
-/// What a required argument needs from the user.
+/// Required argument that the user has to give.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct MissingArgument {
     /// Name of the argument.

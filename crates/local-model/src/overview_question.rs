@@ -5,7 +5,7 @@ use crate::language::words;
 /// Maximum number of words of a question that is answered without the model.
 const MAX_QUESTION_WORDS: usize = 14;
 
-/// What a question is about.
+/// Topic of a question.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum OverviewTopic {
     /// What the assistant can do.

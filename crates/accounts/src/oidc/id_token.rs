@@ -72,7 +72,7 @@ impl TryFrom<Number> for Seconds {
     }
 }
 
-/// What a token has to match.
+/// Values that a token has to match.
 pub struct ExpectedToken<'a> {
     /// Nonce of the authorization request.
     pub nonce: &'a str,

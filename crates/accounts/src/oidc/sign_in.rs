@@ -86,7 +86,7 @@ pub enum SignInOutcome {
     },
 }
 
-/// What is needed to complete a sign-in, as it is sealed.
+/// Data that complete a sign-in, as they are sealed.
 #[derive(Serialize, Deserialize)]
 struct SignInDetails {
     nonce: String,

@@ -100,8 +100,8 @@ impl UsageRecorder {
     }
 }
 
-/// [Costs](Cost) of the model calls of one answer or of something else, as far as they are not recorded yet. A call's cost is added when
-/// the call ends. All clones share the same list.
+/// [Costs](Cost) of the model calls of one answer or of something else, as far as they are not recorded yet. A call's
+/// cost is added when the call ends. All clones share the same list.
 #[derive(Debug, Clone)]
 pub struct UsageTracker {
     recorder: UsageRecorder,
