@@ -15,9 +15,11 @@ mod users;
 mod verify;
 
 use axum::middleware::from_fn;
+use http_server::route::Access::{Anyone, FirstFactor, Owner, SignedIn};
+use http_server::route::Section;
+use http_server::routes;
 
-use super::route::Access::{Anyone, FirstFactor, Owner, SignedIn};
-use super::route::{Section, routes};
+use crate::AppState;
 
 pub use dto::UserBody;
 pub use extract::Address;
@@ -27,7 +29,7 @@ pub use metadata::get_jwks;
 const BODY_LIMIT: usize = 1024 * 1024;
 
 /// Returns the routes below `/auth/v1`.
-pub fn section() -> Section {
+pub fn section() -> Section<AppState> {
     let mut routes = routes! {
         /// Creates an account, or an anonymous one without email address and phone number.
         post("/signup", Anyone, users::sign_up),

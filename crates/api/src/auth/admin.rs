@@ -19,6 +19,10 @@ use axum::http::request::Parts;
 use axum::http::{HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use domain::{FactorId, UserId};
+use http_server::extract::{NamedTwo, bearer};
+use http_server::openapi::{Operation, OperationInput, OperationOutput};
+use http_server::route::{Access, Route, delete, get, post, put};
+use http_server::routes;
 use platform::{UserEvent, UserEventBus};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -31,12 +35,10 @@ use super::dto::{EmptyObject, FactorBody, UserBody};
 use super::error::AuthApiError;
 use super::extract::{AuthJsonBody, AuthQuery, OptionalAuthJsonBody};
 use super::unsupported::{NO_OAUTH_SERVER, describe_unsupported};
-use crate::extract::{NamedTwo, bearer};
-use crate::openapi::{Operation, OperationInput, OperationOutput};
-use crate::route::{Access, Route, delete, get, post, put, routes};
+use crate::AppState;
 
 /// Returns the routes of the administrator.
-pub fn routes() -> Vec<Route> {
+pub fn routes() -> Vec<Route<AppState>> {
     let mut routes = routes! {
         /// Lists accounts, newest first. The headers have the number of all accounts, and the addresses of the next and
         /// the last page.

@@ -2,13 +2,14 @@
 
 use accounts::AuthError;
 use accounts::gotrue_error::GoTrueError;
+use http_server::route::Access::{Anyone, FirstFactor};
+use http_server::route::{Route, delete, get, patch, post};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::error::{AuthApiError, Unsupported};
 use super::extract::Caller;
-use crate::route::Access::{Anyone, FirstFactor};
-use crate::route::{Route, delete, get, patch, post};
+use crate::AppState;
 
 const NO_LINKING: GoTrueError = GoTrueError::unsupported(404, "manual_linking_disabled", "Manual linking is disabled");
 pub const NO_OAUTH_SERVER: Unsupported =
@@ -76,7 +77,7 @@ pub struct IdTokenGrant {
 }
 
 /// Returns the routes that users and their programs may try.
-pub fn routes() -> Vec<Route> {
+pub fn routes() -> Vec<Route<AppState>> {
     let mut routes = Vec::new();
     routes.extend(describe_unsupported(
         "Not supported: SAML.",
@@ -132,7 +133,10 @@ pub fn routes() -> Vec<Route> {
 }
 
 /// Describes the routes of a feature that this server does not support. Each of them responds with an error.
-pub fn describe_unsupported<const N: usize>(summary: &'static str, routes: [Route; N]) -> impl Iterator<Item = Route> {
+pub fn describe_unsupported<const N: usize>(
+    summary: &'static str,
+    routes: [Route<AppState>; N],
+) -> impl Iterator<Item = Route<AppState>> {
     routes.into_iter().map(move |route| route.describe_error::<AuthApiError>(summary))
 }
 

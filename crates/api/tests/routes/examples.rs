@@ -1,6 +1,6 @@
 //! A valid request for each route, made by the owner of the resource.
 
-use api::route::Entry;
+use http_server::route::Entry;
 use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderValue};
 use reqwest::{Method, RequestBuilder};
 use serde_json::{Value, json};
