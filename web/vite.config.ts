@@ -47,9 +47,11 @@ const withoutOldFonts: Plugin = {
 
 /**
  * Modules that the auth client always imports and the page never calls, and what the client needs of them to start:
- * sign-in with wallets and with security keys.
+ * sign-in with wallets, the client's own dialogue with authenticators (`src/lib/passkeys.ts` uses the browser's), and
+ * `globalThis` for browsers of 2019.
  */
 const unusedAuthModules: Record<string, string> = {
+  "polyfills.js": "export const polyfillGlobalThis = () => {};",
   "ethereum.js":
     "export const getAddress = undefined, fromHex = undefined, toHex = undefined, createSiweMessage = undefined;",
   "webauthn.js": `export class WebAuthnApi {}
@@ -63,7 +65,7 @@ const unusedAuthModules: Record<string, string> = {
 const withoutUnusedAuth: Plugin = {
   name: "without-unused-auth",
   load: {
-    filter: { id: /auth-js\/dist\/module\/lib\/(?:webauthn|web3\/ethereum)\.js$/u },
+    filter: { id: /auth-js\/dist\/module\/lib\/(?:polyfills|webauthn|web3\/ethereum)\.js$/u },
     handler: (id) => unusedAuthModules[basename(id)],
   },
 };

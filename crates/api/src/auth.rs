@@ -8,6 +8,7 @@ mod extract;
 mod metadata;
 mod mfa;
 mod oidc;
+mod passkeys;
 mod redirects;
 mod tokens;
 mod unsupported;
@@ -70,6 +71,20 @@ pub fn section() -> Section<AppState> {
         post("/factors/{id}/challenge", Owner, mfa::create_challenge),
         /// Verifies the code for a challenge. The factor takes effect, and the session is raised to `aal2`.
         post("/factors/{id}/verify", Owner, mfa::verify_factor),
+        /// Begins the registration of a passkey of the caller.
+        post("/passkeys/registration/options", SignedIn, passkeys::begin_registration),
+        /// Completes the registration of a passkey with the response of the authenticator.
+        post("/passkeys/registration/verify", SignedIn, passkeys::finish_registration),
+        /// Begins a sign-in with a passkey. The browser offers those that it has for this site.
+        post("/passkeys/authentication/options", Anyone, passkeys::begin_sign_in),
+        /// Completes a sign-in with the response of the authenticator, and begins a session.
+        post("/passkeys/authentication/verify", Anyone, passkeys::finish_sign_in),
+        /// Lists the caller's passkeys, oldest first.
+        get("/passkeys", SignedIn, passkeys::list_passkeys),
+        /// Renames a passkey of the caller.
+        patch("/passkeys/{id}", Owner, passkeys::rename_passkey),
+        /// Deletes a passkey of the caller.
+        delete("/passkeys/{id}", Owner, passkeys::delete_passkey),
         /// Returns which ways to sign in exist.
         get("/settings", Anyone, metadata::get_settings),
         /// Returns name and version of the server.

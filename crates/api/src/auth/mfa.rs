@@ -26,8 +26,10 @@ const TOTP_FACTOR: &str = "totp";
 
 /// A caller whose account is not anonymous.
 pub struct NamedCaller {
-    claims: Claims,
-    user: User,
+    /// What the access token says.
+    pub claims: Claims,
+    /// The account.
+    pub user: User,
 }
 
 impl<S> FromRequestParts<S> for NamedCaller

@@ -3,7 +3,7 @@
 use accounts::AuthError;
 use accounts::gotrue_error::GoTrueError;
 use http_server::route::Access::{Anyone, FirstFactor};
-use http_server::route::{Route, delete, get, patch, post};
+use http_server::route::{Route, delete, get, post};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -14,8 +14,6 @@ use crate::AppState;
 const NO_LINKING: GoTrueError = GoTrueError::unsupported(404, "manual_linking_disabled", "Manual linking is disabled");
 pub const NO_OAUTH_SERVER: Unsupported =
     Unsupported(GoTrueError::unsupported(404, "feature_disabled", "OAuth server is disabled"));
-const NO_PASSKEYS: Unsupported =
-    Unsupported(GoTrueError::unsupported(404, "passkey_disabled", "Passkeys are disabled"));
 const NO_SAML: Unsupported =
     Unsupported(GoTrueError::unsupported(404, "saml_provider_disabled", "SAML 2.0 is disabled"));
 
@@ -115,18 +113,6 @@ pub fn routes() -> Vec<Route<AppState>> {
             get("/oauth/authorize", Anyone, NO_OAUTH_SERVER),
             get("/oauth/authorizations/{id}", Anyone, NO_OAUTH_SERVER),
             post("/oauth/authorizations/{id}/consent", Anyone, NO_OAUTH_SERVER),
-        ],
-    ));
-    routes.extend(describe_unsupported(
-        "Not supported: passkeys.",
-        [
-            post("/passkeys/registration/options", Anyone, NO_PASSKEYS),
-            post("/passkeys/registration/verify", Anyone, NO_PASSKEYS),
-            post("/passkeys/authentication/options", Anyone, NO_PASSKEYS),
-            post("/passkeys/authentication/verify", Anyone, NO_PASSKEYS),
-            get("/passkeys", Anyone, NO_PASSKEYS),
-            patch("/passkeys/{id}", Anyone, NO_PASSKEYS),
-            delete("/passkeys/{id}", Anyone, NO_PASSKEYS),
         ],
     ));
     routes
