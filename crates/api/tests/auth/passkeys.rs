@@ -9,6 +9,9 @@ use testkit::{Database, MockClock, Person, TestApp, databases};
 use super::authenticator::{Authenticator, BACKED_UP, BACKUP_ELIGIBLE, USER_PRESENT, USER_VERIFIED, encode};
 use super::caller::{Answer, claims_of, enroll, get_user, post, refused, request, secret_of, send};
 
+/// A lie of an authenticator, and how it is told.
+type Lie = (&'static str, fn(&mut Authenticator));
+
 const SITE: &str = "http://chat.example.com";
 
 async fn start(database: Database) -> (Arc<MockClock>, TestApp, Person) {
@@ -167,8 +170,7 @@ async fn hostile_responses_are_rejected() {
     assert_eq!(register(&app, &person.token, &mut authenticator).await.status, 200);
     let rejected = refused(400, "webauthn_verification_failed");
 
-    type Change = (&'static str, fn(&mut Authenticator));
-    let lies: [Change; 9] = [
+    let lies: [Lie; 9] = [
         ("a page of another site", |it| it.origin = "http://chat.example.org".into()),
         ("another port", |it| it.origin = "http://chat.example.com:8080".into()),
         ("a frame", |it| it.is_cross_origin = true),
@@ -236,7 +238,7 @@ async fn malformed_responses_are_rejected() {
         ("an id that ends early", credential(100, &[1; 10])),
         ("an empty id", credential(0, &[0xa0])),
         ("a key that is no map", credential(1, &[1, 0x01])),
-        ("nested beyond measure", credential(1, &[&[1][..], &[0x81; 100_000]].concat())),
+        ("nested beyond measure", credential(1, &[&[1][..], &vec![0x81; 100_000]].concat())),
     ];
     for (what, data) in datas {
         let begun = begin_registration(&app, &person.token).await;
