@@ -9,6 +9,8 @@ mod confirmation;
 pub mod doctor;
 pub mod health;
 mod http;
+mod key_files;
 pub mod manual;
+pub mod rekey;
 pub mod restore;
 mod sealed_secrets;
