@@ -15,7 +15,8 @@ use super::gotrue_error::{
     USER_NOT_FOUND,
 };
 use super::refresh_token::has_token_format;
-use super::tokens::{ACCESS_TOKEN_SECONDS, AccessTokenPayload};
+use super::session_end::SessionEnd;
+use super::tokens::AccessTokenPayload;
 use super::{AccountService, AuthError, Claims};
 use platform::UserEvent;
 
@@ -105,6 +106,7 @@ impl AccountService {
         let now = self.clock.now();
         for _ in 0..MAX_ROTATION_ATTEMPTS {
             let mut session = self.storage.auth_sessions().get(id).await?.ok_or(REFRESH_TOKEN_NOT_FOUND)?;
+            SessionEnd::new(self.settings.session_lifetimes, &session).check(now)?;
             match decide_refresh(session.refresh_counter - counter, &session, now) {
                 RefreshDecision::Rotate => {
                     // Another request has rotated the token since the read. The next iteration reads the new counter
@@ -113,6 +115,7 @@ impl AccountService {
                         continue;
                     }
                     session.refresh_counter += 1;
+                    session.refreshed_at = now;
                 }
                 RefreshDecision::Repeat => {}
                 RefreshDecision::NotIssuedHere => {
@@ -159,11 +162,12 @@ impl AccountService {
         session: &AuthSession,
         now: Timestamp,
     ) -> Result<UserSession, AuthError> {
-        let claims = AccessTokenPayload::new(self.issuer.as_str(), &user, session, now);
+        let session_end = SessionEnd::new(self.settings.session_lifetimes, session).earliest();
+        let claims = AccessTokenPayload::new(self.issuer.as_str(), &user, session, now).until(session_end);
         let expires_at = claims.expires_at();
         let access_token = self.signing_keys.sign(&claims).map_err(AuthError::internal)?;
         let refresh_token = self.refresh_token_codec.encode(session.id, session.refresh_counter);
-        Ok(UserSession { user, access_token, refresh_token, expires_in: ACCESS_TOKEN_SECONDS, expires_at })
+        Ok(UserSession { user, access_token, refresh_token, expires_in: expires_at - now.as_seconds(), expires_at })
     }
 }
 

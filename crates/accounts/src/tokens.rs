@@ -57,6 +57,13 @@ impl<'a> AccessTokenPayload<'a> {
         }
     }
 
+    /// Limits the expiry to the end of the session.
+    #[must_use]
+    pub fn until(self, session_end: Option<Timestamp>) -> Self {
+        let exp = session_end.map_or(self.exp, |end| self.exp.min(end.as_seconds()));
+        Self { exp, ..self }
+    }
+
     /// Returns the expiry, in seconds since 1970.
     pub fn expires_at(&self) -> i64 {
         self.exp

@@ -13,6 +13,7 @@ mod oidc;
 mod protocol;
 mod rate_limits;
 mod refresh;
+mod session_lifetimes;
 mod sign_in;
 mod sign_up;
 mod sign_up_policy;

@@ -9,6 +9,7 @@ mod oidc;
 mod origin;
 mod providers;
 mod report;
+mod sessions;
 mod sign_ups;
 mod source;
 
@@ -35,6 +36,7 @@ pub use oidc::{OidcSettings, is_protected};
 pub use origin::{NotAnOrigin, Origin};
 pub use providers::OPENAI_HOST;
 pub use report::{SettingProblem, SettingStatus, SettingsReport};
+pub use sessions::SessionLifetimes;
 pub use sign_ups::SignUps;
 pub use source::{ConfigError, SETTINGS_FILE_NAME, SettingOrigin, Source};
 
@@ -119,6 +121,8 @@ pub struct Config {
     pub autoconfirm: bool,
     /// `CHAT_SIGNUPS`, `CHAT_SIGNUP_DOMAINS`: the sign-up policy. Default: open.
     pub sign_ups: SignUps,
+    /// `CHAT_SESSION_IDLE`, `CHAT_SESSION_MAX`: the lifetimes of sign-ins. Default: no limits.
+    pub session_lifetimes: SessionLifetimes,
     /// `CHAT_OIDC_…`: the identity provider at which users can sign in. Default: none.
     pub oidc: Option<OidcSettings>,
     /// `CHAT_ANONYMOUS_SIGN_IN`: whether users can sign in anonymously. Default: off.
@@ -278,6 +282,7 @@ impl Config {
             jwt_keys: source.text("CHAT_JWT_KEYS").map(PathBuf::from),
             autoconfirm,
             sign_ups,
+            session_lifetimes: SessionLifetimes::read(source)?,
             oidc,
             anonymous_sign_in,
             smtp,

@@ -134,6 +134,8 @@ pub(crate) const SET_AMR: &str = "UPDATE auth_sessions SET amr = $3 WHERE id = $
 
 const DELETE: &str = "DELETE FROM auth_sessions WHERE user_id = $1 AND id = $2";
 
+const DELETE_ENDED: &str = "DELETE FROM auth_sessions WHERE created_at <= $1 OR refreshed_at <= $2";
+
 pub(crate) const DELETE_ALL: &str = "DELETE FROM auth_sessions WHERE user_id = $1";
 
 pub(crate) const DELETE_OTHERS: &str = "DELETE FROM auth_sessions WHERE user_id = $1 AND id <> $2";
@@ -277,6 +279,19 @@ impl AuthSessionRepository<'_> {
             .await
             .map(|done| done.rows_affected()))?;
         Ok(deleted == 1)
+    }
+
+    /// Deletes the sessions of all users whose sign-in is not after `signed_in` or whose last rotation is not after
+    /// `refreshed`; `None` deletes none. Returns their number.
+    pub async fn delete_ended(self, signed_in: Option<Timestamp>, refreshed: Option<Timestamp>) -> Result<u64, Error> {
+        // No comparison with NULL is true.
+        let deleted = write!(self.storage, |c| sqlx::query(DELETE_ENDED)
+            .bind(signed_in.map(|time| time.0))
+            .bind(refreshed.map(|time| time.0))
+            .execute(c)
+            .await
+            .map(|done| done.rows_affected()))?;
+        Ok(deleted)
     }
 
     /// Ends all sessions of a user.
