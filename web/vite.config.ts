@@ -47,9 +47,28 @@ const withoutOldFonts: Plugin = {
 
 /**
  * Modules that the auth client always imports and the page never calls, and what the client needs of them to start:
- * sign-in with wallets and with security keys.
+ * sign-in with wallets, the client's own dialogue with authenticators (`src/lib/passkeys.ts` uses the browser's),
+ * `globalThis` for browsers of 2019, and the administrator's calls but for the one that the client makes to sign out.
  */
 const unusedAuthModules: Record<string, string> = {
+  "GoTrueAdminApi.js": `import { _request } from "./lib/fetch";
+    import { isAuthError } from "./lib/errors";
+    export default class GoTrueAdminApi {
+      constructor(options) {
+        Object.assign(this, options);
+      }
+      async signOut(jwt, scope) {
+        const request = { headers: this.headers, jwt, noResolveJson: true };
+        try {
+          await _request(this.fetch, "POST", this.url + "/logout?scope=" + scope, request);
+        } catch (error) {
+          if (!isAuthError(error)) throw error;
+          return { data: null, error };
+        }
+        return { data: null, error: null };
+      }
+    }`,
+  "polyfills.js": "export const polyfillGlobalThis = () => {};",
   "ethereum.js":
     "export const getAddress = undefined, fromHex = undefined, toHex = undefined, createSiweMessage = undefined;",
   "webauthn.js": `export class WebAuthnApi {}
@@ -63,7 +82,9 @@ const unusedAuthModules: Record<string, string> = {
 const withoutUnusedAuth: Plugin = {
   name: "without-unused-auth",
   load: {
-    filter: { id: /auth-js\/dist\/module\/lib\/(?:webauthn|web3\/ethereum)\.js$/u },
+    filter: {
+      id: /auth-js\/dist\/module\/(?:GoTrueAdminApi|lib\/(?:polyfills|webauthn|web3\/ethereum))\.js$/u,
+    },
     handler: (id) => unusedAuthModules[basename(id)],
   },
 };

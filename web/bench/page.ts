@@ -13,9 +13,11 @@ const messages = 2_000;
 const paragraph =
   "An ordinary paragraph of an answer, with **some emphasis**, a `code span` and [a link](https://example.com/page). It goes on for a while, as answers do.\n\n";
 const piece = `## A heading\n\n${paragraph}${paragraph}- first point of three\n- second, **in bold**\n- third\n\n\`\`\`ts\nexport const answer = 42;\n\`\`\`\n\n| a | b |\n| --- | --- |\n| 1 | 2 |\n\n`;
-/** Returns an answer of this length that ends with a unique word. */
-const answerOf = (characters: number) =>
-  `${piece.repeat(Math.ceil(characters / piece.length)).slice(0, characters)}\n\nLastword`;
+/** A piece with what is coloured and drawn as formulas once it is complete. */
+const richPiece = `${paragraph}Let $a^2 + b^2 = c^2$, and so\n\n$$\n\\int_0^1 x^2 \\, dx = \\frac{1}{3}\n$$\n\n\`\`\`python\ndef square(x: float) -> float:\n    """Return the square of x."""\n    return x * x  # a note\n\`\`\`\n\n`;
+/** Returns an answer of this length, of equal pieces, that ends with a unique word. */
+const answerOf = (characters: number, of = piece) =>
+  `${of.repeat(Math.ceil(characters / of.length)).slice(0, characters)}\n\nLastword`;
 /** Code blocks in the newest answers of the long chat, one in each. */
 const blocks = 300;
 /** Returns 20 lines of code that no other block has, so that none is known already. */
@@ -31,7 +33,17 @@ const codeOf = (at: number): string => {
 /** Letters that the scripted model says at a time. */
 const lettersOfADelta = 7;
 
-const parts = { signInScreen, longChat, codeChat, interactions, streaming, fastStreaming, switching, memory };
+const parts = {
+  signInScreen,
+  longChat,
+  codeChat,
+  interactions,
+  streaming,
+  richStreaming,
+  fastStreaming,
+  switching,
+  memory,
+};
 /** Names of the parts to measure: all, unless some are given. */
 const wanted = process.argv.length > 2 ? process.argv.slice(2) : Object.keys(parts);
 
@@ -221,17 +233,21 @@ async function interactions(): Promise<void> {
 }
 
 async function streaming(): Promise<void> {
-  for (const slowdown of [1, 4]) await streamingAt(slowdown);
+  for (const slowdown of [1, 4]) await streamingAt(slowdown, piece, "");
 }
 
-async function streamingAt(slowdown: number): Promise<void> {
+async function richStreaming(): Promise<void> {
+  for (const slowdown of [1, 4]) await streamingAt(slowdown, richPiece, " with code and formulas");
+}
+
+async function streamingAt(slowdown: number, of: string, what: string): Promise<void> {
   const characters = 5_600;
   const seen = await several(async () => {
     const account = await Account.create(app.url);
     const measured = await Measured.open(browser, app.url, slowdown, account);
     await measured.page.goto("/");
     await measured.composer.waitFor();
-    model.answer(say(answerOf(characters), 5));
+    model.answer(say(answerOf(characters, of), 5));
     await measured.seen();
     const before = await measured.workedMs();
     const answered = measured.ask("Write something", "Lastword");
@@ -243,20 +259,20 @@ async function streamingAt(slowdown: number): Promise<void> {
     await measured.close();
     return { ...result, worked };
   });
-  const of = `200 deltas/s, ${slowdown}x`;
+  const where = `200 deltas/s${what}, ${slowdown}x`;
   const deltas = characters / lettersOfADelta;
   const slow = slowdown === 4;
   const late = seen.map(({ lateFrames, frames }) => (100 * lateFrames) / Math.max(frames, 1));
   table.add(
-    `main thread for a delta, ${of}`,
+    `main thread for a delta, ${where}`,
     "ms",
     median(seen.map(({ worked }) => worked / deltas)),
     slow ? 4 : 1.2,
   );
-  table.add(`frames over 34 ms, ${of}`, "%", median(late), slow ? 2 : 0.5);
-  table.add(`tasks over 50 ms, ${of}`, "", median(seen.map((one) => one.longTasks)), slow ? 3 : 0);
+  table.add(`frames over 34 ms, ${where}`, "%", median(late), slow ? 2 : 0.5);
+  table.add(`tasks over 50 ms, ${where}`, "", median(seen.map((one) => one.longTasks)), slow ? 3 : 0);
   const inputs = seen.map((one) => percentile(one.inputsMs, 98));
-  table.add(`key to picture, p98, ${of}`, "ms", median(inputs), slow ? 100 : 50);
+  table.add(`key to picture, p98, ${where}`, "ms", median(inputs), slow ? 100 : 50);
 }
 
 async function fastStreaming(): Promise<void> {

@@ -91,6 +91,28 @@ for (const [name, look] of looks)
     await appPage.answers.getByText("Stopped", { exact: true }).waitFor();
   });
 
+test("an edit is undone from another chat, too", async (t) => {
+  const { appPage } = await fixture.openSignedInPage(t);
+  await appPage.open();
+  await talk(appPage, "Where in spring?", "Paris.");
+  fixture.model.answer(say("Let me think"), hold(never));
+  await appPage.questions.first().getByRole("button", { name: "Edit message" }).click();
+  await appPage.page.getByRole("textbox", { name: "Your message" }).fill("Where in autumn?");
+  await appPage.button("Save and send").click();
+  await appPage.answers.getByText("Let me think", { exact: true }).waitFor();
+  await holdToast(appPage);
+  await appPage.newChat.click();
+  await appPage.answers.first().waitFor({ state: "detached" });
+  await appPage.toasts.filter({ hasText: "Message edited" }).getByRole("button", { name: "Undo" }).click();
+  const chats = await appPage.openChats();
+  await chats.getByRole("button", { name: /^Where in spring\?/u }).click();
+  await appPage.answers.getByText("Paris.", { exact: true }).waitFor();
+  await appPage.seesNo("Let me think");
+  assert.deepEqual(await appPage.questions.locator("p").allTextContents(), ["Where in spring?"]);
+  await appPage.button("Next version").click();
+  await appPage.answers.getByText("Stopped", { exact: true }).waitFor();
+});
+
 test("an answer that broke off goes on, and any answer is had again", async (t) => {
   const { appPage } = await fixture.openSignedInPage(t);
   fixture.model.answer(say("Once upon"), breakOff);

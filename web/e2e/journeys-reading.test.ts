@@ -208,6 +208,32 @@ test("no screen shifts while it loads", async (t) => {
   }
 });
 
+test("the row of tools has its place before the tools are known", async (t) => {
+  for (const hasTouch of [false, true]) {
+    const { account, appPage } = await fixture.openSignedInPage(t, { viewport, hasTouch });
+    await account.connectToolbox();
+    await appPage.open();
+    const quickTool = appPage.page.locator("button", { hasText: /^calculate$/u });
+    await quickTool.waitFor();
+    const { promise: isAsked, resolve: release } = Promise.withResolvers<void>();
+    await appPage.page.route("**/rest/v1/mcp_servers?*", async (route) => {
+      await isAsked;
+      await route.continue();
+    });
+    await appPage.page.reload();
+    const field = appPage.page.getByRole("textbox", { name: /message/iu });
+    await field.waitFor();
+    const before = await field.boundingBox();
+    assert.equal(await quickTool.count(), 0, "the tools are not known yet");
+    release();
+    await quickTool.waitFor();
+    assert.deepEqual(await field.boundingBox(), before);
+    await appPage.pressInHeader("Sign Out");
+    await appPage.arrivesAt("/auth");
+    assert.equal(await appPage.page.evaluate(() => localStorage.getItem("had-tools")), null);
+  }
+});
+
 test("on a phone, Jump to latest covers no button of a call that waits", async (t) => {
   const { account, appPage } = await fixture.openSignedInPage(t, {
     viewport: { width: 320, height: 640 },

@@ -135,6 +135,24 @@ gotrue_errors! {
     USER_ID_MALFORMED = 404 "validation_failed" "user_id must be an UUID";
     /// Passkeys are not supported, so no user has one.
     PASSKEY_NOT_FOUND = 404 "validation_failed" "Passkey not found";
+    /// Passkeys are not available here.
+    PASSKEYS_DISABLED = 404 "passkey_disabled" "Passkeys are disabled";
+    /// Changing passkeys needs the second factor of a user who has one.
+    PASSKEYS_NEED_AAL2 = 403 "insufficient_aal" "AAL2 session is required to manage passkeys when MFA is enabled";
+    /// The user has as many passkeys as are allowed.
+    TOO_MANY_PASSKEYS = 422 "too_many_passkeys" "Maximum number of passkeys reached";
+    /// The credential is registered already.
+    PASSKEY_EXISTS = 422 "webauthn_credential_exists" "This credential is already registered";
+    /// The challenge does not exist, was used, or belongs to another user or purpose.
+    PASSKEY_CHALLENGE_UNKNOWN = 400 "webauthn_challenge_not_found" "Challenge not found or already used";
+    /// The challenge has expired.
+    PASSKEY_CHALLENGE_EXPIRED = 400 "webauthn_challenge_expired" "Challenge has expired";
+    /// The response of the authenticator has not the expected shape.
+    PASSKEY_RESPONSE_INVALID = 400 "webauthn_verification_failed" "Invalid credential response";
+    /// The response of the authenticator was rejected.
+    PASSKEY_NOT_VERIFIED = 400 "webauthn_verification_failed" "Credential verification failed";
+    /// Sign-in with a passkey of an account whose address is not confirmed.
+    EMAIL_NOT_CONFIRMED_PASSKEY = 403 "email_not_confirmed" "Email not confirmed";
     /// All users have the same role and audience, which cannot be changed.
     ROLE_NOT_SUPPORTED = 400 "validation_failed" "Only the role and the audience 'authenticated' are supported";
     /// Import of a password hash.

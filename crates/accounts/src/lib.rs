@@ -25,6 +25,7 @@ pub mod mailer;
 pub mod mfa;
 pub mod oidc;
 pub mod one_time_tokens;
+pub mod passkeys;
 pub mod password;
 pub mod phone;
 pub mod pkce;

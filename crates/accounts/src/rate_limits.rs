@@ -47,10 +47,12 @@ pub enum RateLimit {
     FactorChallenge,
     /// Verifying a second factor: 15 per minute.
     FactorVerify,
+    /// Beginning a sign-in with a passkey: 30 in 5 minutes.
+    Passkey,
 }
 
 impl RateLimit {
-    const ALL: [Self; 10] = [
+    const ALL: [Self; 11] = [
         Self::SignUp,
         Self::Anonymous,
         Self::Token,
@@ -61,6 +63,7 @@ impl RateLimit {
         Self::UpdateUser,
         Self::FactorChallenge,
         Self::FactorVerify,
+        Self::Passkey,
     ];
 
     fn per_hour(self) -> u32 {
@@ -68,7 +71,13 @@ impl RateLimit {
             Self::Anonymous => 30,
             Self::Token => 150 * 12,
             Self::FactorChallenge | Self::FactorVerify => 15 * 60,
-            Self::SignUp | Self::Otp | Self::Recover | Self::Resend | Self::Verify | Self::UpdateUser => 30 * 12,
+            Self::SignUp
+            | Self::Otp
+            | Self::Recover
+            | Self::Resend
+            | Self::Verify
+            | Self::UpdateUser
+            | Self::Passkey => 30 * 12,
         }
     }
 }

@@ -11,14 +11,15 @@ use axum::Json;
 use axum::extract::State;
 use axum::response::NoContent;
 use domain::{AuthSessionId, Timestamp};
+use http_server::error::ApiError;
+use http_server::extract::{JsonBody, Named};
 use platform::{UserEvent, UserEventBus};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use storage::Storage;
 
 use super::auth::Address;
-use super::error::ApiError;
-use super::extract::{JsonBody, Named, SignedIn};
+use crate::signed_in::SignedIn;
 
 /// A sign-in of the user, shown as a device.
 #[derive(Debug, Serialize, JsonSchema)]

@@ -10,16 +10,16 @@ use axum::http::request::Parts;
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use connections::ConnectionService;
+use http_server::extract::bearer;
+use http_server::route::Access::{Admin, Anyone};
+use http_server::route::{Section, get};
 use platform::config::AdminListener;
 use platform::metrics::{self, CurrentFigures, MetricsRecorder};
 use storage::Storage;
 use tokio::time::{Instant, timeout};
 use tower_http::catch_panic::CatchPanicLayer;
 
-use crate::extract::bearer;
 use crate::limiters::StreamLimiter;
-use crate::route::Access::{Admin, Anyone};
-use crate::route::{Section, get};
 use crate::{AppState, error, health};
 
 /// Format of Prometheus's text.
@@ -47,7 +47,7 @@ pub fn build_router(app: &AppState) -> Router {
 }
 
 /// Returns the routes of the listener. They are not part of the API, and so of no OpenAPI document.
-fn section() -> Section {
+fn section() -> Section<AppState> {
     Section::new(
         "",
         [

@@ -9,15 +9,16 @@ use axum::extract::State;
 use axum::response::NoContent;
 use domain::api_key::Scope;
 use domain::{ApiKeyId, Clock, Timestamp};
+use http_server::error::ApiError;
+use http_server::extract::{JsonBody, Named};
+use http_server::response::{Created, DeletedCount};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use storage::Storage;
 use storage::api_keys::ApiKey;
 
 use super::account::require_recent_proof;
-use super::error::ApiError;
-use super::extract::{JsonBody, Named, SignedIn};
-use super::response::{Created, DeletedCount};
+use crate::signed_in::SignedIn;
 
 /// Maximum length of a key's name, in characters.
 const MAX_NAME_CHARS: usize = 100;

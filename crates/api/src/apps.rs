@@ -11,6 +11,8 @@ use connections::ConnectionService;
 use connections::apps::{AppCallOutcome, AppConsent, AppError, AppPage, BrowserFeature, ConsentRequest, SandboxPolicy};
 use domain::resource::ResourceContents;
 use domain::tool::ToolDefinition;
+use http_server::error::ApiError;
+use http_server::extract::{JsonBody, Named};
 use platform::SecretSealer;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -18,9 +20,8 @@ use serde_json::{Map, Value};
 use storage::Storage;
 use storage::servers::Server;
 
-use super::error::ApiError;
-use super::extract::{JsonBody, Named, SignedIn};
 use super::manual_tool_calls::ToolCallResult;
+use crate::signed_in::SignedIn;
 
 /// HTML of the sandbox frame. It relays messages between the web app and the app's inner frame, and does nothing
 /// else.
@@ -58,7 +59,8 @@ pub async fn open_app(
     JsonBody(body): JsonBody<OpenApp>,
 ) -> Result<Json<OpenedApp>, ApiError> {
     let server = find_connection(&storage, &caller, &body.server_name).await?;
-    let AppPage { tool, html, policy: mut csp } = connections.read_app_page(caller.user, &server, &body.tool).await?;
+    let AppPage { tool, html, policy: mut csp } =
+        connections.read_app_page(caller.user, &server, &body.tool).await.map_err(to_api_error)?;
     // The policies are sealed into the URL, so the sandbox route needs neither a token nor a lookup.
     let frame = format!("/sandbox/{}", csp.seal(&secrets)?);
     // The features are returned in the form that MCP Apps defines.
@@ -104,7 +106,7 @@ pub async fn call_tool(
 ) -> Result<Json<AppToolCallOutcome>, ApiError> {
     let server = find_connection(&storage, &caller, &body.server_name).await?;
     let wanted = (body.name.as_str(), body.arguments);
-    match connections.call_for_app(caller.user, &server, wanted, body.consent).await? {
+    match connections.call_for_app(caller.user, &server, wanted, body.consent).await.map_err(to_api_error)? {
         AppCallOutcome::Result { result, duration_ms } => {
             Ok(Json(AppToolCallOutcome::Result(ToolCallResult { duration_ms, result })))
         }
@@ -145,7 +147,7 @@ pub async fn read_resource(
         return Err(ApiError::BadRequest(format!("uri is longer than {MAX_URI_CHARS} characters")));
     }
     let server = find_connection(&storage, &caller, &body.server_name).await?;
-    let contents = connections.read_resource_for_app(caller.user, &server, &body.uri).await?;
+    let contents = connections.read_resource_for_app(caller.user, &server, &body.uri).await.map_err(to_api_error)?;
     Ok(Json(ReadResource { contents }))
 }
 
@@ -186,17 +188,16 @@ async fn find_connection(storage: &Storage, caller: &SignedIn, name: &str) -> Re
     servers.into_iter().find(|server| server.name == name).ok_or(ApiError::NotFound("connection"))
 }
 
-impl From<AppError> for ApiError {
-    fn from(error: AppError) -> Self {
-        let code = match error {
-            AppError::NoTool(_) => "unknown_tool",
-            AppError::NoApp => "no_app",
-            AppError::NoResource(_) => "no_resource",
-            AppError::NotForApps(_) => "tool_not_for_apps",
-            AppError::Unusable(_) | AppError::Server(_) => {
-                return Self::Upstream { code: "app_failed", message: error.to_string() };
-            }
-        };
-        Self::Unprocessable { code, message: error.to_string() }
-    }
+/// Converts to the error response.
+fn to_api_error(error: AppError) -> ApiError {
+    let code = match error {
+        AppError::NoTool(_) => "unknown_tool",
+        AppError::NoApp => "no_app",
+        AppError::NoResource(_) => "no_resource",
+        AppError::NotForApps(_) => "tool_not_for_apps",
+        AppError::Unusable(_) | AppError::Server(_) => {
+            return ApiError::Upstream { code: "app_failed", message: error.to_string() };
+        }
+    };
+    ApiError::Unprocessable { code, message: error.to_string() }
 }

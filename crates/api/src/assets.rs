@@ -7,10 +7,10 @@ use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, Uri, header};
 use axum::response::{IntoResponse, Response};
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use http_server::error::ApiError;
 use rust_embed::{EmbeddedFile, RustEmbed};
 use serde_json::json;
 
-use super::error::ApiError;
 use super::shares::NO_ROBOTS;
 use crate::state::PublicSettings;
 
@@ -84,6 +84,7 @@ fn page(settings: PublicSettings, accounts: &AccountService) -> Response {
         "signUps": accounts.sign_ups().as_str(),
         "mail": accounts.can_send_email(),
         "provider": accounts.oidc().map(|oidc| json!({ "name": oidc.name, "only": oidc.is_only })),
+        "passkeys": accounts.has_passkeys(),
         "googleDrive": settings.google_drive,
         "registry": settings.registry,
     });

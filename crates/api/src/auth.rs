@@ -8,6 +8,7 @@ mod extract;
 mod metadata;
 mod mfa;
 mod oidc;
+mod passkeys;
 mod redirects;
 mod tokens;
 mod unsupported;
@@ -15,9 +16,11 @@ mod users;
 mod verify;
 
 use axum::middleware::from_fn;
+use http_server::route::Access::{Anyone, FirstFactor, Owner, SignedIn};
+use http_server::route::Section;
+use http_server::routes;
 
-use super::route::Access::{Anyone, FirstFactor, Owner, SignedIn};
-use super::route::{Section, routes};
+use crate::AppState;
 
 pub use dto::UserBody;
 pub use extract::Address;
@@ -27,7 +30,7 @@ pub use metadata::get_jwks;
 const BODY_LIMIT: usize = 1024 * 1024;
 
 /// Returns the routes below `/auth/v1`.
-pub fn section() -> Section {
+pub fn section() -> Section<AppState> {
     let mut routes = routes! {
         /// Creates an account, or an anonymous one without email address and phone number.
         post("/signup", Anyone, users::sign_up),
@@ -68,6 +71,20 @@ pub fn section() -> Section {
         post("/factors/{id}/challenge", Owner, mfa::create_challenge),
         /// Verifies the code for a challenge. The factor takes effect, and the session is raised to `aal2`.
         post("/factors/{id}/verify", Owner, mfa::verify_factor),
+        /// Begins the registration of a passkey of the caller.
+        post("/passkeys/registration/options", SignedIn, passkeys::begin_registration),
+        /// Completes the registration of a passkey with the response of the authenticator.
+        post("/passkeys/registration/verify", SignedIn, passkeys::finish_registration),
+        /// Begins a sign-in with a passkey. The browser offers those that it has for this site.
+        post("/passkeys/authentication/options", Anyone, passkeys::begin_sign_in),
+        /// Completes a sign-in with the response of the authenticator, and begins a session.
+        post("/passkeys/authentication/verify", Anyone, passkeys::finish_sign_in),
+        /// Lists the caller's passkeys, oldest first.
+        get("/passkeys", SignedIn, passkeys::list_passkeys),
+        /// Renames a passkey of the caller.
+        patch("/passkeys/{id}", Owner, passkeys::rename_passkey),
+        /// Deletes a passkey of the caller.
+        delete("/passkeys/{id}", Owner, passkeys::delete_passkey),
         /// Returns which ways to sign in exist.
         get("/settings", Anyone, metadata::get_settings),
         /// Returns name and version of the server.

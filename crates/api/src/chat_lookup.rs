@@ -3,10 +3,10 @@
 use agent::chats::temporary::TemporaryChats;
 use axum::extract::FromRef;
 use domain::{ChatId, UserId};
+use http_server::error::ApiError;
 use storage::Storage;
 
 use crate::AppState;
-use crate::error::ApiError;
 
 /// The chats of all users, in the database and in memory.
 #[derive(Debug, Clone)]

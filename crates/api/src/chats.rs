@@ -8,6 +8,8 @@ use axum::extract::State;
 use axum::response::NoContent;
 use domain::message::Role;
 use domain::{ChatId, Clock, MessageId, Timestamp};
+use http_server::error::ApiError;
+use http_server::extract::{JsonBody, Named, Query};
 use platform::{UserEvent, UserEventBus};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -15,9 +17,8 @@ use storage::Storage;
 use storage::chat_settings::{ChatMarks, ChatMarksChange};
 use storage::search::Marked;
 
-use super::error::ApiError;
-use super::extract::{JsonBody, Named, Query, SignedIn};
 use crate::chat_lookup::ChatLookup;
+use crate::signed_in::SignedIn;
 
 /// Maximum length of a search query, in characters.
 const MAX_QUERY_CHARS: usize = 200;

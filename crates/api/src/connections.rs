@@ -4,13 +4,14 @@ use axum::Json;
 use axum::extract::State;
 use connections::{ConnectionDetails, ConnectionDto, ConnectionService, ConnectionUpdate, UpdateError};
 use domain::ServerId;
+use http_server::error::ApiError;
+use http_server::extract::{JsonBody, Named};
 use schemars::JsonSchema;
 use serde::Serialize;
 use storage::Storage;
 use storage::servers::Server;
 
-use super::error::ApiError;
-use super::extract::{JsonBody, Named, SignedIn};
+use crate::signed_in::SignedIn;
 
 /// The user's connections.
 #[derive(Debug, Serialize, JsonSchema)]

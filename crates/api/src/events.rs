@@ -7,13 +7,13 @@ use axum::extract::State;
 use bytes::Bytes;
 use domain::json::to_json_text;
 use futures_util::stream::{self, StreamExt};
+use http_server::error::ApiError;
+use http_server::sse::{self, EventStreamResponse};
 use platform::{BackgroundTasks, UserEvent, UserEventBus};
 use storage::Storage;
 
-use super::error::ApiError;
-use super::extract::SignedIn;
-use super::sse::{self, EventStreamResponse};
 use crate::limiters::StreamLimiter;
+use crate::signed_in::SignedIn;
 
 /// Streams the user's events while the session is valid. The first events report the state of each running turn. A
 /// subscriber that falls too far behind is disconnected; it reconnects and reloads.

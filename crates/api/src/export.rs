@@ -18,6 +18,9 @@ use domain::file::FileRef;
 use domain::model::ModelSettings;
 use domain::{ChatId, Clock, MessageId, Timestamp, UserId};
 use futures_util::stream::{self, StreamExt};
+use http_server::error::ApiError;
+use http_server::extract::{Named, Query as Asked};
+use http_server::openapi::{Operation, OperationOutput};
 use postgrest::RestTable;
 use postgrest::ast::{ColumnCondition, ComparisonOperator, OrderTerm, RowFilter, RowQuery};
 use schemars::JsonSchema;
@@ -30,11 +33,9 @@ use storage::chat_settings::ChatMarks;
 use storage::model_providers::ModelProvider;
 
 use super::auth::UserBody;
-use super::error::ApiError;
-use super::extract::{Named, Query as Asked, SignedIn};
-use super::openapi::{Operation, OperationOutput};
 use super::usage::DayUsageDto;
 use crate::chat_lookup::ChatLookup;
+use crate::signed_in::SignedIn;
 
 /// Number of rows per query. A message can be large, so few are held at a time.
 const QUERY_ROWS: u64 = 20;

@@ -12,18 +12,21 @@ use bytes::Bytes;
 use domain::file::FileRef;
 use domain::{ChatId, FileId};
 use futures_util::stream;
+use http_server::body::read_bytes;
+use http_server::error::ApiError;
+use http_server::extract::{Named, Query};
+use http_server::openapi::{Operation, OperationInput, OperationOutput};
+use http_server::response::Created;
+use http_server::route::{Access, Section};
+use http_server::routes;
 use platform::Permit;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::body::read_bytes;
-use super::error::ApiError;
-use super::extract::{Named, Query, SignedIn};
-use super::openapi::{Operation, OperationInput, OperationOutput};
-use super::response::Created;
-use super::route::{Access, Section, routes};
+use crate::AppState;
 use crate::limiters::{DownloadLimiter, UploadLimiter};
+use crate::signed_in::SignedIn;
 
 /// Content security policy of every file: a browser may display or save it, but not run it or frame anything in it.
 const FILE_POLICY: &str = "default-src 'none'; sandbox";
@@ -34,7 +37,7 @@ const INLINE_TYPES: [&str; 4] = ["image/png", "image/jpeg", "image/gif", "image/
 const CHUNK_BYTES: usize = 64 * 1024;
 
 /// Returns the routes below `/v1/files`, whose errors are [`ApiError`]s.
-pub fn section() -> Section {
+pub fn section() -> Section<AppState> {
     let routes = routes! {
         /// Uploads a file. It is deleted after a day unless a message refers to it. Accepts images (PNG, JPEG, WebP,
         /// GIF), PDF and UTF-8 text; the type is detected from the content.
@@ -45,18 +48,19 @@ pub fn section() -> Section {
         delete("/{id}", Access::Owner, delete_file),
     };
     Section::new("/v1/files", routes, |routes| {
-        routes.fallback(super::error::no_such_route).method_not_allowed_fallback(super::error::method_not_allowed)
+        routes
+            .fallback(http_server::error::no_such_route)
+            .method_not_allowed_fallback(http_server::error::method_not_allowed)
     })
 }
 
-impl From<FileError> for ApiError {
-    fn from(error: FileError) -> Self {
-        match error {
-            FileError::Empty => Self::BadRequest(error.to_string()),
-            FileError::Kind => Self::UnsupportedKind(error.to_string()),
-            FileError::Full(_) => Self::TooLargeFor { code: "storage_full", message: error.to_string() },
-            FileError::Storage(error) => error.into(),
-        }
+/// Converts to the error response.
+fn to_api_error(error: FileError) -> ApiError {
+    match error {
+        FileError::Empty => ApiError::BadRequest(error.to_string()),
+        FileError::Kind => ApiError::UnsupportedKind(error.to_string()),
+        FileError::Full(_) => ApiError::TooLargeFor { code: "storage_full", message: error.to_string() },
+        FileError::Storage(error) => error.into(),
     }
 }
 
@@ -118,7 +122,10 @@ async fn upload_file(
     let bytes = read_bytes(body, MAX_UPLOAD_BYTES).await.map_err(|error| error.into_api_error(too_large))?;
     // The declared type is a hint only: the type is determined from the content.
     let content_type = headers.get(header::CONTENT_TYPE).and_then(|content_type| content_type.to_str().ok());
-    let kept = files.store_upload(caller.user, about.session_id, (about.name.as_deref(), content_type), &bytes).await?;
+    let kept = files
+        .store_upload(caller.user, about.session_id, (about.name.as_deref(), content_type), &bytes)
+        .await
+        .map_err(to_api_error)?;
     let FileRef { id, filename: name, media_type, size } = kept;
     Ok(Created(UploadedFile { id, name, media_type, size }))
 }

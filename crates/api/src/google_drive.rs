@@ -6,12 +6,13 @@ use axum::http::{HeaderMap, HeaderName, header};
 use axum::response::{AppendHeaders, NoContent, Redirect};
 use builtin_servers::BuiltinServers;
 use builtin_servers::google_drive::{DriveError, LINK_LIFETIME_SECONDS, LinkError};
+use http_server::error::ApiError;
+use http_server::extract::Query;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::browser_cookie::BrowserCookie;
-use crate::error::ApiError;
-use crate::extract::{Query, SignedIn};
+use crate::signed_in::SignedIn;
 use crate::state::SiteUrl;
 
 /// Cookie that binds the authorisation to the browser that began it.
@@ -47,7 +48,10 @@ pub async fn get_status(
     who: SignedIn,
 ) -> Result<Json<DriveStatus>, ApiError> {
     let drive = builtin_servers.google_drive();
-    Ok(Json(DriveStatus { configured: drive.is_configured(), linked: drive.is_linked(who.user).await? }))
+    Ok(Json(DriveStatus {
+        configured: drive.is_configured(),
+        linked: drive.is_linked(who.user).await.map_err(to_api_error)?,
+    }))
 }
 
 /// Starts linking and returns the URL of Google's authorisation page.
@@ -56,7 +60,7 @@ pub async fn start_link(
     State(site_url): State<SiteUrl>,
     who: SignedIn,
 ) -> Result<(AppendHeaders<[(HeaderName, String); 1]>, Json<DriveLink>), ApiError> {
-    let link = builtin_servers.google_drive().start_link(who.user).await?;
+    let link = builtin_servers.google_drive().start_link(who.user).await.map_err(to_api_error)?;
     let cookie = [(header::SET_COOKIE, LINK_COOKIE.set(&site_url, &link.browser_secret, LINK_LIFETIME_SECONDS))];
     Ok((AppendHeaders(cookie), Json(DriveLink { url: link.url.into() })))
 }
@@ -89,18 +93,17 @@ pub async fn complete_link(
 
 /// Revokes the authorisation at Google and deletes it.
 pub async fn unlink_drive(State(builtin_servers): State<BuiltinServers>, who: SignedIn) -> Result<NoContent, ApiError> {
-    builtin_servers.google_drive().unlink(who.user).await?;
+    builtin_servers.google_drive().unlink(who.user).await.map_err(to_api_error)?;
     Ok(NoContent)
 }
 
-impl From<DriveError> for ApiError {
-    fn from(error: DriveError) -> Self {
-        match error {
-            DriveError::NotConfigured => {
-                Self::Conflict { code: "google_drive_not_configured", message: error.to_string() }
-            }
-            DriveError::Internal(source) => source.into(),
-            other => Self::Upstream { code: "google_drive_failed", message: other.to_string() },
+/// Converts to the error response.
+fn to_api_error(error: DriveError) -> ApiError {
+    match error {
+        DriveError::NotConfigured => {
+            ApiError::Conflict { code: "google_drive_not_configured", message: error.to_string() }
         }
+        DriveError::Internal(source) => source.into(),
+        other => ApiError::Upstream { code: "google_drive_failed", message: other.to_string() },
     }
 }

@@ -4,9 +4,8 @@ use agent::turns::TurnService;
 use axum::extract::State;
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
+use http_server::error::OUTAGE_RETRY;
 use storage::Storage;
-
-use super::error::OUTAGE_RETRY;
 
 /// Reports that the process is alive. It checks nothing else: a restart would not repair an unreachable database.
 pub async fn check_liveness() -> &'static str {

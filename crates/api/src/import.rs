@@ -9,17 +9,17 @@ use axum::Json;
 use axum::body::Body;
 use axum::extract::{FromRequest, Request, State};
 use domain::Clock;
+use http_server::body::{self, BodyError};
+use http_server::error::ApiError;
+use http_server::openapi::{Operation, OperationInput};
 use platform::{UserEvent, UserEventBus};
 use schemars::JsonSchema;
 use serde::Serialize;
 use storage::Storage;
 use storage::imports::ImportedChat;
 
-use super::body::{self, BodyError};
-use super::error::ApiError;
-use super::extract::SignedIn;
-use super::openapi::{Operation, OperationInput};
 use crate::limiters::ImportLimiter;
+use crate::signed_in::SignedIn;
 
 /// Maximum size of the file, in bytes.
 const MAX_FILE_BYTES: usize = 64 * 1024 * 1024;

@@ -6,23 +6,15 @@ pub mod api_keys;
 pub mod apps;
 pub mod assets;
 pub mod auth;
-pub mod body;
-mod body_limit;
 mod browser_cookie;
 mod chat_lookup;
 pub mod chats;
 pub mod connections;
-mod cors;
-pub mod error;
 pub mod events;
 pub mod export;
-pub mod extract;
 pub mod files;
 pub mod google_drive;
-pub mod headers;
 pub mod health;
-mod host_check;
-mod http_metrics;
 pub mod import;
 pub mod limiters;
 pub mod manual_tool_calls;
@@ -36,13 +28,10 @@ pub mod openapi;
 pub mod prompts_and_resources;
 mod push;
 pub mod registry;
-pub mod response;
 pub mod rest;
-pub mod route;
-mod serve;
 pub mod shares;
 pub mod sign_in;
-pub mod sse;
+pub mod signed_in;
 pub mod state;
 pub mod supabase_functions;
 pub mod temporary_chats;
@@ -51,26 +40,49 @@ pub mod transcriptions;
 pub mod turns;
 pub mod usage;
 
+use std::future::Future;
+
 use axum::Router;
 use axum::middleware::{from_fn, from_fn_with_state};
+use http_server::body_limit::{BodyLimiter, limit_body};
+use http_server::host_check::{self, AllowedHosts};
+use http_server::route::Access::{Anyone, Owner, SignedIn};
+use http_server::route::{Entry, Section, get};
+use http_server::serve::ConnectionAcceptor;
+use http_server::{cors, error, headers, request_metrics, routes};
+use platform::Limit;
+use tokio::net::TcpListener;
 use tower_http::catch_panic::CatchPanicLayer;
 
-use body_limit::BodyLimiter;
-use host_check::AllowedHosts;
-use route::Access::{Anyone, Owner, SignedIn};
-use route::{Entry, Section, get, routes};
+pub use state::AppState;
 
-pub use serve::{listen, serve, serve_admin};
-pub use state::{AppState, TrustedProxies};
+/// Connections to the operator's listener: some collectors of metrics, and a browser.
+const ADMIN_CONNECTIONS: Limit = Limit { per_user: 32, total: 64 };
 
-/// Maximum size of a request body, in bytes. A message has at most 200,000 characters, and tool arguments are
-/// smaller. Each extractor checks the limit itself, because each protocol reports a body that is too large in its own
-/// shape.
-const BODY_LIMIT: usize = 2 * 1024 * 1024;
+/// Serves connections until `stop` completes. Then streams are asked to end, and open requests have four seconds to
+/// finish before their connections are closed.
+pub async fn serve(app: AppState, listener: TcpListener, stop: impl Future<Output = ()>) {
+    let acceptor = create_acceptor(&app, app.config.limits.sockets);
+    let connections = acceptor.accept(listener, build_router(&app), stop).await;
+    app.tasks.shutdown_token().cancel();
+    // Streams end by the shutdown token; only then can the graceful shutdown complete.
+    connections.drain().await;
+}
 
-/// Returns every route of the server with its [`Access`](route::Access). Handlers extract, authorise, call a service
+/// Serves the connections of the operator's listener until shutdown.
+pub async fn serve_admin(app: AppState, listener: TcpListener) {
+    let stop = app.tasks.shutdown_token().clone().cancelled_owned();
+    let acceptor = create_acceptor(&app, ADMIN_CONNECTIONS);
+    acceptor.accept(listener, admin_listener::build_router(&app), stop).await.drain().await;
+}
+
+fn create_acceptor(app: &AppState, limit: Limit) -> ConnectionAcceptor {
+    ConnectionAcceptor { tasks: app.tasks.clone(), trusted_proxies: app.trusted_proxies.clone(), limit }
+}
+
+/// Returns every route of the server with its [`Access`](http_server::route::Access). Handlers extract, authorise, call a service
 /// and respond; the services are in [`accounts`], [`agent::turns`] and [`agent::tool_selection`].
-fn route_table() -> Vec<Section> {
+fn route_table() -> Vec<Section<AppState>> {
     vec![
         Section::new(
             "",
@@ -293,7 +305,7 @@ fn route_table() -> Vec<Section> {
     ]
 }
 
-/// Returns method, path and [`Access`](route::Access) of every route, for tests and for the OpenAPI document.
+/// Returns method, path and [`Access`](http_server::route::Access) of every route, for tests and for the OpenAPI document.
 pub fn entries() -> Vec<Entry> {
     route_table().iter().flat_map(Section::entries).collect()
 }
@@ -307,10 +319,10 @@ fn build_router(app: &AppState) -> Router {
         .fallback(assets::serve)
         .layer(from_fn_with_state(
             BodyLimiter::new(app.config.limits.bodies_bytes, app.trusted_proxies.clone()),
-            body_limit::limit_body,
+            limit_body,
         ))
         .layer(CatchPanicLayer::custom(error::after_panic));
-    let routes = if app.operator.is_some() { routes.layer(from_fn(http_metrics::record_request)) } else { routes };
+    let routes = if app.operator.is_some() { routes.layer(from_fn(request_metrics::record_request)) } else { routes };
     let routes = routes.with_state(app.clone());
     let routes = cors::allow(routes, &app.config.cors_origins);
     let hosts = AllowedHosts::new(&app.site_url.0, &app.config.allowed_hosts);

@@ -6,10 +6,9 @@ use std::net::IpAddr;
 use std::sync::Arc;
 
 use domain::UserId;
+use http_server::error::ApiError;
 use platform::{ConcurrencyLimiter, Limit, LimitReached, Permit};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
-
-use crate::error::ApiError;
 
 /// Maximum number of imports at a time. Each holds its whole file in memory.
 const MAX_IMPORTS: usize = 2;

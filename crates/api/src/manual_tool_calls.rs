@@ -18,6 +18,10 @@ use domain::permission::AllowedBy;
 use domain::tool::{Outcome, ToolResult};
 use domain::{Clock, InteractionId, UserId};
 use futures_util::{StreamExt, stream};
+use http_server::error::ApiError;
+use http_server::extract::{JsonBody, Named};
+use http_server::response::Either;
+use http_server::sse::{self, EventStreamResponse};
 use platform::BackgroundTasks;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -25,13 +29,10 @@ use serde_json::{Map, Value, json};
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
-use super::error::ApiError;
-use super::extract::{JsonBody, Named, SignedIn};
-use super::response::Either;
-use super::sse::{self, EventStreamResponse};
 use super::supabase_functions::wants_stream;
 use super::turns::ElicitationResponse;
 use crate::limiters::StreamLimiter;
+use crate::signed_in::SignedIn;
 
 /// A tool call that a user makes.
 #[derive(Debug, Deserialize, JsonSchema)]

@@ -18,9 +18,9 @@ use axum::http::request::Parts;
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use builtin_servers::{BuiltinServer, BuiltinServers};
+use http_server::route::Access::{Anyone, OwnToken};
+use http_server::route::{Section, post};
 
-use crate::route::Access::{Anyone, OwnToken};
-use crate::route::{Section, post};
 use crate::state::SiteUrl;
 use crate::{AppState, error};
 use message::Message;
@@ -32,7 +32,7 @@ const MAX_MESSAGE_BYTES: usize = 64 * 1024;
 
 /// Returns the routes of the servers. Other methods than POST respond 405, since there are no streams and no
 /// sessions.
-pub fn section() -> Section {
+pub fn section() -> Section<AppState> {
     let routes = BuiltinServer::ALL.map(|server| {
         let access = if server.needs_sign_in() { OwnToken } else { Anyone };
         post(server.path(), access, move |State(endpoint): State<McpEndpoint>, request: Request| async move {

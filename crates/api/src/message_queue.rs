@@ -8,6 +8,9 @@ use axum::response::NoContent;
 use domain::attachment::Attached;
 use domain::message::Part;
 use domain::{ChatId, QueuedId};
+use http_server::error::ApiError;
+use http_server::extract::{JsonBody, Named, NamedTwo};
+use http_server::response::Created;
 use platform::{UserEvent, UserEventBus};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -15,11 +18,9 @@ use storage::Storage;
 use storage::branches::TurnPosition;
 use storage::queue::QueuedMessage;
 
-use super::error::ApiError;
-use super::extract::{JsonBody, Named, NamedTwo, SignedIn};
-use super::response::Created;
 use super::supabase_functions::{AiChat, MAX_MESSAGE_CHARS, TurnRequests, check_message};
 use crate::chat_lookup::ChatLookup;
+use crate::signed_in::SignedIn;
 
 /// A message that is sent when the current turn has ended.
 #[derive(Debug, Serialize, JsonSchema)]

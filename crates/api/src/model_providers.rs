@@ -8,15 +8,16 @@ use axum::Json;
 use axum::extract::State;
 use axum::response::NoContent;
 use domain::{Clock, ModelProviderId, Timestamp};
+use http_server::error::ApiError;
+use http_server::extract::{JsonBody, Named};
+use http_server::response::Created;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use storage::Storage;
 use storage::model_providers::ModelProvider;
 use url::Url;
 
-use super::error::ApiError;
-use super::extract::{JsonBody, Named, SignedIn};
-use super::response::Created;
+use crate::signed_in::SignedIn;
 
 /// Maximum number of providers per user.
 const MAX_PROVIDERS: i64 = 20;

@@ -7,16 +7,17 @@ use agent::models::{MAX_MODEL_NAME_CHARS, ModelService};
 use axum::Json;
 use axum::extract::State;
 use domain::model::ModelSettings;
+use http_server::error::ApiError;
+use http_server::extract::{JsonBody, Named};
 use platform::{UserEvent, UserEventBus};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use storage::Storage;
 use storage::model_settings::ModelDefaults;
 
-use super::error::ApiError;
-use super::extract::{JsonBody, Named, SignedIn};
 use super::models::find_known_model;
 use crate::chat_lookup::ChatLookup;
+use crate::signed_in::SignedIn;
 
 /// The settings of a chat, and the defaults that apply where they are not set.
 #[derive(Debug, Serialize, JsonSchema)]

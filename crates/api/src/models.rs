@@ -6,14 +6,15 @@ use agent::models::{MAX_MODEL_NAME_CHARS, ModelId, ModelService, ModelView, is_n
 use axum::Json;
 use axum::extract::State;
 use domain::Clock;
+use http_server::error::ApiError;
+use http_server::extract::{JsonBody, Named};
 use platform::{UserEvent, UserEventBus};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use storage::Storage;
 
-use super::error::ApiError;
-use super::extract::{JsonBody, Named, SignedIn};
 use crate::chat_lookup::ChatLookup;
+use crate::signed_in::SignedIn;
 
 /// Maximum number of favourites per user.
 const MAX_FAVOURITES: i64 = 200;

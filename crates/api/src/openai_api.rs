@@ -23,16 +23,17 @@ use domain::api_key::Scope;
 use domain::model::{ModelError, Request};
 use domain::{Clock, UserId};
 use futures_util::Stream;
+use http_server::error::ApiError;
+use http_server::extract::Named;
+use http_server::response::Either;
+use http_server::route::Access::SignedIn;
+use http_server::route::Section;
+use http_server::routes;
+use http_server::sse::EventStreamResponse;
 use platform::BackgroundTasks;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::error::ApiError;
-use super::extract::Named;
-use super::response::Either;
-use super::route::Access::SignedIn;
-use super::route::{Section, routes};
-use super::sse::EventStreamResponse;
 use crate::AppState;
 use crate::limiters::StreamLimiter;
 use answer::ChatCompletion;
@@ -50,7 +51,7 @@ const WITH_TOOLS: &str = ":tools";
 const DEFAULT_MODEL: &str = "default";
 
 /// Returns the routes below `/v1`, with errors in OpenAI's shape.
-pub fn section() -> Section {
+pub fn section() -> Section<AppState> {
     let routes = routes! {
         /// Lists the available models. Those whose names end with `:tools` use the tools of the caller's connections.
         get("/models", SignedIn, list_models),

@@ -3,22 +3,16 @@
 //! Operations follow from the route table: path, method and authentication from the entry, parameters, bodies and
 //! responses from the signature of the handler. Operations without types of their own are in one JSON file per section.
 
-mod operation;
-mod schemas;
-
 use std::sync::LazyLock;
 
 use axum::Json;
 use http::Method;
+use http_server::error::ApiError;
+use http_server::openapi::{Operation, SchemaRegistry};
+use http_server::route::{Access, Entry};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
-
-use super::error::ApiError;
-use super::route::{Access, Entry};
-use schemas::SchemaRegistry;
-
-pub use operation::{Operation, OperationHandler, OperationInput, OperationOutput};
 
 /// A section of the document: the operations below a path prefix.
 struct Section {
@@ -128,7 +122,7 @@ pub fn list_operations() -> serde_json::Result<Vec<(String, Method)>> {
 /// Builds the document for these routes.
 fn document(entries: &[Entry]) -> serde_json::Result<Value> {
     let (mut paths, mut components, mut responses, mut tags) = (Map::new(), Map::new(), Map::new(), Vec::new());
-    let mut schemas = SchemaRegistry::new();
+    let mut schemas = SchemaRegistry::default();
     for section @ Section { prefix, description, .. } in SECTIONS {
         let section = section.read_written()?;
         tags.push(json!({ "name": prefix, "description": description }));

@@ -11,6 +11,9 @@ use connections::{AttachRequest, ConnectionService, ContextError};
 use domain::attachment::Attachment;
 use domain::model::PICTURE_TYPES;
 use domain::{AttachmentId, ChatId};
+use http_server::error::ApiError;
+use http_server::extract::{JsonBody, Named, Query};
+use http_server::openapi::{Operation, OperationOutput};
 use mcp::{CompletionTarget, Completions, IconError, Prompt, Resource, ResourceTemplate};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -19,21 +22,18 @@ use storage::Storage;
 
 use super::apps::ReadResource;
 use super::connections::find_own_server;
-use super::error::ApiError;
-use super::extract::{JsonBody, Named, Query, SignedIn};
-use super::openapi::{Operation, OperationOutput};
+use crate::signed_in::SignedIn;
 
 /// Content security policy of icons: a browser may display one, but not run or frame anything in it.
 const PICTURE_POLICY: &str = "default-src 'none'; sandbox";
 
-impl From<ContextError> for ApiError {
-    fn from(error: ContextError) -> Self {
-        match error {
-            ContextError::Server(message) => Self::Upstream { code: "server_failed", message },
-            ContextError::NotOffered(message) => Self::Unprocessable { code: "not_offered", message },
-            ContextError::TooLarge(message) => Self::Unprocessable { code: "too_large", message },
-            ContextError::Storage(error) => error.into(),
-        }
+/// Converts to the error response.
+fn to_api_error(error: ContextError) -> ApiError {
+    match error {
+        ContextError::Server(message) => ApiError::Upstream { code: "server_failed", message },
+        ContextError::NotOffered(message) => ApiError::Unprocessable { code: "not_offered", message },
+        ContextError::TooLarge(message) => ApiError::Unprocessable { code: "too_large", message },
+        ContextError::Storage(error) => error.into(),
     }
 }
 
@@ -64,7 +64,7 @@ pub async fn list_prompts(
     Named(id): Named,
 ) -> Result<Json<PromptList>, ApiError> {
     let server = find_own_server(&storage, &caller, &id).await?;
-    let prompts = connections.list_prompts(caller.user, &server).await?;
+    let prompts = connections.list_prompts(caller.user, &server).await.map_err(to_api_error)?;
     Ok(Json(PromptList { is_cut: prompts.is_cut, prompts: prompts.items }))
 }
 
@@ -76,7 +76,7 @@ pub async fn list_resources(
     Named(id): Named,
 ) -> Result<Json<ResourceList>, ApiError> {
     let server = find_own_server(&storage, &caller, &id).await?;
-    let (resources, templates) = connections.list_resources(caller.user, &server).await?;
+    let (resources, templates) = connections.list_resources(caller.user, &server).await.map_err(to_api_error)?;
     // Long lists are truncated; the web app then says so.
     let is_cut = resources.is_cut || templates.is_cut;
     Ok(Json(ResourceList { is_cut, resources: resources.items, templates: templates.items }))
@@ -104,7 +104,7 @@ pub async fn read_resource(
     JsonBody(body): JsonBody<ResourceUri>,
 ) -> Result<Json<ReadResource>, ApiError> {
     let server = find_own_server(&storage, &caller, &id).await?;
-    let contents = connections.read_resource(caller.user, &server, &body.uri).await?;
+    let contents = connections.read_resource(caller.user, &server, &body.uri).await.map_err(to_api_error)?;
     Ok(Json(ReadResource { contents }))
 }
 
@@ -117,7 +117,7 @@ pub async fn subscribe_resource(
     JsonBody(body): JsonBody<ResourceUri>,
 ) -> Result<Json<SubscriptionOutcome>, ApiError> {
     let server = find_own_server(&storage, &caller, &id).await?;
-    let watching = connections.subscribe_resource(caller.user, &server, &body.uri).await?;
+    let watching = connections.subscribe_resource(caller.user, &server, &body.uri).await.map_err(to_api_error)?;
     Ok(Json(SubscriptionOutcome { watching }))
 }
 
@@ -160,7 +160,7 @@ pub async fn complete_argument(
     let server = find_own_server(&storage, &caller, &id).await?;
     let argument = (body.name.as_str(), body.value.as_str());
     let (target, filled) = (&body.blank, &body.filled);
-    Ok(Json(connections.complete_argument(caller.user, &server, target, argument, filled).await?))
+    Ok(Json(connections.complete_argument(caller.user, &server, target, argument, filled).await.map_err(to_api_error)?))
 }
 
 /// The content of a new attachment: either a resource or a prompt.
@@ -197,7 +197,7 @@ pub async fn create_attachment(
         _ => return Err(ApiError::BadRequest("either resource or prompt is required".into())),
     };
     let home = body.session_id.map_or_else(|| storage.clone(), |chat| temporary.store_for(caller.user, chat));
-    Ok(Json(connections.attach(&home, caller.user, &server, wish).await?))
+    Ok(Json(connections.attach(&home, caller.user, &server, wish).await.map_err(to_api_error)?))
 }
 
 /// Returns an attachment that no message refers to yet.

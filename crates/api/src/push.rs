@@ -5,13 +5,14 @@ use axum::Json;
 use axum::extract::State;
 use axum::response::NoContent;
 use domain::{PushSubscriptionId, Timestamp};
+use http_server::error::ApiError;
+use http_server::extract::{JsonBody, Named};
+use http_server::response::Created;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use url::Url;
 
-use super::error::ApiError;
-use super::extract::{JsonBody, Named, SignedIn};
-use super::response::Created;
+use crate::signed_in::SignedIn;
 
 /// A browser that receives push messages, shown as a device.
 #[derive(Debug, Serialize, JsonSchema)]

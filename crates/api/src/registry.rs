@@ -3,11 +3,12 @@
 use axum::Json;
 use axum::extract::State;
 use connections::registry::{RegistryListing, ServerRegistry};
+use http_server::error::ApiError;
+use http_server::extract::Query;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::error::ApiError;
-use super::extract::{Query, SignedIn};
+use crate::signed_in::SignedIn;
 
 /// Maximum length of a search text or a cursor, in bytes.
 const MAX_QUERY_BYTES: usize = 1_024;

@@ -21,6 +21,9 @@ use connections::{ConnectionService, headers, url_query};
 use domain::{ChatId, Clock, UserId};
 use http::request::Parts;
 use http::{Method, StatusCode, Uri, header};
+use http_server::extract::bearer;
+use http_server::route::Access::{Anyone, OwnRows};
+use http_server::route::{Section, delete as remove, get, options, patch, post};
 use platform::{BackgroundTasks, SecretSealer, UserEvent, UserEventBus};
 use postgrest::ast::{ColumnCondition, ComparisonOperator, OnConflict, RowFilter, RowQuery, WriteBody, WriteOptions};
 use postgrest::request::{
@@ -30,9 +33,6 @@ use postgrest::{ConnectionSealer, PgError, RestTable, WriteContext};
 use storage::Storage;
 use uuid::Uuid;
 
-use super::extract::bearer;
-use super::route::Access::{Anyone, OwnRows};
-use super::route::{Section, delete as remove, get, options, patch, post};
 use crate::AppState;
 use error::RestError;
 use reply::Reply;
@@ -41,7 +41,7 @@ use reply::Reply;
 const URL_LIMIT: usize = 8 * 1024;
 
 /// Returns the routes of the tables, and PostgREST's errors for everything else.
-pub fn section() -> Section {
+pub fn section() -> Section<AppState> {
     let no_root = async || RestError::from(PgError::new("PGRST126", "Root endpoint metadata is disabled"));
     let no_functions = |name: Result<Path<String>, PathRejection>| async move {
         let Ok(Path(name)) = name else { return invalid_path() };

@@ -9,6 +9,10 @@ use axum::extract::State;
 use axum::http::{HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, NoContent, Response};
 use domain::{ChatId, Clock, FileId, ShareId, Timestamp, UserId};
+use http_server::error::ApiError;
+use http_server::extract::{JsonBody, Named, NamedTwo};
+use http_server::openapi::{Operation, OperationOutput};
+use http_server::response::DeletedCount;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -16,13 +20,10 @@ use storage::Storage;
 use storage::shares::NewShare;
 use uuid::Uuid;
 
-use super::error::ApiError;
-use super::extract::{JsonBody, Named, NamedTwo, SignedIn};
 use super::files::{FileResponse, file_response};
-use super::openapi::{Operation, OperationOutput};
-use super::response::DeletedCount;
 use crate::chat_lookup::ChatLookup;
 use crate::limiters::DownloadLimiter;
+use crate::signed_in::SignedIn;
 use crate::state::SiteUrl;
 
 /// Maximum number of shares per user.

@@ -6,6 +6,8 @@ use axum::http::{HeaderMap, HeaderName, header};
 use axum::response::{AppendHeaders, NoContent, Redirect};
 use connections::ConnectionService;
 use connections::sign_in::{SIGN_IN_LIFETIME_SECONDS, ServerSignInError};
+use http_server::error::ApiError;
+use http_server::extract::{JsonBody, Named, Query};
 use mcp::oauth::{SignInCallback, SignInError};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -15,8 +17,7 @@ use storage::servers::Server;
 
 use super::browser_cookie::BrowserCookie;
 use super::connections::find_own_server;
-use super::error::ApiError;
-use super::extract::{JsonBody, Named, Query, SignedIn};
+use crate::signed_in::SignedIn;
 use crate::state::SiteUrl;
 
 /// Cookie that binds a sign-in to the browser that began it.
@@ -57,7 +58,7 @@ pub async fn start_sign_in(
     let started = connections.start_sign_in(caller.user, &server, SIGN_IN_COOKIE.read(&headers)).await;
     let started = started.map_err(|error| match error {
         ServerSignInError::SignIn(SignInError::NeedsClient) => client_needed(&connections, &server),
-        other => other.into(),
+        other => to_api_error(other),
     })?;
     let cookie =
         [(header::SET_COOKIE, SIGN_IN_COOKIE.set(&site_url, &started.browser_secret, SIGN_IN_LIFETIME_SECONDS))];
@@ -106,7 +107,7 @@ pub async fn set_client(
             "clientId or clientSecret is longer than {MAX_CREDENTIAL_CHARS} characters"
         )));
     }
-    connections.set_client(caller.user, &server, client_id.to_owned(), secret).await?;
+    connections.set_client(caller.user, &server, client_id.to_owned(), secret).await.map_err(to_api_error)?;
     Ok(NoContent)
 }
 
@@ -118,7 +119,7 @@ pub async fn sign_out(
     Named(id): Named,
 ) -> Result<NoContent, ApiError> {
     let server = find_own_server(&storage, &caller, &id).await?;
-    connections.sign_out_of_server(caller.user, &server).await?;
+    connections.sign_out_of_server(caller.user, &server).await.map_err(to_api_error)?;
     Ok(NoContent)
 }
 
@@ -138,18 +139,17 @@ fn client_needed(connections: &ConnectionService, server: &Server) -> ApiError {
     ApiError::Conflict { code: "client_needed", message }
 }
 
-impl From<ServerSignInError> for ApiError {
-    fn from(error: ServerSignInError) -> Self {
-        let message = format!("Signing in is not possible: {error}.");
-        match error {
-            ServerSignInError::Internal(source) => source.into(),
-            ServerSignInError::SignIn(SignInError::Store(error)) => Self::Internal(error.into()),
-            ServerSignInError::SignIn(SignInError::Server(_) | SignInError::Refused { .. }) => {
-                Self::Upstream { code: "sign_in_failed", message }
-            }
-            ServerSignInError::SignIn(_) | ServerSignInError::NotStartedHere => {
-                Self::Unprocessable { code: "sign_in_not_possible", message }
-            }
+/// Converts to the error response.
+fn to_api_error(error: ServerSignInError) -> ApiError {
+    let message = format!("Signing in is not possible: {error}.");
+    match error {
+        ServerSignInError::Internal(source) => source.into(),
+        ServerSignInError::SignIn(SignInError::Store(error)) => ApiError::Internal(error.into()),
+        ServerSignInError::SignIn(SignInError::Server(_) | SignInError::Refused { .. }) => {
+            ApiError::Upstream { code: "sign_in_failed", message }
+        }
+        ServerSignInError::SignIn(_) | ServerSignInError::NotStartedHere => {
+            ApiError::Unprocessable { code: "sign_in_not_possible", message }
         }
     }
 }

@@ -15,7 +15,7 @@ use builtin_servers::BuiltinServers;
 use connections::ConnectionService;
 use connections::registry::ServerRegistry;
 use domain::Clock;
-use platform::client_address::TrustedProxy;
+use http_server::extract::TrustedProxies;
 use platform::config::Config;
 use platform::{BackgroundTasks, SecretSealer, UserEventBus};
 use storage::Storage;
@@ -99,10 +99,6 @@ impl SiteUrl {
         self.0.scheme() == "https"
     }
 }
-
-/// Proxies whose `X-Forwarded-For` is believed.
-#[derive(Debug, Clone)]
-pub struct TrustedProxies(pub Arc<[TrustedProxy]>);
 
 /// Settings that clients may know.
 #[derive(Debug, Clone, Copy)]

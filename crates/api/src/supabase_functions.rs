@@ -17,26 +17,28 @@ use domain::message::{AppContext, MessageStatus, Part, text_of, tool_calls_of};
 use domain::model::ModelError;
 use domain::tool::{ToolCall, ToolDefinition};
 use domain::{AttachmentId, ChatId, FileId, MessageId};
+use http_server::error::ApiError;
+use http_server::extract::UnreadJsonBody;
+use http_server::openapi::{Operation, OperationOutput};
+use http_server::response::Either;
+use http_server::route::Access::{self, Owner};
+use http_server::route::Section;
+use http_server::routes;
+use http_server::sse::EventStreamResponse;
 use platform::client_address::subscriber_network;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use storage::branches::TurnPosition;
 
 use super::auth::Address;
-use super::error::ApiError;
-use super::extract::{SignedIn, UnreadJsonBody};
 use super::models::find_known_model;
-use super::openapi::{Operation, OperationOutput};
-use super::response::Either;
-use super::route::Access::{self, Owner};
-use super::route::{Section, routes};
-use super::sse::EventStreamResponse;
 use super::turns::stream_of;
 use crate::AppState;
 use crate::limiters::{ProbeAddressLimiter, ProbeLimiter, StreamLimiter};
+use crate::signed_in::SignedIn;
 
 /// Returns the routes below `/functions/v1`.
-pub fn section() -> Section {
+pub fn section() -> Section<AppState> {
     let routes = routes! {
         /// Stores a message in one of the caller's chats and runs the turn that answers it. Responds with the complete
         /// answer, or with a stream of events if the client accepts `text/event-stream`.

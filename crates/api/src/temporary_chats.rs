@@ -5,12 +5,13 @@ use agent::turns::TurnService;
 use axum::extract::State;
 use axum::response::NoContent;
 use domain::ChatId;
+use http_server::error::ApiError;
+use http_server::extract::Named;
+use http_server::response::Created;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::error::ApiError;
-use super::extract::{Named, SignedIn};
-use super::response::Created;
+use crate::signed_in::SignedIn;
 
 /// A new temporary chat.
 #[derive(Debug, Serialize, JsonSchema)]

@@ -7,6 +7,8 @@ use connections::permissions::{PermissionTarget, ToolPermission};
 use domain::permission::{AllowedBy, Permission};
 use domain::tool::Outcome;
 use domain::{ServerId, Timestamp};
+use http_server::error::ApiError;
+use http_server::extract::{JsonBody, Named, Query};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use storage::Storage;
@@ -14,8 +16,7 @@ use storage::permissions::AuditEntry;
 use uuid::Uuid;
 
 use super::connections::find_own_server;
-use super::error::ApiError;
-use super::extract::{JsonBody, Named, Query, SignedIn};
+use crate::signed_in::SignedIn;
 
 /// Default number of calls on a page of the log.
 const DEFAULT_PAGE_CALLS: i64 = 50;

@@ -8,15 +8,16 @@ use axum::Json;
 use axum::body::Body;
 use axum::extract::{FromRequest, Request, State};
 use domain::model::ModelError;
+use http_server::body::read_bytes;
+use http_server::error::ApiError;
+use http_server::extract::Query;
+use http_server::openapi::{Operation, OperationInput};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::body::read_bytes;
-use super::error::ApiError;
-use super::extract::{Query, SignedIn};
-use super::openapi::{Operation, OperationInput};
 use crate::limiters::TranscriptionLimiter;
+use crate::signed_in::SignedIn;
 
 /// Maximum size of a recording, in bytes: OpenAI's limit. At the web app's bit rate it is more than an hour.
 const MAX_RECORDING_BYTES: usize = 25 * 1_000_000;

@@ -10,6 +10,10 @@ use domain::elicitation::Action;
 use domain::permission::Decision;
 use domain::{Clock, InteractionId, MessageId, TurnId};
 use futures_util::stream;
+use http_server::error::ApiError;
+use http_server::extract::{JsonBody, LastEventId, Named, NamedTwo, Query};
+use http_server::response::Either;
+use http_server::sse::{self, EventStreamResponse};
 use platform::{Permit, UserEvent, UserEventBus};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -17,12 +21,9 @@ use serde_json::{Map, Value};
 use storage::branches::Fork;
 use storage::interactions::ApprovalDecision;
 
-use super::error::ApiError;
-use super::extract::{JsonBody, LastEventId, Named, NamedTwo, Query, SignedIn};
-use super::response::Either;
-use super::sse::{self, EventStreamResponse};
 use crate::chat_lookup::ChatLookup;
 use crate::limiters::StreamLimiter;
+use crate::signed_in::SignedIn;
 
 /// Query parameters of [`stream_turn`].
 #[derive(Debug, Deserialize, JsonSchema)]

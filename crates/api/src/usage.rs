@@ -8,14 +8,15 @@ use axum::Json;
 use axum::extract::State;
 use domain::model::Usage;
 use domain::{Clock, MessageId, Timestamp};
+use http_server::error::ApiError;
+use http_server::extract::{NamedTwo, Query};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use storage::Storage;
 use storage::usage::{DayTotal, OfAnswer, Total};
 
-use super::error::ApiError;
-use super::extract::{NamedTwo, Query, SignedIn};
 use crate::chat_lookup::ChatLookup;
+use crate::signed_in::SignedIn;
 
 /// Usage of one answer, zero for an unknown one, and of its whole chat.
 #[derive(Debug, Serialize, JsonSchema)]

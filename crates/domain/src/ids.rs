@@ -63,7 +63,9 @@ ids! {
     AuthSessionId,
     /// A second authentication factor of a user.
     FactorId,
-    /// A challenge: a request to enter the code of a factor.
+    /// A passkey of a user.
+    PasskeyId,
+    /// A challenge: a request to enter the code of a factor, or to sign with a passkey.
     ChallengeId,
     /// A chat: a row of `ai_chat_sessions`, called `sessionId` on the wire.
     ChatId,

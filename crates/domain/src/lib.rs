@@ -27,6 +27,6 @@ pub mod tool_arguments;
 pub use clock::{Clock, SystemClock, Timestamp};
 pub use ids::{
     ApiKeyId, AttachmentId, AuthSessionId, ChallengeId, ChatId, FactorId, FileId, InteractionId, MessageId,
-    ModelProviderId, NodeId, PushSubscriptionId, QueuedId, ServerId, ShareId, TurnId, UserId,
+    ModelProviderId, NodeId, PasskeyId, PushSubscriptionId, QueuedId, ServerId, ShareId, TurnId, UserId,
 };
 pub use interaction::{AwaitedInteraction, InteractionKind};

@@ -13,18 +13,19 @@ use agent::openai_api::CompletionService;
 use agent::push::{PushDependencies, PushService};
 use agent::turns::{TurnDependencies, TurnService, prewarm};
 use anyhow::Context;
+use api::AppState;
 use api::admin_listener::OperatorAccess;
 use api::limiters::{
     self, DownloadLimiter, ImportLimiter, ProbeAddressLimiter, ProbeLimiter, StreamLimiter, TranscriptionLimiter,
     UploadLimiter,
 };
 use api::state::{PublicSettings, SiteUrl};
-use api::{AppState, TrustedProxies};
 use builtin_servers::google_drive::GoogleDriveSettings;
 use builtin_servers::{BuiltinServers, GoogleDrive};
 use connections::registry::ServerRegistry;
 use connections::{ConnectionReady, ConnectionService, ConnectionSettings, FallbackTools, ServiceDependencies};
 use domain::{Clock, SystemClock};
+use http_server::extract::TrustedProxies;
 use platform::config::Config;
 use platform::metrics::MetricsRecorder;
 use platform::{BackgroundTasks, Cluster, ClusterBus, ClusterOutbox, InstanceLock, SecretSealer, UserEventBus};

@@ -107,9 +107,10 @@ fn run() -> anyhow::Result<()> {
     logging::start(&config.log.clone().unwrap_or_else(default_log_filter));
     let mut runtime = tokio::runtime::Builder::new_multi_thread();
     runtime.enable_all().thread_keep_alive(threads::IDLE_THREAD_LIFETIME).build()?.block_on(async {
-        let listener = api::listen(config.listen, "CHAT_LISTEN")?;
+        let listener = http_server::serve::listen(config.listen, "CHAT_LISTEN")?;
         let admin_address = config.admin_listener.as_ref().map(|admin| admin.address);
-        let admin_listener = admin_address.map(|address| api::listen(address, "CHAT_ADMIN_LISTEN")).transpose()?;
+        let admin_listener =
+            admin_address.map(|address| http_server::serve::listen(address, "CHAT_ADMIN_LISTEN")).transpose()?;
         let app = App::start(config, listener.local_addr()?).await?;
         if let Some(listener) = admin_listener {
             app.state.tasks.spawn("admin listener", api::serve_admin(app.state.clone(), listener));

@@ -5,7 +5,7 @@ use domain::{Timestamp, UserId};
 use crate::auth_sessions::DELETE_ALL;
 use crate::db_macros::{read, transaction};
 use crate::users::{User, UserRow};
-use crate::{Error, UserRepository, auth_codes, identities, one_time_tokens};
+use crate::{Error, UserRepository, auth_codes, identities, one_time_tokens, passkeys};
 
 const LIST_USERS: &str =
     "SELECT id, email, password_hash, email_confirmed_at, confirmation_sent_at, recovery_sent_at, new_email,
@@ -48,6 +48,7 @@ impl UserRepository<'_> {
                 DELETE_ALL,
                 DELETE_FACTORS,
                 identities::DELETE_ALL,
+                passkeys::DELETE_ALL,
                 one_time_tokens::DELETE_ALL,
                 auth_codes::DELETE_ALL,
             ] {

@@ -44,6 +44,7 @@ pub mod nodes;
 pub mod notify;
 mod notify_batch;
 pub mod one_time_tokens;
+pub mod passkeys;
 pub mod permissions;
 pub mod push;
 pub mod queue;

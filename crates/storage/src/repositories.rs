@@ -42,6 +42,7 @@ repositories! {
     models: ModelChoiceRepository = "users' choices of models and their settings",
     nodes: NodeRepository = "nodes on the same database, and their messages",
     one_time_tokens: OneTimeTokenRepository = "one-time tokens in emails",
+    passkeys: PasskeyRepository = "passkeys of users and their challenges",
     permissions: PermissionRepository = "tool permissions and the audit log of tool calls",
     push: PushRepository = "browsers that receive push messages, and the keys to send them with",
     queued_messages: QueuedMessageRepository = "messages that wait for the end of a turn",

@@ -94,7 +94,7 @@ impl Builder {
         }
         let config = Config::from_source(source).unwrap();
         // Port 0: the system selects a free port, so that tests can run in parallel.
-        let listener = api::listen(SocketAddr::from(([127, 0, 0, 1], 0)), "CHAT_LISTEN").unwrap();
+        let listener = http_server::serve::listen(SocketAddr::from(([127, 0, 0, 1], 0)), "CHAT_LISTEN").unwrap();
         // The system has selected a port by now.
         let address = listener.local_addr().unwrap();
         let clock: Arc<dyn Clock> = self.clock.map_or_else(|| Arc::new(SystemClock) as _, |clock| clock as _);

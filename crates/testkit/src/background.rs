@@ -19,7 +19,7 @@ impl Background {
     )]
     pub async fn serve(routes: Router) -> Self {
         // The application's own listener, with its long queue: tests open hundreds of connections at once.
-        let listener = api::listen(([127, 0, 0, 1], 0).into(), "CHAT_LISTEN").unwrap();
+        let listener = http_server::serve::listen(([127, 0, 0, 1], 0).into(), "CHAT_LISTEN").unwrap();
         let origin = format!("http://{}", listener.local_addr().unwrap());
         let stop = CancellationToken::new();
         let stopped = stop.clone().cancelled_owned();

@@ -8,13 +8,15 @@ interface Boot {
   /** Policy for the creation of accounts. */
   signUps: "open" | "invite" | "closed";
   /** True if the server can send email. */
-  mail: boolean;
+  mail?: boolean;
   /** Identity provider at which users can sign in; `only` if there is no other way. */
   provider?: { name: string; only: boolean } | null;
+  /** True if users can sign in with passkeys. */
+  passkeys?: boolean;
   /** True if users can link Google Drive. */
-  googleDrive: boolean;
+  googleDrive?: boolean;
   /** True if users can browse the MCP registry. */
-  registry: boolean;
+  registry?: boolean;
 }
 
 const defaults: Boot = {
@@ -22,9 +24,6 @@ const defaults: Boot = {
   fallbackTools: "google-drive",
   autoconfirm: true,
   signUps: "open",
-  mail: false,
-  googleDrive: false,
-  registry: false,
 };
 
 /** Parses the embedded settings; absent or invalid ones get their default. */

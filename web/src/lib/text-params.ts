@@ -125,6 +125,9 @@ export interface TextParams {
   "account.proof.mail.sent": { email: string };
   "account.revoke.keys": { n: number };
   "account.revoke.shares": { n: number };
+  "account.passkeys.rename": { name: string };
+  "account.passkeys.used": { day: string };
+  "account.passkeys.remove.question": { name: string };
   "account.totp.added": { day: string };
   "account.totp.remove": { name: string };
   "account.totp.remove.question": { name: string };

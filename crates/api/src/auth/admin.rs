@@ -8,8 +8,7 @@ use accounts::admin::AdminUserParams;
 use accounts::deletion::AccountDeletionHandler;
 use accounts::email_address::MAX_ADDRESS_BYTES;
 use accounts::gotrue_error::{
-    ADMIN_USER_NOT_FOUND, FACTOR_ID_MALFORMED, FACTOR_NOT_FOUND, GoTrueError, NO_AUTHORIZATION, PASSKEY_NOT_FOUND,
-    USER_ID_MALFORMED,
+    ADMIN_USER_NOT_FOUND, FACTOR_ID_MALFORMED, FACTOR_NOT_FOUND, GoTrueError, NO_AUTHORIZATION, USER_ID_MALFORMED,
 };
 use accounts::tokens::AUTHENTICATED_ROLE;
 use accounts::{AccountService, AuthError};
@@ -17,8 +16,12 @@ use axum::Json;
 use axum::extract::{FromRef, FromRequestParts, Path, State};
 use axum::http::request::Parts;
 use axum::http::{HeaderName, HeaderValue, StatusCode, header};
-use axum::response::{IntoResponse, Response};
+use axum::response::{IntoResponse, NoContent, Response};
 use domain::{FactorId, UserId};
+use http_server::extract::{NamedTwo, bearer};
+use http_server::openapi::{Operation, OperationInput, OperationOutput};
+use http_server::route::{Access, Route, delete, get, post, put};
+use http_server::routes;
 use platform::{UserEvent, UserEventBus};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -30,13 +33,12 @@ use uuid::Uuid;
 use super::dto::{EmptyObject, FactorBody, UserBody};
 use super::error::AuthApiError;
 use super::extract::{AuthJsonBody, AuthQuery, OptionalAuthJsonBody};
+use super::passkeys::{PasskeyBody, parse_id};
 use super::unsupported::{NO_OAUTH_SERVER, describe_unsupported};
-use crate::extract::{NamedTwo, bearer};
-use crate::openapi::{Operation, OperationInput, OperationOutput};
-use crate::route::{Access, Route, delete, get, post, put, routes};
+use crate::AppState;
 
 /// Returns the routes of the administrator.
-pub fn routes() -> Vec<Route> {
+pub fn routes() -> Vec<Route<AppState>> {
     let mut routes = routes! {
         /// Lists accounts, newest first. The headers have the number of all accounts, and the addresses of the next and
         /// the last page.
@@ -53,17 +55,15 @@ pub fn routes() -> Vec<Route> {
         get("/admin/users/{id}/factors", Access::Admin, list_factors),
         /// Deletes a second factor of an account.
         delete("/admin/users/{id}/factors/{factor}", Access::Admin, delete_factor),
-        /// Lists the passkeys of an account. The list is empty, because passkeys are not supported.
+        /// Lists the passkeys of an account, oldest first.
         get("/admin/users/{id}/passkeys", Access::Admin, list_passkeys),
+        /// Deletes a passkey of an account.
+        delete("/admin/users/{id}/passkeys/{passkey}", Access::Admin, delete_passkey),
         /// Creates a link that an email would contain, without sending it.
         post("/admin/generate_link", Access::Admin, links::generate_link),
         /// Creates an account and invites its user by email.
         post("/invite", Access::Admin, links::invite_user),
     };
-    routes.extend(describe_unsupported(
-        "Not supported: passkeys.",
-        [delete("/admin/users/{id}/passkeys/{passkey}", Access::Admin, delete_passkey)],
-    ));
     routes.extend(describe_unsupported(
         "Not supported: an OAuth server.",
         [
@@ -361,12 +361,21 @@ pub async fn reject_custom_providers(_: Admin) -> AuthApiError {
     NO_CUSTOM_PROVIDERS.into()
 }
 
-/// Lists the passkeys of an account, of which there are none (`GET /admin/users/{id}/passkeys`).
-pub async fn list_passkeys(AdminForUser(_): AdminForUser) -> Json<[(); 0]> {
-    Json([])
+/// Lists the passkeys of an account (`GET /admin/users/{id}/passkeys`).
+pub async fn list_passkeys(
+    State(accounts): State<AccountService>,
+    AdminForUser(user): AdminForUser,
+) -> Result<Json<Vec<PasskeyBody>>, AuthApiError> {
+    let passkeys = accounts.list_passkeys(user.id).await?;
+    Ok(Json(passkeys.into_iter().map(PasskeyBody::from).collect()))
 }
 
-/// Responds that the passkey does not exist (`DELETE /admin/users/{id}/passkeys/{passkey}`).
-pub async fn delete_passkey(AdminForUser(_): AdminForUser) -> AuthApiError {
-    PASSKEY_NOT_FOUND.into()
+/// Deletes a passkey of an account (`DELETE /admin/users/{id}/passkeys/{passkey}`).
+pub async fn delete_passkey(
+    State(accounts): State<AccountService>,
+    AdminForUser(user): AdminForUser,
+    NamedTwo(_, passkey): NamedTwo,
+) -> Result<NoContent, AuthApiError> {
+    accounts.remove_passkey(user.id, parse_id(&passkey)?).await?;
+    Ok(NoContent)
 }

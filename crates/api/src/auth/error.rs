@@ -11,11 +11,10 @@ use axum::extract::Request;
 use axum::http::{HeaderName, HeaderValue, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
+use http_server::error::{OUTAGE_RETRY, is_outage};
+use http_server::openapi::{Operation, OperationOutput};
 use schemars::JsonSchema;
 use serde::Serialize;
-
-use crate::error::{OUTAGE_RETRY, is_outage};
-use crate::openapi::{Operation, OperationOutput};
 
 const API_VERSION: HeaderName = HeaderName::from_static("x-supabase-api-version");
 const ERROR_CODE: HeaderName = HeaderName::from_static("x-sb-error-code");

@@ -11,6 +11,10 @@ use axum::body::Body;
 use axum::extract::{FromRef, FromRequest, FromRequestParts, Request};
 use axum::http::header;
 use axum::http::request::Parts;
+use http_server::body::{self, BodyError};
+use http_server::extract::TrustedProxies;
+use http_server::extract::{address_of_request, bearer};
+use http_server::openapi::{Operation, OperationInput, OperationOutput};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -19,10 +23,6 @@ use url::form_urlencoded;
 
 use super::BODY_LIMIT;
 use super::error::AuthApiError;
-use crate::TrustedProxies;
-use crate::body::{self, BodyError};
-use crate::extract::{address_of_request, bearer};
-use crate::openapi::{Operation, OperationInput, OperationOutput};
 
 /// The claims of the caller's access token. The second factor may still be missing.
 pub struct Caller(pub Claims);
@@ -40,7 +40,7 @@ where
     }
 }
 
-/// The route's [`Access`](crate::route::Access) describes the token.
+/// The route's [`Access`](http_server::route::Access) describes the token.
 impl OperationInput for Caller {
     fn describe(operation: &mut Operation<'_>) {
         AuthApiError::describe(operation);

@@ -46,6 +46,7 @@ pub struct AuthSettings {
     sms_provider: &'static str,
     saml_enabled: bool,
     saml_private_key_next_configured: bool,
+    /// True if users can sign in with passkeys.
     passkeys_enabled: bool,
 }
 
@@ -82,7 +83,7 @@ pub async fn get_settings(
         sms_provider: "",
         saml_enabled: false,
         saml_private_key_next_configured: false,
-        passkeys_enabled: false,
+        passkeys_enabled: accounts.has_passkeys(),
     })
 }
 

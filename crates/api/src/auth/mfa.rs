@@ -11,6 +11,7 @@ use axum::Json;
 use axum::extract::{FromRef, FromRequestParts, Path, State};
 use axum::http::request::Parts;
 use domain::{ChallengeId, FactorId};
+use http_server::openapi::{Operation, OperationInput, OperationOutput};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use storage::users::User;
@@ -19,15 +20,16 @@ use uuid::Uuid;
 use super::dto::SessionBody;
 use super::error::AuthApiError;
 use super::extract::{Address, AuthJsonBody, Caller, UnreadAuthJsonBody};
-use crate::openapi::{Operation, OperationInput, OperationOutput};
 
 /// The only supported type of factor.
 const TOTP_FACTOR: &str = "totp";
 
 /// A caller whose account is not anonymous.
 pub struct NamedCaller {
-    claims: Claims,
-    user: User,
+    /// What the access token says.
+    pub claims: Claims,
+    /// The account.
+    pub user: User,
 }
 
 impl<S> FromRequestParts<S> for NamedCaller
@@ -44,7 +46,7 @@ where
     }
 }
 
-/// The route's [`Access`](crate::route::Access) describes the token.
+/// The route's [`Access`](http_server::route::Access) describes the token.
 impl OperationInput for NamedCaller {
     fn describe(operation: &mut Operation<'_>) {
         AuthApiError::describe(operation);

@@ -8,6 +8,7 @@ use accounts::{AccountService, AuthError};
 use axum::extract::State;
 use axum::http::{HeaderMap, HeaderName, Method, StatusCode, header};
 use axum::response::{AppendHeaders, IntoResponse, Redirect, Response};
+use http_server::openapi::{Operation, OperationOutput};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use url::Url;
@@ -17,7 +18,6 @@ use super::extract::{Address, AuthQuery, UserAgent};
 use super::redirects::{with_error, with_message, with_query, with_session};
 use super::unsupported::reject_provider;
 use crate::browser_cookie::BrowserCookie;
-use crate::openapi::{Operation, OperationOutput};
 use crate::state::SiteUrl;
 
 /// Cookie that binds a sign-in to the browser that began it.

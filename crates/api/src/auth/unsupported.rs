@@ -2,19 +2,18 @@
 
 use accounts::AuthError;
 use accounts::gotrue_error::GoTrueError;
+use http_server::route::Access::{Anyone, FirstFactor};
+use http_server::route::{Route, delete, get, post};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::error::{AuthApiError, Unsupported};
 use super::extract::Caller;
-use crate::route::Access::{Anyone, FirstFactor};
-use crate::route::{Route, delete, get, patch, post};
+use crate::AppState;
 
 const NO_LINKING: GoTrueError = GoTrueError::unsupported(404, "manual_linking_disabled", "Manual linking is disabled");
 pub const NO_OAUTH_SERVER: Unsupported =
     Unsupported(GoTrueError::unsupported(404, "feature_disabled", "OAuth server is disabled"));
-const NO_PASSKEYS: Unsupported =
-    Unsupported(GoTrueError::unsupported(404, "passkey_disabled", "Passkeys are disabled"));
 const NO_SAML: Unsupported =
     Unsupported(GoTrueError::unsupported(404, "saml_provider_disabled", "SAML 2.0 is disabled"));
 
@@ -76,7 +75,7 @@ pub struct IdTokenGrant {
 }
 
 /// Returns the routes that users and their programs may try.
-pub fn routes() -> Vec<Route> {
+pub fn routes() -> Vec<Route<AppState>> {
     let mut routes = Vec::new();
     routes.extend(describe_unsupported(
         "Not supported: SAML.",
@@ -116,23 +115,14 @@ pub fn routes() -> Vec<Route> {
             post("/oauth/authorizations/{id}/consent", Anyone, NO_OAUTH_SERVER),
         ],
     ));
-    routes.extend(describe_unsupported(
-        "Not supported: passkeys.",
-        [
-            post("/passkeys/registration/options", Anyone, NO_PASSKEYS),
-            post("/passkeys/registration/verify", Anyone, NO_PASSKEYS),
-            post("/passkeys/authentication/options", Anyone, NO_PASSKEYS),
-            post("/passkeys/authentication/verify", Anyone, NO_PASSKEYS),
-            get("/passkeys", Anyone, NO_PASSKEYS),
-            patch("/passkeys/{id}", Anyone, NO_PASSKEYS),
-            delete("/passkeys/{id}", Anyone, NO_PASSKEYS),
-        ],
-    ));
     routes
 }
 
 /// Describes the routes of a feature that this server does not support. Each of them responds with an error.
-pub fn describe_unsupported<const N: usize>(summary: &'static str, routes: [Route; N]) -> impl Iterator<Item = Route> {
+pub fn describe_unsupported<const N: usize>(
+    summary: &'static str,
+    routes: [Route<AppState>; N],
+) -> impl Iterator<Item = Route<AppState>> {
     routes.into_iter().map(move |route| route.describe_error::<AuthApiError>(summary))
 }
 

@@ -3,9 +3,9 @@
 use accounts::{AccountService, Audience, AuthError};
 use axum::http::request::Parts;
 use domain::UserId;
+use http_server::extract::bearer;
 
 use super::refusal::RpcError;
-use crate::extract::bearer;
 
 /// Returns the caller, who authenticates with their own access token or with an internal token that this server
 /// issued for one of their connections.

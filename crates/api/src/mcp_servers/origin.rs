@@ -3,10 +3,10 @@
 use axum::http::header;
 use axum::http::request::Parts;
 use axum::http::uri::Authority;
+use http_server::host_check::is_fixed;
 use url::Url;
 
 use super::refusal::RpcError;
-use crate::host_check::is_fixed;
 use crate::state::SiteUrl;
 
 /// Rejects requests that a browser sends on behalf of a page of another origin. Requests without an `Origin` are not

@@ -3,10 +3,10 @@
 use axum::Json;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
+use http_server::error::{OUTAGE_RETRY, is_outage};
 use serde_json::{Value, json};
 
 use super::revision::{Era, SUPPORTED_VERSIONS};
-use crate::error::{OUTAGE_RETRY, is_outage};
 
 // Codes of the JSON-RPC specification; the last two are defined by MCP.
 const PARSE_ERROR: i64 = -32700;

@@ -6,6 +6,7 @@ use domain::Timestamp;
 use domain::json::to_json;
 use domain::model::{FinishReason, Usage};
 use futures_util::stream::{self, Stream, StreamExt};
+use http_server::sse::{self, EventStreamResponse};
 use platform::Permit;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -13,7 +14,6 @@ use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
 use super::refusal::OpenAiError;
-use crate::sse::{self, EventStreamResponse};
 
 /// Fields that all chunks of a completion share.
 #[derive(Debug, Clone)]

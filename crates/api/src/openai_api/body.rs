@@ -1,15 +1,15 @@
 //! Request bodies: extraction, and the content of messages that both endpoints share.
 
 use axum::extract::{FromRequest, Request};
+use http_server::body;
+use http_server::error::ApiError;
+use http_server::openapi::{Operation, OperationInput, OperationOutput};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
 use super::files::RequestFile;
 use super::refusal::OpenAiError;
-use crate::body;
-use crate::error::ApiError;
-use crate::openapi::{Operation, OperationInput, OperationOutput};
 
 /// Maximum size of a body, in bytes. Conversations contain their images in base64.
 const MAX_BODY_BYTES: usize = 20 * 1024 * 1024;

@@ -6,12 +6,13 @@ use axum::extract::{FromRef, FromRequestParts};
 use axum::http::request::Parts;
 use domain::api_key::Scope;
 use domain::{ApiKeyId, UserId};
+use http_server::error::ApiError;
+use http_server::extract::bearer;
+use http_server::openapi::{Operation, OperationInput, OperationOutput};
 use uuid::Uuid;
 
 use super::refusal::OpenAiError;
-use crate::error::ApiError;
-use crate::extract::{SignedIn, bearer};
-use crate::openapi::{Operation, OperationInput, OperationOutput};
+use crate::signed_in::SignedIn;
 
 /// An authenticated caller.
 #[derive(Debug)]
@@ -60,7 +61,7 @@ where
     }
 }
 
-/// The route's [`Access`](crate::route::Access) describes the token.
+/// The route's [`Access`](http_server::route::Access) describes the token.
 impl OperationInput for Caller {
     fn describe(operation: &mut Operation<'_>) {
         OpenAiError::describe(operation);

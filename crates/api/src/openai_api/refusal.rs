@@ -8,12 +8,11 @@ use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use domain::json::to_json;
 use domain::model::ModelError;
+use http_server::error::ApiError;
+use http_server::openapi::{Operation, OperationOutput};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
-
-use crate::error::ApiError;
-use crate::openapi::{Operation, OperationOutput};
 
 /// An error response.
 #[derive(Debug)]

@@ -29,7 +29,7 @@ pub(super) async fn read(parts: &Parts, body: Body, table: RestTable) -> Result<
             return Err(PgError::new("PGRST102", format!("Content-Type not acceptable: {name}")).into());
         }
     }
-    let limit = if table == RestTable::McpServers { MAX_CONNECTION_BYTES } else { crate::BODY_LIMIT };
+    let limit = if table == RestTable::McpServers { MAX_CONNECTION_BYTES } else { http_server::body::BODY_LIMIT };
     let bytes = to_bytes(body, limit).await.map_err(|_| {
         let error = PgError::new("PGRST102", format!("The body is larger than {} MiB, or broke off", limit >> 20));
         RestError::new(StatusCode::PAYLOAD_TOO_LARGE, error)

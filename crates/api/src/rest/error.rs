@@ -4,10 +4,9 @@ use axum::Json;
 use axum::response::{IntoResponse, Response};
 use domain::UserId;
 use http::{HeaderValue, StatusCode, header};
+use http_server::error::{OUTAGE_RETRY, is_outage};
 use postgrest::{PgError, PostgrestError};
 use serde_json::json;
-
-use crate::error::{OUTAGE_RETRY, is_outage};
 
 /// A [`PgError`] with its HTTP status.
 #[derive(Debug)]

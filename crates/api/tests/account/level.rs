@@ -1,6 +1,6 @@
 //! Enforcement of the second factor.
 
-use api::route::Access;
+use http_server::route::Access;
 use reqwest::Method;
 use serde_json::json;
 use testkit::{TestApp, databases};

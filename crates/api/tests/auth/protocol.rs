@@ -154,11 +154,10 @@ async fn settings_and_health_tell_what_is_offered() {
         external.iter().filter(|(_, offered)| **offered == json!(true)).map(|(name, _)| name).collect();
     assert_eq!(offered, ["email"]);
     assert!(["anonymous_users", "phone", "google", "github", "azure"].iter().all(|name| external[*name] == false));
-    for off in
-        ["disable_signup", "phone_autoconfirm", "saml_enabled", "saml_private_key_next_configured", "passkeys_enabled"]
-    {
+    for off in ["disable_signup", "phone_autoconfirm", "saml_enabled", "saml_private_key_next_configured"] {
         assert_eq!(settings.body[off], false, "{off}");
     }
+    assert_eq!(settings.body["passkeys_enabled"], true);
     assert_eq!(settings.body["sms_provider"], "");
     assert_eq!(settings.body["mailer_autoconfirm"], true);
     let health = send(request(&app, Method::GET, "/health")).await;

@@ -10,7 +10,6 @@ use super::caller::{post, refused, request, send};
 async fn what_is_switched_off_says_so_to_everybody() {
     let app = TestApp::start().await;
     let oauth = (404, "feature_disabled", "OAuth server is disabled");
-    let passkeys = (404, "passkey_disabled", "Passkeys are disabled");
     let saml = (404, "saml_provider_disabled", "SAML 2.0 is disabled");
     let provider = |message| (400, "validation_failed", message);
     let table = [
@@ -28,13 +27,6 @@ async fn what_is_switched_off_says_so_to_everybody() {
         ),
         (Method::GET, "/oauth/authorizations/1", oauth),
         (Method::POST, "/oauth/authorizations/1/consent", oauth),
-        (Method::GET, "/passkeys", passkeys),
-        (Method::PATCH, "/passkeys/1", passkeys),
-        (Method::DELETE, "/passkeys/1", passkeys),
-        (Method::POST, "/passkeys/registration/options", passkeys),
-        (Method::POST, "/passkeys/registration/verify", passkeys),
-        (Method::POST, "/passkeys/authentication/options", passkeys),
-        (Method::POST, "/passkeys/authentication/verify", passkeys),
     ];
     for (method, path, (status, code, message)) in table {
         let answer = send(request(&app, method.clone(), path)).await;

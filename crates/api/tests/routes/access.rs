@@ -1,6 +1,6 @@
 //! Every route with every kind of caller.
 
-use api::route::{Access, Entry};
+use http_server::route::{Access, Entry};
 use reqwest::Method;
 use reqwest::header::CONTENT_TYPE;
 use testkit::{Database, databases};

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use api::route::{Access, Entry};
 use futures_util::future::BoxFuture;
+use http_server::route::{Access, Entry};
 use reqwest::header::{CONTENT_TYPE, HeaderName, HeaderValue};
 use reqwest::{Method, RequestBuilder};
 use serde_json::Value;

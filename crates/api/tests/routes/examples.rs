@@ -1,6 +1,6 @@
 //! A valid request for each route, made by the owner of the resource.
 
-use api::route::Entry;
+use http_server::route::Entry;
 use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderValue};
 use reqwest::{Method, RequestBuilder};
 use serde_json::{Value, json};
@@ -53,6 +53,7 @@ pub fn examples(entry: &Entry, people: &People) -> Vec<Example> {
     let connection = path.replace("{id}", &people.connection);
     let provider = path.replace("{id}", &people.model_provider);
     let factor = path.replace("{id}", &people.factor);
+    let passkey = path.replace("{id}", &people.passkey);
     let nothing = path.replace("{id}", "00000000-0000-4000-8000-000000000000");
     let (path, body, status): (String, Option<Value>, u16) = match (method.as_str(), path.as_str()) {
         ("GET", "/health/live" | "/health/ready" | "/.well-known/jwks.json") => (path.clone(), None, 200),
@@ -95,10 +96,16 @@ pub fn examples(entry: &Entry, people: &People) -> Vec<Example> {
         ("GET", "/auth/v1/oauth/userinfo" | "/auth/v1/oauth/authorize") => (path.clone(), None, 404),
         ("GET", "/auth/v1/oauth/authorizations/{id}") => (nothing, None, 404),
         ("POST", "/auth/v1/oauth/authorizations/{id}/consent") => (nothing, Some(json!({ "action": "approve" })), 404),
-        ("GET", "/auth/v1/passkeys" | "/auth/v1/sso/saml/metadata") => (path.clone(), None, 404),
-        ("PATCH" | "DELETE", "/auth/v1/passkeys/{id}") => (nothing, None, 404),
-        ("POST", other) if other.starts_with("/auth/v1/passkeys/") || other == "/auth/v1/sso/saml/acs" => {
-            (path.clone(), Some(json!({})), 404)
+        ("GET", "/auth/v1/sso/saml/metadata") => (path.clone(), None, 404),
+        ("POST", "/auth/v1/sso/saml/acs") => (path.clone(), Some(json!({})), 404),
+        ("GET", "/auth/v1/passkeys") => (path.clone(), None, 200),
+        ("PATCH", "/auth/v1/passkeys/{id}") => (passkey, Some(json!({ "friendly_name": "phone" })), 200),
+        ("DELETE", "/auth/v1/passkeys/{id}") => (passkey, None, 204),
+        ("POST", "/auth/v1/passkeys/registration/options" | "/auth/v1/passkeys/authentication/options") => {
+            (path.clone(), None, 200)
+        }
+        ("POST", "/auth/v1/passkeys/registration/verify" | "/auth/v1/passkeys/authentication/verify") => {
+            (path.clone(), Some(json!({ "challenge_id": people.chat, "credential": {} })), 400)
         }
         ("POST", "/auth/v1/factors") => {
             let name = domain::ids::fresh().to_string();
@@ -303,11 +310,14 @@ pub fn examples(entry: &Entry, people: &People) -> Vec<Example> {
 
 /// Returns an administrator's request about a user whom no other example needs.
 fn administration(method: &Method, path: &str, people: &People) -> Example {
-    let whole = path.replace("{id}", &people.owner.id).replace("{factor}", &people.factor).replace("{passkey}", "x");
+    let whole = path
+        .replace("{id}", &people.owner.id)
+        .replace("{factor}", &people.factor)
+        .replace("{passkey}", &people.passkey);
     let email = format!("{}@example.com", domain::ids::fresh().simple());
     let (body, status) = match (method.as_str(), path) {
         (_, path) if path.contains("/oauth/") || path.contains("/custom-providers") => (None, 404),
-        ("DELETE", path) if path.contains("/passkeys/") => (None, 404),
+        ("DELETE", path) if path.contains("/passkeys/") => (None, 204),
         ("POST", "/auth/v1/admin/users") => (Some(json!({ "email": email })), 200),
         ("POST", "/auth/v1/admin/generate_link") => (Some(json!({ "type": "magiclink", "email": email })), 200),
         // No mail server is configured.

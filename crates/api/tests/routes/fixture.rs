@@ -11,6 +11,8 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 use testkit::{Database, Person, ScriptedModel, Step, TestApp};
 
+use crate::auth::authenticator::Authenticator;
+
 /// Maximum time of a request; a longer one hangs.
 const BOUND: Duration = Duration::from_secs(30);
 
@@ -108,6 +110,8 @@ pub struct People {
     pub model_provider: String,
     /// The owner's push subscription, of their other session.
     pub push_subscription: String,
+    /// The owner's passkey.
+    pub passkey: String,
     /// The owner's second factor, enrolled but never verified.
     pub factor: String,
 }
@@ -123,6 +127,15 @@ pub fn push_subscription(name: &str) -> Value {
     })
 }
 
+async fn register_passkey(person: &Person) -> Value {
+    let (_, begun) = person.post("/auth/v1/passkeys/registration/options", &json!({})).await;
+    let credential = Authenticator::es256("http://localhost").create(&begun["options"]);
+    let body = json!({ "challenge_id": begun["challenge_id"], "credential": credential });
+    let (status, passkey) = person.post("/auth/v1/passkeys/registration/verify", &body).await;
+    assert_eq!(status, 200, "{passkey}");
+    passkey
+}
+
 impl People {
     pub async fn new(fixture: &Fixture) -> Self {
         let (owner, stranger) = futures_util::join!(fixture.app.person(), fixture.app.person());
@@ -136,6 +149,7 @@ impl People {
         let (_, share) = owner.post(&shares, &json!({ "tools": false })).await;
         let factor = json!({ "factor_type": "totp", "friendly_name": "kept" });
         let (_, factor) = owner.post("/auth/v1/factors", &factor).await;
+        let passkey = register_passkey(&owner).await;
         let sign_in = json!({ "email": owner.email, "password": PASSWORD });
         let (_, session) = owner.post("/auth/v1/token?grant_type=password", &sign_in).await;
         let subscription = fixture
@@ -159,6 +173,7 @@ impl People {
             share: id(&share),
             device: id(device.unwrap()),
             factor: id(&factor),
+            passkey: id(&passkey),
             owner,
             stranger,
         }

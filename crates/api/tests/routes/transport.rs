@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use api::route::{Access, Entry};
+use http_server::route::{Access, Entry};
 use testkit::Database;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;

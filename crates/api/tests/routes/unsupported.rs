@@ -1,6 +1,6 @@
 //! Unknown paths, and requests without a database.
 
-use api::route::Access;
+use http_server::route::Access;
 use reqwest::header::{CONTENT_TYPE, RETRY_AFTER};
 use reqwest::{Method, StatusCode};
 use serde_json::Value;

@@ -1,4 +1,4 @@
-import type { User } from "@supabase/auth-js";
+import type { PasskeyListItem, User } from "@supabase/auth-js";
 import { queryOptions } from "@tanstack/react-query";
 import type { ModelSettings } from "@/components/model-settings/settings";
 import { callApi, jsonBody } from "@/lib/api-client";
@@ -41,6 +41,18 @@ export function devicesQuery(userId: string) {
   return queryOptions({
     queryKey: ["devices", userId],
     queryFn: async () => (await callApi<{ devices: Device[] }>("/api/account/devices")).devices,
+  });
+}
+
+/** Returns the query for the user's passkeys, oldest first. */
+export function passkeysQuery(userId: string) {
+  return queryOptions({
+    queryKey: ["passkeys", userId],
+    queryFn: async (): Promise<PasskeyListItem[]> => {
+      const { data, error } = await auth.passkey.list();
+      if (error !== null) throw error;
+      return data;
+    },
   });
 }
 

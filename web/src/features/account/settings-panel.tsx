@@ -17,6 +17,7 @@ import { ModelDefaultsSection } from "./models/defaults-section";
 import { ModelProvidersSection } from "./models/providers-section";
 import { UsageSection } from "./models/usage-section";
 import { NotificationsSection } from "./notifications-section";
+import { PasskeysSection } from "./passkeys-section";
 import { PasswordSection } from "./password-section";
 import { ProfileSection } from "./profile-section";
 import { panelHeadingId } from "./section";
@@ -164,6 +165,7 @@ function contentOf(section: SettingsSection, { user, onLeave }: SettingsPanelPro
       return (
         <>
           {boot.provider?.only !== true && <PasswordSection user={user} />}
+          {boot.passkeys && <PasskeysSection user={user} />}
           <TwoStepSection user={user} />
           <DevicesSection user={user} onLeave={onLeave} />
         </>

@@ -1,6 +1,7 @@
 import { useState } from "react";
 import { boot } from "@/lib/boot";
 import { lazyFirstPart } from "@/lib/lazy-part";
+import { supportsPasskeys } from "@/lib/passkey-support";
 import { t } from "@/lib/t";
 import { Button } from "@/ui/button";
 import { panelProps, TabList } from "@/ui/tabs";
@@ -12,6 +13,9 @@ type Mode = "sign-in" | "sign-up";
 
 /** Few servers have a provider, so that the first load does without the button. */
 const ProviderButton = lazyFirstPart(async () => (await import("./provider-button")).ProviderButton);
+
+/** Not part of the first load: most users sign in with a password. */
+const PasskeyButton = lazyFirstPart(async () => (await import("./passkey-button")).PasskeyButton);
 
 const tabsId = "auth";
 
@@ -61,6 +65,12 @@ export function Welcome({ email, onEmail, onStep, startUrl }: WelcomeProps) {
                 submitLabel={t("auth.signIn")}
                 passwordAutoComplete="current-password"
               />
+              {boot.passkeys && supportsPasskeys && (
+                // As high as the button, so that nothing moves when that is loaded.
+                <div className="mt-3 h-9 touch:h-11">
+                  <PasskeyButton />
+                </div>
+              )}
               {boot.mail && (
                 <Button
                   variant="quiet"

@@ -9,7 +9,7 @@ import { googleDrive, googleDriveLink, unlinkGoogleDrive } from "./queries";
 /** State of the user's Google Drive, with the link to connect it; nothing if the operator has not set it up. */
 export function DriveLink({ userId }: { userId: string }) {
   const client = useQueryClient();
-  const drive = useQuery({ ...googleDrive(userId), enabled: boot.googleDrive });
+  const drive = useQuery({ ...googleDrive(userId), enabled: boot.googleDrive === true });
   const onError = toastError;
   const link = useMutation({
     mutationFn: googleDriveLink,

@@ -5,6 +5,7 @@ use bytes::Bytes;
 use domain::Timestamp;
 use domain::model::{FinishReason, OutputSchema, ResponseFormat, Usage};
 use futures_util::stream::{self, Stream, StreamExt};
+use http_server::sse::{self, EventStreamResponse};
 use platform::Permit;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -13,7 +14,6 @@ use tokio_util::sync::CancellationToken;
 
 use crate::openai_api::answer::{begun, broken_off};
 use crate::openai_api::refusal::OpenAiError;
-use crate::sse::{self, EventStreamResponse};
 
 /// A response of the model.
 #[derive(Debug, Serialize, JsonSchema)]

@@ -43,7 +43,7 @@ pub async fn relay(model: String) {
     };
     let routes = axum::Router::new().route("/", axum::routing::post(handler));
     // The server's own listener, with the same queue.
-    let listener = api::listen(([127, 0, 0, 1], 0).into(), "CHAT_LISTEN").unwrap();
+    let listener = http_server::serve::listen(([127, 0, 0, 1], 0).into(), "CHAT_LISTEN").unwrap();
     println!("http://{}", listener.local_addr().unwrap());
     axum::serve(axum::serve::ListenerExt::tap_io(listener, |stream| drop(stream.set_nodelay(true))), routes)
         .await

@@ -96,7 +96,7 @@ export function Composer({ ref, ...options }: ComposerProps) {
         <Suspense>
           <Queue chatId={options.chatId} store={store} />
         </Suspense>
-        <QuickTools tools={tools} onFill={fill} />
+        <QuickTools tools={tools} isLoading={options.toolsConnected === undefined} onFill={fill} />
         <div
           data-composer=""
           className="relative grid grid-cols-[minmax(0,1fr)_auto_auto] items-center gap-x-1.5 rounded-[18px] border border-line-strong bg-surface pt-3 pr-2.5 pb-2 pl-4 short:pt-2 short:pb-1 shadow-raised transition-colors duration-150 focus-within:border-ink-3"

@@ -4,24 +4,31 @@ import { cn } from "@/lib/cn";
 import type { AvailableTool } from "@/lib/available-tool";
 import { t } from "@/lib/t";
 import { Badge } from "@/ui/badge";
+import { hadTools, rememberTools } from "./had-tools";
 
 /** Number of tools with a button above the composer. */
 const QUICK_TOOL_COUNT = 3;
 
 interface QuickToolsProps {
   tools: readonly AvailableTool[];
+  /** True while the tools load. */
+  isLoading: boolean;
   onFill: (text: string) => void;
 }
 
-/** Buttons for the first tools. */
-export function QuickTools({ tools, onFill }: QuickToolsProps) {
+/** Buttons for the first tools. Their row has its place before they are known, so that nothing moves when they come. */
+export function QuickTools({ tools, isLoading, onFill }: QuickToolsProps) {
   const isWriting = useIsWriting();
-  if (tools.length === 0) return null;
+  const hasTools = tools.length > 0;
+  useEffect(() => {
+    if (!isLoading) rememberTools(hasTools);
+  }, [isLoading, hasTools]);
+  if (!hasTools && !(isLoading && hadTools())) return null;
   return (
     // On touch screens the buttons' touch area extends into the space around the row.
     <div
       className={cn(
-        "relative mb-2.5 flex items-center gap-2 overflow-hidden short:hidden touch:-mt-[7px] touch:mb-[3px] max-wide:overflow-x-auto max-wide:[scrollbar-width:none]",
+        "relative mb-2.5 flex min-h-[30px] items-center gap-2 overflow-hidden short:hidden touch:-mt-[7px] touch:mb-[3px] touch:min-h-11 max-wide:overflow-x-auto max-wide:[scrollbar-width:none]",
         isWriting && "max-wide:hidden",
       )}
     >

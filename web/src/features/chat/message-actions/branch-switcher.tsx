@@ -1,6 +1,8 @@
 import { type QueryClient, useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { ChevronLeft, ChevronRight } from "lucide-react";
 import { use, useEffect, useRef } from "react";
+import { ApiError } from "@/lib/api-error";
+import { backoffMs, pause } from "@/lib/backoff";
 import { t } from "@/lib/later-texts";
 import { IconButton } from "@/ui/button";
 import { toastFailure } from "@/ui/toast";
@@ -23,8 +25,30 @@ interface VersionedChat {
   readonly queries: QueryClient;
 }
 
-async function showVersion(id: string, { chatId, store, queries }: VersionedChat): Promise<void> {
-  await switchBranch(chatId, id);
+/** Attempts to switch while the server stores the answer that was stopped. */
+const MAX_SWITCH_ATTEMPTS = 8;
+const SWITCH_BACKOFF = { firstMs: 100, longestMs: 2_000 };
+
+/** Switches the branch as soon as no turn is running, which a chat that is not visible cannot know. */
+async function switchWhenIdle(chatId: string, id: string): Promise<void> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      await switchBranch(chatId, id);
+      return;
+    } catch (error) {
+      const isRunning = error instanceof ApiError && error.code === "turn_active";
+      if (!isRunning || attempt === MAX_SWITCH_ATTEMPTS) throw error;
+    }
+    await pause(backoffMs(SWITCH_BACKOFF, attempt - 1, Math.random()), new AbortController().signal);
+  }
+}
+
+async function showVersion(id: string, chat: VersionedChat): Promise<void> {
+  await switchBranch(chat.chatId, id);
+  await loadVersion(chat);
+}
+
+async function loadVersion({ chatId, store, queries }: VersionedChat): Promise<void> {
   await Promise.all([
     store.reopen(),
     queries.invalidateQueries({ queryKey: branchesQuery(chatId).queryKey }),
@@ -47,7 +71,8 @@ export async function undoEdit(id: string, chat: VersionedChat): Promise<void> {
   // The end of the answer loads the messages as well, and must not do so after the switch.
   await store.reload();
   focusTarget = { id, step: 1 };
-  await showVersion(id, chat);
+  await switchWhenIdle(chat.chatId, id);
+  await loadVersion(chat);
 }
 
 /** Shows which version of a message is visible, with buttons for the others. */

@@ -195,7 +195,10 @@ export class ChatStore {
     if ((await this.attach()) === "idle") await this.reload();
   }
 
-  /** Stops the running turn and keeps its partial answer. Idempotent. */
+  /**
+   * Stops the running turn and keeps its partial answer. Idempotent. A hidden chat follows no turn, so that only the
+   * server knows whether one is running; the turn may end after the call.
+   */
   async stop(): Promise<void> {
     if (this.#status.phase === "sending") {
       // Before the server has accepted the message there is no turn to stop.
@@ -203,8 +206,9 @@ export class ChatStore {
       this.#publish({ phase: "stopping" });
       return;
     }
-    if (this.#status.phase !== "running") return;
-    this.#publish({ phase: "stopping" });
+    const isHidden = this.#status.phase === "idle" && !this.#isVisible;
+    if (this.#status.phase !== "running" && !isHidden) return;
+    if (!isHidden) this.#publish({ phase: "stopping" });
     try {
       await this.#backend.stop();
     } catch (error) {

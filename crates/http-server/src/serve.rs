@@ -1,4 +1,4 @@
-//! The HTTP server: accepts connections, sends small frames without delay, bounds slow requests, and drains at
+//! Connections of clients: accepts connections, sends small frames without delay, bounds slow requests, and drains at
 //! shutdown.
 //!
 //! HTTP/1.1 only: browsers use HTTP/2 over TLS alone, and a proxy that terminates TLS speaks HTTP/1.1 to this server.
@@ -21,13 +21,13 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::GracefulShutdown;
 use hyper_util::service::TowerToHyperService;
 use platform::client_address::subscriber_network;
-use platform::{ConcurrencyLimiter, Limit, Permit};
+use platform::{BackgroundTasks, ConcurrencyLimiter, Limit, Permit};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_util::sync::CancellationToken;
 
-use crate::{AppState, admin_listener};
+use crate::extract::TrustedProxies;
 use write_timeout::TimedWriter;
 
 /// Maximum time for a client to send the headers of a request, counted from the connection or from the last response.
@@ -52,8 +52,6 @@ const BUFFER_BYTES: usize = 64 * 1024;
 const MAX_REJECTIONS: usize = 64;
 /// Maximum time for sending the 503 response to one excess connection.
 const REJECTION_TIMEOUT: Duration = Duration::from_secs(1);
-/// Connections to the operator's listener: some collectors of metrics, and a browser.
-const ADMIN_CONNECTIONS: Limit = Limit { per_user: 32, total: 64 };
 /// HTTP response to an excess connection, which never reaches the routes.
 const OVERLOADED_RESPONSE: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\nRetry-After: 5\r\nConnection: close\r\n\
 Content-Type: application/json\r\nContent-Length: 101\r\n\r\n\
@@ -77,30 +75,16 @@ pub fn listen(address: SocketAddr, setting: &str) -> anyhow::Result<TcpListener>
         .with_context(|| format!("cannot listen on {address}; set {setting} to another address, or stop what uses it"))
 }
 
-/// Serves connections until `stop` completes. Then streams are asked to end, and open requests have four seconds to
-/// finish before their connections are closed.
-pub async fn serve(app: AppState, listener: TcpListener, stop: impl Future<Output = ()>) {
-    let connections = accept(&app, listener, super::build_router(&app), app.config.limits.sockets, stop).await;
-    app.tasks.shutdown_token().cancel();
-    // Streams end by the shutdown token; only then can the graceful shutdown complete.
-    connections.drain().await;
-}
-
-/// Serves the connections of the operator's listener until shutdown.
-pub async fn serve_admin(app: AppState, listener: TcpListener) {
-    let stop = app.tasks.shutdown_token().clone().cancelled_owned();
-    accept(&app, listener, admin_listener::build_router(&app), ADMIN_CONNECTIONS, stop).await.drain().await;
-}
-
 /// Connections that a listener has accepted.
-struct OpenConnections {
+#[derive(Debug)]
+pub struct OpenConnections {
     graceful: GracefulShutdown,
     close_all: CancellationToken,
 }
 
 impl OpenConnections {
     /// Gives open requests four seconds to finish, and closes the connections.
-    async fn drain(self) {
+    pub async fn drain(self) {
         if tokio::time::timeout(DRAIN_TIMEOUT, self.graceful.shutdown()).await.is_err() {
             tracing::warn!("some connections did not end in time");
         }
@@ -108,73 +92,85 @@ impl OpenConnections {
     }
 }
 
-/// Accepts connections until `stop` completes, and then frees the port.
-async fn accept(
-    app: &AppState,
-    listener: TcpListener,
-    routes: Router,
-    limit: Limit,
-    stop: impl Future<Output = ()>,
-) -> OpenConnections {
-    let routes = TowerToHyperService::new(routes);
-    let mut builder = http1::Builder::new();
-    builder.timer(TokioTimer::new()).header_read_timeout(HEADER_TIMEOUT).max_buf_size(BUFFER_BYTES);
-    let sockets = ConnectionLimiter::new(within_open_files(limit));
-    // A rejection needs a socket and a task as well, so their number is limited, too.
-    let rejections = Arc::new(Semaphore::new(MAX_REJECTIONS));
-    let graceful = GracefulShutdown::new();
-    let close_all = CancellationToken::new();
-    let mut stop = std::pin::pin!(stop);
-    loop {
-        let (stream, peer) = tokio::select! {
-            accepted = listener.accept() => match accepted {
-                Ok(connection) => connection,
-                Err(error) => {
-                    tracing::warn!(%error, "a connection could not be accepted");
-                    tokio::time::sleep(ACCEPT_PAUSE).await;
-                    continue;
-                }
-            },
-            () = &mut stop => break,
-        };
-        let is_proxy = app.config.trusted_proxies.iter().any(|proxy| proxy.covers(peer.ip()));
-        // Rejected rather than left in the listen queue, where a client would wait without any response.
-        let Some(permit) = sockets.take(peer.ip(), is_proxy) else {
-            if let Ok(rejection) = Arc::clone(&rejections).try_acquire_owned() {
-                app.tasks.spawn("rejected connection", reject_connection(stream, rejection));
-            }
-            continue;
-        };
-        // Nagle's algorithm would delay small events.
-        if let Err(error) =
-            stream.set_nodelay(true).and_then(|()| write_timeout::set_unacknowledged_timeout(&stream, READ_TIMEOUT))
-        {
-            tracing::debug!(%error, "an option of a connection was refused");
-        }
-        let routes = routes.clone();
-        // Not a layer: applying one for each connection would clone the whole router.
-        let answer = service_fn(move |mut request: Request<Incoming>| {
-            request.extensions_mut().insert(ConnectInfo(peer));
-            routes.call(request)
-        });
-        let connection = builder.serve_connection(TokioIo::new(TimedWriter::new(stream, READ_TIMEOUT)), answer);
-        let connection = graceful.watch(connection);
-        // Cancelled after the drain, to drop the connections that are still open.
-        let closed = close_all.clone();
-        app.tasks.spawn("connection", async move {
-            let _permit = permit;
-            tokio::select! {
-                // Normal on the internet (the client went away), and one line for each would fill the log.
-                ended = connection => if let Err(error) = ended {
-                    tracing::trace!(%error, "a connection broke");
+/// Acceptor of the connections of a listener.
+#[derive(Debug)]
+pub struct ConnectionAcceptor {
+    /// Tasks, of which each connection is one.
+    pub tasks: BackgroundTasks,
+    /// Proxies whose connections carry those of many addresses.
+    pub trusted_proxies: TrustedProxies,
+    /// Limit of open connections, per network address and in total.
+    pub limit: Limit,
+}
+
+impl ConnectionAcceptor {
+    /// Accepts connections for `routes` until `stop` completes, and then frees the port.
+    pub async fn accept(
+        &self,
+        listener: TcpListener,
+        routes: Router,
+        stop: impl Future<Output = ()>,
+    ) -> OpenConnections {
+        let routes = TowerToHyperService::new(routes);
+        let mut builder = http1::Builder::new();
+        builder.timer(TokioTimer::new()).header_read_timeout(HEADER_TIMEOUT).max_buf_size(BUFFER_BYTES);
+        let sockets = ConnectionLimiter::new(within_open_files(self.limit));
+        // A rejection needs a socket and a task as well, so their number is limited, too.
+        let rejections = Arc::new(Semaphore::new(MAX_REJECTIONS));
+        let graceful = GracefulShutdown::new();
+        let close_all = CancellationToken::new();
+        let mut stop = std::pin::pin!(stop);
+        loop {
+            let (stream, peer) = tokio::select! {
+                accepted = listener.accept() => match accepted {
+                    Ok(connection) => connection,
+                    Err(error) => {
+                        tracing::warn!(%error, "a connection could not be accepted");
+                        tokio::time::sleep(ACCEPT_PAUSE).await;
+                        continue;
+                    }
                 },
-                () = closed.cancelled() => {}
+                () = &mut stop => break,
+            };
+            let is_proxy = self.trusted_proxies.0.iter().any(|proxy| proxy.covers(peer.ip()));
+            // Rejected rather than left in the listen queue, where a client would wait without any response.
+            let Some(permit) = sockets.take(peer.ip(), is_proxy) else {
+                if let Ok(rejection) = Arc::clone(&rejections).try_acquire_owned() {
+                    self.tasks.spawn("rejected connection", reject_connection(stream, rejection));
+                }
+                continue;
+            };
+            // Nagle's algorithm would delay small events.
+            if let Err(error) =
+                stream.set_nodelay(true).and_then(|()| write_timeout::set_unacknowledged_timeout(&stream, READ_TIMEOUT))
+            {
+                tracing::debug!(%error, "an option of a connection was refused");
             }
-        });
+            let routes = routes.clone();
+            // Not a layer: applying one for each connection would clone the whole router.
+            let answer = service_fn(move |mut request: Request<Incoming>| {
+                request.extensions_mut().insert(ConnectInfo(peer));
+                routes.call(request)
+            });
+            let connection = builder.serve_connection(TokioIo::new(TimedWriter::new(stream, READ_TIMEOUT)), answer);
+            let connection = graceful.watch(connection);
+            // Cancelled after the drain, to drop the connections that are still open.
+            let closed = close_all.clone();
+            self.tasks.spawn("connection", async move {
+                let _permit = permit;
+                tokio::select! {
+                    // Normal on the internet (the client went away), and one line for each would fill the log.
+                    ended = connection => if let Err(error) = ended {
+                        tracing::trace!(%error, "a connection broke");
+                    },
+                    () = closed.cancelled() => {}
+                }
+            });
+        }
+        // The port is free from here on: a successor can already start while this process drains.
+        drop(listener);
+        OpenConnections { graceful, close_all }
     }
-    // The port is free from here on: a successor can already start while this process drains.
-    drop(listener);
-    OpenConnections { graceful, close_all }
 }
 
 /// Reduces the connection limit to three quarters of the process's limit on open files; the rest serves the database,

@@ -9,6 +9,10 @@ use serde::de::{DeserializeOwned, Error};
 
 use crate::error::ApiError;
 
+/// Maximum size of a request body, in bytes, unless a route has its own. A message has at most 200,000 characters, and
+/// tool arguments are smaller. Each extractor checks the limit itself, because each protocol reports a body that is too
+/// large in its own shape.
+pub const BODY_LIMIT: usize = 2 * 1024 * 1024;
 /// Size in bytes below which a body cannot cost much memory, whatever its structure; larger ones are measured first.
 const SMALL_BODY_BYTES: usize = 64 * 1024;
 /// Message for a body whose parsed form would take too much memory.

@@ -15,7 +15,7 @@ use axum::response::{IntoResponse, Response};
 use platform::config::HostName;
 use url::{Host, Url};
 
-use super::error::ApiError;
+use crate::error::ApiError;
 
 /// Paths of health probes, which use any name that their network has for this server and disclose nothing.
 const UNCHECKED_PREFIX: &str = "/health/";

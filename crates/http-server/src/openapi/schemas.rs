@@ -18,9 +18,9 @@ pub struct SchemaRegistry {
     responses: SchemaGenerator,
 }
 
-impl SchemaRegistry {
+impl Default for SchemaRegistry {
     /// Creates an empty registry.
-    pub fn new() -> Self {
+    fn default() -> Self {
         let settings = SchemaSettings::draft2020_12();
         let requests = settings.clone().for_deserialize();
         let responses = settings.for_serialize().with_transform(RecursiveTransform(forbid_null_where_optional));
@@ -31,7 +31,9 @@ impl SchemaRegistry {
                 .into_generator(),
         }
     }
+}
 
+impl SchemaRegistry {
     /// Returns the schema of a request body, or a reference to it.
     pub fn request_schema<T: JsonSchema>(&mut self) -> Value {
         self.requests.subschema_for::<T>().to_value()
@@ -224,7 +226,7 @@ mod tests {
 
     #[test]
     fn describes_type_separately_for_requests_and_responses() {
-        let mut schemas = SchemaRegistry::new();
+        let mut schemas = SchemaRegistry::default();
         let (request, (response, _)) = (schemas.request_schema::<Setting>(), schemas.response_schema::<Setting>());
         let mut document = json!({ "request": request, "response": response, "components": { "schemas": {} } });
         schemas.finish(&mut document);
@@ -237,7 +239,7 @@ mod tests {
 
     #[test]
     fn permits_null_only_in_fields_that_are_always_present() {
-        let mut schemas = SchemaRegistry::new();
+        let mut schemas = SchemaRegistry::default();
         schemas.response_schema::<Settings>();
         let mut document = json!({ "components": { "schemas": {} } });
         schemas.finish(&mut document);
@@ -250,7 +252,7 @@ mod tests {
 
     #[test]
     fn describes_fields_of_query_as_parameters() {
-        let parameters = SchemaRegistry::new().query_parameters::<Setting>();
+        let parameters = SchemaRegistry::default().query_parameters::<Setting>();
         assert_eq!(parameters.len(), 3);
         let parameter = |name: &str| parameters.iter().find(|parameter| parameter["name"] == name).unwrap();
         for (name, required) in [("value", true), ("unit", false), ("note", false)] {
@@ -261,7 +263,7 @@ mod tests {
 
     #[test]
     fn writes_documentation_as_plain_text() {
-        let description = SchemaRegistry::new().response_schema::<Setting>().1;
+        let description = SchemaRegistry::default().response_schema::<Setting>().1;
         assert_eq!(description.as_deref(), Some("A setting of `Settings`, in one unit."));
         for unchanged in ["values[0], [1]", "[here](https://example.com)", "an open [`bracket"] {
             assert_eq!(plain_text(unchanged), unchanged);

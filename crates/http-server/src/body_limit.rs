@@ -16,9 +16,8 @@ use platform::client_address::subscriber_network;
 use platform::{ConcurrencyLimiter, Limit, LimitReached, Permit};
 use tokio::time::{Instant, Sleep, sleep_until};
 
-use super::error::ApiError;
-use super::extract::address_of_request;
-use crate::TrustedProxies;
+use crate::error::ApiError;
+use crate::extract::{TrustedProxies, address_of_request};
 
 /// Period in which [`MIN_WINDOW_BYTES`] or the end of the body must arrive.
 const WINDOW_TIME: Duration = Duration::from_secs(15);

@@ -1,12 +1,11 @@
-//! Entries of the route table. All routes are declared through this module: `cargo xtask check` rejects axum's own
-//! routing functions elsewhere, so that every route states its [`Access`].
+//! Entries of a route table. All routes are declared through this module: `cargo xtask check` rejects axum's own
+//! routing functions elsewhere, so that every route states its [`Access`]. `S` is the state of the router.
 
 use axum::Router;
 use axum::handler::Handler;
 use axum::routing::{MethodFilter, MethodRouter, on};
 use http::Method;
 
-use crate::AppState;
 use crate::openapi::{Operation, OperationHandler, OperationOutput};
 
 /// Callers that a route admits. The handler's extractor enforces it; a test calls every route of the table as every
@@ -32,11 +31,11 @@ pub enum Access {
 
 /// A route of the table: method, path, [`Access`], handler and, for the OpenAPI document, its description.
 #[derive(Debug)]
-pub struct Route {
+pub struct Route<S> {
     method: Method,
     path: &'static str,
     access: Access,
-    handler: MethodRouter<AppState>,
+    handler: MethodRouter<S>,
     description: Option<RouteDescription>,
 }
 
@@ -49,11 +48,11 @@ pub struct RouteDescription {
     pub describe: fn(&mut Operation<'_>),
 }
 
-impl Route {
+impl<S: Clone + Send + Sync + 'static> Route<S> {
     /// Creates a route whose `filter` matches `method`.
     fn new<H, T>(method: Method, filter: MethodFilter, path: &'static str, access: Access, handler: H) -> Self
     where
-        H: Handler<T, AppState>,
+        H: Handler<T, S>,
         T: 'static,
     {
         Self { method, path, access, handler: on(filter, handler), description: None }
@@ -76,10 +75,11 @@ impl Route {
 macro_rules! methods {
     ($($name:ident $method:ident;)+) => {$(
         #[doc = concat!("A route for `", stringify!($method), "`.")]
-        pub fn $name<H, T>(path: &'static str, access: Access, handler: H) -> Route
+        pub fn $name<H, T, S>(path: &'static str, access: Access, handler: H) -> Route<S>
         where
-            H: Handler<T, AppState>,
+            H: Handler<T, S>,
             T: 'static,
+            S: Clone + Send + Sync + 'static,
         {
             Route::new(Method::$method, MethodFilter::$method, path, access, handler)
         }
@@ -97,6 +97,7 @@ methods! {
 }
 
 /// Returns a vector of routes, each with the summary of its operation as a documentation comment.
+#[macro_export]
 macro_rules! routes {
     ($($(#[doc = $summary:literal])+ $method:ident($path:literal, $access:expr, $handler:expr)),+ $(,)?) => {
         vec![
@@ -105,23 +106,21 @@ macro_rules! routes {
     };
 }
 
-pub(crate) use routes;
-
 /// A group of routes below one path prefix that share a protocol, and so the shape of their errors.
 #[derive(Debug)]
-pub struct Section {
+pub struct Section<S> {
     prefix: &'static str,
-    routes: Vec<Route>,
-    layers: fn(Router<AppState>) -> Router<AppState>,
+    routes: Vec<Route<S>>,
+    layers: fn(Router<S>) -> Router<S>,
 }
 
-impl Section {
+impl<S: Clone + Send + Sync + 'static> Section<S> {
     /// Creates a section. `layers` adds the layers of the protocol: its responses for unknown paths and methods, and
     /// everything that wraps all of its responses.
     pub fn new(
         prefix: &'static str,
-        routes: impl IntoIterator<Item = Route>,
-        layers: fn(Router<AppState>) -> Router<AppState>,
+        routes: impl IntoIterator<Item = Route<S>>,
+        layers: fn(Router<S>) -> Router<S>,
     ) -> Self {
         Self { prefix, routes: routes.into_iter().collect(), layers }
     }
@@ -141,7 +140,7 @@ impl Section {
     }
 
     /// Adds the section's routes to `router`, below the section's prefix.
-    pub fn add_to(self, router: Router<AppState>) -> Router<AppState> {
+    pub fn add_to(self, router: Router<S>) -> Router<S> {
         let root = self.routes.iter().find(|route| route.path == "/").map(|route| route.handler.clone());
         let routes =
             self.routes.into_iter().fold(Router::new(), |router, route| router.route(route.path, route.handler));

@@ -2,6 +2,7 @@
 //! and rest APIs have the error shapes of their own protocols.
 
 use std::any::Any;
+use std::future::{Ready, ready};
 
 use axum::Json;
 use axum::http::{HeaderValue, StatusCode, header};
@@ -9,6 +10,7 @@ use axum::response::{IntoResponse, Response};
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::body::BODY_LIMIT;
 use crate::openapi::{Operation, OperationOutput};
 
 /// An error response: its variant determines status and code.
@@ -18,7 +20,7 @@ pub enum ApiError {
     #[error("{0}")]
     BadRequest(String),
     /// The body exceeds the limit that all routes share (413).
-    #[error("the body is larger than {} MiB", super::BODY_LIMIT / (1024 * 1024))]
+    #[error("the body is larger than {} MiB", BODY_LIMIT / (1024 * 1024))]
     TooLarge,
     /// The request exceeds a limit of this route, such as the storage quota (413).
     #[error("{message}")]
@@ -230,13 +232,13 @@ struct ErrorDetails {
 }
 
 /// Responds 404 for paths that do not exist.
-pub async fn no_such_route() -> ApiError {
-    ApiError::NotFound("route")
+pub fn no_such_route() -> Ready<ApiError> {
+    ready(ApiError::NotFound("route"))
 }
 
 /// Responds 405 for methods that a path does not accept.
-pub async fn method_not_allowed() -> ApiError {
-    ApiError::MethodNotAllowed
+pub fn method_not_allowed() -> Ready<ApiError> {
+    ready(ApiError::MethodNotAllowed)
 }
 
 /// Responds 500 after a panic in a handler. Other requests are not affected.

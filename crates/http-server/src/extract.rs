@@ -1,16 +1,14 @@
-//! Extractors that all routes share: the caller, the body, the path and the query.
+//! Extractors that all routes share: the token, the network address, the body, the path and the query.
 
 use std::convert::Infallible;
 use std::marker::PhantomData;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::sync::Arc;
 
-use accounts::gotrue_error::INSUFFICIENT_AAL;
-use accounts::{AccountService, AuthError};
 use axum::body::Body;
-use axum::extract::{ConnectInfo, FromRef, FromRequest, FromRequestParts, Path, Request};
+use axum::extract::{ConnectInfo, FromRequest, FromRequestParts, Path, Request};
 use axum::http::request::Parts;
 use axum::http::{Extensions, HeaderMap, HeaderName, header};
-use domain::{AuthSessionId, UserId};
 use platform::client_address::{TrustedProxy, client_address};
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
@@ -20,48 +18,6 @@ use crate::body;
 use crate::error::ApiError;
 use crate::openapi::{Operation, OperationInput, OperationOutput};
 
-/// A signed-in user, extracted from the access token. The token is valid, its session exists, and the second factor
-/// is verified if the user has one.
-#[derive(Debug, Clone)]
-pub struct SignedIn {
-    /// The user.
-    pub user: UserId,
-    /// The session (sign-in) that the token belongs to.
-    pub session: AuthSessionId,
-}
-
-impl<S> FromRequestParts<S> for SignedIn
-where
-    AccountService: FromRef<S>,
-    S: Send + Sync,
-{
-    type Rejection = ApiError;
-
-    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
-        let token = bearer(parts).ok_or(ApiError::Unauthorized)?;
-        let accounts = AccountService::from_ref(state);
-        let claims = accounts.verify(token).await.map_err(token_error)?;
-        Ok(Self { user: claims.user, session: claims.session })
-    }
-}
-
-/// The route's [`Access`](crate::route::Access) describes the token.
-impl OperationInput for SignedIn {
-    fn describe(operation: &mut Operation<'_>) {
-        ApiError::describe(operation);
-    }
-}
-
-/// Maps a failed token check to a response. The cause is not disclosed, except for a missing second factor, which the
-/// web app asks for.
-fn token_error(error: AuthError) -> ApiError {
-    match error {
-        AuthError::Internal(error) => error.into(),
-        AuthError::GoTrue(refusal) if refusal == INSUFFICIENT_AAL => ApiError::NeedsFactor,
-        _ => ApiError::Unauthorized,
-    }
-}
-
 /// Returns the token of an `Authorization: Bearer …` header.
 pub fn bearer(parts: &Parts) -> Option<&str> {
     let value = parts.headers.get(header::AUTHORIZATION)?.to_str().ok()?;
@@ -69,6 +25,10 @@ pub fn bearer(parts: &Parts) -> Option<&str> {
     // Names of schemes are case-insensitive (RFC 9110, section 11.1).
     scheme.eq_ignore_ascii_case("bearer").then(|| token.trim()).filter(|token| !token.is_empty())
 }
+
+/// Proxies whose `X-Forwarded-For` is believed.
+#[derive(Debug, Clone)]
+pub struct TrustedProxies(pub Arc<[TrustedProxy]>);
 
 const FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 
@@ -115,7 +75,7 @@ impl<T: DeserializeOwned> UnreadJsonBody<T> {
 
     /// Reads the body. A bad one is rejected as by [`JsonBody`].
     pub async fn read(self) -> Result<T, ApiError> {
-        let read = body::read(self.body, super::BODY_LIMIT).await;
+        let read = body::read(self.body, body::BODY_LIMIT).await;
         read.map_err(|error| error.into_api_error(|| ApiError::TooLarge))
     }
 }
