@@ -11,6 +11,7 @@
 mod account_updates;
 pub mod admin;
 pub mod api_keys;
+mod audit;
 pub mod confirmation;
 pub mod deletion;
 pub mod email_address;
@@ -85,6 +86,8 @@ pub struct AccountSettings {
     pub autoconfirm: bool,
     /// Policy for the creation of accounts.
     pub sign_ups: SignUps,
+    /// Time for which events of the audit log are kept; `None` if there is none.
+    pub audit_lifetime: Option<Duration>,
     /// Lifetimes of sessions.
     pub session_lifetimes: SessionLifetimes,
     /// True if a new password needs an emailed code or a second factor when the session is older than a day.
@@ -113,6 +116,7 @@ impl AccountSettings {
             is_site_url_configured: config.site_url.is_some(),
             autoconfirm: config.autoconfirm,
             sign_ups: config.sign_ups.clone(),
+            audit_lifetime: config.audit_lifetime,
             session_lifetimes: config.session_lifetimes,
             password_reauthentication: config.password_reauthentication,
             reauthentication_after: config.reauthentication_after,

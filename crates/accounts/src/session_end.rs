@@ -1,4 +1,4 @@
-//! Ends of sessions by their age, and the deletion of those that have ended.
+//! Ends of sessions by their age, and the deletion of those that have ended and of old audit events.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use storage::auth_sessions::AuthSession;
 use super::AccountService;
 use super::gotrue_error::{GoTrueError, SESSION_EXPIRED, SESSION_INACTIVE};
 
-/// Interval between two deletions of ended sessions. Until then, they are listed as devices and cannot be used.
+/// Interval between two deletions. Until then, ended sessions are listed as devices and cannot be used.
 const CLEANUP_INTERVAL: Duration = Duration::from_mins(10);
 
 /// Times at which a session ends; `None` for no limit.
@@ -56,8 +56,8 @@ fn whole_seconds(lifetime: Duration) -> i64 {
 }
 
 impl AccountService {
-    /// Deletes sessions that have ended, at regular intervals until shutdown.
-    pub async fn run_session_cleanup(self) {
+    /// Deletes ended sessions and old audit events, at regular intervals until shutdown.
+    pub async fn run_cleanup(self) {
         let shutdown = self.tasks.shutdown_token().clone();
         loop {
             match self.delete_ended_sessions().await {
@@ -65,11 +65,24 @@ impl AccountService {
                 Ok(count) => tracing::info!(count, "ended sessions were deleted"),
                 Err(error) => tracing::error!(%error, "ended sessions could not be deleted"),
             }
+            if let Err(error) = self.delete_old_audit_events().await {
+                tracing::error!(%error, "old audit events could not be deleted");
+            }
             tokio::select! {
                 () = shutdown.cancelled() => return,
                 () = tokio::time::sleep(CLEANUP_INTERVAL) => {}
             }
         }
+    }
+
+    /// Deletes the events of the audit log that are older than its settings say. Returns their number.
+    ///
+    /// # Errors
+    ///
+    /// The database fails.
+    pub async fn delete_old_audit_events(&self) -> Result<u64, storage::Error> {
+        let lifetime = self.settings.audit_lifetime.map_or(0, whole_seconds);
+        self.storage.audit_events().delete_old(self.clock.now().plus_seconds(-lifetime)).await
     }
 
     /// Deletes the sessions of all users that have ended by their age or by inactivity. Returns their number.

@@ -7,9 +7,11 @@
 //! Any other use means that the token was copied, and ends the session.
 
 use domain::{AuthSessionId, Timestamp};
+use storage::audit_events::{AuditActor, AuditEventKind};
 use storage::auth_sessions::{AuthMethod, AuthSession};
 use storage::users::User;
 
+use super::audit::RequestOrigin;
 use super::gotrue_error::{
     BANNED_REFRESH, GoTrueError, REFRESH_CONFLICT, REFRESH_TOKEN_ALREADY_USED, REFRESH_TOKEN_NOT_FOUND, USER_BANNED,
     USER_NOT_FOUND,
@@ -75,12 +77,13 @@ impl AccountService {
         &self,
         mut user: User,
         method: &str,
-        user_agent: Option<String>,
+        origin: RequestOrigin,
     ) -> Result<UserSession, AuthError> {
         let now = self.clock.now();
         if user.is_banned(now) {
             return Err(USER_BANNED.into());
         }
+        let events = self.audit_request(Some(user.id), AuditActor::User, AuditEventKind::SignIn, &origin);
         let session = AuthSession {
             id: AuthSessionId::fresh(),
             user: user.id,
@@ -89,10 +92,10 @@ impl AccountService {
             confirmed_at: now,
             aal: "aal1".to_owned(),
             amr: vec![AuthMethod { method: method.to_owned(), timestamp: now.as_seconds() }],
-            user_agent,
+            user_agent: origin.user_agent,
             created_at: now,
         };
-        self.storage.auth_sessions().insert(&session).await?;
+        self.storage.auth_sessions().insert(&session, &events).await?;
         user.last_sign_in_at = Some(now);
         self.issue_tokens(user, &session, now)
     }
@@ -126,6 +129,8 @@ impl AccountService {
                 RefreshDecision::Reused => {
                     tracing::warn!(session = %id, "a used refresh token was presented again; its session was ended");
                     self.storage.auth_sessions().delete(session.user, id).await?;
+                    let events = self.audit(session.user, AuditActor::System, AuditEventKind::SessionRevoked);
+                    self.store_audit_events(&events).await?;
                     self.events.publish(session.user, &UserEvent::Devices);
                     return Err(REFRESH_TOKEN_ALREADY_USED.into());
                 }
@@ -146,6 +151,7 @@ impl AccountService {
             SignOutScope::Local => drop(self.storage.auth_sessions().delete(claims.user, claims.session).await?),
             SignOutScope::Others => self.storage.auth_sessions().delete_others(claims.user, claims.session).await?,
         }
+        self.store_audit_events(&self.audit(claims.user, AuditActor::User, AuditEventKind::SignOut)).await?;
         self.events.publish(claims.user, &UserEvent::Devices);
         Ok(())
     }

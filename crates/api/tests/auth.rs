@@ -5,6 +5,7 @@ mod account;
 mod admin;
 mod admin_links;
 mod anonymous;
+mod audit_log;
 pub mod authenticator;
 mod caller;
 mod email_tokens;

@@ -48,6 +48,9 @@ const DEFAULT_MODEL_IDLE_TIME: Duration = Duration::from_mins(10);
 /// Default maximum age of the last proof of identity.
 const REAUTHENTICATION_AFTER: Duration = Duration::from_mins(15);
 
+/// Default time for which the audit log is kept.
+const DEFAULT_AUDIT_LIFETIME: Duration = Duration::from_hours(24 * 90);
+
 /// Settings of one process. [`Source`] says where they come from.
 #[derive(Debug, Clone)]
 pub struct Config {
@@ -121,6 +124,8 @@ pub struct Config {
     pub autoconfirm: bool,
     /// `CHAT_SIGNUPS`, `CHAT_SIGNUP_DOMAINS`: the sign-up policy. Default: open.
     pub sign_ups: SignUps,
+    /// `CHAT_AUDIT_DAYS`: the time for which the audit log is kept. Default: 90 days; 0 for no audit log, which is `None`.
+    pub audit_lifetime: Option<Duration>,
     /// `CHAT_SESSION_IDLE`, `CHAT_SESSION_MAX`: the lifetimes of sign-ins. Default: no limits.
     pub session_lifetimes: SessionLifetimes,
     /// `CHAT_OIDC_…`: the identity provider at which users can sign in. Default: none.
@@ -282,6 +287,11 @@ impl Config {
             jwt_keys: source.text("CHAT_JWT_KEYS").map(PathBuf::from),
             autoconfirm,
             sign_ups,
+            audit_lifetime: match source.parse::<u16>("CHAT_AUDIT_DAYS", "a number of days, at most 65535")? {
+                None => Some(DEFAULT_AUDIT_LIFETIME),
+                Some(0) => None,
+                Some(days) => Some(Duration::from_hours(24 * u64::from(days))),
+            },
             session_lifetimes: SessionLifetimes::read(source)?,
             oidc,
             anonymous_sign_in,

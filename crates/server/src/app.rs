@@ -141,7 +141,7 @@ impl App {
         let handler = ClusterEvents { turns: turns.clone(), connections: connections.clone() };
         self.membership.start(outbox, Arc::new(handler));
         tasks.spawn("chat maintenance", Arc::clone(&self.maintenance).run());
-        tasks.spawn("session cleanup", accounts.clone().run_session_cleanup());
+        tasks.spawn("account cleanup", accounts.clone().run_cleanup());
         tasks.spawn("threads", threads::renew(tasks.clone()));
         let (catalogue_owner, shutdown) = (Arc::clone(models), tasks.shutdown_token().clone());
         tasks.spawn("catalogue", async move { catalogue_owner.catalogue.reload_on_change(shutdown).await });

@@ -1,6 +1,7 @@
 //! Commands for operators, apart from serving.
 
 pub mod admin;
+mod audit_export;
 pub mod backup;
 mod backup_archive;
 pub mod check;

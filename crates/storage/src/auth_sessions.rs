@@ -4,6 +4,7 @@ use domain::{AuthSessionId, Timestamp, UserId};
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
+use crate::audit_events::{NewAuditEvent, insert_event};
 use crate::db_macros::{read, transaction, write};
 use crate::named_values::query_named;
 use crate::{AuthSessionRepository, Error, JsonText};
@@ -141,8 +142,8 @@ pub(crate) const DELETE_ALL: &str = "DELETE FROM auth_sessions WHERE user_id = $
 pub(crate) const DELETE_OTHERS: &str = "DELETE FROM auth_sessions WHERE user_id = $1 AND id <> $2";
 
 impl AuthSessionRepository<'_> {
-    /// Stores a new session and the time of the sign-in with the user.
-    pub async fn insert(self, session: &AuthSession) -> Result<(), Error> {
+    /// Stores a new session, the time of the sign-in with the user, and audit events.
+    pub async fn insert(self, session: &AuthSession, events: &[NewAuditEvent]) -> Result<(), Error> {
         let amr = JsonText(&session.amr);
         transaction!(self.storage, |tx| {
             query_named!(
@@ -159,6 +160,9 @@ impl AuthSessionRepository<'_> {
             .execute(&mut *tx)
             .await?;
             sqlx::query(SIGNED_IN).bind(session.user.0).bind(session.created_at.0).execute(&mut *tx).await?;
+            for event in events {
+                insert_event!(tx, event);
+            }
             Ok(())
         })
     }

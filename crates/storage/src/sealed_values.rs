@@ -247,13 +247,19 @@ mod tests {
     const BINARY_COLUMNS: &str = "SELECT t.name, c.name FROM sqlite_schema t JOIN pragma_table_info(t.name) c
         WHERE t.type = 'table' AND c.type = 'BLOB' AND t.name NOT LIKE 'search_%' AND t.name NOT LIKE '_sqlx%'";
 
-    /// Ids, hashes and contents of files, which are not encrypted.
+    /// Ids, hashes, public keys, challenges and contents of files, which are not encrypted.
     fn is_plain(table: &str, column: &str) -> bool {
         column == "id"
             || column == "hash"
             || column.ends_with("_id")
             || column.ends_with("_hash")
-            || [("file_bytes", "bytes"), ("server_locks", "owner")].contains(&(table, column))
+            || [
+                ("file_bytes", "bytes"),
+                ("passkey_challenges", "challenge"),
+                ("passkeys", "public_key"),
+                ("server_locks", "owner"),
+            ]
+            .contains(&(table, column))
     }
 
     #[tokio::test]

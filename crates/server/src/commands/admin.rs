@@ -1,4 +1,5 @@
-//! The command `ai-chat-mcp admin`: manages accounts of a running server through the admin part of its auth API.
+//! The command `ai-chat-mcp admin`: manages accounts of a running server through the admin part of its auth API, and
+//! prints the audit log.
 
 use std::fmt::Write as _;
 use std::io::{self, IsTerminal, Write};
@@ -14,6 +15,7 @@ use secrecy::{ExposeSecret, SecretString};
 use serde_json::{Value, json};
 use url::Url;
 
+use super::audit_export::AuditExport;
 use super::confirmation;
 use super::http::{cause, check_url, operator_client, server_origin};
 
@@ -66,6 +68,8 @@ enum Action {
     Unlock { user: String },
     /// Delete the second factors of an account, whose user has lost them.
     ResetFactors { user: String },
+    /// Print the audit log of all accounts or of one, oldest event first. The server may run or not.
+    Audit(AuditExport),
     /// Delete an account with all of its data.
     Delete {
         user: String,
@@ -82,8 +86,13 @@ enum Action {
 /// The settings are invalid, the server does not answer, or it refuses the operation.
 pub fn run(arguments: AdminCommand) -> anyhow::Result<ExitCode> {
     let config = Config::load()?;
-    let api = AdminApi::new(arguments.url, &config)?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    if let Action::Audit(export) = arguments.action {
+        // From the database, whose log may be too large for a response.
+        runtime.block_on(export.run(&config, &mut io::stdout().lock()))?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let api = AdminApi::new(arguments.url, &config)?;
     let printed = runtime.block_on(api.run(arguments.action))?;
     io::stdout().write_all(printed.as_bytes())?;
     Ok(ExitCode::SUCCESS)
@@ -111,6 +120,7 @@ impl AdminApi {
     /// Runs an operation, and returns what to print.
     async fn run(&self, action: Action) -> anyhow::Result<String> {
         match action {
+            Action::Audit(_) => bail!("the audit log is not read through the server"),
             Action::List { json: true } => Ok(format!("{:#}\n", Value::from(self.list().await?))),
             Action::List { json: false } => Ok(table(&self.list().await?)),
             Action::Show { user } => Ok(format!("{:#}\n", self.find(&user).await?)),
