@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use anyhow::{Context, bail, ensure};
 use clap::{Args, Subcommand};
-use domain::{Clock, SystemClock};
+use domain::{Clock, SystemClock, UserId};
 use platform::config::Config;
 use reqwest::{Client, Method, StatusCode};
 use secrecy::{ExposeSecret, SecretString};
@@ -66,6 +66,8 @@ enum Action {
     },
     /// Let a locked account sign in again.
     Unlock { user: String },
+    /// End all sessions of an account on all nodes. Its user can sign in again.
+    SignOut { user: String },
     /// Delete the second factors of an account, whose user has lost them.
     ResetFactors { user: String },
     /// Print the audit log of all accounts or of one, oldest event first. The server may run or not.
@@ -138,6 +140,11 @@ impl AdminApi {
                 Ok(format!("Locked {} until {}.\n", name(&locked), text(&locked, "banned_until")))
             }
             Action::Unlock { user } => Ok(format!("Unlocked {}.\n", name(&self.set_lock(&user, UNLOCKED).await?))),
+            Action::SignOut { user } => {
+                let found = self.find(&user).await?;
+                self.call(Method::POST, &format!("{}/logout", account_path(&found)), &Value::Null).await?;
+                Ok(format!("Ended all sessions of {}.\n", name(&found)))
+            }
             Action::ResetFactors { user } => self.reset_factors(&user).await,
             Action::Delete { user, yes } => {
                 let found = self.find(&user).await?;
@@ -187,11 +194,23 @@ impl AdminApi {
 
     /// Returns the account with an email address or an id.
     async fn find(&self, user: &str) -> anyhow::Result<Value> {
+        let missing = || format!("there is no account {user}");
+        if let Ok(id) = user.parse::<UserId>() {
+            return self.call(Method::GET, &format!("admin/users/{id}"), &Value::Null).await.with_context(missing);
+        }
         // The API finds accounts by their id only.
         let wanted = user.to_ascii_lowercase();
-        let users = self.list().await?;
-        let found = users.into_iter().find(|account| [text(account, "email"), text(account, "id")].contains(&&*wanted));
-        found.with_context(|| format!("there is no account {user}"))
+        for page in 1.. {
+            let users = self.list_page(page).await?;
+            let is_last = users.len() < PER_PAGE;
+            if let Some(found) = users.into_iter().find(|account| text(account, "email") == wanted) {
+                return Ok(found);
+            }
+            if is_last {
+                break;
+            }
+        }
+        bail!(missing())
     }
 
     /// Calls a route. A body that is null is not sent.

@@ -54,6 +54,16 @@ async fn accounts_are_listed_locked_unlocked_and_deleted() {
         assert_eq!(sign_in(&program, &person.email).await, 200);
         assert!(admin(&program, &["reset-factors", &person.email]).unwrap().starts_with("Deleted 0 second factors"));
 
+        let fresh = Person::sign_up_at(&program.url, &http_client()).await;
+        let user_url = format!("{}/auth/v1/user", program.url);
+        let status = async || http_client().get(&user_url).bearer_auth(&fresh.token).send().await.unwrap().status();
+        assert_eq!(status().await, 200);
+        admin(&program, &["sign-out", &fresh.id]).unwrap();
+        assert_eq!(status().await, 403);
+        assert_eq!(sign_in(&program, &fresh.email).await, 200);
+        let unknown = admin(&program, &["show", "0193b3a4-0000-7000-8000-000000000000"]).unwrap_err();
+        assert!(unknown.contains("there is no account 0193b3a4-0000-7000-8000-000000000000"), "{unknown}");
+
         let refused = admin(&program, &["delete", &person.email]).unwrap_err();
         assert!(refused.contains("--yes"), "{refused}");
         admin(&program, &["delete", &person.email, "--yes"]).unwrap();
