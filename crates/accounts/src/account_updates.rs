@@ -1,6 +1,7 @@
 //! Updates of accounts with optimistic locking, since several requests may change an account at the same time.
 
 use serde_json::json;
+use storage::audit_events::AuditActor;
 use storage::users::{Along, User, Written};
 
 use super::AccountService;
@@ -21,13 +22,27 @@ impl AccountService {
     /// [`MAX_UPDATE_ATTEMPTS`].
     pub(super) async fn update_account<'a>(
         &self,
+        user: User,
+        spent_error: GoTrueError,
+        edit: impl Fn(&mut User) -> Result<Along<'a>, AuthError>,
+    ) -> Result<User, AuthError> {
+        self.update_account_as(AuditActor::User, user, spent_error, edit).await
+    }
+
+    /// Updates an account as [`update_account`](Self::update_account) does, on behalf of `actor`.
+    pub(super) async fn update_account_as<'a>(
+        &self,
+        actor: AuditActor,
         mut user: User,
         spent_error: GoTrueError,
         edit: impl Fn(&mut User) -> Result<Along<'a>, AuthError>,
     ) -> Result<User, AuthError> {
         for _ in 0..MAX_UPDATE_ATTEMPTS {
             let seen = user.updated_at;
+            let before = user.clone();
             let along = edit(&mut user)?;
+            let events = self.audit_update(actor, &before, &user, &along);
+            let along = Along { events: &events, ..along };
             // Always later than the version that was read, even if the clock has not advanced: the storage uses it as
             // the version for optimistic locking.
             user.updated_at = self.clock.now().max(domain::Timestamp(seen.0 + 1));

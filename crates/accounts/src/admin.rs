@@ -7,8 +7,9 @@ mod links;
 use aws_lc_rs::digest::{SHA256, digest};
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use domain::{Timestamp, UserId};
+use domain::{FactorId, Timestamp, UserId};
 use serde_json::{Map, Value};
+use storage::audit_events::{AuditActor, AuditEventKind};
 use storage::users::{Along, User};
 use uuid::Uuid;
 
@@ -139,7 +140,8 @@ impl AccountService {
         ban.apply(&mut user, now);
         sign_up::check_metadata_size(&user.user_metadata)?;
         sign_up::check_metadata_size(&user.app_metadata)?;
-        self.storage.users().insert(&user).await.map_err(|error| match error {
+        let events = self.audit(user.id, AuditActor::Admin, AuditEventKind::AccountCreated);
+        self.storage.users().insert_with(&user, &[], &events).await.map_err(|error| match error {
             // Concurrent requests can pass the check above. The unique index decides, and its name tells whether the
             // email or the id conflicts.
             storage::Error::Conflict(rule) if rule.contains("email") => EMAIL_EXISTS.into(),
@@ -166,7 +168,7 @@ impl AccountService {
         let new_password = password_hash.is_some();
         let user = self.storage.users().get(id).await?.ok_or(ADMIN_USER_NOT_FOUND)?;
         let user = self
-            .update_account(user, CONFLICT, |user| {
+            .update_account_as(AuditActor::Admin, user, CONFLICT, |user| {
                 let now = self.clock.now();
                 if let Some(email) = &email {
                     if user.is_anonymous && params.email_confirm {
@@ -197,10 +199,37 @@ impl AccountService {
         Ok(user)
     }
 
+    /// Ends all sessions of an account, on all nodes.
+    ///
+    /// # Errors
+    ///
+    /// A failure of the database.
+    pub async fn sign_out_as_admin(&self, user: UserId) -> Result<(), AuthError> {
+        self.storage.auth_sessions().delete_all(user).await?;
+        self.store_audit_events(&self.audit(user, AuditActor::Admin, AuditEventKind::SignOut)).await?;
+        self.events.publish(user, &UserEvent::Devices);
+        self.events.disconnect(user);
+        Ok(())
+    }
+
+    /// Deletes a second factor of an account.
+    ///
+    /// # Errors
+    ///
+    /// A failure of the database.
+    pub async fn remove_factor_as_admin(&self, user: UserId, factor: FactorId) -> Result<(), AuthError> {
+        let events = self.audit(user, AuditActor::Admin, AuditEventKind::FactorRemoved);
+        self.storage.factors().delete_with(user, factor, &events).await?;
+        // Sessions that used the factor have fallen to `aal1`, which lists of devices show.
+        self.events.publish(user, &UserEvent::Devices);
+        Ok(())
+    }
+
     /// Anonymizes an account: removes personal data and credentials, but keeps the row and its id (GoTrue's soft
     /// delete).
     pub async fn anonymize_user(&self, user: &User, handler: &dyn AccountDeletionHandler) -> Result<(), AuthError> {
-        self.storage.users().anonymize(user.id, &anonymized_email(user), self.clock.now()).await?;
+        let events = self.audit(user.id, AuditActor::Admin, AuditEventKind::AccountDeleted);
+        self.storage.users().anonymize(user.id, &anonymized_email(user), self.clock.now(), &events).await?;
         // After the update, which prevents further sign-ins, so that no new turn can start.
         handler.stop_turns(user.id).await;
         self.events.publish(user.id, &UserEvent::Devices);

@@ -7,6 +7,7 @@ use data_encoding::BASE64URL_NOPAD;
 use domain::api_key::Scope;
 use domain::{ApiKeyId, Timestamp, UserId};
 use storage::api_keys::{ApiKey, Bearer};
+use storage::audit_events::{AuditActor, AuditEventKind};
 
 use super::AccountService;
 use super::error::AuthError;
@@ -41,10 +42,11 @@ impl AccountService {
             expires_at,
             last_used_at: None,
         };
+        let events = self.audit(owner, AuditActor::User, AuditEventKind::ApiKeyCreated);
         let added = self
             .storage
             .api_keys()
-            .insert(owner, &key, &hash_secret(&secret), MAX_KEYS)
+            .insert(owner, &key, &hash_secret(&secret), MAX_KEYS, &events)
             .await
             .map_err(AuthError::internal)?;
         Ok(added.then_some((key, secret)))

@@ -6,6 +6,7 @@
 //! sign-up leaves nothing behind.
 
 use serde_json::json;
+use storage::audit_events::{AuditActor, AuditEventKind};
 use storage::one_time_tokens::{OneTimeToken, TokenKind};
 use storage::users::{Along, User};
 
@@ -99,7 +100,9 @@ impl AccountService {
                 }
                 None => {
                     issued.token.user = new.id;
-                    match self.storage.users().insert_with(&new, std::slice::from_ref(&issued.token)).await {
+                    let events = self.audit(new.id, AuditActor::User, AuditEventKind::AccountCreated);
+                    let issue = std::slice::from_ref(&issued.token);
+                    match self.storage.users().insert_with(&new, issue, &events).await {
                         Ok(()) => return Ok(new),
                         // A concurrent sign-up inserted the address first. The next iteration handles its account as an
                         // earlier sign-up.

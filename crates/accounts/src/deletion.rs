@@ -5,6 +5,7 @@ use futures_util::future::BoxFuture;
 use platform::UserEvent;
 
 use super::AccountService;
+use storage::audit_events::{AuditActor, AuditEventKind};
 
 /// Error of [`AccountService::delete_account`].
 #[derive(Debug, thiserror::Error)]
@@ -47,10 +48,10 @@ impl AccountService {
         if typed_email.trim().to_ascii_lowercase() != account.email.unwrap_or_default() {
             return Err(DeletionError::EmailMismatch);
         }
-        Ok(self.remove_account(user, handler).await?)
+        Ok(self.remove_account_as(AuditActor::User, user, handler).await?)
     }
 
-    /// Deletes an account and everything that belongs to it. Tokens and event streams end at once. Safe to repeat.
+    /// Deletes an account on behalf of an administrator, and everything that belongs to it. Tokens and event streams end at once. Safe to repeat.
     ///
     /// # Errors
     ///
@@ -60,9 +61,18 @@ impl AccountService {
         user: UserId,
         handler: &dyn AccountDeletionHandler,
     ) -> Result<(), storage::Error> {
+        self.remove_account_as(AuditActor::Admin, user, handler).await
+    }
+
+    async fn remove_account_as(
+        &self,
+        actor: AuditActor,
+        user: UserId,
+        handler: &dyn AccountDeletionHandler,
+    ) -> Result<(), storage::Error> {
         handler.stop_turns(user).await;
         let cleanup = handler.before_deletion(user).await?;
-        self.storage.users().delete(user).await?;
+        self.storage.users().delete(user, &self.audit(user, actor, AuditEventKind::AccountDeleted)).await?;
         // Again, for turns that started in the meantime. Their chats are deleted, so they could not store anything.
         handler.stop_turns(user).await;
         cleanup.await;

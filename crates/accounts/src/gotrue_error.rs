@@ -170,6 +170,10 @@ gotrue_errors! {
     UNSUPPORTED_GRANT_TYPE = 400 "invalid_credentials" "unsupported_grant_type";
     /// The refresh token was not issued by this server, or its session has ended.
     REFRESH_TOKEN_NOT_FOUND = 400 "refresh_token_not_found" "Invalid Refresh Token: Refresh Token Not Found";
+    /// The session has reached its maximum age.
+    SESSION_EXPIRED = 400 "session_expired" "Invalid Refresh Token: Session Expired";
+    /// The tokens of the session were not renewed in time.
+    SESSION_INACTIVE = 400 "session_expired" "Invalid Refresh Token: Session Expired (Inactivity)";
     /// The refresh token was reused. It may be stolen, so its session was ended.
     REFRESH_TOKEN_ALREADY_USED = 400 "refresh_token_already_used" "Invalid Refresh Token: Already Used";
     /// Concurrent requests kept changing the same account.

@@ -11,6 +11,7 @@
 mod account_updates;
 pub mod admin;
 pub mod api_keys;
+mod audit;
 pub mod confirmation;
 pub mod deletion;
 pub mod email_address;
@@ -35,6 +36,7 @@ pub mod reauthentication;
 pub mod recovery;
 pub mod redirects;
 pub mod refresh_token;
+mod session_end;
 pub mod sessions;
 pub mod sign_up;
 pub mod signing_keys;
@@ -49,7 +51,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use domain::{Clock, UserId};
-use platform::config::{Config, OidcSettings, SignUps};
+use platform::config::{Config, OidcSettings, SessionLifetimes, SignUps};
 use platform::{BackgroundTasks, SecretSealer, UserEventBus};
 use secrecy::SecretString;
 use serde_json::Value;
@@ -84,6 +86,10 @@ pub struct AccountSettings {
     pub autoconfirm: bool,
     /// Policy for the creation of accounts.
     pub sign_ups: SignUps,
+    /// Time for which events of the audit log are kept; `None` if there is none.
+    pub audit_lifetime: Option<Duration>,
+    /// Lifetimes of sessions.
+    pub session_lifetimes: SessionLifetimes,
     /// True if a new password needs an emailed code or a second factor when the session is older than a day.
     pub password_reauthentication: bool,
     /// Maximum age of the last proof of identity for sensitive changes; `None` for no limit.
@@ -110,6 +116,8 @@ impl AccountSettings {
             is_site_url_configured: config.site_url.is_some(),
             autoconfirm: config.autoconfirm,
             sign_ups: config.sign_ups.clone(),
+            audit_lifetime: config.audit_lifetime,
+            session_lifetimes: config.session_lifetimes,
             password_reauthentication: config.password_reauthentication,
             reauthentication_after: config.reauthentication_after,
             refuse_common_passwords: config.refuse_common_passwords,

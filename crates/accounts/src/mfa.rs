@@ -8,10 +8,12 @@ use std::net::IpAddr;
 
 use domain::text::without_nul;
 use domain::{ChallengeId, FactorId, Timestamp, UserId};
-use storage::factors::{Factor, NewFactor};
+use storage::audit_events::{AuditActor, AuditEventKind};
+use storage::factors::{AcceptedCode, Factor, NewFactor};
 use storage::users::User;
 use url::Url;
 
+use super::audit::RequestOrigin;
 use super::gotrue_error::{
     CHALLENGE_ADDRESS_MISMATCH, CHALLENGE_NOT_FOUND, ENROLL_NEEDS_AAL2, FACTOR_NOT_FOUND, GoTrueError,
     MFA_CODE_INVALID, MFA_CODE_MISSING, TOO_MANY_FACTORS, UNENROLL_NEEDS_AAL2, USER_NOT_FOUND,
@@ -160,8 +162,20 @@ impl AccountService {
         let sealed = self.storage.factors().get_secret(owner, factor).await?.ok_or(FACTOR_NOT_FOUND)?;
         let secret =
             TotpSecret::from_bytes(self.secrets.open(&seal_context(factor), &sealed).map_err(AuthError::internal)?);
-        let step = secret.step_of(&answer.code, now.as_seconds()).ok_or(MFA_CODE_INVALID)?;
-        let raised = self.storage.factors().verify(owner, claims.session, factor, answer.challenge, step, now).await?;
+        let origin = RequestOrigin { address: Some(address), user_agent: None };
+        let Some(step) = secret.step_of(&answer.code, now.as_seconds()) else {
+            let events = self.audit_request(Some(owner), AuditActor::User, AuditEventKind::FactorFailed, &origin);
+            self.store_audit_events(&events).await?;
+            return Err(MFA_CODE_INVALID.into());
+        };
+        let events = if user.factors.iter().any(|known| known.id == factor && is_verified(known)) {
+            Vec::new()
+        } else {
+            self.audit_request(Some(owner), AuditActor::User, AuditEventKind::FactorAdded, &origin)
+        };
+        let factors = self.storage.factors();
+        let code = AcceptedCode { factor, challenge: answer.challenge, step };
+        let raised = factors.verify(owner, claims.session, code, now, &events).await?;
         // A code of a used step is rejected like a wrong one, so that an observed code cannot be replayed (RFC 6238
         // section 5.2).
         let session = raised.ok_or(MFA_CODE_INVALID)?;
@@ -200,14 +214,16 @@ impl AccountService {
 
     /// Removes a factor. Sessions that were raised with it fall back to `aal1`.
     pub async fn unenroll_factor(&self, claims: Claims, user: &User, factor: FactorId) -> Result<(), AuthError> {
+        let mut events = Vec::new();
         // An unverified factor protects nothing and needs no proof.
         if user.factors.iter().any(|known| known.id == factor && known.is_verified) {
             if claims.lacks_factor {
                 return Err(UNENROLL_NEEDS_AAL2.into());
             }
             self.require_recent_proof(user, claims).await?;
+            events = self.audit(claims.user, AuditActor::User, AuditEventKind::FactorRemoved);
         }
-        self.storage.factors().delete(claims.user, factor).await?;
+        self.storage.factors().delete_with(claims.user, factor, &events).await?;
         Ok(())
     }
 }

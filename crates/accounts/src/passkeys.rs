@@ -11,9 +11,11 @@ use domain::{ChallengeId, PasskeyId, UserId};
 use platform::UserEvent;
 use platform::secret_sealing::random_bytes;
 use serde_json::Value;
+use storage::audit_events::{AuditActor, AuditEventKind};
 use storage::passkeys::{Passkey, PasskeyChallenge};
 use storage::users::User;
 
+use super::audit::RequestOrigin;
 use super::gotrue_error::{
     EMAIL_NOT_CONFIRMED_PASSKEY, GoTrueError, PASSKEY_CHALLENGE_EXPIRED, PASSKEY_CHALLENGE_UNKNOWN, PASSKEY_EXISTS,
     PASSKEY_NOT_FOUND, PASSKEY_NOT_VERIFIED, PASSKEY_RESPONSE_INVALID, PASSKEYS_DISABLED, PASSKEYS_NEED_AAL2,
@@ -101,7 +103,8 @@ impl AccountService {
             created_at: self.clock.now(),
             last_used_at: None,
         };
-        match self.storage.passkeys().insert(&passkey, MAX_PASSKEYS).await {
+        let events = self.audit(user.id, AuditActor::User, AuditEventKind::PasskeyAdded);
+        match self.storage.passkeys().insert(&passkey, MAX_PASSKEYS, &events).await {
             Ok(true) => {}
             Ok(false) => return Err(TOO_MANY_PASSKEYS.into()),
             Err(storage::Error::Conflict(_)) => return Err(PASSKEY_EXISTS.into()),
@@ -119,7 +122,7 @@ impl AccountService {
         Ok(PendingCeremony { challenge: challenge.id, options, expires_at: challenge.expires_at.as_seconds() })
     }
 
-    /// Completes a sign-in, and begins a session. `address` is logged if the sign-in fails.
+    /// Completes a sign-in, and begins a session. A failure is logged with `address`.
     pub async fn finish_passkey_sign_in(
         &self,
         challenge: ChallengeId,
@@ -127,9 +130,17 @@ impl AccountService {
         address: IpAddr,
         user_agent: Option<String>,
     ) -> Result<UserSession, AuthError> {
-        let verified = self.verify_passkey(challenge, credential).await;
-        let user = verified.inspect_err(|_| log_failed_sign_in(address.to_canonical(), "passkey rejected"))?;
-        self.create_session(user, AMR_METHOD, user_agent).await
+        let origin = RequestOrigin { address: Some(address), user_agent };
+        let user = match self.verify_passkey(challenge, credential).await {
+            Ok(user) => user,
+            Err(error) => {
+                log_failed_sign_in(address.to_canonical(), "passkey rejected");
+                let events = self.audit_request(None, AuditActor::User, AuditEventKind::SignInFailed, &origin);
+                self.store_audit_events(&events).await?;
+                return Err(error);
+            }
+        };
+        self.create_session(user, AMR_METHOD, origin).await
     }
 
     /// Verifies the response to a sign-in, and returns the user of its passkey.
@@ -179,12 +190,17 @@ impl AccountService {
     /// Deletes a passkey of the caller. Its sessions stay.
     pub async fn delete_passkey(&self, claims: Claims, user: &User, id: PasskeyId) -> Result<(), AuthError> {
         self.check_passkey_management(claims, user).await?;
-        self.remove_passkey(user.id, id).await
+        self.remove_passkey_as(AuditActor::User, user.id, id).await
     }
 
     /// Deletes a passkey of an account, for the administrator.
     pub async fn remove_passkey(&self, owner: UserId, id: PasskeyId) -> Result<(), AuthError> {
-        if !self.storage.passkeys().delete(owner, id).await? {
+        self.remove_passkey_as(AuditActor::Admin, owner, id).await
+    }
+
+    async fn remove_passkey_as(&self, actor: AuditActor, owner: UserId, id: PasskeyId) -> Result<(), AuthError> {
+        let events = self.audit(owner, actor, AuditEventKind::PasskeyRemoved);
+        if !self.storage.passkeys().delete(owner, id, &events).await? {
             return Err(PASSKEY_NOT_FOUND.into());
         }
         self.events.publish(owner, &UserEvent::Devices);

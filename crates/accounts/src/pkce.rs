@@ -7,6 +7,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use domain::UserId;
 use storage::auth_codes::{AuthCode, Challenge, ChallengeMethod};
 
+use super::audit::RequestOrigin;
 use super::gotrue_error::{
     BAD_CODE_VERIFIER, FLOW_STATE_EXPIRED, FLOW_STATE_NOT_FOUND, GoTrueError, USER_BANNED, USER_NOT_FOUND,
 };
@@ -96,7 +97,7 @@ impl AccountService {
         if !self.storage.auth_codes().delete(row.user, &row.code_hash).await? {
             return Err(FLOW_STATE_NOT_FOUND.into());
         }
-        self.create_session(user, &row.method, user_agent).await
+        self.create_session(user, &row.method, RequestOrigin { user_agent, ..RequestOrigin::default() }).await
     }
 }
 

@@ -4,6 +4,7 @@
 //! discloses whether the address has an account.
 
 use serde_json::{Map, Value};
+use storage::audit_events::{AuditActor, AuditEventKind};
 use storage::one_time_tokens::TokenKind;
 use storage::users::User;
 
@@ -96,7 +97,8 @@ impl AccountService {
         let mut issued = self.issue_one_time_token(user.id, token_kind, email, link_target.challenge.clone())?;
         issued.token.from_sign_up = token_kind == TokenKind::Confirmation;
         record_sent(&mut user, token_kind, self.clock.now());
-        self.storage.users().insert_with(&user, std::slice::from_ref(&issued.token)).await?;
+        let events = self.audit(user.id, AuditActor::User, AuditEventKind::AccountCreated);
+        self.storage.users().insert_with(&user, std::slice::from_ref(&issued.token), &events).await?;
         let sent = self.send_link_email(kind, &issued, link, &link_target.redirect).await;
         if sent.is_err() {
             // Nobody can confirm the account, so it is deleted again, unless another request has changed it in the

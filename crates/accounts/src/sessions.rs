@@ -7,15 +7,18 @@
 //! Any other use means that the token was copied, and ends the session.
 
 use domain::{AuthSessionId, Timestamp};
+use storage::audit_events::{AuditActor, AuditEventKind};
 use storage::auth_sessions::{AuthMethod, AuthSession};
 use storage::users::User;
 
+use super::audit::RequestOrigin;
 use super::gotrue_error::{
     BANNED_REFRESH, GoTrueError, REFRESH_CONFLICT, REFRESH_TOKEN_ALREADY_USED, REFRESH_TOKEN_NOT_FOUND, USER_BANNED,
     USER_NOT_FOUND,
 };
 use super::refresh_token::has_token_format;
-use super::tokens::{ACCESS_TOKEN_SECONDS, AccessTokenPayload};
+use super::session_end::SessionEnd;
+use super::tokens::AccessTokenPayload;
 use super::{AccountService, AuthError, Claims};
 use platform::UserEvent;
 
@@ -74,12 +77,13 @@ impl AccountService {
         &self,
         mut user: User,
         method: &str,
-        user_agent: Option<String>,
+        origin: RequestOrigin,
     ) -> Result<UserSession, AuthError> {
         let now = self.clock.now();
         if user.is_banned(now) {
             return Err(USER_BANNED.into());
         }
+        let events = self.audit_request(Some(user.id), AuditActor::User, AuditEventKind::SignIn, &origin);
         let session = AuthSession {
             id: AuthSessionId::fresh(),
             user: user.id,
@@ -88,10 +92,10 @@ impl AccountService {
             confirmed_at: now,
             aal: "aal1".to_owned(),
             amr: vec![AuthMethod { method: method.to_owned(), timestamp: now.as_seconds() }],
-            user_agent,
+            user_agent: origin.user_agent,
             created_at: now,
         };
-        self.storage.auth_sessions().insert(&session).await?;
+        self.storage.auth_sessions().insert(&session, &events).await?;
         user.last_sign_in_at = Some(now);
         self.issue_tokens(user, &session, now)
     }
@@ -105,6 +109,7 @@ impl AccountService {
         let now = self.clock.now();
         for _ in 0..MAX_ROTATION_ATTEMPTS {
             let mut session = self.storage.auth_sessions().get(id).await?.ok_or(REFRESH_TOKEN_NOT_FOUND)?;
+            SessionEnd::new(self.settings.session_lifetimes, &session).check(now)?;
             match decide_refresh(session.refresh_counter - counter, &session, now) {
                 RefreshDecision::Rotate => {
                     // Another request has rotated the token since the read. The next iteration reads the new counter
@@ -113,6 +118,7 @@ impl AccountService {
                         continue;
                     }
                     session.refresh_counter += 1;
+                    session.refreshed_at = now;
                 }
                 RefreshDecision::Repeat => {}
                 RefreshDecision::NotIssuedHere => {
@@ -123,6 +129,8 @@ impl AccountService {
                 RefreshDecision::Reused => {
                     tracing::warn!(session = %id, "a used refresh token was presented again; its session was ended");
                     self.storage.auth_sessions().delete(session.user, id).await?;
+                    let events = self.audit(session.user, AuditActor::System, AuditEventKind::SessionRevoked);
+                    self.store_audit_events(&events).await?;
                     self.events.publish(session.user, &UserEvent::Devices);
                     return Err(REFRESH_TOKEN_ALREADY_USED.into());
                 }
@@ -143,6 +151,7 @@ impl AccountService {
             SignOutScope::Local => drop(self.storage.auth_sessions().delete(claims.user, claims.session).await?),
             SignOutScope::Others => self.storage.auth_sessions().delete_others(claims.user, claims.session).await?,
         }
+        self.store_audit_events(&self.audit(claims.user, AuditActor::User, AuditEventKind::SignOut)).await?;
         self.events.publish(claims.user, &UserEvent::Devices);
         Ok(())
     }
@@ -159,11 +168,12 @@ impl AccountService {
         session: &AuthSession,
         now: Timestamp,
     ) -> Result<UserSession, AuthError> {
-        let claims = AccessTokenPayload::new(self.issuer.as_str(), &user, session, now);
+        let session_end = SessionEnd::new(self.settings.session_lifetimes, session).earliest();
+        let claims = AccessTokenPayload::new(self.issuer.as_str(), &user, session, now).until(session_end);
         let expires_at = claims.expires_at();
         let access_token = self.signing_keys.sign(&claims).map_err(AuthError::internal)?;
         let refresh_token = self.refresh_token_codec.encode(session.id, session.refresh_counter);
-        Ok(UserSession { user, access_token, refresh_token, expires_in: ACCESS_TOKEN_SECONDS, expires_at })
+        Ok(UserSession { user, access_token, refresh_token, expires_in: expires_at - now.as_seconds(), expires_at })
     }
 }
 

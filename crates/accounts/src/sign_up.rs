@@ -4,12 +4,14 @@ use std::net::IpAddr;
 
 use domain::{AuthSessionId, Timestamp, UserId};
 use serde_json::{Map, Value, json};
+use storage::audit_events::{AuditActor, AuditEventKind};
 use storage::one_time_tokens::OneTimeToken;
 use storage::users::{Along, User};
 use url::Url;
 use uuid::Uuid;
 
 use super::account_updates::{self, confirm_email, map_email_conflict};
+use super::audit::RequestOrigin;
 use super::email_change::{self, EmailChangeMode};
 use super::emails::LinkTarget;
 use super::gotrue_error::{
@@ -100,8 +102,11 @@ impl AccountService {
             ));
         }
         confirm_email(&mut user, self.clock.now());
-        self.storage.users().insert(&user).await.map_err(|error| map_email_conflict(error, USER_ALREADY_EXISTS))?;
-        Ok(SignUpOutcome::SignedIn(self.create_session(user, "password", user_agent).await?))
+        let events = self.audit(user.id, AuditActor::User, AuditEventKind::AccountCreated);
+        let stored = self.storage.users().insert_with(&user, &[], &events).await;
+        stored.map_err(|error| map_email_conflict(error, USER_ALREADY_EXISTS))?;
+        let origin = RequestOrigin { user_agent, ..RequestOrigin::default() };
+        Ok(SignUpOutcome::SignedIn(self.create_session(user, "password", origin).await?))
     }
 
     /// Creates an anonymous account and signs in to it.
@@ -114,8 +119,9 @@ impl AccountService {
         user.user_metadata = data;
         user.user_metadata.retain(|_, value| !value.is_null());
         check_metadata_size(&user.user_metadata)?;
-        self.storage.users().insert(&user).await?;
-        self.create_session(user, "anonymous", user_agent).await
+        let events = self.audit(user.id, AuditActor::User, AuditEventKind::AccountCreated);
+        self.storage.users().insert_with(&user, &[], &events).await?;
+        self.create_session(user, "anonymous", RequestOrigin { user_agent, ..RequestOrigin::default() }).await
     }
 
     /// Signs in with an email address and a password. An unknown email address takes as long as a wrong password and is
@@ -137,7 +143,13 @@ impl AccountService {
         };
         let hash = user.as_ref().and_then(|user| user.password_hash.clone());
         let matches = self.password_hasher.matches(password, hash).await?;
-        let user = user.filter(|_| matches).ok_or(INVALID_CREDENTIALS)?;
+        let origin = RequestOrigin { address: Some(from), user_agent };
+        let known = user.as_ref().map(|user| user.id);
+        let Some(user) = user.filter(|_| matches) else {
+            let events = self.audit_request(known, AuditActor::User, AuditEventKind::SignInFailed, &origin);
+            self.store_audit_events(&events).await?;
+            return Err(INVALID_CREDENTIALS.into());
+        };
         attempt.succeeded();
         // Checked after the password: only the user may learn of a ban or that the address is unconfirmed.
         if user.is_banned(self.clock.now()) {
@@ -146,7 +158,7 @@ impl AccountService {
         if user.email_confirmed_at.is_none() {
             return Err(EMAIL_NOT_CONFIRMED.into());
         }
-        self.create_session(user, "password", user_agent).await
+        self.create_session(user, "password", origin).await
     }
 
     /// Changes the caller's account. A new password ends all other sessions of the user. The checks are in GoTrue's

@@ -12,7 +12,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use storage::Storage;
-use storage::signing_keys::SealedKey;
+use storage::signing_keys::{SealedKey, StoredSigningKey};
 
 use jwk::SigningKey;
 use platform::SecretSealer;
@@ -21,6 +21,10 @@ pub use jwk::{KeyError, generate};
 
 /// Number of the key that is created at the first start.
 const FIRST_KEY_NUMBER: i64 = 1;
+
+/// Time for which a replaced key of the database still verifies tokens, in seconds: the lifetime of those that the server
+/// signs for its own MCP servers, which is the longest.
+const RETIRED_KEY_SECONDS: i64 = 24 * 60 * 60;
 
 /// Keys of this server. One of them signs tokens, all of them verify tokens.
 #[derive(Debug)]
@@ -62,21 +66,32 @@ impl SigningKeys {
 
     /// Loads the keys from the database. Creates the first one if there is none.
     pub async fn load_or_create(storage: &Storage, secrets: &SecretSealer, now: Timestamp) -> anyhow::Result<Self> {
-        let mut sealed = storage.signing_keys().list().await?;
-        if sealed.is_empty() {
-            let private_key = secrets.seal(&seal_context(FIRST_KEY_NUMBER), generate()?.as_bytes())?;
-            storage.signing_keys().insert(&SealedKey { number: FIRST_KEY_NUMBER, private_key }, now).await?;
+        let mut stored = storage.signing_keys().list().await?;
+        if stored.is_empty() {
+            storage.signing_keys().insert(&generate_sealed(secrets, FIRST_KEY_NUMBER)?, now).await?;
             // Two nodes may start on an empty database at the same time. Both use the key that was inserted first.
-            sealed = storage.signing_keys().list().await?;
+            stored = storage.signing_keys().list().await?;
         }
-        let mut all = Vec::with_capacity(sealed.len());
-        for key in sealed {
+        let mut all = Vec::with_capacity(stored.len());
+        let mut limits = Vec::with_capacity(stored.len());
+        let mut accepted_until = None;
+        for StoredSigningKey { key, created_at } in stored {
+            if accepted_until.is_some_and(|until| until <= now) {
+                break;
+            }
             let text = secrets
                 .open(&seal_context(key.number), &key.private_key)
                 .context("the keys that sign access tokens were stored under another master key")?;
             all.push(serde_json::from_slice::<Value>(&text)?);
+            limits.push(accepted_until);
+            // Of the next one, which this one replaced.
+            accepted_until = Some(created_at.plus_seconds(RETIRED_KEY_SECONDS));
         }
-        Ok(Self::from_json(&Value::Array(all).to_string())?)
+        let mut keys = Self::from_json(&Value::Array(all).to_string())?;
+        for (key, limit) in keys.all.iter_mut().zip(limits) {
+            key.accepted_until = limit;
+        }
+        Ok(keys)
     }
 
     /// Signs a token.
@@ -90,11 +105,14 @@ impl SigningKeys {
 
     /// Verifies the signature of a token and returns its claims. The token's `kid` selects the key, and the key
     /// determines the algorithm, which the token's header has to match: a token must not choose a weaker one (RFC 8725
-    /// section 3.1). The caller checks the times, with the application's clock.
-    pub fn verify<T: DeserializeOwned>(&self, token: &str) -> Result<T, InvalidSignature> {
+    /// section 3.1). The caller checks the times, with the application's clock, which `now` is as well.
+    pub fn verify<T: DeserializeOwned>(&self, token: &str, now: Timestamp) -> Result<T, InvalidSignature> {
         let header = decode_header(token).map_err(|_| InvalidSignature)?;
         let kid = header.kid.as_deref().ok_or(InvalidSignature)?;
         let key = self.all.iter().find(|key| key.kid == kid).ok_or(InvalidSignature)?;
+        if key.accepted_until.is_some_and(|until| until <= now) {
+            return Err(InvalidSignature);
+        }
         if header.alg != key.algorithm || header.crit.is_some() {
             return Err(InvalidSignature);
         }
@@ -116,8 +134,17 @@ impl SigningKeys {
     fn check_key_pair(&self) -> Result<(), KeyError> {
         let bad = || KeyError::Unusable(self.all[self.signing].kid.clone(), "its private and public half do not match");
         let token = self.sign(&json!({ "proof": true })).map_err(|_| bad())?;
-        self.verify::<Value>(&token).map(drop).map_err(|InvalidSignature| bad())
+        self.verify::<Value>(&token, Timestamp(0)).map(drop).map_err(|InvalidSignature| bad())
     }
+}
+
+/// Generates a signing key and encrypts it for the database, under the number `number`.
+///
+/// # Errors
+///
+/// The operating system returns no random bytes.
+pub fn generate_sealed(secrets: &SecretSealer, number: i64) -> anyhow::Result<SealedKey> {
+    Ok(SealedKey { number, private_key: secrets.seal(&seal_context(number), generate()?.as_bytes())? })
 }
 
 /// Returns the context in which a stored key is encrypted.

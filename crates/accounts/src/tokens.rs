@@ -57,6 +57,13 @@ impl<'a> AccessTokenPayload<'a> {
         }
     }
 
+    /// Limits the expiry to the end of the session.
+    #[must_use]
+    pub fn until(self, session_end: Option<Timestamp>) -> Self {
+        let exp = session_end.map_or(self.exp, |end| self.exp.min(end.as_seconds()));
+        Self { exp, ..self }
+    }
+
     /// Returns the expiry, in seconds since 1970.
     pub fn expires_at(&self) -> i64 {
         self.exp
@@ -131,7 +138,7 @@ pub fn verify_access_token(
     token: &str,
     now: Timestamp,
 ) -> Result<Claims, GoTrueError> {
-    let fields: AccessTokenFields = keys.verify(token).map_err(|InvalidSignature| BAD_JWT)?;
+    let fields: AccessTokenFields = keys.verify(token, now).map_err(|InvalidSignature| BAD_JWT)?;
     let is_ours = issuer.matches(&fields.iss) && fields.aud == AUTHENTICATED_ROLE && fields.role == AUTHENTICATED_ROLE;
     if !is_ours || fields.nbf.is_some_and(|not_before| not_before > now.as_seconds()) {
         return Err(BAD_JWT);
@@ -169,7 +176,7 @@ const ADMIN_ROLES: [&str; 2] = ["service_role", "supabase_admin"];
 
 /// Verifies the signature and expiry of any token, and returns its role. Tokens of administrators need not expire.
 pub fn verify_role(keys: &SigningKeys, token: &str, now: Timestamp) -> Result<TokenRole, GoTrueError> {
-    let fields: RoleFields = keys.verify(token).map_err(|InvalidSignature| BAD_JWT)?;
+    let fields: RoleFields = keys.verify(token, now).map_err(|InvalidSignature| BAD_JWT)?;
     if fields.exp.is_some_and(|exp| exp <= now.as_seconds()) {
         return Err(EXPIRED_JWT);
     }
@@ -222,7 +229,7 @@ pub fn verify_internal_token(
     audience: Audience,
     now: Timestamp,
 ) -> Result<UserId, GoTrueError> {
-    let fields: InternalTokenPayload = keys.verify(token).map_err(|InvalidSignature| BAD_JWT)?;
+    let fields: InternalTokenPayload = keys.verify(token, now).map_err(|InvalidSignature| BAD_JWT)?;
     if fields.aud != audience.word() {
         return Err(BAD_JWT);
     }

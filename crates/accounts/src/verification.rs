@@ -10,6 +10,7 @@ use storage::one_time_tokens::{OneTimeToken, TokenKind};
 use storage::users::{Along, EmailHalf, User};
 
 use super::account_updates::{clear_email_change, confirm_email, set_email};
+use super::audit::RequestOrigin;
 use super::emails::LinkType;
 use super::gotrue_error::{GoTrueError, LINK_EXPIRED, OTP_EXPIRED, USER_BANNED};
 use super::login_throttle::CredentialKind;
@@ -78,7 +79,8 @@ impl AccountService {
         }
         match self.redeem_token(&token, presented.not_found_error()).await? {
             Some(user) => {
-                Ok(VerificationOutcome::SignedIn(Box::new(self.create_session(user, "otp", user_agent).await?)))
+                let origin = RequestOrigin { address: Some(from), user_agent };
+                Ok(VerificationOutcome::SignedIn(Box::new(self.create_session(user, "otp", origin).await?)))
             }
             None => Ok(VerificationOutcome::FirstConfirmed),
         }
@@ -96,12 +98,13 @@ impl AccountService {
         let Some(user) = self.redeem_token(&token, presented.not_found_error()).await? else {
             return Ok(VerificationOutcome::FirstConfirmed);
         };
+        let origin = RequestOrigin { user_agent, ..RequestOrigin::default() };
         match token.challenge.clone() {
             Some(challenge) => {
                 let code = self.issue_auth_code(user.id, amr_method(link, token.kind), challenge).await?;
                 Ok(VerificationOutcome::AuthCode(code))
             }
-            None => Ok(VerificationOutcome::SignedIn(Box::new(self.create_session(user, "otp", user_agent).await?))),
+            None => Ok(VerificationOutcome::SignedIn(Box::new(self.create_session(user, "otp", origin).await?))),
         }
     }
 

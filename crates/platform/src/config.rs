@@ -9,6 +9,7 @@ mod oidc;
 mod origin;
 mod providers;
 mod report;
+mod sessions;
 mod sign_ups;
 mod source;
 
@@ -35,6 +36,7 @@ pub use oidc::{OidcSettings, is_protected};
 pub use origin::{NotAnOrigin, Origin};
 pub use providers::OPENAI_HOST;
 pub use report::{SettingProblem, SettingStatus, SettingsReport};
+pub use sessions::SessionLifetimes;
 pub use sign_ups::SignUps;
 pub use source::{ConfigError, SETTINGS_FILE_NAME, SettingOrigin, Source};
 
@@ -45,6 +47,9 @@ const SHORTEST_SERVICE_ROLE_KEY: usize = 32;
 const DEFAULT_MODEL_IDLE_TIME: Duration = Duration::from_mins(10);
 /// Default maximum age of the last proof of identity.
 const REAUTHENTICATION_AFTER: Duration = Duration::from_mins(15);
+
+/// Default time for which the audit log is kept.
+const DEFAULT_AUDIT_LIFETIME: Duration = Duration::from_hours(24 * 90);
 
 /// Settings of one process. [`Source`] says where they come from.
 #[derive(Debug, Clone)]
@@ -119,6 +124,10 @@ pub struct Config {
     pub autoconfirm: bool,
     /// `CHAT_SIGNUPS`, `CHAT_SIGNUP_DOMAINS`: the sign-up policy. Default: open.
     pub sign_ups: SignUps,
+    /// `CHAT_AUDIT_DAYS`: the time for which the audit log is kept. Default: 90 days; 0 for no audit log, which is `None`.
+    pub audit_lifetime: Option<Duration>,
+    /// `CHAT_SESSION_IDLE`, `CHAT_SESSION_MAX`: the lifetimes of sign-ins. Default: no limits.
+    pub session_lifetimes: SessionLifetimes,
     /// `CHAT_OIDC_…`: the identity provider at which users can sign in. Default: none.
     pub oidc: Option<OidcSettings>,
     /// `CHAT_ANONYMOUS_SIGN_IN`: whether users can sign in anonymously. Default: off.
@@ -278,6 +287,12 @@ impl Config {
             jwt_keys: source.text("CHAT_JWT_KEYS").map(PathBuf::from),
             autoconfirm,
             sign_ups,
+            audit_lifetime: match source.parse::<u16>("CHAT_AUDIT_DAYS", "a number of days, at most 65535")? {
+                None => Some(DEFAULT_AUDIT_LIFETIME),
+                Some(0) => None,
+                Some(days) => Some(Duration::from_hours(24 * u64::from(days))),
+            },
+            session_lifetimes: SessionLifetimes::read(source)?,
             oidc,
             anonymous_sign_in,
             smtp,

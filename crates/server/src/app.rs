@@ -136,11 +136,12 @@ impl App {
 
     /// Starts what runs beside requests until shutdown.
     fn start_background_work(&self, outbox: ClusterOutbox, ready: UnboundedReceiver<ConnectionReady>) {
-        let AppState { config, clock, tasks, storage, turns, connections, models, .. } = &self.state;
+        let AppState { config, clock, tasks, storage, accounts, turns, connections, models, .. } = &self.state;
         tasks.spawn("database", watch_database(storage.clone(), tasks.clone()));
         let handler = ClusterEvents { turns: turns.clone(), connections: connections.clone() };
         self.membership.start(outbox, Arc::new(handler));
         tasks.spawn("chat maintenance", Arc::clone(&self.maintenance).run());
+        tasks.spawn("account cleanup", accounts.clone().run_cleanup());
         tasks.spawn("threads", threads::renew(tasks.clone()));
         let (catalogue_owner, shutdown) = (Arc::clone(models), tasks.shutdown_token().clone());
         tasks.spawn("catalogue", async move { catalogue_owner.catalogue.reload_on_change(shutdown).await });

@@ -1,6 +1,7 @@
 //! Commands for operators, apart from serving.
 
 pub mod admin;
+mod audit_export;
 pub mod backup;
 mod backup_archive;
 pub mod check;
@@ -9,6 +10,8 @@ mod confirmation;
 pub mod doctor;
 pub mod health;
 mod http;
+mod key_files;
 pub mod manual;
+pub mod rekey;
 pub mod restore;
 mod sealed_secrets;

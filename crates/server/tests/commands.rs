@@ -8,4 +8,5 @@ mod completions;
 mod doctor;
 mod health;
 mod manual;
+mod rekey;
 mod version;

@@ -2,6 +2,7 @@
 
 use domain::{Timestamp, UserId};
 
+use crate::audit_events::{self, NewAuditEvent, insert_event};
 use crate::auth_sessions::DELETE_ALL;
 use crate::db_macros::{read, transaction};
 use crate::users::{User, UserRow};
@@ -41,7 +42,13 @@ impl UserRepository<'_> {
 
     /// Anonymizes an account: removes its personal data and credentials, and ends its sessions. The row and its id
     /// remain, with `name` in place of the email address. Has no effect on an account that is already anonymized.
-    pub async fn anonymize(self, user: UserId, name: &str, now: Timestamp) -> Result<(), Error> {
+    pub async fn anonymize(
+        self,
+        user: UserId,
+        name: &str,
+        now: Timestamp,
+        events: &[NewAuditEvent],
+    ) -> Result<(), Error> {
         transaction!(self.storage, |tx| {
             sqlx::query(ANONYMIZE_USER).bind(user.0).bind(name).bind(now.0).execute(&mut *tx).await?;
             for statement in [
@@ -51,8 +58,12 @@ impl UserRepository<'_> {
                 passkeys::DELETE_ALL,
                 one_time_tokens::DELETE_ALL,
                 auth_codes::DELETE_ALL,
+                audit_events::ANONYMIZE,
             ] {
                 sqlx::query(statement).bind(user.0).execute(&mut *tx).await?;
+            }
+            for event in events {
+                insert_event!(tx, event);
             }
             Ok(())
         })

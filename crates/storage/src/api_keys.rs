@@ -5,7 +5,8 @@ use domain::text::without_nul;
 use domain::{ApiKeyId, Timestamp, UserId};
 use uuid::Uuid;
 
-use crate::db_macros::{read, write};
+use crate::audit_events::{NewAuditEvent, insert_event};
+use crate::db_macros::{read, transaction, write};
 use crate::named_values::query_named;
 use crate::{ApiKeyRepository, Error};
 
@@ -84,26 +85,40 @@ const FIND: &str = "SELECT k.id, k.user_id, k.name, k.hint, k.scopes, k.created_
 const TOUCH: &str = "UPDATE api_keys SET last_used_at = $3 WHERE id = $1 AND user_id = $2";
 
 impl ApiKeyRepository<'_> {
-    /// Stores an API key. Returns `false` if the user already has `most`.
-    pub async fn insert(self, owner: UserId, key: &ApiKey, hash: &[u8], most: i64) -> Result<bool, Error> {
+    /// Stores an API key and audit events. Returns `false` and stores nothing if the user already has `most`.
+    pub async fn insert(
+        self,
+        owner: UserId,
+        key: &ApiKey,
+        hash: &[u8],
+        most: i64,
+        events: &[NewAuditEvent],
+    ) -> Result<bool, Error> {
         let (name, scopes) = (without_nul(key.name.clone()), key.scopes.iter().map(|scope| scope.as_str()));
         let scopes = scopes.collect::<Vec<_>>().join(" ");
-        let added = write!(self.storage, |c| query_named!(
-            INSERT,
-            id = key.id.0,
-            owner = owner.0,
-            name = &name,
-            hint = &key.hint,
-            hash = hash,
-            scopes = &scopes,
-            created_at = key.created_at.0,
-            most = most,
-            expires_at = key.expires_at.map(|at| at.0)
-        )
-        .execute(c)
-        .await
-        .map(|done| done.rows_affected()))?;
-        Ok(added == 1)
+        transaction!(self.storage, |tx| {
+            let added = query_named!(
+                INSERT,
+                id = key.id.0,
+                owner = owner.0,
+                name = &name,
+                hint = &key.hint,
+                hash = hash,
+                scopes = &scopes,
+                created_at = key.created_at.0,
+                most = most,
+                expires_at = key.expires_at.map(|at| at.0)
+            )
+            .execute(&mut *tx)
+            .await?;
+            if added.rows_affected() == 0 {
+                return Ok(false);
+            }
+            for event in events {
+                insert_event!(tx, event);
+            }
+            Ok(true)
+        })
     }
 
     /// Returns the [`ApiKey`]s of a user, newest first.

@@ -4,6 +4,7 @@ use domain::{AuthSessionId, Timestamp, UserId};
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
+use crate::audit_events::{NewAuditEvent, insert_event};
 use crate::db_macros::{read, transaction, write};
 use crate::named_values::query_named;
 use crate::{AuthSessionRepository, Error, JsonText};
@@ -134,13 +135,15 @@ pub(crate) const SET_AMR: &str = "UPDATE auth_sessions SET amr = $3 WHERE id = $
 
 const DELETE: &str = "DELETE FROM auth_sessions WHERE user_id = $1 AND id = $2";
 
+const DELETE_ENDED: &str = "DELETE FROM auth_sessions WHERE created_at <= $1 OR refreshed_at <= $2";
+
 pub(crate) const DELETE_ALL: &str = "DELETE FROM auth_sessions WHERE user_id = $1";
 
 pub(crate) const DELETE_OTHERS: &str = "DELETE FROM auth_sessions WHERE user_id = $1 AND id <> $2";
 
 impl AuthSessionRepository<'_> {
-    /// Stores a new session and the time of the sign-in with the user.
-    pub async fn insert(self, session: &AuthSession) -> Result<(), Error> {
+    /// Stores a new session, the time of the sign-in with the user, and audit events.
+    pub async fn insert(self, session: &AuthSession, events: &[NewAuditEvent]) -> Result<(), Error> {
         let amr = JsonText(&session.amr);
         transaction!(self.storage, |tx| {
             query_named!(
@@ -157,6 +160,9 @@ impl AuthSessionRepository<'_> {
             .execute(&mut *tx)
             .await?;
             sqlx::query(SIGNED_IN).bind(session.user.0).bind(session.created_at.0).execute(&mut *tx).await?;
+            for event in events {
+                insert_event!(tx, event);
+            }
             Ok(())
         })
     }
@@ -277,6 +283,19 @@ impl AuthSessionRepository<'_> {
             .await
             .map(|done| done.rows_affected()))?;
         Ok(deleted == 1)
+    }
+
+    /// Deletes the sessions of all users whose sign-in is not after `signed_in` or whose last rotation is not after
+    /// `refreshed`; `None` deletes none. Returns their number.
+    pub async fn delete_ended(self, signed_in: Option<Timestamp>, refreshed: Option<Timestamp>) -> Result<u64, Error> {
+        // No comparison with NULL is true.
+        let deleted = write!(self.storage, |c| sqlx::query(DELETE_ENDED)
+            .bind(signed_in.map(|time| time.0))
+            .bind(refreshed.map(|time| time.0))
+            .execute(c)
+            .await
+            .map(|done| done.rows_affected()))?;
+        Ok(deleted)
     }
 
     /// Ends all sessions of a user.

@@ -3,6 +3,7 @@
 use domain::{AuthSessionId, ChallengeId, FactorId, Timestamp, UserId};
 use uuid::Uuid;
 
+use crate::audit_events::{NewAuditEvent, insert_event};
 use crate::auth_sessions::{AuthMethod, AuthSession, SET_AMR, SessionRow};
 use crate::db_macros::{read, transaction, write};
 use crate::named_values::query_named;
@@ -125,6 +126,17 @@ const DELETE: &str = "DELETE FROM mfa_factors WHERE id = $1 AND user_id = $2";
 const LOWER_LEVEL: &str = "UPDATE auth_sessions SET aal = 'aal1', factor_id = NULL
     WHERE user_id = $1 AND factor_id = $2 RETURNING id, amr";
 
+/// A code that is right for a factor.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct AcceptedCode {
+    /// The factor.
+    pub factor: FactorId,
+    /// Challenge that the code answers.
+    pub challenge: ChallengeId,
+    /// Time step of the code.
+    pub step: i64,
+}
+
 impl FactorRepository<'_> {
     /// Returns the [`Factor`]s of a user, oldest first.
     pub async fn list(self, owner: UserId) -> Result<Vec<Factor>, Error> {
@@ -246,17 +258,17 @@ impl FactorRepository<'_> {
     /// session is raised to `aal2` and returned, and the user's other sessions below `aal2` and unverified factors are
     /// deleted.
     ///
-    /// Returns `None` if a code of this or a later step was used before, the challenge was already answered, or the
+    /// The audit `events` are stored with it. Returns `None` if a code of this or a later step was used before, the challenge was already answered, or the
     /// session has ended.
     pub async fn verify(
         self,
         owner: UserId,
         session: AuthSessionId,
-        factor: FactorId,
-        challenge: ChallengeId,
-        step: i64,
+        code: AcceptedCode,
         now: Timestamp,
+        events: &[NewAuditEvent],
     ) -> Result<Option<AuthSession>, Error> {
+        let AcceptedCode { factor, challenge, step } = code;
         let raised = transaction!(self.storage, |tx| {
             let used =
                 sqlx::query(USE_STEP).bind(factor.0).bind(owner.0).bind(step).bind(now.0).execute(&mut *tx).await?;
@@ -273,6 +285,9 @@ impl FactorRepository<'_> {
             // A session without the second factor may belong to someone who knows only the password.
             sqlx::query(DELETE_LOWER_SESSIONS).bind(owner.0).execute(&mut *tx).await?;
             sqlx::query(DELETE_UNVERIFIED).bind(owner.0).execute(&mut *tx).await?;
+            for event in events {
+                insert_event!(tx, event);
+            }
             Ok(raised)
         });
         match raised {
@@ -284,6 +299,11 @@ impl FactorRepository<'_> {
 
     /// Deletes a factor. Sessions that it raised return to `aal1`. Returns whether it existed.
     pub async fn delete(self, owner: UserId, factor: FactorId) -> Result<bool, Error> {
+        self.delete_with(owner, factor, &[]).await
+    }
+
+    /// Deletes a factor as [`delete`](Self::delete) does, and stores audit events if it existed.
+    pub async fn delete_with(self, owner: UserId, factor: FactorId, events: &[NewAuditEvent]) -> Result<bool, Error> {
         transaction!(self.storage, |tx| {
             let deleted = sqlx::query(DELETE).bind(factor.0).bind(owner.0).execute(&mut *tx).await?.rows_affected();
             let lowered: Vec<(Uuid, JsonText<Vec<AuthMethod>>)> =
@@ -292,7 +312,13 @@ impl FactorRepository<'_> {
                 amr.0.retain(|proof| proof.method != TOTP);
                 sqlx::query(SET_AMR).bind(session).bind(owner.0).bind(&amr).execute(&mut *tx).await?;
             }
-            Ok(deleted == 1)
+            if deleted == 0 {
+                return Ok(false);
+            }
+            for event in events {
+                insert_event!(tx, event);
+            }
+            Ok(true)
         })
     }
 }

@@ -1,5 +1,6 @@
 //! A look at a database as it is: without migrations, and although a server uses it.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use domain::{NodeId, Timestamp};
@@ -13,6 +14,7 @@ use crate::group_commit::SqliteWriter;
 use crate::idle_pool::IdlePool;
 use crate::notify_batch::NotifyBatch;
 use crate::open::DatabaseUrl;
+use crate::restore::{check_unused, lock};
 use crate::{Db, Storage, migrate};
 
 const SERVER_TIME: &str = "SELECT (EXTRACT(EPOCH FROM clock_timestamp()) * 1000000)::bigint";
@@ -28,6 +30,28 @@ pub struct DatabaseInspection {
     pub server_time: Option<Timestamp>,
 }
 
+/// Opens the database at `url` as it is, if no server uses it. No server can start on a SQLite file until the storage is
+/// closed and dropped.
+///
+/// # Errors
+///
+/// [`CopyError::InUse`] if a server uses it, otherwise those of [`inspect`].
+pub async fn open_unused(url: &str) -> Result<DatabaseInspection, CopyError> {
+    let lock = match DatabaseUrl::parse(url)? {
+        DatabaseUrl::Sqlite(path) => {
+            // Before the lock, whose file is created beside that of the database.
+            check_exists(&path)?;
+            Some(Arc::new(lock(&path)?))
+        }
+        DatabaseUrl::Postgres(_) => {
+            check_unused(url).await?;
+            None
+        }
+    };
+    let inspection = inspect(url).await?;
+    Ok(DatabaseInspection { storage: Storage { _lock: lock, ..inspection.storage }, ..inspection })
+}
+
 /// Opens the database at `url` without changing it.
 ///
 /// # Errors
@@ -36,9 +60,7 @@ pub struct DatabaseInspection {
 pub async fn inspect(url: &str) -> Result<DatabaseInspection, CopyError> {
     let (db, schema_version, server_time) = match DatabaseUrl::parse(url)? {
         DatabaseUrl::Sqlite(path) => {
-            if !path.is_file() {
-                return Err(CopyError::Missing(path.display().to_string()));
-            }
+            check_exists(&path)?;
             let mut connection = connect_sqlite(&path).await?;
             let schema_version = migrate::newest_applied(&mut connection).await?;
             connection.close().await?;
@@ -66,4 +88,8 @@ pub async fn inspect(url: &str) -> Result<DatabaseInspection, CopyError> {
         _lock: None,
     };
     Ok(DatabaseInspection { storage, schema_version, server_time })
+}
+
+fn check_exists(path: &Path) -> Result<(), CopyError> {
+    if path.is_file() { Ok(()) } else { Err(CopyError::Missing(path.display().to_string())) }
 }

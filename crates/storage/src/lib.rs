@@ -24,6 +24,7 @@ mod repositories;
 pub mod admin_users;
 pub mod api_keys;
 pub mod attachments;
+pub mod audit_events;
 pub mod auth_codes;
 pub mod auth_sessions;
 pub mod backup;

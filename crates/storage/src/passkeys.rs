@@ -3,6 +3,7 @@
 use domain::{ChallengeId, PasskeyId, Timestamp, UserId};
 use uuid::Uuid;
 
+use crate::audit_events::{NewAuditEvent, insert_event};
 use crate::db_macros::{read, transaction, write};
 use crate::named_values::query_named;
 use crate::{Error, PasskeyRepository, users};
@@ -126,12 +127,12 @@ impl PasskeyRepository<'_> {
         row.map(Passkey::try_from).transpose()
     }
 
-    /// Stores a passkey. Returns `false` if the user already has `most`.
+    /// Stores a passkey and audit events. Returns `false` and stores nothing if the user already has `most`.
     ///
     /// # Errors
     ///
     /// [`Error::Conflict`] if the credential is registered already, by whomever.
-    pub async fn insert(self, passkey: &Passkey, most: i64) -> Result<bool, Error> {
+    pub async fn insert(self, passkey: &Passkey, most: i64, events: &[NewAuditEvent]) -> Result<bool, Error> {
         transaction!(self.storage, |tx| {
             // The lock makes the count below reliable.
             if sqlx::query(users::LOCK).bind(passkey.user.0).execute(&mut *tx).await?.rows_affected() == 0 {
@@ -154,6 +155,9 @@ impl PasskeyRepository<'_> {
             )
             .execute(&mut *tx)
             .await?;
+            for event in events {
+                insert_event!(tx, event);
+            }
             Ok(true)
         })
     }
@@ -189,15 +193,17 @@ impl PasskeyRepository<'_> {
         row.map(Passkey::try_from).transpose()
     }
 
-    /// Deletes a passkey. Returns whether the user had it.
-    pub async fn delete(self, owner: UserId, id: PasskeyId) -> Result<bool, Error> {
-        let deleted = write!(self.storage, |c| sqlx::query(DELETE)
-            .bind(id.0)
-            .bind(owner.0)
-            .execute(c)
-            .await
-            .map(|done| done.rows_affected()))?;
-        Ok(deleted == 1)
+    /// Deletes a passkey and stores audit events. Returns whether the user had it; otherwise nothing is stored.
+    pub async fn delete(self, owner: UserId, id: PasskeyId, events: &[NewAuditEvent]) -> Result<bool, Error> {
+        transaction!(self.storage, |tx| {
+            if sqlx::query(DELETE).bind(id.0).bind(owner.0).execute(&mut *tx).await?.rows_affected() == 0 {
+                return Ok(false);
+            }
+            for event in events {
+                insert_event!(tx, event);
+            }
+            Ok(true)
+        })
     }
 
     /// Stores a challenge. Deletes those of all users that expired before `old`.

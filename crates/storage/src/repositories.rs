@@ -27,6 +27,7 @@ macro_rules! repositories {
 repositories! {
     api_keys: ApiKeyRepository = "API keys",
     attachments: AttachmentRepository = "attachments that servers provided",
+    audit_events: AuditEventRepository = "the audit log of accounts",
     auth_codes: AuthCodeRepository = "codes of the PKCE flow",
     auth_sessions: AuthSessionRepository = "sessions of users",
     branches: BranchRepository = "branches of chats",

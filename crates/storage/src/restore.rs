@@ -16,7 +16,8 @@ const REPLACED_SCHEMA: &str = "ai_chat_mcp_before_restore";
 /// PostgreSQL's schema to which the new objects are moved before they are dropped.
 const REJECTED_SCHEMA: &str = "ai_chat_mcp_rejected_restore";
 
-const COUNT_SERVERS: &str = "SELECT COUNT(*) FROM pg_stat_activity
+/// Counts the connections of servers to the database; their name is `$1`.
+pub(crate) const COUNT_SERVERS: &str = "SELECT COUNT(*) FROM pg_stat_activity
     WHERE datname = current_database() AND application_name = $1 AND pid <> pg_backend_pid()";
 
 const SCHEMA_EXISTS: &str = "SELECT EXISTS (SELECT FROM pg_namespace WHERE nspname = $1)";
@@ -158,7 +159,8 @@ impl DatabaseReplacement {
     }
 }
 
-fn lock(path: &Path) -> Result<File, CopyError> {
+/// Locks a SQLite file, so that no server starts on it.
+pub(crate) fn lock(path: &Path) -> Result<File, CopyError> {
     lock_beside(path).map_err(|error| match error {
         OpenError::Locked(_) => CopyError::InUse,
         other => other.into(),
@@ -236,7 +238,8 @@ fn sync_folder(folder: &Path) -> io::Result<()> {
     File::open(folder)?.sync_all()
 }
 
-async fn refuse_servers(connection: &mut PgConnection) -> Result<(), CopyError> {
+/// Checks that no server is connected to PostgreSQL.
+pub(crate) async fn refuse_servers(connection: &mut PgConnection) -> Result<(), CopyError> {
     let servers: i64 = sqlx::query_scalar(COUNT_SERVERS).bind(APPLICATION_NAME).fetch_one(connection).await?;
     if servers == 0 { Ok(()) } else { Err(CopyError::InUse) }
 }

@@ -14,15 +14,30 @@ pub struct SealedKey {
     pub private_key: Vec<u8>,
 }
 
-const LIST: &str = "SELECT number, private_key FROM signing_keys ORDER BY number DESC";
+/// A [`SealedKey`] and the time at which it began to sign.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StoredSigningKey {
+    /// The key.
+    pub key: SealedKey,
+    /// Time at which it was stored. The previous key signs nothing from then on.
+    pub created_at: Timestamp,
+}
 
-const INSERT: &str = "INSERT INTO signing_keys (number, private_key, created_at) VALUES ($1, $2, $3)
+const LIST: &str = "SELECT number, private_key, created_at FROM signing_keys ORDER BY number DESC";
+
+pub(crate) const INSERT: &str = "INSERT INTO signing_keys (number, private_key, created_at) VALUES ($1, $2, $3)
     ON CONFLICT (number) DO NOTHING";
 
 impl SigningKeyRepository<'_> {
-    /// Returns all [`SealedKey`]s, newest first. The newest one signs.
-    pub async fn list(self) -> Result<Vec<SealedKey>, Error> {
-        list_keys(self.storage, LIST).await
+    /// Returns all keys, newest first. The newest one signs.
+    pub async fn list(self) -> Result<Vec<StoredSigningKey>, Error> {
+        type Row = (i64, Vec<u8>, i64);
+        let rows = read!(self.storage, |c| sqlx::query_as::<_, Row>(LIST).fetch_all(c).await)?;
+        let stored = |(number, private_key, created_at)| StoredSigningKey {
+            key: SealedKey { number, private_key },
+            created_at: Timestamp(created_at),
+        };
+        Ok(rows.into_iter().map(stored).collect())
     }
 
     /// Stores a key unless its number is taken. Of several nodes that start together one succeeds, and all of them read

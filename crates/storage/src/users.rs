@@ -4,6 +4,7 @@ use domain::{AuthSessionId, Timestamp, UserId};
 use serde_json::{Map, Value};
 use uuid::Uuid;
 
+use crate::audit_events::{self, NewAuditEvent, insert_event};
 use crate::db_macros::{read, transaction, write};
 use crate::factors::Factor;
 use crate::identities::{Identity, insert_identity};
@@ -129,6 +130,8 @@ pub struct Along<'a> {
     pub issue: &'a [OneTimeToken],
     /// Identity that the account gets.
     pub link: Option<&'a Identity>,
+    /// Audit events.
+    pub events: &'a [NewAuditEvent],
 }
 
 /// The result of an account update.
@@ -267,15 +270,15 @@ impl UserRepository<'_> {
     ///
     /// [`Error::Conflict`] if another account has the email address.
     pub async fn insert(self, user: &User) -> Result<(), Error> {
-        self.insert_with(user, &[]).await
+        self.insert_with(user, &[], &[]).await
     }
 
-    /// Stores a new account and its one-time tokens, and its [`User::identities`].
+    /// Stores a new account, its one-time tokens, its [`User::identities`], and audit events.
     ///
     /// # Errors
     ///
     /// [`Error::Conflict`] if another account has the email address or an identity.
-    pub async fn insert_with(self, user: &User, issue: &[OneTimeToken]) -> Result<(), Error> {
+    pub async fn insert_with(self, user: &User, issue: &[OneTimeToken], events: &[NewAuditEvent]) -> Result<(), Error> {
         let user_metadata = JsonText(&user.user_metadata);
         let app_metadata = JsonText(&user.app_metadata);
         transaction!(self.storage, |tx| {
@@ -295,6 +298,9 @@ impl UserRepository<'_> {
             }
             for identity in &user.identities {
                 insert_identity!(tx, identity);
+            }
+            for event in events {
+                insert_event!(tx, event);
             }
             Ok(())
         })
@@ -320,14 +326,19 @@ impl UserRepository<'_> {
         Ok(Some(User { factors, identities, ..row.into() }))
     }
 
-    /// Deletes an account and everything that belongs to it. Returns whether it existed.
-    pub async fn delete(self, user: UserId) -> Result<bool, Error> {
-        let deleted = write!(self.storage, |c| sqlx::query(DELETE)
-            .bind(user.0)
-            .execute(c)
-            .await
-            .map(|done| done.rows_affected()))?;
-        Ok(deleted == 1)
+    /// Deletes an account and everything that belongs to it, except its audit events, from which what identifies the user
+    /// is removed. Stores audit `events`. Returns whether the account existed; otherwise nothing is stored.
+    pub async fn delete(self, user: UserId, events: &[NewAuditEvent]) -> Result<bool, Error> {
+        transaction!(self.storage, |tx| {
+            if sqlx::query(DELETE).bind(user.0).execute(&mut *tx).await?.rows_affected() == 0 {
+                return Ok(false);
+            }
+            sqlx::query(audit_events::ANONYMIZE).bind(user.0).execute(&mut *tx).await?;
+            for event in events {
+                insert_event!(tx, event);
+            }
+            Ok(true)
+        })
     }
 
     /// Updates an account if it is unchanged since `seen` (its `updated_at`). With `keep`, also ends all other
@@ -379,6 +390,9 @@ impl UserRepository<'_> {
             }
             if let Some(identity) = along.link {
                 insert_identity!(tx, identity);
+            }
+            for event in along.events {
+                insert_event!(tx, event);
             }
             Ok(Written::Done)
         })

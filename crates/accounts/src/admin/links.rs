@@ -2,6 +2,7 @@
 
 use platform::config::SignUps;
 use serde_json::{Map, Value};
+use storage::audit_events::{AuditActor, AuditEventKind};
 use storage::one_time_tokens::TokenKind;
 use storage::users::{Along, User};
 use url::Url;
@@ -229,10 +230,11 @@ impl AccountService {
         let issue = std::slice::from_ref(&issued.token);
         if is_new {
             edit(&mut user)?;
-            let stored = self.storage.users().insert_with(&user, issue).await;
+            let events = self.audit(user.id, AuditActor::Admin, AuditEventKind::AccountCreated);
+            let stored = self.storage.users().insert_with(&user, issue, &events).await;
             return stored.map(|()| user).map_err(|error| map_email_conflict(error, EMAIL_EXISTS));
         }
-        self.update_account(user, CONFLICT, |user| {
+        self.update_account_as(AuditActor::Admin, user, CONFLICT, |user| {
             edit(user)?;
             Ok(Along { issue, ..Along::default() })
         })

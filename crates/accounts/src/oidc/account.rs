@@ -6,6 +6,7 @@
 
 use domain::UserId;
 use serde_json::{Value, json};
+use storage::audit_events::{AuditActor, AuditEventKind};
 use storage::identities::Identity;
 use storage::users::{Along, User};
 
@@ -69,7 +70,8 @@ impl AccountService {
         user.user_metadata.insert("email_verified".to_owned(), json!(profile.is_email_verified));
         sign_up::check_metadata_size(&user.user_metadata)?;
         user.identities = vec![self.new_identity(user.id, profile)];
-        self.storage.users().insert(&user).await.map_err(conflict)?;
+        let events = self.audit(user.id, AuditActor::User, AuditEventKind::AccountCreated);
+        self.storage.users().insert_with(&user, &[], &events).await.map_err(conflict)?;
         Ok(user)
     }
 

@@ -19,6 +19,7 @@ use super::discovery::IssuerMetadata;
 use super::error::OidcError;
 use super::id_token::ExpectedToken;
 use super::profile::ProviderProfile;
+use crate::audit::RequestOrigin;
 use crate::gotrue_error::{
     OAUTH_CALLBACK_INVALID, OAUTH_CODE_MISSING, OAUTH_OTHER_BROWSER, OAUTH_STATE_MISSING, OAUTH_STATE_UNKNOWN,
     PROVIDER_FAILED, PROVIDER_NOT_ENABLED, USER_BANNED,
@@ -188,13 +189,14 @@ impl AccountService {
         if user.is_banned(self.clock.now()) {
             return Err(USER_BANNED.into());
         }
+        let origin = RequestOrigin { user_agent, ..RequestOrigin::default() };
         match details.challenge {
             Some((text, is_s256)) => {
                 let method = if is_s256 { ChallengeMethod::S256 } else { ChallengeMethod::Plain };
                 let code = self.issue_auth_code(user.id, AMR_METHOD, Challenge { text, method }).await?;
                 Ok(SignInOutcome::AuthCode(code))
             }
-            None => Ok(SignInOutcome::SignedIn(Box::new(self.create_session(user, AMR_METHOD, user_agent).await?))),
+            None => Ok(SignInOutcome::SignedIn(Box::new(self.create_session(user, AMR_METHOD, origin).await?))),
         }
     }
 }

@@ -6,6 +6,7 @@ use aws_lc_rs::encoding::AsBigEndian;
 use aws_lc_rs::signature::{ECDSA_P256_SHA256_FIXED_SIGNING, EcdsaKeyPair, KeyPair};
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use domain::Timestamp;
 use jsonwebtoken::jwk::{AlgorithmParameters, Jwk, ThumbprintHash};
 use jsonwebtoken::{Algorithm, DecodingKey, EncodingKey};
 use serde::Deserialize;
@@ -50,6 +51,8 @@ pub struct SigningKey {
     pub private: Option<EncodingKey>,
     /// Public key as a JWK; `None` for a symmetric key.
     pub published: Option<Value>,
+    /// Time from which the key verifies nothing; `None` for no limit.
+    pub accepted_until: Option<Timestamp>,
 }
 
 impl fmt::Debug for SigningKey {
@@ -162,6 +165,7 @@ fn parse_key(fields: &Fields) -> Result<SigningKey, &'static str> {
         public: public_key,
         private: private.filter(|_| may_sign),
         published: (algorithm != Algorithm::HS256).then_some(public),
+        accepted_until: None,
     })
 }
 

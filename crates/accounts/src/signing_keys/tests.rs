@@ -4,6 +4,8 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 
 use super::*;
 
+const NOW: Timestamp = Timestamp(1_800_000_000_000_000);
+
 fn b64(bytes: impl AsRef<[u8]>) -> String {
     URL_SAFE_NO_PAD.encode(bytes)
 }
@@ -68,7 +70,7 @@ fn parses_one_key_a_set_and_an_array() {
         let keys = SigningKeys::from_json(&text.to_string()).unwrap();
         let token = keys.sign(&json!({ "n": 1 })).unwrap();
         assert_eq!(decode_header(&token).unwrap().kid.as_deref(), Some("first"));
-        assert_eq!(keys.verify::<Value>(&token).unwrap(), json!({ "n": 1 }));
+        assert_eq!(keys.verify::<Value>(&token, NOW).unwrap(), json!({ "n": 1 }));
     }
 }
 
@@ -78,9 +80,9 @@ fn every_type_of_key_signs_and_verifies() {
         let keys = SigningKeys::from_json(&key.to_string()).unwrap();
         let token = keys.sign(&json!({ "n": 1 })).unwrap();
         assert_eq!(format!("{:?}", decode_header(&token).unwrap().alg), algorithm);
-        assert!(keys.verify::<Value>(&token).is_ok());
+        assert!(keys.verify::<Value>(&token, NOW).is_ok());
         let other = SigningKeys::from_json(&fresh().to_string()).unwrap();
-        assert_eq!(other.verify::<Value>(&token), Err(InvalidSignature));
+        assert_eq!(other.verify::<Value>(&token, NOW), Err(InvalidSignature));
     }
 }
 
@@ -113,7 +115,7 @@ fn retired_key_verifies_but_does_not_sign() {
     let token = SigningKeys::from_json(&old.to_string()).unwrap().sign(&json!({})).unwrap();
     for retired in [without(old.clone(), &["d"]), with(old, "key_ops", json!(["verify"]))] {
         let keys = SigningKeys::from_json(&json!([retired, new]).to_string()).unwrap();
-        assert!(keys.verify::<Value>(&token).is_ok());
+        assert!(keys.verify::<Value>(&token, NOW).is_ok());
         assert_eq!(decode_header(keys.sign(&json!({})).unwrap()).unwrap().kid.as_deref(), Some("new"));
         assert_eq!(refusal(&retired), KeyError::NoSigningKey.to_string());
     }
@@ -154,11 +156,11 @@ fn key_determines_the_algorithm() {
         let published = keys.jwk_set()["keys"][0].to_string();
         for alg in ["none", "None", "HS256", "ES384", "RS512", "EdDSA"] {
             let header = json!({ "alg": alg, "kid": kid });
-            assert_eq!(keys.verify::<Value>(&forged(&header, |_| Vec::new())), Err(InvalidSignature), "{alg}");
+            assert_eq!(keys.verify::<Value>(&forged(&header, |_| Vec::new()), NOW), Err(InvalidSignature), "{alg}");
             // The classic attack: the public key is used as the HMAC secret.
             let secret = hmac::Key::new(hmac::HMAC_SHA256, published.as_bytes());
             let mac = |message: &[u8]| hmac::sign(&secret, message).as_ref().to_vec();
-            assert_eq!(keys.verify::<Value>(&forged(&header, mac)), Err(InvalidSignature), "{alg}");
+            assert_eq!(keys.verify::<Value>(&forged(&header, mac), NOW), Err(InvalidSignature), "{alg}");
         }
     }
 }
@@ -170,12 +172,22 @@ fn rejects_tokens_without_known_kid_or_with_crit() {
         let key = aws_lc_rs::hmac::Key::new(aws_lc_rs::hmac::HMAC_SHA256, &[9; 32]);
         aws_lc_rs::hmac::sign(&key, message).as_ref().to_vec()
     };
-    assert!(keys.verify::<Value>(&forged(&json!({ "alg": "HS256", "kid": "s" }), mac)).is_ok());
+    assert!(keys.verify::<Value>(&forged(&json!({ "alg": "HS256", "kid": "s" }), mac), NOW).is_ok());
     for header in [
         json!({ "alg": "HS256" }),
         json!({ "alg": "HS256", "kid": "t" }),
         json!({ "alg": "HS256", "kid": "s", "crit": ["exp"] }),
     ] {
-        assert_eq!(keys.verify::<Value>(&forged(&header, mac)), Err(InvalidSignature), "{header}");
+        assert_eq!(keys.verify::<Value>(&forged(&header, mac), NOW), Err(InvalidSignature), "{header}");
     }
+}
+
+#[test]
+fn replaced_key_verifies_until_its_limit() {
+    let (old, new) = (with(fresh(), "kid", json!("old")), with(fresh(), "kid", json!("new")));
+    let token = SigningKeys::from_json(&old.to_string()).unwrap().sign(&json!({})).unwrap();
+    let mut keys = SigningKeys::from_json(&json!([new, old]).to_string()).unwrap();
+    keys.all[1].accepted_until = Some(NOW);
+    assert!(keys.verify::<Value>(&token, NOW.plus_seconds(-1)).is_ok());
+    assert_eq!(keys.verify::<Value>(&token, NOW), Err(InvalidSignature));
 }

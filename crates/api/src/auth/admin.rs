@@ -22,7 +22,6 @@ use http_server::extract::{NamedTwo, bearer};
 use http_server::openapi::{Operation, OperationInput, OperationOutput};
 use http_server::route::{Access, Route, delete, get, post, put};
 use http_server::routes;
-use platform::{UserEvent, UserEventBus};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -51,6 +50,8 @@ pub fn routes() -> Vec<Route<AppState>> {
         put("/admin/users/{id}", Access::Admin, update_user),
         /// Deletes an account with all its data, or anonymizes it.
         delete("/admin/users/{id}", Access::Admin, delete_user),
+        /// Ends all sessions of an account.
+        post("/admin/users/{id}/logout", Access::Admin, sign_out_user),
         /// Lists the second factors of an account.
         get("/admin/users/{id}/factors", Access::Admin, list_factors),
         /// Deletes a second factor of an account.
@@ -331,6 +332,15 @@ pub async fn delete_user(
     Ok(Json(EmptyObject {}))
 }
 
+/// Ends all sessions of an account (`POST /admin/users/{id}/logout`).
+pub async fn sign_out_user(
+    State(accounts): State<AccountService>,
+    AdminForUser(user): AdminForUser,
+) -> Result<NoContent, AuthApiError> {
+    accounts.sign_out_as_admin(user.id).await?;
+    Ok(NoContent)
+}
+
 /// Lists the second factors of an account (`GET /admin/users/{id}/factors`).
 pub async fn list_factors(AdminForUser(user): AdminForUser) -> Json<Vec<FactorBody>> {
     Json(user.factors.into_iter().map(FactorBody::from).collect())
@@ -338,16 +348,13 @@ pub async fn list_factors(AdminForUser(user): AdminForUser) -> Json<Vec<FactorBo
 
 /// Deletes a second factor (`DELETE /admin/users/{id}/factors/{factor}`).
 pub async fn delete_factor(
-    State(storage): State<Storage>,
-    State(events): State<UserEventBus>,
+    State(accounts): State<AccountService>,
     AdminForUser(user): AdminForUser,
     NamedTwo(_, factor): NamedTwo,
 ) -> Result<Json<FactorBody>, AuthApiError> {
     let id: FactorId = factor.parse().map_err(|_| FACTOR_ID_MALFORMED)?;
     let factor = user.factors.into_iter().find(|factor| factor.id == id).ok_or(FACTOR_NOT_FOUND)?;
-    storage.factors().delete(user.id, id).await?;
-    // Sessions that used the factor have fallen to `aal1`, which lists of devices show.
-    events.publish(user.id, &UserEvent::Devices);
+    accounts.remove_factor_as_admin(user.id, id).await?;
     Ok(Json(factor.into()))
 }
 

@@ -29,12 +29,13 @@ async fn change(app: &TestApp, id: &str, body: &Value) -> Answer {
 }
 
 /// All administration routes that need only the key.
-const ROUTES: [(Method, &str); 8] = [
+const ROUTES: [(Method, &str); 9] = [
     (Method::GET, "/admin/users"),
     (Method::POST, "/admin/users"),
     (Method::GET, "/admin/users/x"),
     (Method::PUT, "/admin/users/x"),
     (Method::DELETE, "/admin/users/x"),
+    (Method::POST, "/admin/users/x/logout"),
     (Method::GET, "/admin/users/x/passkeys"),
     (Method::GET, "/admin/oauth/clients"),
     (Method::GET, "/admin/custom-providers"),

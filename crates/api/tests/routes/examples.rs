@@ -318,6 +318,7 @@ fn administration(method: &Method, path: &str, people: &People) -> Example {
     let (body, status) = match (method.as_str(), path) {
         (_, path) if path.contains("/oauth/") || path.contains("/custom-providers") => (None, 404),
         ("DELETE", path) if path.contains("/passkeys/") => (None, 204),
+        ("POST", path) if path.ends_with("/logout") => (None, 204),
         ("POST", "/auth/v1/admin/users") => (Some(json!({ "email": email })), 200),
         ("POST", "/auth/v1/admin/generate_link") => (Some(json!({ "type": "magiclink", "email": email })), 200),
         // No mail server is configured.

@@ -135,6 +135,7 @@ fn default_values(config: &Config) -> Vec<(&'static str, String)> {
         ("CHAT_REFUSE_COMMON_PASSWORDS", switch(config.refuse_common_passwords)),
         ("CHAT_REAUTHENTICATION_MINUTES", config.reauthentication_after.map_or_else(|| "0".to_owned(), minutes)),
         ("CHAT_PASSWORD_REAUTHENTICATION", switch(config.password_reauthentication)),
+        ("CHAT_AUDIT_DAYS", (config.audit_lifetime.unwrap_or_default().as_secs() / (24 * 60 * 60)).to_string()),
         ("CHAT_RATE_LIMITS", switch(config.rate_limits)),
         ("CHAT_MAX_TURNS_PER_USER", limits.turns.per_user.to_string()),
         ("CHAT_MAX_TURNS", limits.turns.total.to_string()),

@@ -1,4 +1,5 @@
-//! The command `ai-chat-mcp admin`: manages accounts of a running server through the admin part of its auth API.
+//! The command `ai-chat-mcp admin`: manages accounts of a running server through the admin part of its auth API, and
+//! prints the audit log.
 
 use std::fmt::Write as _;
 use std::io::{self, IsTerminal, Write};
@@ -7,13 +8,14 @@ use std::time::Duration;
 
 use anyhow::{Context, bail, ensure};
 use clap::{Args, Subcommand};
-use domain::{Clock, SystemClock};
+use domain::{Clock, SystemClock, UserId};
 use platform::config::Config;
 use reqwest::{Client, Method, StatusCode};
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::{Value, json};
 use url::Url;
 
+use super::audit_export::AuditExport;
 use super::confirmation;
 use super::http::{cause, check_url, operator_client, server_origin};
 
@@ -64,8 +66,12 @@ enum Action {
     },
     /// Let a locked account sign in again.
     Unlock { user: String },
+    /// End all sessions of an account on all nodes. Its user can sign in again.
+    SignOut { user: String },
     /// Delete the second factors of an account, whose user has lost them.
     ResetFactors { user: String },
+    /// Print the audit log of all accounts or of one, oldest event first. The server may run or not.
+    Audit(AuditExport),
     /// Delete an account with all of its data.
     Delete {
         user: String,
@@ -82,8 +88,13 @@ enum Action {
 /// The settings are invalid, the server does not answer, or it refuses the operation.
 pub fn run(arguments: AdminCommand) -> anyhow::Result<ExitCode> {
     let config = Config::load()?;
-    let api = AdminApi::new(arguments.url, &config)?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    if let Action::Audit(export) = arguments.action {
+        // From the database, whose log may be too large for a response.
+        runtime.block_on(export.run(&config, &mut io::stdout().lock()))?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let api = AdminApi::new(arguments.url, &config)?;
     let printed = runtime.block_on(api.run(arguments.action))?;
     io::stdout().write_all(printed.as_bytes())?;
     Ok(ExitCode::SUCCESS)
@@ -111,6 +122,7 @@ impl AdminApi {
     /// Runs an operation, and returns what to print.
     async fn run(&self, action: Action) -> anyhow::Result<String> {
         match action {
+            Action::Audit(_) => bail!("the audit log is not read through the server"),
             Action::List { json: true } => Ok(format!("{:#}\n", Value::from(self.list().await?))),
             Action::List { json: false } => Ok(table(&self.list().await?)),
             Action::Show { user } => Ok(format!("{:#}\n", self.find(&user).await?)),
@@ -128,6 +140,11 @@ impl AdminApi {
                 Ok(format!("Locked {} until {}.\n", name(&locked), text(&locked, "banned_until")))
             }
             Action::Unlock { user } => Ok(format!("Unlocked {}.\n", name(&self.set_lock(&user, UNLOCKED).await?))),
+            Action::SignOut { user } => {
+                let found = self.find(&user).await?;
+                self.call(Method::POST, &format!("{}/logout", account_path(&found)), &Value::Null).await?;
+                Ok(format!("Ended all sessions of {}.\n", name(&found)))
+            }
             Action::ResetFactors { user } => self.reset_factors(&user).await,
             Action::Delete { user, yes } => {
                 let found = self.find(&user).await?;
@@ -177,11 +194,23 @@ impl AdminApi {
 
     /// Returns the account with an email address or an id.
     async fn find(&self, user: &str) -> anyhow::Result<Value> {
+        let missing = || format!("there is no account {user}");
+        if let Ok(id) = user.parse::<UserId>() {
+            return self.call(Method::GET, &format!("admin/users/{id}"), &Value::Null).await.with_context(missing);
+        }
         // The API finds accounts by their id only.
         let wanted = user.to_ascii_lowercase();
-        let users = self.list().await?;
-        let found = users.into_iter().find(|account| [text(account, "email"), text(account, "id")].contains(&&*wanted));
-        found.with_context(|| format!("there is no account {user}"))
+        for page in 1.. {
+            let users = self.list_page(page).await?;
+            let is_last = users.len() < PER_PAGE;
+            if let Some(found) = users.into_iter().find(|account| text(account, "email") == wanted) {
+                return Ok(found);
+            }
+            if is_last {
+                break;
+            }
+        }
+        bail!(missing())
     }
 
     /// Calls a route. A body that is null is not sent.

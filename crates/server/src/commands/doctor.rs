@@ -20,6 +20,7 @@ use url::Url;
 
 use super::backup::MASTER_KEY_FILE;
 use super::http::{cause, operator_client};
+use super::rekey::NEW_MASTER_KEY_FILE;
 use super::sealed_secrets;
 use crate::{data_folder, scheduled_backups};
 
@@ -239,7 +240,7 @@ async fn examine_database(config: &Config, secrets: Option<&SecretSealer>, findi
         Some(found) => {
             findings.push(Finding::pass("schema", format!("at {found}, current")));
             if let Some(secrets) = secrets {
-                findings.push(examine_secrets(&inspection.storage, secrets).await);
+                findings.push(examine_secrets(config, &inspection.storage, secrets).await);
             }
         }
     }
@@ -260,7 +261,7 @@ fn examine_clock(server_time: Option<Timestamp>) -> Finding {
     Finding::pass("clock", format!("it is {now}"))
 }
 
-async fn examine_secrets(storage: &storage::Storage, secrets: &SecretSealer) -> Finding {
+async fn examine_secrets(config: &Config, storage: &storage::Storage, secrets: &SecretSealer) -> Finding {
     let name = "stored secrets";
     let report = match sealed_secrets::check(storage, secrets).await {
         Ok(report) => report,
@@ -269,7 +270,11 @@ async fn examine_secrets(storage: &storage::Storage, secrets: &SecretSealer) -> 
     if report.unreadable.is_empty() {
         return Finding::pass(name, format!("{} of {} can be opened", report.opened, report.opened));
     }
-    let advice = "They were stored under another master key; use that one.";
+    let advice = if config.data_dir.join(NEW_MASTER_KEY_FILE).exists() {
+        "A replacement of the master key was interrupted; run `ai-chat-mcp rekey` again to continue it."
+    } else {
+        "They were stored under another master key; use that one."
+    };
     Finding::fail(name, format!("some cannot be opened: {}", report.unreadable_list()), advice)
 }
 

@@ -17,8 +17,9 @@ use storage::restore::{DatabaseReplacement, check_unused, database_exists};
 use tokio::signal::unix::{SignalKind, signal};
 
 use super::backup::{self, MASTER_KEY_FILE, describe, staging_folder};
-use super::backup_archive::{BackupFile, BackupManifest, parent_of, sync_folder, unique_file_name_time, unpack};
+use super::backup_archive::{BackupFile, BackupManifest, unique_file_name_time, unpack};
 use super::confirmation;
+use super::key_files::install_key;
 use super::sealed_secrets::{self, SIGNING_KEYS_TABLE};
 use crate::data_folder;
 
@@ -198,6 +199,12 @@ struct KeyMove {
     previous: PathBuf,
 }
 
+impl KeyMove {
+    fn install(&self) -> io::Result<()> {
+        install_key(&fs::read(&self.source)?, &self.target, Some(&self.previous))
+    }
+}
+
 impl RestoredKeys {
     /// Selects the keys of the backup that differ from those that are there.
     fn new(config: &Config, manifest: &BackupManifest, staging: &Path, suffix: &str) -> Self {
@@ -237,7 +244,7 @@ impl RestoredKeys {
         let installed = self
             .moves
             .iter()
-            .try_for_each(|key| install_key(key).with_context(|| format!("cannot write {}", key.target.display())));
+            .try_for_each(|key| key.install().with_context(|| format!("cannot write {}", key.target.display())));
         if let Err(error) = installed {
             self.uninstall().context("the previous keys could not be put back")?;
             return Err(error);
@@ -256,19 +263,6 @@ impl RestoredKeys {
         }
         Ok(())
     }
-}
-
-/// Replaces a key file in one step.
-fn install_key(key: &KeyMove) -> io::Result<()> {
-    let folder = parent_of(&key.target);
-    if key.target.exists() {
-        fs::copy(&key.target, &key.previous)?;
-    }
-    let mut partial = tempfile::NamedTempFile::new_in(folder)?;
-    partial.write_all(&fs::read(&key.source)?)?;
-    partial.as_file().sync_all()?;
-    partial.persist(&key.target).map_err(|error| error.error)?;
-    sync_folder(folder)
 }
 
 fn is_same(one: &Path, other: &Path) -> bool {

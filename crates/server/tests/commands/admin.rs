@@ -54,11 +54,43 @@ async fn accounts_are_listed_locked_unlocked_and_deleted() {
         assert_eq!(sign_in(&program, &person.email).await, 200);
         assert!(admin(&program, &["reset-factors", &person.email]).unwrap().starts_with("Deleted 0 second factors"));
 
+        let fresh = Person::sign_up_at(&program.url, &http_client()).await;
+        let user_url = format!("{}/auth/v1/user", program.url);
+        let status = async || http_client().get(&user_url).bearer_auth(&fresh.token).send().await.unwrap().status();
+        assert_eq!(status().await, 200);
+        admin(&program, &["sign-out", &fresh.id]).unwrap();
+        assert_eq!(status().await, 403);
+        assert_eq!(sign_in(&program, &fresh.email).await, 200);
+        let unknown = admin(&program, &["show", "0193b3a4-0000-7000-8000-000000000000"]).unwrap_err();
+        assert!(unknown.contains("there is no account 0193b3a4-0000-7000-8000-000000000000"), "{unknown}");
+
         let refused = admin(&program, &["delete", &person.email]).unwrap_err();
         assert!(refused.contains("--yes"), "{refused}");
         admin(&program, &["delete", &person.email, "--yes"]).unwrap();
         assert_eq!(sign_in(&program, &person.email).await, 400);
         assert_eq!(sign_in(&program, &other.email).await, 200, "others are not affected");
+
+        // Neither the server nor its key is needed.
+        let audit = |arguments: &[&str]| {
+            let all = [&["admin", "audit"], arguments].concat();
+            let (code, out, error) = run(program.folder.path(), &[("DATABASE_URL", &url)], &all);
+            if code == 0 { Ok(out) } else { Err(error) }
+        };
+        let kinds = |out: &str| -> Vec<String> {
+            let lines = out.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+            lines.map(|event| event["kind"].as_str().unwrap().to_owned()).collect()
+        };
+        let own = audit(&["--json-lines", "--user", &person.id]).unwrap();
+        let expected = "account_created sign_in account_locked account_unlocked sign_in account_deleted";
+        assert_eq!(kinds(&own).join(" "), expected);
+        let theirs = audit(&["--json-lines", "--user", &other.email, "--since", "1h"]).unwrap();
+        assert_eq!(kinds(&theirs).join(" "), "account_created sign_in sign_in");
+        assert_eq!(audit(&["--since", "2100-01-01T00:00:00Z"]).unwrap(), "");
+        assert!(audit(&[]).unwrap().contains("  admin   account_deleted   "), "a table");
+        assert_eq!(
+            audit(&["--user", &person.email]).unwrap_err(),
+            format!("ai-chat-mcp: there is no account {}\n", person.email)
+        );
     }
 }
 

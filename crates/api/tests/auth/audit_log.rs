@@ -1,0 +1,119 @@
+//! The audit log: what is recorded, by whom, and how long it is kept.
+
+use domain::{Timestamp, UserId};
+use reqwest::Method;
+use serde_json::json;
+use storage::audit_events::AuditEvent;
+use testkit::{MockClock, TestApp, databases};
+
+use super::admin::{KEY, admin};
+use super::caller::{PASSWORD, log_out, post, put_user, refresh, request, send, sign_in};
+
+/// Returns all events, oldest first.
+async fn events(app: &TestApp) -> Vec<AuditEvent> {
+    app.state.storage.audit_events().list(None, Timestamp(0), None, 1000).await.unwrap()
+}
+
+/// Returns actors and kinds of all events.
+async fn summary(app: &TestApp) -> Vec<String> {
+    events(app).await.iter().map(|event| format!("{} {}", event.actor, event.kind)).collect()
+}
+
+#[tokio::test]
+async fn records_what_happens_to_an_account() {
+    for database in databases() {
+        let clock = MockClock::new();
+        let app = TestApp::builder().database(database).clock(&clock).set("CHAT_SERVICE_ROLE_KEY", KEY).start().await;
+        let person = app.person().await;
+        let id: UserId = person.id.parse().unwrap();
+        let attempt = request(&app, Method::POST, "/token?grant_type=password").header("user-agent", "Browser\u{9}1");
+        let wrong = json!({ "email": person.email, "password": "wrong" });
+        assert_eq!(send(attempt.json(&wrong)).await.status, 400);
+        assert_eq!(sign_in(&app, "nobody@example.com", PASSWORD).await.status, 400);
+        let second = sign_in(&app, &person.email, PASSWORD).await.text("/access_token");
+        assert_eq!(put_user(&app, &second, &json!({ "password": "another horse" })).await.status, 200);
+        assert_eq!(put_user(&app, &second, &json!({ "data": { "name": "Ann" } })).await.status, 200, "no event");
+        assert_eq!(log_out(&app, &second, "?scope=global").await.status, 204);
+        let path = format!("/admin/users/{id}");
+        for duration in ["24h", "none"] {
+            assert_eq!(admin(&app, Method::PUT, &path, &json!({ "ban_duration": duration })).await.status, 200);
+        }
+        let third = sign_in(&app, &person.email, "another horse").await;
+        clock.advance_seconds(60);
+        for _ in 0..2 {
+            let next = refresh(&app, &third.text("/refresh_token")).await;
+            super::caller::get_user(&app, &next.text("/access_token")).await;
+            clock.advance_seconds(60);
+            if refresh(&app, &third.text("/refresh_token")).await.status == 400 {
+                break;
+            }
+        }
+        let expected = [
+            "user account_created",
+            "user sign_in",
+            "user sign_in_failed",
+            "user sign_in_failed",
+            "user sign_in",
+            "user password_changed",
+            "user sign_out",
+            "admin account_locked",
+            "admin account_unlocked",
+            "user sign_in",
+            "system session_revoked",
+        ];
+        assert_eq!(summary(&app).await, expected);
+        let all = events(&app).await;
+        assert_eq!((all[2].user, all[3].user), (Some(id), None));
+        assert_eq!(all[2].client_address.as_deref(), Some("127.0.0.1"));
+        assert_eq!(all[2].user_agent.as_deref(), Some("Browser1"));
+        let own = app.state.storage.audit_events().list_of_user(id, None, 3).await.unwrap();
+        assert_eq!(own.iter().map(|event| event.id).collect::<Vec<_>>(), [all[10].id, all[9].id, all[8].id]);
+        let earlier = app.state.storage.audit_events().list_of_user(id, Some(own[2].id), 1).await.unwrap();
+        assert_eq!(earlier[0].id, all[7].id);
+        app.stop().await;
+    }
+}
+
+#[tokio::test]
+async fn events_outlive_their_account_without_its_address() {
+    for database in databases() {
+        let app = TestApp::builder().database(database).set("CHAT_SERVICE_ROLE_KEY", KEY).start().await;
+        let (person, other) = (app.person().await, app.person().await);
+        sign_in(&app, &person.email, PASSWORD).await;
+        let path = format!("/admin/users/{}", person.id);
+        assert_eq!(admin(&app, Method::DELETE, &path, &json!({})).await.status, 200);
+        sign_in(&app, &other.email, PASSWORD).await;
+        let all = events(&app).await;
+        assert_eq!(all.last().unwrap().client_address.as_deref(), Some("127.0.0.1"));
+        let own: Vec<_> = all.iter().filter(|event| event.user == Some(person.id.parse().unwrap())).collect();
+        assert_eq!(
+            own.iter().map(|event| event.kind.as_str()).collect::<Vec<_>>(),
+            ["account_created", "sign_in", "sign_in", "account_deleted"]
+        );
+        assert!(own.iter().all(|event| event.client_address.is_none() && event.user_agent.is_none()));
+        assert_eq!(own[3].actor, "admin");
+        app.stop().await;
+    }
+}
+
+#[tokio::test]
+async fn events_are_kept_for_the_time_in_the_settings() {
+    for database in databases() {
+        let clock = MockClock::new();
+        let app = TestApp::builder().database(database).clock(&clock).set("CHAT_AUDIT_DAYS", "2").start().await;
+        app.person().await;
+        clock.advance_seconds(2 * 24 * 3600 - 1);
+        assert_eq!(app.state.accounts.delete_old_audit_events().await.unwrap(), 0);
+        clock.advance_seconds(1);
+        assert_eq!(app.state.accounts.delete_old_audit_events().await.unwrap(), 2);
+        app.stop().await;
+    }
+}
+
+#[tokio::test]
+async fn nothing_is_recorded_without_an_audit_log() {
+    let app = TestApp::builder().set("CHAT_AUDIT_DAYS", "0").start().await;
+    let person = app.person().await;
+    post(&app, "/token?grant_type=password", &json!({ "email": person.email, "password": "wrong" })).await;
+    assert_eq!(events(&app).await, []);
+}

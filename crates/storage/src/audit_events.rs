@@ -1,0 +1,269 @@
+//! The audit log (`audit_events`): what happened to accounts, by whom, and from where. It has no secrets and no text of
+//! users, and outlives the accounts.
+
+use domain::{Timestamp, UserId};
+use uuid::Uuid;
+
+use crate::db_macros::{read, write};
+use crate::{AuditEventRepository, Error};
+
+/// Maximum length of a stored user agent, in characters.
+const MAX_USER_AGENT_CHARS: usize = 200;
+
+/// Who caused an event.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AuditActor {
+    /// The user of the account, or whoever tried to be.
+    User,
+    /// An administrator.
+    Admin,
+    /// The server.
+    System,
+}
+
+impl AuditActor {
+    /// Returns the name in the database.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::User => "user",
+            Self::Admin => "admin",
+            Self::System => "system",
+        }
+    }
+}
+
+/// What happened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AuditEventKind {
+    /// An account was created.
+    AccountCreated,
+    /// An account was deleted.
+    AccountDeleted,
+    /// An account was locked.
+    AccountLocked,
+    /// The lock of an account was removed.
+    AccountUnlocked,
+    /// An API key was created.
+    ApiKeyCreated,
+    /// The email address was changed.
+    EmailChanged,
+    /// A second factor was verified for the first time.
+    FactorAdded,
+    /// A code of a second factor was wrong.
+    FactorFailed,
+    /// A second factor was removed.
+    FactorRemoved,
+    /// An account at the identity provider was linked.
+    IdentityLinked,
+    /// A passkey was registered.
+    PasskeyAdded,
+    /// A passkey was removed.
+    PasskeyRemoved,
+    /// The password was changed.
+    PasswordChanged,
+    /// A used refresh token was presented again, and its session ended.
+    SessionRevoked,
+    /// A user signed in.
+    SignIn,
+    /// A sign-in with a password or a passkey failed.
+    SignInFailed,
+    /// A user ended sessions.
+    SignOut,
+}
+
+impl AuditEventKind {
+    /// Returns the name in the database.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::AccountCreated => "account_created",
+            Self::AccountDeleted => "account_deleted",
+            Self::AccountLocked => "account_locked",
+            Self::AccountUnlocked => "account_unlocked",
+            Self::ApiKeyCreated => "api_key_created",
+            Self::EmailChanged => "email_changed",
+            Self::FactorAdded => "factor_added",
+            Self::FactorFailed => "factor_failed",
+            Self::FactorRemoved => "factor_removed",
+            Self::IdentityLinked => "identity_linked",
+            Self::PasskeyAdded => "passkey_added",
+            Self::PasskeyRemoved => "passkey_removed",
+            Self::PasswordChanged => "password_changed",
+            Self::SessionRevoked => "session_revoked",
+            Self::SignIn => "sign_in",
+            Self::SignInFailed => "sign_in_failed",
+            Self::SignOut => "sign_out",
+        }
+    }
+}
+
+/// An event to store.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewAuditEvent {
+    /// Account to which it happened; `None` if there is no such account.
+    pub user: Option<UserId>,
+    /// Who caused it.
+    pub actor: AuditActor,
+    /// What happened.
+    pub kind: AuditEventKind,
+    /// Network address of the client, where it is known.
+    pub client_address: Option<String>,
+    /// User agent of the client, where it is known. It is stored shortened.
+    pub user_agent: Option<String>,
+    /// Time of the event.
+    pub created_at: Timestamp,
+}
+
+impl NewAuditEvent {
+    /// Returns the user agent as it is stored.
+    pub(crate) fn short_user_agent(&self) -> Option<String> {
+        let printable = |text: &String| text.chars().filter(|c| !c.is_control()).take(MAX_USER_AGENT_CHARS).collect();
+        self.user_agent.as_ref().map(printable)
+    }
+}
+
+/// A stored event.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AuditEvent {
+    /// Its id. Ids sort by time.
+    pub id: Uuid,
+    /// Account to which it happened.
+    pub user: Option<UserId>,
+    /// Name of the [`AuditActor`].
+    pub actor: String,
+    /// Name of the [`AuditEventKind`].
+    pub kind: String,
+    /// Network address of the client. Removed with the account.
+    pub client_address: Option<String>,
+    /// User agent of the client. Removed with the account.
+    pub user_agent: Option<String>,
+    /// Time of the event.
+    pub created_at: Timestamp,
+}
+
+#[derive(sqlx::FromRow)]
+struct EventRow {
+    id: Uuid,
+    user_id: Option<Uuid>,
+    actor: String,
+    kind: String,
+    client_address: Option<String>,
+    user_agent: Option<String>,
+    created_at: i64,
+}
+
+impl From<EventRow> for AuditEvent {
+    fn from(row: EventRow) -> Self {
+        Self {
+            id: row.id,
+            user: row.user_id.map(UserId),
+            actor: row.actor,
+            kind: row.kind,
+            client_address: row.client_address,
+            user_agent: row.user_agent,
+            created_at: Timestamp(row.created_at),
+        }
+    }
+}
+
+pub(crate) const INSERT: &str =
+    "INSERT INTO audit_events (id, user_id, actor, kind, client_address, user_agent, created_at)
+    VALUES (:id, :user, :actor, :kind, :client_address, :user_agent, :created_at)";
+
+/// Stores an event in a transaction.
+macro_rules! insert_event {
+    ($tx:ident, $event:expr) => {{
+        let event: &$crate::audit_events::NewAuditEvent = $event;
+        let user_agent = event.short_user_agent();
+        $crate::named_values::query_named!(
+            $crate::audit_events::INSERT,
+            id = domain::ids::fresh(),
+            user = event.user.map(|user| user.0),
+            actor = event.actor.as_str(),
+            kind = event.kind.as_str(),
+            client_address = event.client_address.as_deref(),
+            user_agent = user_agent.as_deref(),
+            created_at = event.created_at.0
+        )
+        .execute(&mut *$tx)
+        .await?;
+    }};
+}
+pub(crate) use insert_event;
+
+/// Removes what identifies the user of a deleted account.
+pub(crate) const ANONYMIZE: &str =
+    "UPDATE audit_events SET client_address = NULL, user_agent = NULL WHERE user_id = $1";
+
+const LIST_OF_USER: &str = "SELECT id, user_id, actor, kind, client_address, user_agent, created_at FROM audit_events
+    WHERE user_id = $1 AND ($2 IS NULL OR id < $2) ORDER BY id DESC LIMIT $3";
+
+const LIST: &str = "SELECT id, user_id, actor, kind, client_address, user_agent, created_at FROM audit_events
+    WHERE created_at >= $1 AND id > $2 AND ($3 IS NULL OR user_id = $3) ORDER BY id LIMIT $4";
+
+const DELETE_OLD: &str = "DELETE FROM audit_events WHERE created_at <= $1";
+
+impl AuditEventRepository<'_> {
+    /// Stores an event that belongs to no other change.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Database`].
+    pub async fn insert(self, event: &NewAuditEvent) -> Result<(), Error> {
+        crate::db_macros::transaction!(self.storage, |tx| {
+            insert_event!(tx, event);
+            Ok(())
+        })
+    }
+
+    /// Returns at most `limit` events of a user, newest first, from before the event `before` on.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Database`].
+    pub async fn list_of_user(self, owner: UserId, before: Option<Uuid>, limit: i64) -> Result<Vec<AuditEvent>, Error> {
+        let rows = read!(self.storage, |c| sqlx::query_as::<_, EventRow>(LIST_OF_USER)
+            .bind(owner.0)
+            .bind(before)
+            .bind(limit)
+            .fetch_all(c)
+            .await)?;
+        Ok(rows.into_iter().map(AuditEvent::from).collect())
+    }
+
+    /// Returns at most `limit` events of one user or of all, oldest first, that happened at `since` or later and follow the
+    /// event `after`.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Database`].
+    pub async fn list(
+        self,
+        user: Option<UserId>,
+        since: Timestamp,
+        after: Option<Uuid>,
+        limit: i64,
+    ) -> Result<Vec<AuditEvent>, Error> {
+        let rows = read!(self.storage, |c| sqlx::query_as::<_, EventRow>(LIST)
+            .bind(since.0)
+            .bind(after.unwrap_or_default())
+            .bind(user.map(|user| user.0))
+            .bind(limit)
+            .fetch_all(c)
+            .await)?;
+        Ok(rows.into_iter().map(AuditEvent::from).collect())
+    }
+
+    /// Deletes the events of all users that happened at `time` or earlier. Returns their number.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Database`].
+    pub async fn delete_old(self, time: Timestamp) -> Result<u64, Error> {
+        let deleted = write!(self.storage, |c| sqlx::query(DELETE_OLD)
+            .bind(time.0)
+            .execute(c)
+            .await
+            .map(|done| done.rows_affected()))?;
+        Ok(deleted)
+    }
+}
