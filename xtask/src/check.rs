@@ -6,7 +6,7 @@ use crate::command::run_shown;
 use crate::failure::{Failure, Outcome};
 use crate::steps::step;
 use crate::workspace::Workspace;
-use crate::{node, tidy, web};
+use crate::{dependencies, node, tidy, web};
 
 const CLIPPY_ARGUMENTS: [&str; 6] = ["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"];
 
@@ -14,10 +14,11 @@ const CLIPPY_ARGUMENTS: [&str; 6] = ["clippy", "--workspace", "--all-targets", "
 pub type Check = (&'static str, fn(&Workspace) -> Outcome);
 
 /// Each [`Check`], the cheapest first.
-pub const CHECKS: [Check; 4] = [
+pub const CHECKS: [Check; 5] = [
     ("format", |workspace| shown(&mut workspace.cargo(&["fmt", "--all", "--check"]), "run `cargo fmt --all`")),
     ("lints", |workspace| shown(&mut workspace.cargo(&CLIPPY_ARGUMENTS), "mend what is named above")),
     ("rules", tidy::tidy),
+    ("dependencies", dependencies::check),
     ("UI types, lints and format", |workspace| {
         shown(&mut node::script(&workspace.web(), "check")?, "mend what is named above; `npm run format` formats")
     }),

@@ -58,6 +58,13 @@ pub fn run_kept(command: &mut Command) -> Outcome<Ended> {
     Ok(Ended { success: status.success(), output })
 }
 
+/// Runs a program, and returns its output as [`Ended`] without printing it.
+pub fn run_ended(command: &mut Command) -> Outcome<Ended> {
+    let output = command.stdin(Stdio::null()).output().map_err(|error| cannot_start(command, &error))?;
+    let texts = [output.stdout, output.stderr].map(|text| String::from_utf8_lossy(&text).into_owned());
+    Ok(Ended { success: output.status.success(), output: texts.concat() })
+}
+
 /// Prints and stores the lines of a pipe.
 fn keep_lines(pipe: impl Read, kept: &Mutex<String>) {
     let mut reader = BufReader::new(pipe);

@@ -14,6 +14,7 @@ mod bench;
 mod check;
 mod command;
 mod crash;
+mod dependencies;
 mod dev;
 mod dist;
 mod failure;
@@ -44,7 +45,7 @@ The developer's commands:
   cargo xtask test           install what the tests need and run all suites
       --quick                only the checks, the UI tests and most Rust tests, on SQLite
       --only SUITE           run one suite: check, web, rust, crash, conformance, api or e2e
-  cargo xtask check          check format, lints, repository rules and types
+  cargo xtask check          check format, lints, repository rules, dependencies and types
   cargo xtask tidy           check the repository rules alone, without network
   cargo xtask bench [WHAT]   measure the server and the page; WHAT is one of
       streams                streaming beside a bare relay, with its parts `open` and `resume`

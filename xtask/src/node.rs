@@ -34,6 +34,13 @@ pub fn script(folder: &Path, script: &str) -> Outcome<Command> {
     Ok(npm)
 }
 
+/// Returns the command that looks up known vulnerabilities of the packages that are shipped.
+pub fn audit(folder: &Path) -> Outcome<Command> {
+    let mut npm = npm(folder)?;
+    npm.args(["audit", "--omit=dev"]);
+    Ok(npm)
+}
+
 /// Returns the command of a program of an installed package.
 pub fn program(folder: &Path, name: &str) -> Outcome<Command> {
     in_folder(folder, &folder.join("node_modules/.bin").join(name))

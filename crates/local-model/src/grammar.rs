@@ -116,9 +116,8 @@ fn arguments_schema(schema: &Value) -> Value {
         _ => serde_json::Map::new(),
     };
     schema.insert("type".to_owned(), "object".into());
-    let named = schema.get("properties").and_then(Value::as_object).is_some_and(|properties| !properties.is_empty());
-    if named {
-        // Without it a small model invents arguments. A schema that names no property means any object.
+    if schema.get("properties").is_some_and(Value::is_object) {
+        // Without it a small model invents arguments. A schema that says nothing about properties means any object.
         schema.entry("additionalProperties").or_insert(false.into());
     }
     schema.insert("x-guidance".to_owned(), spacing());
@@ -203,6 +202,6 @@ mod tests {
         matcher.consume_tokens(&environment.tokenize("{\"")).unwrap();
         let forced: Vec<u8> =
             matcher.consume_ff_tokens().iter().flat_map(|token| environment.tok_trie().decode(&[*token])).collect();
-        assert_eq!(String::from_utf8(forced).unwrap(), "name\": \"now\", \"arguments\":");
+        assert_eq!(String::from_utf8(forced).unwrap(), "name\": \"now\", \"arguments\": {}}");
     }
 }

@@ -17,6 +17,7 @@ mod error;
 mod few_shot;
 mod generation;
 mod grammar;
+mod help_request;
 mod injection_filter;
 mod ipc;
 mod json_output;

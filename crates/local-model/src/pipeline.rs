@@ -18,6 +18,7 @@ use crate::error::{InferenceError, LoadError};
 use crate::few_shot;
 use crate::generation::Generation;
 use crate::grammar::GrammarCompiler;
+use crate::help_request::{is_for_topic, is_help_request};
 use crate::injection_filter::{self, InjectionFilter};
 use crate::json_output;
 use crate::kv_cache::CacheSlots;
@@ -190,8 +191,15 @@ impl InferencePipeline {
         let considered: Vec<usize> = if is_named {
             named
         } else {
-            (0..tools.len()).filter(|index| may_be_meant(&tools[*index], question.message)).collect()
+            let asks_for_help = is_help_request(question.message);
+            let suits = |tool: &ToolSpec| {
+                may_be_meant(tool, question.message) && (!asks_for_help || is_for_topic(tool, question.message))
+            };
+            (0..tools.len()).filter(|index| suits(&tools[*index])).collect()
         };
+        if considered.is_empty() {
+            return Ok((ResponseKind::Text, Vec::new()));
+        }
         // The tool, "no tool" and "about the tools" are scored by one prompt, so that their scores are comparable.
         let names: Vec<_> =
             considered.iter().map(|index| few_shot::tool_name_tokens(&self.tokenizer, &tools[*index].name)).collect();
