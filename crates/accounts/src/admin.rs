@@ -219,7 +219,7 @@ impl AccountService {
     /// A failure of the database.
     pub async fn remove_factor_as_admin(&self, user: UserId, factor: FactorId) -> Result<(), AuthError> {
         let events = self.audit(user, AuditActor::Admin, AuditEventKind::FactorRemoved);
-        self.storage.factors().delete_with(user, factor, &events).await?;
+        self.storage.factors().delete(user, factor, &events).await?;
         // Sessions that used the factor have fallen to `aal1`, which lists of devices show.
         self.events.publish(user, &UserEvent::Devices);
         Ok(())

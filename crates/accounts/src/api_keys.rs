@@ -52,6 +52,26 @@ impl AccountService {
         Ok(added.then_some((key, secret)))
     }
 
+    /// Deletes a key of a user. Returns whether it existed.
+    ///
+    /// # Errors
+    ///
+    /// The database fails.
+    pub async fn delete_api_key(&self, owner: UserId, key: ApiKeyId) -> Result<bool, storage::Error> {
+        let events = self.audit(owner, AuditActor::User, AuditEventKind::ApiKeyDeleted);
+        self.storage.api_keys().delete(owner, key, &events).await
+    }
+
+    /// Deletes all keys of a user. Returns how many there were.
+    ///
+    /// # Errors
+    ///
+    /// The database fails.
+    pub async fn delete_all_api_keys(&self, owner: UserId) -> Result<u64, storage::Error> {
+        let events = self.audit(owner, AuditActor::User, AuditEventKind::ApiKeyDeleted);
+        self.storage.api_keys().delete_all(owner, &events).await
+    }
+
     /// Returns the user and the key of a secret, if the key exists and has not expired.
     pub async fn find_api_key(&self, secret: &str) -> Result<Option<Bearer>, AuthError> {
         let now = self.clock.now();

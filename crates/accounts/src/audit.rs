@@ -10,7 +10,7 @@ use super::AccountService;
 
 /// Origin of a request, as far as it is known.
 #[derive(Debug, Clone, Default)]
-pub(super) struct RequestOrigin {
+pub struct RequestOrigin {
     /// Network address of the client.
     pub address: Option<IpAddr>,
     /// User agent of the client.

@@ -71,6 +71,7 @@ use redirects::RedirectAllowlist;
 use refresh_token::RefreshTokenCodec;
 use signing_keys::SigningKeys;
 
+pub use audit::RequestOrigin;
 pub use error::AuthError;
 use tokens::IssuerUrl;
 pub use tokens::{Audience, Claims};

@@ -223,7 +223,7 @@ impl AccountService {
             self.require_recent_proof(user, claims).await?;
             events = self.audit(claims.user, AuditActor::User, AuditEventKind::FactorRemoved);
         }
-        self.storage.factors().delete_with(claims.user, factor, &events).await?;
+        self.storage.factors().delete(claims.user, factor, &events).await?;
         Ok(())
     }
 }

@@ -78,7 +78,7 @@ impl AccountService {
         &self,
         code: &str,
         verifier: &str,
-        user_agent: Option<String>,
+        origin: RequestOrigin,
     ) -> Result<UserSession, AuthError> {
         let now = self.clock.now();
         let row = self.storage.auth_codes().get(&sha256(code)).await?.ok_or(FLOW_STATE_NOT_FOUND)?;
@@ -97,7 +97,7 @@ impl AccountService {
         if !self.storage.auth_codes().delete(row.user, &row.code_hash).await? {
             return Err(FLOW_STATE_NOT_FOUND.into());
         }
-        self.create_session(user, &row.method, RequestOrigin { user_agent, ..RequestOrigin::default() }).await
+        self.create_session(user, &row.method, origin).await
     }
 }
 

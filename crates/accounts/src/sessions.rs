@@ -6,7 +6,7 @@
 //! for ten seconds, because tabs that wake up at the same time all send the token that they remember.
 //! Any other use means that the token was copied, and ends the session.
 
-use domain::{AuthSessionId, Timestamp};
+use domain::{AuthSessionId, Timestamp, UserId};
 use storage::audit_events::{AuditActor, AuditEventKind};
 use storage::auth_sessions::{AuthMethod, AuthSession};
 use storage::users::User;
@@ -154,6 +154,21 @@ impl AccountService {
         self.store_audit_events(&self.audit(claims.user, AuditActor::User, AuditEventKind::SignOut)).await?;
         self.events.publish(claims.user, &UserEvent::Devices);
         Ok(())
+    }
+
+    /// Ends one session of a user. Returns whether it existed.
+    ///
+    /// # Errors
+    ///
+    /// The database fails.
+    pub async fn sign_out_device(&self, owner: UserId, session: AuthSessionId) -> Result<bool, storage::Error> {
+        if !self.storage.auth_sessions().delete(owner, session).await? {
+            return Ok(false);
+        }
+        self.store_audit_events(&self.audit(owner, AuditActor::User, AuditEventKind::SignOut)).await?;
+        // Event streams of the ended session listen to this event and close.
+        self.events.publish(owner, &UserEvent::Devices);
+        Ok(true)
     }
 
     /// Returns the caller's account.

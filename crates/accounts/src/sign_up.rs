@@ -81,11 +81,7 @@ pub struct UserUpdate {
 impl AccountService {
     /// Creates an account. Signs in if addresses need no confirmation; otherwise sends a confirmation email, and
     /// neither the result nor its timing discloses whether the address already has an account.
-    pub async fn sign_up(
-        &self,
-        account: SignUpRequest,
-        user_agent: Option<String>,
-    ) -> Result<SignUpOutcome, AuthError> {
+    pub async fn sign_up(&self, account: SignUpRequest, origin: RequestOrigin) -> Result<SignUpOutcome, AuthError> {
         let email = email_address::normalize(&account.email)?;
         self.check_sign_up(&email)?;
         let autoconfirm = self.settings.autoconfirm;
@@ -102,10 +98,10 @@ impl AccountService {
             ));
         }
         confirm_email(&mut user, self.clock.now());
-        let events = self.audit(user.id, AuditActor::User, AuditEventKind::AccountCreated);
+        let created = AuditEventKind::AccountCreated;
+        let events = self.audit_request(Some(user.id), AuditActor::User, created, &origin);
         let stored = self.storage.users().insert_with(&user, &[], &events).await;
         stored.map_err(|error| map_email_conflict(error, USER_ALREADY_EXISTS))?;
-        let origin = RequestOrigin { user_agent, ..RequestOrigin::default() };
         Ok(SignUpOutcome::SignedIn(self.create_session(user, "password", origin).await?))
     }
 
@@ -113,15 +109,16 @@ impl AccountService {
     pub async fn sign_in_anonymously(
         &self,
         data: Map<String, Value>,
-        user_agent: Option<String>,
+        origin: RequestOrigin,
     ) -> Result<UserSession, AuthError> {
         let mut user = User { is_anonymous: true, ..User::new(UserId::fresh(), self.clock.now()) };
         user.user_metadata = data;
         user.user_metadata.retain(|_, value| !value.is_null());
         check_metadata_size(&user.user_metadata)?;
-        let events = self.audit(user.id, AuditActor::User, AuditEventKind::AccountCreated);
+        let created = AuditEventKind::AccountCreated;
+        let events = self.audit_request(Some(user.id), AuditActor::User, created, &origin);
         self.storage.users().insert_with(&user, &[], &events).await?;
-        self.create_session(user, "anonymous", RequestOrigin { user_agent, ..RequestOrigin::default() }).await
+        self.create_session(user, "anonymous", origin).await
     }
 
     /// Signs in with an email address and a password. An unknown email address takes as long as a wrong password and is

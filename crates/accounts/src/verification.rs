@@ -91,14 +91,13 @@ impl AccountService {
         &self,
         link: LinkType,
         link_token: &str,
-        user_agent: Option<String>,
+        origin: RequestOrigin,
     ) -> Result<VerificationOutcome, AuthError> {
         let presented = PresentedToken::Link(link_token.to_owned());
         let token = self.find_token(link, &presented).await?;
         let Some(user) = self.redeem_token(&token, presented.not_found_error()).await? else {
             return Ok(VerificationOutcome::FirstConfirmed);
         };
-        let origin = RequestOrigin { user_agent, ..RequestOrigin::default() };
         match token.challenge.clone() {
             Some(challenge) => {
                 let code = self.issue_auth_code(user.id, amr_method(link, token.kind), challenge).await?;

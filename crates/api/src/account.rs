@@ -13,7 +13,6 @@ use axum::response::NoContent;
 use domain::{AuthSessionId, Timestamp};
 use http_server::error::ApiError;
 use http_server::extract::{JsonBody, Named};
-use platform::{UserEvent, UserEventBus};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use storage::Storage;
@@ -64,18 +63,12 @@ pub async fn list_devices(State(storage): State<Storage>, caller: SignedIn) -> R
 
 /// Ends one session of the user (`DELETE /api/account/devices/{id}`).
 pub async fn sign_out_device(
-    State(storage): State<Storage>,
-    State(events): State<UserEventBus>,
+    State(accounts): State<AccountService>,
     caller: SignedIn,
     Named(id): Named,
 ) -> Result<NoContent, ApiError> {
     let id: AuthSessionId = id.parse().map_err(|_| ApiError::NotFound("device"))?;
-    if !storage.auth_sessions().delete(caller.user, id).await? {
-        return Err(ApiError::NotFound("device"));
-    }
-    // Event streams of the ended session listen to this event and close.
-    events.publish(caller.user, &UserEvent::Devices);
-    Ok(NoContent)
+    if accounts.sign_out_device(caller.user, id).await? { Ok(NoContent) } else { Err(ApiError::NotFound("device")) }
 }
 
 /// The ways in which the user can prove their identity.

@@ -118,18 +118,21 @@ pub async fn create_key(
 }
 
 /// Deletes all keys of the user (`DELETE /api/keys`), for the case that the account was compromised.
-pub async fn delete_all_keys(State(storage): State<Storage>, caller: SignedIn) -> Result<Json<DeletedCount>, ApiError> {
-    Ok(Json(DeletedCount { ended: storage.api_keys().delete_all(caller.user).await? }))
+pub async fn delete_all_keys(
+    State(accounts): State<AccountService>,
+    caller: SignedIn,
+) -> Result<Json<DeletedCount>, ApiError> {
+    Ok(Json(DeletedCount { ended: accounts.delete_all_api_keys(caller.user).await? }))
 }
 
 /// Deletes one key (`DELETE /api/keys/{id}`).
 pub async fn delete_key(
-    State(storage): State<Storage>,
+    State(accounts): State<AccountService>,
     caller: SignedIn,
     Named(id): Named,
 ) -> Result<NoContent, ApiError> {
     let id: ApiKeyId = id.parse().map_err(|_| ApiError::NotFound("key"))?;
-    if !storage.api_keys().delete(caller.user, id).await? {
+    if !accounts.delete_api_key(caller.user, id).await? {
         return Err(ApiError::NotFound("key"));
     }
     Ok(NoContent)

@@ -1,6 +1,7 @@
 //! The HTTP API: the route table and the router that is built from it.
 
 pub mod account;
+mod account_events;
 pub mod admin_listener;
 pub mod api_keys;
 pub mod apps;
@@ -275,6 +276,8 @@ fn route_table() -> Vec<Section<AppState>> {
                 get("/account/devices", SignedIn, account::list_devices),
                 /// Ends one of the caller's sign-ins.
                 delete("/account/devices/{id}", Owner, account::sign_out_device),
+                /// Lists what happened to the caller's account, newest first.
+                get("/account/events", SignedIn, account_events::list_events),
                 /// Returns the key with which browsers subscribe to push messages, and the caller's devices that do.
                 get("/push", SignedIn, push::get_push),
                 /// Subscribes the browser of the caller's sign-in to push messages, in place of its earlier

@@ -127,25 +127,31 @@ impl ApiKeyRepository<'_> {
         Ok(rows.into_iter().map(|row| Bearer::from(row).key).collect())
     }
 
-    /// Deletes an API key. Returns whether it existed.
-    pub async fn delete(self, owner: UserId, key: ApiKeyId) -> Result<bool, Error> {
-        let gone = write!(self.storage, |c| sqlx::query(DELETE)
-            .bind(key.0)
-            .bind(owner.0)
-            .execute(c)
-            .await
-            .map(|done| done.rows_affected()))?;
-        Ok(gone == 1)
+    /// Deletes an API key and stores audit events. Returns whether it existed; otherwise nothing is stored.
+    pub async fn delete(self, owner: UserId, key: ApiKeyId, events: &[NewAuditEvent]) -> Result<bool, Error> {
+        transaction!(self.storage, |tx| {
+            if sqlx::query(DELETE).bind(key.0).bind(owner.0).execute(&mut *tx).await?.rows_affected() == 0 {
+                return Ok(false);
+            }
+            for event in events {
+                insert_event!(tx, event);
+            }
+            Ok(true)
+        })
     }
 
-    /// Deletes all API keys of a user. Returns how many there were.
-    pub async fn delete_all(self, owner: UserId) -> Result<u64, Error> {
-        let ended = write!(self.storage, |c| sqlx::query(DELETE_ALL)
-            .bind(owner.0)
-            .execute(c)
-            .await
-            .map(|done| done.rows_affected()))?;
-        Ok(ended)
+    /// Deletes all API keys of a user and stores audit events. Returns how many there were; if none, nothing is stored.
+    pub async fn delete_all(self, owner: UserId, events: &[NewAuditEvent]) -> Result<u64, Error> {
+        transaction!(self.storage, |tx| {
+            let deleted = sqlx::query(DELETE_ALL).bind(owner.0).execute(&mut *tx).await?.rows_affected();
+            if deleted == 0 {
+                return Ok(0);
+            }
+            for event in events {
+                insert_event!(tx, event);
+            }
+            Ok(deleted)
+        })
     }
 
     /// Returns the API key with this hash and its owner, or `None` if it has expired or the owner is banned.

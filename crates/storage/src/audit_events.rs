@@ -13,7 +13,7 @@ const MAX_USER_AGENT_CHARS: usize = 200;
 /// Who caused an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AuditActor {
-    /// The user of the account, or whoever tried to be.
+    /// The user of the account, or a client that tried to sign in as this user.
     User,
     /// An administrator.
     Admin,
@@ -45,6 +45,8 @@ pub enum AuditEventKind {
     AccountUnlocked,
     /// An API key was created.
     ApiKeyCreated,
+    /// An API key was deleted, or all of them.
+    ApiKeyDeleted,
     /// The email address was changed.
     EmailChanged,
     /// A second factor was verified for the first time.
@@ -80,6 +82,7 @@ impl AuditEventKind {
             Self::AccountLocked => "account_locked",
             Self::AccountUnlocked => "account_unlocked",
             Self::ApiKeyCreated => "api_key_created",
+            Self::ApiKeyDeleted => "api_key_deleted",
             Self::EmailChanged => "email_changed",
             Self::FactorAdded => "factor_added",
             Self::FactorFailed => "factor_failed",

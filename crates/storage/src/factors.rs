@@ -297,13 +297,9 @@ impl FactorRepository<'_> {
         }
     }
 
-    /// Deletes a factor. Sessions that it raised return to `aal1`. Returns whether it existed.
-    pub async fn delete(self, owner: UserId, factor: FactorId) -> Result<bool, Error> {
-        self.delete_with(owner, factor, &[]).await
-    }
-
-    /// Deletes a factor as [`delete`](Self::delete) does, and stores audit events if it existed.
-    pub async fn delete_with(self, owner: UserId, factor: FactorId, events: &[NewAuditEvent]) -> Result<bool, Error> {
+    /// Deletes a factor and stores audit events. Sessions that it raised return to `aal1`. Returns whether it existed;
+    /// otherwise no event is stored.
+    pub async fn delete(self, owner: UserId, factor: FactorId, events: &[NewAuditEvent]) -> Result<bool, Error> {
         transaction!(self.storage, |tx| {
             let deleted = sqlx::query(DELETE).bind(factor.0).bind(owner.0).execute(&mut *tx).await?.rows_affected();
             let lowered: Vec<(Uuid, JsonText<Vec<AuthMethod>>)> =

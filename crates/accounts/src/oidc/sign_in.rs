@@ -142,14 +142,14 @@ impl AccountService {
         &self,
         callback: ProviderCallback,
         browser: &str,
-        user_agent: Option<String>,
+        origin: RequestOrigin,
     ) -> (Url, Result<SignInOutcome, AuthError>) {
         let details = match self.take_sign_in(callback.state.as_deref().unwrap_or_default(), browser).await {
             Ok(details) => details,
             Err(error) => return (self.settings.site_url.clone(), Err(error)),
         };
         let redirect = details.redirect.clone();
-        (redirect, self.finish_provider_sign_in(callback, details, user_agent).await)
+        (redirect, self.finish_provider_sign_in(callback, details, origin).await)
     }
 
     /// Uses up a `state`, and checks that it is of this browser.
@@ -170,7 +170,7 @@ impl AccountService {
         &self,
         callback: ProviderCallback,
         details: SignInDetails,
-        user_agent: Option<String>,
+        origin: RequestOrigin,
     ) -> Result<SignInOutcome, AuthError> {
         let provider = self.identity_provider.as_ref().ok_or(PROVIDER_NOT_ENABLED)?;
         let metadata = provider.metadata().await.map_err(|error| provider_failed(&error))?;
@@ -189,7 +189,6 @@ impl AccountService {
         if user.is_banned(self.clock.now()) {
             return Err(USER_BANNED.into());
         }
-        let origin = RequestOrigin { user_agent, ..RequestOrigin::default() };
         match details.challenge {
             Some((text, is_s256)) => {
                 let method = if is_s256 { ChallengeMethod::S256 } else { ChallengeMethod::Plain };

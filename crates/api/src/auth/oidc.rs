@@ -4,7 +4,7 @@ use accounts::gotrue_error::GoTrueError;
 use accounts::oidc::{PROVIDER, ProviderCallback, SIGN_IN_LIFETIME_SECONDS, SignInOutcome, SignInTarget};
 use accounts::pkce::{MAX_CHALLENGE_CHARS, parse_challenge};
 use accounts::rate_limits::RateLimit;
-use accounts::{AccountService, AuthError};
+use accounts::{AccountService, AuthError, RequestOrigin};
 use axum::extract::State;
 use axum::http::{HeaderMap, HeaderName, Method, StatusCode, header};
 use axum::response::{AppendHeaders, IntoResponse, Redirect, Response};
@@ -121,7 +121,8 @@ pub async fn complete_sign_in(
     // A missing cookie equals no secret, so it fails like a wrong one. The cookie stays: other sign-ins in this browser
     // may be in progress.
     let browser = SIGN_IN_COOKIE.read(&headers).unwrap_or_default();
-    let (target, outcome) = accounts.complete_provider_sign_in(callback, browser, user_agent).await;
+    let origin = RequestOrigin { address: Some(from), user_agent };
+    let (target, outcome) = accounts.complete_provider_sign_in(callback, browser, origin).await;
     let target = match outcome {
         Ok(SignInOutcome::SignedIn(sign_in)) => with_session(target, &sign_in, None),
         Ok(SignInOutcome::AuthCode(code)) => with_query(target, &[("code", &code)]),

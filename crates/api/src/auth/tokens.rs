@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use accounts::gotrue_error::{EMAIL_LOGINS_DISABLED, GoTrueError, PHONE_LOGIN_DISABLED, UNSUPPORTED_GRANT_TYPE};
 use accounts::rate_limits::RateLimit;
 use accounts::sessions::SignOutScope;
-use accounts::{AccountService, AuthError};
+use accounts::{AccountService, AuthError, RequestOrigin};
 use axum::Json;
 use axum::extract::State;
 use axum::response::NoContent;
@@ -131,7 +131,8 @@ pub async fn issue_token(
         TokenRequest::Pkce(body) => {
             let code = body.auth_code.filter(|code| !code.is_empty()).ok_or(NO_CODE)?;
             let verifier = body.code_verifier.filter(|verifier| !verifier.is_empty()).ok_or(NO_CODE)?;
-            accounts.exchange_auth_code(&code, &verifier, user_agent).await?
+            let origin = RequestOrigin { address: Some(address), user_agent };
+            accounts.exchange_auth_code(&code, &verifier, origin).await?
         }
         TokenRequest::IdToken(body) => return Err(reject_id_token(body).into()),
     };

@@ -8,7 +8,7 @@ use accounts::gotrue_error::{
 use accounts::pkce::MAX_CHALLENGE_CHARS;
 use accounts::rate_limits::RateLimit;
 use accounts::sign_up::{SignUpOutcome, SignUpRequest, UserUpdate};
-use accounts::{AccountService, AuthError, phone};
+use accounts::{AccountService, AuthError, RequestOrigin, phone};
 use axum::Json;
 use axum::extract::State;
 use platform::BackgroundTasks;
@@ -88,6 +88,7 @@ pub async fn sign_up(
     AuthQuery(query): AuthQuery<EmailLinkQuery>,
     AuthJsonBody(body): AuthJsonBody<SignUpBody>,
 ) -> Result<Json<SignUpResponse>, AuthApiError> {
+    let origin = RequestOrigin { address: Some(address), user_agent };
     let is_missing = |text: &Option<String>| text.as_ref().is_none_or(String::is_empty);
     if is_missing(&body.email) && is_missing(&body.phone) {
         if !settings.anonymous_sign_in {
@@ -98,12 +99,12 @@ pub async fn sign_up(
         }
         // Counted after the body was read, unlike elsewhere: the body decides which limit applies.
         accounts.rate_limits().check(RateLimit::Anonymous, address)?;
-        let sign_in = accounts.sign_in_anonymously(body.data.unwrap_or_default(), user_agent).await?;
+        let sign_in = accounts.sign_in_anonymously(body.data.unwrap_or_default(), origin).await?;
         return Ok(Json(SignUpResponse::SignedIn(sign_in.into())));
     }
     accounts.rate_limits().check(RateLimit::SignUp, address)?;
     let account = read_new_account(&accounts, &query, body)?;
-    Ok(Json(match accounts.sign_up(account, user_agent).await? {
+    Ok(Json(match accounts.sign_up(account, origin).await? {
         SignUpOutcome::SignedIn(sign_in) => SignUpResponse::SignedIn(sign_in.into()),
         // auth-js takes a body without tokens for an account that waits for its confirmation.
         SignUpOutcome::ConfirmationPending(user) => SignUpResponse::ConfirmationPending(user.into()),

@@ -5,7 +5,7 @@ use accounts::emails::LinkType;
 use accounts::gotrue_error::{EMAIL_LOGINS_DISABLED, GoTrueError, OTP_EXPIRED};
 use accounts::rate_limits::RateLimit;
 use accounts::verification::{PresentedToken, VerificationOutcome};
-use accounts::{AccountService, AuthError, email_address, one_time_tokens, phone};
+use accounts::{AccountService, AuthError, RequestOrigin, email_address, one_time_tokens, phone};
 use axum::Json;
 use axum::extract::State;
 use axum::http::Method;
@@ -148,7 +148,10 @@ pub async fn follow_link(
     let verified = match LinkType::from_word(&kind) {
         // The link of an invitation leads to the page, where the user signs in at the provider.
         Some(_) if accounts.oidc().is_some_and(|oidc| oidc.is_only) => Err(EMAIL_LOGINS_DISABLED.into()),
-        Some(link) => accounts.follow_link(link, &token, user_agent).await,
+        Some(link) => {
+            let origin = RequestOrigin { address: Some(from), user_agent };
+            accounts.follow_link(link, &token, origin).await
+        }
         None => Err(UNKNOWN_TYPE.into()),
     };
     let target = match verified {

@@ -70,6 +70,10 @@ async fn records_what_happens_to_an_account() {
         assert_eq!(own.iter().map(|event| event.id).collect::<Vec<_>>(), [all[10].id, all[9].id, all[8].id]);
         let earlier = app.state.storage.audit_events().list_of_user(id, Some(own[2].id), 1).await.unwrap();
         assert_eq!(earlier[0].id, all[7].id);
+        let seen = app.person().await.get("/api/account/events").await;
+        assert_eq!(seen["events"].as_array().unwrap().len(), 2, "only the caller's own: {seen}");
+        assert_eq!((&seen["events"][0]["kind"], &seen["events"][0]["actor"]), (&json!("sign_in"), &json!("user")));
+        assert_eq!(seen["events"][0]["clientAddress"], "127.0.0.1");
         app.stop().await;
     }
 }
@@ -116,4 +120,29 @@ async fn nothing_is_recorded_without_an_audit_log() {
     let person = app.person().await;
     post(&app, "/token?grant_type=password", &json!({ "email": person.email, "password": "wrong" })).await;
     assert_eq!(events(&app).await, []);
+}
+
+#[tokio::test]
+async fn records_keys_and_ended_devices() {
+    for database in databases() {
+        let app = TestApp::on(database).await;
+        let person = app.person().await;
+        let key = person.post("/api/keys", &json!({ "name": "a program", "scopes": ["chat"] })).await;
+        assert_eq!(key.0, 201, "{}", key.1);
+        let path = format!("/api/keys/{}", key.1["key"]["id"].as_str().unwrap());
+        for status in [204, 404] {
+            assert_eq!(person.request(Method::DELETE, &path).send().await.unwrap().status(), status);
+        }
+        let answer = person.request(Method::DELETE, "/api/keys").send().await.unwrap();
+        assert_eq!(answer.status(), 200, "there is none");
+        let devices = person.get("/api/account/devices").await;
+        let path = format!("/api/account/devices/{}", devices["devices"][0]["id"].as_str().unwrap());
+        assert_eq!(person.request(Method::DELETE, &path).send().await.unwrap().status(), 204);
+        let expected =
+            ["user account_created", "user sign_in", "user api_key_created", "user api_key_deleted", "user sign_out"];
+        assert_eq!(summary(&app).await, expected);
+        let all = events(&app).await;
+        assert!(all[..2].iter().all(|event| event.client_address.as_deref() == Some("127.0.0.1")), "{all:?}");
+        app.stop().await;
+    }
 }

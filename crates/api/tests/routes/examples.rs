@@ -287,7 +287,7 @@ pub fn examples(entry: &Entry, people: &People) -> Vec<Example> {
             let body = json!({ "serverName": "kept-connection", "name": "calculate", "arguments": arguments });
             (path.clone(), Some(body), 200)
         }
-        ("GET", "/api/account/devices" | "/api/account/export") => (path.clone(), None, 200),
+        ("GET", "/api/account/devices" | "/api/account/events" | "/api/account/export") => (path.clone(), None, 200),
         ("DELETE", "/api/account/devices/{id}") => (path.replace("{id}", &people.device), None, 204),
         ("POST", "/api/account/delete") => (path.clone(), Some(json!({ "email": "a@example.com" })), 422),
         ("DELETE", "/api/google-drive") => (path.clone(), None, 204),
