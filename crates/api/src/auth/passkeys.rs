@@ -40,7 +40,7 @@ impl From<PendingCeremony> for OptionsBody {
 /// The response of an authenticator.
 #[derive(Deserialize, JsonSchema)]
 #[schemars(rename = "PasskeyResponse")]
-pub struct VerifyBody {
+pub struct PasskeyResponseBody {
     #[schemars(required)]
     challenge_id: Option<String>,
     /// JSON of the browser's `PublicKeyCredential`.
@@ -48,7 +48,7 @@ pub struct VerifyBody {
     credential: Option<Value>,
 }
 
-impl VerifyBody {
+impl PasskeyResponseBody {
     fn into_parts(self) -> Result<(ChallengeId, Value), GoTrueError> {
         let challenge = self.challenge_id.unwrap_or_default();
         if challenge.is_empty() {
@@ -112,7 +112,7 @@ pub async fn begin_registration(
 pub async fn finish_registration(
     State(accounts): State<AccountService>,
     person: NamedCaller,
-    AuthJsonBody(body): AuthJsonBody<VerifyBody>,
+    AuthJsonBody(body): AuthJsonBody<PasskeyResponseBody>,
 ) -> Result<Json<NewPasskeyBody>, AuthApiError> {
     let (challenge, credential) = body.into_parts()?;
     let passkey = accounts.finish_passkey_registration(person.claims, &person.user, challenge, credential).await?;
@@ -133,7 +133,7 @@ pub async fn finish_sign_in(
     State(accounts): State<AccountService>,
     Address(address): Address,
     UserAgent(user_agent): UserAgent,
-    AuthJsonBody(body): AuthJsonBody<VerifyBody>,
+    AuthJsonBody(body): AuthJsonBody<PasskeyResponseBody>,
 ) -> Result<Json<SessionBody>, AuthApiError> {
     let (challenge, credential) = body.into_parts()?;
     Ok(Json(accounts.finish_passkey_sign_in(challenge, credential, address, user_agent).await?.into()))

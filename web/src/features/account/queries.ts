@@ -44,6 +44,33 @@ export function devicesQuery(userId: string) {
   });
 }
 
+/** What happened to the account. */
+export interface AccountEvent {
+  id: string;
+  kind: string;
+  actor: "user" | "admin" | "system";
+  clientAddress: string | null;
+  userAgent: string | null;
+  createdAt: string;
+}
+
+/** Number of events in a response, as on the server. */
+export const EVENTS_PER_PAGE = 50;
+
+/** Returns the query for the newest events of the account. */
+export function accountEventsQuery(userId: string) {
+  return queryOptions({
+    queryKey: ["account-events", userId],
+    queryFn: () => loadAccountEvents(""),
+    staleTime: 0,
+  });
+}
+
+/** Loads the events before another; the newest for an empty id. */
+export async function loadAccountEvents(before: string): Promise<AccountEvent[]> {
+  return (await callApi<{ events: AccountEvent[] }>(`/api/account/events?before=${before}`)).events;
+}
+
 /** Returns the query for the user's passkeys, oldest first. */
 export function passkeysQuery(userId: string) {
   return queryOptions({

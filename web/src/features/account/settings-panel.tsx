@@ -8,6 +8,7 @@ import type { SignedInUser } from "@/lib/session";
 import { useMedia } from "@/lib/use-media";
 import { IconButton } from "@/ui/button";
 import { useModal } from "@/ui/use-modal";
+import { ActivitySection } from "./activity-section";
 import { ApiKeysSection } from "./api-keys-section";
 import { AppearanceSection } from "./appearance-section";
 import { CallsSection } from "./calls-section";
@@ -168,6 +169,7 @@ function contentOf(section: SettingsSection, { user, onLeave }: SettingsPanelPro
           {boot.passkeys && <PasskeysSection user={user} />}
           <TwoStepSection user={user} />
           <DevicesSection user={user} onLeave={onLeave} />
+          <ActivitySection user={user} />
         </>
       );
     case "appearance":
