@@ -117,8 +117,8 @@ impl PasskeyRepository<'_> {
         rows.into_iter().map(Passkey::try_from).collect()
     }
 
-    /// Returns the passkey with this id of its credential. The request carries no session: whoever can sign with the
-    /// passkey is its user, who is in the result.
+    /// Returns the passkey with this id of its credential. The request carries no session: a signature with the passkey
+    /// proves its user, who is in the result.
     pub async fn get_by_credential(self, credential_id: &[u8]) -> Result<Option<Passkey>, Error> {
         let row = read!(self.storage, |c| sqlx::query_as::<_, PasskeyRow>(GET_BY_CREDENTIAL)
             .bind(credential_id)

@@ -77,6 +77,7 @@ const kinds = [
   "account_locked",
   "account_unlocked",
   "api_key_created",
+  "api_key_deleted",
   "email_changed",
   "factor_added",
   "factor_failed",
