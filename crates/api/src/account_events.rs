@@ -46,7 +46,7 @@ impl From<AuditEvent> for AccountEvent {
     }
 }
 
-/// What happened to the user's account, newest first.
+/// Events of the user's account, newest first.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct AccountEventList {
     events: Vec<AccountEvent>,

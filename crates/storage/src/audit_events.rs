@@ -10,7 +10,7 @@ use crate::{AuditEventRepository, Error};
 /// Maximum length of a stored user agent, in characters.
 const MAX_USER_AGENT_CHARS: usize = 200;
 
-/// Who caused an event.
+/// Cause of an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AuditActor {
     /// The user of the account, or a client that tried to sign in as this user.
@@ -32,7 +32,7 @@ impl AuditActor {
     }
 }
 
-/// What happened.
+/// Kind of an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AuditEventKind {
     /// An account was created.

@@ -115,7 +115,7 @@ struct AssertionResponse {
     user_handle: Option<EncodedBytes>,
 }
 
-/// What the browser says about a ceremony (`CollectedClientData`).
+/// Data of a ceremony from the browser (`CollectedClientData`).
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct ClientData {
@@ -293,7 +293,7 @@ impl RelyingParty {
     }
 }
 
-/// What an authenticator says about a ceremony (section 6.1).
+/// Data of a ceremony from the authenticator (section 6.1).
 #[derive(Debug)]
 struct AuthenticatorData<'a> {
     /// SHA-256 of the domain for which the credential was created.

@@ -97,7 +97,7 @@ async fn replace_signing_key(config: &Config, storage: &Storage, present: &Secre
     Ok(())
 }
 
-/// What happens to tokens of the previous signing key.
+/// Sentence about tokens of the previous signing key.
 const OLD_SIGNING_KEY: &str = "Tokens of the previous one are accepted for 24 hours.";
 
 async fn next_signing_key(storage: &Storage, secrets: &SecretSealer) -> anyhow::Result<SealedKey> {
