@@ -57,6 +57,12 @@ impl AccountService {
         self.relying_party().is_ok()
     }
 
+    /// Returns the domain for which passkeys are created; `None` without [passkeys](Self::has_passkeys). Browsers refuse
+    /// to use them on pages of other domains.
+    pub fn passkey_domain(&self) -> Option<String> {
+        self.relying_party().ok().map(RelyingParty::into_domain)
+    }
+
     fn relying_party(&self) -> Result<RelyingParty, GoTrueError> {
         if self.oidc().is_some_and(|oidc| oidc.is_only) {
             return Err(PASSKEYS_DISABLED);

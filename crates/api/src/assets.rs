@@ -84,7 +84,7 @@ fn page(settings: PublicSettings, accounts: &AccountService) -> Response {
         "signUps": accounts.sign_ups().as_str(),
         "mail": accounts.can_send_email(),
         "provider": accounts.oidc().map(|oidc| json!({ "name": oidc.name, "only": oidc.is_only })),
-        "passkeys": accounts.has_passkeys(),
+        "passkeys": accounts.passkey_domain(),
         "googleDrive": settings.google_drive,
         "registry": settings.registry,
     });

@@ -11,8 +11,8 @@ interface Boot {
   mail?: boolean;
   /** Identity provider at which users can sign in; `only` if there is no other way. */
   provider?: { name: string; only: boolean } | null;
-  /** True if users can sign in with passkeys. */
-  passkeys?: boolean;
+  /** Domain at which users can sign in with passkeys. */
+  passkeys?: string | null;
   /** True if users can link Google Drive. */
   googleDrive?: boolean;
   /** True if users can browse the MCP registry. */

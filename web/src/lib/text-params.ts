@@ -125,6 +125,7 @@ export interface TextParams {
   "account.proof.mail.sent": { email: string };
   "account.revoke.keys": { n: number };
   "account.revoke.shares": { n: number };
+  "account.passkeys.elsewhere": { host: string };
   "account.passkeys.rename": { name: string };
   "account.passkeys.used": { day: string };
   "account.passkeys.remove.question": { name: string };

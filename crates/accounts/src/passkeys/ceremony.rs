@@ -157,6 +157,11 @@ impl RelyingParty {
         Some(Self { id: domain.to_owned(), origin: site_url.clone(), allows_any_port: !is_site_url_configured })
     }
 
+    /// Returns the domain of the site.
+    pub fn into_domain(self) -> String {
+        self.id
+    }
+
     /// Returns the options to register a credential of a user who has the `known` ones
     /// (`PublicKeyCredentialCreationOptionsJSON`). `lifetime_seconds` is how long the challenge is valid.
     pub fn creation_options(

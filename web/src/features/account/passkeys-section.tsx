@@ -5,7 +5,8 @@ import { useEffect, useRef, useState } from "react";
 import { withProof } from "@/components/account/step-up";
 import { authErrorMessage } from "@/lib/auth-error-message";
 import { t } from "@/lib/later-texts";
-import { supportsPasskeys } from "@/lib/passkey-support";
+import { boot } from "@/lib/boot";
+import { offersPasskeys, supportsPasskeys } from "@/lib/passkey-support";
 import { createPasskey } from "@/lib/passkeys";
 import { auth, type SignedInUser } from "@/lib/session";
 import { Button, IconButton } from "@/ui/button";
@@ -65,10 +66,8 @@ function NewPasskeyRow({ user }: { user: SignedInUser }) {
   });
   return (
     <div className="flex min-h-9 items-center gap-3 px-4 py-2.5 touch:min-h-11">
-      <p className="min-w-0 flex-1 text-md text-ink-2">
-        {supportsPasskeys ? t("account.passkeys.here") : t("account.passkeys.unsupported")}
-      </p>
-      {supportsPasskeys && (
+      <p className="min-w-0 flex-1 text-md text-ink-2">{whereToCreate()}</p>
+      {offersPasskeys && (
         <Button
           size="sm"
           variant="line"
@@ -81,6 +80,13 @@ function NewPasskeyRow({ user }: { user: SignedInUser }) {
       )}
     </div>
   );
+}
+
+function whereToCreate(): string {
+  if (offersPasskeys) return t("account.passkeys.here");
+  return supportsPasskeys
+    ? t("account.passkeys.elsewhere", { host: boot.passkeys ?? "" })
+    : t("account.passkeys.unsupported");
 }
 
 interface PasskeyRowProps {

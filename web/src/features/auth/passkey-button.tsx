@@ -12,11 +12,19 @@ export function PasskeyButton() {
 
   async function signIn(): Promise<void> {
     setBusy(true);
-    const { error } = await signInWithPasskey();
-    setBusy(false);
-    if (error === null) return;
-    const isUnknown = error.code === "webauthn_verification_failed";
-    const description = isUnknown ? t("auth.error.invalid_credentials") : authErrorMessage(error);
+    try {
+      const { error } = await signInWithPasskey();
+      if (error === null) return;
+      const isUnknown = error.code === "webauthn_verification_failed";
+      report(isUnknown ? t("auth.error.invalid_credentials") : authErrorMessage(error));
+    } catch (error) {
+      report(error instanceof Error ? error.message : "");
+    } finally {
+      setBusy(false);
+    }
+  }
+
+  function report(description: string): void {
     toast({ title: t("auth.signInFailed"), description, tone: "err" });
   }
 

@@ -1,7 +1,7 @@
 import { useState } from "react";
 import { boot } from "@/lib/boot";
 import { lazyFirstPart } from "@/lib/lazy-part";
-import { supportsPasskeys } from "@/lib/passkey-support";
+import { offersPasskeys } from "@/lib/passkey-support";
 import { t } from "@/lib/t";
 import { Button } from "@/ui/button";
 import { panelProps, TabList } from "@/ui/tabs";
@@ -65,7 +65,7 @@ export function Welcome({ email, onEmail, onStep, startUrl }: WelcomeProps) {
                 submitLabel={t("auth.signIn")}
                 passwordAutoComplete="current-password"
               />
-              {boot.passkeys && supportsPasskeys && (
+              {offersPasskeys && (
                 // As high as the button, so that nothing moves when that is loaded.
                 <div className="mt-3 h-9 touch:h-11">
                   <PasskeyButton />
