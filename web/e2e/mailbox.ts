@@ -56,7 +56,7 @@ export class Mail {
  *     await page.goto(mail.link);
  *     await mailbox.close();
  *
- * With `env` accounts wait for their confirmation; add `CHAT_AUTOCONFIRM: "on"` for accounts that do not. Every mail is handed out
+ * With `env` there are no notices of changes, and accounts wait for their confirmation; add `CHAT_AUTOCONFIRM: "on"` for accounts that do not. Every mail is handed out
  * once, in the order of its arrival. `goDown` and `comeBack` are a mail server that fails for a while. Tests use addresses of their own
  * (`newEmail`), so one mailbox serves many of them.
  */
@@ -75,7 +75,11 @@ export class Mailbox {
 
   /** The settings of a program that sends its mail here. */
   get env(): Record<string, string> {
-    return { SMTP_URL: `smtp://127.0.0.1:${this.#port}`, CHAT_MAIL_FROM: "AI Chat <chat@example.com>" };
+    return {
+      SMTP_URL: `smtp://127.0.0.1:${this.#port}`,
+      CHAT_MAIL_FROM: "AI Chat <chat@example.com>",
+      CHAT_SECURITY_EMAILS: "off",
+    };
   }
 
   /** The next mail to this address that has not been handed out yet. Waits for it. */

@@ -48,7 +48,10 @@ impl AccountService {
             user.updated_at = self.clock.now().max(domain::Timestamp(seen.0 + 1));
             let written = self.storage.users().update_with(&user, seen, &along).await;
             match written.map_err(|error| map_email_conflict(error, EMAIL_EXISTS))? {
-                Written::Done => return Ok(user),
+                Written::Done => {
+                    self.notify_of_update(&before, &user);
+                    return Ok(user);
+                }
                 Written::Spent => return Err(spent_error.into()),
                 // The loop repeats the edit on the new version; storing the old result would undo the other change.
                 Written::Changed => user = self.storage.users().get(user.id).await?.ok_or(CONFLICT)?,

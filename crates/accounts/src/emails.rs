@@ -172,5 +172,6 @@ fn failure_message(kind: &EmailKind) -> &'static str {
         EmailKind::Invite => "Error sending invite email",
         EmailKind::EmailChangeCurrent { .. } | EmailKind::EmailChangeNew => "Error sending email change email",
         EmailKind::Reauthentication => "Error sending reauthentication email",
+        EmailKind::Security(_) => "Error sending notification email",
     }
 }

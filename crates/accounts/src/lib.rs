@@ -36,6 +36,7 @@ pub mod reauthentication;
 pub mod recovery;
 pub mod redirects;
 pub mod refresh_token;
+mod security_emails;
 mod session_end;
 pub mod sessions;
 pub mod sign_up;
@@ -97,6 +98,8 @@ pub struct AccountSettings {
     pub reauthentication_after: Option<Duration>,
     /// True if common passwords are rejected.
     pub refuse_common_passwords: bool,
+    /// True if users get an email about changes of their account and sign-ins with new devices.
+    pub security_emails: bool,
     /// True if requests, login attempts and emails are limited.
     pub rate_limits: bool,
     /// Patterns of URLs, besides the site's, that emailed links may redirect to.
@@ -122,6 +125,7 @@ impl AccountSettings {
             password_reauthentication: config.password_reauthentication,
             reauthentication_after: config.reauthentication_after,
             refuse_common_passwords: config.refuse_common_passwords,
+            security_emails: config.security_emails,
             rate_limits: config.rate_limits,
             redirect_allow: config.redirect_allow.clone(),
             jwt_keys: config.jwt_keys.clone(),

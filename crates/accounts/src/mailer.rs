@@ -13,7 +13,7 @@ use lettre::{Address, AsyncSmtpTransport, AsyncTransport, Message, Tokio1Executo
 use secrecy::{ExposeSecret, SecretString};
 use url::Url;
 
-pub use templates::{Email, EmailKind};
+pub use templates::{Email, EmailKind, SecurityNotice};
 
 /// Maximum time of the mail server for one step of the conversation.
 const STEP_TIMEOUT: Duration = Duration::from_secs(10);

@@ -19,6 +19,7 @@ use super::gotrue_error::{
     MFA_CODE_INVALID, MFA_CODE_MISSING, TOO_MANY_FACTORS, UNENROLL_NEEDS_AAL2, USER_NOT_FOUND,
 };
 use super::login_throttle::CredentialKind;
+use super::mailer::SecurityNotice;
 use super::sessions::UserSession;
 use super::totp::TotpSecret;
 use super::{AccountService, AuthError, Claims, qr};
@@ -168,10 +169,11 @@ impl AccountService {
             self.store_audit_events(&events).await?;
             return Err(MFA_CODE_INVALID.into());
         };
-        let events = if user.factors.iter().any(|known| known.id == factor && is_verified(known)) {
-            Vec::new()
-        } else {
+        let is_new = !user.factors.iter().any(|known| known.id == factor && is_verified(known));
+        let events = if is_new {
             self.audit_request(Some(owner), AuditActor::User, AuditEventKind::FactorAdded, &origin)
+        } else {
+            Vec::new()
         };
         let factors = self.storage.factors();
         let code = AcceptedCode { factor, challenge: answer.challenge, step };
@@ -180,6 +182,9 @@ impl AccountService {
         // section 5.2).
         let session = raised.ok_or(MFA_CODE_INVALID)?;
         attempt.succeeded();
+        if is_new {
+            self.notify(user, SecurityNotice::FactorAdded);
+        }
         self.events.publish(owner, &UserEvent::Devices);
         // Read again, because the response contains the factors.
         let user = self.storage.users().get(owner).await?.ok_or(USER_NOT_FOUND)?;
@@ -223,7 +228,10 @@ impl AccountService {
             self.require_recent_proof(user, claims).await?;
             events = self.audit(claims.user, AuditActor::User, AuditEventKind::FactorRemoved);
         }
-        self.storage.factors().delete(claims.user, factor, &events).await?;
+        let is_guarded = user.factors.iter().any(|known| known.id == factor && known.is_verified);
+        if self.storage.factors().delete(claims.user, factor, &events).await? && is_guarded {
+            self.notify(user, SecurityNotice::FactorRemoved);
+        }
         Ok(())
     }
 }

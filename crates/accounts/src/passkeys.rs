@@ -22,6 +22,7 @@ use super::gotrue_error::{
     TOO_MANY_PASSKEYS,
 };
 use super::login_throttle::log_failed_sign_in;
+use super::mailer::SecurityNotice;
 use super::sessions::UserSession;
 use super::{AccountService, AuthError, Claims};
 use ceremony::{CeremonyError, RegistrationResponse, RelyingParty, SignInResponse};
@@ -116,6 +117,7 @@ impl AccountService {
             Err(storage::Error::Conflict(_)) => return Err(PASSKEY_EXISTS.into()),
             Err(error) => return Err(error.into()),
         }
+        self.notify(user, SecurityNotice::PasskeyAdded);
         self.events.publish(user.id, &UserEvent::Devices);
         Ok(passkey)
     }
@@ -196,7 +198,9 @@ impl AccountService {
     /// Deletes a passkey of the caller. Its sessions stay.
     pub async fn delete_passkey(&self, claims: Claims, user: &User, id: PasskeyId) -> Result<(), AuthError> {
         self.check_passkey_management(claims, user).await?;
-        self.remove_passkey_as(AuditActor::User, user.id, id).await
+        self.remove_passkey_as(AuditActor::User, user.id, id).await?;
+        self.notify(user, SecurityNotice::PasskeyRemoved);
+        Ok(())
     }
 
     /// Deletes a passkey of an account, for the administrator.

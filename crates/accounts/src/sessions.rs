@@ -83,6 +83,7 @@ impl AccountService {
         if user.is_banned(now) {
             return Err(USER_BANNED.into());
         }
+        let notice = self.find_new_device(&user, &origin).await?;
         let events = self.audit_request(Some(user.id), AuditActor::User, AuditEventKind::SignIn, &origin);
         let session = AuthSession {
             id: AuthSessionId::fresh(),
@@ -96,6 +97,9 @@ impl AccountService {
             created_at: now,
         };
         self.storage.auth_sessions().insert(&session, &events).await?;
+        if let Some(notice) = notice {
+            self.notify(&user, notice);
+        }
         user.last_sign_in_at = Some(now);
         self.issue_tokens(user, &session, now)
     }

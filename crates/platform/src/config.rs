@@ -120,6 +120,8 @@ pub struct Config {
     /// `CHAT_REFUSE_COMMON_PASSWORDS`: whether common passwords are rejected. Default: if other machines can reach the
     /// server, because it listens on more than loopback or its site URL is not on loopback.
     pub refuse_common_passwords: bool,
+    /// Whether users get an email about changes of their account and sign-ins with new devices.
+    pub security_emails: bool,
     /// `CHAT_AUTOCONFIRM`: whether accounts are confirmed at once. Default: on without a mail server.
     pub autoconfirm: bool,
     /// `CHAT_SIGNUPS`, `CHAT_SIGNUP_DOMAINS`: the sign-up policy. Default: open.
@@ -298,6 +300,7 @@ impl Config {
             smtp,
             redirect_allow: source.list("CHAT_REDIRECT_ALLOW", "addresses")?,
             refuse_common_passwords: source.switch("CHAT_REFUSE_COMMON_PASSWORDS")?.unwrap_or(is_reachable),
+            security_emails: source.switch("CHAT_SECURITY_EMAILS")?.unwrap_or(true),
             reauthentication_after: match source.parse::<u32>("CHAT_REAUTHENTICATION_MINUTES", "a number of minutes")? {
                 None => Some(REAUTHENTICATION_AFTER),
                 Some(0) => None,

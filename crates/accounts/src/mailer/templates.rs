@@ -25,6 +25,73 @@ pub enum EmailKind {
     EmailChangeNew,
     /// Reauthentication code before a sensitive change.
     Reauthentication,
+    /// Notice of something that happened to the account.
+    Security(SecurityNotice),
+}
+
+/// Something that happened to an account, which its user should know.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum SecurityNotice {
+    /// The password was changed.
+    PasswordChanged,
+    /// The email address was changed.
+    AddressChanged {
+        /// New address.
+        new: String,
+    },
+    /// An authenticator was added.
+    FactorAdded,
+    /// An authenticator was removed.
+    FactorRemoved,
+    /// A passkey was created.
+    PasskeyAdded,
+    /// A passkey was removed.
+    PasskeyRemoved,
+    /// Somebody signed in with a device that was not used before.
+    NewDevice {
+        /// Browser and system.
+        device: String,
+        /// Network address, where it is known.
+        address: Option<String>,
+    },
+}
+
+impl SecurityNotice {
+    fn title(&self) -> &'static str {
+        match self {
+            Self::PasswordChanged => "Your password was changed",
+            Self::AddressChanged { .. } => "Your email address was changed",
+            Self::FactorAdded => "An authenticator was added",
+            Self::FactorRemoved => "An authenticator was removed",
+            Self::PasskeyAdded => "A passkey was created",
+            Self::PasskeyRemoved => "A passkey was removed",
+            Self::NewDevice { .. } => "New sign-in",
+        }
+    }
+
+    fn text(&self) -> String {
+        match self {
+            Self::PasswordChanged => format!("The password of your {PRODUCT_NAME} account was changed."),
+            Self::AddressChanged { new } => format!(
+                "The email address of your {PRODUCT_NAME} account was changed to {new}. This address no longer belongs to it."
+            ),
+            Self::FactorAdded => {
+                format!("An authenticator app was added to your {PRODUCT_NAME} account. Sign-ins ask for its code.")
+            }
+            Self::FactorRemoved => format!("An authenticator app was removed from your {PRODUCT_NAME} account."),
+            Self::PasskeyAdded => {
+                format!("A passkey was created for your {PRODUCT_NAME} account. It signs in without the password.")
+            }
+            Self::PasskeyRemoved => format!("A passkey was removed from your {PRODUCT_NAME} account."),
+            Self::NewDevice { device, address: Some(address) } => format!(
+                "Your {PRODUCT_NAME} account was used to sign in with a device that you had not used before: {device}, at \
+                 the network address {address}."
+            ),
+            Self::NewDevice { device, address: None } => format!(
+                "Your {PRODUCT_NAME} account was used to sign in with a device that you had not used before: {device}."
+            ),
+        }
+    }
 }
 
 /// An email to a user.
@@ -84,6 +151,7 @@ impl Email {
                 format!("Confirm this email address to use it for your {PRODUCT_NAME} account.")
             }
             EmailKind::Reauthentication => format!("Enter this code in {PRODUCT_NAME} to confirm your identity."),
+            EmailKind::Security(notice) => notice.text(),
         }
     }
 
@@ -123,6 +191,8 @@ impl Email {
         const IGNORE_ADVICE: &str = "If you did not request this, ignore this email. Nothing will change.";
         const SECURITY_ADVICE: &str = "If you did not request this, do not confirm it, and change your password: someone else is signed in to your \
              account.";
+        const NOTICE_ADVICE: &str = "If this was you, there is nothing to do. If not, choose a new password, and sign out \
+             the devices that are not yours.";
         let (title, button, ignore) = match &self.kind {
             EmailKind::Confirmation => ("Confirm your address", "Confirm address", IGNORE_ADVICE),
             EmailKind::AlreadyRegistered => ("You already have an account", "Go to sign-in", IGNORE_ADVICE),
@@ -134,6 +204,7 @@ impl Email {
             }
             EmailKind::EmailChangeNew => ("Confirm your new address", "Confirm this address", IGNORE_ADVICE),
             EmailKind::Reauthentication => ("Your confirmation code", "", SECURITY_ADVICE),
+            EmailKind::Security(notice) => (notice.title(), "Check your account", NOTICE_ADVICE),
         };
         EmailTexts { title, button, ignore }
     }

@@ -133,6 +133,7 @@ fn default_values(config: &Config) -> Vec<(&'static str, String)> {
         ("CHAT_SIGNUPS", config.sign_ups.as_str().to_owned()),
         ("CHAT_ANONYMOUS_SIGN_IN", switch(config.anonymous_sign_in)),
         ("CHAT_REFUSE_COMMON_PASSWORDS", switch(config.refuse_common_passwords)),
+        ("CHAT_SECURITY_EMAILS", switch(config.security_emails)),
         ("CHAT_REAUTHENTICATION_MINUTES", config.reauthentication_after.map_or_else(|| "0".to_owned(), minutes)),
         ("CHAT_PASSWORD_REAUTHENTICATION", switch(config.password_reauthentication)),
         ("CHAT_AUDIT_DAYS", (config.audit_lifetime.unwrap_or_default().as_secs() / (24 * 60 * 60)).to_string()),
