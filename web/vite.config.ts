@@ -56,8 +56,9 @@ const unusedAuthModules: Record<string, string> = {
     export default class GoTrueAdminApi {
       constructor(options) {
         Object.assign(this, options);
+        this.fetch ??= (...request) => fetch(...request);
       }
-      async signOut(jwt, scope) {
+      async signOut(jwt, scope = "global") {
         const request = { headers: this.headers, jwt, noResolveJson: true };
         try {
           await _request(this.fetch, "POST", this.url + "/logout?scope=" + scope, request);
