@@ -388,6 +388,7 @@ mod tests {
             headers: None,
             disabled_tools: vec![],
             created_at: domain::Timestamp(0),
+            shared: None,
         }
     }
 

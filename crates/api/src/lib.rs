@@ -30,6 +30,7 @@ pub mod prompts_and_resources;
 mod push;
 pub mod registry;
 pub mod rest;
+pub mod shared_servers;
 pub mod shares;
 pub mod sign_in;
 pub mod signed_in;
@@ -266,6 +267,10 @@ fn route_table() -> Vec<Section<AppState>> {
                 delete("/keys", SignedIn, api_keys::delete_all_keys),
                 /// Streams events about the caller's chats and connections. The stream has no end.
                 get("/events", SignedIn, events::stream_events),
+                /// Lists the shared servers that are offered to the caller, by name.
+                get("/shared-servers", SignedIn, shared_servers::list_shared_servers),
+                /// Connects the caller to a shared server. Safe to repeat.
+                post("/shared-servers/{id}/connect", SignedIn, shared_servers::connect_shared_server),
                 /// Lists MCP servers of the registry that can be reached over HTTP.
                 get("/registry/servers", SignedIn, registry::list_servers),
                 /// Reports whether Google Drive can be linked, and whether it is.

@@ -26,6 +26,7 @@ mod push;
 mod registry;
 mod rest;
 mod routes;
+mod shared_servers;
 mod sign_in;
 mod temporary_chats;
 mod tool_permissions;

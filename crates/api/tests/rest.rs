@@ -311,9 +311,9 @@ async fn headers_of_a_connection_are_sealed_and_never_shown() {
         let shown = me.insert("mcp_servers", &row).await;
         assert!(shown.get("headers").is_none());
         let owner = me.id.parse().unwrap();
-        let stored = app.state.storage.connections().list(owner).await.unwrap().remove(0).headers.unwrap();
-        assert!(!stored.windows(6).any(|window| window == b"sesame"));
-        let opened = connections::headers::open(&app.state.secrets, owner, Some(&stored)).unwrap();
+        let stored = app.state.storage.connections().list(owner).await.unwrap().remove(0);
+        assert!(!stored.headers.as_ref().unwrap().windows(6).any(|window| window == b"sesame"));
+        let opened = connections::headers::open(&app.state.secrets, owner, &stored).unwrap();
         assert_eq!(opened, [("X-Key".to_owned(), "open sesame".to_owned())]);
 
         let path = format!("/rest/v1/mcp_servers?id=eq.{}", id(&shown));

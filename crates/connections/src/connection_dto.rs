@@ -57,6 +57,9 @@ pub struct ConnectionDto {
     pub url: String,
     /// Status of the connection.
     pub status: ConnectionStatus,
+    /// Whether it leads to a shared server, whose URL and headers are the operator's.
+    #[serde(rename = "shared")]
+    pub is_shared: bool,
     /// Reason of a status other than [`ConnectionStatus::Connected`].
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
@@ -114,6 +117,7 @@ impl ConnectionDto {
             name: server.name.clone(),
             url: server.url.clone(),
             status: state.status.unwrap_or(ConnectionStatus::Idle),
+            is_shared: server.shared.is_some(),
             reason: state.reason.clone(),
             // Only a failed connection is retried in the background.
             next_try_at: state.backoff.next_attempt.filter(|_| state.status == Some(ConnectionStatus::Error)),

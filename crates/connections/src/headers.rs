@@ -4,17 +4,27 @@ use std::collections::BTreeMap;
 
 use domain::UserId;
 use platform::secret_sealing::{SealError, SecretSealer};
+use storage::servers::Server;
+
+use crate::secret_owner::SecretOwner;
+
+/// Column that holds the headers.
+const COLUMN: &str = "headers";
 
 /// Seals the headers of a connection for its owner.
-pub fn seal(secrets: &SecretSealer, owner: UserId, headers: &BTreeMap<String, String>) -> Result<Vec<u8>, SealError> {
+pub fn seal(
+    secrets: &SecretSealer,
+    owner: impl Into<SecretOwner>,
+    headers: &BTreeMap<String, String>,
+) -> Result<Vec<u8>, SealError> {
     let plain = serde_json::to_vec(headers).map_err(|_| SealError::Unreadable)?;
-    secrets.seal(&seal_context(owner), &plain)
+    secrets.seal(&owner.into().seal_context(COLUMN), &plain)
 }
 
-/// Opens what [`seal`] sealed. Without sealed headers, returns none.
-pub fn open(secrets: &SecretSealer, owner: UserId, sealed: Option<&[u8]>) -> Result<Vec<(String, String)>, SealError> {
-    let Some(sealed) = sealed else { return Ok(Vec::new()) };
-    let plain = secrets.open(&seal_context(owner), sealed)?;
+/// Opens the headers of a user's connection. Without sealed headers, returns none.
+pub fn open(secrets: &SecretSealer, user: UserId, server: &Server) -> Result<Vec<(String, String)>, SealError> {
+    let Some(sealed) = &server.headers else { return Ok(Vec::new()) };
+    let plain = secrets.open(&SecretOwner::of(user, server).seal_context(COLUMN), sealed)?;
     let headers: BTreeMap<String, String> = serde_json::from_slice(&plain).map_err(|_| SealError::Unreadable)?;
     Ok(headers.into_iter().collect())
 }
@@ -22,9 +32,4 @@ pub fn open(secrets: &SecretSealer, owner: UserId, sealed: Option<&[u8]>) -> Res
 /// Returns whether the headers contain credentials of the owner.
 pub(crate) fn has_authorization(headers: &[(String, String)]) -> bool {
     headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("authorization"))
-}
-
-/// Returns the context that sealed headers are bound to.
-fn seal_context(owner: UserId) -> String {
-    format!("mcp_servers/headers/{owner}")
 }

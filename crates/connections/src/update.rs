@@ -71,7 +71,12 @@ impl ConnectionService {
     /// Returns a connection with its details.
     pub async fn get_details(&self, user: UserId, server: &Server) -> Result<ConnectionDetails, storage::Error> {
         self.pool.load_stored_tools(user, std::slice::from_ref(server)).await?;
-        let headers = headers::open(&self.secrets, user, server.headers.as_deref()).unwrap_or_default();
+        // Those of a shared server concern its operator only.
+        let headers = if server.shared.is_some() {
+            Vec::new()
+        } else {
+            headers::open(&self.secrets, user, server).unwrap_or_default()
+        };
         Ok(ConnectionDetails {
             connection: self.pool.to_dto(server),
             instructions: self.pool.instructions(server).filter(|text| !text.is_empty()),
@@ -90,6 +95,11 @@ impl ConnectionService {
         for _ in 0..MAX_ATTEMPTS {
             let server = self.storage.connections().get(user, id).await?.ok_or(UpdateError::NotFound)?;
             let has_new_headers = !update.headers.is_empty();
+            if has_new_headers && server.shared.is_some() {
+                return Err(UpdateError::Invalid(
+                    "the operator of this site sets the headers of this server".to_owned(),
+                ));
+            }
             let headers = has_new_headers.then(|| updated_headers(&self.secrets, user, &server, update)).transpose()?;
             // The list of tools is stored only if it is still the one that was read. Otherwise the update finds no row, and
             // is repeated with what the other request has written.
@@ -119,7 +129,7 @@ impl ConnectionService {
 }
 
 /// Trims a name and checks its length.
-fn validate_name(name: &str) -> Result<String, UpdateError> {
+pub(crate) fn validate_name(name: &str) -> Result<String, UpdateError> {
     let name = without_nul(name.trim().to_owned());
     match name.chars().count() {
         0 => Err(UpdateError::Invalid("a connection needs a name".to_owned())),
@@ -138,7 +148,7 @@ fn updated_headers(
     update: &ConnectionUpdate,
 ) -> Result<Option<Vec<u8>>, UpdateError> {
     // Headers that can no longer be opened are dropped.
-    let kept = headers::open(secrets, user, server.headers.as_deref()).unwrap_or_default();
+    let kept = headers::open(secrets, user, server).unwrap_or_default();
     // Header names have no case (RFC 9110, 5.1).
     let is_kept = |name: &String| !update.headers.keys().any(|changed| changed.trim().eq_ignore_ascii_case(name));
     let kept = kept.into_iter().filter(|(name, _)| is_kept(name));

@@ -75,6 +75,8 @@ ids! {
     QueuedId,
     /// A connection to an MCP server: a row of `mcp_servers`.
     ServerId,
+    /// An MCP server that the operator offers to users.
+    SharedServerId,
     /// A turn of the assistant.
     TurnId,
     /// A node: one of the processes that share a database.

@@ -15,3 +15,4 @@ pub mod manual;
 pub mod rekey;
 pub mod restore;
 mod sealed_secrets;
+mod shared_servers;

@@ -55,6 +55,7 @@ pub mod sealed_values;
 pub mod search;
 pub mod server_sign_ins;
 pub mod servers;
+pub mod shared_servers;
 pub mod shares;
 pub mod signing_keys;
 mod temporary;

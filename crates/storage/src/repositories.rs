@@ -50,6 +50,7 @@ repositories! {
     sealed_values: SealedValueRepository = "values that are encrypted with the master key",
     search: SearchRepository = "the search index",
     server_sign_ins: ServerSignInRepository = "sign-ins of users to MCP servers",
+    shared_servers: SharedServerRepository = "MCP servers that the operator offers to users",
     shares: ShareRepository = "shared chats",
     signing_keys: SigningKeyRepository = "keys that sign access tokens",
     tool_tasks: ToolTaskRepository = "tool calls that run as tasks of their servers",

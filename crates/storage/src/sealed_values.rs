@@ -53,6 +53,10 @@ const HEADERS: &str = "SELECT id, user_id, headers FROM mcp_servers WHERE header
 const SET_HEADERS: &str = "UPDATE mcp_servers SET headers = $1 WHERE id = $2";
 const URL_QUERIES: &str = "SELECT id, user_id, url, url_query FROM mcp_servers WHERE url_query IS NOT NULL";
 const SET_URL_QUERY: &str = "UPDATE mcp_servers SET url_query = $1 WHERE id = $2";
+const SHARED_HEADERS: &str = "SELECT id, headers FROM shared_servers WHERE headers IS NOT NULL";
+const SET_SHARED_HEADERS: &str = "UPDATE shared_servers SET headers = $1 WHERE id = $2";
+const SHARED_URL_QUERIES: &str = "SELECT id, url, url_query FROM shared_servers WHERE url_query IS NOT NULL";
+const SET_SHARED_URL_QUERY: &str = "UPDATE shared_servers SET url_query = $1 WHERE id = $2";
 const SERVER_CREDENTIALS: &str = "SELECT user_id, server_id, issuer, secret FROM server_credentials";
 const SET_SERVER_CREDENTIAL: &str =
     "UPDATE server_credentials SET secret = $1 WHERE user_id = $2 AND server_id = $3 AND issuer = $4";
@@ -109,6 +113,14 @@ macro_rules! read_values {
         for (id, user, url, sealed) in rows!(c, URL_QUERIES, (Uuid, Uuid, String, Vec<u8>)) {
             let location = format!("mcp_servers/url_query/{user}/{url}");
             add("mcp_servers", location, sealed, SET_URL_QUERY, vec![KeyPart::Id(id)]);
+        }
+        for (id, sealed) in rows!(c, SHARED_HEADERS, (Uuid, Vec<u8>)) {
+            let location = format!("shared_servers/headers/{id}");
+            add("shared_servers", location, sealed, SET_SHARED_HEADERS, vec![KeyPart::Id(id)]);
+        }
+        for (id, url, sealed) in rows!(c, SHARED_URL_QUERIES, (Uuid, String, Vec<u8>)) {
+            let location = format!("shared_servers/url_query/{id}/{url}");
+            add("shared_servers", location, sealed, SET_SHARED_URL_QUERY, vec![KeyPart::Id(id)]);
         }
         for (user, server, issuer, sealed) in rows!(c, SERVER_CREDENTIALS, (Uuid, Uuid, String, Vec<u8>)) {
             let location = format!("server_credentials/secret/{user}/{server}/{issuer}");
@@ -227,11 +239,13 @@ mod tests {
     use super::*;
     use crate::Storage;
 
-    const UPDATES: [&str; 14] = [
+    const UPDATES: [&str; 16] = [
         SET_SIGNING_KEY,
         SET_FACTOR,
         SET_HEADERS,
         SET_URL_QUERY,
+        SET_SHARED_HEADERS,
+        SET_SHARED_URL_QUERY,
         SET_SERVER_CREDENTIAL,
         SET_SERVER_CLIENT,
         SET_CREDENTIAL,

@@ -1,17 +1,34 @@
 //! Connections to MCP servers (`mcp_servers`), as the server reads and changes them. Clients also change them through
 //! the data API.
 
-use domain::{ServerId, Timestamp, UserId};
+use domain::{ServerId, SharedServerId, Timestamp, UserId};
 use uuid::Uuid;
 
 use crate::db_macros::{read, transaction, write};
+use crate::shared_servers::offered;
 use crate::{ConnectionRepository, Error, JsonText};
 
-const LIST: &str = "SELECT id, user_id, name, url, url_query, headers, disabled_tools, created_at FROM mcp_servers
-    WHERE user_id = $1 ORDER BY created_at, id";
+/// Columns of a connection of the user `$1`. Those of a connection to a shared server say where it leads, whatever the
+/// connection itself says, so that the operator's headers are sent to no other URL.
+macro_rules! select {
+    ($rest:literal) => {
+        concat!(
+            "SELECT m.id, m.name, m.disabled_tools, m.created_at, s.id AS shared_id, ",
+            offered!(),
+            " AS is_offered,
+              CASE WHEN s.id IS NULL THEN m.url ELSE s.url END AS url,
+              CASE WHEN s.id IS NULL THEN m.url_query ELSE s.url_query END AS url_query,
+              CASE WHEN s.id IS NULL THEN m.headers ELSE s.headers END AS headers
+            FROM mcp_servers m LEFT JOIN shared_servers s ON s.id = m.shared_server_id
+            WHERE m.user_id = $1 ",
+            $rest
+        )
+    };
+}
 
-const GET: &str = "SELECT id, user_id, name, url, url_query, headers, disabled_tools, created_at FROM mcp_servers
-    WHERE id = $1 AND user_id = $2";
+const LIST: &str = select!("ORDER BY m.created_at, m.id");
+
+const GET: &str = select!("AND m.id = $2");
 
 const GET_FOUND: &str = "SELECT tools FROM mcp_servers WHERE id = $1 AND user_id = $2";
 
@@ -42,12 +59,26 @@ pub struct Server {
     pub disabled_tools: Vec<String>,
     /// Time of creation.
     pub created_at: Timestamp,
+    /// The shared server that it leads to: URL, query and headers are those of the operator.
+    pub shared: Option<SharedLink>,
+}
+
+/// The link of a connection to a shared server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SharedLink {
+    /// The shared server.
+    pub id: SharedServerId,
+    /// Whether it is still offered to the user.
+    pub is_offered: bool,
 }
 
 impl Server {
     /// Returns whether both connections lead to the same server with the same secrets.
     pub fn has_same_target(&self, other: &Self) -> bool {
-        self.url == other.url && self.url_query == other.url_query && self.headers == other.headers
+        self.url == other.url
+            && self.url_query == other.url_query
+            && self.headers == other.headers
+            && self.shared == other.shared
     }
 }
 
@@ -71,6 +102,8 @@ struct ServerRow {
     headers: Option<Vec<u8>>,
     disabled_tools: JsonText<Vec<String>>,
     created_at: i64,
+    shared_id: Option<Uuid>,
+    is_offered: bool,
 }
 
 impl From<ServerRow> for Server {
@@ -83,6 +116,7 @@ impl From<ServerRow> for Server {
             headers: row.headers,
             disabled_tools: row.disabled_tools.0,
             created_at: Timestamp(row.created_at),
+            shared: row.shared_id.map(|id| SharedLink { id: SharedServerId(id), is_offered: row.is_offered }),
         }
     }
 }
@@ -91,8 +125,8 @@ impl ConnectionRepository<'_> {
     /// Returns a user's [`Server`] connection by its id.
     pub async fn get(self, owner: UserId, id: ServerId) -> Result<Option<Server>, Error> {
         let row = read!(self.storage, |c| sqlx::query_as::<_, ServerRow>(GET)
-            .bind(id.0)
             .bind(owner.0)
+            .bind(id.0)
             .fetch_optional(c)
             .await)?;
         Ok(row.map(Server::from))

@@ -37,6 +37,7 @@ fn server(name: &str) -> Server {
         headers: None,
         disabled_tools: vec![],
         created_at: domain::Timestamp(0),
+        shared: None,
     }
 }
 

@@ -22,6 +22,8 @@ use crate::{headers, sign_in, url_query};
 pub const NEEDS_SIGN_IN: &str = "wants you to sign in; you can do that in the MCP Servers tab";
 /// Reason of a server that needs additional scopes.
 pub const NEEDS_SCOPES: &str = "wants you to allow it more; sign in to it again in the MCP Servers tab";
+/// Reason of a shared server that the operator has withdrawn from the user.
+pub const NOT_OFFERED: &str = "is no longer offered to you; ask the operator of this site, or disconnect it";
 /// Reason of a server without tools.
 pub const NO_TOOLS: &str = "has no tools";
 
@@ -50,7 +52,7 @@ impl ConnectionPool {
     /// Returns whether the user can sign in to the server of a row: it is not this server, and the connection has no
     /// credentials in its headers.
     pub fn can_sign_in(&self, user: UserId, server: &Server) -> bool {
-        let headers = headers::open(&self.secrets, user, server.headers.as_deref()).unwrap_or_default();
+        let headers = headers::open(&self.secrets, user, server).unwrap_or_default();
         // The header would be sent in place of the token, so that a sign-in had no effect.
         let is_self = Url::parse(server.url.trim()).is_ok_and(|url| self.self_urls.contains(&url));
         !is_self && !has_authorization(&headers)
@@ -91,7 +93,10 @@ impl ConnectionPool {
         server: &Server,
         closed: &CancellationToken,
     ) -> Result<Connected, ConnectFailure> {
-        let headers = headers::open(&self.secrets, user, server.headers.as_deref())
+        if server.shared.is_some_and(|shared| !shared.is_offered) {
+            return Err(NOT_OFFERED.to_owned().into());
+        }
+        let headers = headers::open(&self.secrets, user, server)
             .map_err(|_| "cannot be used: its stored headers cannot be opened with this master key".to_owned())?;
         let url = url_query::open(&self.secrets, user, server).map_err(|_| {
             "cannot be used: the values in its URL cannot be opened with this master key; connect it again with the whole URL"

@@ -12,7 +12,7 @@ use mcp::oauth::AuthChallenge;
 use platform::secret_sealing::random_bytes;
 use schemars::JsonSchema;
 use serde::Serialize;
-use storage::servers::Server;
+use storage::servers::{Server, SharedLink};
 use tokio_util::sync::CancellationToken;
 
 use super::backoff::Backoff;
@@ -89,12 +89,18 @@ pub struct ConfigKey {
     // reconnects, which does no harm.
     url_query: Option<Vec<u8>>,
     headers: Option<Vec<u8>>,
+    shared: Option<SharedLink>,
 }
 
 impl ConfigKey {
     /// Returns the configuration of a row.
     pub fn new(server: &Server) -> Self {
-        Self { url: server.url.clone(), url_query: server.url_query.clone(), headers: server.headers.clone() }
+        Self {
+            url: server.url.clone(),
+            url_query: server.url_query.clone(),
+            headers: server.headers.clone(),
+            shared: server.shared,
+        }
     }
 }
 

@@ -1,5 +1,5 @@
-//! The command `ai-chat-mcp admin`: manages accounts of a running server through the admin part of its auth API, and
-//! prints the audit log.
+//! The command `ai-chat-mcp admin`: manages accounts of a running server through the admin part of its auth API,
+//! prints the audit log, and manages shared servers.
 
 use std::fmt::Write as _;
 use std::io::{self, IsTerminal, Write};
@@ -18,6 +18,7 @@ use url::Url;
 use super::audit_export::AuditExport;
 use super::confirmation;
 use super::http::{cause, check_url, operator_client, server_origin};
+use super::shared_servers::SharedServersAction;
 
 /// Maximum time for a request: an invitation waits for the mail server.
 const TIMEOUT: Duration = Duration::from_mins(1);
@@ -72,6 +73,9 @@ enum Action {
     ResetFactors { user: String },
     /// Print the audit log of all accounts or of one, oldest event first. The server may run or not.
     Audit(AuditExport),
+    /// Manage the MCP servers that you offer to users. The server may run or not.
+    #[command(subcommand)]
+    Servers(SharedServersAction),
     /// Delete an account with all of its data.
     Delete {
         user: String,
@@ -92,6 +96,11 @@ pub fn run(arguments: AdminCommand) -> anyhow::Result<ExitCode> {
     if let Action::Audit(export) = arguments.action {
         // From the database, whose log may be too large for a response.
         runtime.block_on(export.run(&config, &mut io::stdout().lock()))?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    if let Action::Servers(action) = arguments.action {
+        // In the database, so that no secret passes through a request.
+        io::stdout().write_all(runtime.block_on(action.run(&config))?.as_bytes())?;
         return Ok(ExitCode::SUCCESS);
     }
     let api = AdminApi::new(arguments.url, &config)?;
@@ -122,7 +131,7 @@ impl AdminApi {
     /// Runs an operation, and returns what to print.
     async fn run(&self, action: Action) -> anyhow::Result<String> {
         match action {
-            Action::Audit(_) => bail!("the audit log is not read through the server"),
+            Action::Audit(_) | Action::Servers(_) => bail!("this operation does not use the server"),
             Action::List { json: true } => Ok(format!("{:#}\n", Value::from(self.list().await?))),
             Action::List { json: false } => Ok(table(&self.list().await?)),
             Action::Show { user } => Ok(format!("{:#}\n", self.find(&user).await?)),

@@ -22,7 +22,7 @@ use storage::signing_keys::SealedKey;
 
 use super::backup::MASTER_KEY_FILE;
 use super::backup_archive::{sync_folder, unique_file_name_time};
-use super::key_files::install_key;
+use super::key_files::{install_key, present_sealer};
 use super::{confirmation, sealed_secrets};
 
 /// Name of the file in the data folder that holds the new master key until it has taken its place.
@@ -149,17 +149,6 @@ async fn replace_master_key(
     }
     writeln!(out, "{}", new_key.install(SystemClock.now())?)?;
     Ok(())
-}
-
-/// Returns the sealer of the present master key.
-fn present_sealer(config: &Config) -> anyhow::Result<SecretSealer> {
-    if let Some(key) = &config.master_key {
-        return Ok(SecretSealer::from_base64("CHAT_MASTER_KEY", key.expose_secret())?);
-    }
-    let path = config.data_dir.join(MASTER_KEY_FILE);
-    // It would be created otherwise.
-    ensure!(path.exists(), "there is no master key at {}", path.display());
-    Ok(SecretSealer::from_file(&path)?)
 }
 
 /// The key that takes the place of the master key.

@@ -2,7 +2,7 @@
 
 use reqwest::StatusCode;
 use serde_json::{Value, json};
-use testkit::{Person, ScriptedModel, databases, http_client};
+use testkit::{Person, ScriptedModel, StatefulMcp, databases, http_client};
 
 use crate::program::{Program, run};
 
@@ -117,4 +117,45 @@ async fn a_missing_or_wrong_key_is_named() {
     assert!(refused.contains("does not accept CHAT_SERVICE_ROLE_KEY"), "{refused}");
     let (code, _, error) = run(program.folder.path(), &[], &["admin", "list"]);
     assert!(code == 1 && error.contains("CHAT_SERVICE_ROLE_KEY is not set"), "{error}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn servers_are_offered_replaced_and_withdrawn_while_the_server_runs() {
+    for database in databases() {
+        let model = ScriptedModel::start([]).await;
+        let mcp = StatefulMcp::start([json!({ "name": "send" })]).await;
+        let folder = tempfile::TempDir::new().unwrap();
+        let url = database.create(&folder);
+        let program = Program::start_in(folder, &model.base_url, &[("DATABASE_URL", &url)]);
+        program.until_ready(200).await;
+        let person = Person::sign_up_at(&program.url, &http_client()).await;
+        let servers = |arguments: &[&str]| {
+            let all = [&["admin", "servers"], arguments].concat();
+            let (code, out, error) = run(program.folder.path(), &[("DATABASE_URL", &url)], &all);
+            if code == 0 { Ok(out) } else { Err(error) }
+        };
+        let headers = program.folder.path().join("headers");
+        std::fs::write(&headers, "Authorization: Bearer s3cret\n").unwrap();
+        let headers = headers.to_str().unwrap();
+        assert_eq!(servers(&["offer", "post", &mcp.url, "--headers", headers]).unwrap(), "Offered post.\n");
+
+        let offered = person.get("/api/shared-servers").await;
+        let path = format!("/api/shared-servers/{}/connect", offered["servers"][0]["id"].as_str().unwrap());
+        let (status, connection) = person.post(&path, &Value::Null).await;
+        assert_eq!((status.as_u16(), &connection["status"]), (200, &json!("connected")), "{connection}");
+        assert_eq!(mcp.header("authorization").as_deref(), Some("Bearer s3cret"));
+
+        servers(&["offer", "post", &mcp.url, "--domain", "Example.ORG", "--description", "Letters."]).unwrap();
+        let list: Value = serde_json::from_str(&servers(&["list", "--json"]).unwrap()).unwrap();
+        let expected = json!({ "id": offered["servers"][0]["id"], "name": "post", "description": "Letters.",
+            "url": mcp.url, "hasHeaders": false, "domains": ["example.org"] });
+        assert_eq!(list, json!([expected]));
+        assert!(servers(&["list"]).unwrap().ends_with("  no       example.org\n"));
+        let missing = servers(&["withdraw", "mail"]).unwrap_err();
+        assert_eq!(missing, "ai-chat-mcp: there is no shared server mail\n");
+        servers(&["withdraw", "post"]).unwrap();
+        assert_eq!(person.get("/api/connections").await["connections"], json!([]));
+        let refused = servers(&["offer", "post", "example.com"]).unwrap_err();
+        assert_eq!(refused, "ai-chat-mcp: the URL is not valid\n");
+    }
 }
