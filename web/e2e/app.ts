@@ -35,6 +35,8 @@ export interface TestApp {
   port: number;
   dataDir: string;
   data: AppData;
+  /** Runs an operator's command on its data, and returns what it prints. */
+  command: (...args: string[]) => Promise<string>;
   /** Returns the log so far, one JSON object per line. */
   log: () => string;
   /** Stops it, as the system would unless another signal is named, and waits until it has ended. */
@@ -46,21 +48,18 @@ const longestDrain = 30_000;
 /** Starts the program that `CHAT_BINARY` names, and answers when it serves. */
 export async function startApp(options: AppOptions = {}): Promise<TestApp> {
   const data = options.data ?? (await newData(options.database ?? "sqlite"));
-  const child = spawn(binary(), [], {
-    // A settings file lies in the working folder; this one has none.
-    cwd: data.dir,
-    env: {
-      PATH: process.env["PATH"],
-      HOME: process.env["HOME"],
-      CHAT_LISTEN: `127.0.0.1:${options.port ?? 0}`,
-      CHAT_DATA_DIR: data.dir,
-      DATABASE_URL: data.databaseUrl,
-      CHAT_LOCAL_MODEL: "off",
-      CHAT_RATE_LIMITS: "off",
-      ...options.env,
-    },
-    stdio: ["ignore", "ignore", "pipe"],
-  });
+  const env = {
+    PATH: process.env["PATH"],
+    HOME: process.env["HOME"],
+    CHAT_LISTEN: `127.0.0.1:${options.port ?? 0}`,
+    CHAT_DATA_DIR: data.dir,
+    DATABASE_URL: data.databaseUrl,
+    CHAT_LOCAL_MODEL: "off",
+    CHAT_RATE_LIMITS: "off",
+    ...options.env,
+  };
+  // A settings file lies in the working folder; this one has none.
+  const child = spawn(binary(), [], { cwd: data.dir, env, stdio: ["ignore", "ignore", "pipe"] });
   const kill = () => child.kill("SIGKILL");
   process.once("exit", kill);
   const log: string[] = [];
@@ -70,6 +69,7 @@ export async function startApp(options: AppOptions = {}): Promise<TestApp> {
     port,
     dataDir: data.dir,
     data,
+    command: async (...args) => (await promisify(execFile)(binary(), args, { cwd: data.dir, env })).stdout,
     log: () => log.join("\n"),
     stop: async ({ signal = "SIGTERM", keepData = false } = {}) => {
       await ended(child, signal);

@@ -5,6 +5,8 @@ export interface Connection {
   id: string;
   name: string;
   url: string;
+  /** True if it leads to a server that the operator shares; its URL and headers are the operator's. */
+  shared?: boolean;
   status: "connected" | "connecting" | "error" | "needs-sign-in" | "idle";
   /** Error message for the user. */
   reason?: string | null;

@@ -9,6 +9,7 @@ export interface TextParams {
   "servers.connected.text": { n: number; name: string };
   "servers.connected.standIn": { reason: string };
   "servers.nameTaken": { name: string };
+  "servers.shared.connectNamed": { name: string };
   "servers.browse.count": { n: number; registry: string };
   "servers.browse.first": { n: number; registry: string };
   "servers.browse.noMatch": { query: string };

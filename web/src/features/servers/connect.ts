@@ -5,7 +5,7 @@ import { t } from "@/lib/later-texts";
 import { type Toast, toast } from "@/ui/toast";
 import { type ConnectDraft, emptyDraft, headersOf } from "./connect-draft";
 import { decideConnection, isServerUrl } from "./connect-rule";
-import { insertServer, probeServer } from "./queries";
+import { connectSharedServer, insertServer, probeServer } from "./queries";
 import { reloadConnections } from "./use-connections";
 
 /** PostgreSQL error code `unique_violation`. */
@@ -85,6 +85,28 @@ export async function connectToolbox(client: QueryClient, userId: string): Promi
   } catch (error) {
     announceFailure(error instanceof Error ? error : new Error(String(error)));
   }
+}
+
+/** Returns the mutation that connects to a shared server and shows a toast with the result. */
+export function useConnectShared(userId: string, onConnected: () => void) {
+  const client = useQueryClient();
+  return useMutation({
+    mutationFn: connectSharedServer,
+    onSuccess: async ({ name, status, reason, tools, toolsFrom }) => {
+      const connected: Connected = {
+        name,
+        toolCount: tools.length,
+        ...(toolsFrom === "fallback" && { fallbackReason: reason ?? t("servers.noTools") }),
+        needsSignIn: status === "needs-sign-in",
+      };
+      if (status === "error" && toolsFrom === "server") {
+        await reloadConnections(client, userId);
+        announceFailure(new Error(reason ?? ""));
+      } else await announceConnection(client, userId, connected);
+      onConnected();
+    },
+    onError: announceFailure,
+  });
 }
 
 /** Returns the mutation that connects to a server and shows a toast with the result. */

@@ -37,6 +37,30 @@ export async function probeServer(url: string, headers: Record<string, string> |
   }
 }
 
+/** MCP server that the operator offers to the user. */
+export interface SharedServer {
+  id: string;
+  name: string;
+  /** What it is for; may be empty. */
+  description: string;
+  url: string;
+  /** Id of the user's connection to it. */
+  connection?: string;
+}
+
+/** Returns the query for the servers that the operator offers to the user. */
+export function sharedServers(userId: string) {
+  return queryOptions({
+    queryKey: ["shared-servers", userId],
+    queryFn: async () => (await callApi<{ servers: SharedServer[] }>("/api/shared-servers")).servers,
+  });
+}
+
+/** Connects the user to a shared server, and waits for the result. */
+export function connectSharedServer(id: string): Promise<Connection> {
+  return callApi(`/api/shared-servers/${encodeURIComponent(id)}/connect`, { method: "POST" });
+}
+
 interface NewServer {
   user_id: string;
   name: string;

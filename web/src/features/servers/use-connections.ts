@@ -8,6 +8,7 @@ import {
   type ConnectionChange,
   liveConnections,
   refreshConnection,
+  sharedServers,
   storedServers,
 } from "./queries";
 import { mergeConnections, type ServerConnection } from "./server-connection";
@@ -33,6 +34,7 @@ export async function reloadConnections(client: QueryClient, userId: string): Pr
   await Promise.all([
     client.invalidateQueries({ queryKey: storedServers(userId).queryKey }),
     client.invalidateQueries({ queryKey: liveConnections(userId).queryKey }),
+    client.invalidateQueries({ queryKey: sharedServers(userId).queryKey }),
   ]);
 }
 
@@ -52,7 +54,10 @@ function applyEvent(client: QueryClient, userId: string, event: PageEvent): void
       .getQueryData(storedServers(userId).queryKey)
       ?.some((row) => row.id === event.connection.id);
     storeLiveState(client, userId, event.connection);
-    if (known !== true) void client.invalidateQueries({ queryKey: storedServers(userId).queryKey });
+    if (known !== true) {
+      void client.invalidateQueries({ queryKey: storedServers(userId).queryKey });
+      void client.invalidateQueries({ queryKey: sharedServers(userId).queryKey });
+    }
   }
 }
 

@@ -66,7 +66,11 @@ export function ConnectionSheet({ userId, connection, onClose }: ConnectionSheet
         )}
         <ToolSwitches userId={userId} connection={connection} />
         <NameForm key={name} userId={userId} connection={connection} />
-        <HeadersSection userId={userId} id={id} headers={details.data?.headers} />
+        {known?.shared === true ? (
+          <p className="text-sm text-ink-2">{t("servers.shared.note")}</p>
+        ) : (
+          <HeadersSection userId={userId} id={id} headers={details.data?.headers} />
+        )}
       </div>
     </Sheet>
   );
