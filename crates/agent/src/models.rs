@@ -30,7 +30,7 @@ use catalogue::{Catalogue, ModelInfo};
 use model_list_cache::ModelListCache;
 use platform::config::Config;
 use platform::{BackgroundTasks, SecretSealer};
-use quota::TokenQuota;
+use quota::QuotaService;
 use transcription::TranscriptionModel;
 use usage_recording::UsageRecorder;
 use user_providers::UserProviders;
@@ -147,8 +147,8 @@ pub struct ModelService {
     pub catalogue: Catalogue,
     /// Providers that users added for themselves.
     pub user_providers: Arc<UserProviders>,
-    /// Daily quota of tokens per user.
-    pub quota: TokenQuota,
+    /// Quotas of users.
+    pub quotas: QuotaService,
     /// Writer of the usage of model calls.
     pub usage: UsageRecorder,
     #[cfg(feature = "local")]
@@ -198,7 +198,7 @@ impl ModelService {
             transcription: TranscriptionModel::new(config)?,
             catalogue: Catalogue::open(config.model_catalogue.as_deref())?,
             user_providers: Arc::new(UserProviders::new(storage.clone(), Arc::clone(secrets), guard.clone())),
-            quota: TokenQuota::new(storage.clone(), Arc::clone(clock), config.tokens_per_day),
+            quotas: QuotaService::new(storage.clone(), Arc::clone(clock), config.quotas),
             usage: UsageRecorder::new(storage.clone(), Arc::clone(clock), tasks.clone()),
             #[cfg(feature = "local")]
             built_in,

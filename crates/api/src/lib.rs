@@ -257,6 +257,8 @@ fn route_table() -> Vec<Section<AppState>> {
                 put("/model-defaults", SignedIn, model_settings::set_defaults),
                 /// Returns the usage and cost of the caller's model calls, by day (UTC) and model.
                 get("/usage", SignedIn, usage::get_usage_by_day),
+                /// Returns the quotas of the caller with their use.
+                get("/quotas", SignedIn, usage::list_quotas),
                 /// Lists the keys with which the caller's programs call the OpenAI-compatible API.
                 get("/keys", SignedIn, api_keys::list_keys),
                 /// Creates a key.

@@ -210,7 +210,7 @@ impl CompletionApi {
             return Err(OpenAiError::forbidden("this key may not use tools; make one in the settings that may"));
         }
         let model = find_model(&self.models, caller.user, name).await?;
-        let spent = self.models.quota.check(caller.user, &model).await;
+        let spent = self.models.quotas.check(caller.user, &model).await;
         spent.map_err(|spent| CompletionError::from(ModelError::from(spent)))?;
         Ok(RequestedModel { model, with_tools })
     }

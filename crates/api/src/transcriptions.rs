@@ -7,7 +7,7 @@ use agent::models::{ModelService, advise};
 use axum::Json;
 use axum::body::Body;
 use axum::extract::{FromRequest, Request, State};
-use domain::model::ModelError;
+use domain::model::{ModelError, QuotaExceeded};
 use http_server::body::read_bytes;
 use http_server::error::ApiError;
 use http_server::extract::Query;
@@ -88,7 +88,7 @@ pub async fn transcribe(
     let text = models.transcribe(caller.user, &model, &recording).await.map_err(|error| {
         let message = advise(&error, &model.provider);
         match error {
-            ModelError::SpentForToday { retry_after, .. } => {
+            ModelError::QuotaExceeded(QuotaExceeded { retry_after, .. }) => {
                 ApiError::Spent { message, retry_after: retry_after.as_secs().max(1) }
             }
             _ => ApiError::Upstream { code: "transcription_failed", message },

@@ -3,10 +3,11 @@
 use std::sync::Arc;
 
 use agent::files::FileService;
+use agent::models::quota::QuotaState;
 use agent::models::{ModelService, quota};
 use axum::Json;
 use axum::extract::State;
-use domain::model::Usage;
+use domain::model::{NANODOLLARS_PER_DOLLAR, QuotaKind, Usage};
 use domain::{Clock, MessageId, Timestamp};
 use http_server::error::ApiError;
 use http_server::extract::{NamedTwo, Query};
@@ -74,8 +75,8 @@ pub struct UsageDto {
     to: String,
     /// One row per model and day with calls, oldest first.
     days: Vec<DayUsageDto>,
-    /// The daily token quota, if there is one.
-    limit: Option<QuotaDto>,
+    /// Quotas of the user.
+    quotas: Vec<QuotaDto>,
     /// Storage used by files.
     files: StorageDto,
 }
@@ -108,14 +109,41 @@ impl From<DayTotal> for DayUsageDto {
     }
 }
 
-/// The daily token quota and today's usage.
+/// A quota of the user and its use.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-#[schemars(rename = "TokenQuota")]
-struct QuotaDto {
-    tokens_per_day: u64,
-    /// Tokens used today.
-    used: u64,
+#[schemars(rename = "Quota")]
+pub struct QuotaDto {
+    /// What is limited.
+    kind: QuotaKind,
+    /// The limit: tokens, or a cost in US dollars.
+    limit: f64,
+    /// What is used, in the same unit.
+    used: f64,
+    /// Time of the renewal.
+    resets_at: Timestamp,
+}
+
+impl From<QuotaState> for QuotaDto {
+    fn from(QuotaState { kind, limit, used, resets_at }: QuotaState) -> Self {
+        let unit = if kind.is_cost() { NANODOLLARS_PER_DOLLAR as f64 } else { 1.0 };
+        Self { kind, limit: limit as f64 / unit, used: used as f64 / unit, resets_at }
+    }
+}
+
+/// The quotas of the user.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct QuotaList {
+    quotas: Vec<QuotaDto>,
+}
+
+/// Returns the quotas of the caller with their use (`GET /api/quotas`).
+pub async fn list_quotas(
+    State(models): State<Arc<ModelService>>,
+    caller: SignedIn,
+) -> Result<Json<QuotaList>, ApiError> {
+    let quotas = models.quotas.list(caller.user).await?;
+    Ok(Json(QuotaList { quotas: quotas.into_iter().map(QuotaDto::from).collect() }))
 }
 
 /// Returns usage by day and model, storage and quotas (`GET /api/usage?days=30`).
@@ -137,13 +165,13 @@ pub async fn get_usage_by_day(
     // The end is exclusive, and today counts.
     let rows = storage.usage().costs_by_day(caller.user, from, today.plus_seconds(SECONDS_PER_DAY)).await?;
     // Counted by its own rules: calls with the user's own keys are not limited.
-    let limit = models.quota.usage_today(caller.user).await?;
+    let quotas = models.quotas.list(caller.user).await?;
     Ok(Json(UsageDto {
         from: format_date(from),
         to: format_date(today),
         days: rows.into_iter().map(DayUsageDto::from).collect(),
         files: StorageDto { bytes: storage.files().count_bytes(caller.user).await?, most: files.quota_bytes(&storage) },
-        limit: limit.map(|(used, tokens_per_day)| QuotaDto { tokens_per_day, used }),
+        quotas: quotas.into_iter().map(QuotaDto::from).collect(),
     }))
 }
 

@@ -8,6 +8,7 @@ use domain::MessageId;
 use domain::model::Usage;
 use reqwest::Method;
 use serde_json::{Value, json};
+use storage::quotas::{QuotaException, QuotaExceptions};
 use storage::usage::Cost;
 use testkit::{Database, MockClock, Person, ScriptedModel, Step, TestApp, databases};
 
@@ -231,7 +232,7 @@ async fn usage_is_told_by_day_and_model_to_its_person_alone() {
         let (before, today) = (json!("2026-11-21"), json!("2026-11-22"));
         let (scripted, other, one) = (json!("openai/scripted"), json!("openai/other"), json!(1));
         assert_eq!(rows, [(&before, &scripted, &one), (&today, &other, &one), (&today, &scripted, &one)]);
-        assert_eq!((&usage["from"], &usage["to"], &usage["limit"]), (&json!("2026-11-16"), &today, &Value::Null));
+        assert_eq!((&usage["from"], &usage["to"], &usage["quotas"]), (&json!("2026-11-16"), &today, &json!([])));
         assert_eq!(person.get("/api/usage?days=1").await["days"].as_array().unwrap().len(), 2);
         let stranger = app.person().await;
         assert_eq!(stranger.get("/api/usage").await["days"], json!([]));
@@ -255,7 +256,10 @@ async fn who_has_used_what_they_may_waits_until_midnight_and_loses_nothing() {
         assert_eq!(person.ask(&chat, "Hello", json!([])).await.0, 200);
         cost(&person, &chat, 1).await;
         let usage = person.get("/api/usage").await;
-        assert_eq!(usage["limit"], json!({ "tokensPerDay": 100, "used": 130 }));
+        let quota =
+            json!({ "kind": "tokensPerDay", "limit": 100.0, "used": 130.0, "resetsAt": "2026-11-22T00:00:00.000000Z" });
+        assert_eq!(usage["quotas"], json!([quota]));
+        assert_eq!(person.get("/api/quotas").await, json!({ "quotas": [quota] }));
         let body = json!({ "message": "More", "sessionId": chat, "tools": [] });
         let refused = person.request(Method::POST, "/functions/v1/ai-chat").json(&body).send().await.unwrap();
         // The clock is at ten in the morning.
@@ -333,4 +337,101 @@ async fn a_turn_that_goes_over_the_limit_ends_with_what_it_has() {
     assert_eq!(answer["status"], "failed");
     assert!(!answer["tool_calls"].as_array().unwrap().is_empty(), "{answer}");
     app.stop().await;
+}
+
+#[tokio::test]
+async fn chats_at_the_same_time_do_not_pass_a_quota_together() {
+    for database in databases() {
+        let model = ScriptedModel::start([]).await;
+        model.always(Step::Hang("Hello.".into()));
+        let app = TestApp::builder()
+            .database(database)
+            .set("OPENAI_BASE_URL", &model.base_url)
+            .set("CHAT_TOKENS_PER_DAY", "12000")
+            .start()
+            .await;
+        let person = app.person().await;
+        let other = app.person().await;
+        let mut streams = Vec::new();
+        let mut limited = 0;
+        // Each call reserves some of the instructions' tokens and 4,096 of its answer, as long as they are left.
+        for number in 0..10 {
+            let chat = person.new_chat().await;
+            let mut stream = person.ask_streaming(&chat, "Hello", json!([])).await;
+            assert_eq!(stream.status(), 200);
+            let mut seen = String::new();
+            while !seen.contains("Hello.") && !seen.contains("reserved for answers that are in progress") {
+                seen.push_str(&String::from_utf8_lossy(&stream.chunk().await.unwrap().expect("it says something")));
+            }
+            limited += usize::from(seen.contains("reserved"));
+            assert!(limited > 0 || number < 4, "the fifth of them was answered");
+            streams.push((chat, stream));
+        }
+        assert!((6..=8).contains(&limited), "{limited} of 10 were refused");
+        let asked = model.requests().len();
+        assert_eq!(asked, 10 - limited, "the provider was not asked for the others");
+        let requests = model.requests();
+        let max_tokens = |index: usize| requests[index]["max_tokens"].clone();
+        assert_eq!(max_tokens(0), Value::Null);
+        assert!(max_tokens(asked - 1).as_u64().unwrap() < 4_096, "the last one gets what is left");
+
+        let theirs = other.new_chat().await;
+        assert_eq!(other.ask_streaming(&theirs, "Hello", json!([])).await.status(), 200, "others are not affected");
+        for (chat, _) in &streams {
+            person.post(&format!("/api/sessions/{chat}/stop"), &json!({})).await;
+            person.follow(chat).await;
+        }
+        let used = person.get("/api/quotas").await["quotas"][0]["used"].as_f64().unwrap();
+        assert!(used > 0.0 && used < 12_000.0, "{used}");
+        model.always(Step::Text("Again.".into()));
+        assert_eq!(person.ask(&streams[0].0, "More", json!([])).await.0, 200);
+        let answer = person.messages(&streams[0].0).await.pop().unwrap();
+        assert_eq!(answer["content"], "Again.", "what was not used is free again");
+        app.stop().await;
+    }
+}
+
+#[tokio::test]
+async fn quotas_of_a_month_and_of_costs_hold_with_exceptions() {
+    for database in databases() {
+        let model = ScriptedModel::start([]).await;
+        model.always(Step::Text("Hello.".into()));
+        let folder = tempfile::TempDir::new().unwrap();
+        let file = folder.path().join("models.json");
+        std::fs::write(&file, catalogue(2.0)).unwrap();
+        let clock = MockClock::new();
+        let app = TestApp::builder()
+            .database(database)
+            .clock(&clock)
+            .set("OPENAI_BASE_URL", &model.base_url)
+            .set("CHAT_MODEL_CATALOGUE", file.display().to_string())
+            .set("CHAT_COST_PER_MONTH", "0.0002")
+            .start()
+            .await;
+        let mut person = app.person().await;
+        let chat = person.new_chat().await;
+        assert_eq!(person.ask(&chat, "Hello", json!([])).await.0, 200);
+        cost(&person, &chat, 1).await;
+        let quota = person.get("/api/quotas").await["quotas"][0].clone();
+        assert_eq!((&quota["kind"], &quota["limit"]), (&json!("costPerMonth"), &json!(0.0002)));
+        assert_eq!(quota["resetsAt"], "2026-12-01T00:00:00.000000Z");
+        let (status, refused) = person.ask(&chat, "More", json!([])).await;
+        assert_eq!(status, 429, "{refused}");
+        assert!(refused["error"].as_str().unwrap().contains("for this month"), "{refused}");
+
+        let quotas = app.state.storage.quotas();
+        let owner = person.id.parse().unwrap();
+        let with = |exception| QuotaExceptions([None, None, None, Some(exception)]);
+        quotas.set_exceptions(owner, with(QuotaException::Unlimited)).await.unwrap();
+        assert_eq!(person.get("/api/quotas").await["quotas"], json!([]));
+        assert_eq!(person.ask(&chat, "More", json!([])).await.0, 200);
+        quotas.set_exceptions(owner, with(QuotaException::Limit(100))).await.unwrap();
+        assert_eq!(person.ask(&chat, "More", json!([])).await.0, 429);
+        quotas.set_exceptions(owner, QuotaExceptions::default()).await.unwrap();
+        // Ten days later the month is over.
+        clock.advance_seconds(10 * 86_400);
+        person.sign_in_again().await;
+        assert_eq!(person.ask(&chat, "More", json!([])).await.0, 200);
+        app.stop().await;
+    }
 }

@@ -6,8 +6,8 @@ mod literal;
 use std::borrow::Cow;
 use std::fmt;
 
-use jiff::SignedDuration;
-use jiff::civil::DateTime;
+use jiff::civil::{Date, DateTime, Time};
+use jiff::{SignedDuration, ToSpan};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
@@ -44,6 +44,24 @@ impl Timestamp {
     /// Returns date and time of day in UTC. Times outside the years 1 to 9999 do not occur: no parser accepts them.
     fn civil(self) -> DateTime {
         DateTime::constant(1970, 1, 1, 0, 0, 0, 0).saturating_add(SignedDuration::from_micros(self.0))
+    }
+
+    /// Returns the start of the month in UTC.
+    #[must_use]
+    pub fn start_of_month(self) -> Self {
+        Self::midnight(self.civil().date().first_of_month())
+    }
+
+    /// Returns the start of the next month in UTC.
+    #[must_use]
+    pub fn start_of_next_month(self) -> Self {
+        Self::midnight(self.civil().date().last_of_month().saturating_add(1.day()))
+    }
+
+    /// Returns the start of a day in UTC.
+    fn midnight(date: Date) -> Self {
+        let epoch = DateTime::constant(1970, 1, 1, 0, 0, 0, 0);
+        Self(i64::try_from(date.to_datetime(Time::midnight()).duration_since(epoch).as_micros()).unwrap_or(i64::MAX))
     }
 
     /// Formats the time as `2026-11-21T10:00:00.123456Z`, always with six decimals: the format of the auth API.

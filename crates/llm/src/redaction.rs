@@ -29,7 +29,7 @@ pub(crate) fn redact_error(error: ModelError, key: Option<&SecretString>, reques
         ModelError::Malformed(message) => ModelError::Malformed(redact(message)),
         ModelError::ContextOverflow(message) => ModelError::ContextOverflow(redact(message)),
         ModelError::Unavailable(message) => ModelError::Unavailable(redact(message)),
-        ModelError::SpentForToday { .. } => error,
+        ModelError::QuotaExceeded(_) => error,
         ModelError::StreamTimeout(duration) => ModelError::StreamTimeout(duration),
     }
 }

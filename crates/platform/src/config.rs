@@ -8,16 +8,18 @@ mod limits;
 mod oidc;
 mod origin;
 mod providers;
+mod quotas;
 mod report;
 mod sessions;
 mod sign_ups;
 mod source;
 
 use std::net::SocketAddr;
-use std::num::{NonZeroU32, NonZeroU64, NonZeroUsize};
+use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::PathBuf;
 use std::time::Duration;
 
+use domain::model::QuotaLimits;
 use domain::network_allowlist::AllowlistEntry;
 use domain::provider::Provider;
 use lettre::message::Mailbox;
@@ -35,6 +37,7 @@ pub use limits::Limits;
 pub use oidc::{OidcSettings, is_protected};
 pub use origin::{NotAnOrigin, Origin};
 pub use providers::OPENAI_HOST;
+pub use quotas::{InvalidDollars, Nanodollars};
 pub use report::{SettingProblem, SettingStatus, SettingsReport};
 pub use sessions::SessionLifetimes;
 pub use sign_ups::SignUps;
@@ -73,9 +76,9 @@ pub struct Config {
     pub providers: Vec<Provider>,
     /// `CHAT_MODEL_CATALOGUE`: a file with the model catalogue, instead of the embedded one.
     pub model_catalogue: Option<PathBuf>,
-    /// `CHAT_TOKENS_PER_DAY`: the quota of tokens that each user may use of the configured models per day. Default:
-    /// no limit.
-    pub tokens_per_day: Option<NonZeroU64>,
+    /// `CHAT_TOKENS_PER_DAY`, `CHAT_TOKENS_PER_MONTH`, `CHAT_COST_PER_DAY`, `CHAT_COST_PER_MONTH`: what each user may use
+    /// of the configured models. Default: no limit.
+    pub quotas: QuotaLimits,
     /// `CHAT_LOCAL_MODEL`: a GGUF file, or `off`.
     pub local_model: LocalModel,
     /// `CHAT_LOCAL_THREADS`: threads of the built-in model. Default: the cores.
@@ -257,7 +260,7 @@ impl Config {
             transcription_model: source.text("CHAT_TRANSCRIPTION_MODEL"),
             providers,
             model_catalogue: source.text("CHAT_MODEL_CATALOGUE").map(PathBuf::from),
-            tokens_per_day: source.parse("CHAT_TOKENS_PER_DAY", "a number of tokens, at least 1")?,
+            quotas: quotas::read(source)?,
             local_model: match source.text("CHAT_LOCAL_MODEL") {
                 None => LocalModel::Default,
                 Some(word) if word == "off" => LocalModel::Off,

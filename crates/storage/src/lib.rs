@@ -49,6 +49,7 @@ pub mod passkeys;
 pub mod permissions;
 pub mod push;
 pub mod queue;
+pub mod quotas;
 pub mod raw;
 pub mod restore;
 pub mod sealed_values;

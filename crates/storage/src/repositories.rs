@@ -46,6 +46,7 @@ repositories! {
     passkeys: PasskeyRepository = "passkeys of users and their challenges",
     permissions: PermissionRepository = "tool permissions and the audit log of tool calls",
     push: PushRepository = "browsers that receive push messages, and the keys to send them with",
+    quotas: QuotaRepository = "quotas of users and what is reserved of them",
     queued_messages: QueuedMessageRepository = "messages that wait for the end of a turn",
     sealed_values: SealedValueRepository = "values that are encrypted with the master key",
     search: SearchRepository = "the search index",

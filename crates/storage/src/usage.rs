@@ -174,9 +174,6 @@ const BY_DAY: &str = sums!(
 );
 
 // Cached input tokens are part of the input tokens.
-const TOKENS: &str = "SELECT CAST(COALESCE(SUM(input_tokens + output_tokens), 0) AS BIGINT) FROM model_usage
-    WHERE user_id = $1 AND created_at >= $2 AND model NOT LIKE $3";
-
 impl UsageRepository<'_> {
     /// Records the cost of a model call.
     pub async fn insert(self, owner: UserId, cost: &Cost, now: Timestamp) -> Result<(), Error> {
@@ -230,16 +227,5 @@ impl UsageRepository<'_> {
             .fetch_all(c)
             .await)?;
         Ok(rows.into_iter().map(|row| DayTotal { day: row.day, model: row.model, total: row.total.into() }).collect())
-    }
-
-    /// Returns the input and output tokens of a user since `from`, without the models whose names begin with `except`.
-    pub async fn tokens_since(self, owner: UserId, from: Timestamp, except: &str) -> Result<u64, Error> {
-        let tokens: i64 = read!(self.storage, |c| sqlx::query_scalar(TOKENS)
-            .bind(owner.0)
-            .bind(from.0)
-            .bind(format!("{except}%"))
-            .fetch_one(c)
-            .await)?;
-        Ok(u64::try_from(tokens).unwrap_or_default())
     }
 }

@@ -47,7 +47,7 @@ pub enum SecurityNotice {
     PasskeyAdded,
     /// A passkey was removed.
     PasskeyRemoved,
-    /// Somebody signed in with a device that was not used before.
+    /// A sign-in with a device that was not used before.
     NewDevice {
         /// Browser and system.
         device: String,

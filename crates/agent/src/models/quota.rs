@@ -1,91 +1,314 @@
-//! Daily quota (UTC) of tokens that each user may use of the configured models, which the administrator pays for.
+//! Quotas of tokens and cost that each user may use of the configured models, which the operator pays for.
 //!
-//! The usage is counted in the database, so that the quota holds on every node. A model call is counted when it ends: a
-//! user with turns in several chats can exceed the quota by as much as the calls in progress use.
+//! The usage is counted in the database, so that a quota holds on every node. A call reserves what it may use before it
+//! begins, and its recorded usage takes the place of the reservation when it ends.
 
-use std::num::NonZeroU64;
 use std::sync::Arc;
 use std::time::Duration;
 
-use domain::model::ModelError;
+use domain::model::{QuotaExceeded, QuotaKind, QuotaLimits, Usage};
 use domain::{Clock, Timestamp, UserId};
 use storage::Storage;
+use storage::quotas::{Amount, QuotaPeriod, QuotaUse};
+use uuid::Uuid;
 
 use super::ModelId;
+use super::catalogue::Price;
 use super::user_providers::{USER_PROVIDER_PREFIX, is_user_provider};
 
 /// Seconds of a day.
 const DAY_SECONDS: i64 = 86_400;
 
-/// The user has used the quota of the day.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct QuotaExceeded {
-    /// Quota in tokens.
-    pub tokens: u64,
-    /// Time until the quota is renewed.
-    pub retry_after: Duration,
-}
-
-impl From<QuotaExceeded> for ModelError {
-    fn from(QuotaExceeded { tokens, retry_after }: QuotaExceeded) -> Self {
-        Self::SpentForToday { tokens, retry_after }
-    }
-}
+/// Output tokens that a call without a limit of its own reserves: more than nearly all answers have.
+const USUAL_OUTPUT_TOKENS: u64 = 4_096;
+/// Output tokens that a call may always have, so that the last one before a limit is still an answer.
+const MIN_OUTPUT_TOKENS: u64 = 256;
+/// Time after which a reservation no longer counts, in seconds: longer than nearly all calls.
+const RESERVATION_SECONDS: i64 = 30 * 60;
+/// Wait that is suggested while the rest of a quota is reserved.
+const RESERVED_RETRY: Duration = Duration::from_secs(30);
 
 /// Returns the start of a day in UTC.
 pub fn start_of_day(now: Timestamp) -> Timestamp {
     Timestamp(now.as_seconds().div_euclid(DAY_SECONDS) * DAY_SECONDS * 1_000_000)
 }
 
-/// The daily token quota and its use, per user.
-#[derive(Debug, Clone)]
-pub struct TokenQuota {
-    storage: Storage,
-    clock: Arc<dyn Clock>,
-    /// `CHAT_TOKENS_PER_DAY`; `None` for no limit.
-    tokens_per_day: Option<NonZeroU64>,
+/// A quota of a user and its use.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct QuotaState {
+    /// What is limited.
+    pub kind: QuotaKind,
+    /// The limit, in the unit of its kind.
+    pub limit: u64,
+    /// What is used, in the same unit.
+    pub used: u64,
+    /// Time of the renewal.
+    pub resets_at: Timestamp,
 }
 
-impl TokenQuota {
-    /// Creates the quota that the configuration states.
-    pub fn new(storage: Storage, clock: Arc<dyn Clock>, tokens_per_day: Option<NonZeroU64>) -> Self {
-        Self { storage, clock, tokens_per_day }
+/// The expected use of a call.
+#[derive(Debug, Clone, Copy)]
+pub struct ExpectedUse {
+    /// Estimated input tokens.
+    pub input_tokens: u64,
+    /// Limit of the output tokens that the caller has set.
+    pub max_tokens: Option<u32>,
+    /// Price of the model; `None` if unknown.
+    pub price: Option<Price>,
+}
+
+/// The permission to make a call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Reservation {
+    /// Whether there is something to [release](QuotaService::release).
+    pub is_stored: bool,
+    /// Limit of the output tokens that the call has to observe.
+    pub max_tokens: Option<u32>,
+}
+
+/// The quotas of users and their use.
+#[derive(Debug, Clone)]
+pub struct QuotaService {
+    storage: Storage,
+    clock: Arc<dyn Clock>,
+    /// Limits of users without exceptions.
+    settings: QuotaLimits,
+}
+
+impl QuotaService {
+    /// Creates the quotas that the settings state.
+    pub fn new(storage: Storage, clock: Arc<dyn Clock>, settings: QuotaLimits) -> Self {
+        Self { storage, clock, settings }
     }
 
-    /// Returns a user's usage since the [start of the day](start_of_day) and their quota, in tokens, or `None` if
-    /// there is no quota.
+    /// Returns the quotas of a user with their use.
     ///
     /// # Errors
     ///
     /// Fails if the database fails.
-    pub async fn usage_today(&self, user: UserId) -> Result<Option<(u64, u64)>, storage::Error> {
-        let Some(limit) = self.tokens_per_day else { return Ok(None) };
-        let today = start_of_day(self.clock.now());
-        Ok(Some((self.storage.usage().tokens_since(user, today, USER_PROVIDER_PREFIX).await?, limit.get())))
+    pub async fn list(&self, user: UserId) -> Result<Vec<QuotaState>, storage::Error> {
+        let limits = self.limits(user).await?;
+        if limits == QuotaLimits::default() {
+            return Ok(Vec::new());
+        }
+        let period = self.period();
+        let present = self.storage.quotas().get_use(user, &period).await?;
+        let state = |(kind, limit)| QuotaState {
+            kind,
+            limit,
+            used: used(kind, &present),
+            resets_at: reset_time(kind, period.now),
+        };
+        Ok(limits.iter().map(state).collect())
     }
 
-    /// Checks that a user may call a model now. Their own providers are not limited.
+    /// Checks that a user may call a model now, without a reservation. Their own providers are not limited.
     ///
     /// # Errors
     ///
-    /// [`QuotaExceeded`] if the quota is used up.
+    /// [`QuotaExceeded`] if a quota is used up.
     pub async fn check(&self, user: UserId, model: &ModelId) -> Result<(), QuotaExceeded> {
         if is_user_provider(&model.provider) {
             return Ok(());
         }
-        match self.usage_today(user).await {
-            Ok(Some((used, tokens))) if used >= tokens => {
-                let now = self.clock.now();
-                let left = start_of_day(now).plus_seconds(DAY_SECONDS).as_seconds() - now.as_seconds();
-                Err(QuotaExceeded { tokens, retry_after: Duration::from_secs(u64::try_from(left).unwrap_or(1)) })
+        match self.list(user).await {
+            Ok(quotas) => {
+                let exceeded = quotas.iter().find(|quota| quota.used >= quota.limit);
+                exceeded.map_or(Ok(()), |quota| Err(self.exceeded(quota.kind, quota.limit, false)))
             }
-            Ok(_) => Ok(()),
             Err(error) => {
-                // Allowed: no turn can begin without the database anyway, and one in progress must not fail because
-                // of a counter.
-                tracing::error!(user_id = %user, %error, "failed to read today's usage; the quota is not enforced");
+                report(user, &error);
                 Ok(())
             }
         }
+    }
+
+    /// Reserves what a call may use. Users' own providers are not limited.
+    ///
+    /// # Errors
+    ///
+    /// [`QuotaExceeded`] if a quota is used up, or its rest is reserved for other calls.
+    pub async fn reserve(
+        &self,
+        user: UserId,
+        model: &ModelId,
+        call: Uuid,
+        expected: &ExpectedUse,
+    ) -> Result<Reservation, QuotaExceeded> {
+        if is_user_provider(&model.provider) {
+            return Ok(Reservation::default());
+        }
+        match self.try_reserve(user, call, expected).await {
+            Ok(decided) => decided,
+            Err(error) => {
+                report(user, &error);
+                Ok(Reservation::default())
+            }
+        }
+    }
+
+    async fn try_reserve(
+        &self,
+        user: UserId,
+        call: Uuid,
+        expected: &ExpectedUse,
+    ) -> Result<Result<Reservation, QuotaExceeded>, storage::Error> {
+        let limits = self.limits(user).await?;
+        if limits == QuotaLimits::default() {
+            return Ok(Ok(Reservation::default()));
+        }
+        let period = self.period();
+        let expires_at = period.now.plus_seconds(RESERVATION_SECONDS);
+        let decide = |present: &QuotaUse| {
+            let decided = decide(&limits, present, expected);
+            decided.map_err(|(kind, limit, is_reserved)| self.exceeded(kind, limit, is_reserved))
+        };
+        self.storage.quotas().reserve(user, call, &period, expires_at, decide).await
+    }
+
+    /// Ends the reservation of a call that has used nothing.
+    pub async fn release(&self, user: UserId, call: Uuid) {
+        if let Err(error) = self.storage.quotas().release(user, call).await {
+            tracing::warn!(user_id = %user, %error, "failed to end a reservation; it expires by itself");
+        }
+    }
+
+    async fn limits(&self, user: UserId) -> Result<QuotaLimits, storage::Error> {
+        Ok(self.storage.quotas().get_exceptions(user).await?.over(self.settings))
+    }
+
+    fn period(&self) -> QuotaPeriod<'static> {
+        let now = self.clock.now();
+        QuotaPeriod { today: start_of_day(now), month: now.start_of_month(), now, except: USER_PROVIDER_PREFIX }
+    }
+
+    fn exceeded(&self, kind: QuotaKind, limit: u64, is_reserved: bool) -> QuotaExceeded {
+        let now = self.clock.now();
+        let seconds = reset_time(kind, now).as_seconds() - now.as_seconds();
+        let until_reset = Duration::from_secs(u64::try_from(seconds).unwrap_or(1));
+        let retry_after = if is_reserved { until_reset.min(RESERVED_RETRY) } else { until_reset };
+        QuotaExceeded { kind, limit, is_reserved, retry_after }
+    }
+}
+
+/// Reports that a quota is not enforced. The call is allowed: no turn can begin without the database anyway, and one in
+/// progress must not fail because of a counter.
+fn report(user: UserId, error: &storage::Error) {
+    tracing::error!(user_id = %user, %error, "failed to read the usage of models; the quota is not enforced");
+}
+
+/// Returns what is used of a quota.
+fn used(kind: QuotaKind, present: &QuotaUse) -> u64 {
+    let amount = if kind.is_daily() { present.today } else { present.month };
+    of_kind(kind, amount)
+}
+
+fn of_kind(kind: QuotaKind, Amount { tokens, nanos }: Amount) -> u64 {
+    if kind.is_cost() { nanos } else { tokens }
+}
+
+/// Returns the time at which a quota is renewed.
+fn reset_time(kind: QuotaKind, now: Timestamp) -> Timestamp {
+    if kind.is_daily() { start_of_day(now).plus_seconds(DAY_SECONDS) } else { now.start_of_next_month() }
+}
+
+/// Returns what to reserve for a call, or the quota that does not permit it with whether it is only reserved. A call is
+/// permitted while something is left, and its output is limited to that, so that calls pass a quota at most by the error of
+/// the estimates and by [`MIN_OUTPUT_TOKENS`] of one call.
+fn decide(
+    limits: &QuotaLimits,
+    present: &QuotaUse,
+    expected: &ExpectedUse,
+) -> Result<(Amount, Reservation), (QuotaKind, u64, bool)> {
+    let usual = expected.max_tokens.map_or(USUAL_OUTPUT_TOKENS, u64::from);
+    let cost = |output_tokens| {
+        let usage = Usage { input_tokens: expected.input_tokens, output_tokens, cached_input_tokens: 0 };
+        expected.price.map_or(0, |price| price.cost(usage))
+    };
+    let mut output = usual;
+    for (kind, limit) in limits.iter() {
+        let used = used(kind, present);
+        let left = limit.saturating_sub(used.saturating_add(of_kind(kind, present.reserved)));
+        // A call without a price uses nothing of a quota of costs.
+        if left == 0 && !(kind.is_cost() && expected.price.is_none()) {
+            return Err((kind, limit, used < limit));
+        }
+        let affordable = if kind.is_cost() {
+            largest(usual, |tokens| cost(tokens) <= left)
+        } else {
+            left.saturating_sub(expected.input_tokens)
+        };
+        output = output.min(affordable.max(MIN_OUTPUT_TOKENS.min(usual)));
+    }
+    let amount = Amount { tokens: expected.input_tokens.saturating_add(output), nanos: cost(output) };
+    let max_tokens = if output < usual { u32::try_from(output).ok() } else { expected.max_tokens };
+    Ok((amount, Reservation { is_stored: true, max_tokens }))
+}
+
+/// Returns the largest number up to `most` that fits, or 0; a number below one that fits has to fit as well.
+fn largest(most: u64, fits: impl Fn(u64) -> bool) -> u64 {
+    let (mut low, mut high) = (0, most);
+    while low < high {
+        let middle = low + (high - low).div_ceil(2);
+        if fits(middle) { low = middle } else { high = middle - 1 }
+    }
+    low
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const EXPECTED: ExpectedUse = ExpectedUse { input_tokens: 1_000, max_tokens: None, price: None };
+
+    fn limits(kind: QuotaKind, limit: u64) -> QuotaLimits {
+        let mut limits = QuotaLimits::default();
+        limits.set(kind, Some(limit));
+        limits
+    }
+
+    fn tokens(used: u64, reserved: u64) -> QuotaUse {
+        let amount = |tokens| Amount { tokens, nanos: 0 };
+        QuotaUse { today: amount(used), month: amount(used), reserved: amount(reserved) }
+    }
+
+    #[test]
+    fn a_call_gets_what_is_left_and_none_when_nothing_is() {
+        let daily = limits(QuotaKind::TokensPerDay, 10_000);
+        let reserve = |used, reserved| decide(&daily, &tokens(used, reserved), &EXPECTED);
+        let (amount, reservation) = reserve(0, 0).unwrap();
+        assert_eq!((amount.tokens, reservation.max_tokens), (1_000 + USUAL_OUTPUT_TOKENS, None));
+        let (amount, reservation) = reserve(2_000, 5_000).unwrap();
+        assert_eq!((amount.tokens, reservation.max_tokens), (3_000, Some(2_000)));
+        let (amount, reservation) = reserve(9_900, 0).unwrap();
+        assert_eq!((amount.tokens, reservation.max_tokens), (1_256, Some(256)), "still an answer");
+        assert_eq!(reserve(10_000, 0), Err((QuotaKind::TokensPerDay, 10_000, false)));
+        assert_eq!(reserve(4_000, 6_000), Err((QuotaKind::TokensPerDay, 10_000, true)));
+    }
+
+    #[test]
+    fn calls_at_the_same_time_reserve_at_most_the_quota_and_one_short_answer() {
+        for quota in [1_u64, 5_000, 12_345, 100_000] {
+            let monthly = limits(QuotaKind::TokensPerMonth, quota);
+            let mut reserved = 0;
+            while let Ok((amount, _)) = decide(&monthly, &tokens(0, reserved), &EXPECTED) {
+                reserved += amount.tokens;
+            }
+            assert!((quota..=quota + 1_000 + MIN_OUTPUT_TOKENS).contains(&reserved), "{quota}: {reserved}");
+        }
+    }
+
+    #[test]
+    fn a_cost_limits_the_output_and_calls_without_a_price_are_free() {
+        // 1 and 10 dollars per million tokens.
+        let price = Price { input: 1.0, output: 10.0, cached_input: None, long: None };
+        let expected = ExpectedUse { price: Some(price), ..EXPECTED };
+        let daily = limits(QuotaKind::CostPerDay, 11_000_000);
+        let (amount, reservation) = decide(&daily, &QuotaUse::default(), &expected).unwrap();
+        assert_eq!((amount.nanos, reservation.max_tokens), (11_000_000, Some(1_000)));
+        let all = Amount { tokens: 0, nanos: 11_000_000 };
+        let spent = QuotaUse { today: all, month: all, ..QuotaUse::default() };
+        assert_eq!(decide(&daily, &spent, &expected), Err((QuotaKind::CostPerDay, 11_000_000, false)));
+        assert!(decide(&daily, &spent, &EXPECTED).is_ok());
     }
 }

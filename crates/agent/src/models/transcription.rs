@@ -79,14 +79,14 @@ impl ModelService {
     ///
     /// # Errors
     ///
-    /// [`ModelError::SpentForToday`] if the user's quota is used up, else the error of the provider.
+    /// [`ModelError::QuotaExceeded`] if the user's quota is used up, else the error of the provider.
     pub async fn transcribe(
         &self,
         owner: UserId,
         model: &ModelId,
         recording: &Recording,
     ) -> Result<String, ModelError> {
-        self.quota.check(owner, model).await?;
+        self.quotas.check(owner, model).await?;
         let transcript = if is_user_provider(&model.provider) {
             // The provider is looked up with the user's id, so that no user can use another one's key.
             let own = self.user_providers.find(owner, &model.provider).await?;

@@ -16,8 +16,10 @@ use storage::usage::{Cost, OfAnswer};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
+use uuid::Uuid;
 
 use super::catalogue::Price;
+use super::quota::{ExpectedUse, QuotaService};
 use super::user_providers::is_user_provider;
 use super::{ModelId, ModelService};
 
@@ -170,7 +172,8 @@ impl Drop for FlushOnDrop<'_> {
 }
 
 impl ModelService {
-    /// Calls a model and adds the cost to `usage`. The user's quota is checked first. Dropping the stream, or
+    /// Calls a model and adds the cost to `usage`. What it may use of the user's quotas is reserved
+    /// first. Dropping the stream, or
     /// cancelling `cancel`, also ends the generation at the provider.
     pub fn stream_recorded(
         self: &Arc<Self>,
@@ -181,21 +184,27 @@ impl ModelService {
     ) -> BoxStream<'static, Result<ModelEvent, ModelError>> {
         let (models, usage, model) = (Arc::clone(self), usage.clone(), model.clone());
         let read_bytes = request_bytes(&request);
-        let events = self.stream(&model, request, usage.user, cancel);
+        let call = domain::ids::fresh();
         let checked = async move {
             // A turn makes many calls, and the quota includes the earlier ones and those of the user's other turns.
             // They have to be recorded before it is checked.
             usage.flush();
             usage.flushed().await;
-            let (checked, facts) =
-                tokio::join!(models.quota.check(usage.user, &model), models.facts(usage.user, &model));
-            if let Err(exceeded) = checked {
-                return futures_util::stream::once(ready(Err(exceeded.into()))).boxed();
-            }
+            let price = models.facts(usage.user, &model).await.and_then(|facts| facts.price);
+            let input_tokens = read_bytes.div_ceil(BYTES_PER_TOKEN);
+            let expected = ExpectedUse { input_tokens, max_tokens: request.max_tokens, price };
+            let reservation = match models.quotas.reserve(usage.user, &model, call, &expected).await {
+                Ok(reservation) => reservation,
+                Err(exceeded) => return futures_util::stream::once(ready(Err(exceeded.into()))).boxed(),
+            };
+            let request = Request { max_tokens: reservation.max_tokens.or(request.max_tokens), ..request };
+            let events = models.stream(&model, request, usage.user, cancel);
             let mut meter = CallMeter {
+                call,
+                reserved: reservation.is_stored.then(|| models.quotas.clone()),
                 usage,
                 model,
-                price: facts.and_then(|facts| facts.price),
+                price,
                 read_bytes,
                 written_bytes: 0,
                 reported: Usage::default(),
@@ -213,6 +222,10 @@ impl ModelService {
 /// Observer of one model call. Its cost is added to a [`UsageTracker`] when it is dropped: at the end, after an error,
 /// or when the stream is dropped.
 struct CallMeter {
+    /// Id of the call, under which its usage is reserved and recorded.
+    call: Uuid,
+    /// Quotas of which the call has reserved something.
+    reserved: Option<QuotaService>,
     usage: UsageTracker,
     model: ModelId,
     /// Price of the model; `None` if unknown.
@@ -284,11 +297,17 @@ impl Drop for CallMeter {
     fn drop(&mut self) {
         let label = self.label();
         metrics::record_model_call(&label, self.outcome(), self.started.elapsed());
-        let Some((usage, is_estimate)) = self.usage() else { return };
+        let Some((usage, is_estimate)) = self.usage() else {
+            if let Some(quotas) = self.reserved.take() {
+                let (user, call) = (self.usage.user, self.call);
+                self.usage.recorder.tasks.spawn("usage", async move { quotas.release(user, call).await });
+            }
+            return;
+        };
         metrics::record_tokens(&label, usage.input_tokens, usage.output_tokens);
         let nanos = self.price.map(|price| price.cost(usage));
         let UsageTracker { chat, message, .. } = self.usage;
-        let (call, model) = (domain::ids::fresh(), self.model.to_string());
+        let (call, model) = (self.call, self.model.to_string());
         self.usage.costs().push(Cost { call, chat, message, model, usage, is_estimate, nanos });
         // Nothing records the costs later, as the end of an answer does.
         if message.is_none() {

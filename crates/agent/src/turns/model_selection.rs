@@ -35,7 +35,7 @@ pub async fn select_model(
             })?
         }
     };
-    turns.models.quota.check(owner, &model).await.map_err(ModelError::from)?;
+    turns.models.quotas.check(owner, &model).await.map_err(ModelError::from)?;
     Ok((model, own.settings.over(defaults.settings)))
 }
 

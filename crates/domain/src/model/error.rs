@@ -4,6 +4,8 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use super::QuotaExceeded;
+
 /// The reason why a model call failed or its response is incomplete. Its messages are for users; they never contain a
 /// key or a chat message.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
@@ -43,14 +45,9 @@ pub enum ModelError {
     /// The conversation exceeds the model's context window.
     #[error("the conversation is too long for this model: {0}")]
     ContextOverflow(String),
-    /// The user's daily token quota is used up.
-    #[error("you have used your {tokens} tokens for today; the quota is reset at midnight (UTC)")]
-    SpentForToday {
-        /// Tokens that the user may use per day.
-        tokens: u64,
-        /// Time until the quota is renewed.
-        retry_after: Duration,
-    },
+    /// A quota of the user is used up or reserved.
+    #[error("{0}")]
+    QuotaExceeded(#[from] QuotaExceeded),
     /// The model is currently unavailable on this server. The text says why.
     #[error("{0}")]
     Unavailable(String),

@@ -18,6 +18,7 @@ use url::Url;
 use super::audit_export::AuditExport;
 use super::confirmation;
 use super::http::{cause, check_url, operator_client, server_origin};
+use super::quota::QuotaCommand;
 use super::shared_servers::SharedServersAction;
 
 /// Maximum time for a request: an invitation waits for the mail server.
@@ -73,6 +74,8 @@ enum Action {
     ResetFactors { user: String },
     /// Print the audit log of all accounts or of one, oldest event first. The server may run or not.
     Audit(AuditExport),
+    /// Print or change what an account may use of the configured models. The server may run or not.
+    Quota(QuotaCommand),
     /// Manage the MCP servers that you offer to users. The server may run or not.
     #[command(subcommand)]
     Servers(SharedServersAction),
@@ -98,13 +101,12 @@ pub fn run(arguments: AdminCommand) -> anyhow::Result<ExitCode> {
         runtime.block_on(export.run(&config, &mut io::stdout().lock()))?;
         return Ok(ExitCode::SUCCESS);
     }
-    if let Action::Servers(action) = arguments.action {
+    let printed = match arguments.action {
+        Action::Quota(command) => runtime.block_on(command.run(&config))?,
         // In the database, so that no secret passes through a request.
-        io::stdout().write_all(runtime.block_on(action.run(&config))?.as_bytes())?;
-        return Ok(ExitCode::SUCCESS);
-    }
-    let api = AdminApi::new(arguments.url, &config)?;
-    let printed = runtime.block_on(api.run(arguments.action))?;
+        Action::Servers(action) => runtime.block_on(action.run(&config))?,
+        action => runtime.block_on(AdminApi::new(arguments.url, &config)?.run(action))?,
+    };
     io::stdout().write_all(printed.as_bytes())?;
     Ok(ExitCode::SUCCESS)
 }
@@ -131,7 +133,7 @@ impl AdminApi {
     /// Runs an operation, and returns what to print.
     async fn run(&self, action: Action) -> anyhow::Result<String> {
         match action {
-            Action::Audit(_) | Action::Servers(_) => bail!("this operation does not use the server"),
+            Action::Audit(_) | Action::Quota(_) | Action::Servers(_) => bail!("this operation does not use the server"),
             Action::List { json: true } => Ok(format!("{:#}\n", Value::from(self.list().await?))),
             Action::List { json: false } => Ok(table(&self.list().await?)),
             Action::Show { user } => Ok(format!("{:#}\n", self.find(&user).await?)),

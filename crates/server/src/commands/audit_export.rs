@@ -2,15 +2,14 @@
 
 use std::io::Write;
 
-use anyhow::{Context, ensure};
 use clap::Args;
-use domain::{Clock, SystemClock, Timestamp, UserId};
+use domain::{Clock, SystemClock, Timestamp};
 use platform::config::Config;
 use serde_json::json;
 use storage::Storage;
 use storage::audit_events::AuditEvent;
-use storage::backup::DatabaseKind;
-use storage::inspect::inspect;
+
+use super::database::{find_user, on_database};
 
 /// Number of events that are read at a time.
 const EVENTS_PER_PAGE: i64 = 1000;
@@ -36,15 +35,7 @@ impl AuditExport {
     ///
     /// The database cannot be read, the account does not exist, or `out` cannot be written.
     pub async fn run(self, config: &Config, out: &mut impl Write) -> anyhow::Result<()> {
-        let inspection = inspect(&config.database_url).await?;
-        let known = DatabaseKind::of_url(&config.database_url)?.known_schema_version();
-        ensure!(
-            inspection.schema_version == Some(known),
-            "the schema of the database is not that of this version; start its server first"
-        );
-        let written = self.write(&inspection.storage, out).await;
-        inspection.storage.close().await;
-        written
+        on_database(config, async |storage| self.write(storage, out).await).await
     }
 
     async fn write(&self, storage: &Storage, out: &mut impl Write) -> anyhow::Result<()> {
@@ -79,15 +70,6 @@ fn write_event(out: &mut impl Write, event: &AuditEvent, as_json: bool) -> std::
     let user = user.map_or_else(|| "-".to_owned(), |user| user.to_string());
     let (address, agent) = (client_address.as_deref().unwrap_or("-"), user_agent.as_deref().unwrap_or("-"));
     writeln!(out, "{}  {actor:6}  {kind:16}  {user:36}  {address:15}  {agent}", created_at.to_rfc3339())
-}
-
-/// Returns the id of an account. One that is an id need not exist any more.
-async fn find_user(storage: &Storage, user: &str) -> anyhow::Result<UserId> {
-    if let Ok(id) = user.parse() {
-        return Ok(id);
-    }
-    let account = storage.users().get_by_email(&user.to_lowercase()).await?;
-    Ok(account.with_context(|| format!("there is no account {user}"))?.id)
 }
 
 /// Parses a point in time, or a whole number of minutes, hours or days before now.

@@ -12,10 +12,9 @@ use domain::{Clock, SystemClock};
 use platform::config::{Config, HostName};
 use serde_json::json;
 use storage::Storage;
-use storage::backup::DatabaseKind;
-use storage::inspect::inspect;
 use storage::shared_servers::SharedServer;
 
+use super::database::on_database;
 use super::key_files::present_sealer;
 
 /// An operation on shared servers.
@@ -39,7 +38,7 @@ pub enum SharedServersAction {
         #[arg(long, default_value = "", value_name = "TEXT")]
         description: String,
         /// File of HTTP headers to send, a line each, such as "Authorization: Bearer KEY". "-" reads standard input. They
-        /// are encrypted, and nobody can read them again. Without it, users sign in to the server themselves if it asks.
+        /// are encrypted and never shown. Without it, users sign in to the server themselves if it asks.
         #[arg(long, value_name = "FILE")]
         headers: Option<PathBuf>,
         /// Offer it only to users with a confirmed email address of this domain. Can be repeated.
@@ -57,15 +56,7 @@ impl SharedServersAction {
     ///
     /// The offer is invalid, there is no server of this name, or the database or a file cannot be read.
     pub async fn run(self, config: &Config) -> anyhow::Result<String> {
-        let inspection = inspect(&config.database_url).await?;
-        let known = DatabaseKind::of_url(&config.database_url)?.known_schema_version();
-        ensure!(
-            inspection.schema_version == Some(known),
-            "the schema of the database is not that of this version; start its server first"
-        );
-        let printed = self.run_on(config, &inspection.storage).await;
-        inspection.storage.close().await;
-        printed
+        on_database(config, async |storage| self.run_on(config, storage).await).await
     }
 
     async fn run_on(self, config: &Config, storage: &Storage) -> anyhow::Result<String> {

@@ -159,3 +159,38 @@ async fn servers_are_offered_replaced_and_withdrawn_while_the_server_runs() {
         assert_eq!(refused, "ai-chat-mcp: the URL is not valid\n");
     }
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn quotas_of_an_account_are_printed_and_changed() {
+    let model = ScriptedModel::start([]).await;
+    let settings = [("CHAT_TOKENS_PER_DAY", "5000"), ("CHAT_COST_PER_MONTH", "10")];
+    let program = Program::start(&model.base_url, &settings);
+    program.until_ready(200).await;
+    let person = Person::sign_up_at(&program.url, &http_client()).await;
+    let quota = |arguments: &[&str]| {
+        let all = [&["admin", "quota"], arguments].concat();
+        let (code, out, error) = run(program.folder.path(), &settings, &all);
+        if code == 0 { Ok(out) } else { Err(error) }
+    };
+    let first = quota(&[&person.email]).unwrap();
+    assert!(first.contains("tokens per day              5000  settings\n"), "{first}");
+    assert!(first.contains("tokens per month        no limit  settings\n"), "{first}");
+    let changed =
+        quota(&[&person.id, "--tokens-per-day", "none", "--cost-per-day", "1.25", "--cost-per-month", "0.50"]).unwrap();
+    assert!(changed.contains("tokens per day          no limit  exception\n"), "{changed}");
+    assert!(changed.contains("cost per day               $1.25  exception\n"), "{changed}");
+    let quotas = person.get("/api/quotas").await;
+    let limits: Vec<_> =
+        quotas["quotas"].as_array().unwrap().iter().map(|quota| (&quota["kind"], &quota["limit"])).collect();
+    assert_eq!(limits, [(&json!("costPerDay"), &json!(1.25)), (&json!("costPerMonth"), &json!(0.5))]);
+    let back = quota(&[&person.id, "--cost-per-month", "default"]).unwrap();
+    assert!(back.contains("cost per month            $10.00  settings\n"), "{back}");
+    let missing = "0193b3a4-0000-7000-8000-000000000000";
+    assert_eq!(
+        quota(&[missing, "--cost-per-day", "1"]).unwrap_err(),
+        format!("ai-chat-mcp: there is no account {missing}\n")
+    );
+    assert!(
+        quota(&[&person.id, "--tokens-per-day", "many"]).unwrap_err().contains("neither a limit nor none nor default")
+    );
+}
