@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import { startApp } from "./app.ts";
-import { inspect, looks } from "./look.ts";
+import { closeToasts, inspect, looks } from "./look.ts";
 import { say } from "./scripted-model.ts";
 import { Settings } from "./settings.ts";
 import { startFixture } from "./fixture.ts";
@@ -56,8 +56,8 @@ for (const [name, look] of looks) {
       await appPage.answered();
     }
     await eventually(async () => {
-      const { limit } = await account.call<{ limit: { used: number } }>("/api/usage");
-      assert.equal(limit.used, 260);
+      const { quotas } = await account.call<{ quotas: { used: number }[] }>("/api/quotas");
+      assert.equal(quotas[0]?.used, 260);
     });
     await appPage.ask("And on?");
     await page
@@ -98,3 +98,26 @@ for (const [name, look] of looks) {
     assert.match(csv, /,openai\/scripted,/u);
   });
 }
+
+test("who has used most of a quota is warned once", async (t) => {
+  const limited = await startApp({
+    env: { OPENAI_BASE_URL: fixture.model.baseUrl, CHAT_TOKENS_PER_DAY: "300" },
+  });
+  t.after(() => limited.stop());
+  const { account, appPage } = await fixture.openSignedInPage(t, { origin: limited.url });
+  await appPage.open();
+  const ask = async (answer: string) => {
+    fixture.model.answer(say(answer));
+    await appPage.ask("Count.");
+    await appPage.answers.getByText(answer).waitFor();
+    await appPage.answered();
+  };
+  await ask("One.");
+  await ask("Two.");
+  const warning = "You've used 260 of 300 tokens today. Your quota is renewed at midnight UTC.";
+  await appPage.toast("Quota almost used up", warning);
+  await closeToasts(appPage);
+  await limited.command("admin", "quota", account.email, "--tokens-per-day", "450");
+  await ask("Three.");
+  assert.equal(await appPage.page.getByText("Quota almost used up").count(), 0);
+});

@@ -210,8 +210,10 @@ export interface TextParams {
   "models.provider.remove": { name: string };
   "models.provider.remove.question": { name: string };
   "models.report.days": { n: number };
-  "models.report.limit": { all: number; used: number };
-  "models.report.spent": { all: number; used: number };
+  "models.quota.tokensPerDay": { all: string; used: string };
+  "models.quota.tokensPerMonth": { all: string; used: string };
+  "models.quota.costPerDay": { all: string; used: string };
+  "models.quota.costPerMonth": { all: string; used: string };
   "models.report.most": { n: number };
   "models.report.chart.tokens": { n: number };
   "models.report.chart.cost": { n: number };

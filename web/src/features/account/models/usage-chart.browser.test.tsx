@@ -24,7 +24,7 @@ const report: UsageReport = {
     row("2026-11-02", "openai/large", 700, 1.5),
     row("2026-11-10", "local/own", 50),
   ],
-  limit: null,
+  quotas: [],
 };
 
 const chart = page.getByRole("slider");

@@ -2,6 +2,7 @@ import { useQuery } from "@tanstack/react-query";
 import { Download } from "lucide-react";
 import { useState } from "react";
 import { t } from "@/lib/later-texts";
+import { isSpent, quotaInWords, renewalInWords } from "@/lib/quota";
 import { saveFile } from "@/lib/save-file";
 import type { SignedInUser } from "@/lib/session";
 import { Button } from "@/ui/button";
@@ -58,24 +59,22 @@ export function UsageSection({ user }: { user: SignedInUser }) {
 }
 
 function Report({ report }: { report: UsageReport }) {
-  const { days, limit } = report;
+  const { days, quotas } = report;
   const whole = wholeOf(days);
   const [view, setView] = useState<"chart" | "table">("chart");
   const [measure, setMeasure] = useState<Measure>("tokens");
   const hasCosts = whole.costUsd > 0;
   return (
     <>
-      {limit !== null && (
-        <p
-          className={
-            limit.used >= limit.tokensPerDay ? "px-4 py-2.5 text-md text-warn" : "px-4 py-2.5 text-md"
-          }
-        >
-          {t(limit.used >= limit.tokensPerDay ? "models.report.spent" : "models.report.limit", {
-            used: limit.used,
-            all: limit.tokensPerDay,
-          })}
-        </p>
+      {quotas.length > 0 && (
+        <div className="grid gap-1 px-4 py-2.5 text-md">
+          {quotas.map((quota) => (
+            <p key={quota.kind} className={isSpent(quota) ? "text-warn" : undefined}>
+              {quotaInWords(quota)} {isSpent(quota) && renewalInWords(quota)}
+            </p>
+          ))}
+          <p className="text-ink-2">{t("models.quota.own")}</p>
+        </div>
       )}
       {days.length === 0 ? (
         <p className="px-4 py-3 text-md text-ink-2">{t("models.report.none")}</p>

@@ -22,7 +22,7 @@ const report: UsageReport = {
     row("2026-03-02", "a/small", 2, 0.25),
     row("2026-03-02", "=1+1/x", 3),
   ],
-  limit: null,
+  quotas: [],
 };
 
 test("every day of the range is told, also the quiet ones", () => {

@@ -1,4 +1,5 @@
 import { formatDate } from "@/lib/intl";
+import type { Quota } from "@/lib/quota";
 import type { Usage } from "@/lib/usage";
 
 interface DayAndModel extends Usage {
@@ -12,7 +13,7 @@ export interface UsageReport {
   readonly from: string;
   readonly to: string;
   readonly days: readonly DayAndModel[];
-  readonly limit: { readonly tokensPerDay: number; readonly used: number } | null;
+  readonly quotas: readonly Quota[];
 }
 
 /** Selectable periods in days. */
