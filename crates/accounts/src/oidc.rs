@@ -4,6 +4,7 @@
 //! [`account`] finds or creates the user's account. [`discovery`] and [`keys`] hold the provider's metadata and keys.
 
 mod account;
+mod back_channel_logout;
 mod discovery;
 mod error;
 mod http;
@@ -23,6 +24,7 @@ use discovery::MetadataCache;
 use http::ProviderHttp;
 use keys::KeyCache;
 
+pub use back_channel_logout::LogoutOutcome;
 pub use sign_in::{BegunSignIn, ProviderCallback, SIGN_IN_LIFETIME_SECONDS, SignInOutcome, SignInTarget};
 
 /// Name of the provider in GoTrue's API: `signInWithOAuth({ provider: "oidc" })`.

@@ -133,6 +133,8 @@ const GET_AMR: &str = "SELECT amr FROM auth_sessions WHERE id = $1 AND user_id =
 
 pub(crate) const SET_AMR: &str = "UPDATE auth_sessions SET amr = $3 WHERE id = $1 AND user_id = $2";
 
+const LIST_AMR: &str = "SELECT id, amr FROM auth_sessions WHERE user_id = $1 AND created_at <= $2";
+
 const DELETE: &str = "DELETE FROM auth_sessions WHERE user_id = $1 AND id = $2";
 
 const DELETE_ENDED: &str = "DELETE FROM auth_sessions WHERE created_at <= $1 OR refreshed_at <= $2";
@@ -296,6 +298,32 @@ impl AuthSessionRepository<'_> {
             .await
             .map(|done| done.rows_affected()))?;
         Ok(deleted)
+    }
+
+    /// Ends the sessions of a user that began by `until` with an authentication method, and stores audit events if there
+    /// were any. Returns their number.
+    pub async fn delete_by_method(
+        self,
+        owner: UserId,
+        method: &str,
+        until: Timestamp,
+        events: &[NewAuditEvent],
+    ) -> Result<usize, Error> {
+        transaction!(self.storage, |tx| {
+            let sessions: Vec<(Uuid, JsonText<Vec<AuthMethod>>)> =
+                sqlx::query_as(LIST_AMR).bind(owner.0).bind(until.0).fetch_all(&mut *tx).await?;
+            let mut count = 0;
+            for (session, amr) in sessions {
+                if amr.0.iter().any(|proof| proof.method == method) {
+                    sqlx::query(DELETE).bind(owner.0).bind(session).execute(&mut *tx).await?;
+                    count += 1;
+                }
+            }
+            for event in events.iter().filter(|_| count > 0) {
+                insert_event!(tx, event);
+            }
+            Ok(count)
+        })
     }
 
     /// Ends all sessions of a user.

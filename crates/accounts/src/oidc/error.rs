@@ -30,6 +30,9 @@ pub enum OidcError {
     /// The ID token is not valid.
     #[error("the ID token is not valid: {0}")]
     IdToken(&'static str),
+    /// The logout token is not valid.
+    #[error("the logout token is not valid: {0}")]
+    LogoutToken(&'static str),
     /// The user information belongs to another user.
     #[error("the user information is that of another subject")]
     UserInfo,

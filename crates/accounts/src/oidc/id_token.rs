@@ -13,7 +13,7 @@ use super::discovery::IssuerMetadata;
 use super::error::OidcError;
 
 /// Difference between the provider's clock and this one that is tolerated, in seconds.
-const CLOCK_LEEWAY_SECONDS: i64 = 60;
+pub(super) const CLOCK_LEEWAY_SECONDS: i64 = 60;
 /// Algorithms that are accepted, if the provider announces them. A symmetric one would let a holder of the client
 /// secret sign, and `none` any sender.
 const ACCEPTED_ALGORITHMS: [Algorithm; 9] = [
@@ -31,13 +31,13 @@ const ACCEPTED_ALGORITHMS: [Algorithm; 9] = [
 /// A text or a list of texts.
 #[derive(Deserialize)]
 #[serde(untagged)]
-enum Audiences {
+pub(super) enum Audiences {
     One(String),
     Many(Vec<String>),
 }
 
 impl Audiences {
-    fn as_slice(&self) -> &[String] {
+    pub(super) fn as_slice(&self) -> &[String] {
         match self {
             Self::One(audience) => std::slice::from_ref(audience),
             Self::Many(audiences) => audiences,
@@ -61,7 +61,7 @@ struct CheckedClaims {
 /// A time in seconds since 1970, without the fraction that some providers write.
 #[derive(Clone, Copy, Deserialize)]
 #[serde(try_from = "Number")]
-struct Seconds(i64);
+pub(super) struct Seconds(pub(super) i64);
 
 impl TryFrom<Number> for Seconds {
     type Error = &'static str;
@@ -88,6 +88,24 @@ impl IdentityProvider {
         token: &str,
         expected: &ExpectedToken<'_>,
     ) -> Result<Map<String, Value>, OidcError> {
+        let (claims, algorithm) = self.verify_signature(metadata, token).await?;
+        let checked = serde_json::from_value(Value::Object(claims.clone()))
+            .map_err(|_| OidcError::IdToken("a required claim is missing"))?;
+        check_claims(&checked, &self.settings.issuer, &self.settings.client_id, expected.nonce, self.clock.now())?;
+        if let (Some(hash), Some(access_token)) = (&checked.at_hash, expected.access_token)
+            && *hash != half_hash(algorithm, access_token)
+        {
+            return Err(OidcError::IdToken("it belongs to another access token"));
+        }
+        Ok(claims)
+    }
+
+    /// Verifies the signature of a token, and returns its claims, which are not checked, and its algorithm.
+    pub(super) async fn verify_signature(
+        &self,
+        metadata: &IssuerMetadata,
+        token: &str,
+    ) -> Result<(Map<String, Value>, Algorithm), OidcError> {
         // The library knows no algorithm `none`, so that such a header is not readable.
         let header = decode_header(token).map_err(|_| OidcError::IdToken("its header is not readable"))?;
         let announced = &metadata.id_token_signing_alg_values_supported;
@@ -100,22 +118,14 @@ impl IdentityProvider {
         }
         let key = self.find_key(&metadata.jwks_uri, header.kid.as_deref(), header.alg).await?;
         let mut rules = Validation::new(header.alg);
-        // Checked below: the library would use the system time, and accept any one of several audiences.
+        // Checked by the caller: the library would use the system time, and accept any one of several audiences.
         rules.required_spec_claims.clear();
         rules.validate_exp = false;
         rules.validate_aud = false;
         let claims = decode::<Map<String, Value>>(token, &key, &rules)
             .map_err(|_| OidcError::IdToken("its signature is wrong"))?
             .claims;
-        let checked = serde_json::from_value(Value::Object(claims.clone()))
-            .map_err(|_| OidcError::IdToken("a required claim is missing"))?;
-        check_claims(&checked, &self.settings.issuer, &self.settings.client_id, expected.nonce, self.clock.now())?;
-        if let (Some(hash), Some(access_token)) = (&checked.at_hash, expected.access_token)
-            && *hash != half_hash(header.alg, access_token)
-        {
-            return Err(OidcError::IdToken("it belongs to another access token"));
-        }
-        Ok(claims)
+        Ok((claims, header.alg))
     }
 }
 

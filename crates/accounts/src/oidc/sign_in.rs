@@ -32,7 +32,7 @@ pub const SIGN_IN_LIFETIME_SECONDS: i64 = 600;
 /// Length of the secret in the browser's cookie, in characters.
 const BROWSER_SECRET_CHARS: usize = 43;
 /// Method of authentication for the `amr` claim, as in GoTrue.
-const AMR_METHOD: &str = "oauth";
+pub(super) const AMR_METHOD: &str = "oauth";
 /// Maximum length of an error text of the provider, in characters. It becomes part of a URL.
 const MAX_PROVIDER_ERROR_CHARS: usize = 200;
 

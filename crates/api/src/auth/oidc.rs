@@ -1,16 +1,22 @@
 //! `/authorize` and `/callback`: sign-in at the organisation's identity provider.
 
+use std::convert::Infallible;
+
 use accounts::gotrue_error::GoTrueError;
-use accounts::oidc::{PROVIDER, ProviderCallback, SIGN_IN_LIFETIME_SECONDS, SignInOutcome, SignInTarget};
+use accounts::oidc::{
+    LogoutOutcome, PROVIDER, ProviderCallback, SIGN_IN_LIFETIME_SECONDS, SignInOutcome, SignInTarget,
+};
 use accounts::pkce::{MAX_CHALLENGE_CHARS, parse_challenge};
 use accounts::rate_limits::RateLimit;
 use accounts::{AccountService, AuthError, RequestOrigin};
-use axum::extract::State;
+use axum::Json;
+use axum::extract::{FromRequest, Request, State};
 use axum::http::{HeaderMap, HeaderName, Method, StatusCode, header};
 use axum::response::{AppendHeaders, IntoResponse, Redirect, Response};
-use http_server::openapi::{Operation, OperationOutput};
+use http_server::openapi::{Operation, OperationInput, OperationOutput};
 use schemars::JsonSchema;
 use serde::Deserialize;
+use serde_json::json;
 use url::Url;
 
 use super::error::AuthApiError;
@@ -24,6 +30,9 @@ use crate::state::SiteUrl;
 const SIGN_IN_COOKIE: BrowserCookie = BrowserCookie { name: "provider-sign-in", path: "/auth/v1" };
 /// Maximum length of the further scopes, in characters.
 const MAX_SCOPES_CHARS: usize = 1000;
+
+/// Maximum size of a report of the provider, in bytes.
+const MAX_REPORT_BYTES: usize = 64 * 1024;
 
 /// Query of [`authorize`].
 #[derive(Deserialize, JsonSchema)]
@@ -132,6 +141,77 @@ pub async fn complete_sign_in(
         Err(error) => with_logged_error(target, &error),
     };
     Ok(Redirect::to(target.as_str()))
+}
+
+/// The form with which the provider reports a logout. One that cannot be read has an empty token.
+pub struct LogoutReport {
+    /// Signed by the provider.
+    logout_token: String,
+}
+
+impl<S: Sync> FromRequest<S> for LogoutReport {
+    type Rejection = Infallible;
+
+    async fn from_request(request: Request, _state: &S) -> Result<Self, Infallible> {
+        let body = axum::body::to_bytes(request.into_body(), MAX_REPORT_BYTES).await.unwrap_or_default();
+        let token = url::form_urlencoded::parse(&body).find(|(name, _)| name == "logout_token");
+        Ok(Self { logout_token: token.map_or_else(String::new, |(_, token)| token.into_owned()) })
+    }
+}
+
+impl OperationInput for LogoutReport {
+    fn describe(operation: &mut Operation<'_>) {
+        let schema = json!({
+            "type": "object",
+            "properties": { "logout_token": { "type": "string", "description": "Logout token, signed by the provider." } },
+            "required": ["logout_token"],
+        });
+        operation.set_body("application/x-www-form-urlencoded", schema);
+    }
+}
+
+/// The response to the provider's report.
+pub enum LogoutResponse {
+    Ended,
+    /// With the reason.
+    Rejected(String),
+}
+
+impl IntoResponse for LogoutResponse {
+    fn into_response(self) -> Response {
+        let no_store = [(header::CACHE_CONTROL, "no-store")];
+        match self {
+            Self::Ended => (StatusCode::OK, no_store).into_response(),
+            Self::Rejected(reason) => {
+                let body = json!({ "error": "invalid_request", "error_description": reason });
+                (StatusCode::BAD_REQUEST, no_store, Json(body)).into_response()
+            }
+        }
+    }
+}
+
+impl OperationOutput for LogoutResponse {
+    fn describe(operation: &mut Operation<'_>) {
+        operation.add_response(StatusCode::OK, "The sessions are ended, if there were any.");
+        let schema = json!({
+            "type": "object",
+            "properties": { "error": { "const": "invalid_request" }, "error_description": { "type": "string" } },
+        });
+        operation.add_content(StatusCode::BAD_REQUEST, "The token was rejected.", "application/json", schema);
+    }
+}
+
+/// Ends the sessions of a user who has signed out at the identity provider (`POST /oidc/backchannel-logout`, OpenID Connect
+/// Back-Channel Logout 1.0, section 2.5). The token proves its sender.
+pub async fn end_sessions(
+    State(accounts): State<AccountService>,
+    report: LogoutReport,
+) -> Result<LogoutResponse, AuthApiError> {
+    Ok(match accounts.end_provider_sessions(&report.logout_token).await? {
+        LogoutOutcome::Ended => LogoutResponse::Ended,
+        LogoutOutcome::Rejected(error) => LogoutResponse::Rejected(error.to_string()),
+        LogoutOutcome::NoProvider => LogoutResponse::Rejected("there is no identity provider".to_owned()),
+    })
 }
 
 /// Adds an error to the URL, and logs a failure of this server. A failure of the provider has been logged already.

@@ -2,6 +2,7 @@
 
 mod accounts_of_users;
 mod browser;
+mod logout;
 mod provider;
 mod trust;
 

@@ -65,7 +65,7 @@ impl Script {
         self.keys = SigningKeys::from_json(&generate().unwrap()).unwrap();
     }
 
-    fn sign(&self, claims: &Value) -> String {
+    pub fn sign(&self, claims: &Value) -> String {
         let kid = &self.keys.jwk_set()["keys"][0]["kid"];
         let encode = |value: &Value| URL_SAFE_NO_PAD.encode(value.to_string());
         let hmac = |secret: &[u8]| {

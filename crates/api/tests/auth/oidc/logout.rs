@@ -1,0 +1,103 @@
+//! Reports of the provider that a user has signed out there.
+
+use reqwest::StatusCode;
+use serde_json::{Value, json};
+use testkit::databases;
+
+use super::browser::Site;
+use super::provider::{CLIENT_ID, Signature};
+
+/// Reports a logout with changed claims, and returns the status and the reason of a rejection.
+async fn report(site: &Site, changes: Value) -> (u16, Value) {
+    let token = {
+        let script = site.provider.script();
+        let mut claims = json!({
+            "iss": site.provider.issuer, "aud": CLIENT_ID, "sub": "ann-1", "jti": "1", "iat": script.now, "exp": script.now + 120,
+            "events": { "http://schemas.openid.net/event/backchannel-logout": {} }
+        });
+        for (name, value) in changes.as_object().unwrap() {
+            claims[name] = value.clone();
+        }
+        script.sign(&claims)
+    };
+    send(site, &token).await
+}
+
+async fn send(site: &Site, token: &str) -> (u16, Value) {
+    let url = format!("{}/auth/v1/oidc/backchannel-logout", site.app.url);
+    let response = site.app.http.post(url).form(&[("logout_token", token)]).send().await.unwrap();
+    assert_eq!(response.headers()["cache-control"], "no-store");
+    let status = response.status().as_u16();
+    (status, response.json().await.unwrap_or_default())
+}
+
+async fn status_of(site: &Site, token: &Value) -> StatusCode {
+    let request = site.app.http.get(format!("{}/auth/v1/user", site.app.url)).bearer_auth(token.as_str().unwrap());
+    request.send().await.unwrap().status()
+}
+
+#[tokio::test]
+async fn a_logout_at_the_provider_ends_the_sessions_that_it_began() {
+    for database in databases() {
+        let site = Site::start(database).await;
+        let (one, two) = (site.sign_in().await.body, site.sign_in().await.body);
+        let other = site.app.person().await;
+        assert_eq!(report(&site, json!({ "sub": "bob-2" })).await.0, 200, "of a user who never came");
+        assert_eq!(status_of(&site, &one["access_token"]).await, 200);
+
+        assert_eq!(report(&site, json!({})).await, (200, Value::Null));
+        for session in [&one, &two] {
+            assert_eq!(status_of(&site, &session["access_token"]).await, 403);
+        }
+        assert_eq!(status_of(&site, &json!(other.token)).await, 200, "others are not affected");
+        let user = one["user"]["id"].as_str().unwrap().parse().unwrap();
+        let storage = &site.app.state.storage;
+        let events = storage.audit_events().list(Some(user), domain::Timestamp(0), None, 100).await.unwrap();
+        let ends = events.iter().filter(|event| event.kind == "sign_out").count();
+        assert_eq!(ends, 1);
+
+        // A replayed report does not end sessions that began later.
+        let issued = site.provider.script().now;
+        site.advance(90);
+        let later = site.sign_in().await.body;
+        assert_eq!(report(&site, json!({ "iat": issued, "exp": issued + 120 })).await.0, 200);
+        assert_eq!(status_of(&site, &later["access_token"]).await, 200);
+        site.app.stop().await;
+    }
+}
+
+#[tokio::test]
+async fn forged_reports_end_nothing() {
+    let site = Site::start(testkit::Database::Sqlite).await;
+    let session = site.sign_in().await.body;
+    for signature in [Signature::None, Signature::PublicKeyAsSecret, Signature::ClientSecret, Signature::ForeignKey] {
+        site.provider.script().signature = signature;
+        let (status, reason) = report(&site, json!({})).await;
+        assert_eq!((status, &reason["error"]), (400, &json!("invalid_request")), "{reason}");
+    }
+    site.provider.script().signature = Signature::Own;
+    for changes in [
+        json!({ "iss": "https://evil.example" }),
+        json!({ "aud": "another-client" }),
+        json!({ "events": {} }),
+        json!({ "nonce": "n" }),
+        json!({ "sub": null }),
+        json!({ "exp": 1 }),
+    ] {
+        assert_eq!(report(&site, changes.clone()).await.0, 400, "{changes}");
+    }
+    for garbage in ["", "a.b.c", &"x".repeat(100_000)] {
+        assert_eq!(send(&site, garbage).await.0, 400);
+    }
+    assert_eq!(status_of(&site, &session["access_token"]).await, 200);
+    site.app.stop().await;
+}
+
+#[tokio::test]
+async fn without_a_provider_there_is_no_logout() {
+    let app = testkit::TestApp::start().await;
+    let url = format!("{}/auth/v1/oidc/backchannel-logout", app.url);
+    let response = app.http.post(url).form(&[("logout_token", "a.b.c")]).send().await.unwrap();
+    assert_eq!(response.status(), 400);
+    app.stop().await;
+}
