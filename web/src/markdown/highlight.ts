@@ -71,16 +71,19 @@ async function readWaiting(): Promise<void> {
 }
 
 /** Colours whole lines, with their line endings, so that their ground reaches from edge to edge. */
-function diffPieces(text: string): CodePiece[] {
-  return text.split(/(?<=\n)/u).map((line) => {
-    const kind = /^(?:@@|diff |index |\+\+\+|---)/u.test(line)
-      ? "hunk"
-      : line.startsWith("+")
-        ? "added"
-        : line.startsWith("-")
-          ? "removed"
-          : null;
-    return [line, kind];
+export function diffPieces(text: string): CodePiece[] {
+  const lines = text.split(/(?<=\n)/u);
+  // Within a hunk, a line that begins with +++ or --- was added or removed, unless the header of a file begins.
+  let isInHunk = false;
+  return lines.map((line, at) => {
+    const beginsFile =
+      /^(?:diff|index) /u.test(line) ||
+      (line.startsWith("--- ") && lines[at + 1]?.startsWith("+++ ") === true);
+    if (beginsFile) isInHunk = false;
+    if (line.startsWith("@@")) isInHunk = true;
+    const isHeader = beginsFile || line.startsWith("@@") || (!isInHunk && /^(?:\+\+\+|---)/u.test(line));
+    if (isHeader) return [line, "hunk"];
+    return [line, line.startsWith("+") ? "added" : line.startsWith("-") ? "removed" : null];
   });
 }
 
