@@ -19,6 +19,7 @@ test("a copy that the browser refuses says so", async () => {
   await page.getByRole("button", { name: "Copy", exact: true }).click();
   await expect.element(page.getByRole("status")).not.toHaveTextContent("Copied");
   await expect.element(page.getByRole("status")).not.toBeEmptyDOMElement();
+  expect(document.querySelector(".lucide-check")).toBeNull();
 });
 
 test("a code block is labelled with its language, and copies its code alone", async () => {

@@ -1,5 +1,5 @@
 import { Check, Copy } from "lucide-react";
-import { useState } from "react";
+import { useRef, useState } from "react";
 import { t } from "@/lib/t";
 import { IconButton } from "@/ui/button";
 
@@ -12,30 +12,41 @@ interface CopyButtonProps {
 /** Time for which the button confirms the copy. */
 const CONFIRMATION_MS = 2_000;
 
-/** Returns the confirmation of the last copy, while it is shown, and a function that copies a text. */
-export function useCopy(): readonly [said: string, copy: (text: string) => Promise<void>] {
-  const [said, setSaid] = useState("");
+/** What came of the last copy, while it is shown. */
+interface Copied {
+  /** In words; empty before and after. */
+  readonly said: string;
+  readonly succeeded: boolean;
+}
+
+const nothing: Copied = { said: "", succeeded: false };
+
+/** Returns what came of the last copy, and a function that copies a text. */
+export function useCopy(): readonly [copied: Copied, copy: (text: string) => Promise<void>] {
+  const [copied, setCopied] = useState(nothing);
+  const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
   async function copy(text: string): Promise<void> {
     try {
       await navigator.clipboard.writeText(text);
-      setSaid(t("chat.copied"));
+      setCopied({ said: t("chat.copied"), succeeded: true });
     } catch {
-      setSaid(t("chat.copyFailed"));
+      setCopied({ said: t("chat.copyFailed"), succeeded: false });
     }
-    setTimeout(() => setSaid(""), CONFIRMATION_MS);
+    clearTimeout(timer.current);
+    timer.current = setTimeout(() => setCopied(nothing), CONFIRMATION_MS);
   }
-  return [said, copy];
+  return [copied, copy];
 }
 
 /** Button that copies a text and confirms it, also to screen readers. */
 export function CopyButton({ text, label }: CopyButtonProps) {
-  const [said, copy] = useCopy();
+  const [{ said, succeeded }, copy] = useCopy();
   return (
     <>
       <IconButton
         size="sm"
         label={said || label}
-        icon={said ? <Check /> : <Copy />}
+        icon={succeeded ? <Check /> : <Copy />}
         onClick={() => void copy(text)}
       />
       <span role="status" className="sr-only">

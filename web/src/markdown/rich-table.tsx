@@ -58,7 +58,7 @@ interface CopyAsProps {
 }
 
 function CopyAs({ name, label, write }: CopyAsProps) {
-  const [said, copy] = useCopy();
+  const [{ said, succeeded }, copy] = useCopy();
   return (
     <>
       <Button
@@ -69,7 +69,7 @@ function CopyAs({ name, label, write }: CopyAsProps) {
         className="px-2! text-xs! [&_svg]:size-3.5!"
         onClick={() => void copy(write())}
       >
-        {said ? <Check aria-hidden="true" /> : <Copy aria-hidden="true" />}
+        {succeeded ? <Check aria-hidden="true" /> : <Copy aria-hidden="true" />}
         {name}
       </Button>
       <span role="status" className="sr-only">

@@ -12,13 +12,13 @@ interface CopyJsonProps {
 
 /** Button that copies a part of a JSON value. */
 export function CopyJson({ label, icon, write }: CopyJsonProps) {
-  const [said, copy] = useCopy();
+  const [{ said, succeeded }, copy] = useCopy();
   return (
     <>
       <IconButton
         size="sm"
         label={said || label}
-        icon={said ? <Check /> : icon}
+        icon={succeeded ? <Check /> : icon}
         onClick={() => void copy(write())}
       />
       <span role="status" className="sr-only">
