@@ -7,7 +7,7 @@ import { lazyModule } from "./lazy-module";
 /** False in blocks that further text can change. */
 export const IsFinishedBlock = createContext(true);
 
-/** Lines that a long block shows at first. */
+/** Lines that a long block shows at first, in lines of 1.63 em below 12 px of padding. */
 const COLLAPSED_LINES = 40;
 
 const useRichCode = lazyModule(() => import("./rich-code"));
@@ -42,7 +42,7 @@ export function CodeBlock({ language, text }: CodeBlockProps) {
           <rich.CodeControls
             language={language}
             text={text}
-            lines={isCollapsed ? { shown: COLLAPSED_LINES, total: lines } : undefined}
+            lines={isCollapsed && !isWrapped ? { shown: COLLAPSED_LINES, total: lines } : undefined}
             isWrapped={isWrapped}
             onWrap={setWrapped}
           />
@@ -54,7 +54,7 @@ export function CodeBlock({ language, text }: CodeBlockProps) {
         aria-label={t("chat.code.label")}
         className={`overflow-x-auto px-3.5 py-3 font-mono text-[0.84375em]/[1.63] print:max-h-none print:whitespace-pre-wrap ${
           isWrapped ? "whitespace-pre-wrap wrap-anywhere" : ""
-        } ${isCollapsed ? "max-h-[892px] overflow-y-hidden" : ""}`}
+        } ${isCollapsed ? "max-h-[calc(65.2em+12px)] overflow-y-hidden" : ""}`}
       >
         <code>{rich ? <rich.HighlightedCode language={language} text={shown} /> : shown}</code>
       </pre>
