@@ -78,4 +78,20 @@ test("formulas are loaded by the first one, drawn once closed, and copied as the
   await appPage.page.keyboard.press("ControlOrMeta+C");
   const copied = await appPage.page.evaluate(() => navigator.clipboard.readText());
   assert.equal(copied.trim(), String.raw`So $\lambda < \mu$ holds. And $x^2$ too.`);
+
+  fixture.model.answer(say("- **First** is $a$.\n- Second is $b$."));
+  await appPage.ask("As a list");
+  const list = appPage.answers.last().getByRole("list");
+  await eventually(async () => assert.equal(await list.locator("[data-tex]").count(), 2));
+  await list.selectText();
+  await appPage.page.keyboard.press("ControlOrMeta+C");
+  const html = await appPage.page.evaluate(async () => {
+    const [item] = await navigator.clipboard.read();
+    return (await item?.getType("text/html"))?.text();
+  });
+  assert.match(
+    html ?? "",
+    /<li[^>]*>.*<strong[^>]*>First<\/strong> is .*\$a\$/su,
+    "lists and emphasis are kept",
+  );
 });

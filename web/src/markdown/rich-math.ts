@@ -47,6 +47,9 @@ function copySources(event: ClipboardEvent): void {
   copied.className = "markdown fixed w-full opacity-0";
   document.body.append(copied);
   event.clipboardData.setData("text/plain", copied.innerText);
+  // With its lists, tables and emphasis, for programs that keep them. Controls within the selection are none of it.
+  for (const control of copied.querySelectorAll("button, [role=status]")) control.remove();
+  event.clipboardData.setData("text/html", copied.innerHTML);
   copied.remove();
   event.preventDefault();
 }
