@@ -100,12 +100,13 @@ test("a preview is shown in full screen and comes back", async (t) => {
     panel(appPage).evaluate(
       (element) => document.fullscreenElement !== null && element.contains(document.fullscreenElement),
     );
-  const button = panel(appPage).getByRole("button", { name: "Full screen" });
+  const button = panel(appPage).getByRole("button", { name: "Full screen", exact: true });
   await button.click();
   await eventually(async () => assert.equal(await isFull(), true));
   await inner(appPage).getByText("3.1 min").waitFor();
-  await button.click();
+  await panel(appPage).getByRole("button", { name: "Exit full screen" }).click();
   await eventually(async () => assert.equal(await isFull(), false));
+  await button.waitFor();
 });
 
 test("a preview ends with a change of the chat", async (t) => {

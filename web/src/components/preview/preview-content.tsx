@@ -25,7 +25,7 @@ interface PreviewContentProps {
 export function PreviewContent({ version, title, onEscape }: PreviewContentProps) {
   const { kind, text } = version;
   if (kind === "html") return <SandboxFrame html={text} title={title} onEscape={onEscape} />;
-  if (kind === "svg") return <SandboxFrame html={svgPage(text)} title={title} onEscape={onEscape} />;
+  if (kind === "svg") return <SandboxFrame html={svgPage(text, title)} title={title} onEscape={onEscape} />;
   return (
     <div className="min-h-0 flex-1 overflow-auto p-5 max-wide:p-3.5">
       {kind === "markdown" && (

@@ -1,4 +1,4 @@
-import { ChevronLeft, ChevronRight, Download, Maximize, X } from "lucide-react";
+import { ChevronLeft, ChevronRight, Download, Maximize, Minimize, X } from "lucide-react";
 import {
   type KeyboardEvent,
   type ReactNode,
@@ -173,6 +173,7 @@ interface PanelActionsProps {
 }
 
 function PanelActions({ name, text, box, onClose }: PanelActionsProps) {
+  const isFullScreen = useSyncExternalStore(subscribeFullScreen, () => document.fullscreenElement !== null);
   // A refusal of the browser leaves the panel as it is.
   const toggleFullScreen = () =>
     void (document.fullscreenElement ? document.exitFullscreen() : box?.current?.requestFullscreen())?.catch(
@@ -189,14 +190,19 @@ function PanelActions({ name, text, box, onClose }: PanelActionsProps) {
       {box && (
         <IconButton
           size="sm"
-          label={t("preview.fullScreen")}
-          icon={<Maximize />}
+          label={t(isFullScreen ? "preview.exitFullScreen" : "preview.fullScreen")}
+          icon={isFullScreen ? <Minimize /> : <Maximize />}
           onClick={toggleFullScreen}
         />
       )}
       <IconButton size="sm" label={t("preview.close")} icon={<X />} onClick={onClose} />
     </div>
   );
+}
+
+function subscribeFullScreen(listener: () => void): () => void {
+  document.addEventListener("fullscreenchange", listener);
+  return () => document.removeEventListener("fullscreenchange", listener);
 }
 
 interface StepperProps {

@@ -45,12 +45,16 @@ function withEscape(html: string): string {
   return `${doctype}${script}${html.slice(doctype.length)}`;
 }
 
-/** Returns a page that shows SVG as an image, in which it runs no script and loads nothing. */
-export function svgPage(svg: string): string {
+/** Returns a page that shows SVG as an image of this name, in which it runs no script and loads nothing. */
+export function svgPage(svg: string, name: string): string {
   // An image needs the namespace, which SVG within a page can do without.
   const source = /\bxmlns\s*=/u.test(svg)
     ? svg
     : svg.replace(/<svg\b/iu, '<svg xmlns="http://www.w3.org/2000/svg"');
   const image = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(source.toWellFormed())}`;
-  return `<!doctype html><style>html,body{height:100%;margin:0}body{display:grid;place-items:center}img{max-width:100%;max-height:100vh}</style><img alt="" src="${image.replaceAll("'", "%27")}">`;
+  return `<!doctype html><style>html,body{height:100%;margin:0}body{display:grid;place-items:center}img{max-width:100%;max-height:100vh}</style><img alt="${escapeAttribute(name)}" src="${image.replaceAll("'", "%27")}">`;
+}
+
+function escapeAttribute(text: string): string {
+  return text.replaceAll("&", "&amp;").replaceAll('"', "&quot;");
 }

@@ -142,7 +142,7 @@ function showError({ error, message }: Pick<RecognitionErrorEvent, "error" | "me
   if (error === "aborted") return;
   const text = isKnownError(error) ? t(ERROR_TEXTS[error]) : message;
   toast({
-    title: t("models.voice.action.idle"),
+    title: t("models.voice.title"),
     description: text || t("models.voice.failed"),
     tone: error === "no-speech" ? "neutral" : "err",
   });

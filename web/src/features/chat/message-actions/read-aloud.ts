@@ -3,6 +3,7 @@ import { pageLocale } from "@/lib/language";
 import { t } from "@/lib/later-texts";
 import { forgetAfter } from "@/lib/user-data";
 import { toast } from "@/ui/toast";
+import { spokenLanguage } from "./spoken-language";
 import { spokenPassages } from "./spoken-text";
 
 /** Id of the message that is being read. */
@@ -19,12 +20,13 @@ export function readAloud(id: string, markdown: string): void {
   stopReading();
   const texts = spokenPassages(markdown);
   if (texts.length === 0) {
-    toast({ title: t("steering.read"), description: t("steering.read.nothing") });
+    toast({ title: t("steering.read.title"), description: t("steering.read.nothing") });
     return;
   }
+  const language = spokenLanguage(texts.join(" "), pageLocale());
   passages = texts.map((text) => {
     const utterance = new SpeechSynthesisUtterance(text);
-    utterance.lang = pageLocale();
+    utterance.lang = language;
     return utterance;
   });
   const own = passages;
@@ -36,7 +38,7 @@ export function readAloud(id: string, markdown: string): void {
     utterance.addEventListener("error", () => {
       if (passages !== own) return;
       end();
-      toast({ title: t("steering.read"), description: t("steering.read.failed"), tone: "err" });
+      toast({ title: t("steering.read.title"), description: t("steering.read.failed"), tone: "err" });
     });
     speechSynthesis.speak(utterance);
   }
