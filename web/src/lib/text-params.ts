@@ -63,6 +63,7 @@ export interface TextParams {
   "form.error.json": { reason: string };
   "form.error.object": { example: string };
   "result.mismatch": { reason: string };
+  "result.svg": { size: string };
   "result.imageRefused": { size: string; type: string };
   "result.showAll": { n: number };
   "result.tree.matches": { at: number; n: number };

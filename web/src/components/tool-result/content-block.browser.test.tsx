@@ -110,3 +110,37 @@ test("offers no preview of plain text, nor of a resource of another type", async
   await expect.element(page.getByText("more words")).toBeVisible();
   expect(page.getByRole("button", { name: "Open preview" }).elements()).toEqual([]);
 });
+
+test("SVG and JSON have a preview", async () => {
+  const open = vi.fn();
+  const previews = async (block: Record<string, unknown>) => {
+    const { unmount } = await renderWithQueries(
+      <OpenPreview value={open}>
+        <ContentBlock block={block} />
+      </OpenPreview>,
+    );
+    const buttons = page.getByRole("button", { name: "Open preview" });
+    await buttons.first().click();
+    await vi.waitFor(() => expect(open).toHaveBeenCalled());
+    const count = buttons.elements().length;
+    const opened: unknown = open.mock.lastCall?.[0];
+    open.mockClear();
+    await unmount();
+    return { opened, count };
+  };
+  const svg = '<svg xmlns="http://www.w3.org/2000/svg"><text>ä</text></svg>';
+  const data = btoa(String.fromCharCode(...new TextEncoder().encode(svg)));
+  expect(await previews({ type: "image", data, mimeType: "image/svg+xml" })).toMatchObject({
+    opened: { kind: "svg", text: svg },
+    count: 1,
+  });
+  expect(await previews({ type: "text", text: '{"a":[1,2]}' })).toMatchObject({
+    opened: { kind: "json", text: '{\n  "a": [\n    1,\n    2\n  ]\n}' },
+    count: 1,
+  });
+  const resource = { uri: "file:///list.json", mimeType: "application/json", text: '{"a":1}' };
+  expect(await previews({ type: "resource", resource })).toMatchObject({
+    opened: { kind: "json", name: "list.json" },
+    count: 1,
+  });
+});

@@ -1,3 +1,5 @@
+import { useMemo } from "react";
+import { PreviewButton } from "@/components/preview/preview-button";
 import { t } from "@/lib/later-texts";
 import { formatSize } from "@/components/files/file-ref";
 
@@ -18,8 +20,16 @@ export function isDisplayableImage(mimeType: string): boolean {
   return DISPLAYABLE_TYPES.test(mimeType);
 }
 
-/** Image in a tool result. */
+/** Image in a tool result. SVG is shown in a preview, in which it runs no script. */
 export function InlineImage({ data, mimeType }: InlineMediaProps) {
+  const svg = useMemo(() => (isSvg(mimeType) ? textIn(data) : undefined), [data, mimeType]);
+  if (svg !== undefined)
+    return (
+      <div className="flex flex-wrap items-center gap-x-3 gap-y-1">
+        <Refused>{t("result.svg", { size: sizeOf(data) })}</Refused>
+        <PreviewButton type="svg" text={svg} />
+      </div>
+    );
   if (!isDisplayableImage(mimeType) || data.length > MAX_BASE64_CHARS)
     return <Refused>{t("result.imageRefused", { type: mimeType, size: sizeOf(data) })}</Refused>;
   return (
@@ -49,6 +59,22 @@ export function InlineAudio({ data, mimeType }: InlineMediaProps) {
 
 function Refused({ children }: { children: string }) {
   return <p className="text-ink-2 wrap-anywhere">{children}</p>;
+}
+
+function isSvg(mimeType: string): boolean {
+  return mimeType.trim().toLowerCase() === "image/svg+xml";
+}
+
+/** Returns the text that is encoded; undefined if it is none, or too long. */
+function textIn(base64: string): string | undefined {
+  if (base64.length > MAX_BASE64_CHARS) return undefined;
+  try {
+    return new TextDecoder("utf-8", { fatal: true }).decode(
+      Uint8Array.from(atob(base64), (byte) => byte.charCodeAt(0)),
+    );
+  } catch {
+    return undefined;
+  }
 }
 
 function sizeOf(base64: string): string {
