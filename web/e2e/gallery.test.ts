@@ -171,6 +171,79 @@ for (const [name, look] of looks) {
     await appPage.answered();
   });
 
+  test(`results as trees and images, and long code and a changed file at ${name}`, async (t) => {
+    const { account, appPage } = await fixture.openSignedInPage(t, look);
+    await account.connect("post", server.url);
+    const svg =
+      '<svg xmlns="http://www.w3.org/2000/svg" width="240" height="120"><circle cx="60" cy="60" r="40" fill="teal"/></svg>';
+    const contents = [
+      [
+        {
+          type: "text",
+          text: JSON.stringify({
+            letters: [
+              { to: "Ada", pages: 2 },
+              { to: "Grace", pages: 1 },
+            ],
+            sent: true,
+          }),
+        },
+      ],
+      [{ type: "image", data: Buffer.from(svg).toString("base64"), mimeType: "image/svg+xml" }],
+    ];
+    const calls = contents.map((content, index) => ({
+      id: `${index}`,
+      name: "send",
+      serverName: "post",
+      arguments: { to: "Ada" },
+      result: { content },
+      durationMs: 300,
+    }));
+    const long = Array.from({ length: 58 }, (_, at) => `const line${at + 1} = "${"x".repeat(at * 3)}";`);
+    const code = `\`\`\`typescript\n${long.join("\n")}\n\`\`\``;
+    const diff =
+      "```diff\n--- a/post.sql\n+++ b/post.sql\n@@ -1,2 +1,2 @@\n--- an old comment\n+SELECT 2;\n SELECT 3;\n```";
+    await fill(account, [
+      [0, { content: "Send the letters" }],
+      [0, { tool_calls: calls }],
+      [0, { content: "And the program?" }],
+      [0, { content: `${code}\n\n${diff}` }],
+    ]);
+    await appPage.open();
+    const block = appPage.answers.last().getByRole("figure").first();
+    await block.getByText("40 of 58 lines").waitFor();
+    const removed = appPage.answers.last().locator(".code-removed");
+    await eventually(async () => assert.match((await removed.textContent()) ?? "", /an old comment/u));
+    assert.equal(await appPage.answers.last().locator(".code-added").count(), 1);
+    await block.scrollIntoViewIfNeeded();
+    await inspect(appPage, "gallery-code-folded", look);
+    await block.getByRole("button", { name: /wrap/iu }).click();
+    await inspect(appPage, "gallery-code-wrapped", look);
+    await block.getByRole("button", { name: "Show all 58 lines" }).click();
+    await appPage.answers.last().getByRole("figure").last().scrollIntoViewIfNeeded();
+    await inspect(appPage, "gallery-diff", look);
+
+    for (const [index, screen] of ["json", "svg"].entries()) {
+      const card = appPage.toolCall("send").nth(index);
+      const head = card.getByRole("button", { expanded: false });
+      if ((await head.count()) > 0) await head.first().click();
+      const opener = card.getByRole("button", { name: "Open preview" }).first();
+      await opener.scrollIntoViewIfNeeded();
+      await inspect(appPage, `gallery-result-${screen}`, look);
+      await opener.click();
+      const preview = appPage.page.getByRole("button", { name: "Close preview" });
+      await preview.waitFor();
+      if (screen === "svg") {
+        const image = appPage.page.frameLocator("iframe").frameLocator("iframe").locator("img");
+        await eventually(async () =>
+          assert.equal(await image.evaluate((element) => (element as HTMLImageElement).naturalWidth), 240),
+        );
+      }
+      await inspect(appPage, `gallery-preview-${screen}`, look);
+      await preview.click();
+    }
+  });
+
   test(`a newer version and a long answer that is being written at ${name}`, async (t) => {
     const { appPage } = await fixture.openSignedInPage(t, look);
     await appPage.open();
