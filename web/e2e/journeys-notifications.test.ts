@@ -109,8 +109,18 @@ async function switchTo(appPage: AppPage, mode: string): Promise<void> {
   await appPage.page.keyboard.press("Escape");
 }
 
-test("a hidden tab marks its title and icon when an answer is done, until it is seen", async (t) => {
+test("a hidden tab marks its title and icons when an answer is done, until it is seen", async (t) => {
   const { appPage } = await openPage(t, { serviceWorkers: "block" });
+  await appPage.page.addInitScript(() => {
+    const badges: (number | undefined)[] = [];
+    Object.assign(globalThis, { badges });
+    Navigator.prototype.setAppBadge = (count) => {
+      badges.push(count);
+      return Promise.resolve();
+    };
+  });
+  const badge = () =>
+    appPage.page.evaluate(() => (globalThis as unknown as { badges: number[] }).badges.at(-1));
   await appPage.open();
   const icon = () => appPage.page.locator('link[rel="icon"]').getAttribute("href");
   const seen = Promise.withResolvers<void>();
@@ -123,9 +133,11 @@ test("a hidden tab marks its title and icon when an answer is done, until it is 
     assert.equal(await appPage.page.title(), "(1) “Zerubbabel” has a new answer · AI Chat MCP"),
   );
   assert.equal(await icon(), "/icon-marked.svg");
+  assert.equal(await badge(), 1, "the icon of the installed app");
   await look(appPage);
   await eventually(async () => assert.equal(await appPage.page.title(), "AI Chat MCP"));
   assert.equal(await icon(), "/icon.svg");
+  assert.equal(await badge(), 0);
 });
 
 test("a notification tells of an answer in a hidden tab and opens its chat", async (t) => {

@@ -426,14 +426,19 @@ test("a call that waits is announced once, however often the page hears of it", 
     assert.equal(await appPage.page.title(), "(1) send needs your approval · AI Chat MCP"),
   );
   await newChat(appPage);
-  await eventually(async () => assert.match((await heard()).at(-1) ?? "", /is waiting for you$/u));
+  await eventually(async () =>
+    assert.equal((await heard()).at(-1), "send in “Send a letter to Ada” needs your approval"),
+  );
   const before = await heard();
   await loseConnection();
   await eventually(async () =>
-    assert.equal(await appPage.page.title(), "(1) “Send a letter to Ada” is waiting for you · AI Chat MCP"),
+    assert.equal(
+      await appPage.page.title(),
+      "(1) send in “Send a letter to Ada” needs your approval · AI Chat MCP",
+    ),
   );
   assert.deepEqual(
-    before.filter((text) => text.endsWith("your approval")),
+    before.filter((text) => text === "send needs your approval"),
     ["send needs your approval"],
   );
   assert.deepEqual(await heard(), before);
@@ -451,11 +456,11 @@ test("six chats that wait for permission leave the page free for a seventh", asy
   await newChat(appPage);
   await appPage.composer.fill("Hello");
   await eventually(async () =>
-    assert.equal(await appPage.page.title(), "(6) “Letter 6” is waiting for you · AI Chat MCP"),
+    assert.equal(await appPage.page.title(), "(6) send in “Letter 6” needs your approval · AI Chat MCP"),
   );
   await appPage.page
     .getByRole("status")
-    .getByText("“Letter 6” is waiting for you")
+    .getByText("send in “Letter 6” needs your approval")
     .waitFor({ state: "attached" });
   const rows = await appPage.openChats();
   await eventually(async () => assert.equal(await rows.getByText("Waiting for you").count(), 6));

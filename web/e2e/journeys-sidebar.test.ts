@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test, type TestContext } from "node:test";
 import { focusedName, inspect, looks, reach } from "./look.ts";
+import { serveTools } from "./scripted-mcp.ts";
 import { call, hold, say } from "./scripted-model.ts";
 import { startFixture } from "./fixture.ts";
 import { eventually, type AppPage } from "./app-page.ts";
@@ -65,6 +66,44 @@ test("marks say which chats run, wait for the user, and have a new answer", asyn
   await appPage.page.reload();
   await row(appPage, /^Third New answer/u).click();
   await row(appPage, /^Third$/u).waitFor();
+});
+
+test("a chat that waits for the user is marked until it is answered", async (t) => {
+  const { account, appPage } = await openChats(t);
+  const server = await serveTools([{ name: "send", run: () => "Sent." }]);
+  t.after(() => server.stop());
+  await account.connect("post", server.url);
+  await row(appPage, /^Third/u).click();
+  await chat(appPage, "Third").waitFor();
+  fixture.model.answer(call("send", {}));
+  fixture.model.answer(say("It is on its way."));
+  await appPage.ask("Send it");
+  await row(appPage, /^Third Waiting for you$/u).waitFor();
+  await row(appPage, /^Second/u).click();
+  await chat(appPage, "Second").waitFor();
+  await eventually(async () =>
+    assert.equal(await appPage.page.title(), "(1) send in “Third” needs your approval · AI Chat MCP"),
+  );
+  await row(appPage, /^Third Waiting for you$/u).click();
+  await appPage.button("Allow once").click();
+  await appPage.answers.getByText("It is on its way.").waitFor();
+  await row(appPage, /^Third$/u).waitFor();
+});
+
+test("on a wide touch screen every row of the sidebar shows its menu button", async (t) => {
+  const { account, appPage } = await fixture.openSignedInPage(t, {
+    viewport: { width: 1280, height: 800 },
+    hasTouch: true,
+  });
+  for (const title of ["Second", "First"]) await account.newChat(title);
+  await appPage.open();
+  for (const title of ["First", "Second"]) {
+    const menu = sidebar(appPage).getByRole("button", { name: `More for ${title}` });
+    await menu.waitFor();
+    assert.ok(await menu.evaluate((button) => button.checkVisibility({ opacityProperty: true })));
+  }
+  await sidebar(appPage).getByRole("button", { name: "More for Second" }).tap();
+  await appPage.menuItem("Rename").waitFor();
 });
 
 test("the sidebar is resized and hidden by pointer and keyboard, and stays as it was left", async (t) => {

@@ -213,6 +213,10 @@ export async function reach(appPage: AppPage, name: string, key = "Tab"): Promis
 export function focusedName({ page }: AppPage): Promise<string> {
   return page.evaluate(() => {
     const at = document.activeElement;
-    return (at?.getAttribute("aria-label") ?? at?.textContent ?? "").trim();
+    const label = at?.getAttribute("aria-label");
+    if (!at || typeof label === "string") return (label ?? "").trim();
+    const spoken = at.cloneNode(true) as Element;
+    for (const part of spoken.querySelectorAll("[aria-hidden=true]")) part.remove();
+    return spoken.textContent.trim();
   });
 }

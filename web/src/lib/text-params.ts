@@ -94,6 +94,9 @@ export interface TextParams {
   "attention.sign-in": { tool: string };
   "attention.several": { n: number; tool: string };
   "attention.chat.waits": { title: string };
+  "attention.chat.approval": { title: string; tool: string };
+  "attention.chat.elicitation": { title: string; tool: string };
+  "attention.chat.sign-in": { title: string; tool: string };
   "attention.chat.replied": { title: string };
   "attention.chat.failed": { title: string };
   "chat.empty.ready": { servers: number; tools: number };

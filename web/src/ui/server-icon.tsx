@@ -50,6 +50,15 @@ export function ServerIcon({ connectionId, icons, fallback }: ServerIconProps) {
   );
 }
 
+/** First letter of a server's name, in place of an icon. */
+export function ServerLetter({ name }: { name: string }) {
+  return (
+    <span className="-m-0.5 grid size-5 place-items-center rounded-[5px] bg-accent-soft text-xs font-semibold text-accent uppercase">
+      {[...name][0]}
+    </span>
+  );
+}
+
 /** Returns the icon for the page's theme, or one for any theme. */
 function choose(icons: readonly Icon[] | undefined): Icon | undefined {
   if (icons === undefined || icons.length === 0) return undefined;

@@ -1,7 +1,7 @@
-import { expect, test } from "vitest";
+import { afterEach, expect, test, vi } from "vitest";
 import { page, userEvent } from "vitest/browser";
 import { answerRequests, pathsOf, renderWithQueries } from "@/testing/render";
-import { Approval, ApprovalGroupFoot } from "./approval";
+import { Approval, ApprovalGroupFoot, ApprovalGroupHead, formatWaitingTime } from "./approval";
 import { ChatId } from "../chat-context";
 import type { ApprovalRequest, ToolPart } from "../stream/message";
 
@@ -84,6 +84,26 @@ test("a group allows the read-only tools of its only server, and leaves the othe
       "/api/sessions/chat-1/approvals/a",
       "/api/sessions/chat-1/approvals/c",
     ]);
+});
+
+afterEach(() => vi.useRealTimers());
+
+test("the head of a group shows how long its oldest request waits, but not to screen readers", async () => {
+  vi.useFakeTimers();
+  const oldest: ApprovalRequest = { id: "oldest", definition: {} };
+  const newest: ApprovalRequest = { id: "newest", definition: {} };
+  const { rerender } = await renderWithQueries(<ApprovalGroupHead approvals={[oldest]} />);
+  await vi.advanceTimersByTimeAsync(40_000);
+  await rerender(<ApprovalGroupHead approvals={[oldest, newest]} />);
+  await vi.advanceTimersByTimeAsync(2_000);
+  await expect.element(page.getByText("0:42")).toBeVisible();
+  await expect
+    .element(page.getByRole("heading", { name: "2 tool calls need your approval", exact: true }))
+    .toBeVisible();
+});
+
+test("a waiting time is formatted as a clock does", () => {
+  expect([0, 42, 600, 3_723].map(formatWaitingTime)).toEqual(["0:00", "0:42", "10:00", "1:02:03"]);
 });
 
 test("takes no focus, and Enter decides nothing", async () => {

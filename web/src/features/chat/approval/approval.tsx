@@ -1,6 +1,6 @@
 import { useMutation } from "@tanstack/react-query";
 import { TriangleAlert } from "lucide-react";
-import { use, useId, useState } from "react";
+import { use, useEffect, useId, useState } from "react";
 import { claimsOf } from "@/components/approval/definition";
 import { DefinitionChanges } from "@/components/approval/definition-changes";
 import { TextBlock } from "@/components/tool-result/text-block";
@@ -163,12 +163,49 @@ export function ClaimBadge({ approval }: { approval: ApprovalRequest }) {
   return <Badge tone={claim === "approval.claim.destroys" ? "warn" : "neutral"}>{t(short)}</Badge>;
 }
 
+/** Times since 1970 in milliseconds at which this page first showed a request, by its id. */
+const firstShownAt = new Map<string, number>();
+
+function shownSince(approvalId: string): number {
+  const since = firstShownAt.get(approvalId) ?? Date.now();
+  firstShownAt.set(approvalId, since);
+  return since;
+}
+
+/**
+ * Time that the oldest of the requests has waited, as this page has seen it. Screen readers skip it, because it changes
+ * every second.
+ */
+export function WaitingTime({ approvals }: { approvals: readonly ApprovalRequest[] }) {
+  const since = Math.min(...approvals.map(({ id }) => shownSince(id)));
+  const [now, setNow] = useState(since);
+  useEffect(() => {
+    const update = () => setNow(Date.now());
+    update();
+    const timer = setInterval(update, 1_000);
+    return () => clearInterval(timer);
+  }, []);
+  return (
+    <span aria-hidden="true" className="text-sm font-normal text-ink-2 tabular-nums">
+      {formatWaitingTime(Math.max(0, Math.floor((now - since) / 1_000)))}
+    </span>
+  );
+}
+
+/** Formats seconds as a clock does: "0:42", "1:02:03". */
+export function formatWaitingTime(seconds: number): string {
+  const [hours, minutes] = [Math.floor(seconds / 3_600), Math.floor(seconds / 60) % 60];
+  const parts = hours > 0 ? [hours, minutes, seconds % 60] : [minutes, seconds % 60];
+  return parts.map((part, index) => String(part).padStart(index > 0 ? 2 : 1, "0")).join(":");
+}
+
 /** Sticky heading over several calls that wait for approval. */
-export function ApprovalGroupHead({ count }: { count: number }) {
+export function ApprovalGroupHead({ approvals }: { approvals: readonly ApprovalRequest[] }) {
   return (
     <h4 className="sticky -top-5 z-10 wide:-top-7 flex min-h-[42px] items-center gap-2.5 rounded-t-md border border-warn-dot bg-warn-soft px-3 text-md font-medium text-warn">
       <TriangleAlert aria-hidden="true" className="size-4 shrink-0" />
-      {t("approval.group.title", { n: count })}
+      <span className="flex-1">{t("approval.group.title", { n: approvals.length })}</span>
+      <WaitingTime approvals={approvals} />
     </h4>
   );
 }

@@ -12,8 +12,8 @@ import {
   storeTexts,
 } from "@/lib/notifications";
 import { hasTitle, loadSession, sessionsQuery, shownTitle } from "../queries";
-import { markFavicon } from "./favicon";
-import { markTitle } from "./title-marks";
+import { markIcons } from "./icon-marks";
+import { markTitle, waitingChatLabel } from "./title-marks";
 
 interface AttentionProps {
   userId: string;
@@ -22,7 +22,7 @@ interface AttentionProps {
 }
 
 /**
- * Tells the user that an answer has ended or a tool asks while the page is hidden: by the page's title and icon until
+ * Tells the user that an answer has ended or a tool asks while the page is hidden: by the page's title and icons until
  * they look, and by a notification if they have switched them on.
  */
 export function Attention({ userId, onOpenChat }: AttentionProps) {
@@ -78,7 +78,7 @@ function followTurns(
     // The chats that wait are counted by those who know which one is open.
     const ended = [...news.values()].filter(({ isWaiting }) => !isWaiting);
     markTitle("news", ended.length, ended.at(-1)?.label ?? "");
-    markFavicon(news.size > 0);
+    markIcons(news.size);
   };
   const put = (chatId: string, next: ChatNews | undefined): void => {
     // Deleted first: the latest is the last.
@@ -126,7 +126,7 @@ function hasAnswer({ state, outcome }: TurnEvent): boolean {
   return state === "ended" && (outcome === "done" || outcome === "length" || outcome === "failed");
 }
 
-function labelOf({ state, outcome }: TurnEvent, title: string): string {
-  if (state === "waiting") return t("attention.chat.waits", { title });
+function labelOf({ state, outcome, waitingFor }: TurnEvent, title: string): string {
+  if (state === "waiting") return waitingChatLabel(title, waitingFor);
   return t(outcome === "failed" ? "attention.chat.failed" : "attention.chat.replied", { title });
 }

@@ -1,3 +1,6 @@
+import type { AwaitedInteraction } from "@/lib/events";
+import { t } from "@/lib/later-texts";
+
 /** Mark in front of the page's title. */
 interface TitleMark {
   count: number;
@@ -20,4 +23,11 @@ export function markTitle(source: keyof typeof marks, count: number, label: stri
   const title = document.title.startsWith(prefix) ? document.title.slice(prefix.length) : document.title;
   prefix = total > 0 ? `(${total}) ${shown === "" ? "" : `${shown} · `}` : "";
   document.title = `${prefix}${title}`;
+}
+
+/** Returns what a chat waits for: the tool that asks, if it is known, and the chat. */
+export function waitingChatLabel(title: string, awaited: AwaitedInteraction | undefined): string {
+  return awaited === undefined
+    ? t("attention.chat.waits", { title })
+    : t(`attention.chat.${awaited.kind}`, { tool: awaited.tool, title });
 }

@@ -3,6 +3,7 @@ import { useRef, useState, useSyncExternalStore } from "react";
 import { cn } from "@/lib/cn";
 import { turnStateOf, subscribeEvents } from "@/lib/events";
 import { t } from "@/lib/later-texts";
+import { useMedia } from "@/lib/use-media";
 import { IconButton } from "@/ui/button";
 import { ActionMenu } from "@/ui/menu";
 import { Spinner } from "@/ui/spinner";
@@ -19,7 +20,7 @@ interface ChatRowProps {
   active: boolean;
   deletable: boolean;
   actions: ChatActions;
-  /** True in the sidebar: the title and a dot, with the menu on the row that is pointed at or focused. */
+  /** True in the sidebar: the title and a dot, with the menu on the row that is pointed at or focused, or on a touch screen on every row. */
   compact: boolean;
   /** The form that is open below this chat. */
   form: ChatForm | undefined;
@@ -44,6 +45,8 @@ export function ChatRow({
   const row = useRef<HTMLLIElement>(null);
   // A hundred menus that nobody opens would make the sidebar slow.
   const [wasTouched, setTouched] = useState(false);
+  // A finger points at no row before it presses one.
+  const isTouch = useMedia("(pointer: coarse)");
   const isUnread = useIsUnread(chat.id) && !active;
   const shown = shownTitle(chat);
   const touch = () => setTouched(true);
@@ -107,8 +110,8 @@ export function ChatRow({
           />
         )}
         {!compact && menu}
-        {compact && wasTouched && (
-          <div className="absolute top-0.5 right-1 opacity-0 group-hover:opacity-100 group-has-focus-visible:opacity-100 has-[[aria-expanded=true]]:opacity-100">
+        {compact && (wasTouched || isTouch) && (
+          <div className="absolute top-0.5 right-1 opacity-0 touch:top-0 touch:opacity-100 group-hover:opacity-100 group-has-focus-visible:opacity-100 has-[[aria-expanded=true]]:opacity-100">
             {menu}
           </div>
         )}

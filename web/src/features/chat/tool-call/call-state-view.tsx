@@ -28,7 +28,7 @@ export function CallStateView({ state }: { state: CallState }) {
 
 const UPDATE_INTERVAL_MS = 100;
 
-/** Time since `since` (milliseconds since 1970), updated every second. */
+/** Time since `since` (milliseconds since 1970), updated every {@link UPDATE_INTERVAL_MS}. */
 export function Elapsed({ since }: { since: number }) {
   const [now, setNow] = useState(() => Date.now());
   useEffect(() => {

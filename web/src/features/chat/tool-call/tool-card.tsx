@@ -7,7 +7,7 @@ import { useLanguage } from "@/lib/language";
 import { lazyPart } from "@/lib/lazy-part";
 import { t } from "@/lib/t";
 import { Badge } from "@/ui/badge";
-import { ServerIcon } from "@/ui/server-icon";
+import { ServerIcon, ServerLetter } from "@/ui/server-icon";
 import { ToolIconsOf } from "../chat-context";
 import { ProgressBar } from "../progress-bar";
 import type { MessageStatus, ToolPart } from "../stream/message";
@@ -22,6 +22,7 @@ const ResultPreview = lazyPart(async () => (await loadDetails()).ResultPreview);
 const ToolBody = lazyPart(async () => (await loadDetails()).ToolBody);
 export const loadApproval = () => import("../approval/approval");
 const ClaimBadge = lazyPart(async () => (await loadApproval()).ClaimBadge);
+const WaitingTime = lazyPart(async () => (await loadApproval()).WaitingTime);
 const ChangedNote = lazyPart(async () => (await loadApproval()).ChangedNote);
 
 interface ToolCardProps {
@@ -50,8 +51,8 @@ export const ToolCard = memo(({ part, messageStatus, isGrouped = false }: ToolCa
   const isFolded = isGrouped && isWaiting && !isChanged;
   // The head of a group is amber for all its rows.
   const isAmber = isWaiting && !isGrouped;
-  const icons = use(ToolIconsOf)(part.serverName ?? "", part.toolName);
-  const Icon = isAmber ? TriangleAlert : Pulse;
+  const serverName = part.serverName ?? "";
+  const icons = use(ToolIconsOf)(serverName, part.toolName);
   return (
     <div
       data-tool={part.toolName}
@@ -75,10 +76,14 @@ export const ToolCard = memo(({ part, messageStatus, isGrouped = false }: ToolCa
           isFolded && open && "sticky top-[22px] z-5 rounded-none bg-surface wide:top-[14px]",
         )}
       >
-        {icons === undefined || isAmber ? (
-          <Icon aria-hidden="true" className="size-4 shrink-0" />
+        {isAmber ? (
+          <TriangleAlert aria-hidden="true" className="size-4 shrink-0" />
         ) : (
-          <ServerIcon {...icons} fallback={<Icon />} />
+          <ServerIcon
+            connectionId={icons?.connectionId ?? ""}
+            icons={icons?.icons}
+            fallback={serverName === "" ? <Pulse /> : <ServerLetter name={serverName} />}
+          />
         )}
         <span className="truncate font-medium whitespace-nowrap max-wide:flex-1">{part.toolName}</span>
         {origin !== undefined && origin !== "" && (
@@ -107,6 +112,11 @@ export const ToolCard = memo(({ part, messageStatus, isGrouped = false }: ToolCa
         <span className="text-sm whitespace-nowrap text-ink-3 tabular-nums">
           {state === "running" && startedAt !== undefined && <Elapsed since={startedAt} />}
           {part.durationMs !== undefined && formatDuration(part.durationMs)}
+          {isAmber && part.approval !== undefined && (
+            <Suspense fallback={<span aria-hidden="true">0:00</span>}>
+              <WaitingTime approvals={[part.approval]} />
+            </Suspense>
+          )}
         </span>
         <ChevronDown
           aria-hidden="true"

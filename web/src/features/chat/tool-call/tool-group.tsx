@@ -16,8 +16,8 @@ interface ToolGroupProps {
 }
 
 /**
- * Consecutive tool calls; finished ones are folded. Several that wait for approval form one group with one answer; a tool that its server has
- * changed is excluded, because its changes have to be read.
+ * Consecutive tool calls; finished ones are folded. Several that wait for approval form one group with one answer; a
+ * tool that its server has changed is excluded, because its changes have to be read.
  *
  * The cards keep their positions in the tree, so that apps in them do not restart when a group appears or disappears.
  */
@@ -38,7 +38,7 @@ export function ToolGroup({ parts, messageStatus, isOver }: ToolGroupProps) {
         <Fragment key={part.toolCallId}>
           {isGroup && index === first && (
             <Suspense>
-              <ApprovalGroupHead count={waiting.length} />
+              <ApprovalGroupHead approvals={waiting} />
             </Suspense>
           )}
           <ToolCard

@@ -1,7 +1,7 @@
 import { useEffect, useState, useSyncExternalStore } from "react";
 import { type AwaitedInteraction, awaitedIn, subscribeEvents, turnStateOf, waitingChats } from "@/lib/events";
 import { t } from "@/lib/later-texts";
-import { markTitle } from "../attention/title-marks";
+import { markTitle, waitingChatLabel } from "../attention/title-marks";
 import { useChatStatus } from "../chat-context";
 import { type ChatSession, shownTitle } from "../queries";
 import type { ChatStatus } from "../stream/chat-contract";
@@ -16,7 +16,7 @@ interface AnnouncerProps {
 
 /**
  * Announces to screen readers that an answer starts, waits and ends, without its text, and that another chat waits. The
- * tab's title says what waits, too: the tool, or the other chat.
+ * tab's title says what waits, too: the tool, and if it is another, the chat.
  */
 export function Announcer({ chatId, store, chats }: AnnouncerProps) {
   const status = useChatStatus(store);
@@ -34,7 +34,8 @@ export function Announcer({ chatId, store, chats }: AnnouncerProps) {
   const waiting = useSyncExternalStore(subscribeEvents, waitingChats);
   const others = waiting.split(" ").filter((id) => id !== "" && id !== chatId);
   const other = chats.find(({ id }) => id === others.at(-1));
-  const otherWords = other === undefined ? "" : t("attention.chat.waits", { title: shownTitle(other) });
+  const otherAwaited = useSyncExternalStore(subscribeEvents, () => awaitedIn(other?.id ?? ""));
+  const otherWords = other === undefined ? "" : waitingChatLabel(shownTitle(other), otherAwaited);
   const words = waitingWords(status, awaited, isFollowed);
   const total = count + others.length;
   const label = count > 0 ? words : otherWords;
