@@ -127,6 +127,15 @@ test("files are pasted, dropped, refused and tried again, and wait with a messag
   await paste({ picture: cat.buffer.toString("base64") });
   await appPage.button("Remove pasted.png").waitFor();
 
+  // A short text stays with the browser, which inserts it.
+  await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
+  await page.evaluate(() => navigator.clipboard.writeText("A short text."));
+  await composer.fill("");
+  await composer.press("Control+v");
+  assert.equal(await composer.inputValue(), "A short text.");
+  assert.equal(await chips(appPage).getByText("Pasted text").count(), 0);
+  await composer.fill("Look.");
+
   // What is dropped is announced before, and taken.
   const transfer = await page.evaluateHandle(() => {
     const data = new DataTransfer();

@@ -10,6 +10,30 @@ const fixture = await startFixture();
 /** Clicks that a new user needs at most, from the first page to the first result of a tool. */
 const maxClicks = 6;
 
+test("every prompt that the toolbox offers calls its tool with success", async (t) => {
+  const { account, appPage } = await fixture.openSignedInPage(t);
+  await account.connectToolbox();
+  const prompts = [
+    [/^What time is it in Tokyo/u, "current_time", { timezone: "Asia/Tokyo" }, /\+09:00/u],
+    [/^Add up 12\.50/u, "calculate", { expression: "12.50 + 8.90 + 31.20" }, /52\.6/u],
+    [/^How many kilometers/u, "convert_units", { value: 26.2, from: "mile", to: "km" }, /42\.16/u],
+    [/^How many days/u, "days_between", { from: "2027-03-01", to: "2027-06-15" }, /106/u],
+  ] as const;
+  for (const [label, tool, args, result] of prompts) {
+    await appPage.open();
+    if (tool !== "current_time") await appPage.newChat.click();
+    await appPage.button(label).click();
+    fixture.model.answer(call(tool, args));
+    fixture.model.answer(say(`${tool} has answered.`));
+    await appPage.send.click();
+    await appPage.answers.getByText(`${tool} has answered.`).waitFor();
+    assert.equal(await appPage.toolCall(tool).getAttribute("data-state"), "done");
+    const messages = fixture.model.requests.at(-1)?.messages ?? [];
+    assert.match(JSON.stringify(messages.find(({ role }) => role === "user")), new RegExp(tool, "u"));
+    assert.match(JSON.stringify(messages.at(-1)), result, tool);
+  }
+});
+
 for (const [name, look] of looks) {
   test(`a new user sees the first result of a tool after ${maxClicks} clicks at most, at ${name}`, async (t) => {
     const appPage = await fixture.openPage(t, look);

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import type { Locator } from "playwright-core";
 import { holdToast, inspect, looks } from "./look.ts";
 import { breakOff, fail, hold, say } from "./scripted-model.ts";
 import { startFixture } from "./fixture.ts";
@@ -139,6 +140,37 @@ test("an answer that broke off goes on, and any answer is had again", async (t) 
   await appPage.answers.getByText("Once upon", { exact: true }).waitFor();
 });
 
+test("the actions of earlier answers appear when one points at them or focuses them, those of the last stay", async (t) => {
+  const { account, appPage } = await fixture.openSignedInPage(t);
+  await account.fill(await account.newChat(), ["One?", "One.", "Two?", "Two."]);
+  await appPage.open();
+  await appPage.answers.getByText("Two.", { exact: true }).waitFor();
+  const copy = (answer: Locator) => answer.getByRole("button", { name: "Copy answer", exact: true });
+  const isSeen = (button: Locator) =>
+    button.evaluate((one) => one.checkVisibility({ opacityProperty: true }));
+  const [earlier, last] = [appPage.answers.first(), appPage.answers.last()];
+  await copy(earlier).waitFor();
+  await appPage.composer.hover();
+  assert.deepEqual([await isSeen(copy(earlier)), await isSeen(copy(last))], [false, true]);
+  await earlier.hover();
+  assert.ok(await isSeen(copy(earlier)), "one points at it");
+  await appPage.composer.hover();
+  assert.ok(!(await isSeen(copy(earlier))));
+  await copy(earlier).focus();
+  assert.ok(await isSeen(copy(earlier)), "the focus is in it");
+});
+
+test("one's own message is copied from its foot", async (t) => {
+  const permissions = ["clipboard-read", "clipboard-write"];
+  const { account, appPage } = await fixture.openSignedInPage(t, { permissions });
+  await account.fill(await account.newChat(), ["Where is *the sea*?", "There."]);
+  await appPage.open();
+  await appPage.questions.getByRole("button", { name: "Copy message" }).click();
+  await eventually(async () =>
+    assert.equal(await appPage.page.evaluate(() => navigator.clipboard.readText()), "Where is *the sea*?"),
+  );
+});
+
 /** Returns the list of queued messages. */
 const waiting = (appPage: AppPage) => appPage.page.getByRole("region", { name: /^(Queued:|Paused\.)/u });
 
@@ -178,6 +210,29 @@ test("what is sent during an answer waits, is changed, removed and sent at once,
   await appPage.answers.getByText("Two.", { exact: true }).waitFor();
   await waiting(appPage).waitFor({ state: "detached" });
   await appPage.answered();
+});
+
+test("queued messages are sent in the order in which they were written", async (t) => {
+  const { appPage } = await fixture.openSignedInPage(t);
+  await appPage.open();
+  const first = Promise.withResolvers<void>();
+  fixture.model.answer(hold(first.promise), say("Answer 1."));
+  for (const number of [2, 3, 4]) fixture.model.answer(say(`Answer ${number}.`));
+  await appPage.ask("First");
+  await appPage.stop.waitFor();
+  const words = ["Second", "Third", "Fourth"];
+  for (const [index, text] of words.entries()) {
+    await appPage.ask(text);
+    await waiting(appPage).getByRole("listitem").nth(index).waitFor();
+  }
+  first.resolve();
+  await appPage.answers.getByText("Answer 4.", { exact: true }).waitFor();
+  assert.deepEqual(await appPage.questions.locator("p").allTextContents(), ["First", ...words]);
+  const last = fixture.model.requests.at(-1)?.messages.filter(({ role }) => role === "user");
+  assert.deepEqual(
+    last?.map(({ content }) => content),
+    ["First", ...words],
+  );
 });
 
 for (const [name, look] of looks) {

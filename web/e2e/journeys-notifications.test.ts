@@ -234,8 +234,10 @@ test("a tab names a chat that it has not loaded", async (t) => {
 });
 
 test("a push message shows a notification and opens its chat", async (t) => {
-  const { appPage, context } = await openPage(t);
-  await appPage.open();
+  const { account, appPage, context } = await openPage(t);
+  const [letters, open] = [await account.newChat("Letters"), await account.newChat("Open")];
+  await appPage.open(`/?c=${open}`);
+  await appPage.composer.waitFor();
   const worker = await recordingWorker(appPage, context);
   await switchTo(appPage, "Always");
   const session = await context.newCDPSession(appPage.page);
@@ -247,7 +249,7 @@ test("a push message shows a notification and opens its chat", async (t) => {
   );
   await session.send("ServiceWorker.enable");
   const message = {
-    sessionId: "c0ffee00-0000-4000-8000-000000000000",
+    sessionId: letters,
     turnId: "turn-1",
     title: "Letters",
     state: "waiting",
@@ -266,6 +268,9 @@ test("a push message shows a notification and opens its chat", async (t) => {
       [{ title: "Letters", body: "send needs your approval", tag: "turn-1:waiting" }],
     );
   });
+  await press(worker, shown[0]?.data.chatId ?? "");
+  await appPage.page.waitForURL((url) => url.searchParams.get("c") === letters);
+  await appPage.page.getByRole("region", { name: "Letters", exact: true }).waitFor();
 });
 
 test("a notification names the tool that asks", async (t) => {

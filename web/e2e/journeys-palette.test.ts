@@ -1,6 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { focusedName, inspect, looks } from "./look.ts";
+import { attached, option as promptOption } from "./mcp-context.ts";
+import { serveTools } from "./scripted-mcp.ts";
+import { say } from "./scripted-model.ts";
 import { startFixture } from "./fixture.ts";
 import { eventually, type AppPage } from "./app-page.ts";
 
@@ -70,6 +73,32 @@ test("the palette opens tools, chooses models, and runs actions", async (t) => {
   await find(appPage, "sign out");
   await option(appPage, "Sign out").click();
   await appPage.arrivesAt("/auth");
+});
+
+test("the palette chooses the model of the chat, and attaches a server's prompt", async (t) => {
+  fixture.model.names = ["scripted", "gpt-large"];
+  t.after(() => (fixture.model.names = ["scripted"]));
+  const server = await serveTools([{ name: "plain" }], { modern: true, prompts: 1 });
+  t.after(() => server.stop());
+  const { account, appPage } = await fixture.openSignedInPage(t);
+  await account.connect("theirs", server.url);
+  await account.newChat("Latest");
+  await appPage.open();
+  await appPage.button("Model: scripted").waitFor();
+  await find(appPage, "large");
+  await option(appPage, /gpt-large/u).click();
+  await appPage.button("Model: gpt-large").waitFor();
+  await find(appPage, "prompt-0");
+  await option(appPage, /^prompt-0/u).click();
+  await promptOption(appPage, "Prompts", /^\/prompt-0/u).waitFor();
+  await appPage.page.keyboard.press("Enter");
+  await attached(appPage).getByText("/prompt-0").waitFor();
+  fixture.model.answer(say("From the large one."));
+  await appPage.send.click();
+  await appPage.answers.getByText("From the large one.").waitFor();
+  const request = fixture.model.requests.at(-1);
+  assert.equal(request?.model, "gpt-large");
+  assert.match(JSON.stringify(request?.messages), /Text of prompt-0\./u);
 });
 
 test("a question mark lists the shortcuts, except while one types", async (t) => {

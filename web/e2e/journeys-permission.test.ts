@@ -116,6 +116,40 @@ test("what is always allowed is not asked again, until it is taken back in the T
   assert.equal(sent.length, 2);
 });
 
+test("all read-only tools of the server are allowed with one answer, and its others still ask", async (t) => {
+  const made: string[] = [];
+  const tool = (name: string, readOnlyHint: boolean): ScriptedTool => ({
+    name,
+    annotations: { readOnlyHint },
+    run: () => (made.push(name), `${name} is done`),
+  });
+  const server = await serveTools([tool("find", true), tool("read", true), tool("write", false)]);
+  t.after(() => server.stop());
+  const { account, appPage } = await fixture.openSignedInPage(t);
+  await account.connect("disk", server.url);
+  await appPage.open();
+  fixture.model.answer(call("find", {}));
+  fixture.model.answer(call("read", {}));
+  fixture.model.answer(call("write", {}));
+  fixture.model.answer(say("All done."));
+  await appPage.ask("Find it, read it, write it");
+  await appPage.button("Always allow read-only tools of disk").click();
+  await appPage.page.getByRole("region", { name: "Allow disk to run write?", exact: true }).waitFor();
+  assert.deepEqual(made, ["find", "read"]);
+  assert.equal(await appPage.button(/^Always allow read-only/u).count(), 0);
+  await appPage.button("Allow once").click();
+  await appPage.answers.getByText("All done.").waitFor();
+  await appPage.openTab("Tools");
+  for (const [name, permission] of [
+    ["find", "always"],
+    ["read", "always"],
+    ["write", "ask"],
+  ] as const) {
+    const choice = appPage.toolCard(name).getByLabel(`Permission for ${name}`);
+    await eventually(async () => assert.equal(await choice.inputValue(), permission));
+  }
+});
+
 test("changed arguments are what runs, and wrong ones are refused", async (t) => {
   const { appPage, sent } = await withPost(t);
   await appPage.open();

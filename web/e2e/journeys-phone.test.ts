@@ -147,6 +147,22 @@ for (const look of phones) {
   });
 }
 
+test("one's own message is copied from the actions of a long press", async (t) => {
+  const { account, appPage } = await fixture.openSignedInPage(t, {
+    viewport: { width: 360, height: 640 },
+    hasTouch: true,
+    permissions: ["clipboard-read", "clipboard-write"],
+  });
+  await account.fill(await account.newChat(), ["A question", "An answer"]);
+  await appPage.open();
+  await appPage.page.getByRole("button", { name: "Edit message" }).waitFor();
+  await pressLong(appPage, appPage.questions.getByText("A question"));
+  const actions = appPage.page.getByRole("dialog", { name: "Message actions" });
+  await actions.getByRole("button", { name: "Copy message" }).tap();
+  await appPage.sees("Copied");
+  assert.equal(await appPage.page.evaluate(() => navigator.clipboard.readText()), "A question");
+});
+
 test("a phone's sheet opens from below and closes when it is dragged down", async (t) => {
   const look = { viewport: { width: 360, height: 640 }, colorScheme: "light" as const, hasTouch: true };
   const { account, appPage } = await fixture.openSignedInPage(t, look);

@@ -1,10 +1,12 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import type { Locator } from "playwright-core";
+import type { z } from "zod";
 import { eventually, type AppPage } from "./app-page.ts";
 import { startFixture } from "./fixture.ts";
 import { focusedName, inspect, looks } from "./look.ts";
 import { serveTools } from "./scripted-mcp.ts";
+import { serverList } from "./registry-description.ts";
 import { type Entry, ScriptedRegistry } from "./scripted-registry.ts";
 
 const registry = await ScriptedRegistry.start();
@@ -81,6 +83,21 @@ async function browse(appPage: AppPage, search: string): Promise<Locator> {
   await appPage.page.keyboard.type(search);
   return field;
 }
+
+test("the scripted registry answers as the official one describes it", async () => {
+  const pages: z.infer<typeof serverList>[] = [];
+  let cursor: string | null | undefined = "0";
+  while (typeof cursor === "string") {
+    const response = await fetch(`${registry.url}/v0.1/servers?version=latest&limit=100&cursor=${cursor}`);
+    assert.match(response.headers.get("content-type") ?? "", /^application\/json/u);
+    const page = serverList.parse(await response.json());
+    assert.equal(page.metadata?.count, page.servers.length);
+    pages.push(page);
+    cursor = page.metadata.nextCursor;
+  }
+  assert.equal(pages.length, 2);
+  assert.equal(pages.flatMap(({ servers }) => servers).length, registry.entries.length);
+});
 
 test("a public server is found and added with one click from a new chat", async (t) => {
   const { appPage } = await fixture.openSignedInPage(t);
@@ -180,6 +197,10 @@ test("without a registry nothing leads to it", async (t) => {
   await appPage.openTab("MCP Servers");
   await appPage.field("Server Name").waitFor();
   assert.equal(await appPage.button(/^Browse servers/u).count(), 0);
+  await appPage.page.keyboard.press("Control+k");
+  const palette = appPage.page.getByRole("dialog", { name: "Command palette" });
+  await palette.getByRole("option", { name: "Open settings", exact: true }).waitFor();
+  assert.equal(await palette.getByRole("option", { name: "Browse servers" }).count(), 0);
   await assert.rejects(account.call("/api/registry/servers"), /404/u);
 });
 

@@ -15,6 +15,9 @@ const schema = {
   },
   required: ["title"],
 };
+/** A picture of one pixel. */
+const pixel =
+  "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg==";
 const printer = await serveTools([
   { name: "print", description: "Prints a page.", inputSchema: schema, run: (args) => printed(args) },
   { name: "jam", description: "Always jams.", run: () => Promise.reject(new Error("paper jam")) },
@@ -43,6 +46,45 @@ test("the grid shows each tool's name, description and server", async (t) => {
   await card.getByText("printer", { exact: true }).waitFor();
   await card.getByRole("button", { name: "Use Tool", exact: true }).waitFor();
   assert.equal(await appPage.button("Use Tool").count(), 7);
+});
+
+test("the tools stand under their server's icon, and one menu sets the permission of all", async (t) => {
+  const icon = { src: `data:image/png;base64,${pixel}`, mimeType: "image/png" };
+  const tools = [
+    { name: "find", annotations: { readOnlyHint: true } },
+    { name: "write", annotations: { readOnlyHint: false } },
+  ];
+  const disk = await serveTools(tools, { icons: [icon] });
+  t.after(() => disk.stop());
+  const { account, appPage } = await fixture.openSignedInPage(t);
+  await account.connect("disk", disk.url);
+  await account.connect("printer", printer.url);
+  await appPage.open("/?tab=tools");
+  const group = (name: string) => appPage.page.getByRole("region", { name, exact: true });
+  await group("disk").getByText("2 tools", { exact: true }).waitFor();
+  assert.equal(await group("disk").getByRole("listitem").count(), 2);
+  assert.equal(await group("printer").getByRole("listitem").count(), 2);
+  assert.equal(await group("disk").locator("img").first().getAttribute("src"), icon.src);
+  assert.equal(await group("printer").locator("img").count(), 0);
+
+  const permissions = async (expected: Record<string, string>) => {
+    for (const [name, permission] of Object.entries(expected))
+      await eventually(async () =>
+        assert.equal(
+          await appPage.toolCard(name).getByLabel(`Permission for ${name}`).inputValue(),
+          permission,
+        ),
+      );
+  };
+  const choose = async (action: string) => {
+    await group("disk").getByRole("button", { name: "Permissions for disk" }).click();
+    await appPage.button(action).click();
+  };
+  await permissions({ find: "ask", write: "ask" });
+  await choose("Always allow read-only tools");
+  await permissions({ find: "always", write: "ask", print: "ask" });
+  await choose("Never allow any tool");
+  await permissions({ find: "never", write: "never", print: "ask", jam: "ask" });
 });
 
 test("Use Tool opens a form made from the tool's schema, which runs it and shows what came of it", async (t) => {

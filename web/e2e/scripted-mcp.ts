@@ -168,6 +168,10 @@ async function answerTo(
     const prompts = Array.from({ length: about.prompts }, (_, n) => ({ name: `prompt-${n}` }));
     return { result: { resultType: "complete", ttlMs: 0, cacheScope: "private", prompts } };
   }
+  if (about.prompts !== undefined && method === "prompts/get") {
+    const content = { type: "text", text: `Text of ${params?.name}.` };
+    return { result: { resultType: "complete", messages: [{ role: "user", content }] } };
+  }
   if (!about.modern && method === "initialize") {
     const { icons, ...more } = about;
     const serverInfo = { name: "scripted", version: "1.0.0", ...(icons && { icons }) };

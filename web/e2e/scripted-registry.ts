@@ -62,7 +62,7 @@ export class ScriptedRegistry {
 }
 
 /** Returns an entry with what the registry itself knows of it. */
-function published({ status = "active", description = "", ...server }: Entry): object {
+function published({ status = "active", description = "A server.", ...server }: Entry): object {
   const at = "2026-05-01T10:00:00Z";
   return {
     server: { description, version: "1.0.0", ...server },

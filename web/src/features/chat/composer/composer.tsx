@@ -62,7 +62,15 @@ export function Composer({ ref, ...options }: ComposerProps) {
   const { field, text, write, fill, submit, startTurn, attached } = useComposer(options);
   useLayoutEffect(() => growWithText(field.current));
   const mcpContext = useMcpContext({ field, text, write, attached });
-  useImperativeHandle(ref, () => ({ fill, startTurn, focus: () => field.current?.focus() }));
+  useImperativeHandle(ref, () => ({
+    fill: (next) => {
+      fill(next);
+      // A prompt that the palette has filled in opens the list, once the field shows it.
+      requestAnimationFrame(() => mcpContext.onWrite());
+    },
+    startTurn,
+    focus: () => field.current?.focus(),
+  }));
   const { phase } = useChatStatus(store);
   const busy = phase !== "idle";
   const hasText = text.trim() !== "";

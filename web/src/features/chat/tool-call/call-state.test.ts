@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { ToolPart } from "../stream/message";
-import { argumentsLine, argumentsText, callState } from "./call-state";
+import { argumentsLine, argumentsText, callAsJson, callState } from "./call-state";
 
 const part = (fields: Partial<ToolPart>): ToolPart => ({
   type: "dynamic-tool",
@@ -28,6 +28,22 @@ test("a call that its answer left open was stopped, or may have run", () => {
   expect(callState(part({ state: "input-available" }), "stopped")).toBe("stopped");
   expect(callState(part({ state: "input-available" }), "interrupted")).toBe("unknown");
   expect(callState(part({}), "interrupted")).toBe("stopped");
+});
+
+test("a call as JSON has the tool, its server, the arguments, and the result or the error", () => {
+  const call = { toolName: "read", serverName: "disk", input: { path: "a" } };
+  expect(JSON.parse(callAsJson(part({ ...call, output: output(false) })))).toEqual({
+    tool: "read",
+    server: "disk",
+    arguments: { path: "a" },
+    result: { content: [], isError: false },
+  });
+  expect(JSON.parse(callAsJson(part({ ...call, errorText: "The disk is full." })))).toEqual({
+    tool: "read",
+    server: "disk",
+    arguments: { path: "a" },
+    error: "The disk is full.",
+  });
 });
 
 test("arguments in one line and set out", () => {
