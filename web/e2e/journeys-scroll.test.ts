@@ -121,6 +121,35 @@ test("older messages come in above without moving what is read", async (t) => {
   assert.ok(Math.abs(moved) <= 1, `${first} has moved by ${moved} px`);
 });
 
+test("opened code moves nothing above it, and a late picture nothing that is read below it", async (t) => {
+  const { account, appPage } = await fixture.openSignedInPage(t, { viewport });
+  const lines = Array.from({ length: 58 }, (_, at) => `print(${at})`).join("\n");
+  const answer = [paragraphs(0, 20), `\`\`\`python\n${lines}\n\`\`\``, paragraphs(20, 60)].join("\n");
+  await account.fill(await account.newChat(), ["Write", answer, "More", paragraphs(60, 100)]);
+  await appPage.open();
+  const keepsPlace = async (what: Locator, inSight: Locator, act: () => Promise<void>) => {
+    await inSight.evaluate((one) => one.scrollIntoView({ block: "center" }));
+    const place = await topOf(what);
+    const height = await scroller(appPage).evaluate((box) => box.scrollHeight);
+    await act();
+    await eventually(async () =>
+      assert.notEqual(await scroller(appPage).evaluate((box) => box.scrollHeight), height),
+    );
+    const moved = (await topOf(what)) - place;
+    assert.ok(Math.abs(moved) <= 1, `${String(what)} has moved by ${moved} px`);
+  };
+  const showAll = appPage.button("Show all 58 lines");
+  await keepsPlace(appPage.answers.locator("figure").first(), showAll, () => showAll.press("Enter"));
+  // What grows above the window, as a picture does that comes late, moves nothing in it.
+  await keepsPlace(line(appPage, "Paragraph 80."), line(appPage, "Paragraph 80."), async () => {
+    await line(appPage, "Paragraph 19.").evaluate((one) => {
+      const picture = document.createElement("img");
+      picture.src = `data:image/svg+xml,${encodeURIComponent('<svg xmlns="http://www.w3.org/2000/svg" width="300" height="200"/>')}`;
+      one.append(picture);
+    });
+  });
+});
+
 test("a chat opens at its last question, and Alt with an arrow leads to the others", async (t) => {
   const { account, appPage } = await fixture.openSignedInPage(t, { viewport });
   const chat = await account.newChat();
