@@ -173,23 +173,38 @@ function covered({ page }: AppPage): Promise<string[]> {
   });
 }
 
-/** The controls that a finger would miss, apart from links inside text. */
+/** Returns the controls that a finger would miss, apart from links inside a sentence. */
 function tooSmall({ page }: AppPage): Promise<string[]> {
   return page.evaluate((least) => {
     const controls = [
       ...document.querySelectorAll<HTMLElement>(
-        "button, input:not([aria-hidden=true]), select, textarea, summary, [role=tab], [role=menuitem], [role=option], [role=gridcell]",
+        "button, a[href], input:not([aria-hidden=true]), select, textarea, summary, [role=tab], [role=menuitem], [role=option], [role=gridcell]",
       ),
     ];
-    return controls
-      .filter((control) => control.checkVisibility({ visibilityProperty: true }))
-      .filter(
-        (control) => control.tagName !== "TEXTAREA" && control.getBoundingClientRect().height < least - 0.5,
-      )
-      .map(
-        (control) =>
-          `${control.getAttribute("aria-label") ?? control.textContent}: ${control.getBoundingClientRect().height}`,
-      );
+    /** Returns true for a link whose line also has other text (WCAG 2.5.8: "Inline"). */
+    const isInline = (control: HTMLElement) =>
+      control.tagName === "A" &&
+      getComputedStyle(control).display === "inline" &&
+      control.parentElement?.textContent.trim() !== control.textContent.trim();
+    return (
+      controls
+        .filter((control) => control.checkVisibility({ visibilityProperty: true }))
+        // What is there for screen readers alone is pressed by them.
+        .filter((control) => !control.closest(".sr-only") && !isInline(control))
+        // A press on the label of a checkbox or a radio button is one on it.
+        .map((control) => ({
+          control,
+          box: (control.closest("label") ?? control).getBoundingClientRect(),
+        }))
+        .filter(
+          ({ control, box }) =>
+            box.width < least - 0.5 || (control.tagName !== "TEXTAREA" && box.height < least - 0.5),
+        )
+        .map(
+          ({ control, box }) =>
+            `${control.getAttribute("aria-label") ?? control.textContent}: ${box.width} × ${box.height}`,
+        )
+    );
   }, finger);
 }
 

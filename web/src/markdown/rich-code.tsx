@@ -97,7 +97,7 @@ function DiagramButton({ isDiagram, onToggle }: DiagramButtonProps) {
       variant="quiet"
       size="sm"
       title={label}
-      className="px-2! text-xs! text-accent! [&_svg]:size-3.5! print:hidden"
+      className="px-2! text-xs! text-accent! touch:min-w-11 [&_svg]:size-3.5! print:hidden"
       onClick={() => onToggle(!isDiagram)}
     >
       {isDiagram ? <Code aria-hidden="true" /> : <Workflow aria-hidden="true" />}

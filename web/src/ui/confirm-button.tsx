@@ -1,4 +1,5 @@
 import type { ReactNode } from "react";
+import { cn } from "@/lib/cn";
 import { Button, buttonClass } from "@/ui/button";
 import { Popover, useClosePopover } from "@/ui/popover";
 
@@ -22,7 +23,10 @@ export function ConfirmButton({ trigger, label, outlined = false, ...ask }: Conf
     <Popover
       trigger={trigger}
       {...(label !== undefined && { triggerLabel: label })}
-      triggerClassName={buttonClass({ variant: outlined ? "line" : "quiet", size: "sm" })}
+      triggerClassName={cn(
+        buttonClass({ variant: outlined ? "line" : "quiet", size: "sm" }),
+        "touch:min-w-11",
+      )}
       label={ask.question}
       className="w-[min(280px,calc(100vw-40px))] p-3.5"
     >

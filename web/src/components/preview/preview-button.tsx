@@ -27,7 +27,7 @@ export function PreviewButton({ type, text, name }: PreviewButtonProps) {
       variant="quiet"
       size="sm"
       title={t("preview.open")}
-      className="justify-self-start px-2! text-xs! text-accent! [&_svg]:size-3.5! print:hidden"
+      className="justify-self-start px-2! text-xs! text-accent! touch:min-w-11 [&_svg]:size-3.5! print:hidden"
       onClick={({ currentTarget: opener }) =>
         // The chat stays as it is until the panel is there.
         startTransition(() =>

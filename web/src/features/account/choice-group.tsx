@@ -36,7 +36,7 @@ export function ChoiceGroup<Value extends string>({
         <label
           key={value}
           lang={lang}
-          className="relative inline-flex h-8 items-center gap-2 rounded-[9px] px-3.5 text-md font-medium text-ink-2 transition-colors duration-150 hover:text-ink has-checked:bg-surface has-checked:text-ink has-checked:shadow-raised has-focus-visible:outline-2 has-focus-visible:outline-offset-2 has-focus-visible:outline-accent touch:h-11"
+          className="relative inline-flex h-8 items-center gap-2 rounded-[9px] px-3.5 text-md font-medium text-ink-2 transition-colors duration-150 hover:text-ink has-checked:bg-surface has-checked:text-ink has-checked:shadow-raised has-focus-visible:outline-2 has-focus-visible:outline-offset-2 has-focus-visible:outline-accent justify-center touch:h-11 touch:min-w-11"
         >
           <input
             type="radio"
