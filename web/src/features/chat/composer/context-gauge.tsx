@@ -34,7 +34,7 @@ export function ContextGauge({ chatId, store }: ContextGaugeProps) {
         triggerClassName={cn(
           buttonClass({ variant: "quiet", size: "sm" }),
           "min-w-[30px] gap-1.5! px-1.5! tabular-nums touch:min-w-11",
-          isNearEnd ? "text-warn!" : "text-accent! max-wide:hidden",
+          isNearEnd ? "text-warn!" : "text-accent!",
         )}
         triggerLabel={t("models.context.used", { percent })}
         label={t("models.context")}
