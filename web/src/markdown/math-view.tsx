@@ -1,4 +1,5 @@
 import { drawable } from "./drawable-text";
+import { heightInEm } from "./formula-height";
 import { lazyModule } from "./lazy-module";
 
 const useRichMath = lazyModule(async () => {
@@ -27,7 +28,7 @@ export function MathView({ source }: { source: string }) {
   }
   return (
     <>
-      <span tabIndex={0} className="formula-display" style={{ minHeight: heightOf(tex ?? "") }}>
+      <span tabIndex={0} className="formula-display" style={{ minHeight: `${heightInEm(tex ?? "")}em` }}>
         {html === undefined ? (
           drawable(written)
         ) : (
@@ -37,13 +38,4 @@ export function MathView({ source }: { source: string }) {
       {rest}
     </>
   );
-}
-
-/** Marks of a row that is higher than a line of text. */
-const TALL = /\\(?:[dc]?frac|sum|prod|int|lim|binom|bigcup|bigcap)/u;
-
-/** Returns a height that most formulas have, so that little moves when one is drawn. */
-function heightOf(tex: string): string {
-  const rows = tex.split("\\\\").length;
-  return `${rows * (TALL.test(tex) ? 3.25 : 1.6)}em`;
 }
