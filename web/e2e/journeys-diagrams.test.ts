@@ -171,6 +171,46 @@ test("an error is shown above the code, with the parser's message", async (t) =>
   }
 });
 
+test("a diagram of the dark theme is printed in dark ink on light paper", async (t) => {
+  const { account, appPage } = await fixture.openSignedInPage(t, { colorScheme: "dark" });
+  await account.fill(await account.newChat(), ["Draw it", fenced("flowchart LR\n  A[Intake] --> B[Review]")]);
+  await appPage.open();
+  const block = blocks(appPage).first();
+  await show(block).click();
+  await drawing(block).getByText("Intake").waitFor();
+  const [dark, light] = [await lightness(appPage, frameOf(block)), await printed()];
+  assert.ok(dark.ground < 80, `${dark.ground} on the screen`);
+  assert.ok(light.ground > 230, `${light.ground} on paper`);
+  assert.ok(light.ink < 100, `${light.ink} in print`);
+
+  async function printed() {
+    await appPage.page.emulateMedia({ media: "print" });
+    return lightness(appPage, frameOf(block));
+  }
+});
+
+/** Returns how light the ground of a picture of an element is, and its darkest point, from 0 to 255. */
+async function lightness({ page }: AppPage, element: Locator): Promise<{ ground: number; ink: number }> {
+  const picture = (await element.screenshot()).toString("base64");
+  return page.evaluate(async (base64) => {
+    const image = new Image();
+    image.src = `data:image/png;base64,${base64}`;
+    await image.decode();
+    const canvas = document.createElement("canvas");
+    [canvas.width, canvas.height] = [image.width, image.height];
+    const context = canvas.getContext("2d");
+    if (!context) throw new Error("no canvas");
+    context.drawImage(image, 0, 0);
+    const { data } = context.getImageData(0, 0, image.width, image.height);
+    const points = Array.from({ length: data.length / 4 }, (_, at) => data[at * 4 + 1] ?? 0);
+    // The corner is free of the drawing, but for the frame's edge.
+    return {
+      ground: points[image.width * 4 + 4] ?? 0,
+      ink: points.reduce((least, one) => Math.min(least, one), 255),
+    };
+  }, picture);
+}
+
 test("a diagram is code while it comes, and nothing is loaded for it until it is asked for", async (t) => {
   const { appPage } = await fixture.openSignedInPage(t);
   const loaded: string[] = [];

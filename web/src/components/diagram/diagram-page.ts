@@ -39,6 +39,10 @@ async function loadFont(): Promise<string> {
   return `data:font/woff2;base64,${btoa(Array.from(bytes, (byte) => String.fromCodePoint(byte)).join(""))}`;
 }
 
+/** Makes a dark drawing a light one on paper. The ground is not a part of what is turned around. */
+const PRINT_LIGHT =
+  "@media print { html { background: #fff !important } svg { filter: invert(1) hue-rotate(180deg) } }";
+
 /** Returns the page that draws a diagram in the sandbox. */
 export function diagramPage(request: DiagramRequest, { script, font }: DiagramParts): string {
   const { isDark, colors } = request;
@@ -51,6 +55,7 @@ html, body { height: 100%; margin: 0 }
 #diagram { box-sizing: border-box; height: 100%; padding: 16px; overflow: auto; scrollbar-width: thin }
 #diagram:focus-visible { outline: 2px solid ${colors.accent}; outline-offset: -2px }
 svg { display: block; margin: auto }
+${isDark ? PRINT_LIGHT : ""}
 </style><div id="diagram" role="group" tabindex="0"></div>
 <script type="application/json" id="request">${json}</script>
 <script>
