@@ -1,9 +1,10 @@
-import { ArrowDown, ArrowUp, Check, ChevronsUpDown, Copy } from "lucide-react";
+import { ArrowDown, ArrowUp, Check, ChevronsUpDown, Copy, Download } from "lucide-react";
 import type { Nodes, Table, TableCell } from "mdast";
 import { type ReactNode, type RefObject, useEffect } from "react";
 import { cn } from "@/lib/cn";
 import { t } from "@/lib/later-texts";
-import { Button } from "@/ui/button";
+import { saveFile } from "@/lib/save-file";
+import { Button, IconButton } from "@/ui/button";
 import { useCopy } from "./copy-button";
 import type { Definitions } from "./incremental";
 import { nextSort, type TableSort } from "./table-sort";
@@ -27,7 +28,7 @@ interface TableControlsProps {
   onOverflow: (isWider: boolean) => void;
 }
 
-/** Buttons that copy a finished table, in the order in which it is shown. */
+/** Buttons that copy or save a finished table, in the order in which it is shown. */
 export function TableControls({ table, definitions, order, box, onOverflow }: TableControlsProps) {
   useEffect(() => {
     const { current: element } = box;
@@ -47,6 +48,14 @@ export function TableControls({ table, definitions, order, box, onOverflow }: Ta
         write={() => toMarkdown(shown(), definitions)}
       />
       <CopyAs name={t("table.csv")} label={t("table.copyCsv")} write={() => toCsv(shown())} />
+      <IconButton
+        size="sm"
+        label={t("table.download")}
+        icon={<Download />}
+        onClick={() =>
+          saveFile({ name: "table.csv", content: new Blob([toCsv(shown())], { type: "text/csv" }) })
+        }
+      />
     </div>
   );
 }

@@ -101,6 +101,31 @@ test("copies the table as Markdown and as CSV, in the order in which it is shown
   await expect.element(page.getByRole("status").first()).toMatchTextContent("Copied");
 });
 
+test("saves the table as CSV, in the order in which it is shown", async () => {
+  let saved: Blob | undefined;
+  let name: string | undefined;
+  vi.spyOn(URL, "createObjectURL").mockImplementation((blob) => {
+    if (blob instanceof Blob) saved = blob;
+    return "blob:saved";
+  });
+  vi.spyOn(HTMLAnchorElement.prototype, "click").mockImplementation(function click(this: HTMLAnchorElement) {
+    name = this.download;
+  });
+  await render(answer("| Step | Wait |\n| --- | ---: |\n| b | 10 |\n| ä, c | 9 |"));
+  await page.getByRole("button", { name: "Wait" }).click();
+  await page.getByRole("button", { name: "Download as CSV" }).click();
+  expect(name).toBe("table.csv");
+  expect(await saved?.text()).toBe('Step,Wait\r\n"ä, c",9\r\nb,10\r\n');
+});
+
+test("a copy of a table that the browser refuses shows no check mark", async () => {
+  vi.spyOn(navigator.clipboard, "writeText").mockRejectedValue(new Error("not allowed"));
+  await render(answer(steps));
+  await page.getByRole("button", { name: "Copy as CSV" }).click();
+  await expect.element(page.getByText("Copying isn't allowed here")).toBeInTheDocument();
+  expect(document.querySelector(".lucide-check")).toBeNull();
+});
+
 test("the copy buttons appear with the pointer or the focus", async () => {
   await render(answer(steps));
   const copy = page.getByRole("button", { name: "Copy as CSV" });
