@@ -1,4 +1,4 @@
-import { expect, test, vi } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { page } from "vitest/browser";
 import { render } from "vitest-browser-react";
 import { CopyButton } from "./copy-button";
@@ -20,6 +20,27 @@ test("a copy that the browser refuses says so", async () => {
   await expect.element(page.getByRole("status")).not.toHaveTextContent("Copied");
   await expect.element(page.getByRole("status")).not.toBeEmptyDOMElement();
   expect(document.querySelector(".lucide-check")).toBeNull();
+});
+
+test("a second copy is confirmed for as long as the first", async () => {
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+  onTestFinished(() => void vi.useRealTimers());
+  const write = vi.spyOn(navigator.clipboard, "writeText").mockResolvedValue();
+  await render(<CopyButton text="1 + 1" label="Copy" />);
+  const button = page.getByRole("button");
+  const status = page.getByRole("status");
+  await button.click();
+  await expect.element(status).toHaveTextContent("Copied");
+  await vi.advanceTimersByTimeAsync(1_500);
+  await button.click();
+  await expect.poll(() => write.mock.calls.length).toBe(2);
+  await vi.advanceTimersByTimeAsync(1_500);
+  // What the end of the first time would change is drawn by then.
+  await new Promise(requestAnimationFrame);
+  await new Promise(requestAnimationFrame);
+  await expect.element(status).toHaveTextContent("Copied");
+  await vi.advanceTimersByTimeAsync(1_500);
+  await expect.element(status).toBeEmptyDOMElement();
 });
 
 test("a code block is labelled with its language, and copies its code alone", async () => {

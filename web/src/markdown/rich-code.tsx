@@ -5,12 +5,15 @@ import { t } from "@/lib/later-texts";
 import { lazyPart } from "@/lib/lazy-part";
 import { saveFile } from "@/lib/save-file";
 import { Button, IconButton } from "@/ui/button";
-import { extensionOf } from "./code-languages";
+import { extensionOf, languageName as codeLanguageName } from "./code-languages";
 import { type CodePiece, highlight, highlighted } from "./highlight";
 
-export { languageName } from "./code-languages";
-
 const Diagram = lazyPart(async () => (await import("@/components/diagram/diagram")).Diagram);
+
+/** Returns the name of a language, or undefined if it is not known. */
+export function languageName(word: string): string | undefined {
+  return /^(?:text|txt|plain|plaintext)$/iu.test(word) ? t("chat.code.plain") : codeLanguageName(word);
+}
 
 interface HighlightedCodeProps {
   language: string;
