@@ -1,11 +1,13 @@
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { test } from "node:test";
-import type { FrameLocator } from "playwright-core";
+import type { FrameLocator, Locator } from "playwright-core";
 import { type AppPage, eventually } from "./app-page.ts";
 import { startFixture } from "./fixture.ts";
 import { focusedName, inspect, looks } from "./look.ts";
-import { hold, say } from "./scripted-model.ts";
+import { allowAll } from "./permission.ts";
+import { serveTools } from "./scripted-mcp.ts";
+import { call, hold, say } from "./scripted-model.ts";
 
 const fixture = await startFixture();
 
@@ -129,6 +131,73 @@ test("in a narrow window a preview fills it, and Escape closes it", async (t) =>
   await appPage.page.keyboard.press("Escape");
   await panel(appPage).waitFor({ state: "detached" });
   assert.equal(await focusedName(appPage), "Open preview");
+});
+
+test("on a phone the preview is a sheet that is dragged down to close it", async (t) => {
+  const { account, appPage } = await fixture.openSignedInPage(t, {
+    viewport: { width: 320, height: 640 },
+    hasTouch: true,
+  });
+  await account.fill(await account.newChat(), answers);
+  await appPage.open();
+  await openers(appPage).nth(1).tap();
+  await inner(appPage).getByText("3.1 min").waitFor();
+  const sheet = await panel(appPage).boundingBox();
+  assert.ok(sheet && sheet.y > 0 && sheet.y + sheet.height === 640 && sheet.width === 320);
+  const session = await appPage.page.context().newCDPSession(appPage.page);
+  const drag = async (distance: number) => {
+    const at = (y: number) => [{ x: 120, y: sheet.y + 20 + y }];
+    await session.send("Input.dispatchTouchEvent", { type: "touchStart", touchPoints: at(0) });
+    for (let moved = 20; moved <= distance; moved += 20)
+      await session.send("Input.dispatchTouchEvent", { type: "touchMove", touchPoints: at(moved) });
+    await session.send("Input.dispatchTouchEvent", { type: "touchEnd", touchPoints: [] });
+  };
+  await drag(200);
+  await panel(appPage).waitFor({ state: "detached" });
+  assert.equal(await focusedName(appPage), "Open preview");
+});
+
+test("a preview of a tool's result shows in the panel", async (t) => {
+  const { account, appPage } = await fixture.openSignedInPage(t, { viewport: { width: 1280, height: 800 } });
+  const svg = `<svg xmlns="http://www.w3.org/2000/svg" width="240" height="120"><rect width="240" height="120"/></svg>`;
+  const shop = await serveTools([
+    { name: "list", run: () => '{"fruit":["quince","medlar"]}' },
+    { name: "table", run: () => csv },
+  ]);
+  t.after(() => shop.stop());
+  await account.connect("shop", shop.url);
+  await allowAll(account, "shop");
+  fixture.model.answer(call("list", {}), call("table", {}));
+  fixture.model.answer(say(fenced("svg", svg)));
+  await appPage.open();
+  await appPage.ask("What is there?");
+  await appPage.answered();
+  const preview = async (within: Locator) => {
+    await within.getByRole("button", { name: "Open preview" }).click();
+    await panel(appPage).waitFor();
+  };
+  for (const [tool, shown] of [
+    ["list", "quince"],
+    ["table", "intake"],
+  ] as const) {
+    const card = appPage.toolCall(tool);
+    const closed = card.getByRole("button", { expanded: false });
+    if ((await closed.count()) > 0) await closed.first().click();
+    await preview(card);
+    await panel(appPage).getByText(shown).first().waitFor();
+    await panel(appPage).getByRole("button", { name: "Close preview" }).click();
+  }
+  await preview(appPage.answers.last().locator("figure").last());
+  const image = inner(appPage).getByRole("img", { name: "preview.svg" });
+  await eventually(async () =>
+    assert.deepEqual(
+      await image.evaluate((one) => [
+        (one as HTMLImageElement).naturalWidth,
+        (one as HTMLImageElement).naturalHeight,
+      ]),
+      [240, 120],
+    ),
+  );
 });
 
 test("only finished blocks offer a preview, nothing moves, and text loads nothing for it", async (t) => {

@@ -3,6 +3,7 @@ import { after, test } from "node:test";
 import { serveTools } from "./scripted-mcp.ts";
 import { startFixture } from "./fixture.ts";
 import { eventually } from "./app-page.ts";
+import { focusedName } from "./look.ts";
 
 const fixture = await startFixture();
 const schema = {
@@ -108,6 +109,25 @@ test("Use Tool opens a form made from the tool's schema, which runs it and shows
   const result = sheet.getByRole("region", { name: "Result" });
   await result.getByText("printed number 3 of Menu on A5").waitFor();
   assert.match((await result.textContent()) ?? "", /Done\s*\d+(\.\d+)? m?s/u);
+});
+
+test("the result of a tool that was run by hand has a preview, which closes onto its sheet", async (t) => {
+  const { account, appPage } = await fixture.openSignedInPage(t, { viewport: { width: 1280, height: 800 } });
+  const pages = await serveTools([
+    { name: "page", run: () => "<!doctype html><title>Menu</title><p>Soup</p>" },
+  ]);
+  t.after(() => pages.stop());
+  await account.connect("pages", pages.url);
+  await appPage.open("/?tab=tools");
+  await appPage.toolCard("page").getByRole("button", { name: "Use Tool" }).click();
+  await appPage.sheet.getByRole("button", { name: "Run", exact: true }).click();
+  await appPage.sheet.getByRole("button", { name: "Open preview" }).click();
+  const preview = appPage.page.getByRole("dialog", { name: "Preview", exact: true });
+  await preview.frameLocator("iframe").frameLocator("iframe").getByText("Soup").waitFor();
+  await preview.getByRole("button", { name: "Close preview" }).click();
+  await preview.waitFor({ state: "detached" });
+  assert.equal(await focusedName(appPage), "Open preview");
+  await appPage.sheet.getByRole("region", { name: "Result" }).waitFor();
 });
 
 test("a tool that fails by hand shows its error", async (t) => {

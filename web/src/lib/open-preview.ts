@@ -34,6 +34,8 @@ export interface PreviewPanelProps {
   chat: PreviewedChat;
   /** Called with undefined when the preview ends. */
   onPreview: (preview: undefined) => void;
+  /** True if it is opened from a dialog, which it has to cover. */
+  isModal?: boolean;
 }
 
 /** Opens a preview beside the text; undefined where there is no room for one. */

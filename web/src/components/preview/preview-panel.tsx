@@ -10,6 +10,7 @@ import {
   useState,
   useSyncExternalStore,
 } from "react";
+import { cn } from "@/lib/cn";
 import { t } from "@/lib/later-texts";
 import { OpenPreview, type PreviewPanelProps } from "@/lib/open-preview";
 import { saveFile } from "@/lib/save-file";
@@ -17,8 +18,9 @@ import { showInvisible } from "@/lib/show-invisible";
 import { useMedia } from "@/lib/use-media";
 import { CodeBlock } from "@/markdown/code-block";
 import { IconButton } from "@/ui/button";
+import { useDragToClose } from "@/ui/drag-to-close";
 import { panelProps, TabList } from "@/ui/tabs";
-import { hostToasts } from "@/ui/toast";
+import { hostToasts, readToastHost } from "@/ui/toast";
 import { PreviewContent } from "./preview-content";
 import { fileNameOf, previewableBlocks, versionsOf } from "./versions";
 
@@ -26,10 +28,11 @@ import { fileNameOf, previewableBlocks, versionsOf } from "./versions";
 const BESIDE_MEDIA = "(width >= 960px)";
 const TABS_ID = "preview";
 
-/** Panel with the preview of a text: beside the chat, or over it in a narrow window. */
-export function PreviewPanel({ preview, chat, onPreview }: PreviewPanelProps) {
+/** Panel with the preview of a text: beside the chat, or a sheet over it in a narrow window. */
+export function PreviewPanel({ preview, chat, onPreview, isModal = false }: PreviewPanelProps) {
   const onClose = () => onPreview(undefined);
-  const isBeside = useMedia(BESIDE_MEDIA);
+  const hasRoom = useMedia(BESIDE_MEDIA);
+  const isBeside = hasRoom && !isModal;
   // A preview belongs to the chat that it was opened in.
   const [openedIn] = useState(chat);
   const isOver = chat !== openedIn;
@@ -47,7 +50,10 @@ export function PreviewPanel({ preview, chat, onPreview }: PreviewPanelProps) {
     onClose();
     preview.opener.focus();
   };
-  const content = <PanelContent preview={preview} chat={chat} isBeside={isBeside} onClose={close} />;
+  const drag = useDragToClose(dialog, close);
+  const content = (
+    <PanelContent preview={preview} chat={chat} drag={isBeside ? undefined : drag} onClose={close} />
+  );
   if (isOver) return null;
   return isBeside ? (
     <Beside onClose={close}>{content}</Beside>
@@ -89,27 +95,33 @@ function Over({ dialog, onClose, children }: FrameProps & { dialog: RefObject<HT
   useEffect(() => {
     const { current: element } = dialog;
     element?.showModal();
+    // A sheet may be below.
+    const host = readToastHost();
     hostToasts(element);
-    return () => hostToasts(null);
+    return () => hostToasts(host);
   }, [dialog]);
   return (
     <dialog
       ref={dialog}
       aria-label={t("preview.panel")}
       onClose={onClose}
-      className="fixed inset-0 m-0 h-dvh max-h-none w-screen max-w-none animate-enter-side bg-sunken pt-(--safe-top) pr-(--safe-right) pb-(--safe-bottom) pl-(--safe-left)"
+      className={cn(
+        "fixed inset-0 m-0 h-dvh max-h-none w-screen max-w-none animate-enter-side overflow-hidden bg-sunken pt-(--safe-top) pr-(--safe-right) pb-(--safe-bottom) pl-(--safe-left) backdrop:bg-scrim",
+        "max-wide:top-auto max-wide:max-h-[calc(100dvh-var(--safe-top)-12px)] max-wide:animate-enter-below max-wide:rounded-t-[18px] max-wide:pt-0",
+      )}
     >
       {children}
     </dialog>
   );
 }
 
-interface PanelContentProps extends Omit<PreviewPanelProps, "onPreview"> {
-  isBeside: boolean;
+interface PanelContentProps extends Pick<PreviewPanelProps, "preview" | "chat"> {
+  /** Handlers that drag the panel down by its header; absent if it stands beside the chat. */
+  drag: ReturnType<typeof useDragToClose> | undefined;
   onClose: () => void;
 }
 
-function PanelContent({ preview, chat, isBeside, onClose }: PanelContentProps) {
+function PanelContent({ preview, chat, drag, onClose }: PanelContentProps) {
   const status = useSyncExternalStore(chat.subscribe, chat.status);
   const box = useRef<HTMLDivElement>(null);
   const [tab, setTab] = useState<"preview" | "code">("preview");
@@ -129,7 +141,14 @@ function PanelContent({ preview, chat, isBeside, onClose }: PanelContentProps) {
   const name = fileNameOf(version);
   return (
     <div ref={box} className="flex h-full min-w-0 flex-col bg-sunken">
-      <header className="flex min-h-[53px] flex-wrap items-center gap-x-2 border-b border-line bg-surface py-1 pr-2 pl-3.5">
+      <header
+        {...drag}
+        className={cn(
+          "relative flex min-h-[53px] flex-wrap items-center gap-x-2 border-b border-line bg-surface py-1 pr-2 pl-3.5",
+          drag &&
+            "max-wide:touch-none max-wide:before:absolute max-wide:before:top-2 max-wide:before:left-1/2 max-wide:before:h-1 max-wide:before:w-9 max-wide:before:-translate-x-1/2 max-wide:before:rounded-full max-wide:before:bg-line-strong",
+        )}
+      >
         <h2 className="min-w-0 flex-1 truncate text-sm font-semibold" title={showInvisible(name)}>
           {showInvisible(name)}
         </h2>
@@ -146,7 +165,7 @@ function PanelContent({ preview, chat, isBeside, onClose }: PanelContentProps) {
           />
           {versions.all.length > 1 && <Stepper at={at} total={versions.all.length} onStep={setChosen} />}
         </div>
-        <PanelActions name={name} text={version.text} box={isBeside ? box : undefined} onClose={onClose} />
+        <PanelActions name={name} text={version.text} box={drag ? undefined : box} onClose={onClose} />
       </header>
       <div {...panelProps(TABS_ID, tab)} className="flex min-h-0 flex-1 flex-col">
         <OpenPreview value={undefined}>

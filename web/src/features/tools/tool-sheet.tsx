@@ -1,9 +1,10 @@
-import { Suspense, useMemo } from "react";
+import { Suspense, useMemo, useState } from "react";
 import { fromToolOutput, ResultServer } from "@/components/tool-result/tool-output";
 import { ToolResult } from "@/components/tool-result/tool-result";
 import type { AvailableTool, ToolAnnotations } from "@/lib/available-tool";
 import { t } from "@/lib/later-texts";
 import { lazyPart } from "@/lib/lazy-part";
+import { OpenPreview, type Preview, type PreviewedChat } from "@/lib/open-preview";
 import { showInvisible } from "@/lib/show-invisible";
 import type { PartKey, Plain } from "@/lib/t";
 import { Button } from "@/ui/button";
@@ -23,10 +24,20 @@ interface ToolSheetProps {
   onUseInChat: () => void;
 }
 
+const NO_MESSAGES = { ids: [] };
+
+/** Chat of a preview that belongs to none. */
+const NO_CHAT: PreviewedChat = {
+  subscribe: () => () => undefined,
+  status: () => NO_MESSAGES,
+  message: () => undefined,
+};
+
 /** Sheet of a tool: fill in the form, run it, see the result. */
 export function ToolSheet({ tool, onClose, onUseInChat }: ToolSheetProps) {
   const editor = useArguments(tool);
   const { run, elicitations, answer } = useToolRun(tool);
+  const [preview, setPreview] = useState<Preview>();
 
   function submit(): void {
     const args = editor.read();
@@ -34,52 +45,62 @@ export function ToolSheet({ tool, onClose, onUseInChat }: ToolSheetProps) {
   }
 
   return (
-    <Sheet
-      title={<span className="font-mono">{tool.name}</span>}
-      subtitle={[tool.serverName, hintOf(tool.annotations)].filter(Boolean).join(" · ")}
-      onClose={onClose}
-      footer={
-        <>
-          <Button variant="primary" disabled={run.isPending} busy={run.isPending} onClick={submit}>
-            {run.isPending ? t("tools.running") : t("tools.run")}
-          </Button>
-          <Button onClick={onUseInChat}>{t("tools.useInChat")}</Button>
-        </>
-      }
-    >
-      {tool.description !== "" && (
-        <p className="text-sm whitespace-pre-line text-ink-2 wrap-anywhere">
-          {showInvisible(tool.description)}
-        </p>
-      )}
-      <ArgumentsEditor editor={editor} onSubmit={submit} />
-      {elicitations.length > 0 && (
-        <div role="status" className="rounded-md border border-line bg-surface [&>section]:first:border-t-0">
-          <Suspense>
-            {elicitations.map(({ id, request }) => (
-              <Elicitation
-                key={id}
-                server={tool.serverName}
-                request={request}
-                onAnswer={(action, content) => answer(id, action, content)}
-              />
-            ))}
-          </Suspense>
-        </div>
-      )}
-      {run.status === "success" && (
-        <ResultServer value={tool.serverName}>
-          {tool.hasApp === true ? (
+    <>
+      <Sheet
+        title={<span className="font-mono">{tool.name}</span>}
+        subtitle={[tool.serverName, hintOf(tool.annotations)].filter(Boolean).join(" · ")}
+        onClose={onClose}
+        footer={
+          <>
+            <Button variant="primary" disabled={run.isPending} busy={run.isPending} onClick={submit}>
+              {run.isPending ? t("tools.running") : t("tools.run")}
+            </Button>
+            <Button onClick={onUseInChat}>{t("tools.useInChat")}</Button>
+          </>
+        }
+      >
+        {tool.description !== "" && (
+          <p className="text-sm whitespace-pre-line text-ink-2 wrap-anywhere">
+            {showInvisible(tool.description)}
+          </p>
+        )}
+        <ArgumentsEditor editor={editor} onSubmit={submit} />
+        {elicitations.length > 0 && (
+          <div
+            role="status"
+            className="rounded-md border border-line bg-surface [&>section]:first:border-t-0"
+          >
             <Suspense>
-              <RunApp key={run.data.number} tool={tool} run={run.data} />
+              {elicitations.map(({ id, request }) => (
+                <Elicitation
+                  key={id}
+                  server={tool.serverName}
+                  request={request}
+                  onAnswer={(action, content) => answer(id, action, content)}
+                />
+              ))}
             </Suspense>
-          ) : (
-            <ToolResult result={run.data.result} durationMs={run.data.durationMs} />
-          )}
-        </ResultServer>
+          </div>
+        )}
+        {run.status === "success" && (
+          <ResultServer value={tool.serverName}>
+            <OpenPreview value={setPreview}>
+              {tool.hasApp === true ? (
+                <Suspense>
+                  <RunApp key={run.data.number} tool={tool} run={run.data} />
+                </Suspense>
+              ) : (
+                <ToolResult result={run.data.result} durationMs={run.data.durationMs} />
+              )}
+            </OpenPreview>
+          </ResultServer>
+        )}
+        {run.status === "error" && <ToolResult failure={run.error.message} />}
+      </Sheet>
+      {preview && (
+        <preview.Panel key={preview.id} preview={preview} chat={NO_CHAT} onPreview={setPreview} isModal />
       )}
-      {run.status === "error" && <ToolResult failure={run.error.message} />}
-    </Sheet>
+    </>
   );
 }
 
