@@ -33,7 +33,7 @@ export function CodeBlock({ language, text }: CodeBlockProps) {
   const isCollapsed = isLong && !isOpen;
   const shown = withoutExcessMarks(text);
   return (
-    <figure className="relative overflow-hidden rounded-md border border-line">
+    <figure className="relative overflow-hidden rounded-md border border-line bg-paper">
       <figcaption className="flex min-h-9 items-center border-b border-line bg-sunken py-0.5 pr-1.5 pl-3.5 text-xs text-ink-2">
         <span className="me-auto min-w-0 truncate">
           {rich?.languageName(language) ?? (language || t("chat.code.plain"))}

@@ -43,7 +43,7 @@ export function TableBlock({ table, definitions, renderChildren }: TableBlockPro
     </tr>
   ));
   return (
-    <figure className="group/table overflow-hidden rounded-md border border-line">
+    <figure className="group/table overflow-hidden rounded-md border border-line bg-paper">
       <figcaption className="flex min-h-9 items-center border-b border-line py-0.5 pr-1.5 pl-3.5 text-xs text-ink-2 touch:min-h-[49px]">
         <span className="me-auto min-w-0 truncate">{rich?.rowCount(rows.length) ?? t("chat.table")}</span>
         {rich && <rich.TableControls {...{ table, definitions, order, box }} onOverflow={setCanScroll} />}
