@@ -208,6 +208,93 @@ test("no screen shifts while it loads", async (t) => {
   }
 });
 
+const richAnswer = String.raw`For a queue with one reviewer, $\lambda < \mu$ holds, so
+
+$$
+W_q = \frac{\lambda}{\mu(\mu - \lambda)} = \cfrac{1}{1 + \cfrac{1}{1 + \cfrac{1}{x}}}
+$$
+
+and, as a matrix,
+
+\[
+\begin{pmatrix} a & b \\ c & d \\ e & f \end{pmatrix} \begin{bmatrix} x \\ y \end{bmatrix}
+\]
+
+~~~ts
+// Mean wait in an M/M/1 queue: arrivals and service rate, both per minute, as one long line.
+export function meanWait(arrivals: number, service: number): number {
+  return arrivals / (service * (service - arrivals));
+}
+~~~
+
+~~~diff
+-  return 1;
++  return 2;
+~~~
+
+| Step | Wait | Load of the queue |
+| --- | ---: | :-: |
+| Review | $3.1$ min | 93 % |
+| Intake | 0.4 min | 70 % |
+
+- A sum: \[\sum_{n=1}^{\infty} \frac{1}{n^2} = \frac{\pi^2}{6}\]
+- And \(L = \lambda W\).
+
+The end.`;
+
+for (const width of [320, 1280]) {
+  test(`an answer with code, formulas and a table moves no line as it is written and drawn: ${width} px`, async (t) => {
+    const { appPage } = await fixture.openSignedInPage(t, { viewport: { width, height: 800 } });
+    // What is loaded for it comes when all of it stands there, and has to fit in.
+    const isWritten = Promise.withResolvers<void>();
+    await appPage.page.route(/\/rich-|\/highlight-worker/u, async (route) => {
+      await isWritten.promise;
+      await route.continue();
+    });
+    await appPage.open();
+    const [first, rest] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const half = richAnswer.indexOf("| Step");
+    fixture.model.answer(
+      say("It begins.\n\n"),
+      hold(first.promise),
+      say(richAnswer.slice(0, half), 2),
+      hold(rest.promise),
+      say(richAnswer.slice(half), 2),
+    );
+    await appPage.ask("How long?");
+    await appPage.sees("It begins.");
+    await appPage.page.evaluate(() => {
+      const shifts: string[] = [];
+      Object.assign(globalThis, { shifts });
+      new PerformanceObserver((list) => {
+        for (const entry of list.getEntries() as (PerformanceEntry & {
+          sources: readonly { node: Node | null; previousRect: DOMRect; currentRect: DOMRect }[];
+        })[])
+          for (const { node, previousRect, currentRect } of entry.sources)
+            // A formula is narrower than its source, so what follows on its line comes nearer.
+            if (previousRect.top !== currentRect.top)
+              shifts.push(`${node?.textContent?.slice(0, 40)}: ${previousRect.top} to ${currentRect.top}`);
+      }).observe({ type: "layout-shift" });
+    });
+    first.resolve();
+    await appPage.answers.locator("pre").last().getByText("return 2").waitFor();
+    rest.resolve();
+    await appPage.answered();
+    isWritten.resolve();
+    const answer = appPage.answers.last();
+    await eventually(async () => assert.equal(await answer.locator(".katex").count(), 6));
+    await answer.locator(".code-keyword").first().waitFor({ state: "attached" });
+    await answer.getByRole("button", { name: "Download as CSV" }).waitFor({ state: "attached" });
+    await appPage.page.evaluate(
+      () => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve))),
+    );
+    assert.deepEqual(
+      await appPage.page.evaluate(() => (globalThis as unknown as { shifts: string[] }).shifts),
+      [],
+    );
+  });
+}
+
 test("the row of tools has its place before the tools are known", async (t) => {
   for (const hasTouch of [false, true]) {
     const { account, appPage } = await fixture.openSignedInPage(t, { viewport, hasTouch });
