@@ -295,6 +295,37 @@ for (const width of [320, 1280]) {
   });
 }
 
+test("plain text loads nothing that rich answers need", async (t) => {
+  const { appPage } = await fixture.openSignedInPage(t);
+  const rich: string[] = [];
+  appPage.page.on("request", (request) => {
+    const { pathname } = new URL(request.url());
+    if (/\/(?:rich-|highlight|json-tree|diagram|preview|csv-table|KaTeX)/u.test(pathname))
+      rich.push(pathname);
+  });
+  await appPage.open();
+  fixture.model.answer(
+    say(
+      "# A head\n\nIt costs $5, with **bold**, `a span` and [a link](https://example.com).\n\n- a list\n\n> a quote",
+    ),
+  );
+  await appPage.ask("Just words");
+  await appPage.answered();
+  await appPage.answers.getByRole("button", { name: "Copy answer" }).waitFor();
+  assert.equal(rich.join(), "");
+  // Control: the names are those of the files.
+  fixture.model.answer(say("| a |\n| - |\n| 1 |\n\n$x$\n\n~~~ts\n1\n~~~"));
+  await appPage.ask("And more");
+  await appPage.answered();
+  for (const part of ["rich-table", "rich-math", "rich-code", "highlight", "KaTeX"])
+    await eventually(() =>
+      assert.ok(
+        rich.some((path) => path.includes(part)),
+        part,
+      ),
+    );
+});
+
 test("the row of tools has its place before the tools are known", async (t) => {
   for (const hasTouch of [false, true]) {
     const { account, appPage } = await fixture.openSignedInPage(t, { viewport, hasTouch });

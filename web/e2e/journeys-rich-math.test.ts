@@ -95,3 +95,39 @@ test("formulas are loaded by the first one, drawn once closed, and copied as the
     "lists and emphasis are kept",
   );
 });
+
+test("formulas and tables are printed whole, in dark ink and without controls", async (t) => {
+  const { account, appPage } = await fixture.openSignedInPage(t, {
+    viewport: { width: 320, height: 640 },
+    colorScheme: "dark",
+  });
+  await account.fill(await account.newChat(), ["How long?", answer]);
+  await appPage.open();
+  await eventually(async () => assert.equal(await formulas(appPage).count(), 6));
+  const table = appPage.answers.last().locator("figure");
+  const copy = table.getByRole("button", { name: "Copy as CSV" });
+  await copy.waitFor({ state: "attached" });
+  const clipped = () =>
+    appPage.answers
+      .last()
+      .locator(".formula-display, .table-scroll")
+      .evaluateAll((boxes) => boxes.filter((box) => getComputedStyle(box).overflowX !== "visible").length);
+  const luminance = () =>
+    formulas(appPage)
+      .first()
+      .evaluate((one) => {
+        const context = document.createElement("canvas").getContext("2d");
+        if (!context) throw new Error("no canvas");
+        context.fillStyle = getComputedStyle(one).color;
+        context.fillRect(0, 0, 1, 1);
+        return context.getImageData(0, 0, 1, 1).data[1] ?? 0;
+      });
+  assert.ok((await clipped()) > 0);
+  assert.ok((await luminance()) > 150, "light ink on the dark screen");
+  await appPage.page.emulateMedia({ media: "print" });
+  assert.equal(await clipped(), 0);
+  assert.ok((await luminance()) < 100, "dark ink on paper");
+  assert.equal(await copy.isVisible(), false);
+  assert.equal(await table.getByRole("button", { name: "Download as CSV" }).isVisible(), false);
+  await table.getByText("Intake").waitFor();
+});

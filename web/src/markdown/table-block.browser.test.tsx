@@ -151,6 +151,32 @@ test("a wide table scrolls in its own box, which takes the focus only then", asy
   await vi.waitFor(() => expect(box.hasAttribute("tabindex")).toBe(false));
 });
 
+test("a shadow stands at each side where a wide table goes on, and only there", async () => {
+  const { rerender } = await render(answer(steps, true, 288));
+  const box = page.getByRole("group", { name: "Table" }).element();
+  const shaded = async () => {
+    const base64 = await page.screenshot({ element: box, save: false });
+    const image = new Image();
+    image.src = `data:image/png;base64,${base64}`;
+    await image.decode();
+    const context = new OffscreenCanvas(image.width, image.height).getContext("2d");
+    if (!context) throw new Error("no canvas");
+    context.drawImage(image, 0, 0);
+    // Along a line of the last row's padding, where no words are.
+    const { data } = context.getImageData(0, image.height - 5, image.width, 1);
+    const light = (x: number) => data[x * 4 + 1] ?? 0;
+    const middle = light(Math.floor(image.width / 2));
+    return { left: light(2) < middle, right: light(image.width - 3) < middle };
+  };
+  expect(await shaded()).toEqual({ left: false, right: true });
+  box.scrollLeft = 60;
+  expect(await shaded()).toEqual({ left: true, right: true });
+  box.scrollLeft = box.scrollWidth;
+  expect(await shaded()).toEqual({ left: true, right: false });
+  await rerender(answer(steps, true, 900));
+  expect(await shaded()).toEqual({ left: false, right: false });
+});
+
 test("a sorted table is accessible", async () => {
   const { container } = await render(answer(steps, true, 288));
   await page.getByRole("button", { name: "Wait" }).click();
