@@ -6,6 +6,7 @@ import { startFixture } from "./fixture.ts";
 import { inspectGerman } from "./german.ts";
 import { inspect, type Look, looks } from "./look.ts";
 import { allowAll } from "./permission.ts";
+import { drawnPng } from "./picture.ts";
 import { call, hold, reachLimit, say, think } from "./scripted-model.ts";
 import { serveTools } from "./scripted-mcp.ts";
 import { ScriptedRegistry } from "./scripted-registry.ts";
@@ -242,6 +243,75 @@ for (const [name, look] of looks) {
       await inspect(appPage, `gallery-preview-${screen}`, look);
       await preview.click();
     }
+  });
+
+  test(`a sorted table, an invalid preview, its code, and a diagram with an error at ${name}`, async (t) => {
+    const { account, appPage } = await fixture.openSignedInPage(t, look);
+    await fill(account, [
+      [0, { content: "Show me everything" }],
+      [
+        0,
+        {
+          content: [
+            "| City | Letters | Last sent |\n| --- | ---: | :-: |\n| London | 12 | Monday |\n| Paris | 3 | Friday |",
+            '```json\n{ "letters": [12, 3, }\n```',
+            "```mermaid\nflowchart LR\n  A --> [\n```",
+          ].join("\n\n"),
+        },
+      ],
+    ]);
+    await appPage.open();
+    const answered = appPage.answers.last();
+    await answered.getByRole("button", { name: "Letters", exact: true }).click();
+    await answered
+      .getByRole("columnheader", { name: "Letters" })
+      .and(answered.locator("[aria-sort]"))
+      .waitFor();
+    await inspect(appPage, "gallery-table-sorted", look);
+    const diagram = answered.locator("figure").last();
+    await diagram.getByRole("button", { name: "Show diagram" }).click();
+    await diagram.getByRole("alert").getByText("Details").click();
+    await diagram.getByText(/Parse error on line 2/u).scrollIntoViewIfNeeded();
+    await inspect(appPage, "gallery-diagram-error", look);
+    await answered.getByRole("button", { name: "Open preview" }).click();
+    await appPage.sees(/^This is not valid JSON\./u);
+    await inspect(appPage, "gallery-preview-invalid", look);
+    await appPage.page.getByRole("tab", { name: "Code" }).click();
+    await appPage.page.getByRole("tabpanel", { name: "Code" }).getByText("letters").first().waitFor();
+    await inspect(appPage, "gallery-preview-code", look);
+  });
+
+  test(`folded calls, and results that closed cards show at ${name}`, async (t) => {
+    const { account, appPage } = await fixture.openSignedInPage(t, look);
+    const picture = drawnPng(240, 120).toString("base64");
+    const finished = (contents: readonly object[]) =>
+      contents.map((content, index) => ({
+        id: `${index}`,
+        name: "send",
+        serverName: "post",
+        arguments: { to: "Ada" },
+        result: { content: [content] },
+        durationMs: 1_530,
+      }));
+    const words = { type: "text", text: "On its way." };
+    await fill(account, [
+      [0, { content: "Send four letters" }],
+      [0, { tool_calls: finished([words, words, words, words]), content: "All are on their way." }],
+      [0, { content: "And a picture?" }],
+      [0, { tool_calls: finished([{ type: "image", data: picture, mimeType: "image/png" }, words]) }],
+    ]);
+    await appPage.open();
+    const pill = appPage.page.getByRole("button", { name: /^4 tools · 6\.1 s/u });
+    await pill.waitFor();
+    const cards = appPage.answers.last();
+    await cards.getByText("On its way.").waitFor();
+    await cards.getByRole("img").last().scrollIntoViewIfNeeded();
+    await inspect(appPage, "gallery-results-closed", look);
+    await pill.scrollIntoViewIfNeeded();
+    await inspect(appPage, "gallery-calls-folded", look);
+    await pill.click();
+    await appPage.toolCall("send").nth(5).waitFor();
+    await inspect(appPage, "gallery-calls-unfolded", look);
   });
 
   test(`a newer version and a long answer that is being written at ${name}`, async (t) => {

@@ -185,7 +185,7 @@ function DiagramError({ failure, detail }: { failure: Failure; detail: string | 
       <p>{t(FAILURES[failure])}</p>
       {detail !== undefined && (
         <details className="pt-1 text-xs text-ink-2">
-          <summary className="cursor-pointer touch:py-3">{t("code.diagram.details")}</summary>
+          <summary className="cursor-pointer touch:py-3.5">{t("code.diagram.details")}</summary>
           <pre className="pt-1.5 font-mono wrap-anywhere whitespace-pre-wrap">{drawable(detail)}</pre>
         </details>
       )}

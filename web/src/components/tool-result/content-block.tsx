@@ -17,7 +17,7 @@ export function ContentBlock({ block }: { block: JsonObject }) {
   if (!isForUser(block)) {
     return (
       <details className="text-sm">
-        <summary className="w-fit cursor-default py-0.5 text-xs text-ink-2 hover:text-ink touch:py-3">
+        <summary className="w-fit cursor-default py-0.5 text-xs text-ink-2 hover:text-ink touch:py-3.5">
           {t("result.forAssistant")}
         </summary>
         <div className="pt-1.5">
