@@ -17,6 +17,26 @@ pub const CASE_KINDS: [&str; 6] = ["named", "unnamed", "none", "follow-ups", "se
 /// Names of the files of cases about servers that are in none of the others.
 pub const NEW_SERVER_KINDS: [&str; 2] = ["plain", "unseen"];
 
+/// Names of the files of cases of the test set.
+pub const TEST_KINDS: [&str; 5] = ["named", "unnamed", "none", "cannot", "talk"];
+
+/// A set of cases with the servers that they are about. The two have no server in common.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Set {
+    /// For work on the model's methods.
+    Development,
+    /// For the figures of a release. Nobody looks at its questions while working on the methods.
+    Test,
+}
+
+impl Set {
+    /// Returns the folder of its files.
+    fn folder(self) -> PathBuf {
+        let eval = Path::new(env!("CARGO_MANIFEST_DIR")).join("eval");
+        if self == Self::Test { eval.join("test") } else { eval }
+    }
+}
+
 /// One question.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -45,7 +65,19 @@ pub struct Case {
     /// Words that it must not hold.
     #[serde(default)]
     pub untold: Vec<String>,
+    /// How it is worded: terse, chatty, typo, non-native or foreign.
+    #[serde(default)]
+    pub style: Option<String>,
+    /// Tools that are so close that to ask which is meant is right, too.
+    #[serde(default)]
+    pub close: Vec<String>,
+    /// Language that the answer has to have: `en`, `de`, `fr` or `es`.
+    #[serde(default)]
+    pub language: Option<String>,
 }
+
+/// `about` of a request that lacks a required argument, so that to ask for it is right.
+pub const MISSING: &str = "missing";
 
 /// The right call.
 #[derive(Debug, Clone, Deserialize)]
@@ -65,6 +97,16 @@ pub enum Names {
     One(String),
     /// Any of these is.
     Several(Vec<String>),
+}
+
+impl Names {
+    /// Returns whether a tool is right.
+    pub fn contains(&self, name: &str) -> bool {
+        match self {
+            Self::One(one) => one == name,
+            Self::Several(several) => several.iter().any(|one| one == name),
+        }
+    }
 }
 
 /// A call that was made, with its result.
@@ -99,16 +141,30 @@ pub struct Made {
 
 /// The lists of tools by name.
 pub struct Lists {
-    servers: BTreeMap<String, Vec<ToolSpec>>,
+    servers: BTreeMap<String, Vec<Tool>>,
     lists: BTreeMap<String, Vec<String>>,
 }
 
-#[derive(Deserialize)]
+/// The tools of a server as it lists them.
+#[derive(Debug, Clone)]
+pub struct ListedServer {
+    /// Its name.
+    pub name: String,
+    /// Its tools.
+    pub tools: Vec<ToolSpec>,
+    /// Names of those that change nothing, as the server says.
+    pub read_only: Vec<String>,
+}
+
+#[derive(Clone, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Tool {
     name: String,
+    #[serde(default)]
     description: String,
     input_schema: Value,
+    #[serde(default)]
+    annotations: Value,
 }
 
 fn read<T: DeserializeOwned>(path: &Path) -> Result<T> {
@@ -116,14 +172,9 @@ fn read<T: DeserializeOwned>(path: &Path) -> Result<T> {
     serde_json::from_str(&text).with_context(|| format!("{} cannot be understood", path.display()))
 }
 
-/// The folder of the cases.
-pub fn folder() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("eval")
-}
-
 /// Reads the cases of one kind.
-pub fn of_kind(kind: &str) -> Result<Vec<Case>> {
-    let mut cases: Vec<Case> = read(&folder().join("cases").join(format!("{kind}.json")))?;
+pub fn of_kind(set: Set, kind: &str) -> Result<Vec<Case>> {
+    let mut cases: Vec<Case> = read(&set.folder().join("cases").join(format!("{kind}.json")))?;
     for (index, case) in cases.iter_mut().enumerate() {
         case.id = format!("{kind}-{}", index + 1);
     }
@@ -131,35 +182,58 @@ pub fn of_kind(kind: &str) -> Result<Vec<Case>> {
 }
 
 impl Lists {
-    /// Reads the recorded tools of all servers.
-    pub fn read() -> Result<Self> {
+    /// Reads the recorded tools of all servers of a set.
+    pub fn read(set: Set) -> Result<Self> {
         let mut servers = BTreeMap::new();
-        for entry in std::fs::read_dir(folder().join("tools"))? {
+        for entry in std::fs::read_dir(set.folder().join("tools"))? {
             let path = entry?.path();
-            let tools: Vec<Tool> = read(&path)?;
-            let spec = |Tool { name, description, input_schema }| ToolSpec { name, description, input_schema };
             let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-            servers.insert(name, tools.into_iter().map(spec).collect());
+            servers.insert(name, read(&path)?);
         }
-        Ok(Self { servers, lists: read(&folder().join("lists.json"))? })
+        Ok(Self { servers, lists: read(&set.folder().join("lists.json"))? })
     }
 
-    /// The tools of a list: whole servers, and single tools as `server/tool`.
-    pub fn tools(&self, name: &str) -> Result<Vec<ToolSpec>> {
+    /// Returns the names of all servers.
+    #[cfg(test)]
+    pub fn server_names(&self) -> impl Iterator<Item = &String> {
+        self.servers.keys()
+    }
+
+    /// Returns the servers of a list: whole servers, and single tools as `server/tool`.
+    pub fn servers(&self, name: &str) -> Result<Vec<ListedServer>> {
         let parts = self.lists.get(name).with_context(|| format!("there is no list {name}"))?;
-        let mut tools = Vec::new();
+        let mut servers: Vec<ListedServer> = Vec::new();
         for part in parts {
-            let (server, tool) = part.split_once('/').map_or((part.as_str(), None), |(s, t)| (s, Some(t)));
+            let (server, wanted) = part.split_once('/').map_or((part.as_str(), None), |(s, t)| (s, Some(t)));
             let all = self.servers.get(server).with_context(|| format!("there is no server {server}"))?;
-            tools.extend(all.iter().filter(|spec| tool.is_none_or(|tool| spec.name == tool)).cloned());
+            let found: Vec<&Tool> = all.iter().filter(|tool| wanted.is_none_or(|name| tool.name == name)).collect();
+            anyhow::ensure!(!found.is_empty(), "there is no tool {part}");
+            if servers.last().is_none_or(|last| last.name != server) {
+                servers.push(ListedServer { name: server.to_owned(), tools: Vec::new(), read_only: Vec::new() });
+            }
+            if let Some(last) = servers.last_mut() {
+                let is_read_only = |tool: &&&Tool| tool.annotations["readOnlyHint"] == true;
+                last.read_only.extend(found.iter().filter(is_read_only).map(|tool| tool.name.clone()));
+                last.tools.extend(found.into_iter().map(|tool| ToolSpec {
+                    name: tool.name.clone(),
+                    description: tool.description.clone(),
+                    input_schema: tool.input_schema.clone(),
+                }));
+            }
         }
-        Ok(tools)
+        Ok(servers)
+    }
+
+    /// Returns the tools of a list.
+    #[cfg(test)]
+    pub fn tools(&self, name: &str) -> Result<Vec<ToolSpec>> {
+        Ok(self.servers(name)?.into_iter().flat_map(|server| server.tools).collect())
     }
 }
 
 impl Case {
     /// The request that the product would make of it.
-    pub fn request(&self, tools: Vec<ToolSpec>) -> Request {
+    pub fn request(&self, servers: &[ListedServer]) -> Request {
         let mut messages = Vec::new();
         let mut calls = 0;
         for before in &self.before {
@@ -177,11 +251,17 @@ impl Case {
             messages.extend(ran(calls + 1, name, arguments, result, *error));
         }
         // Where no words are looked for, the first ones show that it speaks.
-        let most = if self.told.is_empty() && self.untold.is_empty() { 16 } else { 120 };
+        let looks_for_words = !self.told.is_empty() || !self.untold.is_empty() || self.language.is_some();
+        let most = if looks_for_words || self.about == MISSING { 120 } else { 16 };
         let of = |tool: &ToolSpec| ToolFacts { name: tool.name.clone(), description: tool.description.clone() };
-        let tool_facts: Vec<ToolFacts> = tools.iter().map(of).collect();
-        let server = ServerFacts { name: self.list.clone(), tool_count: tools.len(), tools: tool_facts };
-        let facts = Some(ChatFacts { date: "Friday, 27 November 2026".to_owned(), servers: vec![server] });
+        let facts_of = |server: &ListedServer| ServerFacts {
+            name: server.name.clone(),
+            tool_count: server.tools.len(),
+            tools: server.tools.iter().map(of).collect(),
+        };
+        let tools: Vec<ToolSpec> = servers.iter().flat_map(|server| server.tools.clone()).collect();
+        let servers = servers.iter().map(facts_of).collect();
+        let facts = Some(ChatFacts { date: "Friday, 27 November 2026".to_owned(), servers });
         // The same words every time.
         let parameters = Parameters { temperature: Some(0.0), ..Parameters::default() };
         let system = SYSTEM_PROMPT.to_owned();

@@ -2,28 +2,31 @@
 //!
 //! `--filter TEXT` takes the cases whose id begins with it, whose list it is or whose subject contains it, `--sample N`
 //! each Nth, `--half tune` or `--half held` every other one, `--tools 14` or `--tools 38` one length of list,
-//! `--tools new` the cases about other servers, `--weights FILE` another file.
+//! `--tools new` the cases about other servers, `--weights FILE` another file. `--set test` asks the test set instead, whose
+//! lists are one server alone (`--tools alone`) or sets of about 20 and 45 tools.
 
 #![expect(clippy::print_stdout, reason = "a command-line tool")]
 
 mod cases;
 mod score;
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 use domain::UserId;
-use domain::model::{ModelEvent, PartKind, Request};
+use domain::model::{ModelEvent, PartKind, Request, ToolSpec};
 use futures_util::StreamExt;
 use local_model::{Engine, EngineSettings};
 use tokio_util::sync::CancellationToken;
 
-use cases::{CASE_KINDS, Case, Lists, NEW_SERVER_KINDS};
-use score::Answer;
+use cases::{CASE_KINDS, Case, ListedServer, Lists, NEW_SERVER_KINDS, Set, TEST_KINDS};
+use score::{Answer, Verdict};
 
 #[derive(Default)]
 struct Options {
+    set: Option<Set>,
     filter: Option<String>,
     sample: usize,
     half: Option<usize>,
@@ -35,7 +38,7 @@ struct Options {
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<()> {
     let options = options()?;
-    let path = match options.weights {
+    let path = match options.weights.clone() {
         Some(path) => path,
         None => in_cache()?,
     };
@@ -46,68 +49,153 @@ async fn main() -> Result<()> {
         threads: None,
         idle_timeout: None,
     })?;
-    let lists = Lists::read()?;
-    let mut rows: Vec<Row> = Vec::new();
-    for (length, suffix, kinds) in
-        [("14", "", &CASE_KINDS[..]), ("38", "+", &CASE_KINDS), ("new", "", &NEW_SERVER_KINDS)]
-    {
-        if options.tools.as_deref().is_some_and(|wanted| wanted != length) {
-            continue;
-        }
-        let mut questions = Vec::new();
-        for &kind in kinds {
-            // An answer from a result does not see the tools.
-            if kind == "answers" && length == "38" && options.tools.is_none() {
-                continue;
-            }
-            let mut number = 0;
-            for case in cases::of_kind(kind)? {
-                number += 1;
-                let is_meant = options.filter.as_deref().is_none_or(|text| is_about(&case, text));
-                if is_meant && number % options.sample == 0 && options.half.is_none_or(|half| number % 2 == half) {
-                    let tools = lists.tools(&format!("{}{suffix}", case.list))?;
-                    questions.push((rows.len(), case, tools));
-                }
-            }
-            rows.push(Row { kind, length, right: 0, all: 0, spent: Duration::ZERO });
-        }
-        // Questions with the same tools follow each other, so that each list is read once.
-        questions.sort_by_cached_key(|(_, _, tools)| tools.iter().map(|tool| tool.name.clone()).collect::<Vec<_>>());
-        for (row, case, tools) in questions {
-            let started = Instant::now();
-            let answer = ask(&engine, case.request(tools.clone())).await;
-            let row = &mut rows[row];
-            row.spent += started.elapsed();
-            row.all += 1;
-            let id = &case.id;
-            match score::fault(&case, &tools, &answer) {
-                None => {
-                    row.right += 1;
-                    println!("right: {id} ({length} tools)");
-                }
-                Some(fault) => println!("WRONG: {id} ({length} tools, {}) {:?}: {fault}", case.about, case.say),
+    let set = options.set.unwrap_or(Set::Development);
+    let lists = Lists::read(set)?;
+    let mut tally = Tally::default();
+    // Questions with the same tools follow each other, so that each list is read once.
+    let mut questions = select(set, &lists, &options)?;
+    questions.sort_by(|one, other| one.list.cmp(&other.list));
+    for Question { kind, length, case, servers, .. } in questions {
+        let started = Instant::now();
+        let answer = ask(&engine, case.request(&servers)).await;
+        let spent = started.elapsed();
+        let tools: Vec<ToolSpec> = servers.iter().flat_map(|server| server.tools.clone()).collect();
+        let verdict = score::judge(&case, &tools, &answer);
+        let id = &case.id;
+        match &verdict {
+            Verdict::Right => println!("right: {id} ({length} tools)"),
+            Verdict::Asked => println!("asked: {id} ({length} tools)"),
+            Verdict::Wrong(fault) => {
+                println!("WRONG: {id} ({length} tools, {}) {:?}: {fault}", case.about, case.say);
             }
         }
+        tally.add((kind, length), &case, &servers, &answer, &verdict, spent);
     }
-    println!("\n| questions | tools | right | | s each |\n|---|---|---|---|---|");
-    for row in rows.iter().filter(|row| row.all > 0) {
-        let share = f64::from(row.right) / f64::from(row.all) * 100.0;
-        let each = row.spent.as_secs_f64() / f64::from(row.all);
-        println!("| {} | {} | {} of {} | {share:.0} % | {each:.1} |", row.kind, row.length, row.right, row.all);
-    }
-    let (right, all) = rows.iter().fold((0, 0), |(right, all), row| (right + row.right, all + row.all));
+    tally.print();
+    let (right, all) = tally.rows.values().fold((0, 0), |(right, all), row| (right + row.right, all + row.all));
     match options.least {
         Some(least) if right * 100 < all * least => bail!("{right} of {all} are right, and {least} % have to be"),
         _ => Ok(()),
     }
 }
 
-struct Row {
+/// A question to ask.
+struct Question {
     kind: &'static str,
+    /// Name of its list of tools.
+    list: String,
     length: &'static str,
+    case: Case,
+    servers: Vec<ListedServer>,
+}
+
+/// Returns the questions that the options select.
+fn select(set: Set, lists: &Lists, options: &Options) -> Result<Vec<Question>> {
+    let passes: &[(&str, &str, &[&'static str])] = match set {
+        Set::Development => &[("14", "", &CASE_KINDS), ("38", "+", &CASE_KINDS), ("new", "", &NEW_SERVER_KINDS)],
+        Set::Test => &[("", "", &TEST_KINDS)],
+    };
+    let mut questions = Vec::new();
+    for (length, suffix, kinds) in passes {
+        for &kind in *kinds {
+            // An answer from a result does not see the tools.
+            if kind == "answers" && *length == "38" && options.tools.is_none() {
+                continue;
+            }
+            for (index, case) in cases::of_kind(set, kind)?.into_iter().enumerate() {
+                let number = index + 1;
+                let length = if set == Set::Test { length_of(&case.list) } else { length };
+                let is_wanted = options.tools.as_deref().is_none_or(|wanted| wanted == length)
+                    && options.filter.as_deref().is_none_or(|text| is_about(&case, text));
+                if is_wanted && number % options.sample == 0 && options.half.is_none_or(|half| number % 2 == half) {
+                    let list = format!("{}{suffix}", case.list);
+                    let servers = lists.servers(&list)?;
+                    questions.push(Question { kind, list, length, case, servers });
+                }
+            }
+        }
+    }
+    Ok(questions)
+}
+
+/// Returns the length of a list of the test set, by its name.
+fn length_of(list: &str) -> &'static str {
+    match list.split('-').next() {
+        Some("twenty") => "20",
+        Some("fortyfive") => "45",
+        _ => "alone",
+    }
+}
+
+/// The verdicts, by kind and length of list, and by style.
+#[derive(Default)]
+struct Tally {
+    rows: BTreeMap<(&'static str, &'static str), Row>,
+    styles: BTreeMap<String, Row>,
+    /// Calls of tools that may change something, where another call or none was right.
+    unwanted_changes: u32,
+}
+
+#[derive(Default)]
+struct Row {
     right: u32,
+    asked: u32,
     all: u32,
     spent: Duration,
+}
+
+impl Row {
+    fn add(&mut self, verdict: &Verdict, spent: Duration) {
+        self.all += 1;
+        self.right += u32::from(*verdict == Verdict::Right);
+        self.asked += u32::from(*verdict == Verdict::Asked);
+        self.spent += spent;
+    }
+
+    /// Prints a row of a table.
+    fn print(&self, name: &str) {
+        // An answer that asks counts as right at most for one question in eight.
+        let counted = self.right + self.asked.min(self.all / 8);
+        let share = f64::from(counted) / f64::from(self.all) * 100.0;
+        let each = self.spent.as_secs_f64() / f64::from(self.all);
+        println!("| {name} | {} of {} | {} | {share:.0} % | {each:.1} |", self.right, self.all, self.asked);
+    }
+}
+
+impl Tally {
+    fn add(
+        &mut self,
+        row: (&'static str, &'static str),
+        case: &Case,
+        servers: &[ListedServer],
+        answer: &Answer,
+        verdict: &Verdict,
+        spent: Duration,
+    ) {
+        self.rows.entry(row).or_default().add(verdict, spent);
+        if let Some(style) = &case.style {
+            self.styles.entry(style.clone()).or_default().add(verdict, spent);
+        }
+        if let (Verdict::Wrong(_), Some((name, _))) = (verdict, &answer.call) {
+            let meant = case.call.as_ref().is_some_and(|call| call.name.contains(name));
+            let is_read_only = servers.iter().any(|server| server.read_only.contains(name));
+            self.unwanted_changes += u32::from(!meant && !is_read_only);
+        }
+    }
+
+    fn print(&self) {
+        println!("\n| questions | right | asked | share | s each |\n|---|---|---|---|---|");
+        for ((kind, length), row) in &self.rows {
+            row.print(&format!("{kind}, {length} tools"));
+        }
+        for (style, row) in &self.styles {
+            row.print(style);
+        }
+        println!(
+            "\nCalls that were not meant, of tools that do not say that they change nothing: {}",
+            self.unwanted_changes
+        );
+    }
 }
 
 fn is_about(case: &Case, text: &str) -> bool {
@@ -139,6 +227,7 @@ fn options() -> Result<Options> {
     while let Some(name) = arguments.next() {
         let value = arguments.next().with_context(|| format!("{name} wants a value"))?;
         match name.as_str() {
+            "--set" => options.set = Some(if value == "test" { Set::Test } else { Set::Development }),
             "--filter" => options.filter = Some(value),
             "--sample" => options.sample = value.parse::<usize>()?.max(1),
             "--half" => options.half = Some(usize::from(value == "held")),
@@ -161,14 +250,16 @@ fn in_cache() -> Result<PathBuf> {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::*;
 
     /// Every case can be answered rightly: its tool is in both lists, and the arguments are the tool's.
     #[test]
     fn every_case_can_be_right() {
-        let lists = Lists::read().unwrap();
+        let lists = Lists::read(Set::Development).unwrap();
         let mut count = 0;
-        for case in CASE_KINDS.into_iter().flat_map(|kind| cases::of_kind(kind).unwrap()) {
+        for case in CASE_KINDS.into_iter().flat_map(|kind| cases::of_kind(Set::Development, kind).unwrap()) {
             count += 1;
             let expected = case.call.iter();
             for (suffix, length) in [("", 14), ("+", 38)] {
@@ -195,8 +286,8 @@ mod tests {
     /// The same for the cases about other servers.
     #[test]
     fn every_case_about_a_new_server_can_be_right() {
-        let lists = Lists::read().unwrap();
-        for case in NEW_SERVER_KINDS.into_iter().flat_map(|kind| cases::of_kind(kind).unwrap()) {
+        let lists = Lists::read(Set::Development).unwrap();
+        for case in NEW_SERVER_KINDS.into_iter().flat_map(|kind| cases::of_kind(Set::Development, kind).unwrap()) {
             let tools = lists.tools(&case.list).unwrap();
             let Some(call) = &case.call else { continue };
             let names = match &call.name {
@@ -212,20 +303,69 @@ mod tests {
         }
     }
 
+    /// The test set is as large as its figures claim, each of its cases can be answered rightly, and it knows no server of the
+    /// development set.
+    #[test]
+    fn every_case_of_the_test_set_can_be_right() {
+        let (lists, development) = (Lists::read(Set::Test).unwrap(), Lists::read(Set::Development).unwrap());
+        assert!(lists.server_names().count() >= 12);
+        assert!(lists.server_names().all(|name| development.server_names().all(|other| other != name)));
+        let mut counts = BTreeMap::new();
+        let mut words = BTreeSet::new();
+        for kind in TEST_KINDS {
+            for case in cases::of_kind(Set::Test, kind).unwrap() {
+                *counts.entry(kind).or_insert(0) += 1;
+                assert!(words.insert((case.say.clone(), case.list.clone())), "{}: asked before", case.id);
+                let tools = lists.tools(&case.list).unwrap();
+                let names: BTreeSet<&str> = tools.iter().map(|tool| tool.name.as_str()).collect();
+                assert_eq!(names.len(), tools.len(), "{} has two tools of one name", case.list);
+                let length = match length_of(&case.list) {
+                    "20" => 18..=22,
+                    "45" => 42..=48,
+                    _ => 1..=30,
+                };
+                assert!(length.contains(&tools.len()), "{} has {} tools", case.list, tools.len());
+                assert!(case.close.iter().all(|name| names.contains(name.as_str())), "{}", case.id);
+                let Some(call) = &case.call else { continue };
+                let right: Vec<_> = tools.iter().filter(|tool| call.name.contains(&tool.name)).collect();
+                let takes_all = |tool: &&&ToolSpec| {
+                    call.arguments.keys().all(|field| !tool.input_schema["properties"][field.as_str()].is_null())
+                };
+                assert!(right.iter().any(|tool| takes_all(&tool)), "{}: no tool takes these arguments", case.id);
+            }
+        }
+        let all: u32 = counts.values().sum();
+        assert!(
+            all - counts["talk"] >= 300 && counts["none"] + counts["talk"] >= 80 && counts["cannot"] >= 40,
+            "{counts:?}"
+        );
+    }
+
     #[test]
     fn answers_are_told_right_from_wrong() {
-        let lists = Lists::read().unwrap();
+        let lists = Lists::read(Set::Development).unwrap();
         let tools = lists.tools("files").unwrap();
-        let cases = cases::of_kind("named").unwrap();
+        let cases = cases::of_kind(Set::Development, "named").unwrap();
         let case = cases.iter().find(|case| case.say.contains("first 5 lines")).unwrap();
         let fault = |arguments: &str| {
             let call = Some(("read_text_file".to_owned(), arguments.to_owned()));
-            score::fault(case, &tools, &Answer { call, ..Answer::default() })
+            score::judge(case, &tools, &Answer { call, ..Answer::default() })
         };
-        assert_eq!(fault(r#"{"path":"/var/log/syslog","head":5.0}"#), None);
-        assert!(fault(r#"{"path":"/var/log/syslog"}"#).is_some(), "an argument is missing");
-        assert!(fault(r#"{"path":"/var/log/syslog","head":5,"tail":9}"#).is_some(), "one too many");
-        let words = Answer { text: "It is empty.".to_owned(), ..Answer::default() };
-        assert!(score::fault(case, &tools, &words).is_some(), "words instead of a call");
+        let is_wrong = |verdict: Verdict| matches!(verdict, Verdict::Wrong(_));
+        assert_eq!(fault(r#"{"path":"/var/log/syslog","head":5.0}"#), Verdict::Right);
+        assert!(is_wrong(fault(r#"{"path":"/var/log/syslog"}"#)), "an argument is missing");
+        assert!(is_wrong(fault(r#"{"path":"/var/log/syslog","head":5,"tail":9}"#)), "one too many");
+        let words = |text: &str| Answer { text: text.to_owned(), ..Answer::default() };
+        assert!(is_wrong(score::judge(case, &tools, &words("It is empty."))), "words instead of a call");
+        let question = words("Which of the two do you mean?");
+        assert!(is_wrong(score::judge(case, &tools, &question)), "nothing is close");
+        let close = Case { close: vec!["read_text_file".to_owned(), "search_files".to_owned()], ..case.clone() };
+        assert_eq!(score::judge(&close, &tools, &question), Verdict::Asked);
+        let missing = Case { about: cases::MISSING.to_owned(), call: None, ..case.clone() };
+        assert_eq!(score::judge(&missing, &tools, &question), Verdict::Right);
+        assert!(is_wrong(score::judge(&missing, &tools, &words("Of course."))), "no question");
+        let german = Case { call: None, language: Some("de".to_owned()), ..case.clone() };
+        assert_eq!(score::judge(&german, &tools, &words("Das ist die Datei, und sie ist leer.")), Verdict::Right);
+        assert!(is_wrong(score::judge(&german, &tools, &words("This is the file, and it is empty."))), "English");
     }
 }

@@ -3,7 +3,7 @@
 use domain::model::ToolSpec;
 use serde_json::{Map, Value};
 
-use crate::cases::{Case, Names};
+use crate::cases::{Case, MISSING};
 
 /// What came of a question.
 #[derive(Debug, Default)]
@@ -16,8 +16,37 @@ pub struct Answer {
     pub error: Option<String>,
 }
 
+/// Whether an answer is right.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Verdict {
+    /// It is.
+    Right,
+    /// It asks which of several close tools is meant, instead of calling one.
+    Asked,
+    /// It is wrong, for this reason.
+    Wrong(String),
+}
+
+/// Judges an answer.
+pub fn judge(case: &Case, tools: &[ToolSpec], answer: &Answer) -> Verdict {
+    let asks = answer.call.is_none() && answer.error.is_none() && answer.text.contains(['?', '？']);
+    if case.about == MISSING && case.call.is_none() {
+        // A call would need an invented argument, and words without a question do not help.
+        return match &answer.call {
+            Some((name, arguments)) => Verdict::Wrong(format!("called {name} {arguments}")),
+            None if asks => Verdict::Right,
+            None => Verdict::Wrong(format!("said {:?}", answer.text)),
+        };
+    }
+    match fault(case, tools, answer) {
+        None => Verdict::Right,
+        Some(_) if asks && !case.close.is_empty() => Verdict::Asked,
+        Some(fault) => Verdict::Wrong(fault),
+    }
+}
+
 /// Why an answer is wrong; nothing when it is right.
-pub fn fault(case: &Case, tools: &[ToolSpec], answer: &Answer) -> Option<String> {
+fn fault(case: &Case, tools: &[ToolSpec], answer: &Answer) -> Option<String> {
     if let Some(error) = &answer.error {
         return Some(format!("failed: {error}"));
     }
@@ -26,10 +55,7 @@ pub fn fault(case: &Case, tools: &[ToolSpec], answer: &Answer) -> Option<String>
         (None, None) => words(case, &answer.text),
         (Some(_), None) => Some(format!("said {:?}", answer.text)),
         (Some(expected), Some((name, arguments))) => {
-            let right = match &expected.name {
-                Names::One(one) => one == name,
-                Names::Several(several) => several.contains(name),
-            };
+            let right = expected.name.contains(name);
             if !right {
                 return Some(format!("called {name} {arguments}"));
             }
@@ -54,9 +80,27 @@ fn words(case: &Case, text: &str) -> Option<String> {
     let lower = text.to_lowercase();
     let holds = |word: &String| lower.contains(&word.to_lowercase());
     let is_right = !text.trim().is_empty()
+        && case.language.as_deref().is_none_or(|language| is_in(language, &lower))
         && case.told.iter().all(|group| group.iter().any(holds))
         && !case.untold.iter().any(holds);
     (!is_right).then(|| format!("said {text:?}"))
+}
+
+/// Whether a text in lower case has more frequent words of a language than of each other one.
+fn is_in(language: &str, text: &str) -> bool {
+    let frequent = |language: &str| match language {
+        "de" => "der die und das ist nicht ein eine mit für auf sich zu den ich auch von dem",
+        "fr" => "le la les des est une un pour dans qui et de pas vous sont je du",
+        "es" => "el la los las y una un con para del de se más es que su",
+        _ => "the and is of that with for are this you not it a in to i",
+    };
+    let words: Vec<&str> = text.split(|c: char| !c.is_alphabetic()).filter(|word| !word.is_empty()).collect();
+    let count = |language: &str| {
+        let known: Vec<&str> = frequent(language).split(' ').collect();
+        words.iter().filter(|word| known.contains(word)).count()
+    };
+    let own = count(language);
+    ["en", "de", "fr", "es"].iter().filter(|other| **other != language).all(|other| count(other) < own)
 }
 
 /// Whether a value is what was wanted: `{"any": […]}` for one of several, `{"contains": […]}` for a text with all of these
