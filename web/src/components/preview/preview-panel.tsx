@@ -116,7 +116,7 @@ function Over({ dialog, onClose, children }: FrameProps & { dialog: RefObject<HT
 }
 
 interface PanelContentProps extends Pick<PreviewPanelProps, "preview" | "chat"> {
-  /** Handlers that drag the panel down by its header; absent if it stands beside the chat. */
+  /** Handlers that drag the panel down by its header; absent if it is next to the chat. */
   drag: ReturnType<typeof useDragToClose> | undefined;
   onClose: () => void;
 }
