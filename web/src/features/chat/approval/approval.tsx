@@ -1,6 +1,6 @@
 import { useMutation } from "@tanstack/react-query";
 import { TriangleAlert } from "lucide-react";
-import { use, useEffect, useId, useState } from "react";
+import { use, useId, useState } from "react";
 import { claimsOf } from "@/components/approval/definition";
 import { DefinitionChanges } from "@/components/approval/definition-changes";
 import { TextBlock } from "@/components/tool-result/text-block";
@@ -9,6 +9,7 @@ import { isObject, parseJson, stringifyJson } from "@/lib/json";
 import { t } from "@/lib/later-texts";
 import { showInvisible } from "@/lib/show-invisible";
 import { allowTools } from "@/lib/tool-permission";
+import { useNow } from "@/lib/use-now";
 import { Badge } from "@/ui/badge";
 import { Button } from "@/ui/button";
 import { ErrorMessage } from "@/ui/error-message";
@@ -178,13 +179,7 @@ function shownSince(approvalId: string): number {
  */
 export function WaitingTime({ approvals }: { approvals: readonly ApprovalRequest[] }) {
   const since = Math.min(...approvals.map(({ id }) => shownSince(id)));
-  const [now, setNow] = useState(since);
-  useEffect(() => {
-    const update = () => setNow(Date.now());
-    update();
-    const timer = setInterval(update, 1_000);
-    return () => clearInterval(timer);
-  }, []);
+  const now = useNow(1_000);
   return (
     <span aria-hidden="true" className="text-sm font-normal text-ink-2 tabular-nums">
       {formatWaitingTime(Math.max(0, Math.floor((now - since) / 1_000)))}

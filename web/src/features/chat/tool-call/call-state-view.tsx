@@ -1,5 +1,5 @@
 import { Ban, Check, CircleAlert, CircleHelp, Hand, LoaderCircle, PencilLine, Square } from "lucide-react";
-import { useEffect, useState } from "react";
+import { useNow } from "@/lib/use-now";
 import { formatDuration } from "@/lib/format";
 import { type FirstKey, t } from "@/lib/t";
 import type { CallState } from "./call-state";
@@ -30,11 +30,7 @@ const UPDATE_INTERVAL_MS = 100;
 
 /** Time since `since` (milliseconds since 1970), updated every {@link UPDATE_INTERVAL_MS}. */
 export function Elapsed({ since }: { since: number }) {
-  const [now, setNow] = useState(() => Date.now());
-  useEffect(() => {
-    const timer = setInterval(() => setNow(Date.now()), UPDATE_INTERVAL_MS);
-    return () => clearInterval(timer);
-  }, []);
+  const now = useNow(UPDATE_INTERVAL_MS);
   return (
     <>{formatDuration(Math.max(0, Math.floor((now - since) / UPDATE_INTERVAL_MS) * UPDATE_INTERVAL_MS))}</>
   );
