@@ -1,5 +1,6 @@
 import { formatNumber } from "./intl";
 import { t } from "./later-texts";
+import { formatDollars } from "./usage";
 
 /** What the operator lets the user use of the configured models. */
 export interface Quota {
@@ -39,6 +40,5 @@ export function renewalInWords({ kind }: Quota): string {
 
 function formatAmount({ kind }: Quota, amount: number): string {
   if (kind.startsWith("tokens")) return formatNumber(amount);
-  const style = { style: "currency", currency: "USD", currencyDisplay: "narrowSymbol" } as const;
-  return formatNumber(amount, { ...style, maximumFractionDigits: amount > 0 && amount < 0.1 ? 4 : 2 });
+  return formatDollars(amount, { maximumFractionDigits: amount > 0 && amount < 0.1 ? 4 : 2 });
 }

@@ -27,15 +27,19 @@ interface Cost {
 export function formatCost({ costUsd, calls, estimatedCalls, unpricedCalls }: Cost): string {
   if (unpricedCalls >= calls) return t("models.cost.unknown");
   const digits = costUsd > 0 && costUsd < 0.1 ? 4 : 2;
-  const amount = formatNumber(costUsd, {
+  const amount = formatDollars(costUsd, { minimumFractionDigits: 2, maximumFractionDigits: digits });
+  if (unpricedCalls > 0) return t("models.cost.atLeast", { amount });
+  return estimatedCalls > 0 ? t("models.cost.about", { amount }) : amount;
+}
+
+/** Formats an amount of US dollars with as many digits as `digits` says. */
+export function formatDollars(dollars: number, digits: Intl.NumberFormatOptions): string {
+  return formatNumber(dollars, {
     style: "currency",
     currency: "USD",
     currencyDisplay: "narrowSymbol",
-    minimumFractionDigits: 2,
-    maximumFractionDigits: digits,
+    ...digits,
   });
-  if (unpricedCalls > 0) return t("models.cost.atLeast", { amount });
-  return estimatedCalls > 0 ? t("models.cost.about", { amount }) : amount;
 }
 
 /** Formats a number of tokens with few digits, such as 200K or 1.1M. */
@@ -45,11 +49,5 @@ export function formatTokenCount(tokens: number): string {
 
 /** Formats a price in US dollars without trailing zeros, such as $2.5 or $0.075. */
 export function formatPrice(dollars: number): string {
-  return formatNumber(dollars, {
-    style: "currency",
-    currency: "USD",
-    currencyDisplay: "narrowSymbol",
-    minimumFractionDigits: 0,
-    maximumFractionDigits: 3,
-  });
+  return formatDollars(dollars, { minimumFractionDigits: 0, maximumFractionDigits: 3 });
 }

@@ -1,7 +1,7 @@
 import { type KeyboardEvent, type PointerEvent, useState } from "react";
-import { formatDate, formatNumber } from "@/lib/intl";
+import { formatDate } from "@/lib/intl";
 import { t } from "@/lib/later-texts";
-import { formatTokenCount } from "@/lib/usage";
+import { formatDollars, formatTokenCount } from "@/lib/usage";
 import {
   dayOf,
   type Measure,
@@ -262,10 +262,7 @@ function shortDayOf(day: string | undefined): string {
 
 function formatValue(value: number, measure: Measure, isShort = false): string {
   if (measure === "cost")
-    return formatNumber(value, {
-      style: "currency",
-      currency: "USD",
-      currencyDisplay: "narrowSymbol",
+    return formatDollars(value, {
       minimumFractionDigits: value === 0 ? 0 : 2,
       maximumFractionDigits: value > 0 && value < 0.1 ? 4 : 2,
     });
