@@ -14,6 +14,10 @@ interface Drag {
   startedAt: number;
 }
 
+/** Classes of a header that drags a panel of a narrow window down: a grip at its top. */
+export const gripClass =
+  "max-wide:touch-none max-wide:before:absolute max-wide:before:top-2 max-wide:before:left-1/2 max-wide:before:h-1 max-wide:before:w-9 max-wide:before:-translate-x-1/2 max-wide:before:rounded-full max-wide:before:bg-line-strong";
+
 /**
  * Returns the handlers of a panel's header that drag the panel down. Released far or fast enough the panel closes, else
  * it returns. Only a panel at the bottom edge moves.

@@ -3,7 +3,7 @@ import { type ReactNode, useEffect, useId, useRef } from "react";
 import { cn } from "@/lib/cn";
 import { t } from "@/lib/t";
 import { IconButton } from "./button";
-import { useDragToClose } from "./drag-to-close";
+import { gripClass, useDragToClose } from "./drag-to-close";
 import { useModal } from "./use-modal";
 
 interface SheetProps {
@@ -38,7 +38,7 @@ export function Sheet({ title, subtitle, footer, onClose, children }: SheetProps
       <div className="grid h-full min-h-0 w-full grid-cols-[minmax(0,1fr)] grid-rows-[auto_minmax(0,1fr)_auto] pt-(--safe-top) pr-(--safe-right) pb-(--safe-bottom) max-wide:h-auto max-wide:pt-0 max-wide:pl-(--safe-left)">
         <header
           {...drag}
-          className="relative flex items-start gap-3 border-b border-line px-5 py-[18px] max-wide:touch-none max-wide:before:absolute max-wide:before:top-2 max-wide:before:left-1/2 max-wide:before:h-1 max-wide:before:w-9 max-wide:before:-translate-x-1/2 max-wide:before:rounded-full max-wide:before:bg-line-strong"
+          className={cn("relative flex items-start gap-3 border-b border-line px-5 py-[18px]", gripClass)}
         >
           <div className="min-w-0 flex-1 self-center">
             <h2 id={titleId} className="wrap-anywhere">

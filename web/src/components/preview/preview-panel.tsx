@@ -18,7 +18,7 @@ import { showInvisible } from "@/lib/show-invisible";
 import { useMedia } from "@/lib/use-media";
 import { CodeBlock } from "@/markdown/code-block";
 import { IconButton } from "@/ui/button";
-import { useDragToClose } from "@/ui/drag-to-close";
+import { gripClass, useDragToClose } from "@/ui/drag-to-close";
 import { panelProps, TabList } from "@/ui/tabs";
 import { hostToasts, readToastHost } from "@/ui/toast";
 import { PreviewContent } from "./preview-content";
@@ -145,8 +145,7 @@ function PanelContent({ preview, chat, drag, onClose }: PanelContentProps) {
         {...drag}
         className={cn(
           "relative flex min-h-[53px] flex-wrap items-center gap-x-2 border-b border-line bg-surface py-1 pr-2 pl-3.5",
-          drag &&
-            "max-wide:touch-none max-wide:before:absolute max-wide:before:top-2 max-wide:before:left-1/2 max-wide:before:h-1 max-wide:before:w-9 max-wide:before:-translate-x-1/2 max-wide:before:rounded-full max-wide:before:bg-line-strong",
+          drag && gripClass,
         )}
       >
         <h2 className="min-w-0 flex-1 truncate text-sm font-semibold" title={showInvisible(name)}>
