@@ -11,7 +11,8 @@ const PreviewPanel = lazyPart(async () => (await import("./preview-panel")).Prev
 interface PreviewButtonProps {
   /** Language of a code block, or MIME type. */
   type: string;
-  text: string;
+  /** The text, or a function that writes it when the preview is opened. */
+  text: string | (() => string);
   /** Name of the file. */
   name?: string;
 }
@@ -21,7 +22,7 @@ export function PreviewButton({ type, text, name }: PreviewButtonProps) {
   const id = useId();
   const open = use(OpenPreview);
   const kind = previewKind(type);
-  if (!open || !kind || text.trim() === "") return null;
+  if (!open || !kind || (typeof text === "string" && text.trim() === "")) return null;
   return (
     <Button
       variant="quiet"
@@ -30,9 +31,11 @@ export function PreviewButton({ type, text, name }: PreviewButtonProps) {
       className="justify-self-start px-2! text-xs! text-accent! touch:min-w-11 [&_svg]:size-3.5! print:hidden"
       onClick={({ currentTarget: opener }) =>
         // The chat stays as it is until the panel is there.
-        startTransition(() =>
-          open({ id, kind, text, Panel: PreviewPanel, opener, ...(name !== undefined && { name }) }),
-        )
+        startTransition(() => {
+          const written = typeof text === "string" ? text : text();
+          const file = name !== undefined && { name };
+          open({ id, kind, text: written, Panel: PreviewPanel, opener, ...file });
+        })
       }
     >
       <AppWindow aria-hidden="true" />

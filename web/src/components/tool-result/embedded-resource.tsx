@@ -1,14 +1,11 @@
 import { Download } from "lucide-react";
-import { useMemo } from "react";
 import { formatSize } from "@/components/files/file-ref";
-import { PreviewButton } from "@/components/preview/preview-button";
 import type { JsonObject } from "@/lib/json";
 import { saveFile } from "@/lib/save-file";
 import { showInvisible } from "@/lib/show-invisible";
 import { Button } from "@/ui/button";
 import { isDisplayableImage, InlineImage } from "./inline-media";
-import { TextOrJson } from "./json-block";
-import { jsonIn } from "./readable";
+import { FileText } from "./json-block";
 import { t } from "@/lib/later-texts";
 
 const asText = (value: unknown): string | undefined => (typeof value === "string" ? value : undefined);
@@ -19,13 +16,10 @@ export function EmbeddedResource({ resource }: { resource: JsonObject }) {
   const text = asText(resource["text"]);
   const blob = asText(resource["blob"]);
   const mimeType = asText(resource["mimeType"]) ?? "";
-  // JSON that can be read has its preview beside its tree.
-  const isJson = useMemo(() => text !== undefined && jsonIn(text) !== undefined, [text]);
   return (
     <div className="grid grid-cols-[minmax(0,1fr)] gap-1.5">
       <p className="font-mono text-xs wrap-anywhere text-ink-2">{showInvisible(uri)}</p>
-      {text !== undefined && !isJson && <PreviewButton type={mimeType} text={text} name={fileName(uri)} />}
-      {text !== undefined && <TextOrJson text={text} name={fileName(uri)} />}
+      {text !== undefined && <FileText text={text} mimeType={mimeType} name={fileName(uri)} />}
       {text === undefined && blob !== undefined && isDisplayableImage(mimeType) && (
         <InlineImage data={blob} mimeType={mimeType} />
       )}

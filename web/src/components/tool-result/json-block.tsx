@@ -7,17 +7,29 @@ import { JsonText, TextBlock } from "./text-block";
 
 const useJsonTree = lazyModule(() => import("@/components/json-tree/json-tree-view"));
 
-interface TextOrJsonProps {
+interface FileTextProps {
   text: string;
+  mimeType: string;
   /** Name of the file. */
-  name?: string;
+  name: string;
+}
+
+/** Text of a file with its preview; as a tree if it is JSON. */
+export function FileText({ text, mimeType, name }: FileTextProps) {
+  const value = useMemo(() => jsonIn(text), [text]);
+  if (value !== undefined) return <JsonBlock value={value} name={name} />;
+  return (
+    <>
+      <PreviewButton type={mimeType} text={text} name={name} />
+      <TextBlock text={text} />
+    </>
+  );
 }
 
 /** Text of a tool; as a tree if it is JSON. */
-export function TextOrJson({ text, name }: TextOrJsonProps) {
+export function TextOrJson({ text }: { text: string }) {
   const value = useMemo(() => jsonIn(text), [text]);
-  if (value === undefined) return <TextBlock text={text} />;
-  return <JsonBlock value={value} {...(name !== undefined && { name })} />;
+  return value === undefined ? <TextBlock text={text} /> : <JsonBlock value={value} />;
 }
 
 interface JsonBlockProps {
@@ -30,11 +42,10 @@ interface JsonBlockProps {
 export function JsonBlock({ value, name }: JsonBlockProps) {
   const isTree = Array.isArray(value) ? value.length > 0 : isObject(value) && Object.keys(value).length > 0;
   const tree = useJsonTree(isTree);
-  const text = useMemo(() => (isTree ? stringifyJson(value, 2) : ""), [isTree, value]);
   if (!tree) return <JsonText value={value} />;
   return (
     <div className="grid grid-cols-[minmax(0,1fr)] gap-1.5">
-      <PreviewButton type="json" text={text} {...(name !== undefined && { name })} />
+      <PreviewButton type="json" text={() => stringifyJson(value, 2)} {...(name !== undefined && { name })} />
       <tree.JsonTreeView value={value} />
     </div>
   );
