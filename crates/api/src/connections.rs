@@ -50,12 +50,17 @@ pub async fn update_connection(
 ) -> Result<Json<ConnectionDto>, ApiError> {
     let id: ServerId = id.parse().map_err(|_| not_found())?;
     let changed = connections.update_connection(caller.user, id, &update).await;
-    changed.map(Json).map_err(|error| match error {
-        UpdateError::NotFound => not_found(),
+    changed.map(Json).map_err(|error| update_error(error, "connection"))
+}
+
+/// Converts an error; `missing` is what was not found.
+pub(super) fn update_error(error: UpdateError, missing: &'static str) -> ApiError {
+    match error {
+        UpdateError::NotFound => ApiError::NotFound(missing),
         UpdateError::NameTaken(_) => ApiError::Conflict { code: "name_taken", message: error.to_string() },
         UpdateError::Invalid(message) => ApiError::BadRequest(message),
         UpdateError::Internal(error) => error.into(),
-    })
+    }
 }
 
 /// Reconnects to the server and waits for the result.

@@ -3,14 +3,18 @@
 use axum::Json;
 use axum::extract::State;
 use connections::shared_servers::SharedServerDto;
-use connections::{ConnectionDto, ConnectionService, UpdateError};
+use connections::{ConnectionDto, ConnectionService};
 use domain::SharedServerId;
 use http_server::error::ApiError;
 use http_server::extract::Named;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::connections::update_error;
 use crate::signed_in::SignedIn;
+
+/// Name of a shared server in errors.
+const SHARED_SERVER: &str = "shared server";
 
 /// The shared servers that are offered to the user.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -32,13 +36,7 @@ pub async fn connect_shared_server(
     caller: SignedIn,
     Named(id): Named,
 ) -> Result<Json<ConnectionDto>, ApiError> {
-    let not_found = || ApiError::NotFound("shared server");
-    let id: SharedServerId = id.parse().map_err(|_| not_found())?;
+    let id: SharedServerId = id.parse().map_err(|_| ApiError::NotFound(SHARED_SERVER))?;
     let connected = connections.connect_shared_server(caller.user, id).await;
-    connected.map(Json).map_err(|error| match error {
-        UpdateError::NotFound => not_found(),
-        UpdateError::NameTaken(_) => ApiError::Conflict { code: "name_taken", message: error.to_string() },
-        UpdateError::Invalid(message) => ApiError::BadRequest(message),
-        UpdateError::Internal(error) => error.into(),
-    })
+    connected.map(Json).map_err(|error| update_error(error, SHARED_SERVER))
 }

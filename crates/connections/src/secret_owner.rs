@@ -3,7 +3,8 @@
 use domain::{SharedServerId, UserId};
 use storage::servers::Server;
 
-/// The user or operator who entered the secrets of a connection. A secret that was sealed for one owner cannot be opened for another.
+/// The user or operator who entered the secrets of a connection. A secret that was sealed for one owner cannot be
+/// opened for another.
 #[derive(Debug, Clone, Copy)]
 pub enum SecretOwner {
     /// The user, for a connection of the user's own.

@@ -1,6 +1,6 @@
 //! Usage and costs of model calls (`model_usage`).
 
-use domain::model::Usage;
+use domain::model::{NANODOLLARS_PER_DOLLAR, Usage};
 use domain::{ChatId, MessageId, Timestamp, UserId};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -85,9 +85,6 @@ struct DayRow {
     total: TotalRow,
 }
 
-/// Billionths per dollar.
-const NANODOLLARS_PER_DOLLAR: f64 = 1e9;
-
 impl From<TotalRow> for Total {
     fn from(row: TotalRow) -> Self {
         let count = |value: i64| u64::try_from(value).unwrap_or_default();
@@ -100,7 +97,7 @@ impl From<TotalRow> for Total {
             usage,
             calls: count(row.calls),
             estimated_calls: count(row.estimated_calls),
-            cost_usd: row.nanos as f64 / NANODOLLARS_PER_DOLLAR,
+            cost_usd: row.nanos as f64 / NANODOLLARS_PER_DOLLAR as f64,
             unpriced_calls: count(row.unpriced_calls),
         }
     }

@@ -172,9 +172,8 @@ impl Drop for FlushOnDrop<'_> {
 }
 
 impl ModelService {
-    /// Calls a model and adds the cost to `usage`. What it may use of the user's quotas is reserved
-    /// first. Dropping the stream, or
-    /// cancelling `cancel`, also ends the generation at the provider.
+    /// Calls a model and adds the cost to `usage`. What it may use of the user's quotas is reserved first. Dropping
+    /// the stream, or cancelling `cancel`, also ends the generation at the provider.
     pub fn stream_recorded(
         self: &Arc<Self>,
         usage: &UsageTracker,

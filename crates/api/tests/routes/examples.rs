@@ -203,10 +203,9 @@ pub fn examples(entry: &Entry, people: &People) -> Vec<Example> {
         }
         ("GET", "/api/openapi.json") => (path.clone(), None, 200),
         ("GET", "/api/connections" | "/api/models" | "/api/events" | "/api/google-drive") => (path.clone(), None, 200),
-        // Switched off in tests.
-        ("GET", "/api/quotas") => (path.clone(), None, 200),
-        ("GET", "/api/shared-servers") => (path.clone(), None, 200),
+        ("GET", "/api/quotas" | "/api/shared-servers") => (path.clone(), None, 200),
         ("POST", "/api/shared-servers/{id}/connect") => (nothing, None, 404),
+        // Switched off in tests.
         ("GET", "/api/registry/servers") => (path.clone(), None, 404),
         ("GET", "/api/connections/{id}") => (connection, None, 200),
         ("PATCH", "/api/connections/{id}") => {
