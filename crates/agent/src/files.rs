@@ -13,6 +13,7 @@ use storage::Storage;
 use storage::files::{NewFile, StoredFile};
 
 use crate::chats::temporary::TemporaryChats;
+use crate::models::quota::QuotaService;
 use file_type::FileType;
 
 /// Maximum size of an uploaded file, in bytes.
@@ -51,19 +52,22 @@ pub struct FileService {
     storage: Storage,
     temporary: TemporaryChats,
     clock: Arc<dyn Clock>,
-    /// `CHAT_MAX_FILES_MIB_PER_USER`: maximum size of all stored files of a user, in bytes.
-    quota_bytes: u64,
+    quotas: QuotaService,
 }
 
 impl FileService {
-    /// Creates the service. `quota_bytes` is the maximum size of all stored files of a user.
-    pub fn new(storage: Storage, temporary: TemporaryChats, clock: Arc<dyn Clock>, quota_bytes: u64) -> Self {
-        Self { storage, temporary, clock, quota_bytes }
+    /// Creates the service.
+    pub fn new(storage: Storage, temporary: TemporaryChats, clock: Arc<dyn Clock>, quotas: QuotaService) -> Self {
+        Self { storage, temporary, clock, quotas }
     }
 
     /// Returns the quota for all files of a user in a store, in bytes.
-    pub fn quota_bytes(&self, storage: &Storage) -> u64 {
-        if storage.is_lasting() { self.quota_bytes } else { TEMPORARY_QUOTA_BYTES }
+    ///
+    /// # Errors
+    ///
+    /// Fails if the database fails.
+    pub async fn quota_bytes(&self, owner: UserId, storage: &Storage) -> Result<u64, storage::Error> {
+        if storage.is_lasting() { self.quotas.get_stored_bytes(owner).await } else { Ok(TEMPORARY_QUOTA_BYTES) }
     }
 
     /// Stores an uploaded file until a message refers to it, in the store of the temporary chat that it is for, if it
@@ -90,7 +94,7 @@ impl FileService {
         let storage = chat.map_or_else(|| self.storage.clone(), |chat| self.temporary.store_for(owner, chat));
         let (id, media_type) = (FileId::fresh(), file_type.media_type(declared_type));
         let file = NewFile { id, media_type, name: Some(&name), bytes };
-        let quota = self.quota_bytes(&storage);
+        let quota = self.quota_bytes(owner, &storage).await?;
         if !storage.files().insert(owner, &file, quota, self.clock.now()).await? {
             return Err(FileError::Full(quota / MEBIBYTE));
         }

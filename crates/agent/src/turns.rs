@@ -60,6 +60,7 @@ use tokio_util::sync::CancellationToken;
 use crate::chats::temporary::TemporaryChats;
 use crate::files::FileService;
 use crate::files::result_offload::FileSaver;
+use crate::models::quota::CountedTurn;
 use crate::models::usage_recording::UsageTracker;
 use crate::models::{ModelId, ModelService};
 use crate::push::PushService;
@@ -388,6 +389,13 @@ impl TurnService {
         // Registered before the message is stored: the limits are checked first, and a second request for the same
         // chat is rejected here instead of racing in the database.
         self.register(&turn)?;
+        let counted = match self.models.quotas.count_turn(owner).await {
+            Ok(counted) => counted,
+            Err(exceeded) => {
+                self.deregister(&turn);
+                return Err(ModelError::from(exceeded).into());
+            }
+        };
         let new_turn = NewTurn {
             owner,
             chat: request.chat,
@@ -406,11 +414,11 @@ impl TurnService {
         let named = match turn.storage.chats().insert_turn(&new_turn, &title).await {
             Ok(Some(named)) => named,
             Ok(None) => {
-                self.deregister(&turn);
+                self.withdraw(&turn, counted).await;
                 return Err(BeginError::NoMessage);
             }
             Err(error) => {
-                self.deregister(&turn);
+                self.withdraw(&turn, counted).await;
                 return Err(match error {
                     storage::Error::NotFound => BeginError::NoChat,
                     // The violated constraint (on SQLite its columns) tells the two apart: the primary key of the messages, or
@@ -532,6 +540,12 @@ impl TurnService {
         }
         active.insert((turn.owner, turn.chat), Arc::clone(turn));
         Ok(())
+    }
+
+    /// Deregisters a turn that could not be stored.
+    async fn withdraw(&self, turn: &Turn, counted: CountedTurn) {
+        self.deregister(turn);
+        self.models.quotas.uncount_turn(turn.owner, counted).await;
     }
 
     /// Deregisters a turn that has ended or continues elsewhere.

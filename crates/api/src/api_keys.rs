@@ -8,6 +8,7 @@ use axum::Json;
 use axum::extract::State;
 use axum::response::NoContent;
 use domain::api_key::Scope;
+use domain::clock::SECONDS_PER_DAY;
 use domain::{ApiKeyId, Clock, Timestamp};
 use http_server::error::ApiError;
 use http_server::extract::{JsonBody, Named};
@@ -24,7 +25,6 @@ use crate::signed_in::SignedIn;
 const MAX_NAME_CHARS: usize = 100;
 /// Maximum lifetime of a key that expires, in days.
 const MAX_LIFETIME_DAYS: u32 = 3650;
-const SECONDS_PER_DAY: i64 = 24 * 3600;
 
 /// A key as its user sees it: everything but the secret.
 #[derive(Debug, Serialize, JsonSchema)]

@@ -72,7 +72,7 @@ pub async fn import_chats(
     let frame: FileFrame = body::read_value(text).map_err(body_error)?;
     let chats = frame.check(text).map_err(|error| ApiError::BadRequest(error.to_string()))?;
     // The whole file is valid by now, so an import stops only at the quota or at a fault of the server.
-    let quota_bytes = files.quota_bytes(&storage);
+    let quota_bytes = files.quota_bytes(caller.user, &storage).await?;
     let (mut imported, mut skipped, mut messages) = (0, 0, 0);
     for chat in chats {
         check_quota(&storage, quota_bytes, &caller, &chat, imported).await?;

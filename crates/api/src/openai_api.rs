@@ -137,7 +137,7 @@ async fn create_chat_completion(
     let shape = answer::Shape::new(requested.name(), clock.now());
     // The permit for the stream comes first: a model call whose output could not be sent would still cost money.
     let permit = if form.streams { Some(streams.acquire(caller.user)?) } else { None };
-    let items = api.start(&caller, requested, request)?;
+    let items = api.start(&caller, requested, request).await?;
     match permit {
         Some(permit) => {
             answer::stream(items, shape, form.tells_usage, tasks.shutdown_token().clone(), permit).await.map(Either::B)
@@ -162,7 +162,7 @@ async fn create_response(
     let shape = responses::answer::Answer::new(requested.name(), clock.now(), &request.response_format);
     // Before the call, as in `create_chat_completion`.
     let permit = if is_stream { Some(streams.acquire(caller.user)?) } else { None };
-    let items = api.start(&caller, requested, request)?;
+    let items = api.start(&caller, requested, request).await?;
     match permit {
         Some(permit) => {
             responses::answer::stream(items, shape, tasks.shutdown_token().clone(), permit).await.map(Either::B)
@@ -228,8 +228,8 @@ impl CompletionApi {
         files.into_messages(self.connections.guarded_http(), &mut request.messages, field, modalities).await
     }
 
-    /// Starts the completion, if the rate limits of the key and the user allow it.
-    fn start(
+    /// Starts the completion, if the rate limits of the key and the user allow it. It counts as a turn.
+    async fn start(
         &self,
         caller: &Caller,
         requested: RequestedModel,
@@ -237,6 +237,9 @@ impl CompletionApi {
     ) -> Result<impl Stream<Item = StreamItem> + Send + 'static + use<>, OpenAiError> {
         // Last of the checks, so that a rejected request does not count.
         let permit = self.completions.permit(caller.key, caller.user)?;
+        let counted = self.models.quotas.count_turn(caller.user).await;
+        // A request whose model fails counts, too.
+        let _counted = counted.map_err(|exceeded| CompletionError::from(ModelError::from(exceeded)))?;
         let RequestedModel { model, with_tools } = requested;
         let request = CompletionRequest { user: caller.user, key: caller.own_key, model, request, with_tools };
         Ok(self.completions.answer(request, permit))

@@ -14,7 +14,7 @@ use axum::http::{HeaderMap, header};
 use axum::response::{IntoResponse, Response};
 use connections::{ConnectionService, ProbeError};
 use domain::message::{AppContext, MessageStatus, Part, text_of, tool_calls_of};
-use domain::model::{ModelError, QuotaExceeded};
+use domain::model::ModelError;
 use domain::tool::{ToolCall, ToolDefinition};
 use domain::{AttachmentId, ChatId, FileId, MessageId};
 use http_server::error::ApiError;
@@ -36,6 +36,7 @@ use super::turns::stream_of;
 use crate::AppState;
 use crate::limiters::{ProbeAddressLimiter, ProbeLimiter, StreamLimiter};
 use crate::signed_in::SignedIn;
+use crate::usage::quota_error;
 
 /// Returns the routes below `/functions/v1`.
 pub fn section() -> Section<AppState> {
@@ -189,9 +190,7 @@ impl TurnRequests {
             BeginError::TooMany(_) => ApiError::TooMany { code: "too_many_turns", message: error.to_string() },
             BeginError::Overloaded => ApiError::Overloaded,
             BeginError::Model(error) => match error {
-                ModelError::QuotaExceeded(QuotaExceeded { retry_after, .. }) => {
-                    ApiError::Spent { message: with_advice(&error), retry_after: retry_after.as_secs().max(1) }
-                }
+                ModelError::QuotaExceeded(ref exceeded) => quota_error(exceeded, with_advice(&error)),
                 error => ApiError::Upstream { code: "model_unavailable", message: with_advice(&error) },
             },
             BeginError::Storage(error) => error.into(),

@@ -7,7 +7,7 @@ use agent::models::{ModelService, advise};
 use axum::Json;
 use axum::body::Body;
 use axum::extract::{FromRequest, Request, State};
-use domain::model::{ModelError, QuotaExceeded};
+use domain::model::ModelError;
 use http_server::body::read_bytes;
 use http_server::error::ApiError;
 use http_server::extract::Query;
@@ -18,6 +18,7 @@ use serde_json::json;
 
 use crate::limiters::TranscriptionLimiter;
 use crate::signed_in::SignedIn;
+use crate::usage::quota_error;
 
 /// Maximum size of a recording, in bytes: OpenAI's limit. At the web app's bit rate it is more than an hour.
 const MAX_RECORDING_BYTES: usize = 25 * 1_000_000;
@@ -88,9 +89,7 @@ pub async fn transcribe(
     let text = models.transcribe(caller.user, &model, &recording).await.map_err(|error| {
         let message = advise(&error, &model.provider);
         match error {
-            ModelError::QuotaExceeded(QuotaExceeded { retry_after, .. }) => {
-                ApiError::Spent { message, retry_after: retry_after.as_secs().max(1) }
-            }
+            ModelError::QuotaExceeded(exceeded) => quota_error(&exceeded, message),
             _ => ApiError::Upstream { code: "transcription_failed", message },
         }
     })?;

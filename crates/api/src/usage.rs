@@ -3,11 +3,12 @@
 use std::sync::Arc;
 
 use agent::files::FileService;
+use agent::models::ModelService;
 use agent::models::quota::QuotaState;
-use agent::models::{ModelService, quota};
 use axum::Json;
 use axum::extract::State;
-use domain::model::{NANODOLLARS_PER_DOLLAR, QuotaKind, Usage};
+use domain::clock::SECONDS_PER_DAY;
+use domain::model::{NANODOLLARS_PER_DOLLAR, QuotaExceeded, QuotaKind, QuotaUnit, Usage};
 use domain::{Clock, MessageId, Timestamp};
 use http_server::error::ApiError;
 use http_server::extract::{NamedTwo, Query};
@@ -52,8 +53,6 @@ pub async fn get_answer_usage(
 const MOST_DAYS: i64 = 366;
 /// Default number of days.
 const DEFAULT_DAYS: i64 = 30;
-/// Seconds per day.
-const SECONDS_PER_DAY: i64 = 86_400;
 
 /// Query parameters of [`get_usage_by_day`].
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -116,7 +115,7 @@ impl From<DayTotal> for DayUsageDto {
 pub struct QuotaDto {
     /// What is limited.
     kind: QuotaKind,
-    /// The limit: tokens, or a cost in US dollars.
+    /// The limit: tokens, turns, or a cost in US dollars.
     limit: f64,
     /// What is used, in the same unit.
     used: f64,
@@ -126,7 +125,7 @@ pub struct QuotaDto {
 
 impl From<QuotaState> for QuotaDto {
     fn from(QuotaState { kind, limit, used, resets_at }: QuotaState) -> Self {
-        let unit = if kind.is_cost() { NANODOLLARS_PER_DOLLAR as f64 } else { 1.0 };
+        let unit = if kind.unit() == QuotaUnit::Nanodollars { NANODOLLARS_PER_DOLLAR as f64 } else { 1.0 };
         Self { kind, limit: limit as f64 / unit, used: used as f64 / unit, resets_at }
     }
 }
@@ -159,7 +158,7 @@ pub async fn get_usage_by_day(
     if !(1..=MOST_DAYS).contains(&days) {
         return Err(ApiError::BadRequest(format!("days must be 1 to {MOST_DAYS}")));
     }
-    let today = quota::start_of_day(clock.now());
+    let today = clock.now().start_of_day();
     // The range includes today, hence one day less.
     let from = today.plus_seconds(-(days - 1) * SECONDS_PER_DAY);
     // The end is exclusive, and today counts.
@@ -170,9 +169,17 @@ pub async fn get_usage_by_day(
         from: format_date(from),
         to: format_date(today),
         days: rows.into_iter().map(DayUsageDto::from).collect(),
-        files: StorageDto { bytes: storage.files().count_bytes(caller.user).await?, most: files.quota_bytes(&storage) },
+        files: StorageDto {
+            bytes: storage.files().count_bytes(caller.user).await?,
+            most: files.quota_bytes(caller.user, &storage).await?,
+        },
         quotas: quotas.into_iter().map(QuotaDto::from).collect(),
     }))
+}
+
+/// Returns the error that a quota does not permit a request, with its message for the user.
+pub(super) fn quota_error(exceeded: &QuotaExceeded, message: String) -> ApiError {
+    ApiError::Spent { code: exceeded.code(), message, retry_after: exceeded.retry_after_seconds() }
 }
 
 /// Formats a date as `YYYY-MM-DD` in UTC.

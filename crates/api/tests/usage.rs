@@ -421,7 +421,7 @@ async fn quotas_of_a_month_and_of_costs_hold_with_exceptions() {
 
         let quotas = app.state.storage.quotas();
         let owner = person.id.parse().unwrap();
-        let with = |exception| QuotaExceptions([None, None, None, Some(exception)]);
+        let with = |exception| QuotaExceptions([None, None, None, Some(exception), None, None]);
         quotas.set_exceptions(owner, with(QuotaException::Unlimited)).await.unwrap();
         assert_eq!(person.get("/api/quotas").await["quotas"], json!([]));
         assert_eq!(person.ask(&chat, "More", json!([])).await.0, 200);
@@ -432,6 +432,84 @@ async fn quotas_of_a_month_and_of_costs_hold_with_exceptions() {
         clock.advance_seconds(10 * 86_400);
         person.sign_in_again().await;
         assert_eq!(person.ask(&chat, "More", json!([])).await.0, 200);
+        app.stop().await;
+    }
+}
+
+#[tokio::test]
+async fn turns_per_hour_are_counted_before_they_begin() {
+    for database in databases() {
+        let model = ScriptedModel::start([]).await;
+        model.always(Step::Text("Hello.".into()));
+        let clock = MockClock::new();
+        let app = TestApp::builder()
+            .database(database)
+            .clock(&clock)
+            .set("OPENAI_BASE_URL", &model.base_url)
+            .set("CHAT_TURNS_PER_HOUR", "3")
+            .start()
+            .await;
+        let (mut person, stranger) = (app.person().await, app.person().await);
+        let owner = person.id.parse().unwrap();
+        let quotas = app.state.storage.quotas();
+        let mut chats = Vec::new();
+        for _ in 0..8 {
+            chats.push(person.new_chat().await);
+        }
+        // What does not begin is not counted: here there is no such chat.
+        assert_eq!(person.ask(&stranger.new_chat().await, "Hello", json!([])).await.0, 404);
+        let together = chats.iter().map(|chat| person.ask(chat, "Hello", json!([])));
+        let answers = futures_util::future::join_all(together).await;
+        let count = |wanted: u16| answers.iter().filter(|(status, _)| *status == wanted).count();
+        assert_eq!((count(200), count(429)), (3, 5), "{answers:?}");
+        let (_, refused) = answers.iter().find(|(status, _)| *status == 429).unwrap();
+        assert_eq!(refused["code"], "turns_spent");
+        let told = "you have used your 3 messages for this hour; the quota is reset at the full hour.";
+        assert_eq!(refused["error"], told);
+        let spent =
+            json!({ "kind": "turnsPerHour", "limit": 3.0, "used": 3.0, "resetsAt": "2026-11-21T11:00:00.000000Z" });
+        assert_eq!(person.get("/api/quotas").await["quotas"], json!([spent]));
+
+        let (_, made) = person.post("/api/keys", &json!({ "name": "A program", "scopes": ["chat"] })).await;
+        let question = json!({ "model": "openai/scripted", "messages": [{ "role": "user", "content": "Hi" }] });
+        let complete = async || {
+            let url = format!("{}/v1/chat/completions", app.url);
+            let request = app.http.post(url).bearer_auth(made["secret"].as_str().unwrap()).json(&question);
+            request.send().await.unwrap()
+        };
+        let answer = complete().await;
+        assert_eq!((answer.status().as_u16(), answer.headers()["retry-after"].to_str().unwrap()), (429, "3600"));
+        assert_eq!(answer.json::<Value>().await.unwrap()["error"]["code"], "turns_spent");
+        let theirs = stranger.new_chat().await;
+        assert_eq!(stranger.ask(&theirs, "Hello", json!([])).await.0, 200, "others are not affected");
+
+        let with = |limit| QuotaExceptions([None, None, None, None, Some(QuotaException::Limit(limit)), None]);
+        quotas.set_exceptions(owner, with(4)).await.unwrap();
+        assert_eq!(complete().await.status(), 200, "an exception allows one more");
+        assert_eq!(person.ask(&chats[0], "More", json!([])).await.0, 429);
+        clock.advance_seconds(3_600);
+        person.sign_in_again().await;
+        assert_eq!(person.ask(&chats[0], "More", json!([])).await.0, 200, "the next hour has begun");
+        assert_eq!(person.get("/api/quotas").await["quotas"][0]["used"], 1.0);
+        app.stop().await;
+    }
+}
+
+#[tokio::test]
+async fn an_exception_changes_the_room_for_files() {
+    for database in databases() {
+        let app = TestApp::builder().database(database).set("CHAT_MAX_FILES_MIB_PER_USER", "1").start().await;
+        let person = app.person().await;
+        let most = async || person.get("/api/usage").await["files"]["most"].clone();
+        assert_eq!(most().await, 1024 * 1024);
+        let exceptions = QuotaExceptions([None, None, None, None, None, Some(QuotaException::Limit(3 * 1024 * 1024))]);
+        app.state.storage.quotas().set_exceptions(person.id.parse().unwrap(), exceptions).await.unwrap();
+        assert_eq!(most().await, 3 * 1024 * 1024);
+        let upload = async || {
+            let request = person.request(Method::POST, "/v1/files?name=a").header("content-type", "text/plain");
+            request.body("x".repeat(2 * 1024 * 1024)).send().await.unwrap().status().as_u16()
+        };
+        assert_eq!((upload().await, upload().await), (201, 413));
         app.stop().await;
     }
 }

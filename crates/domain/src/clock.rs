@@ -13,6 +13,11 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 pub use literal::NotATimestamp;
 
+/// Seconds of an hour.
+pub const SECONDS_PER_HOUR: i64 = 3_600;
+/// Seconds of a day in UTC, which has no leap seconds here.
+pub const SECONDS_PER_DAY: i64 = 86_400;
+
 /// A point in time, in microseconds since 1970-01-01T00:00:00Z. The database stores every time in this form.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Timestamp(pub i64);
@@ -44,6 +49,23 @@ impl Timestamp {
     /// Returns date and time of day in UTC. Times outside the years 1 to 9999 do not occur: no parser accepts them.
     fn civil(self) -> DateTime {
         DateTime::constant(1970, 1, 1, 0, 0, 0, 0).saturating_add(SignedDuration::from_micros(self.0))
+    }
+
+    /// Returns the start of the hour in UTC.
+    #[must_use]
+    pub fn start_of_hour(self) -> Self {
+        self.start_of(SECONDS_PER_HOUR)
+    }
+
+    /// Returns the start of the day in UTC.
+    #[must_use]
+    pub fn start_of_day(self) -> Self {
+        self.start_of(SECONDS_PER_DAY)
+    }
+
+    /// Returns the start of a period of this many seconds, counted from 1970.
+    fn start_of(self, seconds: i64) -> Self {
+        Self(self.as_seconds().div_euclid(seconds) * seconds * 1_000_000)
     }
 
     /// Returns the start of the month in UTC.

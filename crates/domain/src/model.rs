@@ -17,7 +17,7 @@ pub use chat_facts::{ChatFacts, ServerFacts, ToolFacts, date_in_words};
 pub use error::ModelError;
 pub use file::{FileKind, ModelFile, PICTURE_TYPES, picture_type};
 pub use prompts::{CONTINUE_PROMPT, SYSTEM_PROMPT};
-pub use quota::{NANODOLLARS_PER_DOLLAR, QuotaExceeded, QuotaKind, QuotaLimits};
+pub use quota::{NANODOLLARS_PER_DOLLAR, QuotaExceeded, QuotaKind, QuotaLimits, QuotaPeriod, QuotaUnit};
 pub use response_format::{OutputSchema, ResponseFormat};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -78,6 +78,8 @@ pub enum ApiError {
     /// The user has exhausted a usage quota (429).
     #[error("{message}")]
     Spent {
+        /// Name of the quota for programs.
+        code: &'static str,
         /// Message for users.
         message: String,
         /// Seconds until the quota allows requests again.
@@ -153,9 +155,9 @@ impl ApiError {
             Self::NotFound("session") => "session_not_found",
             Self::NotFound(_) => "not_found",
             Self::MethodNotAllowed => "method_not_allowed",
-            Self::Spent { .. } => "tokens_spent",
             Self::TooManyTries { .. } => "over_request_rate_limit",
             Self::TooLargeFor { code, .. }
+            | Self::Spent { code, .. }
             | Self::Conflict { code, .. }
             | Self::Unprocessable { code, .. }
             | Self::TooMany { code, .. }

@@ -76,8 +76,8 @@ pub struct Config {
     pub providers: Vec<Provider>,
     /// `CHAT_MODEL_CATALOGUE`: a file with the model catalogue, instead of the embedded one.
     pub model_catalogue: Option<PathBuf>,
-    /// `CHAT_TOKENS_PER_DAY`, `CHAT_TOKENS_PER_MONTH`, `CHAT_COST_PER_DAY`, `CHAT_COST_PER_MONTH`: what each user may use
-    /// of the configured models. Default: no limit.
+    /// `CHAT_TOKENS_PER_DAY`, `CHAT_TOKENS_PER_MONTH`, `CHAT_COST_PER_DAY`, `CHAT_COST_PER_MONTH`,
+    /// `CHAT_TURNS_PER_HOUR`, `CHAT_MAX_FILES_MIB_PER_USER`: quotas of each user.
     pub quotas: QuotaLimits,
     /// `CHAT_LOCAL_MODEL`: a GGUF file, or `off`.
     pub local_model: LocalModel,

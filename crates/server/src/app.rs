@@ -9,6 +9,7 @@ use agent::chats::maintenance::ChatMaintenance;
 use agent::chats::temporary::TemporaryChats;
 use agent::files::FileService;
 use agent::models::ModelService;
+use agent::models::quota::QuotaService;
 use agent::openai_api::CompletionService;
 use agent::push::{PushDependencies, PushService};
 use agent::turns::{TurnDependencies, TurnService, prewarm};
@@ -269,8 +270,8 @@ impl Foundation {
     }
 
     fn files(&self, temporary: &TemporaryChats) -> FileService {
-        let quota_bytes = self.config.limits.files_bytes as u64;
-        FileService::new(self.storage.clone(), temporary.clone(), Arc::clone(&self.clock), quota_bytes)
+        let quotas = QuotaService::new(self.storage.clone(), Arc::clone(&self.clock), self.config.quotas);
+        FileService::new(self.storage.clone(), temporary.clone(), Arc::clone(&self.clock), quotas)
     }
 
     async fn push(&self, connections: &ConnectionService) -> anyhow::Result<PushService> {

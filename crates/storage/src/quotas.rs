@@ -1,5 +1,5 @@
-//! Quotas of users: exceptions from the settings (`user_quotas`), and what calls in progress may use
-//! (`usage_reservations`).
+//! Quotas of users: exceptions from the settings (`user_quotas`), what calls in progress may use (`usage_reservations`), and
+//! the turns of the present hour (`turn_counts`).
 
 use domain::model::{QuotaKind, QuotaLimits};
 use domain::{Timestamp, UserId};
@@ -19,7 +19,7 @@ pub enum QuotaException {
 
 /// The exceptions of a user, in the order of [`QuotaKind::ALL`]. `None`: the setting applies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct QuotaExceptions(pub [Option<QuotaException>; 4]);
+pub struct QuotaExceptions(pub [Option<QuotaException>; QuotaKind::COUNT]);
 
 impl QuotaExceptions {
     /// Returns the limits of a user, from the settings and these exceptions.
@@ -58,7 +58,7 @@ pub struct QuotaUse {
 
 /// The times and models that a [`QuotaUse`] is about.
 #[derive(Debug, Clone, Copy)]
-pub struct QuotaPeriod<'a> {
+pub struct QuotaTimes<'a> {
     /// Start of the day.
     pub today: Timestamp,
     /// Start of the month.
@@ -72,17 +72,30 @@ pub struct QuotaPeriod<'a> {
 /// Limit in the database that stands for none.
 const UNLIMITED: i64 = -1;
 
-type ExceptionRow = (Option<i64>, Option<i64>, Option<i64>, Option<i64>);
+type ExceptionRow = (Option<i64>, Option<i64>, Option<i64>, Option<i64>, Option<i64>, Option<i64>);
 
-const GET: &str = "SELECT tokens_per_day, tokens_per_month, cost_nanos_per_day, cost_nanos_per_month
+// The columns are in the order of `QuotaKind::ALL`.
+const GET: &str =
+    "SELECT tokens_per_day, tokens_per_month, cost_nanos_per_day, cost_nanos_per_month, turns_per_hour, stored_bytes
     FROM user_quotas WHERE user_id = $1";
 
-const SET: &str = "INSERT INTO user_quotas
-      (user_id, tokens_per_day, tokens_per_month, cost_nanos_per_day, cost_nanos_per_month)
-    VALUES ($1, $2, $3, $4, $5)
+const SET: &str = "INSERT INTO user_quotas (user_id, tokens_per_day, tokens_per_month, cost_nanos_per_day,
+      cost_nanos_per_month, turns_per_hour, stored_bytes)
+    VALUES ($1, $2, $3, $4, $5, $6, $7)
     ON CONFLICT (user_id) DO UPDATE SET tokens_per_day = excluded.tokens_per_day,
       tokens_per_month = excluded.tokens_per_month, cost_nanos_per_day = excluded.cost_nanos_per_day,
-      cost_nanos_per_month = excluded.cost_nanos_per_month";
+      cost_nanos_per_month = excluded.cost_nanos_per_month, turns_per_hour = excluded.turns_per_hour,
+      stored_bytes = excluded.stored_bytes";
+
+const TURNS: &str = "SELECT turns FROM turn_counts WHERE user_id = $1 AND hour = $2";
+
+// One statement, so that turns that begin at the same time are counted one after the other.
+const COUNT_TURN: &str = "INSERT INTO turn_counts (user_id, hour, turns) VALUES ($1, $2, 1)
+    ON CONFLICT (user_id) DO UPDATE
+      SET turns = CASE WHEN turn_counts.hour = excluded.hour THEN turn_counts.turns + 1 ELSE 1 END, hour = excluded.hour
+      WHERE turn_counts.hour <> excluded.hour OR turn_counts.turns < $3";
+
+const UNCOUNT_TURN: &str = "UPDATE turn_counts SET turns = turns - 1 WHERE user_id = $1 AND hour = $2 AND turns > 0";
 
 // The casts are for PostgreSQL, whose sums are of type `numeric`. `$2` is the earlier of both starts: a day begins in its
 // month.
@@ -108,7 +121,7 @@ const RELEASE: &str = "DELETE FROM usage_reservations WHERE id = $1 AND user_id 
 /// Reads a [`QuotaUse`] on a connection or in a transaction.
 macro_rules! read_use {
     ($connection:expr, $user:expr, $period:expr) => {{
-        let period: &QuotaPeriod<'_> = $period;
+        let period: &QuotaTimes<'_> = $period;
         let used: (i64, i64, i64, i64) = sqlx::query_as(USED)
             .bind($user.0)
             .bind(period.month.0)
@@ -138,11 +151,11 @@ impl QuotaRepository<'_> {
     /// Returns the [`QuotaExceptions`] of a user.
     pub async fn get_exceptions(self, user: UserId) -> Result<QuotaExceptions, Error> {
         let row = read!(self.storage, |c| sqlx::query_as::<_, ExceptionRow>(GET).bind(user.0).fetch_optional(c).await)?;
-        let (a, b, c, d) = row.unwrap_or_default();
+        let (a, b, c, d, e, f) = row.unwrap_or_default();
         let exception = |column: Option<i64>| {
             column.map(|limit| u64::try_from(limit).map_or(QuotaException::Unlimited, QuotaException::Limit))
         };
-        Ok(QuotaExceptions([a, b, c, d].map(exception)))
+        Ok(QuotaExceptions([a, b, c, d, e, f].map(exception)))
     }
 
     /// Replaces the exceptions of a user.
@@ -157,21 +170,19 @@ impl QuotaRepository<'_> {
                 QuotaException::Limit(limit) => to_column(limit),
             })
         };
-        let [a, b, c_, d] = exceptions.0.map(column);
-        write!(self.storage, |c| sqlx::query(SET)
-            .bind(user.0)
-            .bind(a)
-            .bind(b)
-            .bind(c_)
-            .bind(d)
-            .execute(c)
-            .await
-            .map(|_| ()))?;
+        let columns = exceptions.0.map(column);
+        write!(self.storage, |c| {
+            let mut set = sqlx::query(SET).bind(user.0);
+            for column in columns {
+                set = set.bind(column);
+            }
+            set.execute(c).await.map(|_| ())
+        })?;
         Ok(())
     }
 
     /// Returns what a user has used and reserved.
-    pub async fn get_use(self, user: UserId, period: &QuotaPeriod<'_>) -> Result<QuotaUse, Error> {
+    pub async fn get_use(self, user: UserId, period: &QuotaTimes<'_>) -> Result<QuotaUse, Error> {
         Ok(read!(self.storage, |c| async { read_use!(c, user, period) }.await)?)
     }
 
@@ -185,7 +196,7 @@ impl QuotaRepository<'_> {
         self,
         user: UserId,
         call: Uuid,
-        period: &QuotaPeriod<'_>,
+        period: &QuotaTimes<'_>,
         expires_at: Timestamp,
         mut decide: impl FnMut(&QuotaUse) -> Result<(Amount, T), E>,
     ) -> Result<Result<T, E>, Error> {
@@ -204,6 +215,39 @@ impl QuotaRepository<'_> {
             insert.execute(&mut *tx).await?;
             Ok(Ok(decided))
         })
+    }
+
+    /// Returns the number of counted turns that a user has begun in the hour that starts at `hour`.
+    pub async fn count_turns(self, user: UserId, hour: Timestamp) -> Result<u64, Error> {
+        let turns = read!(self.storage, |c| sqlx::query_scalar::<_, i64>(TURNS)
+            .bind(user.0)
+            .bind(hour.0)
+            .fetch_optional(c)
+            .await)?;
+        Ok(turns.and_then(|turns| u64::try_from(turns).ok()).unwrap_or_default())
+    }
+
+    /// Counts a turn in the hour that starts at `hour`, if the user has begun fewer than `limit` turns in it. Returns
+    /// whether it was counted.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::MissingReference`] if the user does not exist.
+    pub async fn count_turn(self, user: UserId, hour: Timestamp, limit: u64) -> Result<bool, Error> {
+        let counted = write!(self.storage, |c| sqlx::query(COUNT_TURN)
+            .bind(user.0)
+            .bind(hour.0)
+            .bind(to_column(limit))
+            .execute(c)
+            .await
+            .map(|counted| counted.rows_affected()))?;
+        Ok(counted == 1)
+    }
+
+    /// Takes back the count of a turn that did not begin after all.
+    pub async fn uncount_turn(self, user: UserId, hour: Timestamp) -> Result<(), Error> {
+        write!(self.storage, |c| sqlx::query(UNCOUNT_TURN).bind(user.0).bind(hour.0).execute(c).await.map(|_| ()))?;
+        Ok(())
     }
 
     /// Ends the reservation of a call that has used nothing.

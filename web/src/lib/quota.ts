@@ -2,10 +2,10 @@ import { formatNumber } from "./intl";
 import { t } from "./later-texts";
 import { formatDollars } from "./usage";
 
-/** What the operator lets the user use of the configured models. */
+/** A quota that the operator gives to each user. */
 export interface Quota {
-  readonly kind: "tokensPerDay" | "tokensPerMonth" | "costPerDay" | "costPerMonth";
-  /** Tokens, or US dollars. */
+  readonly kind: "tokensPerDay" | "tokensPerMonth" | "costPerDay" | "costPerMonth" | "turnsPerHour";
+  /** Tokens, turns, or US dollars. */
   readonly limit: number;
   /** In the unit of the limit. */
   readonly used: number;
@@ -30,15 +30,18 @@ export function quotaInWords(quota: Quota): string {
       return t("models.quota.costPerDay", amounts);
     case "costPerMonth":
       return t("models.quota.costPerMonth", amounts);
+    case "turnsPerHour":
+      return t("models.quota.turnsPerHour", amounts);
   }
 }
 
 /** Says when a quota is renewed. */
 export function renewalInWords({ kind }: Quota): string {
+  if (kind === "turnsPerHour") return t("models.quota.nextHour");
   return t(kind.endsWith("Day") ? "models.quota.nextDay" : "models.quota.nextMonth");
 }
 
 function formatAmount({ kind }: Quota, amount: number): string {
-  if (kind.startsWith("tokens")) return formatNumber(amount);
+  if (!kind.startsWith("cost")) return formatNumber(amount);
   return formatDollars(amount, { maximumFractionDigits: amount > 0 && amount < 0.1 ? 4 : 2 });
 }

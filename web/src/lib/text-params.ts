@@ -218,6 +218,7 @@ export interface TextParams {
   "models.quota.tokensPerMonth": { all: string; used: string };
   "models.quota.costPerDay": { all: string; used: string };
   "models.quota.costPerMonth": { all: string; used: string };
+  "models.quota.turnsPerHour": { all: string; used: string };
   "models.report.most": { n: number };
   "models.report.chart.tokens": { n: number };
   "models.report.chart.cost": { n: number };

@@ -57,15 +57,18 @@ impl FileSaver<'_> {
         bytes: &[u8],
     ) -> Result<Option<FileRef>, storage::Error> {
         let file = NewFile { id: FileId::fresh(), media_type, name, bytes };
-        let (quota, now) = (self.files.quota_bytes(self.storage), self.files.clock.now());
-        let place = (self.chat, self.answer);
-        let stored = self.storage.files().insert_for_message(self.owner, place, &file, quota, now).await.inspect_err(
-            |error| {
-                tracing::warn!(chat_id = %self.chat, %error, "failed to store a file of an answer");
-            },
-        )?;
+        let stored = self.insert(&file).await.inspect_err(|error| {
+            tracing::warn!(chat_id = %self.chat, %error, "failed to store a file of an answer");
+        })?;
         let (media_type, filename, size) = (media_type.to_owned(), name.map(str::to_owned), bytes.len() as u64);
         Ok(stored.then_some(FileRef { media_type, filename, id: file.id, size }))
+    }
+
+    /// Inserts a file, unless the quota is used up. Returns whether it was inserted.
+    async fn insert(&self, file: &NewFile<'_>) -> Result<bool, storage::Error> {
+        let quota = self.files.quota_bytes(self.owner, self.storage).await?;
+        let place = (self.chat, self.answer);
+        self.storage.files().insert_for_message(self.owner, place, file, quota, self.files.clock.now()).await
     }
 
     /// Moves large content of a tool result to files. Images are added to `sight`, so that the model receives them.

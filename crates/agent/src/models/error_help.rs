@@ -38,7 +38,10 @@ pub fn with_advice(error: &ModelError) -> String {
             "If this goes on, whoever runs this service has to look at the model's settings."
         }
         ModelError::ContextOverflow(_) => "Send a shorter message, or start a new chat.",
-        ModelError::QuotaExceeded(_) => "Models of your own providers are not counted.",
+        ModelError::QuotaExceeded(exceeded) if exceeded.kind.is_of_models() => {
+            "Models of your own providers are not counted."
+        }
+        ModelError::QuotaExceeded(_) => return format!("{}.", sentence(error)),
         ModelError::Unavailable(reason) => return reason.clone(),
     };
     format!("{}. {advice}", sentence(error))

@@ -1,23 +1,21 @@
-//! Quotas of tokens and cost that each user may use of the configured models, which the operator pays for.
+//! Quotas of users: tokens and cost of the configured models, which the operator pays for, turns per hour, and the size of
+//! stored files.
 //!
-//! The usage is counted in the database, so that a quota holds on every node. A call reserves what it may use before it
+//! All are counted in the database, so that a quota holds on every node. A model call reserves what it may use before it
 //! begins, and its recorded usage takes the place of the reservation when it ends.
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use domain::model::{QuotaExceeded, QuotaKind, QuotaLimits, Usage};
+use domain::model::{QuotaExceeded, QuotaKind, QuotaLimits, QuotaPeriod, QuotaUnit, Usage};
 use domain::{Clock, Timestamp, UserId};
 use storage::Storage;
-use storage::quotas::{Amount, QuotaPeriod, QuotaUse};
+use storage::quotas::{Amount, QuotaTimes, QuotaUse};
 use uuid::Uuid;
 
 use super::ModelId;
 use super::catalogue::Price;
 use super::user_providers::{USER_PROVIDER_PREFIX, is_user_provider};
-
-/// Seconds of a day.
-const DAY_SECONDS: i64 = 86_400;
 
 /// Output tokens that a call without a limit of its own reserves: more than nearly all answers have.
 const USUAL_OUTPUT_TOKENS: u64 = 4_096;
@@ -28,12 +26,7 @@ const RESERVATION_SECONDS: i64 = 30 * 60;
 /// Wait that is suggested while the rest of a quota is reserved.
 const RESERVED_RETRY: Duration = Duration::from_secs(30);
 
-/// Returns the start of a day in UTC.
-pub fn start_of_day(now: Timestamp) -> Timestamp {
-    Timestamp(now.as_seconds().div_euclid(DAY_SECONDS) * DAY_SECONDS * 1_000_000)
-}
-
-/// A quota of a user and its use.
+/// A quota of a user that is renewed, and its use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct QuotaState {
     /// What is limited.
@@ -44,6 +37,14 @@ pub struct QuotaState {
     pub used: u64,
     /// Time of the renewal.
     pub resets_at: Timestamp,
+}
+
+/// A turn that has been counted, unless the user has no limit of turns.
+#[derive(Debug, Clone, Copy)]
+#[must_use = "a turn that does not begin has to be taken back"]
+pub struct CountedTurn {
+    /// Start of the hour in which it counts.
+    hour: Option<Timestamp>,
 }
 
 /// The expected use of a call.
@@ -81,25 +82,91 @@ impl QuotaService {
         Self { storage, clock, settings }
     }
 
-    /// Returns the quotas of a user with their use.
+    /// Returns the quotas of a user that are renewed, with their use.
     ///
     /// # Errors
     ///
     /// Fails if the database fails.
     pub async fn list(&self, user: UserId) -> Result<Vec<QuotaState>, storage::Error> {
         let limits = self.limits(user).await?;
-        if limits == QuotaLimits::default() {
-            return Ok(Vec::new());
-        }
-        let period = self.period();
-        let present = self.storage.quotas().get_use(user, &period).await?;
-        let state = |(kind, limit)| QuotaState {
-            kind,
-            limit,
-            used: used(kind, &present),
-            resets_at: reset_time(kind, period.now),
+        let times = self.times();
+        let present = if has_model_quota(&limits) {
+            self.storage.quotas().get_use(user, &times).await?
+        } else {
+            QuotaUse::default()
         };
-        Ok(limits.iter().map(state).collect())
+        let mut states = Vec::new();
+        for (kind, limit) in limits.iter() {
+            let Some(period) = kind.period() else { continue };
+            let used = match kind {
+                QuotaKind::TurnsPerHour => self.storage.quotas().count_turns(user, times.now.start_of_hour()).await?,
+                _ => used(kind, &present),
+            };
+            states.push(QuotaState { kind, limit, used, resets_at: period.end(times.now) });
+        }
+        Ok(states)
+    }
+
+    /// Returns the maximum size of all stored files of a user, in bytes.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the database fails.
+    pub async fn get_stored_bytes(&self, user: UserId) -> Result<u64, storage::Error> {
+        Ok(self.limits(user).await?.get(QuotaKind::StoredBytes).unwrap_or(u64::MAX))
+    }
+
+    /// Checks that a user may begin a turn now, without counting one.
+    ///
+    /// # Errors
+    ///
+    /// [`QuotaExceeded`] if the user has begun as many turns in this hour as the quota allows.
+    pub async fn check_turns(&self, user: UserId) -> Result<(), QuotaExceeded> {
+        let exceeded = async {
+            let Some(limit) = self.limits(user).await?.get(QuotaKind::TurnsPerHour) else { return Ok(None) };
+            let begun = self.storage.quotas().count_turns(user, self.clock.now().start_of_hour()).await?;
+            Ok::<_, storage::Error>((begun >= limit).then_some(limit))
+        };
+        self.turns_allowed(user, exceeded.await)
+    }
+
+    /// Counts a turn that begins now. Turns of users without a limit are not counted.
+    ///
+    /// # Errors
+    ///
+    /// [`QuotaExceeded`] if the user has begun as many turns in this hour as the quota allows.
+    pub async fn count_turn(&self, user: UserId) -> Result<CountedTurn, QuotaExceeded> {
+        let hour = self.clock.now().start_of_hour();
+        let mut counted = CountedTurn { hour: None };
+        let exceeded = async {
+            let Some(limit) = self.limits(user).await?.get(QuotaKind::TurnsPerHour) else { return Ok(None) };
+            if !self.storage.quotas().count_turn(user, hour, limit).await? {
+                return Ok(Some(limit));
+            }
+            counted.hour = Some(hour);
+            Ok::<_, storage::Error>(None)
+        };
+        let exceeded = exceeded.await;
+        self.turns_allowed(user, exceeded).map(|()| counted)
+    }
+
+    /// Takes back the count of a turn that did not begin after all.
+    pub async fn uncount_turn(&self, user: UserId, counted: CountedTurn) {
+        let Some(hour) = counted.hour else { return };
+        if let Err(error) = self.storage.quotas().uncount_turn(user, hour).await {
+            tracing::warn!(user_id = %user, %error, "failed to take back the count of a turn; it counts until the full hour");
+        }
+    }
+
+    fn turns_allowed(&self, user: UserId, limit: Result<Option<u64>, storage::Error>) -> Result<(), QuotaExceeded> {
+        match limit {
+            Ok(None) => Ok(()),
+            Ok(Some(limit)) => Err(self.exceeded(QuotaKind::TurnsPerHour, limit, false)),
+            Err(error) => {
+                report(user, &error);
+                Ok(())
+            }
+        }
     }
 
     /// Checks that a user may call a model now, without a reservation. Their own providers are not limited.
@@ -113,7 +180,7 @@ impl QuotaService {
         }
         match self.list(user).await {
             Ok(quotas) => {
-                let exceeded = quotas.iter().find(|quota| quota.used >= quota.limit);
+                let exceeded = quotas.iter().find(|quota| quota.kind.is_of_models() && quota.used >= quota.limit);
                 exceeded.map_or(Ok(()), |quota| Err(self.exceeded(quota.kind, quota.limit, false)))
             }
             Err(error) => {
@@ -154,16 +221,16 @@ impl QuotaService {
         expected: &ExpectedUse,
     ) -> Result<Result<Reservation, QuotaExceeded>, storage::Error> {
         let limits = self.limits(user).await?;
-        if limits == QuotaLimits::default() {
+        if !has_model_quota(&limits) {
             return Ok(Ok(Reservation::default()));
         }
-        let period = self.period();
-        let expires_at = period.now.plus_seconds(RESERVATION_SECONDS);
+        let times = self.times();
+        let expires_at = times.now.plus_seconds(RESERVATION_SECONDS);
         let decide = |present: &QuotaUse| {
             let decided = decide(&limits, present, expected);
             decided.map_err(|(kind, limit, is_reserved)| self.exceeded(kind, limit, is_reserved))
         };
-        self.storage.quotas().reserve(user, call, &period, expires_at, decide).await
+        self.storage.quotas().reserve(user, call, &times, expires_at, decide).await
     }
 
     /// Ends the reservation of a call that has used nothing.
@@ -177,15 +244,15 @@ impl QuotaService {
         Ok(self.storage.quotas().get_exceptions(user).await?.over(self.settings))
     }
 
-    fn period(&self) -> QuotaPeriod<'static> {
+    fn times(&self) -> QuotaTimes<'static> {
         let now = self.clock.now();
-        QuotaPeriod { today: start_of_day(now), month: now.start_of_month(), now, except: USER_PROVIDER_PREFIX }
+        QuotaTimes { today: now.start_of_day(), month: now.start_of_month(), now, except: USER_PROVIDER_PREFIX }
     }
 
     fn exceeded(&self, kind: QuotaKind, limit: u64, is_reserved: bool) -> QuotaExceeded {
         let now = self.clock.now();
-        let seconds = reset_time(kind, now).as_seconds() - now.as_seconds();
-        let until_reset = Duration::from_secs(u64::try_from(seconds).unwrap_or(1));
+        let end = kind.period().map_or(now, |period| period.end(now));
+        let until_reset = Duration::from_millis(end.millis_since(now)).max(Duration::from_secs(1));
         let retry_after = if is_reserved { until_reset.min(RESERVED_RETRY) } else { until_reset };
         QuotaExceeded { kind, limit, is_reserved, retry_after }
     }
@@ -194,22 +261,26 @@ impl QuotaService {
 /// Reports that a quota is not enforced. The call is allowed: no turn can begin without the database anyway, and one in
 /// progress must not fail because of a counter.
 fn report(user: UserId, error: &storage::Error) {
-    tracing::error!(user_id = %user, %error, "failed to read the usage of models; the quota is not enforced");
+    tracing::error!(user_id = %user, %error, "failed to read the use of a quota; it is not enforced");
 }
 
-/// Returns what is used of a quota.
+/// Returns whether model calls are limited.
+fn has_model_quota(limits: &QuotaLimits) -> bool {
+    limits.iter().any(|(kind, _)| kind.is_of_models())
+}
+
+/// Returns what is used of a quota for models.
 fn used(kind: QuotaKind, present: &QuotaUse) -> u64 {
-    let amount = if kind.is_daily() { present.today } else { present.month };
+    let amount = if kind.period() == Some(QuotaPeriod::Day) { present.today } else { present.month };
     of_kind(kind, amount)
 }
 
-fn of_kind(kind: QuotaKind, Amount { tokens, nanos }: Amount) -> u64 {
-    if kind.is_cost() { nanos } else { tokens }
+fn is_cost(kind: QuotaKind) -> bool {
+    kind.unit() == QuotaUnit::Nanodollars
 }
 
-/// Returns the time at which a quota is renewed.
-fn reset_time(kind: QuotaKind, now: Timestamp) -> Timestamp {
-    if kind.is_daily() { start_of_day(now).plus_seconds(DAY_SECONDS) } else { now.start_of_next_month() }
+fn of_kind(kind: QuotaKind, Amount { tokens, nanos }: Amount) -> u64 {
+    if is_cost(kind) { nanos } else { tokens }
 }
 
 /// Returns what to reserve for a call, or the quota that does not permit it with whether it is only reserved. A call is
@@ -226,14 +297,14 @@ fn decide(
         expected.price.map_or(0, |price| price.cost(usage))
     };
     let mut output = usual;
-    for (kind, limit) in limits.iter() {
+    for (kind, limit) in limits.iter().filter(|(kind, _)| kind.is_of_models()) {
         let used = used(kind, present);
         let left = limit.saturating_sub(used.saturating_add(of_kind(kind, present.reserved)));
         // A call without a price uses nothing of a quota of costs.
-        if left == 0 && !(kind.is_cost() && expected.price.is_none()) {
+        if left == 0 && !(is_cost(kind) && expected.price.is_none()) {
             return Err((kind, limit, used < limit));
         }
-        let affordable = if kind.is_cost() {
+        let affordable = if is_cost(kind) {
             largest(usual, |tokens| cost(tokens) <= left)
         } else {
             left.saturating_sub(expected.input_tokens)

@@ -14,7 +14,7 @@ use crate::models::ModelId;
 ///
 /// # Errors
 ///
-/// [`BeginError::Model`] if the model is not available or the user's quota is used up, [`BeginError::Storage`] if the
+/// [`BeginError::Model`] if the model is not available or a quota of the user is used up, [`BeginError::Storage`] if the
 /// database fails.
 pub async fn select_model(
     turns: &TurnService,
@@ -35,6 +35,7 @@ pub async fn select_model(
             })?
         }
     };
+    turns.models.quotas.check_turns(owner).await.map_err(ModelError::from)?;
     turns.models.quotas.check(owner, &model).await.map_err(ModelError::from)?;
     Ok((model, own.settings.over(defaults.settings)))
 }
@@ -64,7 +65,7 @@ async fn read_choices(
 }
 
 /// Returns the [reason](ModelError) for which no turn could begin in a chat now, if there is one: the model is not
-/// available, or the quota is used up.
+/// available, or a quota is used up.
 pub async fn check_can_begin(
     turns: &TurnService,
     home: &Storage,

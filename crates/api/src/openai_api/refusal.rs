@@ -7,7 +7,7 @@ use axum::Json;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use domain::json::to_json;
-use domain::model::{ModelError, QuotaExceeded};
+use domain::model::ModelError;
 use http_server::error::ApiError;
 use http_server::openapi::{Operation, OperationOutput};
 use schemars::JsonSchema;
@@ -150,7 +150,7 @@ impl From<CompletionError> for OpenAiError {
 fn of_model(error: &ModelError) -> OpenAiError {
     let (status, code) = match error {
         ModelError::RateLimited { .. } => (StatusCode::TOO_MANY_REQUESTS, "rate_limit_exceeded"),
-        ModelError::QuotaExceeded(_) => (StatusCode::TOO_MANY_REQUESTS, "tokens_spent"),
+        ModelError::QuotaExceeded(exceeded) => (StatusCode::TOO_MANY_REQUESTS, exceeded.code()),
         ModelError::UnknownModel(_) => (StatusCode::NOT_FOUND, "model_not_found"),
         ModelError::ContextOverflow(_) => (StatusCode::BAD_REQUEST, "context_length_exceeded"),
         ModelError::Refused(_) => (StatusCode::BAD_REQUEST, "model_refused"),
@@ -159,7 +159,7 @@ fn of_model(error: &ModelError) -> OpenAiError {
     };
     let retry_after = match error {
         ModelError::RateLimited { retry_after, .. } => Some(retry_after.map_or(1, |wait| wait.as_secs().max(1))),
-        ModelError::QuotaExceeded(QuotaExceeded { retry_after, .. }) => Some(retry_after.as_secs().max(1)),
+        ModelError::QuotaExceeded(exceeded) => Some(exceeded.retry_after_seconds()),
         _ => None,
     };
     OpenAiError { retry_after, ..OpenAiError::new(status, code, with_advice(error)) }

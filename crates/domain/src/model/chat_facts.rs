@@ -53,7 +53,7 @@ const MONTHS: [&str; 12] = [
 /// Returns the day of a time in words, in UTC.
 pub fn date_in_words(now: Timestamp) -> String {
     // The epoch was a Thursday.
-    let days = now.as_seconds().div_euclid(86_400).rem_euclid(7);
+    let days = now.as_seconds().div_euclid(crate::clock::SECONDS_PER_DAY).rem_euclid(7);
     let weekday = WEEKDAYS[usize::try_from(days).unwrap_or_default()];
     let date = now.to_rfc3339();
     let mut parts = date.split(['-', 'T']).map(|part| part.parse::<usize>().unwrap_or_default());

@@ -1,4 +1,4 @@
-//! Quotas of users for the models that the operator pays for.
+//! Quotas of users: for the models that the operator pays for, and for what this server does for them.
 
 use std::fmt;
 use std::time::Duration;
@@ -6,10 +6,14 @@ use std::time::Duration;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::clock::{SECONDS_PER_DAY, SECONDS_PER_HOUR, Timestamp};
+
 /// Billionths of a US dollar, the unit of costs, per dollar.
 pub const NANODOLLARS_PER_DOLLAR: u64 = 1_000_000_000;
+/// Bytes per MiB, the unit in which users read the size of their files.
+const BYTES_PER_MEBIBYTE: u64 = 1024 * 1024;
 
-/// The subject of a quota. Days and months are those of UTC.
+/// The subject of a quota. Hours, days and months are those of UTC.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum QuotaKind {
@@ -21,26 +25,90 @@ pub enum QuotaKind {
     CostPerDay,
     /// Cost per month, in billionths of a US dollar.
     CostPerMonth,
+    /// Turns that begin per hour.
+    TurnsPerHour,
+    /// Size of the stored files, in bytes.
+    StoredBytes,
+}
+
+/// The unit of a quota.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum QuotaUnit {
+    /// Input and output tokens.
+    Tokens,
+    /// Billionths of a US dollar.
+    Nanodollars,
+    /// Turns.
+    Turns,
+    /// Bytes.
+    Bytes,
+}
+
+/// The period after which a quota is renewed, in UTC.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum QuotaPeriod {
+    /// From one full hour to the next.
+    Hour,
+    /// From one midnight to the next.
+    Day,
+    /// From the first of a month to that of the next.
+    Month,
 }
 
 impl QuotaKind {
-    /// All kinds.
-    pub const ALL: [Self; 4] = [Self::TokensPerDay, Self::TokensPerMonth, Self::CostPerDay, Self::CostPerMonth];
+    /// Number of kinds.
+    pub const COUNT: usize = 6;
 
-    /// Returns whether it limits a cost, and not a number of tokens.
-    pub fn is_cost(self) -> bool {
-        matches!(self, Self::CostPerDay | Self::CostPerMonth)
+    /// All kinds, each at the index of its number.
+    pub const ALL: [Self; Self::COUNT] = [
+        Self::TokensPerDay,
+        Self::TokensPerMonth,
+        Self::CostPerDay,
+        Self::CostPerMonth,
+        Self::TurnsPerHour,
+        Self::StoredBytes,
+    ];
+
+    /// Returns the unit of the limit and of the use.
+    pub fn unit(self) -> QuotaUnit {
+        match self {
+            Self::TokensPerDay | Self::TokensPerMonth => QuotaUnit::Tokens,
+            Self::CostPerDay | Self::CostPerMonth => QuotaUnit::Nanodollars,
+            Self::TurnsPerHour => QuotaUnit::Turns,
+            Self::StoredBytes => QuotaUnit::Bytes,
+        }
     }
 
-    /// Returns whether it is renewed each day, and not each month.
-    pub fn is_daily(self) -> bool {
-        matches!(self, Self::TokensPerDay | Self::CostPerDay)
+    /// Returns the period of the quota; `None` if it is never renewed.
+    pub fn period(self) -> Option<QuotaPeriod> {
+        match self {
+            Self::TurnsPerHour => Some(QuotaPeriod::Hour),
+            Self::TokensPerDay | Self::CostPerDay => Some(QuotaPeriod::Day),
+            Self::TokensPerMonth | Self::CostPerMonth => Some(QuotaPeriod::Month),
+            Self::StoredBytes => None,
+        }
+    }
+
+    /// Returns whether it limits model calls, by their tokens or their cost.
+    pub fn is_of_models(self) -> bool {
+        matches!(self.unit(), QuotaUnit::Tokens | QuotaUnit::Nanodollars)
+    }
+}
+
+impl QuotaPeriod {
+    /// Returns the end of the current period.
+    pub fn end(self, now: Timestamp) -> Timestamp {
+        match self {
+            Self::Hour => now.start_of_hour().plus_seconds(SECONDS_PER_HOUR),
+            Self::Day => now.start_of_day().plus_seconds(SECONDS_PER_DAY),
+            Self::Month => now.start_of_next_month(),
+        }
     }
 }
 
 /// The limits of a user. `None`: no limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct QuotaLimits([Option<u64>; 4]);
+pub struct QuotaLimits([Option<u64>; QuotaKind::COUNT]);
 
 impl QuotaLimits {
     /// Returns a limit, in the unit of its kind.
@@ -74,29 +142,66 @@ pub struct QuotaExceeded {
 
 impl std::error::Error for QuotaExceeded {}
 
+impl QuotaExceeded {
+    /// Returns the error code of the APIs.
+    pub fn code(&self) -> &'static str {
+        match self.kind.unit() {
+            QuotaUnit::Tokens | QuotaUnit::Nanodollars => "tokens_spent",
+            QuotaUnit::Turns => "turns_spent",
+            QuotaUnit::Bytes => "storage_full",
+        }
+    }
+
+    /// Returns the seconds until another attempt makes sense, at least 1.
+    pub fn retry_after_seconds(&self) -> u64 {
+        self.retry_after.as_secs().max(1)
+    }
+}
+
 impl fmt::Display for QuotaExceeded {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let amount = if self.kind.is_cost() {
-            format!("${:.2}", self.limit as f64 / NANODOLLARS_PER_DOLLAR as f64)
-        } else {
-            format!("{} tokens", self.limit)
+        let Self { kind, limit, .. } = *self;
+        let amount = match kind.unit() {
+            QuotaUnit::Nanodollars => format!("${:.2}", limit as f64 / NANODOLLARS_PER_DOLLAR as f64),
+            QuotaUnit::Tokens => format!("{limit} tokens"),
+            QuotaUnit::Turns => format!("{limit} messages"),
+            QuotaUnit::Bytes => format!("{} MiB", limit / BYTES_PER_MEBIBYTE),
         };
-        let period = if self.kind.is_daily() { "today" } else { "this month" };
+        let (period, renewal) = match kind.period() {
+            Some(QuotaPeriod::Hour) => (" for this hour", "; the quota is reset at the full hour"),
+            Some(QuotaPeriod::Day) => (" for today", "; the quota is reset at midnight (UTC)"),
+            Some(QuotaPeriod::Month) => (" for this month", "; the quota is reset on the first of next month (UTC)"),
+            None => ("", ""),
+        };
         if self.is_reserved {
             return write!(
                 f,
-                "the rest of your {amount} for {period} is reserved for answers that are in progress; try again when they \
-                 are complete"
+                "the rest of your {amount}{period} is reserved for answers that are in progress; try again when they are \
+                 complete"
             );
         }
-        let renewal = if self.kind.is_daily() { "at midnight (UTC)" } else { "on the first of next month (UTC)" };
-        write!(f, "you have used your {amount} for {period}; the quota is reset {renewal}")
+        write!(f, "you have used your {amount}{period}{renewal}")
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn kinds_are_at_the_index_of_their_number() {
+        assert!(QuotaKind::ALL.into_iter().enumerate().all(|(index, kind)| kind as usize == index));
+    }
+
+    #[test]
+    fn periods_end_at_the_full_hour_at_midnight_and_with_the_month() {
+        // 2026-11-21T10:00:00Z and 40 minutes
+        let now = Timestamp(1_795_255_200_000_000).plus_seconds(40 * 60);
+        let end = |period: QuotaPeriod| period.end(now).to_rfc3339();
+        assert_eq!(end(QuotaPeriod::Hour), "2026-11-21T11:00:00.000000Z");
+        assert_eq!(end(QuotaPeriod::Day), "2026-11-22T00:00:00.000000Z");
+        assert_eq!(end(QuotaPeriod::Month), "2026-12-01T00:00:00.000000Z");
+    }
 
     #[test]
     fn names_amount_period_and_renewal() {
@@ -110,6 +215,10 @@ mod tests {
         assert_eq!(
             of(QuotaKind::CostPerMonth, 2_500_000_000, false),
             "you have used your $2.50 for this month; the quota is reset on the first of next month (UTC)"
+        );
+        assert_eq!(
+            of(QuotaKind::TurnsPerHour, 20, false),
+            "you have used your 20 messages for this hour; the quota is reset at the full hour"
         );
         assert!(
             of(QuotaKind::TokensPerMonth, 9, true).starts_with("the rest of your 9 tokens for this month is reserved")

@@ -30,8 +30,6 @@ pub struct Limits {
     /// `CHAT_MAX_BODIES_MIB`, `CHAT_MAX_BODIES_MIB_PER_ADDRESS`: size of the request bodies that are being received,
     /// in bytes; [`per_user`](Limit::per_user) is per network address.
     pub bodies_bytes: Limit,
-    /// `CHAT_MAX_FILES_MIB_PER_USER`: size of the stored files of a user, in bytes.
-    pub files_bytes: usize,
 }
 
 impl Limits {
@@ -66,7 +64,6 @@ impl Limits {
             turn_bytes: number("CHAT_MAX_TURN_MIB", 32)?.saturating_mul(MEBIBYTE),
             turns_bytes: number("CHAT_MAX_TURNS_MIB", 1_024)?.saturating_mul(MEBIBYTE),
             bodies_bytes: Limit { per_user: bodies_each, total: bodies.saturating_mul(MEBIBYTE) },
-            files_bytes: number("CHAT_MAX_FILES_MIB_PER_USER", 1_024)?.saturating_mul(MEBIBYTE),
         })
     }
 }

@@ -5,8 +5,11 @@ use std::str::FromStr;
 
 use domain::model::{NANODOLLARS_PER_DOLLAR, QuotaKind, QuotaLimits};
 
+use super::limits::MEBIBYTE;
 use super::source::{ConfigError, Source};
 
+/// MiB of stored files that each user may have without a setting.
+const DEFAULT_FILES_MIB: u64 = 1_024;
 /// Largest amount of money, in US dollars.
 const MAX_DOLLARS: f64 = 1_000_000.0;
 
@@ -32,15 +35,21 @@ impl FromStr for Nanodollars {
     }
 }
 
-/// Reads `CHAT_TOKENS_PER_DAY`, `CHAT_TOKENS_PER_MONTH`, `CHAT_COST_PER_DAY` and `CHAT_COST_PER_MONTH`.
+/// Reads `CHAT_TOKENS_PER_DAY`, `CHAT_TOKENS_PER_MONTH`, `CHAT_COST_PER_DAY`, `CHAT_COST_PER_MONTH`, `CHAT_TURNS_PER_HOUR`
+/// and `CHAT_MAX_FILES_MIB_PER_USER`.
 pub(super) fn read(source: &mut Source) -> Result<QuotaLimits, ConfigError> {
     let mut limits = QuotaLimits::default();
-    for (name, kind) in
-        [("CHAT_TOKENS_PER_DAY", QuotaKind::TokensPerDay), ("CHAT_TOKENS_PER_MONTH", QuotaKind::TokensPerMonth)]
-    {
-        let tokens: Option<NonZeroU64> = source.parse(name, "a number of tokens, at least 1")?;
-        limits.set(kind, tokens.map(NonZeroU64::get));
+    for (name, kind) in [
+        ("CHAT_TOKENS_PER_DAY", QuotaKind::TokensPerDay),
+        ("CHAT_TOKENS_PER_MONTH", QuotaKind::TokensPerMonth),
+        ("CHAT_TURNS_PER_HOUR", QuotaKind::TurnsPerHour),
+    ] {
+        let number: Option<NonZeroU64> = source.parse(name, "a number, at least 1")?;
+        limits.set(kind, number.map(NonZeroU64::get));
     }
+    let mebibytes: Option<NonZeroU64> = source.parse("CHAT_MAX_FILES_MIB_PER_USER", "a number, at least 1")?;
+    let mebibytes = mebibytes.map_or(DEFAULT_FILES_MIB, NonZeroU64::get);
+    limits.set(QuotaKind::StoredBytes, Some(mebibytes.saturating_mul(MEBIBYTE as u64)));
     for (name, kind) in [("CHAT_COST_PER_DAY", QuotaKind::CostPerDay), ("CHAT_COST_PER_MONTH", QuotaKind::CostPerMonth)]
     {
         let cost: Option<Nanodollars> = source.parse(name, "an amount of US dollars, such as 2.50")?;

@@ -1,15 +1,19 @@
 //! The operation `quota` of `ai-chat-mcp admin`: a user's exceptions from the quotas of the settings.
 
 use std::fmt::Write as _;
+use std::num::NonZeroU64;
 use std::str::FromStr;
 
 use clap::Args;
-use domain::model::{NANODOLLARS_PER_DOLLAR, QuotaKind};
+use domain::model::{NANODOLLARS_PER_DOLLAR, QuotaKind, QuotaUnit};
 use platform::config::{Config, Nanodollars};
 use storage::Storage;
 use storage::quotas::{QuotaException, QuotaExceptions};
 
 use super::database::{find_user, on_database};
+
+/// Bytes per MiB.
+const MEBIBYTE: u64 = 1024 * 1024;
 
 /// Arguments of `ai-chat-mcp admin quota`.
 #[derive(Debug, Args)]
@@ -21,28 +25,22 @@ pub struct QuotaCommand {
     user: String,
     /// Tokens of input and output per day.
     #[arg(long, value_name = "LIMIT")]
-    tokens_per_day: Option<Choice<Tokens>>,
+    tokens_per_day: Option<Choice<NonZeroU64>>,
     /// Tokens of input and output per month.
     #[arg(long, value_name = "LIMIT")]
-    tokens_per_month: Option<Choice<Tokens>>,
+    tokens_per_month: Option<Choice<NonZeroU64>>,
     /// US dollars per day, such as 2.50.
     #[arg(long, value_name = "LIMIT")]
     cost_per_day: Option<Choice<Nanodollars>>,
     /// US dollars per month.
     #[arg(long, value_name = "LIMIT")]
     cost_per_month: Option<Choice<Nanodollars>>,
-}
-
-/// A number of tokens.
-#[derive(Debug, Clone, Copy)]
-struct Tokens(u64);
-
-impl FromStr for Tokens {
-    type Err = std::num::ParseIntError;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        text.parse().map(Self)
-    }
+    /// Turns that begin per hour: messages with their answers, and requests of the OpenAI-compatible API.
+    #[arg(long, value_name = "LIMIT")]
+    turns_per_hour: Option<Choice<NonZeroU64>>,
+    /// MiB of stored files.
+    #[arg(long, value_name = "LIMIT")]
+    files_mib: Option<Choice<NonZeroU64>>,
 }
 
 /// The value of an option.
@@ -87,14 +85,17 @@ impl QuotaCommand {
 
     async fn run_on(&self, config: &Config, storage: &Storage) -> anyhow::Result<String> {
         let user = find_user(storage, &self.user).await?;
-        let tokens = |choice: Choice<Tokens>| choice.into_exception(|tokens| tokens.0);
+        let number = |choice: Choice<NonZeroU64>| choice.into_exception(NonZeroU64::get);
+        let mebibytes = |choice: Choice<NonZeroU64>| choice.into_exception(|mib| mib.get().saturating_mul(MEBIBYTE));
         let dollars = |choice: Choice<Nanodollars>| choice.into_exception(|dollars| dollars.0);
         // In the order of `QuotaKind::ALL`.
         let changes = [
-            self.tokens_per_day.map(tokens),
-            self.tokens_per_month.map(tokens),
+            self.tokens_per_day.map(number),
+            self.tokens_per_month.map(number),
             self.cost_per_day.map(dollars),
             self.cost_per_month.map(dollars),
+            self.turns_per_hour.map(number),
+            self.files_mib.map(mebibytes),
         ];
         let mut exceptions = storage.quotas().get_exceptions(user).await?;
         for (exception, change) in exceptions.0.iter_mut().zip(changes) {
@@ -120,15 +121,21 @@ fn table(config: &Config, exceptions: &QuotaExceptions) -> String {
             QuotaKind::TokensPerMonth => "tokens per month",
             QuotaKind::CostPerDay => "cost per day",
             QuotaKind::CostPerMonth => "cost per month",
+            QuotaKind::TurnsPerHour => "turns per hour",
+            QuotaKind::StoredBytes => "stored files",
         };
-        let limit = match limits.get(kind) {
-            None => "no limit".to_owned(),
-            Some(nanos) if kind.is_cost() => format!("${:.2}", nanos as f64 / NANODOLLARS_PER_DOLLAR as f64),
-            Some(tokens) => tokens.to_string(),
-        };
+        let limit = limits.get(kind).map_or_else(|| "no limit".to_owned(), |limit| amount(kind.unit(), limit));
         let source = if exception.is_some() { "exception" } else { "settings" };
         // Writing to a string cannot fail.
         let _ = writeln!(table, "{name:16}  {limit:>14}  {source}");
     }
     table
+}
+
+fn amount(unit: QuotaUnit, limit: u64) -> String {
+    match unit {
+        QuotaUnit::Nanodollars => format!("${:.2}", limit as f64 / NANODOLLARS_PER_DOLLAR as f64),
+        QuotaUnit::Bytes => format!("{} MiB", limit / MEBIBYTE),
+        QuotaUnit::Tokens | QuotaUnit::Turns => limit.to_string(),
+    }
 }

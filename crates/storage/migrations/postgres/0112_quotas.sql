@@ -4,7 +4,9 @@ CREATE TABLE user_quotas (
   tokens_per_day       BIGINT,
   tokens_per_month     BIGINT,
   cost_nanos_per_day   BIGINT,                   -- billionths of a US dollar
-  cost_nanos_per_month BIGINT
+  cost_nanos_per_month BIGINT,
+  turns_per_hour       BIGINT,
+  stored_bytes         BIGINT
 );
 
 -- What model calls in progress may use at most. A call whose usage is in model_usage no longer counts here.
@@ -16,3 +18,10 @@ CREATE TABLE usage_reservations (
   expires_at BIGINT NOT NULL                     -- in case that the process ends during the call
 );
 CREATE INDEX usage_reservations_by_user ON usage_reservations (user_id);
+
+-- Turns that users with a limit of turns have begun in an hour.
+CREATE TABLE turn_counts (
+  user_id UUID PRIMARY KEY NOT NULL REFERENCES users (id) ON DELETE CASCADE,
+  hour    BIGINT NOT NULL,                       -- start of the hour
+  turns   BIGINT NOT NULL
+);

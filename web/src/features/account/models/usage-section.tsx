@@ -73,7 +73,9 @@ function Report({ report }: { report: UsageReport }) {
               {quotaInWords(quota)} {isSpent(quota) && renewalInWords(quota)}
             </p>
           ))}
-          <p className="text-ink-2">{t("models.quota.own")}</p>
+          {quotas.some(({ kind }) => kind !== "turnsPerHour") && (
+            <p className="text-ink-2">{t("models.quota.own")}</p>
+          )}
         </div>
       )}
       {days.length === 0 ? (
