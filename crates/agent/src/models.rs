@@ -1,5 +1,6 @@
 //! Models: those of the configured providers, of users' own providers, and the built-in one, behind one interface.
 
+pub mod access;
 #[cfg(feature = "local")]
 pub mod built_in;
 pub mod catalogue;
@@ -26,6 +27,7 @@ use serde::Serialize;
 use storage::Storage;
 use tokio_util::sync::CancellationToken;
 
+use access::ModelAccess;
 use catalogue::{Catalogue, ModelInfo};
 use model_list_cache::ModelListCache;
 use platform::config::Config;
@@ -46,6 +48,10 @@ const BUILT_IN_CONTEXT_TOKENS: u64 = 8_192;
 /// Assumed context size, in tokens, of a model that the catalogue does not know. Such models are mostly local ones,
 /// and the smallest of them silently cut off what does not fit.
 const UNKNOWN_CONTEXT_TOKENS: usize = 32_000;
+
+/// Reason for which a user has no model although some are configured.
+const NO_ALLOWED_MODEL: &str = "You may use none of the models that are configured here. Add a model provider of your own \
+                                in the settings, or ask whoever runs this service.";
 
 /// Maximum length of a model's name, in characters.
 pub const MAX_MODEL_NAME_CHARS: usize = 300;
@@ -147,6 +153,8 @@ pub struct ModelService {
     pub catalogue: Catalogue,
     /// Providers that users added for themselves.
     pub user_providers: Arc<UserProviders>,
+    /// Access of users to the configured models.
+    pub access: ModelAccess,
     /// Quotas of users.
     pub quotas: QuotaService,
     /// Writer of the usage of model calls.
@@ -198,6 +206,7 @@ impl ModelService {
             transcription: TranscriptionModel::new(config)?,
             catalogue: Catalogue::open(config.model_catalogue.as_deref())?,
             user_providers: Arc::new(UserProviders::new(storage.clone(), Arc::clone(secrets), guard.clone())),
+            access: ModelAccess::new(storage.clone(), config.model_access.clone()),
             quotas: QuotaService::new(storage.clone(), Arc::clone(clock), config.quotas),
             usage: UsageRecorder::new(storage.clone(), Arc::clone(clock), tasks.clone()),
             #[cfg(feature = "local")]
@@ -216,8 +225,8 @@ impl ModelService {
     ///
     /// # Errors
     ///
-    /// Fails if there is no model, or with the error of the first configured provider if none responds: using the
-    /// built-in model instead would hide that error.
+    /// Fails if there is no model that the user may use, or with the error of the first configured provider if none
+    /// responds: using the built-in model instead would hide that error.
     pub async fn default_of(&self, owner: UserId, chosen: Option<&str>) -> Result<ModelId, ModelError> {
         // A choice whose provider was removed is ignored.
         if let Some(chosen) = chosen
@@ -225,8 +234,10 @@ impl ModelService {
         {
             return Ok(chosen);
         }
+        let allowed = self.access.allowed(owner).await.map_err(|error| access::database_failed(&error))?;
+        let is_allowed = |model: &ModelId| allowed.contains(&model.to_string());
         // Not checked: the provider is configured, and a server without a list may have the model.
-        if let Some(chosen) = &self.chosen {
+        if let Some(chosen) = self.chosen.as_ref().filter(|model| is_allowed(model)) {
             return Ok(chosen.clone());
         }
         let mut why = None;
@@ -234,11 +245,14 @@ impl ModelService {
         // respond.
         for listing in &self.providers {
             match listing.names(&self.client).await {
-                Ok(names) => {
-                    if let Some(first) = names.into_iter().next() {
-                        return Ok(ModelId::new(&listing.provider.name, first));
-                    }
+                Ok(names) if names.is_empty() => {
                     why.get_or_insert(ModelError::Unavailable(NO_MODELS.to_owned()));
+                }
+                Ok(names) => {
+                    let mut models = names.into_iter().map(|name| ModelId::new(&listing.provider.name, name));
+                    if let Some(first) = models.find(is_allowed) {
+                        return Ok(first);
+                    }
                 }
                 Err(error) => {
                     why.get_or_insert(error);
@@ -250,7 +264,11 @@ impl ModelService {
         }
         let own = self.user_providers.list(owner).await.unwrap_or_default();
         let first = own.iter().find_map(|listed| Some((&listed.slug, listed.names.as_ref().ok()?.first()?)));
-        first.map_or_else(|| self.built_in_id(), |(slug, name)| Ok(ModelId::new(slug, name)))
+        if let Some((slug, name)) = first {
+            return Ok(ModelId::new(slug, name));
+        }
+        let built_in = self.built_in_id()?;
+        if is_allowed(&built_in) { Ok(built_in) } else { Err(ModelError::Unavailable(NO_ALLOWED_MODEL.to_owned())) }
     }
 
     #[cfg(feature = "local")]
@@ -268,11 +286,15 @@ impl ModelService {
         Err(no_model())
     }
 
-    /// Parses a model's name, and returns the model if its provider is configured or the user's own. The provider is
-    /// not asked whether it has the model.
+    /// Parses a model's name, and returns the model if its provider is configured and the user may use it, or the provider
+    /// is the user's own. The provider is not asked whether it has the model.
     pub async fn find(&self, owner: UserId, name: &str) -> Result<Option<ModelId>, storage::Error> {
         let Some(model) = ModelId::parse(name) else { return Ok(None) };
-        let is_known = self.is_configured(&model.provider) || self.user_providers.has(owner, &model.provider).await?;
+        let is_known = if self.is_configured(&model.provider) {
+            self.access.allows(owner, &model).await?
+        } else {
+            self.user_providers.has(owner, &model.provider).await?
+        };
         Ok(is_known.then_some(model))
     }
 
@@ -414,6 +436,8 @@ impl ModelService {
         }
         #[cfg(feature = "local")]
         models.extend(self.built_in.as_ref().map(built_in::BuiltIn::view));
+        let allowed = self.access.allowed(owner).await?;
+        models.retain(|model| user_providers::is_user_provider(&model.provider) || allowed.contains(&model.id));
         Ok((self.default(owner).await.ok().map(|id| id.to_string()), models))
     }
 }

@@ -4,6 +4,7 @@
 //! starts, grows and ends, so that parallel tool calls are never mixed up. Every successful stream ends with exactly
 //! one [`ModelEvent::Finish`].
 
+mod access;
 mod chat_facts;
 mod error;
 mod file;
@@ -13,6 +14,7 @@ mod response_format;
 
 use std::sync::Arc;
 
+pub use access::{AllowedModels, Audience, InvalidModelRule, ModelRules};
 pub use chat_facts::{ChatFacts, ServerFacts, ToolFacts, date_in_words};
 pub use error::ModelError;
 pub use file::{FileKind, ModelFile, PICTURE_TYPES, picture_type};

@@ -5,6 +5,7 @@ mod admin_listener;
 mod backups;
 mod host_name;
 mod limits;
+mod model_access;
 mod oidc;
 mod origin;
 mod providers;
@@ -19,7 +20,7 @@ use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::PathBuf;
 use std::time::Duration;
 
-use domain::model::QuotaLimits;
+use domain::model::{ModelRules, QuotaLimits};
 use domain::network_allowlist::AllowlistEntry;
 use domain::provider::Provider;
 use lettre::message::Mailbox;
@@ -76,6 +77,8 @@ pub struct Config {
     pub providers: Vec<Provider>,
     /// `CHAT_MODEL_CATALOGUE`: a file with the model catalogue, instead of the embedded one.
     pub model_catalogue: Option<PathBuf>,
+    /// `CHAT_MODEL_ACCESS`: which users may use which of the configured models. `None`: all of them may use all.
+    pub model_access: Option<ModelRules>,
     /// `CHAT_TOKENS_PER_DAY`, `CHAT_TOKENS_PER_MONTH`, `CHAT_COST_PER_DAY`, `CHAT_COST_PER_MONTH`,
     /// `CHAT_TURNS_PER_HOUR`, `CHAT_MAX_FILES_MIB_PER_USER`: quotas of each user.
     pub quotas: QuotaLimits,
@@ -260,6 +263,7 @@ impl Config {
             transcription_model: source.text("CHAT_TRANSCRIPTION_MODEL"),
             providers,
             model_catalogue: source.text("CHAT_MODEL_CATALOGUE").map(PathBuf::from),
+            model_access: model_access::read(source, oidc.as_ref())?,
             quotas: quotas::read(source)?,
             local_model: match source.text("CHAT_LOCAL_MODEL") {
                 None => LocalModel::Default,

@@ -29,6 +29,16 @@ pub struct Identity {
     pub updated_at: Timestamp,
 }
 
+/// Claim of [`Identity::data`] with the user's groups.
+pub const GROUPS: &str = "groups";
+
+impl Identity {
+    /// Returns the user's groups at the provider, as of the last sign-in.
+    pub fn groups(&self) -> impl Iterator<Item = &str> {
+        self.data.get(GROUPS).and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str)
+    }
+}
+
 #[derive(sqlx::FromRow)]
 struct IdentityRow {
     id: Uuid,

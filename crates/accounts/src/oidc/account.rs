@@ -37,7 +37,7 @@ impl AccountService {
     async fn find_or_create_account(&self, profile: &ProviderProfile) -> Result<User, AuthError> {
         let identities = self.storage.identities();
         if let Some(identity) = identities.get(&profile.issuer, &profile.subject).await? {
-            let (now, data) = (self.clock.now(), profile.identity_data());
+            let (now, data) = (self.clock.now(), profile.stored_claims());
             identities.record_sign_in(identity.user, identity.id, &data, now).await?;
             return Ok(self.storage.users().get(identity.user).await?.ok_or(USER_NOT_FOUND)?);
         }
@@ -132,7 +132,7 @@ impl AccountService {
             user,
             issuer: profile.issuer.clone(),
             subject: profile.subject.clone(),
-            data: profile.identity_data(),
+            data: profile.stored_claims(),
             last_sign_in_at: now,
             created_at: now,
             updated_at: now,

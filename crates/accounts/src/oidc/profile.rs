@@ -2,6 +2,8 @@
 
 use serde_json::{Map, Value, json};
 
+use storage::identities::GROUPS;
+
 use super::error::OidcError;
 use crate::email_address;
 
@@ -9,6 +11,11 @@ use crate::email_address;
 const MAX_SUBJECT_BYTES: usize = 255;
 /// Maximum length of a name that is stored, in characters. Names are part of every access token.
 const MAX_NAME_CHARS: usize = 200;
+
+/// Maximum number of groups that are stored. Entra ID leaves the claim out above 200.
+const MAX_GROUPS: usize = 1_000;
+/// Maximum length of a group that is stored, in bytes.
+const MAX_GROUP_BYTES: usize = 255;
 
 /// A user as the identity provider describes them.
 #[derive(Debug, Clone, PartialEq)]
@@ -23,11 +30,18 @@ pub struct ProviderProfile {
     pub is_email_verified: bool,
     /// Full name.
     pub name: Option<String>,
+    /// Groups of the user; `None` if the provider states none.
+    pub groups: Option<Vec<String>>,
 }
 
 impl ProviderProfile {
-    /// Reads the claims of a verified ID token.
-    pub fn from_claims(issuer: &str, claims: &Map<String, Value>) -> Result<Self, OidcError> {
+    /// Reads the claims of a verified ID token. `groups_claim` is the name of the one with the user's
+    /// groups; without it, they are not read.
+    pub fn from_claims(
+        issuer: &str,
+        claims: &Map<String, Value>,
+        groups_claim: Option<&str>,
+    ) -> Result<Self, OidcError> {
         let subject = claims.get("sub").and_then(Value::as_str).unwrap_or_default();
         if subject.is_empty() || subject.len() > MAX_SUBJECT_BYTES {
             return Err(OidcError::IdToken("it has no valid subject"));
@@ -38,13 +52,14 @@ impl ProviderProfile {
             email: None,
             is_email_verified: false,
             name: None,
+            groups: None,
         };
-        profile.add_claims(claims);
+        profile.add_claims(claims, groups_claim);
         Ok(profile)
     }
 
-    /// Adds the address and the name from other claims of the same subject, as far as they are missing.
-    pub fn add_claims(&mut self, claims: &Map<String, Value>) {
+    /// Adds the address, the name and the groups from other claims of the same subject, as far as they are missing.
+    pub fn add_claims(&mut self, claims: &Map<String, Value>, groups_claim: Option<&str>) {
         let text = |name: &str| claims.get(name).and_then(Value::as_str).filter(|text| !text.is_empty());
         if self.email.is_none() {
             self.email = text("email").and_then(|email| email_address::normalize(email).ok());
@@ -55,6 +70,19 @@ impl ProviderProfile {
             let name = text("name").or_else(|| text("preferred_username"));
             self.name = name.map(|name| name.chars().take(MAX_NAME_CHARS).collect());
         }
+        if self.groups.is_none() {
+            self.groups = groups_claim.and_then(|name| claims.get(name)).map(read_groups);
+        }
+    }
+
+    /// Returns the claims that are stored with the identity: those of [`identity_data`](Self::identity_data), and the groups.
+    /// Users' access tokens do not contain the groups, which can be many.
+    pub fn stored_claims(&self) -> Map<String, Value> {
+        let mut data = self.identity_data();
+        if let Some(groups) = &self.groups {
+            data.insert(GROUPS.to_owned(), json!(groups));
+        }
+        data
     }
 
     /// Returns the profile in the form of GoTrue's `identity_data`.
@@ -73,6 +101,17 @@ impl ProviderProfile {
     }
 }
 
+/// Reads a claim with groups: a list of texts, or a single text.
+fn read_groups(claim: &Value) -> Vec<String> {
+    let groups = match claim {
+        Value::Array(groups) => groups.iter().filter_map(Value::as_str).collect(),
+        Value::String(group) => vec![group.as_str()],
+        _ => Vec::new(),
+    };
+    let groups = groups.into_iter().filter(|group| !group.is_empty() && group.len() <= MAX_GROUP_BYTES);
+    groups.take(MAX_GROUPS).map(str::to_owned).collect()
+}
+
 /// Returns whether a claim is true. Some providers write it as a text or a number.
 fn is_true(claim: Option<&Value>) -> bool {
     match claim {
@@ -88,7 +127,7 @@ mod tests {
     use super::*;
 
     fn profile(claims: &Value) -> ProviderProfile {
-        ProviderProfile::from_claims("https://id.example", claims.as_object().unwrap()).unwrap()
+        ProviderProfile::from_claims("https://id.example", claims.as_object().unwrap(), Some("roles")).unwrap()
     }
 
     #[test]
@@ -111,16 +150,33 @@ mod tests {
     }
 
     #[test]
+    fn groups_are_texts_of_the_named_claim() {
+        let groups = |claims: Value| profile(&claims).groups;
+        let two = Some(vec!["a".to_owned(), "b".to_owned()]);
+        assert_eq!(groups(json!({ "sub": "1", "roles": ["a", 1, "", "b", ["c"]], "groups": ["d"] })), two);
+        assert_eq!(groups(json!({ "sub": "1", "roles": "a" })), Some(vec!["a".to_owned()]));
+        assert_eq!(groups(json!({ "sub": "1", "roles": { "a": true } })), Some(Vec::new()));
+        assert_eq!(groups(json!({ "sub": "1" })), None);
+        let mut later = profile(&json!({ "sub": "1" }));
+        later.add_claims(json!({ "roles": ["a", "b"] }).as_object().unwrap(), Some("roles"));
+        assert_eq!(later.groups, two);
+        assert!(later.stored_claims().contains_key("groups") && !later.identity_data().contains_key("groups"));
+    }
+
+    #[test]
     fn verification_belongs_to_the_address_next_to_it() {
         let mut profile = profile(&json!({ "sub": "1", "email": "ann@example.com" }));
-        profile.add_claims(json!({ "email": "eve@example.com", "email_verified": true }).as_object().unwrap());
+        profile.add_claims(
+            json!({ "email": "eve@example.com", "email_verified": true }).as_object().unwrap(),
+            Some("roles"),
+        );
         assert_eq!((profile.email.as_deref(), profile.is_email_verified), (Some("ann@example.com"), false));
     }
 
     #[test]
     fn rejects_missing_and_oversized_subjects() {
         for claims in [json!({}), json!({ "sub": "" }), json!({ "sub": 7 }), json!({ "sub": "x".repeat(256) })] {
-            assert!(ProviderProfile::from_claims("https://id.example", claims.as_object().unwrap()).is_err());
+            assert!(ProviderProfile::from_claims("https://id.example", claims.as_object().unwrap(), None).is_err());
         }
     }
 }

@@ -239,8 +239,8 @@ impl IdentityProvider {
         if is_right { Ok(()) } else { Err(OAUTH_CALLBACK_INVALID.into()) }
     }
 
-    /// Exchanges a code, and returns what the verified ID token says about the user, or the user information if the
-    /// token lacks the address.
+    /// Exchanges a code, and returns what the verified ID token says about the user, and the user information if the
+    /// token lacks the address or the groups.
     async fn request_profile(
         &self,
         metadata: &IssuerMetadata,
@@ -250,12 +250,14 @@ impl IdentityProvider {
         let tokens = self.exchange_code(metadata, code, &details.verifier).await?;
         let expected = ExpectedToken { nonce: &details.nonce, access_token: tokens.access_token.as_deref() };
         let claims = self.verify_id_token(metadata, &tokens.id_token, &expected).await?;
-        let mut profile = ProviderProfile::from_claims(&self.settings.issuer, &claims)?;
-        if profile.email.is_none()
+        let groups_claim = self.settings.groups_claim.as_deref();
+        let mut profile = ProviderProfile::from_claims(&self.settings.issuer, &claims, groups_claim)?;
+        let is_incomplete = profile.email.is_none() || (groups_claim.is_some() && profile.groups.is_none());
+        if is_incomplete
             && let (Some(endpoint), Some(access_token)) = (&metadata.userinfo_endpoint, &tokens.access_token)
         {
             let further = self.request_user_info(endpoint, access_token, &profile.subject).await?;
-            profile.add_claims(&further);
+            profile.add_claims(&further, groups_claim);
         }
         Ok(profile)
     }

@@ -55,15 +55,19 @@ const OTHER_NAME_PARTS: [&str; 2] = ["diarize", "realtime"];
 
 impl ModelService {
     /// Returns the model that transcribes what a user dictates: the configured one, or else one that a configured
-    /// provider offers, or else one of the user's own providers. `None` if there is none.
+    /// provider offers, or else one of the user's own providers. `None` if there is none that the user may use.
     pub async fn transcription_model(&self, owner: UserId) -> Option<ModelId> {
+        let allowed = self.access.allowed(owner).await.ok()?;
+        let is_allowed = |model: &ModelId| allowed.contains(&model.to_string());
         match &self.transcription {
             TranscriptionModel::Off => return None,
-            TranscriptionModel::Chosen(model) => return Some(model.clone()),
+            TranscriptionModel::Chosen(model) => return Some(model.clone()).filter(is_allowed),
             TranscriptionModel::Offered => {}
         }
         for listing in self.providers.iter().filter(|listing| is_supported(listing.provider.api)) {
             let names = listing.names(&self.client).await.unwrap_or_default();
+            let names: Vec<String> =
+                names.into_iter().filter(|name| is_allowed(&ModelId::new(&listing.provider.name, name))).collect();
             if let Some(name) = choose(&names) {
                 return Some(ModelId::new(&listing.provider.name, name));
             }
@@ -79,13 +83,15 @@ impl ModelService {
     ///
     /// # Errors
     ///
-    /// [`ModelError::QuotaExceeded`] if the user's quota is used up, else the error of the provider.
+    /// [`ModelError::Unavailable`] if the user may not use the model, [`ModelError::QuotaExceeded`] if their quota is used
+    /// up, else the error of the provider.
     pub async fn transcribe(
         &self,
         owner: UserId,
         model: &ModelId,
         recording: &Recording,
     ) -> Result<String, ModelError> {
+        self.access.check(owner, model).await?;
         self.quotas.check(owner, model).await?;
         let transcript = if is_user_provider(&model.provider) {
             // The provider is looked up with the user's id, so that no user can use another one's key.

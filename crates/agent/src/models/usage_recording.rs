@@ -189,6 +189,9 @@ impl ModelService {
             // They have to be recorded before it is checked.
             usage.flush();
             usage.flushed().await;
+            if let Err(error) = models.access.check(usage.user, &model).await {
+                return futures_util::stream::once(ready(Err(error))).boxed();
+            }
             let price = models.facts(usage.user, &model).await.and_then(|facts| facts.price);
             let input_tokens = read_bytes.div_ceil(BYTES_PER_TOKEN);
             let expected = ExpectedUse { input_tokens, max_tokens: request.max_tokens, price };

@@ -2,6 +2,7 @@
 
 mod accounts_of_users;
 mod browser;
+mod groups;
 mod logout;
 mod provider;
 mod trust;
