@@ -131,6 +131,8 @@ export default defineConfig({
             },
             { name: "mcp-context", test: /src\/features\/chat\/mcp-context\//u },
             { name: "chat-menus", test: /src\/features\/chat\/(?:composer|conversations)\//u },
+            // A preview is mostly opened from the card of a code block.
+            { name: "rich-code", test: /src\/(?:markdown\/rich-code|components\/preview\/versions)\./u },
             // The official bridge to MCP apps has some 50 kB.
             { name: "apps", test: /src\/components\/tool-app\//u },
           ],

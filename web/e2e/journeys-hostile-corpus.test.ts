@@ -162,7 +162,7 @@ test("hostile diagrams run no script, not even in their sandbox, and ask no othe
 test("hostile images run no script and ask no other host", async (t) => {
   const texts = filled(hostileSvg);
   const { appPage, dialogs } = await openChat(t, [texts.map((text) => fenced("svg", text)).join("\n\n")]);
-  const openers = figures(appPage).getByRole("button", { name: "Open preview" });
+  const openers = appPage.answers.last().getByRole("button", { name: "Open preview" });
   await eventually(async () => assert.equal(await openers.count(), texts.length));
   for (const at of texts.keys()) {
     await openers.nth(at).click();
@@ -185,7 +185,7 @@ test("hostile pages run no script outside the sandbox and ask no other host", as
   const control = `<p id="a"></p><script>setTimeout(() => { a.textContent = "alive" }, 500)</script>`;
   const blocks = [...pages.map((text, at) => `<title>Page ${at}</title>${text}<p>the end</p>`), control];
   const { appPage, dialogs } = await openChat(t, [blocks.map((text) => fenced("html", text)).join("\n\n")]);
-  const openers = figures(appPage).getByRole("button", { name: "Open preview" });
+  const openers = appPage.answers.last().getByRole("button", { name: "Open preview" });
   await eventually(async () => assert.equal(await openers.count(), blocks.length));
   for (const at of pages.keys()) {
     await openers.nth(at).click();

@@ -37,6 +37,8 @@ for (const [name, look] of looks) {
     const { account, appPage } = await fixture.openSignedInPage(t, look);
     await account.fill(await account.newChat(), answers);
     await appPage.open();
+    await openers(appPage).nth(1).scrollIntoViewIfNeeded();
+    await inspect(appPage, "preview-cards", look);
     for (const [at, [screen, sign]] of Object.entries([
       ["html", ""],
       ["csv", "intake"],
@@ -54,6 +56,34 @@ for (const [name, look] of looks) {
     }
   });
 }
+
+test("a card below a block names its file and version, and is not printed", async (t) => {
+  const { account, appPage } = await fixture.openSignedInPage(t);
+  await account.fill(await account.newChat(), answers);
+  await appPage.open();
+  await openers(appPage).last().waitFor();
+  const cards = await openers(appPage).evaluateAll((buttons) =>
+    buttons.map((button) =>
+      [...(button.parentElement?.querySelectorAll("p") ?? [])].map((one) => one.innerText),
+    ),
+  );
+  assert.deepEqual(cards, [
+    ["queue-calculator.html", "Interactive preview · version 1 of 2"],
+    ["queue-calculator.html", "Interactive preview · version 2 of 2"],
+    ["preview.csv", "Preview"],
+    ["preview.json", "Preview"],
+    ["notes.md", "Preview"],
+  ]);
+  const described = appPage.answers.getByRole("button", { description: "notes.md" });
+  assert.equal(await described.count(), 1);
+  // All of the card opens the preview: the button lies over the name.
+  await appPage.answers.getByText("notes.md").click({ force: true });
+  await panel(appPage).getByText("bottleneck").waitFor();
+  await panel(appPage).getByRole("button", { name: "Close preview" }).click();
+  await appPage.page.emulateMedia({ media: "print" });
+  await openers(appPage).last().waitFor({ state: "hidden" });
+  assert.equal(await openers(appPage).count(), 0);
+});
 
 test("a preview shows its versions and its code, is saved, and gives the focus back", async (t) => {
   const { account, appPage } = await fixture.openSignedInPage(t, { viewport: { width: 1280, height: 800 } });
@@ -187,7 +217,7 @@ test("a preview of a tool's result shows in the panel", async (t) => {
     await panel(appPage).getByText(shown).first().waitFor();
     await panel(appPage).getByRole("button", { name: "Close preview" }).click();
   }
-  await preview(appPage.answers.last().locator("figure").last());
+  await preview(appPage.answers.last().locator(".markdown"));
   const image = inner(appPage).getByRole("img", { name: "preview.svg" });
   await eventually(async () =>
     assert.deepEqual(
@@ -200,8 +230,13 @@ test("a preview of a tool's result shows in the panel", async (t) => {
   );
 });
 
-test("only finished blocks offer a preview, nothing moves, and text loads nothing for it", async (t) => {
+test("only finished blocks have a card, nothing moves, and text loads nothing for it", async (t) => {
   const { appPage } = await fixture.openSignedInPage(t);
+  const loads = Promise.withResolvers<void>();
+  await appPage.page.route(/\/rich-code-/u, async (route) => {
+    await loads.promise;
+    await route.continue();
+  });
   const files: string[] = [];
   appPage.page.on("request", (request) => {
     if (/\/(?:preview|sandbox)/u.test(new URL(request.url()).pathname)) files.push(request.url());
@@ -219,8 +254,14 @@ test("only finished blocks offer a preview, nothing moves, and text loads nothin
   assert.equal(await openers(appPage).count(), 0);
   const before = await block.boundingBox();
   rest.resolve();
+  // The card has its room before its code is there.
+  const end = appPage.answers.last().getByText("The end.");
+  await appPage.answered();
+  const endBefore = await end.boundingBox();
+  assert.equal(await openers(appPage).count(), 0);
+  loads.resolve();
   await openers(appPage).waitFor();
-  assert.deepEqual(await block.boundingBox(), before);
+  assert.deepEqual([await block.boundingBox(), await end.boundingBox()], [before, endBefore]);
   assert.equal(files.length, 0);
   await openers(appPage).click();
   await inner(appPage).getByText("one").waitFor();

@@ -150,6 +150,33 @@ test("opened code moves nothing above it, and a late picture nothing that is rea
   });
 });
 
+test("a picture that comes late above in the same message moves nothing that is read", async (t) => {
+  const { account, appPage } = await fixture.openSignedInPage(t, { viewport });
+  const arrives = Promise.withResolvers<void>();
+  const picture = `<svg xmlns="http://www.w3.org/2000/svg" width="300" height="200"/>`;
+  // The server's policy allows pictures of its own origin.
+  const { origin } = account;
+  await appPage.page.route(`${origin}/late.svg`, async (route) => {
+    await arrives.promise;
+    await route.fulfill({ contentType: "image/svg+xml", body: picture });
+  });
+  const list = Array.from({ length: 40 }, (_, at) => `- Item ${at}.\n`);
+  list.splice(5, 0, `- ![A map](${origin}/late.svg)\n`);
+  const answer = `${paragraphs(0, 10)}${list.join("")}\n\n${paragraphs(10, 40)}`;
+  await account.fill(await account.newChat(), ["Write", answer]);
+  await appPage.open();
+  await appPage.button(/^Load image from/u).click();
+  // The message begins far above the window; what is read is an item of the same list, then a paragraph after it.
+  await line(appPage, "Item 25.").evaluate((one) => one.scrollIntoView({ block: "center" }));
+  const image = appPage.answers.getByAltText("A map");
+  const [imageTop, place] = [await topOf(image), await topOf(line(appPage, "Item 25."))];
+  assert.ok(imageTop < (await topOf(scroller(appPage))) - 50);
+  arrives.resolve();
+  await eventually(async () => assert.equal((await image.boundingBox())?.height, 200));
+  const moved = (await topOf(line(appPage, "Item 25."))) - place;
+  assert.ok(Math.abs(moved) <= 1, `Item 25 has moved by ${moved} px`);
+});
+
 test("a chat opens at its last question, and Alt with an arrow leads to the others", async (t) => {
   const { account, appPage } = await fixture.openSignedInPage(t, { viewport });
   const chat = await account.newChat();

@@ -38,5 +38,11 @@ export interface PreviewPanelProps {
   isModal?: boolean;
 }
 
-/** Opens a preview beside the text; undefined where there is no room for one. */
-export const OpenPreview = createContext<((preview: Preview) => void) | undefined>(undefined);
+/** Place that shows previews of what a chat contains. */
+export interface PreviewHost {
+  readonly open: (preview: Preview) => void;
+  readonly chat: PreviewedChat;
+}
+
+/** Shows previews beside the text; undefined where there is no room for one. */
+export const PreviewHostContext = createContext<PreviewHost | undefined>(undefined);

@@ -104,6 +104,7 @@ export interface TextParams {
   "chat.model.manyTools": { n: number };
   "chat.model.gone": { name: string };
   "chat.model.none": { reason: string };
+  "preview.about": { kind: string; n: number; total: number; versions: string };
   "preview.version": { n: number; total: number };
   "preview.rows": { n: number };
   "table.rows": { n: number };

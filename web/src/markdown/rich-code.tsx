@@ -1,12 +1,13 @@
 import { Code, Download, Workflow, WrapText } from "lucide-react";
 import { startTransition, useEffect, useState } from "react";
-import { PreviewButton } from "@/components/preview/preview-button";
 import { t } from "@/lib/later-texts";
 import { lazyPart } from "@/lib/lazy-part";
 import { saveFile } from "@/lib/save-file";
 import { Button, IconButton } from "@/ui/button";
 import { extensionOf, languageName as codeLanguageName } from "./code-languages";
 import { type CodePiece, highlight, highlighted } from "./highlight";
+
+export { PreviewCard } from "@/components/preview/preview-card";
 
 const Diagram = lazyPart(async () => (await import("@/components/diagram/diagram")).Diagram);
 
@@ -59,7 +60,6 @@ export function CodeControls({ language, text, lines, isWrapped, onWrap }: CodeC
     saveFile({ name: `code.${extensionOf(language)}`, content: new Blob([text], { type: "text/plain" }) });
   return (
     <>
-      <PreviewButton type={language} text={text} />
       {language.toLowerCase() === "mermaid" && text.trim() !== "" && (
         // The block stays as it is until the diagram's code is there.
         <DiagramButton

@@ -5,14 +5,13 @@ import {
   type RefObject,
   useEffect,
   useEffectEvent,
-  useMemo,
   useRef,
   useState,
   useSyncExternalStore,
 } from "react";
 import { cn } from "@/lib/cn";
 import { t } from "@/lib/later-texts";
-import { OpenPreview, type PreviewPanelProps } from "@/lib/open-preview";
+import { PreviewHostContext, type PreviewPanelProps } from "@/lib/open-preview";
 import { saveFile } from "@/lib/save-file";
 import { showInvisible } from "@/lib/show-invisible";
 import { useMedia } from "@/lib/use-media";
@@ -22,7 +21,7 @@ import { gripClass, useDragToClose } from "@/ui/drag-to-close";
 import { panelProps, TabList } from "@/ui/tabs";
 import { hostToasts, readToastHost } from "@/ui/toast";
 import { PreviewContent } from "./preview-content";
-import { fileNameOf, previewableBlocks, versionsOf } from "./versions";
+import { blocksOfChat, fileNameOf, versionsOf } from "./versions";
 
 /** Windows in which the panel has room beside the chat. */
 const BESIDE_MEDIA = "(width >= 960px)";
@@ -122,19 +121,11 @@ interface PanelContentProps extends Pick<PreviewPanelProps, "preview" | "chat"> 
 }
 
 function PanelContent({ preview, chat, drag, onClose }: PanelContentProps) {
-  const status = useSyncExternalStore(chat.subscribe, chat.status);
+  // Versions are found again when a message comes or ends.
+  useSyncExternalStore(chat.subscribe, chat.status);
   const box = useRef<HTMLDivElement>(null);
   const [tab, setTab] = useState<"preview" | "code">("preview");
-  const versions = useMemo(() => {
-    const answers = status.ids
-      .flatMap((id) => chat.message(id) ?? [])
-      .filter(({ role }) => role === "assistant");
-    const texts = answers.flatMap(({ parts }) => parts.filter(({ type }) => type === "text"));
-    return versionsOf(
-      texts.flatMap(({ text = "" }) => previewableBlocks(text)),
-      preview,
-    );
-  }, [status, chat, preview]);
+  const versions = versionsOf(blocksOfChat(chat), preview);
   const [chosen, setChosen] = useState<number>();
   const at = Math.min(chosen ?? versions.opened, versions.all.length - 1);
   const version = versions.all[at] ?? preview;
@@ -167,7 +158,7 @@ function PanelContent({ preview, chat, drag, onClose }: PanelContentProps) {
         <PanelActions name={name} text={version.text} box={drag ? undefined : box} onClose={onClose} />
       </header>
       <div {...panelProps(TABS_ID, tab)} className="flex min-h-0 flex-1 flex-col">
-        <OpenPreview value={undefined}>
+        <PreviewHostContext value={undefined}>
           {tab === "preview" ? (
             // A frame shows one page.
             <PreviewContent key={`${at} ${version.text}`} version={version} title={name} onEscape={onClose} />
@@ -176,7 +167,7 @@ function PanelContent({ preview, chat, drag, onClose }: PanelContentProps) {
               <CodeBlock key={at} language={version.kind} text={version.text} />
             </div>
           )}
-        </OpenPreview>
+        </PreviewHostContext>
       </div>
     </div>
   );

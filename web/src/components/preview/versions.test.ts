@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { fileNameOf, previewableBlocks, versionsOf } from "./versions";
+import { blocksOfChat, fileNameOf, previewableBlocks, versionsOf } from "./versions";
 
 const block = (info: string, text: string) => `\`\`\`${info}\n${text}\n\`\`\``;
 
@@ -24,6 +24,25 @@ test.each([
   ["html", undefined],
 ])("reads the name in %j", (info, name) => {
   expect(previewableBlocks(block(info, "x"))[0]?.name).toBe(name);
+});
+
+test("finds the blocks in the answers of a chat, and those of a growing answer again", () => {
+  const text = (words: string) => ({ type: "text", text: words });
+  const messages = new Map([
+    ["1", { role: "user", parts: [text(block("html", "asked"))] }],
+    ["2", { role: "assistant", parts: [{ ...text(block("html", "thought")), type: "reasoning" }] }],
+    ["3", { role: "assistant", parts: [text(block("html", "1"))] }],
+  ]);
+  const status = { ids: [...messages.keys()] };
+  const chat = {
+    subscribe: () => () => undefined,
+    status: () => status,
+    message: (id: string) => messages.get(id),
+  };
+  const texts = () => blocksOfChat(chat).map((one) => one.text);
+  expect(texts()).toEqual(["1"]);
+  messages.set("3", { role: "assistant", parts: [text(block("html", "1")), text(block("csv", "2"))] });
+  expect(texts()).toEqual(["1", "2"]);
 });
 
 test("blocks of the same name, or with the same title, are versions", () => {

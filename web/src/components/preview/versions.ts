@@ -1,5 +1,5 @@
 import { previewKind } from "./preview-kind";
-import type { PreviewKind } from "@/lib/open-preview";
+import type { PreviewedChat, PreviewKind } from "@/lib/open-preview";
 
 /** Text of a code block, or of a tool's result, that has a preview. */
 export interface Previewable {
@@ -32,6 +32,23 @@ export function previewableBlocks(text: string): Previewable[] {
   });
 }
 
+/** Blocks of messages, which are replaced by other messages when they change. */
+const blocksByMessage = new WeakMap<object, readonly Previewable[]>();
+
+/** Returns the code blocks in the answers of a chat that have a preview. */
+export function blocksOfChat(chat: PreviewedChat): Previewable[] {
+  return chat.status().ids.flatMap((id) => {
+    const message = chat.message(id);
+    if (message?.role !== "assistant") return [];
+    const known = blocksByMessage.get(message);
+    if (known) return known;
+    const texts = message.parts.filter(({ type }) => type === "text");
+    const blocks = texts.flatMap(({ text = "" }) => previewableBlocks(text));
+    blocksByMessage.set(message, blocks);
+    return blocks;
+  });
+}
+
 /**
  * Returns the versions of an opened text: the blocks with the same name or, without one, of the same kind with the same
  * title.
@@ -57,8 +74,14 @@ export function fileNameOf({ kind, text, name }: Previewable): string {
   return `${kind === "csv" || kind === "json" || plain === "" ? "preview" : plain}.${EXTENSIONS[kind]}`;
 }
 
-function keyOf({ kind, text, name }: Previewable): string {
-  return name === undefined ? `${kind} ${titleOf(kind, text)}` : `name ${name}`;
+const keys = new WeakMap<Previewable, string>();
+
+/** Returns what the versions of a text have in common. */
+function keyOf(block: Previewable): string {
+  const { kind, text, name } = block;
+  const key = keys.get(block) ?? (name === undefined ? `${kind} ${titleOf(kind, text)}` : `name ${name}`);
+  keys.set(block, key);
+  return key;
 }
 
 /** Returns the title in a text, or its first line with words. */

@@ -1,8 +1,15 @@
 import { expect, test, vi } from "vitest";
 import { page } from "vitest/browser";
-import { OpenPreview } from "@/lib/open-preview";
+import { type PreviewedChat, PreviewHostContext } from "@/lib/open-preview";
 import { renderWithQueries } from "@/testing/render";
 import { ContentBlock } from "./content-block";
+
+const chat: PreviewedChat = {
+  subscribe: () => () => undefined,
+  status: () => status,
+  message: () => undefined,
+};
+const status = { ids: [] };
 
 const renderBlock = (block: Record<string, unknown>) => renderWithQueries(<ContentBlock block={block} />);
 
@@ -86,9 +93,9 @@ test.each([
 ] as const)("offers a preview of %s", async (_name, block, preview) => {
   const open = vi.fn();
   await renderWithQueries(
-    <OpenPreview value={open}>
+    <PreviewHostContext value={{ open, chat }}>
       <ContentBlock block={block} />
-    </OpenPreview>,
+    </PreviewHostContext>,
   );
   await page.getByRole("button", { name: "Open preview" }).click();
   await expect.poll(() => open.mock.calls).toHaveLength(1);
@@ -97,7 +104,7 @@ test.each([
 
 test("offers no preview of plain text, nor of a resource of another type", async () => {
   await renderWithQueries(
-    <OpenPreview value={vi.fn()}>
+    <PreviewHostContext value={{ open: vi.fn(), chat }}>
       <ContentBlock block={{ type: "text", text: "plain words" }} />
       <ContentBlock
         block={{
@@ -105,7 +112,7 @@ test("offers no preview of plain text, nor of a resource of another type", async
           resource: { uri: "demo://1", mimeType: "text/plain", text: "more words" },
         }}
       />
-    </OpenPreview>,
+    </PreviewHostContext>,
   );
   await expect.element(page.getByText("more words")).toBeVisible();
   expect(page.getByRole("button", { name: "Open preview" }).elements()).toEqual([]);
@@ -115,9 +122,9 @@ test("SVG and JSON have a preview", async () => {
   const open = vi.fn();
   const previews = async (block: Record<string, unknown>) => {
     const { unmount } = await renderWithQueries(
-      <OpenPreview value={open}>
+      <PreviewHostContext value={{ open, chat }}>
         <ContentBlock block={block} />
-      </OpenPreview>,
+      </PreviewHostContext>,
     );
     const buttons = page.getByRole("button", { name: "Open preview" });
     await buttons.first().click();

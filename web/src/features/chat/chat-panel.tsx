@@ -1,9 +1,18 @@
 import { useQueryClient } from "@tanstack/react-query";
-import { type RefObject, Suspense, useCallback, useEffect, useEffectEvent, useRef, useState } from "react";
+import {
+  type RefObject,
+  Suspense,
+  useCallback,
+  useEffect,
+  useEffectEvent,
+  useMemo,
+  useRef,
+  useState,
+} from "react";
 import type { AvailableTool } from "@/lib/available-tool";
 import { subscribeEvents } from "@/lib/events";
 import { lazyPart, withLaterTexts } from "@/lib/lazy-part";
-import { OpenPreview, type Preview } from "@/lib/open-preview";
+import { type Preview, PreviewHostContext } from "@/lib/open-preview";
 import { toastError } from "@/ui/toast";
 import { ChatRegistry } from "./chat-registry";
 import { Composer, type ComposerHandle } from "./composer/composer";
@@ -171,17 +180,16 @@ export function ChatPanel({ user, command, ...rest }: ChatPanelProps) {
           </Suspense>
         )}
         {chats.active && (
-          <OpenPreview value={setPreview}>
-            <OpenChat
-              key={chats.active.id}
-              chat={chats.active}
-              chats={chats.list}
-              registry={registry}
-              composer={composer}
-              scrollTarget={scrollTarget}
-              {...rest}
-            />
-          </OpenPreview>
+          <OpenChat
+            key={chats.active.id}
+            chat={chats.active}
+            chats={chats.list}
+            registry={registry}
+            composer={composer}
+            scrollTarget={scrollTarget}
+            onPreview={setPreview}
+            {...rest}
+          />
         )}
       </section>
       {preview && chatId !== undefined && (
@@ -203,6 +211,7 @@ interface OpenChatProps extends Omit<ChatPanelProps, "user" | "command"> {
   registry: ChatRegistry;
   composer: RefObject<ComposerHandle | null>;
   scrollTarget: ScrollTarget | null;
+  onPreview: (preview: Preview) => void;
 }
 
 function OpenChat({
@@ -216,8 +225,10 @@ function OpenChat({
   onTryToolbox,
   onBrowseServers,
   scrollTarget,
+  onPreview,
 }: OpenChatProps) {
   const store = registry.get(chat.id);
+  const previewHost = useMemo(() => ({ open: onPreview, chat: store }), [onPreview, store]);
   useIsVisible(chat.id, store);
   const fill = useCallback((text: string) => composer.current?.fill(text), [composer]);
   const startTurn = useCallback(
@@ -233,7 +244,7 @@ function OpenChat({
     };
   };
   return (
-    <>
+    <PreviewHostContext value={previewHost}>
       <Transcript
         chatId={chat.id}
         store={store}
@@ -256,7 +267,7 @@ function OpenChat({
       <Suspense>
         <Announcer chatId={chat.id} store={store} chats={chats} />
       </Suspense>
-    </>
+    </PreviewHostContext>
   );
 }
 

@@ -4,7 +4,7 @@ import { ToolResult } from "@/components/tool-result/tool-result";
 import type { AvailableTool, ToolAnnotations } from "@/lib/available-tool";
 import { t } from "@/lib/later-texts";
 import { lazyPart } from "@/lib/lazy-part";
-import { OpenPreview, type Preview, type PreviewedChat } from "@/lib/open-preview";
+import { type Preview, type PreviewedChat, PreviewHostContext } from "@/lib/open-preview";
 import { showInvisible } from "@/lib/show-invisible";
 import type { PartKey, Plain } from "@/lib/t";
 import { Button } from "@/ui/button";
@@ -38,6 +38,7 @@ export function ToolSheet({ tool, onClose, onUseInChat }: ToolSheetProps) {
   const editor = useArguments(tool);
   const { run, elicitations, answer } = useToolRun(tool);
   const [preview, setPreview] = useState<Preview>();
+  const host = useMemo(() => ({ open: setPreview, chat: NO_CHAT }), []);
 
   function submit(): void {
     const args = editor.read();
@@ -84,7 +85,7 @@ export function ToolSheet({ tool, onClose, onUseInChat }: ToolSheetProps) {
         )}
         {run.status === "success" && (
           <ResultServer value={tool.serverName}>
-            <OpenPreview value={setPreview}>
+            <PreviewHostContext value={host}>
               {tool.hasApp === true ? (
                 <Suspense>
                   <RunApp key={run.data.number} tool={tool} run={run.data} />
@@ -92,7 +93,7 @@ export function ToolSheet({ tool, onClose, onUseInChat }: ToolSheetProps) {
               ) : (
                 <ToolResult result={run.data.result} durationMs={run.data.durationMs} />
               )}
-            </OpenPreview>
+            </PreviewHostContext>
           </ResultServer>
         )}
         {run.status === "error" && <ToolResult failure={run.error.message} />}

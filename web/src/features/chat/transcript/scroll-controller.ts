@@ -27,6 +27,12 @@ const LINE_PX = 26;
 /** Distance from an end of the mounted messages, in px, at which the next page loads. */
 const LOAD_MORE_PX = 600;
 
+/** Element that keeps its place in the window. */
+interface Anchor {
+  readonly element: Element;
+  readonly top: number;
+}
+
 const UPWARD_KEYS: ReadonlySet<string> = new Set(["ArrowUp", "PageUp", "Home"]);
 
 /**
@@ -43,7 +49,8 @@ export class ScrollController {
   #hiddenBelow = false;
   #lastTop = 0;
   #lastHeight = 0;
-  #anchor: { readonly row: Element; readonly top: number } | null = null;
+  /** The innermost one first. */
+  #anchors: readonly Anchor[] = [];
 
   /** `rows` holds the messages and `room` is the empty space below them, both inside `scroller`. */
   constructor(scroller: HTMLElement, rows: HTMLElement, bottomSpacer: HTMLElement, events: ScrollEvents) {
@@ -120,7 +127,7 @@ export class ScrollController {
     this.#following = false;
     this.#resizeSpacer();
     this.#scrollTo(row.offsetTop - TURN_TOP_PX);
-    this.#anchor = { row, top: row.getBoundingClientRect().top };
+    this.#anchors = [{ element: row, top: row.getBoundingClientRect().top }];
     this.#report();
   }
 
@@ -181,22 +188,24 @@ export class ScrollController {
     this.#report();
   }
 
-  /** Remembers the first visible row and its position. */
+  /** Remembers the position of what is at the top: of a row, of the block in it, of the line in that. */
   #captureAnchor(): void {
     const edge = this.#scroller.getBoundingClientRect().top;
-    for (const row of this.#rows.children) {
-      const box = row.getBoundingClientRect();
-      if (box.bottom > edge && box.height > 0) {
-        this.#anchor = { row, top: box.top };
-        return;
-      }
+    const anchors: Anchor[] = [];
+    let inner = firstVisibleChild(this.#rows, edge);
+    while (inner) {
+      anchors.unshift(inner);
+      // What begins in the window is itself read from its top.
+      inner = inner.top < edge ? firstVisibleChild(inner.element, edge) : undefined;
     }
-    this.#anchor = null;
+    this.#anchors = anchors;
   }
 
   #restoreAnchor(): void {
-    if (!this.#anchor?.row.isConnected) return this.#captureAnchor();
-    const moved = this.#anchor.row.getBoundingClientRect().top - this.#anchor.top;
+    // An inner element may be hidden or replaced, then its container stays where it is.
+    const anchor = this.#anchors.find(({ element }) => element.checkVisibility());
+    if (!anchor) return this.#captureAnchor();
+    const moved = anchor.element.getBoundingClientRect().top - anchor.top;
     if (Math.abs(moved) >= 1) this.#scrollTo(this.#scroller.scrollTop + moved);
   }
 
@@ -207,4 +216,16 @@ export class ScrollController {
     this.#hiddenBelow = hiddenBelow;
     this.#events.onState({ hiddenBelow });
   }
+}
+
+/** Returns the first child that reaches below an edge and moves with the conversation alone. */
+function firstVisibleChild(parent: Element, edge: number): Anchor | undefined {
+  // What is in a box that scrolls by itself moves with that, too.
+  if (/auto|scroll/u.test(getComputedStyle(parent).overflowY)) return undefined;
+  for (const element of parent.children) {
+    const { top, bottom, height } = element.getBoundingClientRect();
+    if (bottom > edge && height > 0 && getComputedStyle(element).position !== "sticky")
+      return { element, top };
+  }
+  return undefined;
 }
