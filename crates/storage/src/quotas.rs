@@ -151,11 +151,11 @@ impl QuotaRepository<'_> {
     /// Returns the [`QuotaExceptions`] of a user.
     pub async fn get_exceptions(self, user: UserId) -> Result<QuotaExceptions, Error> {
         let row = read!(self.storage, |c| sqlx::query_as::<_, ExceptionRow>(GET).bind(user.0).fetch_optional(c).await)?;
-        let (a, b, c, d, e, f) = row.unwrap_or_default();
+        let row = row.unwrap_or_default();
         let exception = |column: Option<i64>| {
             column.map(|limit| u64::try_from(limit).map_or(QuotaException::Unlimited, QuotaException::Limit))
         };
-        Ok(QuotaExceptions([a, b, c, d, e, f].map(exception)))
+        Ok(QuotaExceptions([row.0, row.1, row.2, row.3, row.4, row.5].map(exception)))
     }
 
     /// Replaces the exceptions of a user.

@@ -51,6 +51,7 @@ export interface TextParams {
   "code.showAll": { lines: number };
   "code.diagram.labelWithTitle": { title: string };
   "chat.image.load": { host: string };
+  "chat.image.open": { host: string };
   "form.items": { n: number };
   "form.removeItem": { n: number };
   "form.error.minimum": { limit: number };

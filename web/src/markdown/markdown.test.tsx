@@ -83,10 +83,11 @@ test("links leave the page safely, and only to the web or to mail", () => {
   }
 });
 
-test("images of other sites wait for a click", () => {
+test("images of other sites open in a tab of their own", () => {
   const image = render("![a cat](https://example.com/cat.png)");
   expect(image).not.toContain("<img");
-  expect(image).toContain("example.com");
+  expect(image).toContain('href="https://example.com/cat.png" target="_blank" rel="noopener noreferrer"');
+  expect(image).toContain("Open image at example.com");
   expect(image).toContain("a cat");
 });
 

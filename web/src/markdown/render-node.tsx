@@ -202,22 +202,33 @@ interface RemoteImageProps {
   alt: string;
 }
 
-/** Image of another site, loaded on request only: loading it would tell the site that it was viewed. */
+const IMAGE_BUTTON =
+  "inline-flex items-center gap-2 rounded-md border border-line-strong bg-surface px-3 py-1.5 text-sm text-ink-2 hover:text-ink touch:min-h-11";
+
+/**
+ * Image of an answer, shown on request only: loading it would tell its site that it was viewed. The page may not load
+ * images of other sites at all, so those open in a tab of their own.
+ */
 function RemoteImage({ address, alt }: RemoteImageProps) {
   const [wanted, setWanted] = useState(false);
   const url = safeUrl(address);
   if (!url || url.protocol === "mailto:") return <>{alt}</>;
+  if (url.origin !== location.origin) {
+    return (
+      <a href={url.href} target="_blank" rel="noopener noreferrer" className={IMAGE_BUTTON}>
+        <Image aria-hidden="true" className="size-4 shrink-0" />
+        <span>{t("chat.image.open", { host: hostOf(url) })}</span>
+        {alt !== "" && <span className="text-ink">{alt}</span>}
+      </a>
+    );
+  }
   if (wanted) {
     return (
       <img src={url.href} alt={alt} referrerPolicy="no-referrer" className="max-h-96 max-w-full rounded-md" />
     );
   }
   return (
-    <button
-      type="button"
-      onClick={() => setWanted(true)}
-      className="inline-flex items-center gap-2 rounded-md border border-line-strong bg-surface px-3 py-1.5 text-sm text-ink-2 hover:text-ink touch:min-h-11"
-    >
+    <button type="button" onClick={() => setWanted(true)} className={IMAGE_BUTTON}>
       <Image aria-hidden="true" className="size-4 shrink-0" />
       <span>{t("chat.image.load", { host: hostOf(url) })}</span>
       {alt !== "" && <span className="text-ink">{alt}</span>}
