@@ -71,10 +71,12 @@ async function assertUnharmed({ page }: AppPage, incidents: readonly string[]): 
   assert.deepEqual([asked, incidents, page.context().pages().length], [[], [], 1]);
 }
 
-/** Returns the parts of the answers that could run a script or load something. */
+/** Returns the parts of the answers and of a preview that could run a script or load something. */
 function dangerousParts({ page }: AppPage): Promise<string[]> {
   return page.evaluate(() =>
-    [...document.querySelectorAll("[aria-label='Conversation'] .markdown *")].flatMap((element) => {
+    [
+      ...document.querySelectorAll("[aria-label=Conversation] .markdown *, aside[aria-label=Preview] *"),
+    ].flatMap((element) => {
       const attributes = [...element.attributes].filter(
         ({ name, value }) =>
           name.startsWith("on") ||
@@ -165,6 +167,17 @@ test("hostile diagrams run no script, not even in their sandbox, and ask no othe
   await assertUnharmed(appPage, incidents);
 });
 
+/** Returns true for an image of this SVG that is loaded, or has failed to. Runs in the page. */
+function isDrawnFrom(image: Element, svg: string): boolean {
+  // An image is given the namespace that the text can do without.
+  const namespace = ' xmlns="http://www.w3.org/2000/svg"';
+  return (
+    image instanceof HTMLImageElement &&
+    image.complete &&
+    decodeURIComponent(image.src).replace(namespace, "").includes(svg.replace(namespace, "").trim())
+  );
+}
+
 test("hostile images run no script and ask no other host", async (t) => {
   const texts = filled(hostileSvg);
   const { appPage, incidents } = await openChat(t, [texts.map((text) => fenced("svg", text)).join("\n\n")]);
@@ -176,9 +189,42 @@ test("hostile images run no script and ask no other host", async (t) => {
       assert.ok(
         await previewed(appPage)
           .locator("img")
-          .evaluate((image) => image instanceof HTMLImageElement && image.complete),
+          .evaluate(isDrawnFrom, texts[at] ?? ""),
+        texts[at],
       ),
     );
+    // The image is all there is: markup that leaves it would stand beside it.
+    assert.deepEqual(
+      await previewed(appPage)
+        .locator("body")
+        .evaluate(({ children }) => [...children].map(({ tagName }) => tagName)),
+      ["IMG"],
+      texts[at],
+    );
+  }
+  await assertUnharmed(appPage, incidents);
+});
+
+test("hostile texts in previews of Markdown, tables and JSON run no script and ask no other host", async (t) => {
+  const texts = filled([...hostileMarkdown, ...hostileSvg, ...hostilePages]);
+  const cell = (text: string) => `"${text.replaceAll('"', '""')}"`;
+  const { appPage, incidents } = await openChat(t, [
+    [
+      fenced("md", `${texts.join("\n\n---\n\n")}\n\nThe last line.`),
+      fenced("csv", ["name,text", ...texts.map((text, at) => `row ${at},${cell(text)}`)].join("\n")),
+      fenced("json", JSON.stringify(Object.fromEntries(texts.map((text, at) => [`${at} ${text}`, text])))),
+    ].join("\n\n"),
+  ]);
+  const openers = appPage.answers.last().getByRole("button", { name: "Open preview" });
+  const preview = appPage.page.getByLabel("Preview", { exact: true }).and(appPage.page.locator("aside"));
+  for (const [at, sign] of ["The last line.", `row ${texts.length - 1}`, `0 ${texts[0]}`].entries()) {
+    await openers.nth(at).click();
+    await preview.getByText(sign).first().waitFor();
+    assert.deepEqual(await dangerousParts(appPage), []);
+    await appPage.page.evaluate(() => {
+      for (const element of document.querySelectorAll("aside[aria-label=Preview] :is(td, p, li, code)"))
+        element.dispatchEvent(new MouseEvent("mouseover", { bubbles: true }));
+    });
   }
   await assertUnharmed(appPage, incidents);
 });
@@ -189,13 +235,17 @@ test("hostile pages run no script outside the sandbox and ask no other host", as
   const pages = [...staying, ...leaving];
   // Control: what the frame may do arrives, after everything that the pages before it began.
   const control = `<p id="a"></p><script>setTimeout(() => { a.textContent = "alive" }, 500)</script>`;
-  const blocks = [...pages.map((text, at) => `<title>Page ${at}</title>${text}<p>the end</p>`), control];
+  const blocks = [
+    ...pages.map((text, at) => `<title>Page ${at}</title>${text}<p>the end of ${at}</p>`),
+    control,
+  ];
   const { appPage, incidents } = await openChat(t, [blocks.map((text) => fenced("html", text)).join("\n\n")]);
   const openers = appPage.answers.last().getByRole("button", { name: "Open preview" });
   await eventually(async () => assert.equal(await openers.count(), blocks.length));
   for (const at of pages.keys()) {
     await openers.nth(at).click();
-    if (at < staying.length) await previewed(appPage).getByText("the end").first().waitFor();
+    if (at < staying.length)
+      await previewed(appPage).getByText(`the end of ${at}`, { exact: true }).waitFor();
     else await eventually(() => assert.ok(hasBlockedFrame(appPage.page), pages[at]));
   }
   await openers.last().click();
