@@ -198,25 +198,30 @@ for (const [where, after] of [
   });
 }
 
-test("a diagram that is drawn above what is read does not move it", async (t) => {
-  const { account, appPage } = await fixture.openSignedInPage(t, { viewport });
-  await account.fill(await account.newChat(), [
-    "Draw",
-    `${diagram}\n\n${paragraphs(0, 40)}`,
-    "More",
-    paragraphs(40, 80),
-  ]);
-  const isLoaded = Promise.withResolvers<void>();
-  await appPage.page.route(/diagram-renderer/u, async (route) => {
-    await isLoaded.promise;
-    await route.continue();
+for (const [where, read] of [
+  ["the same message", "Paragraph 30."],
+  ["a later message", "Paragraph 60."],
+] as const) {
+  test(`a diagram that is drawn above what is read in ${where} does not move it`, async (t) => {
+    const { account, appPage } = await fixture.openSignedInPage(t, { viewport });
+    await account.fill(await account.newChat(), [
+      "Draw",
+      `${diagram}\n\n${paragraphs(0, 40)}`,
+      "More",
+      paragraphs(40, 80),
+    ]);
+    const isLoaded = Promise.withResolvers<void>();
+    await appPage.page.route(/diagram-renderer/u, async (route) => {
+      await isLoaded.promise;
+      await route.continue();
+    });
+    await appPage.open();
+    const figure = appPage.answers.locator("figure");
+    await figure.getByRole("button", { name: "Show diagram" }).click();
+    await centre(line(appPage, read));
+    await keepsPlace(appPage, line(appPage, read), async () => isLoaded.resolve());
   });
-  await appPage.open();
-  const figure = appPage.answers.locator("figure");
-  await figure.getByRole("button", { name: "Show diagram" }).click();
-  await centre(line(appPage, "Paragraph 60."));
-  await keepsPlace(appPage, line(appPage, "Paragraph 60."), async () => isLoaded.resolve());
-});
+}
 
 test("formulas and colours that come late move nothing that is read below them", async (t) => {
   const { account, appPage } = await fixture.openSignedInPage(t, { viewport });
