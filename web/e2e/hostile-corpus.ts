@@ -210,6 +210,13 @@ export const hostileMermaid: readonly string[] = [
   "journey\n  title <img src=x onerror={run}>\n  section <script>{run}</script>\n    a: 3: b",
   "</script><script>{run}</script>",
   "flowchart LR\n  A[</script><script>{run}</script><!--]",
+  'flowchart LR\n  A[x]\n  click A href "{host}/mm10" _self',
+  'flowchart LR\n  A[x]\n  click A href "{host}/mm11" _top',
+  'flowchart LR\n  A[x]\n  click A href "{host}/mm12" _blank',
+  'classDiagram\n  class A\n  click A href "{host}/mm13" _parent',
+  "sequenceDiagram\n  participant A\n  link A: x @ {host}/mm14\n  A->>A: $$\\includegraphics{{host}/mm15}$$",
+  'gantt\n  dateFormat YYYY-MM-DD\n  section x\n  y :a1, 2026-01-01, 1d\n  click a1 href "{host}/mm16"',
+  'flowchart LR\n  A["`**x** <img src={host}/mm17 onerror={run}> [y](javascript:{run})`"]',
 ];
 
 /** Images of an answer. */

@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
+import { readFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { after, test } from "node:test";
-import type { FrameLocator, Page } from "playwright-core";
+import type { Frame, FrameLocator, JSHandle, Locator, Page } from "playwright-core";
 import { type AppPage, eventually } from "./app-page.ts";
 import { startFixture } from "./fixture.ts";
 import {
@@ -39,9 +40,9 @@ const previewed = ({ page }: AppPage) =>
 /** Opens a chat with a message of the model for each text. */
 async function openChat(t: Parameters<typeof fixture.openSignedInPage>[0], texts: readonly string[]) {
   const { account, appPage } = await fixture.openSignedInPage(t, { viewport: { width: 1280, height: 800 } });
-  const dialogs: string[] = [];
+  const incidents: string[] = [];
   appPage.page.on("dialog", (dialog) => {
-    dialogs.push(dialog.message());
+    incidents.push(`dialog: ${dialog.message()}`);
     void dialog.dismiss();
   });
   const messages = texts.flatMap((text, at) => [
@@ -50,23 +51,32 @@ async function openChat(t: Parameters<typeof fixture.openSignedInPage>[0], texts
   ]);
   await account.fill(await account.newChat(), messages);
   await appPage.open();
-  return { appPage, dialogs };
+  appPage.page.on("framenavigated", (frame) => {
+    const url = new URL(frame.url());
+    const isSandbox = url.origin === appPage.origin && url.pathname === "/sandbox/preview";
+    const isInSandbox = url.protocol === "about:" || isBlocked(frame);
+    if (frame.parentFrame() === null || (!isSandbox && !isInSandbox))
+      incidents.push(`navigation: ${url.href}`);
+  });
+  return { appPage, incidents };
 }
 
-/** Checks that no script has run in the page, and that it has asked no other host. */
-async function assertUnharmed({ page }: AppPage, dialogs: readonly string[]): Promise<void> {
+/** Checks that no script has run in the page, that it has asked no other host, and that no frame has left. */
+async function assertUnharmed({ page }: AppPage, incidents: readonly string[]): Promise<void> {
   assert.deepEqual(await page.evaluate(() => [Reflect.get(globalThis, "pwned"), location.pathname]), [
     undefined,
     "/",
   ]);
   assert.ok(!(await page.title()).includes("pwned"));
-  assert.deepEqual([asked, dialogs, page.context().pages().length], [[], [], 1]);
+  assert.deepEqual([asked, incidents, page.context().pages().length], [[], [], 1]);
 }
 
-/** Returns the parts of the answers that could run a script or load something. */
+/** Returns the parts of the answers and of a preview that could run a script or load something. */
 function dangerousParts({ page }: AppPage): Promise<string[]> {
   return page.evaluate(() =>
-    [...document.querySelectorAll("[aria-label='Conversation'] .markdown *")].flatMap((element) => {
+    [
+      ...document.querySelectorAll("[aria-label=Conversation] .markdown *, aside[aria-label=Preview] *"),
+    ].flatMap((element) => {
       const attributes = [...element.attributes].filter(
         ({ name, value }) =>
           name.startsWith("on") ||
@@ -89,7 +99,7 @@ for (const [name, texts] of [
 ] as const) {
   test(`hostile ${name} run no script and ask no other host`, async (t) => {
     // Several answers of some texts each: one text that is taken for a part of another must not hide it.
-    const { appPage, dialogs } = await openChat(
+    const { appPage, incidents } = await openChat(
       t,
       Array.from({ length: Math.ceil(texts.length / 8) }, (_, at) =>
         texts.slice(at * 8, at * 8 + 8).join("\n\n---\n\n"),
@@ -118,13 +128,15 @@ for (const [name, texts] of [
         element.dispatchEvent(new MouseEvent("mouseover", { bubbles: true }));
       }
     });
-    await assertUnharmed(appPage, dialogs);
+    await assertUnharmed(appPage, incidents);
   });
 }
 
 test("hostile diagrams run no script, not even in their sandbox, and ask no other host", async (t) => {
   const texts = filled(hostileMermaid);
-  const { appPage, dialogs } = await openChat(t, [texts.map((text) => fenced("mermaid", text)).join("\n\n")]);
+  const { appPage, incidents } = await openChat(t, [
+    texts.map((text) => fenced("mermaid", text)).join("\n\n"),
+  ]);
   await eventually(async () => assert.equal(await figures(appPage).count(), texts.length));
   let drawn = 0;
   for (const [at, text] of texts.entries()) {
@@ -133,35 +145,42 @@ test("hostile diagrams run no script, not even in their sandbox, and ask no othe
     await block.locator("[data-diagram=drawn], [data-diagram=failed]").waitFor();
     if ((await block.locator("iframe").count()) > 0) {
       drawn += 1;
-      const harm = await inner(block.frameLocator("iframe"))
-        .locator("#diagram")
-        .evaluate((box) => {
-          for (const element of box.querySelectorAll("*")) {
-            element.dispatchEvent(new MouseEvent("click", { bubbles: true, cancelable: true }));
-            element.dispatchEvent(new MouseEvent("mouseover", { bubbles: true }));
-          }
-          const isRunning = (element: Element) =>
-            element.matches("script, iframe, object, embed") ||
-            [...element.attributes].some(
-              ({ name, value }) => name.startsWith("on") || /^\s*(?:javascript|data):/iu.test(value),
-            );
-          return [
-            Reflect.get(globalThis, "pwned"),
-            Reflect.get({}, "pwned"),
-            [...box.querySelectorAll("*")].filter(isRunning).map(({ outerHTML }) => outerHTML.slice(0, 200)),
-          ];
-        });
-      assert.deepEqual(harm, [undefined, undefined, []], text);
+      const diagram = inner(block.frameLocator("iframe")).locator("#diagram");
+      const marks = await diagram.evaluate(async (box) => {
+        for (const element of box.querySelectorAll("*")) {
+          element.dispatchEvent(new MouseEvent("click", { bubbles: true, cancelable: true }));
+          element.dispatchEvent(new MouseEvent("mouseover", { bubbles: true }));
+        }
+        // A navigation and the errors of images follow later.
+        await new Promise((resolve) => setTimeout(resolve, 60));
+        return [Reflect.get(globalThis, "pwned"), Reflect.get({}, "pwned")];
+      });
+      assert.deepEqual(marks, [undefined, undefined], text);
+      assert.deepEqual(await diagram.evaluate(runningParts), [], text);
+      const saved = await savedDiagram(appPage.page, block);
+      assert.deepEqual(await saved.evaluate(runningParts), [], `saved: ${text}`);
+      assert.ok(!hasBlockedFrame(appPage.page), `a click leaves the diagram: ${text}`);
     }
     await block.getByRole("button", { name: "Show code" }).click();
   }
   assert.ok(drawn > texts.length / 2, `only ${drawn} were drawn`);
-  await assertUnharmed(appPage, dialogs);
+  await assertUnharmed(appPage, incidents);
 });
+
+/** Returns true for an image of this SVG that is loaded, or has failed to. Runs in the page. */
+function isDrawnFrom(image: Element, svg: string): boolean {
+  // An image is given the namespace that the text can do without.
+  const namespace = ' xmlns="http://www.w3.org/2000/svg"';
+  return (
+    image instanceof HTMLImageElement &&
+    image.complete &&
+    decodeURIComponent(image.src).replace(namespace, "").includes(svg.replace(namespace, "").trim())
+  );
+}
 
 test("hostile images run no script and ask no other host", async (t) => {
   const texts = filled(hostileSvg);
-  const { appPage, dialogs } = await openChat(t, [texts.map((text) => fenced("svg", text)).join("\n\n")]);
+  const { appPage, incidents } = await openChat(t, [texts.map((text) => fenced("svg", text)).join("\n\n")]);
   const openers = appPage.answers.last().getByRole("button", { name: "Open preview" });
   await eventually(async () => assert.equal(await openers.count(), texts.length));
   for (const at of texts.keys()) {
@@ -170,11 +189,44 @@ test("hostile images run no script and ask no other host", async (t) => {
       assert.ok(
         await previewed(appPage)
           .locator("img")
-          .evaluate((image) => image instanceof HTMLImageElement && image.complete),
+          .evaluate(isDrawnFrom, texts[at] ?? ""),
+        texts[at],
       ),
     );
+    // The image is all there is: markup that leaves it would stand beside it.
+    assert.deepEqual(
+      await previewed(appPage)
+        .locator("body")
+        .evaluate(({ children }) => [...children].map(({ tagName }) => tagName)),
+      ["IMG"],
+      texts[at],
+    );
   }
-  await assertUnharmed(appPage, dialogs);
+  await assertUnharmed(appPage, incidents);
+});
+
+test("hostile texts in previews of Markdown, tables and JSON run no script and ask no other host", async (t) => {
+  const texts = filled([...hostileMarkdown, ...hostileSvg, ...hostilePages]);
+  const cell = (text: string) => `"${text.replaceAll('"', '""')}"`;
+  const { appPage, incidents } = await openChat(t, [
+    [
+      fenced("md", `${texts.join("\n\n---\n\n")}\n\nThe last line.`),
+      fenced("csv", ["name,text", ...texts.map((text, at) => `row ${at},${cell(text)}`)].join("\n")),
+      fenced("json", JSON.stringify(Object.fromEntries(texts.map((text, at) => [`${at} ${text}`, text])))),
+    ].join("\n\n"),
+  ]);
+  const openers = appPage.answers.last().getByRole("button", { name: "Open preview" });
+  const preview = appPage.page.getByLabel("Preview", { exact: true }).and(appPage.page.locator("aside"));
+  for (const [at, sign] of ["The last line.", `row ${texts.length - 1}`, `0 ${texts[0]}`].entries()) {
+    await openers.nth(at).click();
+    await preview.getByText(sign).first().waitFor();
+    assert.deepEqual(await dangerousParts(appPage), []);
+    await appPage.page.evaluate(() => {
+      for (const element of document.querySelectorAll("aside[aria-label=Preview] :is(td, p, li, code)"))
+        element.dispatchEvent(new MouseEvent("mouseover", { bubbles: true }));
+    });
+  }
+  await assertUnharmed(appPage, incidents);
 });
 
 test("hostile pages run no script outside the sandbox and ask no other host", async (t) => {
@@ -183,21 +235,54 @@ test("hostile pages run no script outside the sandbox and ask no other host", as
   const pages = [...staying, ...leaving];
   // Control: what the frame may do arrives, after everything that the pages before it began.
   const control = `<p id="a"></p><script>setTimeout(() => { a.textContent = "alive" }, 500)</script>`;
-  const blocks = [...pages.map((text, at) => `<title>Page ${at}</title>${text}<p>the end</p>`), control];
-  const { appPage, dialogs } = await openChat(t, [blocks.map((text) => fenced("html", text)).join("\n\n")]);
+  const blocks = [
+    ...pages.map((text, at) => `<title>Page ${at}</title>${text}<p>the end of ${at}</p>`),
+    control,
+  ];
+  const { appPage, incidents } = await openChat(t, [blocks.map((text) => fenced("html", text)).join("\n\n")]);
   const openers = appPage.answers.last().getByRole("button", { name: "Open preview" });
   await eventually(async () => assert.equal(await openers.count(), blocks.length));
   for (const at of pages.keys()) {
     await openers.nth(at).click();
-    if (at < staying.length) await previewed(appPage).getByText("the end").first().waitFor();
-    else await eventually(() => assert.ok(hasFailedFrame(appPage.page), pages[at]));
+    if (at < staying.length)
+      await previewed(appPage).getByText(`the end of ${at}`, { exact: true }).waitFor();
+    else await eventually(() => assert.ok(hasBlockedFrame(appPage.page), pages[at]));
   }
   await openers.last().click();
   await previewed(appPage).getByText("alive").waitFor();
-  await assertUnharmed(appPage, dialogs);
+  await assertUnharmed(appPage, incidents);
 });
 
+/** Returns the parts of a diagram that could run a script. Runs in the page. */
+function runningParts(diagram: Element): string[] {
+  return [diagram, ...diagram.querySelectorAll("*")]
+    .filter(
+      (element) =>
+        element.matches("script, iframe, object, embed") ||
+        [...element.attributes].some(
+          ({ name, value }) => name.startsWith("on") || /^\s*(?:javascript|data):/iu.test(value),
+        ),
+    )
+    .map(({ outerHTML }) => outerHTML.slice(0, 200));
+}
+
+/** Saves a drawn diagram and reads the file. */
+async function savedDiagram(page: Page, block: Locator): Promise<JSHandle<Element>> {
+  const [download] = await Promise.all([
+    page.waitForEvent("download"),
+    block.getByRole("button", { name: "Download as SVG" }).click(),
+  ]);
+  return page.evaluateHandle(
+    (svg) => new DOMParser().parseFromString(svg, "image/svg+xml").documentElement,
+    await readFile(await download.path(), "utf8"),
+  );
+}
+
 /** Returns true if a frame of the page shows that its navigation was blocked. */
-function hasFailedFrame(page: Page): boolean {
-  return page.frames().some((frame) => frame.url().startsWith("chrome-error:"));
+function hasBlockedFrame(page: Page): boolean {
+  return page.frames().some(isBlocked);
+}
+
+function isBlocked(frame: Frame): boolean {
+  return frame.url().startsWith("chrome-error:");
 }

@@ -184,8 +184,12 @@ test("the question stands in every tab and after a reload, and is decided once f
   const other = await appPage.anotherTab();
   await other.open();
   await question(other).waitFor();
+  // How long it has waited is counted from the request, not from the reload.
+  const waited = appPage.toolCall("send").getByText(/^0:(?:0[4-9]|[1-5]\d)$/u);
+  await waited.waitFor();
   await appPage.page.reload();
   await question(appPage).waitFor();
+  await waited.waitFor({ timeout: 3_000 });
   await other.button("Allow once").click();
   await question(appPage).waitFor({ state: "hidden", timeout: 1_000 });
   await appPage.answers.getByText("Sent.").waitFor();

@@ -14,6 +14,9 @@ const scroller = ({ page }: AppPage) => page.getByRole("group", { name: "Convers
 const line = ({ page }: AppPage, text: string) => page.getByText(text, { exact: true });
 const topOf = (element: Locator) => element.evaluate((one) => Math.round(one.getBoundingClientRect().top));
 
+const twoFrames = ({ page }: AppPage) =>
+  page.evaluate(() => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve))));
+
 interface SearchingWindow {
   find: (text: string, isCaseSensitive: boolean, isBackwards: boolean) => boolean;
 }
@@ -103,9 +106,7 @@ test("older messages come in above without moving what is read", async (t) => {
   await eventually(async () => {
     await scroller(appPage).evaluate((box) => box.scrollTo(0, 0));
     const height = await scroller(appPage).evaluate((box) => box.scrollHeight);
-    await appPage.page.evaluate(
-      () => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve))),
-    );
+    await twoFrames(appPage);
     assert.equal(await scroller(appPage).evaluate((box) => box.scrollHeight), height);
     assert.equal(await scroller(appPage).evaluate((box) => box.scrollTop), 0);
   });
@@ -121,33 +122,136 @@ test("older messages come in above without moving what is read", async (t) => {
   assert.ok(Math.abs(moved) <= 1, `${first} has moved by ${moved} px`);
 });
 
+const fenced = (info: string, text: string) => `\`\`\`${info}\n${text}\n\`\`\``;
+const longCode = fenced("python", Array.from({ length: 58 }, (_, at) => `print(${at})`).join("\n"));
+/** A diagram that is much taller than its code. */
+const diagram = fenced("mermaid", `flowchart TD\n  ${["Intake", "Review", "Reply"].join(" --> ")}`);
+
+/** Checks that an act which changes the height of the conversation leaves an element where it is. */
+async function keepsPlace(appPage: AppPage, what: Locator, act: () => Promise<void>): Promise<void> {
+  const heightOf = () => scroller(appPage).evaluate((box) => box.scrollHeight);
+  const [place, height] = [await topOf(what), await heightOf()];
+  await act();
+  await eventually(async () => assert.notEqual(await heightOf(), height));
+  await twoFrames(appPage);
+  const moved = (await topOf(what)) - place;
+  assert.ok(Math.abs(moved) <= 1, `${String(what)} has moved by ${moved} px`);
+}
+
+const centre = (what: Locator) => what.evaluate((one) => one.scrollIntoView({ block: "center" }));
+
 test("opened code moves nothing above it, and a late picture nothing that is read below it", async (t) => {
   const { account, appPage } = await fixture.openSignedInPage(t, { viewport });
-  const lines = Array.from({ length: 58 }, (_, at) => `print(${at})`).join("\n");
-  const answer = [paragraphs(0, 20), `\`\`\`python\n${lines}\n\`\`\``, paragraphs(20, 60)].join("\n");
+  const answer = [paragraphs(0, 20), longCode, paragraphs(20, 60)].join("\n");
   await account.fill(await account.newChat(), ["Write", answer, "More", paragraphs(60, 100)]);
   await appPage.open();
-  const keepsPlace = async (what: Locator, inSight: Locator, act: () => Promise<void>) => {
-    await inSight.evaluate((one) => one.scrollIntoView({ block: "center" }));
-    const place = await topOf(what);
-    const height = await scroller(appPage).evaluate((box) => box.scrollHeight);
-    await act();
-    await eventually(async () =>
-      assert.notEqual(await scroller(appPage).evaluate((box) => box.scrollHeight), height),
-    );
-    const moved = (await topOf(what)) - place;
-    assert.ok(Math.abs(moved) <= 1, `${String(what)} has moved by ${moved} px`);
-  };
   const showAll = appPage.button("Show all 58 lines");
-  await keepsPlace(appPage.answers.locator("figure").first(), showAll, () => showAll.press("Enter"));
+  await centre(showAll);
+  await keepsPlace(appPage, appPage.answers.locator("figure").first(), () => showAll.press("Enter"));
   // What grows above the window, as a picture does that comes late, moves nothing in it.
-  await keepsPlace(line(appPage, "Paragraph 80."), line(appPage, "Paragraph 80."), async () => {
-    await line(appPage, "Paragraph 19.").evaluate((one) => {
+  await centre(line(appPage, "Paragraph 80."));
+  await keepsPlace(appPage, line(appPage, "Paragraph 80."), () =>
+    line(appPage, "Paragraph 19.").evaluate((one) => {
       const picture = document.createElement("img");
       picture.src = `data:image/svg+xml,${encodeURIComponent('<svg xmlns="http://www.w3.org/2000/svg" width="300" height="200"/>')}`;
       one.append(picture);
+    }),
+  );
+});
+
+test("folded code leaves its button and what follows where they are", async (t) => {
+  const { account, appPage } = await fixture.openSignedInPage(t, { viewport });
+  const answer = [paragraphs(0, 20), longCode, paragraphs(20, 60)].join("\n");
+  await account.fill(await account.newChat(), ["Write", answer]);
+  await appPage.open();
+  await appPage.button("Show all 58 lines").click();
+  const showLess = appPage.button("Show fewer lines");
+  await centre(showLess);
+  await keepsPlace(appPage, line(appPage, "Paragraph 20."), () => showLess.click());
+});
+
+for (const [where, after] of [
+  ["at the end of a chat", 0],
+  ["in the middle of a chat", 60],
+] as const) {
+  test(`a diagram that is opened, zoomed and closed ${where} moves nothing above it`, async (t) => {
+    const { account, appPage } = await fixture.openSignedInPage(t, { viewport });
+    await account.fill(await account.newChat(), [
+      "Write",
+      paragraphs(0, 4),
+      "Draw",
+      `Here:\n\n${diagram}\n\n${paragraphs(4, 4 + after)}`,
+    ]);
+    await appPage.open();
+    const figure = appPage.answers.locator("figure");
+    const press = (name: string) => figure.getByRole("button", { name }).click();
+    await figure.getByRole("button", { name: "Show diagram" }).waitFor();
+    if (after > 0) await centre(figure);
+    else await scroller(appPage).evaluate((box) => box.scrollTo(0, box.scrollHeight));
+    await twoFrames(appPage);
+    await keepsPlace(appPage, figure, async () => {
+      await press("Show diagram");
+      await figure.locator("[data-diagram=drawn]").waitFor();
     });
+    await keepsPlace(appPage, figure, () => press("Zoom in"));
+    await keepsPlace(appPage, figure, () => press("Show code"));
   });
+}
+
+for (const [where, read] of [
+  ["the same message", "Paragraph 30."],
+  ["a later message", "Paragraph 60."],
+] as const) {
+  test(`a diagram that is drawn above what is read in ${where} does not move it`, async (t) => {
+    const { account, appPage } = await fixture.openSignedInPage(t, { viewport });
+    await account.fill(await account.newChat(), [
+      "Draw",
+      `${diagram}\n\n${paragraphs(0, 40)}`,
+      "More",
+      paragraphs(40, 80),
+    ]);
+    const isLoaded = Promise.withResolvers<void>();
+    await appPage.page.route(/diagram-renderer/u, async (route) => {
+      await isLoaded.promise;
+      await route.continue();
+    });
+    await appPage.open();
+    const figure = appPage.answers.locator("figure");
+    await figure.getByRole("button", { name: "Show diagram" }).click();
+    await centre(line(appPage, read));
+    await keepsPlace(appPage, line(appPage, read), async () => isLoaded.resolve());
+  });
+}
+
+test("formulas and colours that come late move nothing that is read below them", async (t) => {
+  const { account, appPage } = await fixture.openSignedInPage(t, { viewport });
+  const isRead = Promise.withResolvers<void>();
+  await appPage.page.route(/\/rich-|\/highlight-worker/u, async (route) => {
+    await isRead.promise;
+    await route.continue();
+  });
+  const rich = [
+    String.raw`A sum $\sum_{n=1}^{\infty} \frac{1}{n^2}$ in a line.`,
+    String.raw`$$\begin{pmatrix} a \\ b \\ c \\ d \end{pmatrix} = \cfrac{1}{1 + \cfrac{1}{x}}$$`,
+    longCode,
+    "| a | b |\n| - | - |\n| 1 | $2$ |",
+  ].join("\n\n");
+  await account.fill(await account.newChat(), [
+    "Compute",
+    `${rich}\n\n${paragraphs(0, 10)}`,
+    "More",
+    paragraphs(10, 40),
+  ]);
+  await appPage.open();
+  const read = line(appPage, "Paragraph 9.");
+  await centre(read);
+  const place = await topOf(read);
+  assert.equal(await appPage.answers.locator(".katex").count(), 0);
+  isRead.resolve();
+  await eventually(async () => assert.equal(await appPage.answers.locator(".katex").count(), 3));
+  await appPage.answers.locator("[class^=code-]").first().waitFor({ state: "attached" });
+  await appPage.button("Show all 58 lines").waitFor({ state: "attached" });
+  assert.equal(await topOf(read), place);
 });
 
 test("a picture that comes late above in the same message moves nothing that is read", async (t) => {

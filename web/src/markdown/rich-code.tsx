@@ -76,6 +76,7 @@ export function CodeControls({ language, text, lines, isWrapped, onWrap }: CodeC
             size="sm"
             label={t("code.wrap")}
             aria-pressed={isWrapped}
+            data-resizes
             icon={<WrapText />}
             className="aria-pressed:text-accent"
             onClick={() => onWrap(!isWrapped)}
@@ -100,6 +101,7 @@ function DiagramButton({ isDiagram, onToggle }: DiagramButtonProps) {
       variant="quiet"
       size="sm"
       title={label}
+      data-resizes
       className="px-2! text-xs! text-accent! touch:min-w-11 [&_svg]:size-3.5! print:hidden"
       onClick={() => onToggle(!isDiagram)}
     >

@@ -129,12 +129,14 @@ function DrawnDiagram({ page, label, state: { svg, height }, change, figure }: D
           <IconButton
             size="sm"
             label={t("code.diagram.zoomOut")}
+            data-resizes
             icon={<ZoomOut />}
             onClick={() => command({ method: "diagram/zoom", params: { step: -1 } })}
           />
           <IconButton
             size="sm"
             label={t("code.diagram.zoomIn")}
+            data-resizes
             icon={<ZoomIn />}
             onClick={() => command({ method: "diagram/zoom", params: { step: 1 } })}
           />

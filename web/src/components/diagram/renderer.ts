@@ -208,6 +208,12 @@ async function drawPng(svg: SVGSVGElement, background: string): Promise<void> {
   canvas.toBlob((blob) => blob && send({ method: "diagram/png", params: { image: blob } }));
 }
 
+/** Makes plain shapes of links. The sandbox opens no page, so a link would put the browser's error in place of the diagram. */
+function removeLinks(svg: SVGSVGElement): void {
+  for (const link of svg.querySelectorAll("a")) link.replaceWith(...link.childNodes);
+  for (const shape of svg.querySelectorAll(".clickable")) shape.classList.remove("clickable");
+}
+
 async function draw({ source, label, isDark, colors }: DiagramRequest): Promise<void> {
   const box = document.querySelector<HTMLElement>("#diagram");
   if (!box) return;
@@ -249,12 +255,15 @@ async function draw({ source, label, isDark, colors }: DiagramRequest): Promise<
   const drawn = box.querySelector("svg");
   if (!drawn) throw new Error("Nothing was drawn.");
   const zoom = keepFitting(box, drawn);
+  // The file that is saved keeps its links.
+  const file = new XMLSerializer().serializeToString(drawn);
+  removeLinks(drawn);
   addEventListener("message", ({ source: sender, data }: MessageEvent<DiagramCommand>) => {
     if (sender !== parent) return;
     if (data.method === "diagram/zoom") zoom(data.params.step);
     else if (data.method === "diagram/draw-png") void drawPng(drawn, colors.paper);
   });
-  send({ method: "diagram/drawn", params: { svg: new XMLSerializer().serializeToString(drawn) } });
+  send({ method: "diagram/drawn", params: { svg: file } });
 }
 
 draw(request).catch((error: unknown) =>

@@ -89,17 +89,29 @@ test("a group allows the read-only tools of its only server, and leaves the othe
 afterEach(() => vi.useRealTimers());
 
 test("the head of a group shows how long its oldest request waits, but not to screen readers", async () => {
-  vi.useFakeTimers();
-  const oldest: ApprovalRequest = { id: "oldest", definition: {} };
-  const newest: ApprovalRequest = { id: "newest", definition: {} };
-  const { rerender } = await renderWithQueries(<ApprovalGroupHead approvals={[oldest]} />);
-  await vi.advanceTimersByTimeAsync(40_000);
-  await rerender(<ApprovalGroupHead approvals={[oldest, newest]} />);
+  vi.useFakeTimers({ now: Date.parse("2026-11-21T10:00:40Z") });
+  // The server's ids begin with their time in milliseconds: 10:00:00 and 10:00:30.
+  const oldest: ApprovalRequest = { id: "01a1fd8c-6900-7000-8000-000000000000", definition: {} };
+  const newest: ApprovalRequest = { id: "01a1fd8c-de30-7000-8000-000000000000", definition: {} };
+  await renderWithQueries(<ApprovalGroupHead approvals={[newest, oldest]} />);
   await vi.advanceTimersByTimeAsync(2_000);
   await expect.element(page.getByText("0:42")).toBeVisible();
   await expect
     .element(page.getByRole("heading", { name: "2 tool calls need your approval", exact: true }))
     .toBeVisible();
+});
+
+test("a request whose id has no time, or one of a clock that is ahead, waits from now on", async () => {
+  vi.useFakeTimers({ now: Date.parse("2026-11-21T09:59:59Z") });
+  const { rerender } = await renderWithQueries(
+    <ApprovalGroupHead approvals={[{ id: "an id", definition: {} }]} />,
+  );
+  await vi.advanceTimersByTimeAsync(3_000);
+  await expect.element(page.getByText("0:03")).toBeVisible();
+  await rerender(
+    <ApprovalGroupHead approvals={[{ id: "01a1fd8c-de30-7000-8000-000000000000", definition: {} }]} />,
+  );
+  await expect.element(page.getByText("0:00")).toBeVisible();
 });
 
 test("a waiting time is formatted as a clock does", () => {

@@ -164,21 +164,19 @@ export function ClaimBadge({ approval }: { approval: ApprovalRequest }) {
   return <Badge tone={claim === "approval.claim.destroys" ? "warn" : "neutral"}>{t(short)}</Badge>;
 }
 
-/** Times since 1970 in milliseconds at which this page first showed a request, by its id. */
-const firstShownAt = new Map<string, number>();
-
-function shownSince(approvalId: string): number {
-  const since = firstShownAt.get(approvalId) ?? Date.now();
-  firstShownAt.set(approvalId, since);
-  return since;
+/**
+ * Returns when a request was made, in milliseconds since 1970. The server sends no time, but its ids contain one: they
+ * are UUIDs of version 7.
+ */
+function requestedAt({ id }: ApprovalRequest): number | undefined {
+  const [, high, low] = /^([\da-f]{8})-([\da-f]{4})-7/u.exec(id) ?? [];
+  return high === undefined ? undefined : Number.parseInt(`${high}${low}`, 16);
 }
 
-/**
- * Time that the oldest of the requests has waited, as this page has seen it. Screen readers skip it, because it changes
- * every second.
- */
+/** Time that the oldest of the requests has waited. Screen readers skip it, because it changes every second. */
 export function WaitingTime({ approvals }: { approvals: readonly ApprovalRequest[] }) {
-  const since = Math.min(...approvals.map(({ id }) => shownSince(id)));
+  const [shownAt] = useState(Date.now);
+  const since = Math.min(...approvals.map((approval) => requestedAt(approval) ?? shownAt));
   const now = useNow(1_000);
   return (
     <span aria-hidden="true" className="text-sm font-normal text-ink-2 tabular-nums">

@@ -18,8 +18,12 @@ import { CallStateView, Elapsed } from "./call-state-view";
 const loadDetails = () => import("./call-details");
 const CallDetails = lazyPart(async () => (await loadDetails()).CallDetails);
 const CallApp = lazyPart(async () => (await loadDetails()).CallApp);
-const ResultPreview = lazyPart(async () => (await loadDetails()).ResultPreview);
 const ToolBody = lazyPart(async () => (await loadDetails()).ToolBody);
+const ResultPreview = lazyPart(async () => {
+  // They take its place at once: a card that shrank first would move a reader at the end of the chat.
+  await Promise.all([CallDetails.preload(), ToolBody.preload()]);
+  return (await loadDetails()).ResultPreview;
+});
 export const loadApproval = () => import("../approval/approval");
 const ClaimBadge = lazyPart(async () => (await loadApproval()).ClaimBadge);
 const WaitingTime = lazyPart(async () => (await loadApproval()).WaitingTime);

@@ -33,6 +33,9 @@ interface Anchor {
   readonly top: number;
 }
 
+/** Controls that change the height of a message, at their own place or below it. */
+const UNFOLDING_CONTROLS = "[aria-expanded], [data-resizes], summary";
+
 const UPWARD_KEYS: ReadonlySet<string> = new Set(["ArrowUp", "PageUp", "Home"]);
 
 /**
@@ -49,7 +52,7 @@ export class ScrollController {
   #hiddenBelow = false;
   #lastTop = 0;
   #lastHeight = 0;
-  /** The innermost one first. */
+  /** A button that folds something, then what is at the top, the innermost one first. */
   #anchors: readonly Anchor[] = [];
 
   /** `rows` holds the messages and `room` is the empty space below them, both inside `scroller`. */
@@ -150,9 +153,9 @@ export class ScrollController {
     this.#lastHeight = this.#scroller.scrollHeight;
   }
 
-  #release(evenIfAllFits = false): void {
+  #release(): void {
     const fits = this.#scroller.scrollHeight <= this.#scroller.clientHeight;
-    if (!this.#following || (fits && !evenIfAllFits)) return;
+    if (!this.#following || fits) return;
     this.#following = false;
     this.#captureAnchor();
   }
@@ -162,9 +165,15 @@ export class ScrollController {
     if (target instanceof Element && target.matches(":focus-visible")) this.#release();
   }
 
-  /** Stops following when the user unfolds something to read it. */
+  /** Stops following when the user unfolds something to read it, and keeps a button in place that folds something. */
   #releaseForUnfold(target: EventTarget | null): void {
-    if (target instanceof Element && target.closest("[aria-expanded], summary")) this.#release(true);
+    const control = target instanceof Element ? target.closest(UNFOLDING_CONTROLS) : null;
+    if (!control) return;
+    this.#following = false;
+    this.#captureAnchor();
+    // What it folds can be above it.
+    if (control.ariaExpanded === "true")
+      this.#anchors = [{ element: control, top: control.getBoundingClientRect().top }, ...this.#anchors];
   }
 
   #onSelection(): void {
