@@ -40,7 +40,7 @@ async fn groups_and_domains_decide_about_models() {
         let session = site.sign_in().await.body;
         let token = session["access_token"].as_str().unwrap();
         assert_eq!(models(&site, token).await, (vec!["openai/scripted".to_owned()], json!("openai/scripted")));
-        let chat = uuid::Uuid::now_v7().to_string();
+        let chat = domain::ids::fresh().to_string();
         let made = json!({ "id": chat, "user_id": session["user"]["id"], "title": "New Chat" });
         let (status, answer) = call(&site, token, Method::POST, "/rest/v1/ai_chat_sessions", &made).await;
         assert_eq!(status, 201, "{answer}");
