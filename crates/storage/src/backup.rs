@@ -54,6 +54,11 @@ impl DatabaseKind {
     pub fn known_schema_version(self) -> i64 {
         migrate::known_version(self)
     }
+
+    /// Returns whether this program can use a schema at this version, after migrating it if it is older.
+    pub fn can_use_schema(self, version: i64) -> bool {
+        migrate::can_use(self, version)
+    }
 }
 
 impl fmt::Display for DatabaseKind {

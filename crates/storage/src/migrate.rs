@@ -1,6 +1,10 @@
 //! Schema migrations: forward only, each in its own transaction.
+//!
+//! A migration is numbered `SSNN`. Those of one series `SS` belong to one minor version of the program and only add to the
+//! schema, so that every program of that version works with a database at any migration of the series.
 
 use std::path::Path;
+use std::sync::LazyLock;
 
 use sqlx::migrate::{Migrate, Migrator};
 use sqlx::{AssertSqlSafe, PgPool, SqlitePool};
@@ -12,8 +16,17 @@ use crate::backup::DatabaseKind;
 /// migrated.
 const INITIAL_VERSION: i64 = 100;
 
-static SQLITE: Migrator = sqlx::migrate!("migrations/sqlite");
-static POSTGRES: Migrator = sqlx::migrate!("migrations/postgres");
+/// Number of versions in a series of migrations.
+const SERIES: i64 = 100;
+
+static SQLITE: LazyLock<Migrator> = LazyLock::new(|| accepting_newer(sqlx::migrate!("migrations/sqlite")));
+static POSTGRES: LazyLock<Migrator> = LazyLock::new(|| accepting_newer(sqlx::migrate!("migrations/postgres")));
+
+/// Returns a migrator that does not reject migrations that it does not know. [`check_version`] decides about them.
+fn accepting_newer(mut migrator: Migrator) -> Migrator {
+    migrator.set_ignore_missing(true);
+    migrator
+}
 
 pub(crate) async fn postgres(pool: &PgPool) -> Result<(), OpenError> {
     let mut connection = pool.acquire().await.map_err(|error| OpenError::Unreachable(error.to_string()))?;
@@ -50,6 +63,11 @@ pub(crate) fn known_version(kind: DatabaseKind) -> i64 {
     }
 }
 
+/// Returns whether this program can use a schema at this version, after migrating it if it is older.
+pub(crate) fn can_use(kind: DatabaseKind, version: i64) -> bool {
+    version >= INITIAL_VERSION && version / SERIES <= known_version(kind) / SERIES
+}
+
 /// Returns the versions of the applied migrations, none for a new database. Changes nothing.
 async fn applied<C: Migrate>(connection: &mut C) -> Result<Vec<i64>, OpenError> {
     match connection.list_applied_migrations("_sqlx_migrations").await {
@@ -64,11 +82,12 @@ fn known(migrator: &Migrator) -> i64 {
     migrator.iter().map(|migration| migration.version).max().unwrap_or(0)
 }
 
-/// Rejects a database whose schema this program cannot migrate. Changes nothing.
+/// Rejects a database whose schema this program cannot use: of a newer series, or from before the first release. Changes
+/// nothing.
 fn check_version(migrator: &Migrator, applied: &[i64]) -> Result<(), OpenError> {
     let known = known(migrator);
     match applied.iter().max() {
-        Some(&found) if found > known => Err(OpenError::Newer { found, known }),
+        Some(&found) if found / SERIES > known / SERIES => Err(OpenError::Newer { found, known }),
         Some(&found) if found < INITIAL_VERSION => Err(OpenError::Earlier { found }),
         _ => Ok(()),
     }

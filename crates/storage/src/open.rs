@@ -61,7 +61,7 @@ pub enum OpenError {
     /// PostgreSQL cannot be reached.
     #[error("cannot connect to PostgreSQL: {0}")]
     Unreachable(String),
-    /// The schema was created by a newer version.
+    /// The schema was created by a newer minor version.
     #[error(
         "the database was written by a newer version of this program (its schema is at {found}, this one knows {known}); \
          start the newer version, or restore a snapshot made before"

@@ -3,9 +3,10 @@
 
 use std::path::{Path, PathBuf};
 
-use domain::{ChatId, UserId};
+use domain::{ChatId, Timestamp, UserId};
 use sqlx::sqlite::SqliteConnectOptions;
 use sqlx::{ConnectOptions, Connection, SqliteConnection};
+use storage::users::User;
 use storage::{OpenError, Storage};
 use tempfile::TempDir;
 use uuid::Uuid;
@@ -103,6 +104,33 @@ async fn a_newer_schema_is_refused_and_left_as_it_is() {
     let refused = refusal(&url(&path)).await;
     assert!(matches!(refused, OpenError::Newer { found: 9999, known } if known >= 1), "{refused}");
     assert_eq!(std::fs::read(&path).unwrap(), before);
+}
+
+/// What a later program of the same minor version does to a schema.
+const ADDITIONS: [&str; 3] = [
+    "ALTER TABLE ai_chat_sessions ADD COLUMN of_tomorrow TEXT",
+    "CREATE TABLE things_of_tomorrow (id BIGINT PRIMARY KEY)",
+    "INSERT INTO _sqlx_migrations (version, description, success, checksum, execution_time)
+     VALUES (199, 'of tomorrow', TRUE, '', 0)",
+];
+
+#[tokio::test]
+async fn a_newer_schema_of_the_same_series_is_used_and_kept() {
+    let folder = TempDir::new().unwrap();
+    let path = made(&folder).await;
+    let mut later = plain(&path).await;
+    for addition in ADDITIONS {
+        sqlx::query(addition).execute(&mut later).await.unwrap();
+    }
+    later.close().await.unwrap();
+    let storage = Storage::open(&url(&path)).await.unwrap();
+    let user = User::new(UserId::fresh(), Timestamp(1));
+    storage.users().insert(&user).await.unwrap();
+    storage.close().await;
+    let mut later = plain(&path).await;
+    let newest: i64 =
+        sqlx::query_scalar("SELECT MAX(version) FROM _sqlx_migrations").fetch_one(&mut later).await.unwrap();
+    assert_eq!(newest, 199);
 }
 
 #[tokio::test]

@@ -1,4 +1,4 @@
-//! Rule: both databases have the same migrations.
+//! Rules: both databases have the same migrations, and within a series they only add to the schema.
 
 use super::Source;
 
@@ -18,7 +18,37 @@ pub fn check(files: &[Source]) -> Vec<String> {
     for name in sqlite.iter().filter(|name| !is_numbered(name)) {
         findings.push(format!("{MIGRATIONS_FOLDER}sqlite/{name}: a migration is named NNNN_what_it_does.sql"));
     }
+    let migrations = files.iter().filter(|file| file.path.starts_with(MIGRATIONS_FOLDER) && !begins_series(&file.path));
+    findings.extend(migrations.flat_map(|file| {
+        let others = statements(&file.text).into_iter().filter(|statement| !only_adds(statement));
+        others.map(|statement| format!("{}: {statement:?} does not only add to the schema (docs/adr/0036)", file.path))
+    }));
     findings
+}
+
+/// Returns whether a migration is the first of its series, which may change anything.
+fn begins_series(path: &str) -> bool {
+    path.rsplit_once('/').is_some_and(|(_, name)| name.get(2..4) == Some("00"))
+}
+
+/// Returns the statements of a migration in one line each, without comments.
+fn statements(text: &str) -> Vec<String> {
+    let lines = text.lines().map(|line| line.split_once("--").map_or(line, |(before, _)| before));
+    let code = lines.collect::<Vec<_>>().join(" ");
+    let statements = code.split(';').map(|statement| statement.split_whitespace().collect::<Vec<_>>().join(" "));
+    statements.filter(|statement| !statement.is_empty()).collect()
+}
+
+/// Returns whether programs that do not know of a statement can go on with the schema.
+fn only_adds(statement: &str) -> bool {
+    let begins = |start: &str| statement.starts_with(start);
+    match statement.strip_prefix("ALTER TABLE ") {
+        // They insert rows without the column.
+        Some(change) => {
+            change.contains(" ADD COLUMN ") && (!change.contains("NOT NULL") || change.contains(" DEFAULT "))
+        }
+        None => ["CREATE TABLE ", "CREATE INDEX ", "CREATE UNIQUE INDEX "].into_iter().any(begins),
+    }
 }
 
 /// Returns the names of a database's migrations.
@@ -50,5 +80,26 @@ mod tests {
         assert_eq!(lonely.len(), 2);
         assert!(lonely[0].starts_with("crates/storage/migrations/postgres/0001_start.sql is missing"));
         assert_eq!(findings(&["sqlite/start.sql", "postgres/start.sql"]).len(), 1);
+    }
+
+    #[test]
+    fn migrations_of_a_series_only_add() {
+        let findings = |name: &str, text: &str| {
+            check(&DATABASES.map(|database| source(&format!("{MIGRATIONS_FOLDER}{database}/{name}"), text))).len() / 2
+        };
+        let adds = "-- DROP is only said here.\nCREATE TABLE a (\n  b TEXT -- c;\n);\nCREATE UNIQUE INDEX d ON a (b);\n\
+                    ALTER TABLE e ADD COLUMN f INTEGER NOT NULL DEFAULT 0;\nALTER TABLE e ADD COLUMN g TEXT;\n";
+        assert_eq!(findings("0101_more.sql", adds), 0);
+        for other in [
+            "DROP TABLE a;",
+            "ALTER TABLE a DROP COLUMN b;",
+            "ALTER TABLE a RENAME COLUMN b TO c;",
+            "ALTER TABLE a ADD COLUMN b TEXT NOT NULL;",
+            "UPDATE a SET b = 1;",
+            "DELETE FROM a;",
+        ] {
+            assert_eq!(findings("0101_more.sql", other), 1, "{other}");
+            assert_eq!(findings("0200_begin.sql", other), 0, "{other}");
+        }
     }
 }

@@ -17,9 +17,10 @@ pub async fn on_database<T>(
     operation: impl AsyncFnOnce(&Storage) -> anyhow::Result<T>,
 ) -> anyhow::Result<T> {
     let inspection = inspect(&config.database_url).await?;
-    let known = DatabaseKind::of_url(&config.database_url)?.known_schema_version();
+    let kind = DatabaseKind::of_url(&config.database_url)?;
+    let is_usable = |version| version >= kind.known_schema_version() && kind.can_use_schema(version);
     ensure!(
-        inspection.schema_version == Some(known),
+        inspection.schema_version.is_some_and(is_usable),
         "the schema of the database is not that of this version; start its server first"
     );
     let result = operation(&inspection.storage).await;

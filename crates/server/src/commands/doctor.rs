@@ -224,12 +224,14 @@ async fn examine_database(config: &Config, secrets: Option<&SecretSealer>, findi
     let kind = inspection.storage.kind();
     findings.push(Finding::pass("database", format!("{kind}, reachable")));
     findings.push(examine_clock(inspection.server_time));
-    let known = DatabaseKind::of_url(&config.database_url).map_or(0, DatabaseKind::known_schema_version);
+    let database = DatabaseKind::of_url(&config.database_url).ok();
+    let known = database.map_or(0, DatabaseKind::known_schema_version);
+    let is_usable = |found: i64| database.is_some_and(|kind| kind.can_use_schema(found));
     match inspection.schema_version {
         None => {
             findings.push(Finding::warn("schema", "the database is empty", "A server creates it at its start."));
         }
-        Some(found) if found > known => {
+        Some(found) if !is_usable(found) => {
             let message = format!("at {found}, this program knows {known}");
             findings.push(Finding::fail("schema", message, "Run the version that wrote it, or a newer one."));
         }
@@ -238,7 +240,8 @@ async fn examine_database(config: &Config, secrets: Option<&SecretSealer>, findi
             findings.push(Finding::warn("schema", message, "A server migrates it at its start. Make a backup first."));
         }
         Some(found) => {
-            findings.push(Finding::pass("schema", format!("at {found}, current")));
+            let age = if found == known { "current" } else { "newer, but of the same minor version" };
+            findings.push(Finding::pass("schema", format!("at {found}, {age}")));
             if let Some(secrets) = secrets {
                 findings.push(examine_secrets(config, &inspection.storage, secrets).await);
             }

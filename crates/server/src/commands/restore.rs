@@ -97,7 +97,7 @@ fn check_manifest(manifest: &BackupManifest, kind: DatabaseKind) -> anyhow::Resu
     );
     let known = kind.known_schema_version();
     ensure!(
-        manifest.schema_version <= known,
+        kind.can_use_schema(manifest.schema_version),
         "the backup was made by a newer version of this program ({}; its schema is at {}, this one knows {known}); \
          restore it with that version",
         manifest.program_version,
