@@ -180,7 +180,7 @@ async fn opens_sqlite_database_of_initial_migration_with_data() {
 }
 
 #[tokio::test]
-async fn opens_postgres_database_of_initial_migration_with_data() {
+async fn opens_postgres_databases_of_initial_migration_and_of_a_newer_one() {
     let Some(server) = std::env::var_os("TEST_POSTGRES_URL") else { return };
     let server = server.into_string().unwrap();
     let name = format!("initial_{}", domain::ids::fresh().simple());
@@ -201,6 +201,12 @@ async fn opens_postgres_database_of_initial_migration_with_data() {
         assert!(count > 0, "{table} has no row");
     }
     pool.close().await;
+    check_fixture(&database).await;
+    let later = sqlx::PgPool::connect(&database).await.unwrap();
+    for addition in ADDITIONS {
+        sqlx::query(addition).execute(&later).await.unwrap();
+    }
+    later.close().await;
     check_fixture(&database).await;
     sqlx::query(sqlx::AssertSqlSafe(format!("DROP DATABASE {name}"))).execute(&admin).await.unwrap();
 }
