@@ -14,7 +14,7 @@ mod response_format;
 
 use std::sync::Arc;
 
-pub use access::{AllowedModels, Audience, InvalidModelRule, ModelRules};
+pub use access::{AllowedModels, InvalidModelRule, ModelRules, UserAttributes};
 pub use chat_facts::{ChatFacts, ServerFacts, ToolFacts, date_in_words};
 pub use error::ModelError;
 pub use file::{FileKind, ModelFile, PICTURE_TYPES, picture_type};
