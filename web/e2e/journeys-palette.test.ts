@@ -8,6 +8,8 @@ import { startFixture } from "./fixture.ts";
 import { eventually, type AppPage } from "./app-page.ts";
 
 const fixture = await startFixture();
+// Before the first page: the server keeps the list of a provider for ten minutes.
+fixture.model.names = ["scripted", "gpt-large"];
 const palette = ({ page }: AppPage) => page.getByRole("dialog", { name: "Command palette" });
 const option = (appPage: AppPage, name: string | RegExp) =>
   palette(appPage).getByRole("option", { name, exact: true });
@@ -76,8 +78,6 @@ test("the palette opens tools, chooses models, and runs actions", async (t) => {
 });
 
 test("the palette chooses the model of the chat, and attaches a server's prompt", async (t) => {
-  fixture.model.names = ["scripted", "gpt-large"];
-  t.after(() => (fixture.model.names = ["scripted"]));
   const server = await serveTools([{ name: "plain" }], { modern: true, prompts: 1 });
   t.after(() => server.stop());
   const { account, appPage } = await fixture.openSignedInPage(t);
