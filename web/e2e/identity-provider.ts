@@ -43,8 +43,18 @@ export async function startIdentityProvider(): Promise<IdentityProvider> {
 function createProvider(issuer: string, appUrl: string): Provider {
   return new Provider(issuer, {
     clients: [
-      { client_id: clientId, client_secret: clientSecret, redirect_uris: [`${appUrl}/auth/v1/callback`] },
+      {
+        client_id: clientId,
+        client_secret: clientSecret,
+        redirect_uris: [`${appUrl}/auth/v1/callback`],
+        post_logout_redirect_uris: [`${appUrl}/auth`],
+        backchannel_logout_uri: `${appUrl}/auth/v1/oidc/backchannel-logout`,
+      },
     ],
+    features: { backchannelLogout: { enabled: true } },
+    // Without the dispatcher of the options, which refuses apps on this machine.
+    fetch: async (url: string, { method, headers, body }: RequestInit) =>
+      await fetch(url, { method, headers, body } as RequestInit),
     cookies: { keys: ["a key of the test"] },
     claims: { openid: ["sub"], email: ["email", "email_verified"], profile: ["name"] },
     pkce: { required: () => true },
@@ -59,6 +69,11 @@ function createProvider(issuer: string, appUrl: string): Provider {
       }),
     }),
   });
+}
+
+/** Confirms on the provider's page that the user signs out there. */
+export async function signOutAtProvider(page: Page): Promise<void> {
+  await page.getByRole("button", { name: "Yes, sign me out" }).click();
 }
 
 /** Signs in on the provider's pages, and consents. */

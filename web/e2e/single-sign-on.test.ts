@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { after, test, type TestContext } from "node:test";
 import { Account } from "./account.ts";
 import { startFixture } from "./fixture.ts";
-import { signInAtProvider, startIdentityProvider } from "./identity-provider.ts";
+import { signInAtProvider, signOutAtProvider, startIdentityProvider } from "./identity-provider.ts";
 import { closeToasts, inspect, looks } from "./look.ts";
 
 /** An app with a provider of its own, which knows one app. */
@@ -17,6 +17,7 @@ async function started(settings: Record<string, string> = {}) {
 
 const fixture = await started();
 const only = await started({ CHAT_OIDC_ONLY: "on" });
+const leaving = await started({ CHAT_OIDC_LOGOUT: "on" });
 
 /** Opens the app without a session. Nothing is loaded from outside: the provider's pages name a font there. */
 async function open(t: TestContext, { openPage }: typeof fixture, path: string, look = {}) {
@@ -73,6 +74,23 @@ for (const [name, look] of looks) {
     await inspect(appPage, "auth-provider-email-exists", look);
   });
 }
+
+test("a user who signs out is signed out at the provider, and with that in other browsers", async (t) => {
+  const [here, there] = [await open(t, leaving, "/"), await open(t, leaving, "/")];
+  for (const { page } of [here, there]) {
+    await page.getByRole("button", button).click();
+    await signInAtProvider(page, "cora");
+    await page.getByRole("button", { name: "Sign Out" }).waitFor();
+  }
+  await here.page.getByRole("button", { name: "Sign Out" }).click();
+  await signOutAtProvider(here.page);
+  await here.page.waitForURL(`${leaving.app.url}/auth**`);
+  await here.page.getByRole("button", button).click();
+  await here.page.getByPlaceholder("Enter any login").waitFor();
+  // The provider has reported the logout, which ends all sessions that the user began there.
+  await there.page.reload();
+  await there.page.getByRole("button", button).waitFor();
+});
 
 test("where the provider is the only way in, the settings offer no password", async (t) => {
   const appPage = await open(t, only, "/?settings=security");

@@ -1,7 +1,8 @@
 //! Sign-in at an organisation's identity provider: OpenID Connect Core 1.0 with the authorization code flow and PKCE.
 //!
 //! [`sign_in`] begins and completes the flow, [`id_token`] verifies what the provider says about the user, and
-//! [`account`] finds or creates the user's account. [`discovery`] and [`keys`] hold the provider's metadata and keys.
+//! [`account`] finds or creates the user's account. [`logout`] ends the user's session
+//! at the provider, and [`back_channel_logout`] those here. [`discovery`] and [`keys`] hold the provider's metadata and keys.
 
 mod account;
 mod back_channel_logout;
@@ -10,6 +11,7 @@ mod error;
 mod http;
 mod id_token;
 mod keys;
+mod logout;
 mod profile;
 mod sign_in;
 mod token_request;
@@ -32,11 +34,16 @@ pub const PROVIDER: &str = "oidc";
 /// Path to which the provider redirects the browser.
 const CALLBACK_PATH: &str = "/auth/v1/callback";
 
+/// Path of the sign-in screen.
+const SIGN_IN_SCREEN_PATH: &str = "/auth";
+
 /// The identity provider of this installation.
 #[derive(Debug)]
 pub struct IdentityProvider {
     settings: OidcSettings,
     redirect_uri: Url,
+    /// Where the browser arrives after a logout at the provider.
+    sign_in_screen: Url,
     clock: Arc<dyn Clock>,
     http: ProviderHttp,
     metadata: MetadataCache,
@@ -54,6 +61,7 @@ impl IdentityProvider {
         Ok(Self {
             settings,
             redirect_uri: site.join(CALLBACK_PATH)?,
+            sign_in_screen: site.join(SIGN_IN_SCREEN_PATH)?,
             clock: Arc::clone(clock),
             http: ProviderHttp::default(),
             metadata: MetadataCache::default(),

@@ -83,7 +83,7 @@ fn page(settings: PublicSettings, accounts: &AccountService) -> Response {
         "autoconfirm": settings.autoconfirm,
         "signUps": accounts.sign_ups().as_str(),
         "mail": accounts.can_send_email(),
-        "provider": accounts.oidc().map(|oidc| json!({ "name": oidc.name, "only": oidc.is_only })),
+        "provider": accounts.oidc().map(|oidc| json!({ "name": oidc.name, "only": oidc.is_only, "logout": oidc.signs_out })),
         "passkeys": accounts.passkey_domain(),
         "googleDrive": settings.google_drive,
         "registry": settings.registry,

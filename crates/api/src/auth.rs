@@ -61,6 +61,8 @@ pub fn section() -> Section<AppState> {
         /// Completes a sign-in when the identity provider redirects the browser back, and redirects to the target of
         /// the sign-in, with a code, a session or an error.
         get("/callback", Anyone, oidc::complete_sign_in),
+        /// Returns the page of the identity provider at which the caller signs out there, too, after signing out here.
+        post("/oidc/logout", FirstFactor, oidc::get_logout_page),
         /// Ends the sessions of a user who has signed out at the identity provider, which sends the request.
         post("/oidc/backchannel-logout", Anyone, oidc::end_sessions),
         /// Returns the public keys that verify access tokens. They may be cached for ten minutes.

@@ -90,6 +90,11 @@ const GET: &str = "SELECT id, user_id, issuer, subject, identity_data, last_sign
 const RECORD_SIGN_IN: &str = "UPDATE identities SET identity_data = $3, last_sign_in_at = $4, updated_at = $4
     WHERE id = $1 AND user_id = $2";
 
+const SET_ID_TOKEN: &str = "UPDATE identities SET id_token = $3 WHERE id = $1 AND user_id = $2";
+
+const GET_ID_TOKEN: &str = "SELECT id, id_token FROM identities
+    WHERE user_id = $1 AND issuer = $2 AND id_token IS NOT NULL ORDER BY last_sign_in_at DESC LIMIT 1";
+
 pub(crate) const DELETE_ALL: &str = "DELETE FROM identities WHERE user_id = $1";
 
 const INSERT_SIGN_IN: &str = "INSERT INTO provider_sign_ins (state_hash, details, expires_at) VALUES ($1, $2, $3)";
@@ -156,6 +161,27 @@ impl IdentityRepository<'_> {
             .await
             .map(|_| ()))?;
         Ok(())
+    }
+
+    /// Stores the encrypted ID token of the last sign-in with an identity.
+    pub async fn set_id_token(self, owner: UserId, id: Uuid, sealed: &[u8]) -> Result<(), Error> {
+        write!(self.storage, |c| sqlx::query(SET_ID_TOKEN)
+            .bind(id)
+            .bind(owner.0)
+            .bind(sealed)
+            .execute(c)
+            .await
+            .map(|_| ()))?;
+        Ok(())
+    }
+
+    /// Returns the encrypted ID token of a user's last sign-in at an issuer, with the id of its identity.
+    pub async fn get_id_token(self, owner: UserId, issuer: &str) -> Result<Option<(Uuid, Vec<u8>)>, Error> {
+        Ok(read!(self.storage, |c| sqlx::query_as::<_, (Uuid, Vec<u8>)>(GET_ID_TOKEN)
+            .bind(owner.0)
+            .bind(issuer)
+            .fetch_optional(c)
+            .await)?)
     }
 
     /// Stores a sign-in that has begun. Deletes those that have expired.

@@ -68,6 +68,8 @@ const AUTHORIZATIONS: &str = "SELECT state, secret FROM authorizations";
 const SET_AUTHORIZATION: &str = "UPDATE authorizations SET secret = $1 WHERE state = $2";
 const PROVIDER_SIGN_INS: &str = "SELECT state_hash, details FROM provider_sign_ins";
 const SET_PROVIDER_SIGN_IN: &str = "UPDATE provider_sign_ins SET details = $1 WHERE state_hash = $2";
+const ID_TOKENS: &str = "SELECT id, id_token FROM identities WHERE id_token IS NOT NULL";
+const SET_ID_TOKEN: &str = "UPDATE identities SET id_token = $1 WHERE id = $2";
 const PUSH_KEYS: &str = "SELECT number, private_key FROM push_keys";
 const SET_PUSH_KEY: &str = "UPDATE push_keys SET private_key = $1 WHERE number = $2";
 const PUSH_SUBSCRIPTIONS: &str = "SELECT user_id, id, target FROM push_subscriptions";
@@ -144,6 +146,9 @@ macro_rules! read_values {
         for (hash, sealed) in rows!(c, PROVIDER_SIGN_INS, (Vec<u8>, Vec<u8>)) {
             let location = format!("provider_sign_ins/details/{}", URL_SAFE_NO_PAD.encode(&hash));
             add("provider_sign_ins", location, sealed, SET_PROVIDER_SIGN_IN, vec![KeyPart::Hash(hash)]);
+        }
+        for (id, sealed) in rows!(c, ID_TOKENS, (Uuid, Vec<u8>)) {
+            add("identities", format!("identities/id_token/{id}"), sealed, SET_ID_TOKEN, vec![KeyPart::Id(id)]);
         }
         for (number, sealed) in rows!(c, PUSH_KEYS, (i64, Vec<u8>)) {
             let location = format!("push_keys/private_key/{number}");
@@ -239,7 +244,7 @@ mod tests {
     use super::*;
     use crate::Storage;
 
-    const UPDATES: [&str; 16] = [
+    const UPDATES: [&str; 17] = [
         SET_SIGNING_KEY,
         SET_FACTOR,
         SET_HEADERS,
@@ -252,6 +257,7 @@ mod tests {
         SET_AUTHORIZATION,
         SET_PROVIDER_SIGN_IN,
         SET_PUSH_KEY,
+        SET_ID_TOKEN,
         SET_PUSH_SUBSCRIPTION,
         SET_MODEL_PROVIDER,
         SET_RESUME_STATE,

@@ -6,6 +6,7 @@ import { registerWorker } from "@/lib/register-worker";
 import { availableTools } from "@/features/servers/server-connection";
 import { useConnections } from "@/features/servers/use-connections";
 import type { AvailableTool } from "@/lib/available-tool";
+import { callApi } from "@/lib/api-client";
 import { boot } from "@/lib/boot";
 import { type SignedInUser, signOut } from "@/lib/session";
 import { withLaterTexts } from "@/lib/lazy-part";
@@ -182,7 +183,22 @@ function Home({ user }: HomePageProps) {
 
 async function leave(): Promise<void> {
   clearReturnUrl();
+  // Asked first: without a session, the server does not know who leaves.
+  const page = boot.provider?.logout === true && (await providerLogoutPage());
   await signOut();
+  if (page) location.assign(page);
+}
+
+/**
+ * Returns the identity provider's page that ends the user's session there, if there is one. A failure does not keep the user
+ * from signing out here.
+ */
+async function providerLogoutPage(): Promise<string | null> {
+  const signal = AbortSignal.timeout(5_000);
+  return await callApi<{ url: string | null }>("/auth/v1/oidc/logout", { method: "POST", signal }).then(
+    ({ url }) => url,
+    () => null,
+  );
 }
 
 interface TabPanelProps {

@@ -3,7 +3,7 @@ import { boot } from "@/lib/boot";
 import { providerRefusal } from "./provider-refusal";
 
 beforeEach(() => {
-  boot.provider = { name: "Example Corp", only: false };
+  boot.provider = { name: "Example Corp", only: false, logout: false };
 });
 
 test.each([

@@ -9,8 +9,8 @@ interface Boot {
   signUps: "open" | "invite" | "closed";
   /** True if the server can send email. */
   mail?: boolean;
-  /** Identity provider at which users can sign in; `only` if there is no other way. */
-  provider?: { name: string; only: boolean } | null;
+  /** Identity provider at which users can sign in; `only` if there is no other way, `logout` if they sign out there, too. */
+  provider?: { name: string; only: boolean; logout: boolean } | null;
   /** Domain at which users can sign in with passkeys. */
   passkeys?: string | null;
   /** True if users can link Google Drive. */

@@ -28,6 +28,8 @@ pub struct IssuerMetadata {
     pub token_endpoint: Url,
     /// Endpoint with further claims of a user.
     pub userinfo_endpoint: Option<Url>,
+    /// Page that ends a user's session at the provider (OpenID Connect RP-Initiated Logout 1.0).
+    pub end_session_endpoint: Option<Url>,
     /// Keys that sign ID tokens.
     pub jwks_uri: Url,
     /// Algorithms of ID tokens. The specification requires the field; RS256 must be among them.

@@ -183,8 +183,12 @@ impl AccountService {
         }
         let code = callback.code.filter(|code| !code.is_empty()).ok_or(OAUTH_CODE_MISSING)?;
         let profile = provider.request_profile(&metadata, &code, &details).await;
-        let profile = profile.map_err(|error| provider_failed(&error))?;
+        let (profile, id_token) = profile.map_err(|error| provider_failed(&error))?;
+        let subject = profile.subject.clone();
         let user = self.account_of_profile(profile).await?;
+        if provider.settings.signs_out {
+            self.keep_id_token(&user, (&provider.settings.issuer, &subject), &id_token).await?;
+        }
         // Before the auth code, so that the user learns of it at once.
         if user.is_banned(self.clock.now()) {
             return Err(USER_BANNED.into());
@@ -240,13 +244,13 @@ impl IdentityProvider {
     }
 
     /// Exchanges a code, and returns what the verified ID token says about the user, and the user information if the
-    /// token lacks the address or the groups.
+    /// token lacks the address or the groups, with the token.
     async fn request_profile(
         &self,
         metadata: &IssuerMetadata,
         code: &str,
         details: &SignInDetails,
-    ) -> Result<ProviderProfile, OidcError> {
+    ) -> Result<(ProviderProfile, String), OidcError> {
         let tokens = self.exchange_code(metadata, code, &details.verifier).await?;
         let expected = ExpectedToken { nonce: &details.nonce, access_token: tokens.access_token.as_deref() };
         let claims = self.verify_id_token(metadata, &tokens.id_token, &expected).await?;
@@ -259,7 +263,7 @@ impl IdentityProvider {
             let further = self.request_user_info(endpoint, access_token, &profile.subject).await?;
             profile.add_claims(&further, groups_claim);
         }
-        Ok(profile)
+        Ok((profile, tokens.id_token))
     }
 }
 

@@ -15,12 +15,12 @@ use axum::http::{HeaderMap, HeaderName, Method, StatusCode, header};
 use axum::response::{AppendHeaders, IntoResponse, Redirect, Response};
 use http_server::openapi::{Operation, OperationInput, OperationOutput};
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::json;
 use url::Url;
 
 use super::error::AuthApiError;
-use super::extract::{Address, AuthQuery, UserAgent};
+use super::extract::{Address, AuthQuery, Caller, UserAgent};
 use super::redirects::{with_error, with_message, with_query, with_session};
 use super::unsupported::reject_provider;
 use crate::browser_cookie::BrowserCookie;
@@ -141,6 +141,24 @@ pub async fn complete_sign_in(
         Err(error) => with_logged_error(target, &error),
     };
     Ok(Redirect::to(target.as_str()))
+}
+
+/// The page for a logout at the provider.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct LogoutPage {
+    /// Page to open after signing out here; null if there is nothing to sign out of.
+    #[schemars(extend("format" = "uri"))]
+    url: Option<String>,
+}
+
+/// Returns the provider's page that ends the caller's session there (`POST /oidc/logout`, OpenID Connect RP-Initiated Logout
+/// 1.0). Not a `GET`: the URL contains a token.
+pub async fn get_logout_page(
+    State(accounts): State<AccountService>,
+    Caller(claims): Caller,
+) -> Result<Json<LogoutPage>, AuthApiError> {
+    let page = accounts.provider_logout_page(claims).await?;
+    Ok(Json(LogoutPage { url: page.map(String::from) }))
 }
 
 /// The form with which the provider reports a logout. One that cannot be read has an empty token.

@@ -82,6 +82,7 @@ pub fn examples(entry: &Entry, people: &People) -> Vec<Example> {
             (path.clone(), Some(json!({ "type": "signup", "token": "123456", "email": "a@example.com" })), 403)
         }
         ("GET", "/auth/v1/authorize") => (format!("{path}?provider=google"), None, 400),
+        ("POST", "/auth/v1/oidc/logout") => (path.clone(), None, 200),
         ("POST", "/auth/v1/oidc/backchannel-logout") => (path.clone(), None, 400),
         ("GET", "/auth/v1/callback") => (format!("{path}?state=abc&code=abc"), None, 303),
         ("POST", "/auth/v1/sso") => (path.clone(), Some(json!({ "domain": "example.com" })), 404),

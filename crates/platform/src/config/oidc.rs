@@ -32,6 +32,8 @@ pub struct OidcSettings {
     /// `CHAT_OIDC_LINK_BY_EMAIL`: whether a user gets the existing account with the address that the provider has
     /// verified. Default: off.
     pub links_by_email: bool,
+    /// `CHAT_OIDC_LOGOUT`: whether users who sign out are signed out at the provider, too. Default: off.
+    pub signs_out: bool,
     /// `CHAT_OIDC_GROUPS_CLAIM`: name of the claim with the user's groups. Default: they are not read.
     pub groups_claim: Option<String>,
 }
@@ -56,6 +58,7 @@ impl OidcSettings {
         let name = source.text("CHAT_OIDC_NAME");
         let is_only = source.switch("CHAT_OIDC_ONLY")?;
         let links_by_email = source.switch("CHAT_OIDC_LINK_BY_EMAIL")?;
+        let signs_out = source.switch("CHAT_OIDC_LOGOUT")?;
         let groups_claim = source.text("CHAT_OIDC_GROUPS_CLAIM");
         let Some(issuer) = issuer else {
             let set = [
@@ -65,6 +68,7 @@ impl OidcSettings {
                 ("CHAT_OIDC_NAME", name.is_some()),
                 ("CHAT_OIDC_ONLY", is_only.is_some()),
                 ("CHAT_OIDC_LINK_BY_EMAIL", links_by_email.is_some()),
+                ("CHAT_OIDC_LOGOUT", signs_out.is_some()),
                 ("CHAT_OIDC_GROUPS_CLAIM", groups_claim.is_some()),
             ];
             // An operator who sets one of them, `CHAT_OIDC_ONLY` above all, expects that it has an effect.
@@ -94,7 +98,18 @@ impl OidcSettings {
                           CHAT_AUTOCONFIRM=off";
             return Err(bad("CHAT_OIDC_LINK_BY_EMAIL", reason));
         }
-        Ok(Some(Self { issuer, client_id, client_secret, scopes, name, is_only, links_by_email, groups_claim }))
+        let signs_out = signs_out.unwrap_or(false);
+        Ok(Some(Self {
+            issuer,
+            client_id,
+            client_secret,
+            scopes,
+            name,
+            is_only,
+            links_by_email,
+            signs_out,
+            groups_claim,
+        }))
     }
 }
 

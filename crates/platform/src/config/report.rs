@@ -117,6 +117,7 @@ fn default_values(config: &Config) -> Vec<(&'static str, String)> {
             ("CHAT_OIDC_NAME", oidc.name.clone()),
             ("CHAT_OIDC_ONLY", switch(oidc.is_only)),
             ("CHAT_OIDC_LINK_BY_EMAIL", switch(oidc.links_by_email)),
+            ("CHAT_OIDC_LOGOUT", switch(oidc.signs_out)),
         ]
     });
     let mut values = vec![

@@ -1,8 +1,13 @@
-//! Reports of the provider that a user has signed out there.
+//! Logout in both directions: reports of the provider, and its page for users who sign out here.
 
+use std::collections::HashMap;
+
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use reqwest::StatusCode;
 use serde_json::{Value, json};
-use testkit::databases;
+use testkit::{TestApp, databases};
+use url::Url;
 
 use super::browser::Site;
 use super::provider::{CLIENT_ID, Signature};
@@ -100,4 +105,54 @@ async fn without_a_provider_there_is_no_logout() {
     let response = app.http.post(url).form(&[("logout_token", "a.b.c")]).send().await.unwrap();
     assert_eq!(response.status(), 400);
     app.stop().await;
+}
+
+/// Returns the provider's page for a logout with this session.
+async fn logout_page(site: &Site, token: &Value) -> Value {
+    let request = site.app.http.post(format!("{}/auth/v1/oidc/logout", site.app.url));
+    let response = request.bearer_auth(token.as_str().unwrap()).send().await.unwrap();
+    assert_eq!(response.status(), 200);
+    response.json::<Value>().await.unwrap()["url"].clone()
+}
+
+#[tokio::test]
+async fn who_signs_out_here_is_sent_to_the_page_of_the_provider() {
+    for database in databases() {
+        let site = Site::start_with(TestApp::builder().database(database).set("CHAT_OIDC_LOGOUT", "on")).await;
+        let session = site.sign_in().await.body;
+        assert_eq!(logout_page(&site, &session["access_token"]).await, Value::Null, "the provider has no such page");
+        let page = format!("{}/logout?ui=1", site.provider.issuer);
+        site.provider.script().metadata = json!({ "end_session_endpoint": page });
+        // The metadata is requested again after an hour.
+        site.advance(3_601);
+        let session = site.sign_in().await.body;
+        let url: Url = logout_page(&site, &session["access_token"]).await.as_str().unwrap().parse().unwrap();
+        assert!(url.as_str().starts_with(&page), "{url}");
+        let query: HashMap<_, _> = url.query_pairs().into_owned().collect();
+        assert_eq!(query["client_id"], CLIENT_ID);
+        assert_eq!(query["post_logout_redirect_uri"], format!("{}/auth", site.origin()));
+        let claims = query["id_token_hint"].split('.').nth(1).unwrap();
+        let claims: Value = serde_json::from_slice(&URL_SAFE_NO_PAD.decode(claims).unwrap()).unwrap();
+        assert_eq!((&claims["sub"], &claims["iat"]), (&json!("ann-1"), &json!(site.provider.script().now)));
+        let user = session["user"]["id"].as_str().unwrap().parse().unwrap();
+        let identities = site.app.state.storage.identities();
+        let (_, sealed) = identities.get_id_token(user, &site.provider.issuer).await.unwrap().unwrap();
+        assert!(!String::from_utf8_lossy(&sealed).contains(&query["id_token_hint"]), "it is stored encrypted");
+
+        let other = site.app.person().await;
+        assert_eq!(logout_page(&site, &json!(other.token)).await, Value::Null, "a session with a password");
+        site.app.stop().await;
+    }
+}
+
+#[tokio::test]
+async fn without_the_setting_nobody_is_signed_out_at_the_provider() {
+    let site = Site::start(testkit::Database::Sqlite).await;
+    site.provider.script().metadata = json!({ "end_session_endpoint": format!("{}/logout", site.provider.issuer) });
+    let session = site.sign_in().await.body;
+    assert_eq!(logout_page(&site, &session["access_token"]).await, Value::Null);
+    let user = session["user"]["id"].as_str().unwrap().parse().unwrap();
+    let kept = site.app.state.storage.identities().get_id_token(user, &site.provider.issuer).await.unwrap();
+    assert_eq!(kept, None, "the token is not stored");
+    site.app.stop().await;
 }
