@@ -213,12 +213,19 @@ function RemoteImage({ address, alt }: RemoteImageProps) {
   const [wanted, setWanted] = useState(false);
   const url = safeUrl(address);
   if (!url || url.protocol === "mailto:") return <>{alt}</>;
-  if (url.origin !== location.origin) {
+  const isOwn = url.origin === location.origin;
+  const host = hostOf(url);
+  const label = (
+    <>
+      <Image aria-hidden="true" className="size-4 shrink-0" />
+      <span>{isOwn ? t("chat.image.load", { host }) : t("chat.image.open", { host })}</span>
+      {alt !== "" && <span className="text-ink">{alt}</span>}
+    </>
+  );
+  if (!isOwn) {
     return (
       <a href={url.href} target="_blank" rel="noopener noreferrer" className={IMAGE_BUTTON}>
-        <Image aria-hidden="true" className="size-4 shrink-0" />
-        <span>{t("chat.image.open", { host: hostOf(url) })}</span>
-        {alt !== "" && <span className="text-ink">{alt}</span>}
+        {label}
       </a>
     );
   }
@@ -229,9 +236,7 @@ function RemoteImage({ address, alt }: RemoteImageProps) {
   }
   return (
     <button type="button" onClick={() => setWanted(true)} className={IMAGE_BUTTON}>
-      <Image aria-hidden="true" className="size-4 shrink-0" />
-      <span>{t("chat.image.load", { host: hostOf(url) })}</span>
-      {alt !== "" && <span className="text-ink">{alt}</span>}
+      {label}
     </button>
   );
 }
