@@ -7,6 +7,7 @@ pub mod result_offload;
 use std::sync::Arc;
 
 use domain::file::FileRef;
+use domain::model::BYTES_PER_MEBIBYTE;
 use domain::text::is_invisible;
 use domain::{ChatId, Clock, FileId, UserId};
 use storage::Storage;
@@ -19,9 +20,7 @@ use file_type::FileType;
 /// Maximum size of an uploaded file, in bytes.
 pub const MAX_UPLOAD_BYTES: usize = 10 * 1024 * 1024;
 /// Maximum size of all files of a temporary chat, in bytes. Its in-memory database is limited to 32 MiB.
-const TEMPORARY_QUOTA_BYTES: u64 = 24 * MEBIBYTE;
-/// Bytes of one mebibyte.
-pub const MEBIBYTE: u64 = 1024 * 1024;
+const TEMPORARY_QUOTA_BYTES: u64 = 24 * BYTES_PER_MEBIBYTE;
 /// Time in seconds after which an uploaded file is deleted if no message refers to it.
 pub const UNUSED_UPLOAD_TTL_SECONDS: i64 = 24 * 3600;
 /// Maximum length of a file name, in characters.
@@ -96,7 +95,7 @@ impl FileService {
         let file = NewFile { id, media_type, name: Some(&name), bytes };
         let quota = self.quota_bytes(owner, &storage).await?;
         if !storage.files().insert(owner, &file, quota, self.clock.now()).await? {
-            return Err(FileError::Full(quota / MEBIBYTE));
+            return Err(FileError::Full(quota / BYTES_PER_MEBIBYTE));
         }
         Ok(FileRef { media_type: media_type.to_owned(), filename: Some(name), id, size: bytes.len() as u64 })
     }

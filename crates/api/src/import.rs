@@ -4,11 +4,12 @@ use std::convert::Infallible;
 use std::sync::Arc;
 
 use agent::chats::file::FileFrame;
-use agent::files::{FileError, FileService, MEBIBYTE};
+use agent::files::{FileError, FileService};
 use axum::Json;
 use axum::body::Body;
 use axum::extract::{FromRequest, Request, State};
 use domain::Clock;
+use domain::model::BYTES_PER_MEBIBYTE;
 use http_server::body::{self, BodyError};
 use http_server::error::ApiError;
 use http_server::openapi::{Operation, OperationInput};
@@ -116,7 +117,7 @@ async fn check_quota(
     if storage.files().count_bytes(caller.user).await?.saturating_add(size) <= quota_bytes {
         return Ok(());
     }
-    let full = FileError::Full(quota_bytes / MEBIBYTE);
+    let full = FileError::Full(quota_bytes / BYTES_PER_MEBIBYTE);
     let message = format!("{full}. {before} chats were taken in before one that has files");
     Err(ApiError::TooLargeFor { code: "storage_full", message })
 }

@@ -14,12 +14,14 @@ mod response_format;
 
 use std::sync::Arc;
 
-pub use access::{AllowedModels, InvalidModelRule, ModelRules, UserAttributes};
+pub use access::{AccessAttributes, AllowedModels, InvalidModelRule, ModelRules};
 pub use chat_facts::{ChatFacts, ServerFacts, ToolFacts, date_in_words};
 pub use error::ModelError;
 pub use file::{FileKind, ModelFile, PICTURE_TYPES, picture_type};
 pub use prompts::{CONTINUE_PROMPT, SYSTEM_PROMPT};
-pub use quota::{NANODOLLARS_PER_DOLLAR, QuotaExceeded, QuotaKind, QuotaLimits, QuotaPeriod, QuotaUnit};
+pub use quota::{
+    BYTES_PER_MEBIBYTE, NANODOLLARS_PER_DOLLAR, QuotaExceeded, QuotaKind, QuotaLimits, QuotaPeriod, QuotaUnit,
+};
 pub use response_format::{OutputSchema, ResponseFormat};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -9,7 +9,6 @@ use agent::chats::maintenance::ChatMaintenance;
 use agent::chats::temporary::TemporaryChats;
 use agent::files::FileService;
 use agent::models::ModelService;
-use agent::models::quota::QuotaService;
 use agent::openai_api::CompletionService;
 use agent::push::{PushDependencies, PushService};
 use agent::turns::{TurnDependencies, TurnService, prewarm};
@@ -74,7 +73,7 @@ impl App {
         let models = Arc::new(base.models(&connections)?);
         let registry = base.registry()?;
         let temporary = TemporaryChats::new(base.storage.clone(), Arc::clone(&base.clock));
-        let files = base.files(&temporary);
+        let files = base.files(&temporary, &models);
         // Before the turns: the lock tells which turns of this folder's previous process can be recovered at once.
         let instance_lock = InstanceLock::acquire(&base.config.data_dir, base.storage.node());
         let push = base.push(&connections).await?;
@@ -269,9 +268,8 @@ impl Foundation {
         ModelService::new(&self.config, &self.storage, &self.clock, &self.tasks, &self.secrets, guard)
     }
 
-    fn files(&self, temporary: &TemporaryChats) -> FileService {
-        let quotas = QuotaService::new(self.storage.clone(), Arc::clone(&self.clock), self.config.quotas);
-        FileService::new(self.storage.clone(), temporary.clone(), Arc::clone(&self.clock), quotas)
+    fn files(&self, temporary: &TemporaryChats, models: &ModelService) -> FileService {
+        FileService::new(self.storage.clone(), temporary.clone(), Arc::clone(&self.clock), models.quotas.clone())
     }
 
     async fn push(&self, connections: &ConnectionService) -> anyhow::Result<PushService> {

@@ -1,7 +1,7 @@
 //! The configured models that a user may use, by the rules of `CHAT_MODEL_ACCESS`.
 
 use domain::UserId;
-use domain::model::{AllowedModels, ModelError, ModelRules, UserAttributes};
+use domain::model::{AccessAttributes, AllowedModels, ModelError, ModelRules};
 use storage::Storage;
 
 use super::ModelId;
@@ -29,13 +29,13 @@ impl ModelAccess {
     pub async fn allowed(&self, user: UserId) -> Result<AllowedModels, storage::Error> {
         let Some(rules) = &self.rules else { return Ok(AllowedModels::ALL) };
         let Some(account) = self.storage.users().get(user).await? else {
-            return Ok(rules.allowed(&UserAttributes::default()));
+            return Ok(rules.allowed(&AccessAttributes::default()));
         };
         // Only a confirmed address proves its domain.
         let email = account.email.as_deref().filter(|_| account.email_confirmed_at.is_some());
         let domain = email.and_then(|email| email.rsplit_once('@')).map(|(_, domain)| domain.to_owned());
         let groups = account.identities.iter().flat_map(storage::identities::Identity::groups);
-        Ok(rules.allowed(&UserAttributes { domain, groups: groups.map(str::to_owned).collect() }))
+        Ok(rules.allowed(&AccessAttributes { domain, groups: groups.map(str::to_owned).collect() }))
     }
 
     /// Returns whether a user may use a model. Those of their own providers they always may.

@@ -40,7 +40,7 @@ pub struct QuotaState {
 }
 
 /// A turn that has been counted, unless the user has no limit of turns.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default)]
 #[must_use = "a turn that does not begin has to be taken back"]
 pub struct CountedTurn {
     /// Start of the hour in which it counts.
@@ -88,7 +88,19 @@ impl QuotaService {
     ///
     /// Fails if the database fails.
     pub async fn list(&self, user: UserId) -> Result<Vec<QuotaState>, storage::Error> {
-        let limits = self.limits(user).await?;
+        self.list_kinds(user, |_| true).await
+    }
+
+    /// Returns the quotas of some kinds that are renewed, with their use. Reads the use of these kinds alone.
+    async fn list_kinds(
+        &self,
+        user: UserId,
+        is_wanted: impl Fn(QuotaKind) -> bool,
+    ) -> Result<Vec<QuotaState>, storage::Error> {
+        let mut limits = self.limits(user).await?;
+        for kind in QuotaKind::ALL.into_iter().filter(|kind| !is_wanted(*kind)) {
+            limits.set(kind, None);
+        }
         let times = self.times();
         let present = if has_model_quota(&limits) {
             self.storage.quotas().get_use(user, &times).await?
@@ -122,12 +134,20 @@ impl QuotaService {
     ///
     /// [`QuotaExceeded`] if the user has begun as many turns in this hour as the quota allows.
     pub async fn check_turns(&self, user: UserId) -> Result<(), QuotaExceeded> {
-        let exceeded = async {
-            let Some(limit) = self.limits(user).await?.get(QuotaKind::TurnsPerHour) else { return Ok(None) };
-            let begun = self.storage.quotas().count_turns(user, self.clock.now().start_of_hour()).await?;
-            Ok::<_, storage::Error>((begun >= limit).then_some(limit))
-        };
-        self.turns_allowed(user, exceeded.await)
+        self.check_kinds(user, |kind| kind == QuotaKind::TurnsPerHour).await
+    }
+
+    async fn check_kinds(&self, user: UserId, is_checked: impl Fn(QuotaKind) -> bool) -> Result<(), QuotaExceeded> {
+        match self.list_kinds(user, is_checked).await {
+            Ok(quotas) => {
+                let exceeded = quotas.iter().find(|quota| quota.used >= quota.limit);
+                exceeded.map_or(Ok(()), |quota| Err(self.exceeded(quota.kind, quota.limit, false)))
+            }
+            Err(error) => {
+                report(user, &error);
+                Ok(())
+            }
+        }
     }
 
     /// Counts a turn that begins now. Turns of users without a limit are not counted.
@@ -136,18 +156,21 @@ impl QuotaService {
     ///
     /// [`QuotaExceeded`] if the user has begun as many turns in this hour as the quota allows.
     pub async fn count_turn(&self, user: UserId) -> Result<CountedTurn, QuotaExceeded> {
-        let hour = self.clock.now().start_of_hour();
-        let mut counted = CountedTurn { hour: None };
-        let exceeded = async {
-            let Some(limit) = self.limits(user).await?.get(QuotaKind::TurnsPerHour) else { return Ok(None) };
-            if !self.storage.quotas().count_turn(user, hour, limit).await? {
-                return Ok(Some(limit));
+        match self.try_count_turn(user).await {
+            Ok(decided) => decided,
+            Err(error) => {
+                report(user, &error);
+                Ok(CountedTurn::default())
             }
-            counted.hour = Some(hour);
-            Ok::<_, storage::Error>(None)
-        };
-        let exceeded = exceeded.await;
-        self.turns_allowed(user, exceeded).map(|()| counted)
+        }
+    }
+
+    async fn try_count_turn(&self, user: UserId) -> Result<Result<CountedTurn, QuotaExceeded>, storage::Error> {
+        let kind = QuotaKind::TurnsPerHour;
+        let Some(limit) = self.limits(user).await?.get(kind) else { return Ok(Ok(CountedTurn::default())) };
+        let hour = self.clock.now().start_of_hour();
+        let is_counted = self.storage.quotas().count_turn(user, hour, limit).await?;
+        Ok(if is_counted { Ok(CountedTurn { hour: Some(hour) }) } else { Err(self.exceeded(kind, limit, false)) })
     }
 
     /// Takes back the count of a turn that did not begin after all.
@@ -155,17 +178,6 @@ impl QuotaService {
         let Some(hour) = counted.hour else { return };
         if let Err(error) = self.storage.quotas().uncount_turn(user, hour).await {
             tracing::warn!(user_id = %user, %error, "failed to take back the count of a turn; it counts until the full hour");
-        }
-    }
-
-    fn turns_allowed(&self, user: UserId, limit: Result<Option<u64>, storage::Error>) -> Result<(), QuotaExceeded> {
-        match limit {
-            Ok(None) => Ok(()),
-            Ok(Some(limit)) => Err(self.exceeded(QuotaKind::TurnsPerHour, limit, false)),
-            Err(error) => {
-                report(user, &error);
-                Ok(())
-            }
         }
     }
 
@@ -178,16 +190,7 @@ impl QuotaService {
         if is_user_provider(&model.provider) {
             return Ok(());
         }
-        match self.list(user).await {
-            Ok(quotas) => {
-                let exceeded = quotas.iter().find(|quota| quota.kind.is_of_models() && quota.used >= quota.limit);
-                exceeded.map_or(Ok(()), |quota| Err(self.exceeded(quota.kind, quota.limit, false)))
-            }
-            Err(error) => {
-                report(user, &error);
-                Ok(())
-            }
-        }
+        self.check_kinds(user, QuotaKind::is_of_models).await
     }
 
     /// Reserves what a call may use. Users' own providers are not limited.

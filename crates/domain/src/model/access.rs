@@ -4,7 +4,7 @@ use std::str::FromStr;
 
 /// Attributes of a user that decide which rules apply.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct UserAttributes {
+pub struct AccessAttributes {
     /// Domain of the confirmed email address, in lower case.
     pub domain: Option<String>,
     /// Groups at the identity provider, as of the last sign-in there.
@@ -62,7 +62,7 @@ impl ModelRules {
     }
 
     /// Returns the models that a user may use: none if no rule applies to them.
-    pub fn allowed(&self, user: &UserAttributes) -> AllowedModels {
+    pub fn allowed(&self, user: &AccessAttributes) -> AllowedModels {
         let rules = self.0.iter().filter(|rule| rule.applies_to.contains(user));
         AllowedModels(Some(rules.flat_map(|rule| rule.models.iter().cloned()).collect()))
     }
@@ -87,7 +87,7 @@ impl ModelRule {
 }
 
 impl RuleSubject {
-    fn contains(&self, user: &UserAttributes) -> bool {
+    fn contains(&self, user: &AccessAttributes) -> bool {
         match self {
             Self::All => true,
             Self::Domain(domain) => user.domain.as_ref() == Some(domain),
@@ -157,10 +157,10 @@ mod tests {
     fn a_user_may_use_the_models_of_all_rules_that_apply() {
         let rules: ModelRules =
             "* = built-in/* ; Example.com=openai/gpt-5-mini, openai/gpt-5-nano;group:cn=research=*;".parse().unwrap();
-        let may = |user: &UserAttributes, name| rules.allowed(user).contains(name);
-        let anyone = UserAttributes::default();
-        let employee = UserAttributes { domain: Some("example.com".to_owned()), ..UserAttributes::default() };
-        let researcher = UserAttributes { groups: vec!["cn=research".to_owned()], ..UserAttributes::default() };
+        let may = |user: &AccessAttributes, name| rules.allowed(user).contains(name);
+        let anyone = AccessAttributes::default();
+        let employee = AccessAttributes { domain: Some("example.com".to_owned()), ..AccessAttributes::default() };
+        let researcher = AccessAttributes { groups: vec!["cn=research".to_owned()], ..AccessAttributes::default() };
         assert_eq!((may(&anyone, "built-in/a"), may(&anyone, "openai/gpt-5-mini")), (true, false));
         assert_eq!((may(&employee, "openai/gpt-5-nano"), may(&employee, "openai/gpt-5")), (true, false));
         assert!(may(&employee, "built-in/a") && may(&researcher, "openai/gpt-5"));

@@ -10,8 +10,8 @@ use crate::clock::{SECONDS_PER_DAY, SECONDS_PER_HOUR, Timestamp};
 
 /// Billionths of a US dollar, the unit of costs, per dollar.
 pub const NANODOLLARS_PER_DOLLAR: u64 = 1_000_000_000;
-/// Bytes per MiB, the unit in which users read the size of their files.
-const BYTES_PER_MEBIBYTE: u64 = 1024 * 1024;
+/// Bytes per MiB, the unit in which people read the size of files.
+pub const BYTES_PER_MEBIBYTE: u64 = 1024 * 1024;
 
 /// The subject of a quota. Hours, days and months are those of UTC.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
@@ -38,10 +38,21 @@ pub enum QuotaUnit {
     Tokens,
     /// Billionths of a US dollar.
     Nanodollars,
-    /// Turns.
+    /// Turns that begin.
     Turns,
-    /// Bytes.
+    /// Bytes of stored files.
     Bytes,
+}
+
+impl QuotaUnit {
+    /// Formats an amount for people: `$2.50`, `5 MiB`, or the number of tokens or turns.
+    pub fn format(self, amount: u64) -> String {
+        match self {
+            Self::Nanodollars => format!("${:.2}", amount as f64 / NANODOLLARS_PER_DOLLAR as f64),
+            Self::Bytes => format!("{} MiB", amount / BYTES_PER_MEBIBYTE),
+            Self::Tokens | Self::Turns => amount.to_string(),
+        }
+    }
 }
 
 /// The period after which a quota is renewed, in UTC.
@@ -161,12 +172,12 @@ impl QuotaExceeded {
 impl fmt::Display for QuotaExceeded {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { kind, limit, .. } = *self;
-        let amount = match kind.unit() {
-            QuotaUnit::Nanodollars => format!("${:.2}", limit as f64 / NANODOLLARS_PER_DOLLAR as f64),
-            QuotaUnit::Tokens => format!("{limit} tokens"),
-            QuotaUnit::Turns => format!("{limit} messages"),
-            QuotaUnit::Bytes => format!("{} MiB", limit / BYTES_PER_MEBIBYTE),
+        let noun = match kind.unit() {
+            QuotaUnit::Tokens => " tokens",
+            QuotaUnit::Turns => " messages",
+            QuotaUnit::Nanodollars | QuotaUnit::Bytes => "",
         };
+        let amount = format!("{}{noun}", kind.unit().format(limit));
         let (period, renewal) = match kind.period() {
             Some(QuotaPeriod::Hour) => (" for this hour", "; the quota is reset at the full hour"),
             Some(QuotaPeriod::Day) => (" for today", "; the quota is reset at midnight (UTC)"),

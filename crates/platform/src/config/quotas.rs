@@ -3,9 +3,8 @@
 use std::num::NonZeroU64;
 use std::str::FromStr;
 
-use domain::model::{NANODOLLARS_PER_DOLLAR, QuotaKind, QuotaLimits};
+use domain::model::{BYTES_PER_MEBIBYTE, NANODOLLARS_PER_DOLLAR, QuotaKind, QuotaLimits};
 
-use super::limits::MEBIBYTE;
 use super::source::{ConfigError, Source};
 
 /// MiB of stored files that each user may have without a setting.
@@ -49,7 +48,7 @@ pub(super) fn read(source: &mut Source) -> Result<QuotaLimits, ConfigError> {
     }
     let mebibytes: Option<NonZeroU64> = source.parse("CHAT_MAX_FILES_MIB_PER_USER", "a number, at least 1")?;
     let mebibytes = mebibytes.map_or(DEFAULT_FILES_MIB, NonZeroU64::get);
-    limits.set(QuotaKind::StoredBytes, Some(mebibytes.saturating_mul(MEBIBYTE as u64)));
+    limits.set(QuotaKind::StoredBytes, Some(mebibytes.saturating_mul(BYTES_PER_MEBIBYTE)));
     for (name, kind) in [("CHAT_COST_PER_DAY", QuotaKind::CostPerDay), ("CHAT_COST_PER_MONTH", QuotaKind::CostPerMonth)]
     {
         let cost: Option<Nanodollars> = source.parse(name, "an amount of US dollars, such as 2.50")?;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use domain::model::QuotaKind;
+use domain::model::{BYTES_PER_MEBIBYTE, QuotaKind};
 use url::Url;
 
 use super::limits::MEBIBYTE;
@@ -104,7 +104,7 @@ fn default_values(config: &Config) -> Vec<(&'static str, String)> {
     let port = config.listen.port();
     let site_url = config.site_url.as_ref().map_or_else(|| format!("http://localhost:{port}"), Url::to_string);
     let limits = &config.limits;
-    let stored_bytes = config.quotas.get(QuotaKind::StoredBytes).unwrap_or_default();
+    let stored_mebibytes = config.quotas.get(QuotaKind::StoredBytes).unwrap_or_default() / BYTES_PER_MEBIBYTE;
     let backups = config.backups.iter().flat_map(|schedule| {
         [
             ("CHAT_BACKUP_AT", schedule.time.strftime("%H:%M").to_string()),
@@ -154,7 +154,7 @@ fn default_values(config: &Config) -> Vec<(&'static str, String)> {
         ("CHAT_MAX_TURNS_MIB", mebibytes(limits.turns_bytes)),
         ("CHAT_MAX_BODIES_MIB_PER_ADDRESS", mebibytes(limits.bodies_bytes.per_user)),
         ("CHAT_MAX_BODIES_MIB", mebibytes(limits.bodies_bytes.total)),
-        ("CHAT_MAX_FILES_MIB_PER_USER", mebibytes(stored_bytes as usize)),
+        ("CHAT_MAX_FILES_MIB_PER_USER", stored_mebibytes.to_string()),
     ];
     values.extend(backups.chain(oidc));
     values

@@ -5,15 +5,12 @@ use std::num::NonZeroU64;
 use std::str::FromStr;
 
 use clap::Args;
-use domain::model::{NANODOLLARS_PER_DOLLAR, QuotaKind, QuotaUnit};
+use domain::model::{BYTES_PER_MEBIBYTE, QuotaKind};
 use platform::config::{Config, Nanodollars};
 use storage::Storage;
 use storage::quotas::{QuotaException, QuotaExceptions};
 
 use super::database::{find_user, on_database};
-
-/// Bytes per MiB.
-const MEBIBYTE: u64 = 1024 * 1024;
 
 /// Arguments of `ai-chat-mcp admin quota`.
 #[derive(Debug, Args)]
@@ -86,7 +83,8 @@ impl QuotaCommand {
     async fn run_on(&self, config: &Config, storage: &Storage) -> anyhow::Result<String> {
         let user = find_user(storage, &self.user).await?;
         let number = |choice: Choice<NonZeroU64>| choice.into_exception(NonZeroU64::get);
-        let mebibytes = |choice: Choice<NonZeroU64>| choice.into_exception(|mib| mib.get().saturating_mul(MEBIBYTE));
+        let mebibytes =
+            |choice: Choice<NonZeroU64>| choice.into_exception(|mib| mib.get().saturating_mul(BYTES_PER_MEBIBYTE));
         let dollars = |choice: Choice<Nanodollars>| choice.into_exception(|dollars| dollars.0);
         // In the order of `QuotaKind::ALL`.
         let changes = [
@@ -124,18 +122,10 @@ fn table(config: &Config, exceptions: &QuotaExceptions) -> String {
             QuotaKind::TurnsPerHour => "turns per hour",
             QuotaKind::StoredBytes => "stored files",
         };
-        let limit = limits.get(kind).map_or_else(|| "no limit".to_owned(), |limit| amount(kind.unit(), limit));
+        let limit = limits.get(kind).map_or_else(|| "no limit".to_owned(), |limit| kind.unit().format(limit));
         let source = if exception.is_some() { "exception" } else { "settings" };
         // Writing to a string cannot fail.
         let _ = writeln!(table, "{name:16}  {limit:>14}  {source}");
     }
     table
-}
-
-fn amount(unit: QuotaUnit, limit: u64) -> String {
-    match unit {
-        QuotaUnit::Nanodollars => format!("${:.2}", limit as f64 / NANODOLLARS_PER_DOLLAR as f64),
-        QuotaUnit::Bytes => format!("{} MiB", limit / MEBIBYTE),
-        QuotaUnit::Tokens | QuotaUnit::Turns => limit.to_string(),
-    }
 }
