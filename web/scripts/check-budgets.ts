@@ -77,8 +77,9 @@ function textBytes(): number {
 }
 
 function distFiles(): string[] {
-  return readdirSync(dist, { recursive: true, encoding: "utf8" }).filter((name) =>
-    statSync(join(dist, name)).isFile(),
+  return readdirSync(dist, { recursive: true, encoding: "utf8" }).filter(
+    // The list of the files is not shipped.
+    (name) => !name.startsWith(".vite") && statSync(join(dist, name)).isFile(),
   );
 }
 

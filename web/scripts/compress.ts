@@ -1,6 +1,6 @@
 /**
- * Minifies the script that runs before the first paint and the list of the build's files, and writes `.br` and `.gz`
- * beside every text asset of the build, so that the server sends them as they are.
+ * Minifies the script that runs before the first paint, and writes `.br` and `.gz` beside every text asset of the build,
+ * so that the server sends them as they are.
  */
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -15,10 +15,6 @@ const smallestBytes = 256;
 // Vite copies what is in `public` as it is.
 const beforePaint = join(dist, "before-paint.js");
 writeFileSync(beforePaint, minifySync("before-paint.js", readFileSync(beforePaint, "utf8")).code);
-
-// Vite indents it.
-const manifest = join(dist, ".vite/manifest.json");
-writeFileSync(manifest, JSON.stringify(JSON.parse(readFileSync(manifest, "utf8"))));
 
 const files = readdirSync(dist, { recursive: true, encoding: "utf8" }).filter((name) => text.test(name));
 for (const name of files) {

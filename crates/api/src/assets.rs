@@ -17,6 +17,8 @@ use crate::state::PublicSettings;
 /// The output of the web build. Missing files are allowed so that the server compiles without Node.
 #[derive(RustEmbed)]
 #[folder = "../../web/dist"]
+// The list of the files, for the build only.
+#[exclude = ".vite/*"]
 #[allow_missing = true]
 struct Dist;
 
