@@ -81,6 +81,11 @@ pub enum Part {
         /// The text.
         text: String,
     },
+    /// Replies to the text before them, of which the user can send one with a click.
+    ReplyOptions {
+        /// The replies.
+        options: Vec<String>,
+    },
     /// A tool call and its result.
     ToolCall {
         /// The call.

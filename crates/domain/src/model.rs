@@ -358,6 +358,9 @@ pub enum ModelEvent {
     /// A notice for the user about how the request was changed, such as tools that had to be left out. Sent only before
     /// the first part.
     Notice(String),
+    /// Short replies, of which the user can send one with a click. The text before them names them, too, for clients
+    /// without buttons. At most once, after the last part.
+    ReplyOptions(Vec<String>),
     /// End of the response; nothing follows.
     Finish(FinishReason),
 }

@@ -10,6 +10,7 @@ mod assistant_prompt;
 mod attention;
 mod candidate_scoring;
 mod chatml;
+mod choice_question;
 mod contention;
 mod demonstration;
 mod engine;

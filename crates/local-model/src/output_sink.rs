@@ -78,6 +78,13 @@ impl OutputSink {
         text_response(text, usage).into_iter().try_for_each(|event| self.send(event))
     }
 
+    /// Sends a whole response with a question that the program has written, and the replies to offer.
+    pub(crate) fn send_question(&self, text: String, options: Vec<String>, usage: Usage) -> Result<(), InferenceError> {
+        let [start, delta, end, usage, finish] = text_response(text, usage);
+        let options = ModelEvent::ReplyOptions(options);
+        [start, delta, end, options, usage, finish].into_iter().try_for_each(|event| self.send(event))
+    }
+
     /// Sends a status and ignores cancellation.
     pub(crate) fn send_status(&self, status: ModelStatus) {
         let _ = self.send(ModelEvent::Status(status));

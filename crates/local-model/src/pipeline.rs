@@ -13,6 +13,7 @@ use domain::model::{ModelError, ModelEvent, ModelStatus, Request, ToolSpec, Usag
 use crate::argument_grounding::{GroundedArguments, check_arguments, conversation_text};
 use crate::argument_question;
 use crate::assistant_prompt::ModelIdentity;
+use crate::choice_question::{self, ChoiceQuestion};
 use crate::demonstration::may_be_meant;
 use crate::error::{InferenceError, LoadError};
 use crate::few_shot;
@@ -100,7 +101,10 @@ impl InferencePipeline {
 
 impl RequestHandler for InferencePipeline {
     fn answer(&mut self, request: &Request, out: &OutputSink) -> Result<(), InferenceError> {
+        // A reply to a question about an argument can follow one about the tool.
         let joined = argument_question::join_reply(request);
+        let request = joined.as_ref().unwrap_or(request);
+        let joined = choice_question::join_reply(request);
         let request = joined.as_ref().unwrap_or(request);
         let extended = json_output::with_schema_in_instructions(request);
         let request = extended.as_ref().unwrap_or(request);
@@ -113,13 +117,16 @@ impl RequestHandler for InferencePipeline {
         let (kind, tools) = self.decide(&question, &mut usage, out)?;
         match kind {
             ResponseKind::ToolCall => return self.call_or_ask(&question, tools, request, usage, out),
+            ResponseKind::Question if can_ask(request) => {
+                return ask_which_tool(&tools, &question, request, usage, out);
+            }
             ResponseKind::AboutTools
                 if !is_about_protocol(question.message)
                     && json_output::output_schema(&request.response_format).is_none() =>
             {
                 return out.send_text_response(tool_overview::describe_tools(request, question.message), usage);
             }
-            ResponseKind::Text | ResponseKind::AboutTools => {}
+            ResponseKind::Text | ResponseKind::AboutTools | ResponseKind::Question => {}
         }
         let prompt = question.text_prompt(&self.tokenizer, &self.identity);
         // Another seed for each answer, so that an answer that is generated again is another one.
@@ -232,7 +239,15 @@ impl InferencePipeline {
         mut usage: Usage,
         out: &OutputSink,
     ) -> Result<(), InferenceError> {
-        let tools = self.narrow_candidates(question, candidates, &mut usage, out)?;
+        let tools = match self.narrow_candidates(question, candidates, &mut usage, out)? {
+            NarrowedCandidates::Clear(tools) => tools,
+            NarrowedCandidates::Close(tools)
+                if can_ask(request) && find_named_tools(question.message, &request.tools).is_empty() =>
+            {
+                return ask_which_tool(&tools, question, request, usage, out);
+            }
+            NarrowedCandidates::Close(tools) => tools,
+        };
         let matcher = self.grammars.compile_call(&tools).map_err(InferenceError::internal)?;
         let mut generation = self.start_call(question.call_prompt(&self.tokenizer, &tools), out)?;
         generation.usage += usage;
@@ -259,16 +274,21 @@ impl InferencePipeline {
         tools: Vec<&'a ToolSpec>,
         usage: &mut Usage,
         out: &OutputSink,
-    ) -> Result<Vec<&'a ToolSpec>, InferenceError> {
+    ) -> Result<NarrowedCandidates<'a>, InferenceError> {
         if tools.len() < 2 {
-            return Ok(tools);
+            return Ok(NarrowedCandidates::Clear(tools));
         }
         let names: Vec<_> = tools.iter().map(|tool| self.tokenizer.encode(&tool.name)).collect();
         let selection = question.call_prompt(&self.tokenizer, &tools).tool_selection(&self.tokenizer, &tools);
         let mut generation = self.start(&selection, false, out)?;
         let ranked = generation.rank(&names, 2)?;
         *usage += generation.usage;
-        Ok(tool_decision::clear_winner(&ranked).map_or_else(|| tools.clone(), |index| vec![tools[index]]))
+        tracing::debug!(?ranked, tools = ?tools.iter().map(|tool| &tool.name).collect::<Vec<_>>(), "ranked the candidates");
+        if let Some(index) = tool_decision::clear_winner(&ranked) {
+            return Ok(NarrowedCandidates::Clear(vec![tools[index]]));
+        }
+        let are_close = tool_decision::are_close(&ranked);
+        Ok(if are_close { NarrowedCandidates::Close(tools) } else { NarrowedCandidates::Clear(tools) })
     }
 
     /// Answers from the tool results, or calls one more tool if the request needs another step.
@@ -512,6 +532,31 @@ fn top_candidates(
     }
     ranked.truncate(MAX_CANDIDATES);
     ranked
+}
+
+/// Returns whether the user can be asked something: not if a program wants JSON.
+fn can_ask(request: &Request) -> bool {
+    json_output::output_schema(&request.response_format).is_none()
+}
+
+/// Asks the user which of the tools is meant.
+fn ask_which_tool(
+    tools: &[&ToolSpec],
+    question: &UserRequest<'_>,
+    request: &Request,
+    usage: Usage,
+    out: &OutputSink,
+) -> Result<(), InferenceError> {
+    let ChoiceQuestion { text, options } = choice_question::write_question(tools, request, question.message);
+    out.send_question(text, options, usage)
+}
+
+/// Candidates for a call after the model has compared them.
+enum NarrowedCandidates<'a> {
+    /// The tools of which one is called.
+    Clear(Vec<&'a ToolSpec>),
+    /// The tools of which the user has to choose one.
+    Close(Vec<&'a ToolSpec>),
 }
 
 /// Memory of a loaded model as a fraction of its file size: original and repacked weights, and caches. Measured: 2.2

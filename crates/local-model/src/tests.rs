@@ -82,6 +82,7 @@ struct Answer {
     call: Option<(String, String)>,
     statuses: Vec<ModelStatus>,
     notices: Vec<String>,
+    reply_options: Vec<String>,
     usage: Usage,
     finish: Option<FinishReason>,
     error: Option<ModelError>,
@@ -102,6 +103,7 @@ async fn ask(engine: &Engine, request: Request) -> Answer {
                 Some((_, arguments)) => arguments.push_str(&text),
                 None => answer.text.push_str(&text),
             },
+            Ok(ModelEvent::ReplyOptions(options)) => answer.reply_options = options,
             Ok(ModelEvent::Usage(usage)) => answer.usage = usage,
             Ok(ModelEvent::Finish(reason)) => answer.finish = Some(reason),
             Ok(

@@ -25,6 +25,8 @@ pub(crate) struct DecisionScores {
 pub(crate) enum ResponseKind {
     /// A tool call.
     ToolCall,
+    /// The question whether a tool is meant.
+    Question,
     /// Text.
     Text,
     /// Text about the available tools.
@@ -40,6 +42,13 @@ const MIN_CALL_SCORE: f32 = 0.3;
 
 /// Minimum score for a tool call when the message contains the tool's name.
 const MIN_CALL_SCORE_WHEN_NAMED: f32 = -6.0;
+
+/// Range below the minimum score in which the user is asked whether a tool is meant. Without the question, one of 80
+/// messages that need a tool gets none; with it, none of 60 others is asked about.
+const UNSURE_RANGE: f32 = 0.5;
+
+/// Minimum lead of a tool over the answers without one for that question.
+const MIN_UNSURE_LEAD: f32 = 0.5;
 
 /// Lead in log-probability with which the first tool is the only candidate.
 const CANDIDATE_MARGIN: f32 = 2.0;
@@ -60,6 +69,7 @@ impl DecisionScores {
         let min_score = if self.is_named { MIN_CALL_SCORE_WHEN_NAMED } else { MIN_CALL_SCORE };
         match () {
             () if sum >= min_score => ResponseKind::ToolCall,
+            () if sum >= min_score - UNSURE_RANGE && self.tool - without >= MIN_UNSURE_LEAD => ResponseKind::Question,
             () if self.about > self.none => ResponseKind::AboutTools,
             () => ResponseKind::Text,
         }
@@ -112,6 +122,15 @@ pub(crate) fn clear_winner(ranked: &[(usize, f32)]) -> Option<usize> {
     }
 }
 
+/// Lead in log-probability up to which the user is asked which of two tools is meant. Of 80 messages that need a tool,
+/// five are in this range, and two of these would get a wrong tool.
+const ASK_MARGIN: f32 = 0.6;
+
+/// Returns whether the first two ranked tools are too close to select one.
+pub(crate) fn are_close(ranked: &[(usize, f32)]) -> bool {
+    matches!(ranked, [(_, first), (_, second), ..] if first - second < ASK_MARGIN)
+}
+
 /// Returns for each token whether a text may begin with it: not with blanks, and not with the start of a call.
 pub(crate) fn text_openings(tokenizer: &Tokenizer) -> Vec<bool> {
     let opens = |(id, kind): (usize, &TokenType)| {
@@ -138,13 +157,19 @@ pub(crate) fn most_likely_token(logits: &[f32], allowed: impl Fn(u32) -> bool) -
 /// Returns the indexes of the tools whose exact names are words of the message. A name with a server prefix and two
 /// underscores is also found by its last part.
 pub(crate) fn find_named_tools(message: &str, tools: &[ToolSpec]) -> Vec<usize> {
-    let is_part = |character: char| character.is_alphanumeric() || matches!(character, '_' | '-');
-    let words: Vec<&str> = message.split(|character| !is_part(character)).collect();
-    let is_named = |tool: &ToolSpec| {
-        let short = tool.name.rsplit_once("__").map_or(tool.name.as_str(), |(_, last)| last);
-        words.iter().any(|word| *word == tool.name || *word == short)
-    };
-    tools.iter().enumerate().filter(|(_, tool)| is_named(tool)).map(|(index, _)| index).collect()
+    let words = name_words(message);
+    tools.iter().enumerate().filter(|(_, tool)| is_named(tool, &words)).map(|(index, _)| index).collect()
+}
+
+/// Returns the words of a message that can be names of tools.
+pub(crate) fn name_words(message: &str) -> Vec<&str> {
+    message.split(|character: char| !character.is_alphanumeric() && !matches!(character, '_' | '-')).collect()
+}
+
+/// Returns whether a tool's name is among the words of a message, see [`find_named_tools`].
+pub(crate) fn is_named(tool: &ToolSpec, words: &[&str]) -> bool {
+    let short = tool.name.rsplit_once("__").map_or(tool.name.as_str(), |(_, last)| last);
+    words.iter().any(|word| *word == tool.name || *word == short)
 }
 
 #[cfg(test)]
@@ -189,6 +214,21 @@ mod tests {
         assert_eq!(DecisionScores { none: -0.1, need: 2.5, ..PLAIN }.response_kind(), ResponseKind::ToolCall);
         assert_eq!(DecisionScores { none: -0.1, is_named: true, ..PLAIN }.response_kind(), ResponseKind::ToolCall);
         assert_eq!(DecisionScores { about: -0.1, need: -1.0, ..PLAIN }.response_kind(), ResponseKind::AboutTools);
+    }
+
+    #[test]
+    fn asks_when_a_likely_tool_just_misses_the_minimum() {
+        let unsure = DecisionScores { tool: -0.9, need: -1.0, ..PLAIN };
+        assert_eq!(unsure.response_kind(), ResponseKind::Question);
+        assert_eq!(DecisionScores { tool: -1.5, ..unsure }.response_kind(), ResponseKind::Text);
+        assert_eq!(DecisionScores { none: -1.0, need: 0.0, ..unsure }.response_kind(), ResponseKind::Text);
+        assert_eq!(DecisionScores { tool: -0.6, ..unsure }.response_kind(), ResponseKind::ToolCall);
+    }
+
+    #[test]
+    fn asks_about_tools_without_a_lead() {
+        assert!(are_close(&[(4, -0.5), (1, -1.0)]) && !are_close(&[(4, -0.5), (1, -1.2)]));
+        assert!(!are_close(&[(4, -0.5)]) && !are_close(&[]));
     }
 
     #[test]

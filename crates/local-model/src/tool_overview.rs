@@ -194,7 +194,7 @@ fn push_rest(texts: &OverviewTexts, count: usize, text: &mut String) {
 }
 
 /// Returns the first sentence of a description on one line, or its beginning if it is long.
-fn first_sentence(description: &str) -> String {
+pub(crate) fn first_sentence(description: &str) -> String {
     let line = description.split_whitespace().collect::<Vec<_>>().join(" ");
     let end = line.find(". ").map_or(line.len(), |end| end + 1);
     let sentence = &line[..end];
@@ -207,7 +207,7 @@ fn first_sentence(description: &str) -> String {
 }
 
 /// Escapes what Markdown would take for formatting, links or HTML.
-fn escape_markdown(text: &str) -> String {
+pub(crate) fn escape_markdown(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for character in text.chars() {
         if matches!(character, '\\' | '`' | '*' | '_' | '[' | ']' | '<' | '>' | '!' | '#' | '|' | '~') {

@@ -28,7 +28,9 @@ pub fn document(title: &str, messages: &[StoredMessage]) -> String {
                     writeln!(text, "\nAttached: `{name}` of `{server}`")
                 }
                 Part::File(file) => writeln!(text, "\nFile: `{}` ({})", plain(file.title()), plain(&file.media_type)),
-                Part::Reasoning { .. } | Part::AppContext { .. } | Part::Notice { .. } => Ok(()),
+                Part::Reasoning { .. } | Part::AppContext { .. } | Part::Notice { .. } | Part::ReplyOptions { .. } => {
+                    Ok(())
+                }
             };
         }
     }

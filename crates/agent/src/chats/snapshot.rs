@@ -94,7 +94,11 @@ fn shared_part(part: Part, role: Role, with: With) -> Option<SharedPart> {
         Part::File(FileRef { id, media_type, filename, size }) => {
             Some(SharedPart::File { id, media_type, filename, size })
         }
-        Part::Reasoning { .. } | Part::AppContext { .. } | Part::Notice { .. } | Part::Attachment { .. } => None,
+        Part::Reasoning { .. }
+        | Part::AppContext { .. }
+        | Part::Notice { .. }
+        | Part::ReplyOptions { .. }
+        | Part::Attachment { .. } => None,
     }
 }
 

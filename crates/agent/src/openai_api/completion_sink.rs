@@ -105,6 +105,7 @@ impl CompletionSink<'_> {
                 }
                 ModelEvent::Status(_)
                 | ModelEvent::Notice(_)
+                | ModelEvent::ReplyOptions(_)
                 | ModelEvent::File { .. }
                 | ModelEvent::PartEnd { .. } => {}
             }

@@ -112,6 +112,9 @@ pub enum TurnEvent {
     DataNotice {
         data: NoticeData,
     },
+    DataReplyOptions {
+        data: ReplyOptionsData,
+    },
     Finish {
         finish_reason: String,
         message_metadata: FinishMetadata,
@@ -250,6 +253,13 @@ pub struct TitleData {
 pub struct NoticeData {
     /// Text of the notice.
     pub text: String,
+}
+
+/// Replies of which the user can send one with a click.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ReplyOptionsData {
+    /// The replies.
+    pub options: Vec<String>,
 }
 
 /// Progress of a tool call, as its server reports it.

@@ -8,7 +8,7 @@ use futures_util::StreamExt;
 use futures_util::future::{BoxFuture, ready};
 use tokio::time::{Instant, sleep_until};
 
-use super::event::{NoticeData, ProviderMetadata, ToolMetadata, TurnEvent};
+use super::event::{NoticeData, ProviderMetadata, ReplyOptionsData, ToolMetadata, TurnEvent};
 use super::event_recorder::EventRecorder;
 use super::{Turn, TurnService};
 use crate::agent_loop::{EventSink, ModelStream, OpenPart, StepCollector, StepOutput, StreamError};
@@ -177,6 +177,11 @@ impl ModelStreamReader<'_> {
         match event {
             ModelEvent::Status(data) => self.recorder.emit(&TurnEvent::DataModelStatus { data, transient: true }),
             ModelEvent::Notice(text) => self.recorder.emit(&TurnEvent::DataNotice { data: NoticeData { text } }),
+            ModelEvent::ReplyOptions(options) => {
+                // After the text that they reply to.
+                self.send_all();
+                self.recorder.emit(&TurnEvent::DataReplyOptions { data: ReplyOptionsData { options } });
+            }
             ModelEvent::PartStart { part, kind } => self.start(part, kind),
             ModelEvent::Delta { part, text } => self.grow(part, &text),
             ModelEvent::PartEnd { part } => {

@@ -104,7 +104,8 @@ pub fn answer(
     let mut step = StepMessages::default();
     for part in parts {
         // Anything after a tool call was written when its result was known, so it belongs to the next step.
-        let is_outside_of_steps = matches!(part, Part::Notice { .. } | Part::Reasoning { signature: None, .. });
+        let is_outside_of_steps =
+            matches!(part, Part::Notice { .. } | Part::ReplyOptions { .. } | Part::Reasoning { signature: None, .. });
         if !step.calls.is_empty() && !matches!(part, Part::ToolCall { .. }) && !is_outside_of_steps {
             step.close(&mut messages, name_of, attachments);
         }
@@ -122,9 +123,10 @@ pub fn answer(
                     signature: signature.clone(),
                 });
             }
-            // These parts belong to user messages.
+            // Nothing for a model: it has the replies in the text before them, and the last two belong to the user.
             Part::Reasoning { signature: None, .. }
             | Part::Notice { .. }
+            | Part::ReplyOptions { .. }
             | Part::AppContext { .. }
             | Part::Attachment { .. } => {}
         }

@@ -56,6 +56,9 @@ impl Transcript {
             }
             TurnEvent::File(file) => self.push("", Part::File(file.clone())),
             TurnEvent::DataNotice { data } => self.push("", Part::Notice { text: data.text.clone() }),
+            TurnEvent::DataReplyOptions { data } => {
+                self.push("", Part::ReplyOptions { options: data.options.clone() });
+            }
             TurnEvent::ToolInputStart { tool_call_id, tool_name, tool_metadata, .. } => {
                 let call = ToolCall {
                     id: tool_call_id.clone(),
@@ -133,6 +136,7 @@ impl Transcript {
             Part::ToolCall { .. }
             | Part::AppContext { .. }
             | Part::Notice { .. }
+            | Part::ReplyOptions { .. }
             | Part::Attachment { .. }
             | Part::File(_) => true,
         };

@@ -71,6 +71,7 @@ fn format_events((events, end): &(Vec<ModelEvent>, Result<(), ModelError>)) -> S
     for event in events {
         match event {
             ModelEvent::Notice(text) => writeln!(lines, "notice {text:?}"),
+            ModelEvent::ReplyOptions(options) => writeln!(lines, "options {options:?}"),
             ModelEvent::Status(status) => writeln!(lines, "status {status:?}"),
             ModelEvent::PartStart { part, kind: PartKind::ToolCall { id, name } } => {
                 writeln!(lines, "{part} call {name:?} {id:?}")
@@ -126,7 +127,7 @@ fn assert_invariants(name: &str, (events, end): &(Vec<ModelEvent>, Result<(), Mo
             }
             ModelEvent::Finish(_) => finishes += 1,
             ModelEvent::File { bytes, .. } => assert!(!bytes.is_empty(), "{name}"),
-            ModelEvent::Usage(_) | ModelEvent::Status(_) | ModelEvent::Notice(_) => {}
+            ModelEvent::Usage(_) | ModelEvent::Status(_) | ModelEvent::Notice(_) | ModelEvent::ReplyOptions(_) => {}
         }
     }
     assert_eq!(finishes == 1 && open.is_empty(), end.is_ok(), "{name}: {open:?} {end:?}");

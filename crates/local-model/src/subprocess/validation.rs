@@ -5,6 +5,7 @@ use std::io::{BufRead, BufReader, Read};
 use domain::model::{FinishReason, ModelError, ModelEvent, ModelStatus, PartKind, Usage};
 use domain::text::cut_to;
 
+use crate::choice_question::MAX_REPLY_OPTIONS;
 use crate::injection_filter::REMOVAL_NOTICE;
 use crate::ipc::IpcResponse;
 
@@ -86,6 +87,7 @@ impl ResponseValidator {
                 Stage::InPart
             }
             (Stage::InPart, ModelEvent::PartEnd { part: 0 }) => Stage::AfterPart,
+            (Stage::AfterPart, ModelEvent::ReplyOptions(options)) if are_plausible(options) => Stage::AfterPart,
             (Stage::AfterPart, ModelEvent::Usage(usage)) if is_plausible(usage) => Stage::AfterPart,
             (
                 Stage::AfterPart,
@@ -96,6 +98,10 @@ impl ResponseValidator {
         self.stage = next;
         (self.bytes <= MAX_TEXT_BYTES && self.statuses <= MAX_STATUSES).then_some(event)
     }
+}
+
+fn are_plausible(options: &[String]) -> bool {
+    options.len() <= MAX_REPLY_OPTIONS && options.iter().all(|option| option.len() <= MAX_NAME_BYTES)
 }
 
 fn is_plausible(usage: &Usage) -> bool {

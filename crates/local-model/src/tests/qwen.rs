@@ -182,3 +182,36 @@ async fn writes_json_that_follows_a_schema() {
     let refused = ask(&engine, asked(ResponseFormat::JsonSchema(OutputSchema { schema, ..output }), Vec::new())).await;
     assert!(matches!(refused.error, Some(ModelError::Refused(_))), "{refused:?}");
 }
+
+#[tokio::test]
+async fn asks_which_of_two_close_tools_is_meant() {
+    let engine = start(weights::DEFAULT_WEIGHTS.file_name);
+    let entry = json!({ "text": { "type": "string", "description": "Text of the entry" } });
+    let add = |name: &str, description: &str| tool(name, description, entry.clone(), json!(["text"]));
+    let asked = |messages| Request {
+        messages,
+        tools: vec![
+            add("todo_add", "Adds an entry to the to-do list."),
+            add("calendar_add", "Adds an entry to the calendar."),
+        ],
+        parameters: GREEDY,
+        max_tokens: Some(60),
+        ..Request::default()
+    };
+    let first = "Tell Anna that I am late";
+    let question = ask(&engine, asked(vec![user(first)])).await;
+    assert_eq!((&question.call, &question.finish), (&None, &Some(FinishReason::Stop)), "{question:?}");
+    assert_eq!(question.reply_options, ["todo_add", "calendar_add", "No tool"]);
+    assert!(question.text.contains("\n2. `calendar_add`: Adds an entry to the calendar."), "{question:?}");
+    let replied = |reply: &str| {
+        let reply = user(reply);
+        asked(vec![user(first), ModelMessage::assistant(question.text.clone(), Vec::new()), reply])
+    };
+    for (reply, name) in [("2", "calendar_add"), ("todo_add", "todo_add")] {
+        let answer = ask(&engine, replied(reply)).await;
+        let (called, arguments) = call(&answer);
+        assert!(called == name && arguments["text"].is_string(), "{reply}: {answer:?}");
+    }
+    let refused = ask(&engine, replied("No tool")).await;
+    assert!(refused.call.is_none() && !refused.text.is_empty(), "{refused:?}");
+}

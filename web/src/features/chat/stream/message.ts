@@ -105,6 +105,13 @@ interface NoticePart {
   readonly text: string;
 }
 
+/** Replies to the text before them, of which the user can send one with a click. */
+export interface ReplyOptionsPart {
+  readonly type: "reply-options";
+  /** Texts, validated where they are rendered. */
+  readonly options: unknown;
+}
+
 /** Attachment of a user message. */
 export interface AttachmentPart {
   readonly type: "attachment";
@@ -137,6 +144,7 @@ export type Part =
   | StepPart
   | SourcePart
   | NoticePart
+  | ReplyOptionsPart
   | AttachmentPart
   | FilePart;
 

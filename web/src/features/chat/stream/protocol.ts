@@ -69,6 +69,7 @@ export type StreamChunk =
     }
   | { readonly type: "data-model-status"; readonly data: ModelStatus }
   | { readonly type: "data-notice"; readonly data: { readonly text: string } }
+  | { readonly type: "data-reply-options"; readonly data: { readonly options?: unknown } }
   | { readonly type: "data-title"; readonly data: { readonly title: string } }
   | {
       readonly type: "data-mcp-progress";
@@ -114,6 +115,7 @@ const REQUIRED: { readonly [T in StreamChunk["type"]]: Readonly<Record<string, "
   file: { url: "string", mediaType: "string" },
   "data-model-status": { data: "object" },
   "data-notice": { data: "object" },
+  "data-reply-options": { data: "object" },
   "data-title": { data: "object" },
   "data-mcp-progress": { id: "string", data: "object" },
   "data-mcp-task": { id: "string", data: "object" },

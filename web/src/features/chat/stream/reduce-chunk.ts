@@ -129,6 +129,8 @@ export function reduceChunk(turn: TurnState, chunk: StreamChunk, now: number): T
       return appendPart({ ...turn, modelStatus: null }, toFilePart(chunk), now);
     case "data-notice":
       return appendPart(turn, { type: "notice", text: chunk.data.text }, now);
+    case "data-reply-options":
+      return appendPart(turn, { type: "reply-options", options: chunk.data.options }, now);
     case "data-model-status":
       return { ...turn, modelStatus: chunk.data };
     case "data-title":

@@ -54,6 +54,17 @@ test("files stand where they came, and each goes out again by its id", () => {
   expect(fromRow({ ...row, parts: [{ type: "file", url: 7 }] }).parts).toHaveLength(1);
 });
 
+test("offered replies stand after the question, and are no text", () => {
+  const options = ["find_files", "None of them"];
+  const parts = [
+    { type: "text", text: "Which one?" },
+    { type: "reply-options", options },
+  ];
+  const message = fromRow({ ...row, parts });
+  expect(message.parts).toMatchObject([{ type: "text" }, { type: "reply-options", options }]);
+  expect(textOf(message)).toBe("Which one?");
+});
+
 test("an answer without parts has its calls and its content", () => {
   const message = fromRow({ ...row, tool_calls: [{ ...call, outcome: "done", result: { content: [] } }] });
   expect(message.parts.map(({ type }) => type)).toEqual(["dynamic-tool", "text"]);

@@ -60,6 +60,7 @@ function toPart(value: unknown): Part[] {
   if (value["type"] === "reasoning")
     return [{ type: "reasoning", text: asText(value["text"]), state: "done" }];
   if (value["type"] === "notice") return [{ type: "notice", text: asText(value["text"]) }];
+  if (value["type"] === "reply-options") return [{ type: "reply-options", options: value["options"] }];
   if (value["type"] === "file") return [toFilePart(value)];
   if (value["type"] === "tool-call" && isObject(value["call"])) return [toToolPart(value["call"])];
   return [];

@@ -66,6 +66,8 @@ function PartView({ part, live }: { part: Single; live: boolean }): ReactNode {
           <FileView file={part} />
         </Suspense>
       );
+    // Below the answer, as long as it is the newest message.
+    case "reply-options":
     case "step-start":
     case "attachment":
       return null;

@@ -17,6 +17,9 @@ const UserMessageActions = lazyPart(async () => (await loadMessageActions()).Use
 const AnswerActions = lazyPart(async () => (await import("../message-actions/answer-actions")).AnswerActions);
 const EditMessageForm = lazyPart(async () => (await loadMessageActions()).EditMessageForm);
 
+/** Few answers are questions. */
+const ReplyOptions = lazyPart(async () => (await import("./reply-options")).ReplyOptions);
+
 interface MessageRowProps {
   id: string;
   store: ChatStore;
@@ -47,6 +50,11 @@ export const MessageRow = memo(({ id, store, isLast, onTurn }: MessageRowProps) 
     >
       <h3 className="sr-only">{t("chat.assistantSaid")}</h3>
       <AnswerParts message={message} />
+      {isLast && message.parts.some(({ type }) => type === "reply-options") && (
+        <Suspense>
+          <ReplyOptions message={message} />
+        </Suspense>
+      )}
       {message.status !== "streaming" && (
         <AnswerFoot message={message} isLast={isLast} {...foot}>
           <Suspense>
