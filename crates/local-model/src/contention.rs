@@ -13,6 +13,8 @@ use std::sync::{Mutex, PoisonError};
 use candle_core::Result;
 use candle_core::utils::barrier_pool;
 
+use crate::subprocess::THREAD_COUNT_VARIABLE;
+
 /// Weight of the latest sample in the moving average.
 const SAMPLE_WEIGHT: f32 = 0.2;
 
@@ -32,7 +34,9 @@ impl CpuContention {
             .ok()
             // All cores of the machine, because `/proc/loadavg` counts the threads on all of them.
             .map(|stat| stat.lines().filter(|line| line.starts_with("cpu")).count().saturating_sub(1));
-        let spare = cores.filter(|_| barrier_pool().n_workers() == 1).map(|cores| cores as f32 - 2.0);
+        // Threads that the operator has asked for are always used.
+        let is_adaptive = std::env::var_os(THREAD_COUNT_VARIABLE).is_none() && barrier_pool().n_workers() == 1;
+        let spare = cores.filter(|_| is_adaptive).map(|cores| cores as f32 - 2.0);
         Self { other_threads: AtomicU32::new(0), spare_cores: spare }
     }
 

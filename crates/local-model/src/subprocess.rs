@@ -26,7 +26,7 @@ const CANCEL_GRACE_PERIOD: Duration = Duration::from_secs(30);
 const MAX_PENDING_RESPONSES: usize = 64;
 
 /// Environment variable with the arithmetic library's number of threads.
-const THREAD_COUNT_VARIABLE: &str = "RAYON_NUM_THREADS";
+pub(crate) const THREAD_COUNT_VARIABLE: &str = "RAYON_NUM_THREADS";
 
 /// Environment variables that the process inherits.
 const INHERITED_VARIABLES: [&str; 3] = ["PATH", "RUST_LOG", THREAD_COUNT_VARIABLE];
