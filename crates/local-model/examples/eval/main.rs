@@ -20,6 +20,7 @@ use domain::model::{ModelEvent, PartKind, Request, ToolSpec};
 use futures_util::StreamExt;
 use local_model::{Engine, EngineSettings};
 use tokio_util::sync::CancellationToken;
+use tracing_subscriber::EnvFilter;
 
 use cases::{CASE_KINDS, Case, ListedServer, Lists, NEW_SERVER_KINDS, Set, TEST_KINDS};
 use score::{Answer, Verdict};
@@ -38,6 +39,8 @@ struct Options {
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<()> {
     let options = options()?;
+    // With RUST_LOG=local_model=debug: the scores behind each answer.
+    tracing_subscriber::fmt().with_env_filter(EnvFilter::from_default_env()).without_time().init();
     let path = match options.weights.clone() {
         Some(path) => path,
         None => in_cache()?,
