@@ -24,13 +24,14 @@ use http::{Method, StatusCode, Uri, header};
 use http_server::extract::bearer;
 use http_server::route::Access::{Anyone, OwnRows};
 use http_server::route::{Section, delete as remove, get, options, patch, post};
-use platform::{BackgroundTasks, SecretSealer, UserEvent, UserEventBus};
+use platform::{AuditLog, BackgroundTasks, SecretSealer, UserEvent, UserEventBus};
 use postgrest::ast::{ColumnCondition, ComparisonOperator, OnConflict, RowFilter, RowQuery, WriteBody, WriteOptions};
 use postgrest::request::{
     self, ConflictResolution, QueryParameters, RequestPreferences, ResultFormat, ReturnPreference,
 };
 use postgrest::{ConnectionSealer, PgError, RestTable, WriteContext};
 use storage::Storage;
+use storage::audit_events::{AuditEventKind, NewAuditEvent};
 use uuid::Uuid;
 
 use crate::AppState;
@@ -178,6 +179,7 @@ struct RestApi {
     connections: ConnectionService,
     events: UserEventBus,
     tasks: BackgroundTasks,
+    audit: AuditLog,
 }
 
 impl FromRef<AppState> for RestApi {
@@ -192,6 +194,7 @@ impl FromRef<AppState> for RestApi {
             connections: state.connections.clone(),
             events: state.events.clone(),
             tasks: state.tasks.clone(),
+            audit: state.audit.clone(),
         }
     }
 }
@@ -288,7 +291,8 @@ impl RestApi {
         let body = asked.body(records, columns.as_ref());
         let outcome = asked.outcome();
         let sealer = OwnerSealer { secrets: &self.secrets, owner: writer };
-        let by = WriteContext { owner: writer, now: self.clock.now(), sealer: &sealer };
+        let events = self.connection_events(writer, asked.table, AuditEventKind::ConnectionCreated);
+        let by = WriteContext { owner: writer, now: self.clock.now(), sealer: &sealer, events: &events };
         let written = postgrest::insert_rows(&self.storage, by, asked.table, &body, &conflict, &outcome).await?;
         self.notify_changed(writer, asked.table, &written.ids);
 
@@ -313,7 +317,7 @@ impl RestApi {
         }
         let body = asked.body(records, asked.parameters.columns.as_ref());
         let sealer = OwnerSealer { secrets: &self.secrets, owner: writer };
-        let by = WriteContext { owner: writer, now: self.clock.now(), sealer: &sealer };
+        let by = WriteContext { owner: writer, now: self.clock.now(), sealer: &sealer, events: &[] };
         let (filters, outcome) = (&asked.parameters.filters, asked.outcome());
         let written = postgrest::update_rows(&self.storage, by, asked.table, &body, filters, &outcome).await?;
         self.notify_changed(writer, asked.table, &written.ids);
@@ -330,8 +334,10 @@ impl RestApi {
         reject_unsupported("columns", asked.parameters.columns.is_some())?;
         reject_unsupported("on_conflict", asked.parameters.on_conflict.is_some())?;
         let (filters, outcome) = (&asked.parameters.filters, asked.outcome());
+        let (now, events) =
+            (self.clock.now(), self.connection_events(writer, asked.table, AuditEventKind::ConnectionDeleted));
         let written =
-            postgrest::delete_rows(&self.storage, writer, self.clock.now(), asked.table, filters, &outcome).await?;
+            postgrest::delete_rows(&self.storage, writer, now, asked.table, filters, &outcome, &events).await?;
         if asked.table == RestTable::Sessions {
             for id in &written.ids {
                 // Their turns would write to a chat that no longer exists.
@@ -342,6 +348,14 @@ impl RestApi {
 
         let range = asked.total(written.ids.len());
         Ok(asked.reply(asked.done(), range, None, written.rows).into_response())
+    }
+
+    /// Returns the audit events of each row that is inserted into or deleted from a table.
+    fn connection_events(&self, user: UserId, table: RestTable, kind: AuditEventKind) -> Vec<NewAuditEvent> {
+        match table {
+            RestTable::McpServers => self.audit.by_user(user, kind),
+            RestTable::Sessions | RestTable::Messages => Vec::new(),
+        }
     }
 
     /// Notifies other services and the user's web apps of written rows.

@@ -5,11 +5,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use domain::server_url::{has_masked_values, split_query};
 use domain::{ServerId, SharedServerId, Timestamp, UserId};
 use mcp::ConnectionTarget;
-use platform::SecretSealer;
 use platform::config::HostName;
+use platform::{AuditLog, SecretSealer};
 use schemars::JsonSchema;
 use serde::Serialize;
 use storage::Storage;
+use storage::audit_events::{AuditActor, AuditEventKind};
 use storage::shared_servers::{OfferedServer, SharedServer};
 use url::Url;
 
@@ -57,7 +58,13 @@ impl From<storage::Error> for OfferError {
 impl ServerOffer<'_> {
     /// Validates the offer and stores it, with its secrets sealed. Users' connections to a server of this name stay, and use
     /// the new URL and headers.
-    pub async fn store(&self, storage: &Storage, secrets: &SecretSealer, now: Timestamp) -> Result<(), OfferError> {
+    pub async fn store(
+        &self,
+        storage: &Storage,
+        secrets: &SecretSealer,
+        now: Timestamp,
+        audit: &AuditLog,
+    ) -> Result<(), OfferError> {
         let name = validate_name(self.name).map_err(|error| OfferError::Invalid(error.to_string()))?;
         let description = self.description.trim();
         if description.chars().count() > MAX_DESCRIPTION_CHARS {
@@ -83,7 +90,8 @@ impl ServerOffer<'_> {
             url,
             domains: domains.into_iter().collect(),
         };
-        Ok(storage.shared_servers().put(&server, now).await?)
+        let events = audit.event(None, AuditActor::Admin, AuditEventKind::SharedServerOffered);
+        Ok(storage.shared_servers().put(&server, now, &events).await?)
     }
 
     fn validate_target(&self) -> Result<(), OfferError> {
@@ -157,7 +165,8 @@ impl ConnectionService {
     async fn insert_connection(&self, user: UserId, id: SharedServerId, name: &str) -> Result<ServerId, UpdateError> {
         for number in 1..=MAX_NAMES {
             let name = if number == 1 { name.to_owned() } else { format!("{name} {number}") };
-            match self.storage.shared_servers().connect(user, id, &name, self.clock.now()).await {
+            let events = self.audit.by_user(user, AuditEventKind::ConnectionCreated);
+            match self.storage.shared_servers().connect(user, id, &name, self.clock.now(), &events).await {
                 Ok(connection) => return Ok(connection),
                 Err(storage::Error::NotFound) => return Err(UpdateError::NotFound),
                 // Also if a request at the same time has created the connection, which the next attempt finds.

@@ -4,6 +4,7 @@ use std::collections::HashSet;
 
 use domain::{Timestamp, UserId};
 use storage::Storage;
+use storage::audit_events::NewAuditEvent;
 use storage::raw::{SqlDialect, SqlValue};
 use uuid::Uuid;
 
@@ -130,6 +131,9 @@ pub async fn insert_rows(
                 (None, _) => return Err(PgError::row_level_security(table).into()),
             }
         }
+        for _ in 0..inserted {
+            transaction.insert_audit_events(context.events).await?;
+        }
         Ok((written, inserted))
     }
     .await
@@ -175,7 +179,8 @@ pub async fn update_rows(
     transaction.finish(table, result).await
 }
 
-/// Deletes the rows that match the filters. Chats are only marked as deleted, so that they can be restored for a while.
+/// Deletes the rows that match the filters, and stores audit events for each. Chats are only marked as deleted, so that they
+/// can be restored for a while.
 pub async fn delete_rows(
     storage: &Storage,
     owner: UserId,
@@ -183,6 +188,7 @@ pub async fn delete_rows(
     table: RestTable,
     filters: &[RowFilter],
     options: &WriteOptions,
+    events: &[NewAuditEvent],
 ) -> Result<WrittenRows, PostgrestError> {
     let shape = RowShape::new(table, options.select.as_ref(), &with_default_order(&options.order))?;
     let (dialect, columns) = (storage.dialect(), shape.columns.clone());
@@ -191,9 +197,14 @@ pub async fn delete_rows(
         RestTable::McpServers | RestTable::Messages => Statement::delete(dialect, owner, table, filters, columns)?,
     };
     let mut transaction = RestTransaction::begin_writing(storage).await?;
-    let result =
-        async { Ok(build_result(&shape, options, transaction.fetch(&delete, max_returned_rows(options)).await?)?) }
-            .await;
+    let result = async {
+        let deleted = build_result(&shape, options, transaction.fetch(&delete, max_returned_rows(options)).await?)?;
+        for _ in &deleted.ids {
+            transaction.insert_audit_events(events).await?;
+        }
+        Ok(deleted)
+    }
+    .await;
     transaction.finish(table, result).await
 }
 

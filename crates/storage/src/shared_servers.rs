@@ -3,6 +3,7 @@
 use domain::{ServerId, SharedServerId, Timestamp, UserId};
 use uuid::Uuid;
 
+use crate::audit_events::{NewAuditEvent, insert_event};
 use crate::db_macros::{read, transaction};
 use crate::named_values::query_named;
 use crate::{Error, SharedServerRepository};
@@ -92,6 +93,9 @@ const INSERT_DOMAIN: &str = "INSERT INTO shared_server_domains (shared_server_id
 const SET_URL_OF_CONNECTIONS: &str = "UPDATE mcp_servers SET url = $2, updated_at = $3
     WHERE shared_server_id = $1 AND url <> $2";
 
+const CONNECTED_USERS: &str = "SELECT m.user_id FROM mcp_servers m JOIN shared_servers s ON s.id = m.shared_server_id
+    WHERE s.name = $1";
+
 const DELETE: &str = "DELETE FROM shared_servers WHERE name = $1";
 
 const LIST_OFFERED: &str = concat!(
@@ -135,12 +139,12 @@ impl SharedServerRepository<'_> {
         Ok(servers.collect())
     }
 
-    /// Stores a server, or replaces the one with its id. Connections of users follow.
+    /// Stores a server, or replaces the one with its id, and audit events. Connections of users follow.
     ///
     /// # Errors
     ///
     /// [`Error::Conflict`] if another server has the name.
-    pub async fn put(self, server: &SharedServer, now: Timestamp) -> Result<(), Error> {
+    pub async fn put(self, server: &SharedServer, now: Timestamp, events: &[NewAuditEvent]) -> Result<(), Error> {
         transaction!(self.storage, |tx| {
             query_named!(
                 PUT,
@@ -160,14 +164,35 @@ impl SharedServerRepository<'_> {
             }
             let update = sqlx::query(SET_URL_OF_CONNECTIONS).bind(server.id.0).bind(&server.url).bind(now.0);
             update.execute(&mut *tx).await?;
+            for event in events {
+                insert_event!(tx, event);
+            }
             Ok(())
         })
     }
 
-    /// Deletes a server by its name, with all connections of users to it. Returns whether it existed.
-    pub async fn delete(self, name: &str) -> Result<bool, Error> {
+    /// Deletes a server by its name, with all connections of users to it, and stores audit events: `events` once, and
+    /// `connection_events` for each of these users. Returns whether the server existed; otherwise nothing is stored.
+    pub async fn delete(
+        self,
+        name: &str,
+        events: &[NewAuditEvent],
+        connection_events: &[NewAuditEvent],
+    ) -> Result<bool, Error> {
         transaction!(self.storage, |tx| {
-            Ok(sqlx::query(DELETE).bind(name).execute(&mut *tx).await?.rows_affected() > 0)
+            let users = sqlx::query_scalar::<_, Uuid>(CONNECTED_USERS).bind(name).fetch_all(&mut *tx).await?;
+            if sqlx::query(DELETE).bind(name).execute(&mut *tx).await?.rows_affected() == 0 {
+                return Ok(false);
+            }
+            for event in events {
+                insert_event!(tx, event);
+            }
+            for user in users {
+                for event in connection_events {
+                    insert_event!(tx, &NewAuditEvent { user: Some(UserId(user)), ..event.clone() });
+                }
+            }
+            Ok(true)
         })
     }
 
@@ -176,8 +201,8 @@ impl SharedServerRepository<'_> {
         Ok(read!(self.storage, |c| sqlx::query_as(LIST_OFFERED).bind(user.0).fetch_all(c).await)?)
     }
 
-    /// Creates a user's connection to a server under a name, and returns its id. If the user is connected to the server,
-    /// returns the present connection.
+    /// Creates a user's connection to a server under a name, stores audit events, and returns its id. If the user is
+    /// connected to the server, stores nothing and returns the present connection.
     ///
     /// # Errors
     ///
@@ -189,6 +214,7 @@ impl SharedServerRepository<'_> {
         server: SharedServerId,
         name: &str,
         now: Timestamp,
+        events: &[NewAuditEvent],
     ) -> Result<ServerId, Error> {
         let fresh = ServerId::fresh();
         transaction!(self.storage, |tx| {
@@ -197,10 +223,13 @@ impl SharedServerRepository<'_> {
                 return Ok(ServerId(id));
             }
             let insert = sqlx::query(CONNECT).bind(user.0).bind(server.0).bind(fresh.0).bind(name).bind(now.0);
-            match insert.execute(&mut *tx).await?.rows_affected() {
-                0 => Err(Error::NotFound),
-                _ => Ok(fresh),
+            if insert.execute(&mut *tx).await?.rows_affected() == 0 {
+                return Err(Error::NotFound);
             }
+            for event in events {
+                insert_event!(tx, event);
+            }
+            Ok(fresh)
         })
     }
 }

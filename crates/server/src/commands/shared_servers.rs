@@ -4,14 +4,17 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use anyhow::{Context, ensure};
 use clap::Subcommand;
 use connections::shared_servers::ServerOffer;
 use domain::{Clock, SystemClock};
+use platform::AuditLog;
 use platform::config::{Config, HostName};
 use serde_json::json;
 use storage::Storage;
+use storage::audit_events::{AuditActor, AuditEventKind};
 use storage::shared_servers::SharedServer;
 
 use super::database::on_database;
@@ -60,6 +63,8 @@ impl SharedServersAction {
     }
 
     async fn run_on(self, config: &Config, storage: &Storage) -> anyhow::Result<String> {
+        let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+        let audit = AuditLog::new(config.audit_lifetime.is_some(), &clock);
         match self {
             Self::List { json } => {
                 let servers = storage.shared_servers().list().await?;
@@ -74,11 +79,15 @@ impl SharedServersAction {
                     headers: &headers,
                     domains: &domains,
                 };
-                offer.store(storage, &present_sealer(config)?, SystemClock.now()).await?;
+                offer.store(storage, &present_sealer(config)?, clock.now(), &audit).await?;
                 Ok(format!("Offered {}.\n", name.trim()))
             }
             Self::Withdraw { name } => {
-                ensure!(storage.shared_servers().delete(&name).await?, "there is no shared server {name}");
+                let event = |kind| audit.event(None, AuditActor::Admin, kind);
+                let (events, connection_events) =
+                    (event(AuditEventKind::SharedServerWithdrawn), event(AuditEventKind::ConnectionDeleted));
+                let withdrawn = storage.shared_servers().delete(&name, &events, &connection_events).await?;
+                ensure!(withdrawn, "there is no shared server {name}");
                 Ok(format!("Withdrew {name}, with all connections to it.\n"))
             }
         }

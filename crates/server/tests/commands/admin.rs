@@ -155,6 +155,14 @@ async fn servers_are_offered_replaced_and_withdrawn_while_the_server_runs() {
         assert_eq!(missing, "ai-chat-mcp: there is no shared server mail\n");
         servers(&["withdraw", "post"]).unwrap();
         assert_eq!(person.get("/api/connections").await["connections"], json!([]));
+        let (_, audit, _) = run(program.folder.path(), &[("DATABASE_URL", &url)], &["admin", "audit", "--json-lines"]);
+        let kinds: Vec<String> = audit
+            .lines()
+            .map(|line| serde_json::from_str::<Value>(line).unwrap()["kind"].as_str().unwrap().into())
+            .collect();
+        let expected = "account_created sign_in shared_server_offered connection_created shared_server_offered \
+                        shared_server_withdrawn connection_deleted";
+        assert_eq!(kinds.join(" "), expected);
         let refused = servers(&["offer", "post", "example.com"]).unwrap_err();
         assert_eq!(refused, "ai-chat-mcp: the URL is not valid\n");
     }
