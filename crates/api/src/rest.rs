@@ -13,6 +13,7 @@ use std::sync::Arc;
 use accounts::gotrue_error::{EXPIRED_JWT, INSUFFICIENT_AAL};
 use accounts::{AccountService, AuthError};
 use agent::chats::temporary::TemporaryChats;
+use agent::models::quota::QuotaService;
 use agent::turns::TurnService;
 use axum::extract::rejection::PathRejection;
 use axum::extract::{FromRef, Path, RawQuery, Request, State};
@@ -29,7 +30,7 @@ use postgrest::ast::{ColumnCondition, ComparisonOperator, OnConflict, RowFilter,
 use postgrest::request::{
     self, ConflictResolution, QueryParameters, RequestPreferences, ResultFormat, ReturnPreference,
 };
-use postgrest::{ConnectionSealer, PgError, RestTable, WriteContext};
+use postgrest::{ConnectionSealer, PgError, PostgrestError, RestTable, WriteContext};
 use storage::Storage;
 use storage::audit_events::{AuditEventKind, NewAuditEvent};
 use uuid::Uuid;
@@ -180,6 +181,7 @@ struct RestApi {
     events: UserEventBus,
     tasks: BackgroundTasks,
     audit: AuditLog,
+    quotas: QuotaService,
 }
 
 impl FromRef<AppState> for RestApi {
@@ -195,6 +197,7 @@ impl FromRef<AppState> for RestApi {
             events: state.events.clone(),
             tasks: state.tasks.clone(),
             audit: state.audit.clone(),
+            quotas: state.models.quotas.clone(),
         }
     }
 }
@@ -292,7 +295,11 @@ impl RestApi {
         let outcome = asked.outcome();
         let sealer = OwnerSealer { secrets: &self.secrets, owner: writer };
         let events = self.connection_events(writer, asked.table, AuditEventKind::ConnectionCreated);
-        let by = WriteContext { owner: writer, now: self.clock.now(), sealer: &sealer, events: &events };
+        let max_rows = match asked.table {
+            RestTable::McpServers => self.quotas.get_max_connections(writer).await.map_err(PostgrestError::from)?,
+            RestTable::Sessions | RestTable::Messages => None,
+        };
+        let by = WriteContext { owner: writer, now: self.clock.now(), sealer: &sealer, events: &events, max_rows };
         let written = postgrest::insert_rows(&self.storage, by, asked.table, &body, &conflict, &outcome).await?;
         self.notify_changed(writer, asked.table, &written.ids);
 
@@ -317,7 +324,7 @@ impl RestApi {
         }
         let body = asked.body(records, asked.parameters.columns.as_ref());
         let sealer = OwnerSealer { secrets: &self.secrets, owner: writer };
-        let by = WriteContext { owner: writer, now: self.clock.now(), sealer: &sealer, events: &[] };
+        let by = WriteContext { owner: writer, now: self.clock.now(), sealer: &sealer, events: &[], max_rows: None };
         let (filters, outcome) = (&asked.parameters.filters, asked.outcome());
         let written = postgrest::update_rows(&self.storage, by, asked.table, &body, filters, &outcome).await?;
         self.notify_changed(writer, asked.table, &written.ids);

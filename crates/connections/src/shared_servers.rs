@@ -151,23 +151,38 @@ impl ConnectionService {
     ///
     /// # Errors
     ///
-    /// [`UpdateError::NotFound`] if the server is not offered to the user.
-    pub async fn connect_shared_server(&self, user: UserId, id: SharedServerId) -> Result<ConnectionDto, UpdateError> {
+    /// [`UpdateError::NotFound`] if the server is not offered to the user, [`UpdateError::TooMany`] if the user already has
+    /// `max_connections`.
+    pub async fn connect_shared_server(
+        &self,
+        user: UserId,
+        id: SharedServerId,
+        max_connections: Option<u64>,
+    ) -> Result<ConnectionDto, UpdateError> {
         let offered = self.storage.shared_servers().list_offered(user).await?;
         let name = offered.into_iter().find(|server| server.id() == id).ok_or(UpdateError::NotFound)?.name;
-        let connection = self.insert_connection(user, id, &name).await?;
+        let connection = self.insert_connection(user, id, &name, max_connections).await?;
         let server = self.storage.connections().get(user, connection).await?.ok_or(UpdateError::NotFound)?;
         drop(self.pool.open(user, &server).await);
         Ok(self.pool.to_dto(&server))
     }
 
     /// Stores a connection under the name of its server. If the user has another connection of that name, adds a number.
-    async fn insert_connection(&self, user: UserId, id: SharedServerId, name: &str) -> Result<ServerId, UpdateError> {
+    async fn insert_connection(
+        &self,
+        user: UserId,
+        id: SharedServerId,
+        name: &str,
+        max_connections: Option<u64>,
+    ) -> Result<ServerId, UpdateError> {
         for number in 1..=MAX_NAMES {
             let name = if number == 1 { name.to_owned() } else { format!("{name} {number}") };
             let events = self.audit.by_user(user, AuditEventKind::ConnectionCreated);
-            match self.storage.shared_servers().connect(user, id, &name, self.clock.now(), &events).await {
-                Ok(connection) => return Ok(connection),
+            let (storage, now) = (self.storage.shared_servers(), self.clock.now());
+            match storage.connect(user, id, &name, now, max_connections, &events).await {
+                Ok(connection) => {
+                    return connection.ok_or(UpdateError::TooMany(max_connections.unwrap_or_default()));
+                }
                 Err(storage::Error::NotFound) => return Err(UpdateError::NotFound),
                 // Also if a request at the same time has created the connection, which the next attempt finds.
                 Err(storage::Error::Conflict(_)) => {}

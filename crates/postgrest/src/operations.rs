@@ -57,18 +57,28 @@ pub async fn read_rows(
     if !query.count {
         return Ok(RowPage { rows: shape.json(&fetch_once(storage, &page, MAX_ROWS).await?), total: None });
     }
-    let count = Statement::count(storage.dialect(), caller, table, &query.filters)?;
     // The page and the count come from the same snapshot.
     let mut transaction = RestTransaction::begin_reading(storage).await?;
     let result = async {
-        let total = match transaction.fetch(&count, 1).await?.first().map(Vec::as_slice) {
-            Some([SqlValue::Integer(Some(total))]) => u64::try_from(*total).unwrap_or(0),
-            _ => 0,
-        };
+        let total = count_rows(&mut transaction, caller, table, &query.filters).await?;
         Ok(RowPage { rows: shape.json(&transaction.fetch(&page, MAX_ROWS).await?), total: Some(total) })
     }
     .await;
     transaction.finish(table, result).await
+}
+
+/// Returns the number of the owner's rows that match the filters.
+async fn count_rows(
+    transaction: &mut RestTransaction,
+    owner: UserId,
+    table: RestTable,
+    filters: &[RowFilter],
+) -> Result<u64, PostgrestError> {
+    let count = Statement::count(transaction.dialect(), owner, table, filters)?;
+    Ok(match transaction.fetch(&count, 1).await?.first().map(Vec::as_slice) {
+        Some([SqlValue::Integer(Some(total))]) => u64::try_from(*total).unwrap_or(0),
+        _ => 0,
+    })
 }
 
 /// Inserts rows, all or none.
@@ -94,6 +104,10 @@ pub async fn insert_rows(
     }
     let mut transaction = RestTransaction::begin_writing(storage).await?;
     let result = async {
+        // Inserts of a user wait for each other, so that together they do not pass the limit.
+        if context.max_rows.is_some() {
+            transaction.fetch(&Statement::lock_owner(transaction.dialect(), context.owner), 0).await?;
+        }
         // Before the keys, so that a foreign chat is reported as one whatever else is wrong.
         check_chat_ownership(&mut transaction, context.owner, rows.iter().flatten()).await?;
         let mut written: Vec<Vec<SqlValue>> = Vec::with_capacity(rows.len());
@@ -130,6 +144,11 @@ pub async fn insert_rows(
                 // The row with this key belongs to another user, or the chat does not exist.
                 (None, _) => return Err(PgError::row_level_security(table).into()),
             }
+        }
+        if let Some(most) = context.max_rows.filter(|_| inserted > 0)
+            && count_rows(&mut transaction, context.owner, table, &[]).await? > most
+        {
+            return Err(PgError::too_many_rows(table, most).into());
         }
         for _ in 0..inserted {
             transaction.insert_audit_events(context.events).await?;

@@ -24,7 +24,7 @@ pub trait ConnectionSealer: Send + Sync {
     fn seal_url_query(&self, masked: &str, query: &str) -> Option<Vec<u8>>;
 }
 
-/// The author of a write: the caller, the time, the encryption of secrets and the events to store.
+/// The author of a write: the caller, the time, the encryption of secrets, the events to store and the limit.
 #[derive(Clone, Copy)]
 pub struct WriteContext<'a> {
     /// Caller.
@@ -35,6 +35,8 @@ pub struct WriteContext<'a> {
     pub sealer: &'a dyn ConnectionSealer,
     /// Audit events to store for each row that is inserted.
     pub events: &'a [NewAuditEvent],
+    /// Maximum number of rows that the caller may have in the table after an insert of new ones; `None` for no limit.
+    pub max_rows: Option<u64>,
 }
 
 impl std::fmt::Debug for WriteContext<'_> {

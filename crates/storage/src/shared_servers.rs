@@ -6,7 +6,7 @@ use uuid::Uuid;
 use crate::audit_events::{NewAuditEvent, insert_event};
 use crate::db_macros::{read, transaction};
 use crate::named_values::query_named;
-use crate::{Error, SharedServerRepository};
+use crate::{Error, SharedServerRepository, servers, users};
 
 /// A server that the operator offers.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -202,7 +202,8 @@ impl SharedServerRepository<'_> {
     }
 
     /// Creates a user's connection to a server under a name, stores audit events, and returns its id. If the user is
-    /// connected to the server, stores nothing and returns the present connection.
+    /// connected to the server, stores nothing and returns the present connection. Returns `None` if the user already has
+    /// `max_connections`, however many requests try at the same time.
     ///
     /// # Errors
     ///
@@ -214,13 +215,21 @@ impl SharedServerRepository<'_> {
         server: SharedServerId,
         name: &str,
         now: Timestamp,
+        max_connections: Option<u64>,
         events: &[NewAuditEvent],
-    ) -> Result<ServerId, Error> {
+    ) -> Result<Option<ServerId>, Error> {
         let fresh = ServerId::fresh();
         transaction!(self.storage, |tx| {
             let present = sqlx::query_scalar::<_, Uuid>(FIND_CONNECTION).bind(user.0).bind(server.0);
             if let Some(id) = present.fetch_optional(&mut *tx).await? {
-                return Ok(ServerId(id));
+                return Ok(Some(ServerId(id)));
+            }
+            if let Some(most) = max_connections {
+                sqlx::query(users::LOCK).bind(user.0).execute(&mut *tx).await?;
+                let count = sqlx::query_scalar::<_, i64>(servers::COUNT).bind(user.0).fetch_one(&mut *tx).await?;
+                if u64::try_from(count).unwrap_or_default() >= most {
+                    return Ok(None);
+                }
             }
             let insert = sqlx::query(CONNECT).bind(user.0).bind(server.0).bind(fresh.0).bind(name).bind(now.0);
             if insert.execute(&mut *tx).await?.rows_affected() == 0 {
@@ -229,7 +238,7 @@ impl SharedServerRepository<'_> {
             for event in events {
                 insert_event!(tx, event);
             }
-            Ok(fresh)
+            Ok(Some(fresh))
         })
     }
 }

@@ -193,9 +193,10 @@ async fn quotas_of_an_account_are_printed_and_changed() {
     assert_eq!(limits, [(&json!("costPerDay"), &json!(1.25)), (&json!("costPerMonth"), &json!(0.5))]);
     let back = quota(&[&person.id, "--cost-per-month", "default"]).unwrap();
     assert!(back.contains("cost per month            $10.00  settings\n"), "{back}");
-    let changed = quota(&[&person.id, "--turns-per-hour", "20", "--files-mib", "5"]).unwrap();
+    let changed = quota(&[&person.id, "--turns-per-hour", "20", "--files-mib", "5", "--connections", "7"]).unwrap();
     assert!(changed.contains("turns per hour                20  exception\n"), "{changed}");
     assert!(changed.contains("stored files               5 MiB  exception\n"), "{changed}");
+    assert!(changed.contains("connections                    7  exception\n"), "{changed}");
     let missing = "0193b3a4-0000-7000-8000-000000000000";
     assert_eq!(
         quota(&[missing, "--cost-per-day", "1"]).unwrap_err(),
