@@ -17,7 +17,8 @@ const SECRET: &str = "Bearer s3cret-of-the-operator";
 async fn offer(app: &TestApp, name: &str, url: &str, domain: Option<&str>) {
     let headers = BTreeMap::from([("Authorization".to_owned(), SECRET.to_owned())]);
     let domains: Vec<HostName> = domain.iter().map(|domain| domain.parse().unwrap()).collect();
-    let offer = ServerOffer { name, url, description: "Sends letters.", headers: &headers, domains: &domains };
+    let offer =
+        ServerOffer { name, url, description: "Sends letters.", headers: &headers, domains: &domains, groups: &[] };
     offer.store(&app.state.storage, &app.state.secrets, SystemClock.now(), &app.state.audit).await.unwrap();
 }
 
@@ -174,7 +175,7 @@ async fn invalid_offers_are_refused() {
         ("post", "https://example.com/?key=***", &none, "***"),
         ("post", "https://example.com/mcp", &broken, "header"),
     ] {
-        let offer = ServerOffer { name, url, description: "", headers, domains: &[] };
+        let offer = ServerOffer { name, url, description: "", headers, domains: &[], groups: &[] };
         let refused =
             offer.store(&app.state.storage, &app.state.secrets, SystemClock.now(), &app.state.audit).await.unwrap_err();
         assert!(refused.to_string().contains(problem), "{refused}");

@@ -568,6 +568,7 @@ async fn connections_are_counted_where_they_are_stored() {
             description: "",
             headers: &std::collections::BTreeMap::new(),
             domains: &[],
+            groups: &[],
         };
         let now = domain::Clock::now(&domain::SystemClock);
         offer.store(&app.state.storage, &app.state.secrets, now, &app.state.audit).await.unwrap();

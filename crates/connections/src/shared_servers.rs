@@ -34,8 +34,11 @@ pub struct ServerOffer<'a> {
     pub description: &'a str,
     /// HTTP headers to send, by name.
     pub headers: &'a BTreeMap<String, String>,
-    /// Domains of the email addresses of users to whom it is offered. Empty: to every user.
+    /// Domains of the email addresses of users to whom it is offered.
     pub domains: &'a [HostName],
+    /// Groups at the identity provider to whose members it is offered, too. Without domains and groups, it is offered to
+    /// every user.
+    pub groups: &'a [String],
 }
 
 /// Error of [`ServerOffer::store`].
@@ -71,6 +74,11 @@ impl ServerOffer<'_> {
             return Err(OfferError::Invalid(format!("a description has at most {MAX_DESCRIPTION_CHARS} characters")));
         }
         self.validate_target()?;
+        let groups: BTreeSet<String> = self.groups.iter().map(|group| group.trim().to_owned()).collect();
+        // No user is in it, so that a mistake in a script would offer the server to nobody.
+        if groups.contains("") {
+            return Err(OfferError::Invalid("a group has no name".to_owned()));
+        }
         let (url, query) = match split_query(self.url.trim()) {
             Some((masked, query)) => (masked, Some(query)),
             None => (self.url.trim().to_owned(), None),
@@ -89,6 +97,7 @@ impl ServerOffer<'_> {
             url_query: query.transpose().map_err(anyhow::Error::from)?,
             url,
             domains: domains.into_iter().collect(),
+            groups: groups.into_iter().collect(),
         };
         let events = audit.event(None, AuditActor::Admin, AuditEventKind::SharedServerOffered);
         Ok(storage.shared_servers().put(&server, now, &events).await?)

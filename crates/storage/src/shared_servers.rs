@@ -23,8 +23,11 @@ pub struct SharedServer {
     pub url_query: Option<Vec<u8>>,
     /// HTTP headers to send, encrypted.
     pub headers: Option<Vec<u8>>,
-    /// Domains of the email addresses of users to whom it is offered, in lower case. Empty: to every user.
+    /// Domains of the email addresses of users to whom it is offered, in lower case.
     pub domains: Vec<String>,
+    /// Groups at the identity provider to whose members it is offered, too. Without domains and groups, it is offered to
+    /// every user.
+    pub groups: Vec<String>,
 }
 
 /// A shared server as a user sees it.
@@ -65,7 +68,12 @@ struct SharedServerRow {
 /// Condition on a row `s` of `shared_servers`: it is offered to the user `$1`. Only a confirmed address proves its domain.
 macro_rules! offered {
     () => {
-        "(NOT EXISTS (SELECT 1 FROM shared_server_domains d WHERE d.shared_server_id = s.id)
+        "((NOT EXISTS (SELECT 1 FROM shared_server_domains d WHERE d.shared_server_id = s.id)
+            AND NOT EXISTS (SELECT 1 FROM shared_server_groups g WHERE g.shared_server_id = s.id))
+          OR EXISTS (SELECT 1 FROM shared_server_groups g
+            JOIN identity_groups m ON m.name = g.name
+            JOIN identities i ON i.id = m.identity_id AND i.user_id = $1
+            WHERE g.shared_server_id = s.id)
           OR EXISTS (SELECT 1 FROM shared_server_domains d
             JOIN users u ON u.id = $1 AND u.email_confirmed_at IS NOT NULL
               AND substr(u.email, length(u.email) - length(d.domain)) = '@' || d.domain
@@ -85,9 +93,15 @@ const PUT: &str = "INSERT INTO shared_servers
     ON CONFLICT (id) DO UPDATE SET name = excluded.name, description = excluded.description, url = excluded.url,
       url_query = excluded.url_query, headers = excluded.headers, updated_at = excluded.updated_at";
 
+const GROUPS: &str = "SELECT shared_server_id, name FROM shared_server_groups ORDER BY name";
+
 const DELETE_DOMAINS: &str = "DELETE FROM shared_server_domains WHERE shared_server_id = $1";
 
 const INSERT_DOMAIN: &str = "INSERT INTO shared_server_domains (shared_server_id, domain) VALUES ($1, $2)";
+
+const DELETE_GROUPS: &str = "DELETE FROM shared_server_groups WHERE shared_server_id = $1";
+
+const INSERT_GROUP: &str = "INSERT INTO shared_server_groups (shared_server_id, name) VALUES ($1, $2)";
 
 /// Clients of the data API read the URL from the connection.
 const SET_URL_OF_CONNECTIONS: &str = "UPDATE mcp_servers SET url = $2, updated_at = $3
@@ -118,17 +132,19 @@ const CONNECT: &str = concat!(
 impl SharedServerRepository<'_> {
     /// Returns all [`SharedServer`]s by name, for the operator.
     pub async fn list(self) -> Result<Vec<SharedServer>, Error> {
-        let (rows, domains) = read!(self.storage, |c| async {
+        let (rows, domains, groups) = read!(self.storage, |c| async {
             let rows = sqlx::query_as::<_, SharedServerRow>(LIST).fetch_all(&mut *c).await?;
             let domains = sqlx::query_as::<_, (Uuid, String)>(DOMAINS).fetch_all(&mut *c).await?;
-            Ok::<_, sqlx::Error>((rows, domains))
+            let groups = sqlx::query_as::<_, (Uuid, String)>(GROUPS).fetch_all(&mut *c).await?;
+            Ok::<_, sqlx::Error>((rows, domains, groups))
         }
         .await)?;
-        let domains_of = |id: Uuid| {
-            domains.iter().filter(|(server, _)| *server == id).map(|(_, domain)| domain.clone()).collect::<Vec<_>>()
+        let of = |id: Uuid, all: &[(Uuid, String)]| {
+            all.iter().filter(|(server, _)| *server == id).map(|(_, name)| name.clone()).collect::<Vec<_>>()
         };
         let servers = rows.into_iter().map(|row| SharedServer {
-            domains: domains_of(row.id),
+            domains: of(row.id, &domains),
+            groups: of(row.id, &groups),
             id: SharedServerId(row.id),
             name: row.name,
             description: row.description,
@@ -161,6 +177,10 @@ impl SharedServerRepository<'_> {
             sqlx::query(DELETE_DOMAINS).bind(server.id.0).execute(&mut *tx).await?;
             for domain in &server.domains {
                 sqlx::query(INSERT_DOMAIN).bind(server.id.0).bind(domain).execute(&mut *tx).await?;
+            }
+            sqlx::query(DELETE_GROUPS).bind(server.id.0).execute(&mut *tx).await?;
+            for group in &server.groups {
+                sqlx::query(INSERT_GROUP).bind(server.id.0).bind(group).execute(&mut *tx).await?;
             }
             let update = sqlx::query(SET_URL_OF_CONNECTIONS).bind(server.id.0).bind(&server.url).bind(now.0);
             update.execute(&mut *tx).await?;

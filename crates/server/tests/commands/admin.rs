@@ -148,9 +148,11 @@ async fn servers_are_offered_replaced_and_withdrawn_while_the_server_runs() {
         servers(&["offer", "post", &mcp.url, "--domain", "Example.ORG", "--description", "Letters."]).unwrap();
         let list: Value = serde_json::from_str(&servers(&["list", "--json"]).unwrap()).unwrap();
         let expected = json!({ "id": offered["servers"][0]["id"], "name": "post", "description": "Letters.",
-            "url": mcp.url, "hasHeaders": false, "domains": ["example.org"] });
+            "url": mcp.url, "hasHeaders": false, "domains": ["example.org"], "groups": [] });
         assert_eq!(list, json!([expected]));
         assert!(servers(&["list"]).unwrap().ends_with("  no       example.org\n"));
+        let no_claim = servers(&["offer", "post", &mcp.url, "--group", "staff"]).unwrap_err();
+        assert_eq!(no_claim, "ai-chat-mcp: groups need CHAT_OIDC_GROUPS_CLAIM\n");
         let missing = servers(&["withdraw", "mail"]).unwrap_err();
         assert_eq!(missing, "ai-chat-mcp: there is no shared server mail\n");
         servers(&["withdraw", "post"]).unwrap();
