@@ -5,7 +5,7 @@ use std::sync::Arc;
 use agent::chats::link;
 use agent::chats::snapshot::{self, SharedMessage, With};
 use axum::Json;
-use axum::extract::State;
+use axum::extract::{FromRef, State};
 use axum::http::{HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, NoContent, Response};
 use domain::{ChatId, Clock, FileId, ShareId, Timestamp, UserId};
@@ -23,6 +23,7 @@ use storage::shares::NewShare;
 use uuid::Uuid;
 
 use super::files::{FileResponse, file_response};
+use crate::AppState;
 use crate::chat_lookup::ChatLookup;
 use crate::limiters::DownloadLimiter;
 use crate::signed_in::SignedIn;
@@ -77,13 +78,25 @@ pub struct CreatedShare {
     url: String,
 }
 
+/// What creating a share needs.
+#[derive(Debug, Clone)]
+pub struct ShareWriter {
+    storage: Storage,
+    clock: Arc<dyn Clock>,
+    audit: AuditLog,
+}
+
+impl FromRef<AppState> for ShareWriter {
+    fn from_ref(state: &AppState) -> Self {
+        Self { storage: state.storage.clone(), clock: Arc::clone(&state.clock), audit: state.audit.clone() }
+    }
+}
+
 /// Creates a snapshot of a chat and returns its link (`POST /api/sessions/{id}/shares`). Only the hash of the token
 /// is stored, so the link cannot be shown again.
 pub async fn create_share(
     State(chats): State<ChatLookup>,
-    State(storage): State<Storage>,
-    State(clock): State<Arc<dyn Clock>>,
-    State(audit): State<AuditLog>,
+    State(ShareWriter { storage, clock, audit }): State<ShareWriter>,
     State(site_url): State<SiteUrl>,
     caller: SignedIn,
     Named(chat): Named,
