@@ -3,6 +3,7 @@
 use std::net::IpAddr;
 
 use domain::UserId;
+use platform::AuditLog;
 use storage::audit_events::{AuditActor, AuditEventKind, NewAuditEvent};
 use storage::users::{Along, User};
 
@@ -31,17 +32,13 @@ impl AccountService {
         kind: AuditEventKind,
         origin: &RequestOrigin,
     ) -> Vec<NewAuditEvent> {
-        if self.settings.audit_lifetime.is_none() {
-            return Vec::new();
-        }
-        vec![NewAuditEvent {
-            user,
-            actor,
-            kind,
+        let log = AuditLog::new(self.settings.audit_lifetime.is_some(), &self.clock);
+        let event = log.event(user, actor, kind).into_iter().map(|event| NewAuditEvent {
             client_address: origin.address.map(|address| address.to_canonical().to_string()),
             user_agent: origin.user_agent.clone(),
-            created_at: self.clock.now(),
-        }]
+            ..event
+        });
+        event.collect()
     }
 
     /// Returns the events of an account update.

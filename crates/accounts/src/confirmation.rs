@@ -29,13 +29,13 @@ impl AccountService {
         email: &str,
         link_target: LinkTarget,
     ) -> Result<User, AuthError> {
-        self.email_cooldown.start(EmailPurpose::Confirmation, email)?;
+        self.email_cooldown.start(EmailPurpose::Confirmation, email).await?;
         let (service, address) = (self.clone(), email.to_owned());
         // In a separate task: if the client disconnected after the email was sent, the link would belong to no account.
         let work = async move { service.complete_sign_up(new, address, link_target).await };
         let outcome = self.tasks.spawn_and_wait("sign-up", work).await.unwrap_or(Err(CONFLICT.into()));
         if outcome.is_err() {
-            self.email_cooldown.cancel(EmailPurpose::Confirmation, email);
+            self.email_cooldown.cancel(EmailPurpose::Confirmation, email).await;
         }
         outcome
     }
@@ -63,11 +63,11 @@ impl AccountService {
         email: &str,
         kind: &EmailKind,
     ) -> Result<(), AuthError> {
-        self.email_cooldown.start(purpose, email)?;
+        self.email_cooldown.start(purpose, email).await?;
         // The email itself is sent after the response, so an unreachable mail server can only be reported here.
         let reached = self.check_mail_server(kind).await;
         if reached.is_err() {
-            self.email_cooldown.cancel(purpose, email);
+            self.email_cooldown.cancel(purpose, email).await;
         }
         reached
     }

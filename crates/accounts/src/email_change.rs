@@ -39,11 +39,11 @@ impl AccountService {
         let account = user.id.to_string();
         // The cooldown is per account and not per new address. Otherwise one account could send emails to any number of
         // addresses.
-        self.email_cooldown.start(EmailPurpose::EmailChange, &account)?;
+        self.email_cooldown.start(EmailPurpose::EmailChange, &account).await?;
         let issued = self.issue_change_tokens(user, new, link_target)?;
         let sent = self.send_change_emails(&issued, new, link_target).await;
         if sent.is_err() {
-            self.email_cooldown.cancel(EmailPurpose::EmailChange, &account);
+            self.email_cooldown.cancel(EmailPurpose::EmailChange, &account).await;
         }
         sent.map(|()| issued.into_iter().map(|issued| issued.token).collect())
     }

@@ -1,23 +1,21 @@
 //! Minimum time between two emails of the same kind to the same address. It protects mailboxes from being flooded. It
-//! applies whether or not the address has an account, so that it does not disclose which accounts exist. Each process
-//! counts for itself.
+//! applies whether or not the address has an account, so that it does not disclose which accounts exist. All nodes count
+//! together, in the database.
 
-use std::collections::HashMap;
-use std::hash::{BuildHasher, RandomState};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
-use domain::{Clock, Timestamp};
+use domain::Clock;
+use storage::Storage;
+use storage::rate_limits::RateQuota;
 
 use super::error::AuthError;
+use super::login_throttle::counter_key;
 
 /// Minimum time between two emails to an address, in seconds. The value is GoTrue's default.
 const COOLDOWN_SECONDS: i64 = 60;
-const MICROSECONDS_PER_SECOND: i64 = 1_000_000;
-/// Number of entries above which expired ones are removed.
-const SWEEP_THRESHOLD: usize = 1024;
 
 /// Kind of an email. Each kind has its own cooldown.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EmailPurpose {
     /// Confirmation of a sign-up.
     Confirmation,
@@ -29,104 +27,97 @@ pub enum EmailPurpose {
     Reauthentication,
 }
 
-/// Kind of the email and hash of the address, so that no address is kept in memory.
-type SentEmailKey = (EmailPurpose, u64);
+impl EmailPurpose {
+    /// Returns the name in keys of the database, which nodes of other versions share.
+    fn key(self) -> &'static str {
+        match self {
+            Self::Confirmation => "confirmation",
+            Self::Recovery => "recovery",
+            Self::EmailChange => "email change",
+            Self::Reauthentication => "reauthentication",
+        }
+    }
+}
 
-/// Times of the emails of the last minute.
+/// The cooldowns of emails.
 #[derive(Debug)]
 pub struct EmailCooldown {
+    is_enabled: bool,
+    storage: Storage,
     clock: Arc<dyn Clock>,
-    hasher: RandomState,
-    sent: Option<Mutex<HashMap<SentEmailKey, Timestamp>>>,
 }
 
 impl EmailCooldown {
-    /// Creates an empty register. If it is not enabled, no email has to wait.
-    pub fn new(is_enabled: bool, clock: &Arc<dyn Clock>) -> Self {
-        Self { clock: Arc::clone(clock), hasher: RandomState::new(), sent: is_enabled.then(Mutex::default) }
+    /// Creates the cooldowns of an installation. If they are not enabled, no email has to wait.
+    pub fn new(is_enabled: bool, storage: &Storage, clock: &Arc<dyn Clock>) -> Self {
+        Self { is_enabled, storage: storage.clone(), clock: Arc::clone(clock) }
     }
 
-    /// Starts the cooldown for an email that is about to be sent, or rejects the email while a cooldown is running.
-    pub fn start(&self, purpose: EmailPurpose, address: &str) -> Result<(), AuthError> {
-        let Some(sent) = &self.sent else { return Ok(()) };
-        let now = self.clock.now();
-        let mut sent = sent.lock().unwrap_or_else(PoisonError::into_inner);
-        // Swept on insertion instead of by a timer: without new emails the map does not grow.
-        if sent.len() >= SWEEP_THRESHOLD {
-            sent.retain(|_, at| seconds_left(*at, now) > 0);
+    /// Starts the cooldown for an email that is about to be sent, or rejects the email while a cooldown is running. It is
+    /// counted before the email is sent, so that concurrent requests cannot all pass. If sending fails,
+    /// [`cancel`](Self::cancel) takes it back.
+    ///
+    /// # Errors
+    ///
+    /// [`AuthError::EmailRateLimited`] if the email is rejected. If it cannot be counted, it is not sent.
+    pub async fn start(&self, purpose: EmailPurpose, address: &str) -> Result<(), AuthError> {
+        if !self.is_enabled {
+            return Ok(());
         }
-        let key = self.key(purpose, address);
-        match sent.get(&key).map_or(0, |at| seconds_left(*at, now)) {
-            // Recorded before the email is sent, so that concurrent requests cannot all pass. If sending fails,
-            // `cancel` removes the entry.
-            ..=0 => {
-                sent.insert(key, now);
-                Ok(())
-            }
-            left => Err(AuthError::EmailRateLimited { retry_after: left.unsigned_abs() }),
+        let (quota, now) = (RateQuota { interval_seconds: COOLDOWN_SECONDS, burst: 1 }, self.clock.now());
+        match self.storage.rate_limits().count(&key(purpose, address), quota, now).await? {
+            None => Ok(()),
+            Some(at) => Err(AuthError::EmailRateLimited { retry_after: at.millis_since(now).div_ceil(1000).max(1) }),
         }
     }
 
-    /// Cancels the cooldown of an email that could not be sent.
-    pub fn cancel(&self, purpose: EmailPurpose, address: &str) {
-        if let Some(sent) = &self.sent {
-            sent.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.key(purpose, address));
+    /// Cancels the cooldown of an email that could not be sent. If that fails, the next email has to wait.
+    pub async fn cancel(&self, purpose: EmailPurpose, address: &str) {
+        if !self.is_enabled {
+            return;
         }
-    }
-
-    fn key(&self, purpose: EmailPurpose, address: &str) -> SentEmailKey {
-        (purpose, self.hasher.hash_one(address))
+        if let Err(error) = self.storage.rate_limits().cancel(&key(purpose, address)).await {
+            tracing::warn!(%error, "the cooldown of an email that was not sent could not be cancelled");
+        }
     }
 }
 
-/// Returns the whole seconds until the next email, rounded up. They never exceed [`COOLDOWN_SECONDS`], even if the
-/// clock was set back.
-fn seconds_left(sent: Timestamp, now: Timestamp) -> i64 {
-    let left = sent.plus_seconds(COOLDOWN_SECONDS).0 - now.0;
-    ((left + MICROSECONDS_PER_SECOND - 1) / MICROSECONDS_PER_SECOND).min(COOLDOWN_SECONDS)
+fn key(purpose: EmailPurpose, address: &str) -> Vec<u8> {
+    counter_key(&[b"email", purpose.key().as_bytes(), address.as_bytes()])
 }
 
 #[cfg(test)]
 mod tests {
+    use domain::{ChatId, UserId};
+
     use super::*;
     use crate::test_clock::ManualClock;
 
-    fn wait(email_cooldown: &EmailCooldown, purpose: EmailPurpose, address: &str) -> u64 {
-        match email_cooldown.start(purpose, address) {
+    async fn wait(email_cooldown: &EmailCooldown, purpose: EmailPurpose, address: &str) -> u64 {
+        match email_cooldown.start(purpose, address).await {
             Ok(()) => 0,
             Err(error) => error.retry_after().unwrap(),
         }
     }
 
-    #[test]
-    fn limits_emails_of_one_kind_to_one_a_minute() {
+    #[tokio::test]
+    async fn limits_emails_of_one_kind_to_one_a_minute() {
         let clock = ManualClock::new();
         let shared: Arc<dyn Clock> = clock.clone();
-        let email_cooldown = EmailCooldown::new(true, &shared);
-        assert_eq!(wait(&email_cooldown, EmailPurpose::Recovery, "a@b.c"), 0);
-        assert_eq!(wait(&email_cooldown, EmailPurpose::Recovery, "a@b.c"), 60);
-        assert_eq!(wait(&email_cooldown, EmailPurpose::Confirmation, "a@b.c"), 0, "another kind");
-        assert_eq!(wait(&email_cooldown, EmailPurpose::Recovery, "b@b.c"), 0, "another address");
+        let storage = Storage::in_memory(UserId::fresh(), ChatId::fresh(), clock.now()).await.unwrap();
+        let email_cooldown = EmailCooldown::new(true, &storage, &shared);
+        let other_node = EmailCooldown::new(true, &storage, &shared);
+        assert_eq!(wait(&email_cooldown, EmailPurpose::Recovery, "a@b.c").await, 0);
+        assert_eq!(wait(&other_node, EmailPurpose::Recovery, "a@b.c").await, 60);
+        assert_eq!(wait(&email_cooldown, EmailPurpose::Confirmation, "a@b.c").await, 0, "another kind");
+        assert_eq!(wait(&email_cooldown, EmailPurpose::Recovery, "b@b.c").await, 0, "another address");
         clock.advance_seconds(59);
-        assert_eq!(wait(&email_cooldown, EmailPurpose::Recovery, "a@b.c"), 1);
+        assert_eq!(wait(&email_cooldown, EmailPurpose::Recovery, "a@b.c").await, 1);
         clock.advance_seconds(1);
-        assert_eq!(wait(&email_cooldown, EmailPurpose::Recovery, "a@b.c"), 0);
-        email_cooldown.cancel(EmailPurpose::Recovery, "a@b.c");
-        assert_eq!(wait(&email_cooldown, EmailPurpose::Recovery, "a@b.c"), 0, "it was not sent");
-    }
-
-    #[test]
-    fn removes_expired_entries_and_can_be_disabled() {
-        let clock = ManualClock::new();
-        let shared: Arc<dyn Clock> = clock.clone();
-        let email_cooldown = EmailCooldown::new(true, &shared);
-        for number in 0..SWEEP_THRESHOLD {
-            assert_eq!(wait(&email_cooldown, EmailPurpose::Recovery, &number.to_string()), 0);
-        }
-        clock.advance_seconds(COOLDOWN_SECONDS);
-        assert_eq!(wait(&email_cooldown, EmailPurpose::Recovery, "a@b.c"), 0);
-        assert_eq!(email_cooldown.sent.as_ref().unwrap().lock().unwrap().len(), 1);
-        let off = EmailCooldown::new(false, &shared);
-        assert_eq!((wait(&off, EmailPurpose::Recovery, "a"), wait(&off, EmailPurpose::Recovery, "a")), (0, 0));
+        assert_eq!(wait(&email_cooldown, EmailPurpose::Recovery, "a@b.c").await, 0);
+        email_cooldown.cancel(EmailPurpose::Recovery, "a@b.c").await;
+        assert_eq!(wait(&other_node, EmailPurpose::Recovery, "a@b.c").await, 0, "it was not sent");
+        let off = EmailCooldown::new(false, &storage, &shared);
+        assert_eq!(wait(&off, EmailPurpose::Recovery, "a@b.c").await, 0, "switched off");
     }
 }

@@ -8,28 +8,26 @@
 //! Codes of second factors are throttled per account alone, up to 15 minutes. An attacker who gets this far knows the
 //! password, so a delay of the user is acceptable: the password has to be changed anyway.
 //!
-//! Unknown accounts are throttled like existing ones, so that throttling does not disclose which accounts exist.
+//! Unknown accounts are throttled like existing ones, so that throttling does not disclose which accounts exist. Attempts
+//! are counted in the database, so that all nodes count together and a restart forgets none.
 
-use std::collections::HashMap;
-use std::hash::{BuildHasher, RandomState};
 use std::net::IpAddr;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
-use domain::Timestamp;
-
-use platform::MonotonicClock;
+use aws_lc_rs::digest::{Context, SHA256};
+use domain::{Clock, Timestamp};
+use storage::Storage;
+use storage::rate_limits::{AttemptKeys, AttemptRecord, AttemptRecords};
 
 use crate::error::AuthError;
 
 /// Time after the last attempt at which failures are forgotten, in seconds.
-const FAILURE_LIFETIME_SECONDS: i64 = 24 * 3600;
+pub(crate) const FAILURE_LIFETIME_SECONDS: i64 = 24 * 3600;
 /// Time after a successful sign-in for which a network address counts as familiar, in seconds.
-const FAMILIAR_ADDRESS_SECONDS: i64 = 30 * 24 * 3600;
-/// Maximum number of entries, which take about 8 MiB.
-const MAX_ENTRIES: usize = 100_000;
+pub(crate) const FAMILIAR_ADDRESS_SECONDS: i64 = 30 * 24 * 3600;
 
 /// Kind of credential in a login attempt. Each kind is counted separately.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CredentialKind {
     /// Password of an account.
     Password,
@@ -46,6 +44,15 @@ impl CredentialKind {
             Self::Password => "wrong password",
             Self::EmailedCode => "wrong mailed code",
             Self::SecondFactor => "wrong second factor",
+        }
+    }
+
+    /// Returns the name in keys of the database, which nodes of other versions share.
+    fn key(self) -> &'static str {
+        match self {
+            Self::Password => "password",
+            Self::EmailedCode => "emailed code",
+            Self::SecondFactor => "second factor",
         }
     }
 }
@@ -75,43 +82,27 @@ impl BackoffPolicy {
             }
         }
     }
-}
-
-/// Hash of an account, so that no email address is kept in memory, and a network address, or `None` for the total of
-/// all addresses.
-type ThrottleKey = (u64, Option<IpAddr>);
-
-#[derive(Debug, Clone, Copy, Default)]
-struct AttemptRecord {
-    failures: u32,
-    /// Time of the last attempt.
-    last_attempt: Timestamp,
-    /// Time of the last successful attempt.
-    last_success: Option<Timestamp>,
-}
-
-impl AttemptRecord {
-    fn failures(&self, now: Timestamp) -> u32 {
-        if self.last_attempt.plus_seconds(FAILURE_LIFETIME_SECONDS) > now { self.failures } else { 0 }
-    }
-
-    fn is_familiar(&self, now: Timestamp) -> bool {
-        self.last_success.is_some_and(|at| at.plus_seconds(FAMILIAR_ADDRESS_SECONDS) > now)
-    }
 
     /// Returns the microseconds until the next attempt; 0 or less if it is allowed now.
-    fn wait(&self, policy: &BackoffPolicy, now: Timestamp) -> i64 {
-        let failures = self.failures(now);
-        self.last_attempt.plus_seconds(policy.wait_after(failures)).0 - now.0
+    fn wait(&self, record: &AttemptRecord, now: Timestamp) -> i64 {
+        let failures = present_failures(record, now);
+        record.last_attempt.plus_seconds(self.wait_after(failures)).0 - now.0
     }
 }
 
-/// Login attempts in this process.
+fn present_failures(record: &AttemptRecord, now: Timestamp) -> u32 {
+    if record.last_attempt.plus_seconds(FAILURE_LIFETIME_SECONDS) > now { record.failures } else { 0 }
+}
+
+fn is_familiar(record: &AttemptRecord, now: Timestamp) -> bool {
+    record.last_success.is_some_and(|at| at.plus_seconds(FAMILIAR_ADDRESS_SECONDS) > now)
+}
+
+/// Login attempts on all nodes.
 #[derive(Debug)]
 pub struct LoginThrottle {
-    clock: MonotonicClock,
-    hasher: RandomState,
-    records: Mutex<HashMap<ThrottleKey, AttemptRecord>>,
+    storage: Storage,
+    clock: Arc<dyn Clock>,
 }
 
 /// An allowed attempt. It is counted as a failure, and logged as one when it is dropped, unless
@@ -122,15 +113,14 @@ pub struct LoginAttempt<'a> {
     proof: CredentialKind,
     from: IpAddr,
     is_successful: bool,
-    /// Entry to reset on success; `None` if throttling is disabled.
+    /// Records to reset on success; `None` if throttling is disabled.
     counted: Option<CountedAttempt<'a>>,
 }
 
 #[derive(Debug)]
 pub(super) struct CountedAttempt<'a> {
     throttle: &'a LoginThrottle,
-    account: u64,
-    address: IpAddr,
+    keys: AttemptKeys,
 }
 
 impl<'a> LoginAttempt<'a> {
@@ -140,11 +130,16 @@ impl<'a> LoginAttempt<'a> {
     }
 
     /// Reports that the credential was correct.
-    pub fn succeeded(mut self) {
+    ///
+    /// # Errors
+    ///
+    /// The database fails. The attempt stays counted as a failure then.
+    pub async fn succeeded(mut self) -> Result<(), AuthError> {
         self.is_successful = true;
-        if let Some(CountedAttempt { throttle, account, address }) = &self.counted {
-            throttle.succeed(*account, *address);
+        if let Some(CountedAttempt { throttle, keys }) = &self.counted {
+            throttle.storage.rate_limits().succeed_attempt(keys, throttle.clock.now()).await?;
         }
+        Ok(())
     }
 }
 
@@ -162,79 +157,67 @@ pub(super) fn log_failed_sign_in(from: IpAddr, reason: &'static str) {
     tracing::warn!(client_address = %from, reason, "sign-in failed");
 }
 
+/// Returns the key under which something is counted: the hash of its parts.
+pub(super) fn counter_key(parts: &[&[u8]]) -> Vec<u8> {
+    let mut context = Context::new(&SHA256);
+    for part in parts {
+        // With its length, so that no two lists of parts have the same key.
+        context.update(&(part.len() as u64).to_be_bytes());
+        context.update(part);
+    }
+    context.finish().as_ref().to_vec()
+}
+
 impl LoginThrottle {
-    /// Creates an empty register.
-    pub(super) fn new(clock: MonotonicClock) -> Self {
-        Self { clock, hasher: RandomState::new(), records: Mutex::default() }
+    /// Creates the throttle of an installation.
+    pub(super) fn new(storage: &Storage, clock: &Arc<dyn Clock>) -> Self {
+        Self { storage: storage.clone(), clock: Arc::clone(clock) }
     }
 
     /// Counts an attempt as a failure until it succeeds, or rejects it. Since it is counted at the start, concurrent
     /// attempts cannot exceed the limit.
-    pub(super) fn begin(
+    pub(super) async fn begin(
         &self,
         proof: CredentialKind,
         account: &str,
         address: IpAddr,
     ) -> Result<CountedAttempt<'_>, AuthError> {
-        let now = self.clock.monotonic_now();
-        // The hasher has a random key, so that an attacker cannot choose an account whose hash collides with another's.
-        let account = self.hasher.hash_one((proof, account));
-        let mut records = self.lock();
-        let record = |key: ThrottleKey| records.get(&key).copied().unwrap_or_default();
-        let (at_address, at_account) = (record((account, Some(address))), record((account, None)));
-        let wait = match proof {
-            // For a factor the network address is ignored: an attacker may use many addresses, and a code has only six
-            // digits.
-            CredentialKind::SecondFactor => at_account.wait(&FACTOR_BACKOFF, now),
-            CredentialKind::Password | CredentialKind::EmailedCode if at_address.is_familiar(now) => {
-                at_address.wait(&ADDRESS_BACKOFF, now)
-            }
-            CredentialKind::Password | CredentialKind::EmailedCode => {
-                at_address.wait(&ADDRESS_BACKOFF, now).max(at_account.wait(&ACCOUNT_BACKOFF, now))
-            }
+        let now = self.clock.now();
+        let (proof_key, account) = (proof.key().as_bytes(), account.as_bytes());
+        let keys = AttemptKeys {
+            at_address: counter_key(&[b"attempt", proof_key, account, address.to_string().as_bytes()]),
+            at_account: counter_key(&[b"attempt", proof_key, account]),
         };
-        if wait > 0 {
-            let seconds = u64::try_from(wait).unwrap_or(0).div_ceil(1_000_000);
-            return Err(AuthError::RateLimited { retry_after: seconds });
-        }
-        for (key, seen) in [((account, Some(address)), at_address), ((account, None), at_account)] {
-            records.insert(
-                key,
-                AttemptRecord { failures: seen.failures(now).saturating_add(1), last_attempt: now, ..seen },
-            );
-        }
-        if records.len() > MAX_ENTRIES {
-            evict_old_records(&mut records, now);
-        }
-        Ok(CountedAttempt { throttle: self, account, address })
-    }
-
-    fn succeed(&self, account: u64, address: IpAddr) {
-        let now = self.clock.monotonic_now();
-        let mut records = self.lock();
-        records.insert(
-            (account, Some(address)),
-            AttemptRecord { failures: 0, last_attempt: now, last_success: Some(now) },
-        );
-        // After a successful sign-in the user must not be delayed elsewhere by an attacker's earlier failures.
-        records.remove(&(account, None));
-    }
-
-    fn lock(&self) -> MutexGuard<'_, HashMap<ThrottleKey, AttemptRecord>> {
-        self.records.lock().unwrap_or_else(PoisonError::into_inner)
+        let begun =
+            self.storage.rate_limits().begin_attempt(&keys, now, |records| decide(proof, &records, now)).await?;
+        begun.map_err(|wait| AuthError::RateLimited { retry_after: wait })?;
+        Ok(CountedAttempt { throttle: self, keys })
     }
 }
 
-/// Removes expired records, and the older half of the rest if there are still too many.
-fn evict_old_records(records: &mut HashMap<ThrottleKey, AttemptRecord>, now: Timestamp) {
-    records.retain(|_, record| record.failures(now) > 0 || record.is_familiar(now));
-    if records.len() > MAX_ENTRIES / 2 {
-        let mut times: Vec<Timestamp> = records.values().map(|record| record.last_attempt).collect();
-        // Selecting the median takes linear time: an attacker who fills the map makes this run often.
-        let (_, median, _) = times.select_nth_unstable(records.len() / 2);
-        let median = *median;
-        records.retain(|_, record| record.last_attempt > median);
+/// Returns the records with one more failure, or the seconds to wait before the next attempt.
+fn decide(proof: CredentialKind, records: &AttemptRecords, now: Timestamp) -> Result<AttemptRecords, u64> {
+    let AttemptRecords { at_address, at_account } = records;
+    let wait = match proof {
+        // For a factor the network address is ignored: an attacker may use many addresses, and a code has only six
+        // digits.
+        CredentialKind::SecondFactor => FACTOR_BACKOFF.wait(at_account, now),
+        CredentialKind::Password | CredentialKind::EmailedCode if is_familiar(at_address, now) => {
+            ADDRESS_BACKOFF.wait(at_address, now)
+        }
+        CredentialKind::Password | CredentialKind::EmailedCode => {
+            ADDRESS_BACKOFF.wait(at_address, now).max(ACCOUNT_BACKOFF.wait(at_account, now))
+        }
+    };
+    if wait > 0 {
+        return Err(u64::try_from(wait).unwrap_or(0).div_ceil(1_000_000));
     }
+    let count = |record: &AttemptRecord| AttemptRecord {
+        failures: present_failures(record, now).saturating_add(1),
+        last_attempt: now,
+        ..*record
+    };
+    Ok(AttemptRecords { at_address: count(at_address), at_account: count(at_account) })
 }
 
 #[cfg(test)]

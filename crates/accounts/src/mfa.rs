@@ -159,7 +159,7 @@ impl AccountService {
         // Before the attempt is counted: a request with an invalid challenge discloses nothing about the code.
         self.check_challenge(owner, factor, answer.challenge, address).await?;
         let now = self.clock.now();
-        let attempt = self.rate_limits.begin_attempt(CredentialKind::SecondFactor, &owner.to_string(), address)?;
+        let attempt = self.rate_limits.begin_attempt(CredentialKind::SecondFactor, &owner.to_string(), address).await?;
         let sealed = self.storage.factors().get_secret(owner, factor).await?.ok_or(FACTOR_NOT_FOUND)?;
         let secret =
             TotpSecret::from_bytes(self.secrets.open(&seal_context(factor), &sealed).map_err(AuthError::internal)?);
@@ -181,7 +181,7 @@ impl AccountService {
         // A code of a used step is rejected like a wrong one, so that an observed code cannot be replayed (RFC 6238
         // section 5.2).
         let session = raised.ok_or(MFA_CODE_INVALID)?;
-        attempt.succeeded();
+        attempt.succeeded().await?;
         if is_new {
             self.notify(user, SecurityNotice::FactorAdded);
         }

@@ -1,4 +1,7 @@
-//! Rate limits of requests per network address, and throttling of login attempts. Each process counts for itself.
+//! Rate limits of requests per network address, and throttling of login attempts.
+//!
+//! All nodes count together, in the database. Each node also counts in memory what it sees itself, and rejects what exceeds a
+//! limit already there, so that a flood of requests does not become a flood of writes.
 
 use std::net::IpAddr;
 use std::num::NonZeroU32;
@@ -14,9 +17,11 @@ use governor::{Quota, RateLimiter};
 
 use platform::MonotonicClock;
 use platform::client_address::subscriber_network;
+use storage::Storage;
+use storage::rate_limits::RateQuota;
 
 use super::error::AuthError;
-use super::login_throttle::{CredentialKind, LoginAttempt, LoginThrottle, log_failed_sign_in};
+use super::login_throttle::{CredentialKind, LoginAttempt, LoginThrottle, counter_key, log_failed_sign_in};
 
 /// Number of requests of each kind that are allowed in a burst.
 const BURST_CALLS: u32 = 30;
@@ -80,62 +85,120 @@ impl RateLimit {
             | Self::Passkey => 30 * 12,
         }
     }
+
+    /// Returns the name in keys of the database, which nodes of other versions share.
+    fn key(self) -> &'static str {
+        match self {
+            Self::SignUp => "sign-up",
+            Self::Anonymous => "anonymous",
+            Self::Token => "token",
+            Self::Otp => "otp",
+            Self::Recover => "recover",
+            Self::Resend => "resend",
+            Self::Verify => "verify",
+            Self::UpdateUser => "update user",
+            Self::FactorChallenge => "factor challenge",
+            Self::FactorVerify => "factor verify",
+            Self::Passkey => "passkey",
+        }
+    }
 }
 
-/// Rate limits of the process; `None` if they are disabled.
+/// Rate limits of an installation; `None` if they are disabled.
 #[derive(Debug)]
 pub struct RateLimits(Option<Counters>);
 
-type AddressRateLimiter = RateLimiter<IpAddr, DashMapStateStore<IpAddr>, MonotonicClock, NoOpMiddleware<Nanos>>;
-
 #[derive(Debug)]
 struct Counters {
-    clock: MonotonicClock,
-    limiters: [AddressRateLimiter; RateLimit::ALL.len()],
+    storage: Storage,
+    clock: Arc<dyn Clock>,
+    local: LocalLimits,
     throttle: LoginThrottle,
-    calls: AtomicU32,
 }
 
 impl RateLimits {
     /// Creates the rate limits. If they are not enabled, every request is allowed.
-    pub fn new(is_enabled: bool, clock: &Arc<dyn Clock>) -> Self {
-        let clock = MonotonicClock::new(clock);
+    pub fn new(is_enabled: bool, storage: &Storage, clock: &Arc<dyn Clock>) -> Self {
         Self(is_enabled.then(|| Counters {
-            limiters: RateLimit::ALL.map(|limit| RateLimiter::dashmap_with_clock(quota(limit), clock.clone())),
-            throttle: LoginThrottle::new(clock.clone()),
-            calls: AtomicU32::new(0),
-            clock,
+            storage: storage.clone(),
+            clock: Arc::clone(clock),
+            local: LocalLimits::new(clock),
+            throttle: LoginThrottle::new(storage, clock),
         }))
     }
 
     /// Counts a request, or rejects it.
-    pub fn check(&self, limit: RateLimit, address: IpAddr) -> Result<(), AuthError> {
-        let Some(counters) = &self.0 else { return Ok(()) };
-        // Relaxed is sufficient: the counter only determines when to sweep.
-        if counters.calls.fetch_add(1, Ordering::Relaxed) % SWEEP_INTERVAL_CALLS == SWEEP_INTERVAL_CALLS - 1 {
-            counters.limiters.iter().for_each(AddressRateLimiter::retain_recent);
-        }
-        counters.limiters[limit as usize].check_key(&subscriber_network(address)).map_err(|refused| {
-            let wait = refused.wait_time_from(counters.clock.now());
+    ///
+    /// # Errors
+    ///
+    /// [`AuthError::RateLimited`] if it is rejected. If it cannot be counted, it is not allowed.
+    pub async fn check(&self, limit: RateLimit, address: IpAddr) -> Result<(), AuthError> {
+        let Some(Counters { storage, clock, local, .. }) = &self.0 else { return Ok(()) };
+        let network = subscriber_network(address);
+        local.check(limit, network)?;
+        let key = counter_key(&[b"request", limit.key().as_bytes(), network.to_string().as_bytes()]);
+        let now = clock.now();
+        match storage.rate_limits().count(&key, shared_quota(limit), now).await? {
+            None => Ok(()),
             // Rounded up, so that a client that waits this long is not rejected again.
-            AuthError::RateLimited { retry_after: wait.as_secs() + 1 }
-        })
+            Some(at) => Err(AuthError::RateLimited { retry_after: at.millis_since(now) / 1000 + 1 }),
+        }
     }
 
     /// Counts an attempt to prove the ownership of `account`, or rejects it; see [`LoginThrottle`]. It stays counted as
     /// a failure unless the caller reports success with [`LoginAttempt::succeeded`].
-    pub fn begin_attempt(
+    pub async fn begin_attempt(
         &self,
         proof: CredentialKind,
         account: &str,
         address: IpAddr,
     ) -> Result<LoginAttempt<'_>, AuthError> {
         let from = address.to_canonical();
-        let counted =
-            self.0.as_ref().map(|counters| counters.throttle.begin(proof, account, subscriber_network(address)));
-        let counted = counted.transpose().inspect_err(|_| log_failed_sign_in(from, "too many attempts"))?;
-        Ok(LoginAttempt::new(proof, from, counted))
+        let Some(Counters { throttle, .. }) = &self.0 else { return Ok(LoginAttempt::new(proof, from, None)) };
+        let begun = throttle.begin(proof, account, subscriber_network(address)).await;
+        if matches!(begun, Err(AuthError::RateLimited { .. })) {
+            log_failed_sign_in(from, "too many attempts");
+        }
+        Ok(LoginAttempt::new(proof, from, Some(begun?)))
     }
+}
+
+type AddressRateLimiter = RateLimiter<IpAddr, DashMapStateStore<IpAddr>, MonotonicClock, NoOpMiddleware<Nanos>>;
+
+/// What this process has counted itself.
+#[derive(Debug)]
+struct LocalLimits {
+    clock: MonotonicClock,
+    limiters: [AddressRateLimiter; RateLimit::ALL.len()],
+    calls: AtomicU32,
+}
+
+impl LocalLimits {
+    fn new(clock: &Arc<dyn Clock>) -> Self {
+        let clock = MonotonicClock::new(clock);
+        Self {
+            limiters: RateLimit::ALL.map(|limit| RateLimiter::dashmap_with_clock(quota(limit), clock.clone())),
+            calls: AtomicU32::new(0),
+            clock,
+        }
+    }
+
+    fn check(&self, limit: RateLimit, network: IpAddr) -> Result<(), AuthError> {
+        // Relaxed is sufficient: the counter only determines when to sweep.
+        if self.calls.fetch_add(1, Ordering::Relaxed) % SWEEP_INTERVAL_CALLS == SWEEP_INTERVAL_CALLS - 1 {
+            self.limiters.iter().for_each(AddressRateLimiter::retain_recent);
+        }
+        self.limiters[limit as usize].check_key(&network).map_err(|refused| {
+            let wait = refused.wait_time_from(self.clock.now());
+            // Rounded up, as for the shared count.
+            AuthError::RateLimited { retry_after: wait.as_secs() + 1 }
+        })
+    }
+}
+
+/// Returns the quota of the shared count.
+fn shared_quota(limit: RateLimit) -> RateQuota {
+    RateQuota { interval_seconds: i64::from(3600 / limit.per_hour()), burst: i64::from(BURST_CALLS) }
 }
 
 fn quota(limit: RateLimit) -> Quota {

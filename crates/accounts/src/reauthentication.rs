@@ -67,11 +67,11 @@ impl AccountService {
         if user.email_confirmed_at.is_none() {
             return Err(REAUTHENTICATION_EMAIL_NOT_CONFIRMED.into());
         }
-        self.email_cooldown.start(EmailPurpose::Reauthentication, &email)?;
+        self.email_cooldown.start(EmailPurpose::Reauthentication, &email).await?;
         let issued = self.issue_one_time_token(user.id, TokenKind::Reauthentication, &email, None)?;
         let message = Email { kind: EmailKind::Reauthentication, link: None, code: Some(issued.code) };
         if let Err(error) = self.send_email(&email, message).await {
-            self.email_cooldown.cancel(EmailPurpose::Reauthentication, &email);
+            self.email_cooldown.cancel(EmailPurpose::Reauthentication, &email).await;
             return Err(error);
         }
         // Stored after the mail server has accepted the email: a failed email must not invalidate the previous code.
@@ -189,17 +189,17 @@ impl AccountService {
     /// Verifies the current password. Attempts are throttled as at sign-in.
     async fn check_password(&self, user: &User, password: &str, from: IpAddr) -> Result<(), AuthError> {
         let account = user.email.clone().unwrap_or_else(|| user.id.to_string());
-        let attempt = self.rate_limits.begin_attempt(CredentialKind::Password, &account, from)?;
+        let attempt = self.rate_limits.begin_attempt(CredentialKind::Password, &account, from).await?;
         if !self.password_hasher.matches(password.to_owned(), user.password_hash.clone()).await? {
             return Err(CURRENT_PASSWORD_INVALID.into());
         }
-        attempt.succeeded();
+        attempt.succeeded().await?;
         Ok(())
     }
 
     async fn check_emailed_code(&self, user: &User, code: &str, from: IpAddr) -> Result<Uuid, AuthError> {
         let email = user.email.as_deref().ok_or::<GoTrueError>(REAUTHENTICATION_NOT_VALID)?;
-        let attempt = self.rate_limits.begin_attempt(CredentialKind::EmailedCode, email, from)?;
+        let attempt = self.rate_limits.begin_attempt(CredentialKind::EmailedCode, email, from).await?;
         let tokens = self
             .storage
             .one_time_tokens()
@@ -213,7 +213,7 @@ impl AccountService {
                 token.user == user.id && token.expires_at > now && self.one_time_tokens.is_code_of(code, token)
             });
         let token = token.ok_or(REAUTHENTICATION_NOT_VALID)?;
-        attempt.succeeded();
+        attempt.succeeded().await?;
         Ok(token.id)
     }
 }

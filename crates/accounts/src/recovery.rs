@@ -104,7 +104,7 @@ impl AccountService {
             // Nobody can confirm the account, so it is deleted again, unless another request has changed it in the
             // meantime.
             self.storage.users().delete_unconfirmed(user.id, user.updated_at).await?;
-            self.email_cooldown.cancel(EmailPurpose::Recovery, email);
+            self.email_cooldown.cancel(EmailPurpose::Recovery, email).await;
         }
         sent
     }

@@ -1,4 +1,4 @@
-//! Ends of sessions by their age, and the deletion of those that have ended and of old audit events.
+//! Ends of sessions by their age, and the deletion of those that have ended, of old audit events and of old counts.
 
 use std::time::Duration;
 
@@ -8,6 +8,7 @@ use storage::auth_sessions::AuthSession;
 
 use super::AccountService;
 use super::gotrue_error::{GoTrueError, SESSION_EXPIRED, SESSION_INACTIVE};
+use super::login_throttle::{FAILURE_LIFETIME_SECONDS, FAMILIAR_ADDRESS_SECONDS};
 
 /// Interval between two deletions. Until then, ended sessions are listed as devices and cannot be used.
 const CLEANUP_INTERVAL: Duration = Duration::from_mins(10);
@@ -68,6 +69,9 @@ impl AccountService {
             if let Err(error) = self.delete_old_audit_events().await {
                 tracing::error!(%error, "old audit events could not be deleted");
             }
+            if let Err(error) = self.delete_old_counts().await {
+                tracing::error!(%error, "old counts of rate limits could not be deleted");
+            }
             tokio::select! {
                 () = shutdown.cancelled() => return,
                 () = tokio::time::sleep(CLEANUP_INTERVAL) => {}
@@ -83,6 +87,18 @@ impl AccountService {
     pub async fn delete_old_audit_events(&self) -> Result<u64, storage::Error> {
         let lifetime = self.settings.audit_lifetime.map_or(0, whole_seconds);
         self.storage.audit_events().delete_old(self.clock.now().plus_seconds(-lifetime)).await
+    }
+
+    /// Deletes the counts of rate limits that no longer limit anything. Returns their number.
+    ///
+    /// # Errors
+    ///
+    /// The database fails.
+    pub async fn delete_old_counts(&self) -> Result<u64, storage::Error> {
+        let now = self.clock.now();
+        let (attempted, succeeded) =
+            (now.plus_seconds(-FAILURE_LIFETIME_SECONDS), now.plus_seconds(-FAMILIAR_ADDRESS_SECONDS));
+        self.storage.rate_limits().delete_old(now, attempted, succeeded).await
     }
 
     /// Deletes the sessions of all users that have ended by their age or by inactivity. Returns their number.

@@ -133,7 +133,8 @@ impl AccountService {
     ) -> Result<UserSession, AuthError> {
         // Counted for the text as typed, even if it is not an email address, so that throttling looks the same for
         // both.
-        let attempt = self.rate_limits.begin_attempt(CredentialKind::Password, &email.to_ascii_lowercase(), from)?;
+        let attempt =
+            self.rate_limits.begin_attempt(CredentialKind::Password, &email.to_ascii_lowercase(), from).await?;
         let user = match email_address::normalize(email) {
             Ok(email) => self.storage.users().get_by_email(&email).await?,
             Err(_) => None,
@@ -147,7 +148,7 @@ impl AccountService {
             self.store_audit_events(&events).await?;
             return Err(INVALID_CREDENTIALS.into());
         };
-        attempt.succeeded();
+        attempt.succeeded().await?;
         // Checked after the password: only the user may learn of a ban or that the address is unconfirmed.
         if user.is_banned(self.clock.now()) {
             return Err(BANNED_LOGIN.into());

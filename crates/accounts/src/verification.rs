@@ -68,14 +68,14 @@ impl AccountService {
     ) -> Result<VerificationOutcome, AuthError> {
         let attempt = match &presented {
             PresentedToken::Code { email, .. } => {
-                Some(self.rate_limits.begin_attempt(CredentialKind::EmailedCode, email, from)?)
+                Some(self.rate_limits.begin_attempt(CredentialKind::EmailedCode, email, from).await?)
             }
             // The secret of a link is too long to guess.
             PresentedToken::Link(_) => None,
         };
         let token = self.find_token(link, &presented).await?;
         if let Some(attempt) = attempt {
-            attempt.succeeded();
+            attempt.succeeded().await?;
         }
         match self.redeem_token(&token, presented.not_found_error()).await? {
             Some(user) => {

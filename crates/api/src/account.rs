@@ -110,7 +110,7 @@ pub async fn reauthenticate(
     JsonBody(body): JsonBody<ProofBody>,
 ) -> Result<NoContent, ApiError> {
     // Counted before the proof is read, so that guessing is limited whatever the body contains.
-    accounts.rate_limits().check(RateLimit::Verify, from).map_err(auth_error)?;
+    accounts.rate_limits().check(RateLimit::Verify, from).await.map_err(auth_error)?;
     let proof = match (body.password, body.nonce) {
         (Some(password), None) => IdentityProof::Password(password),
         // Named as in `PUT /auth/v1/user`, where GoTrue's clients send the same code.

@@ -58,6 +58,7 @@ pub(super) fn update_error(error: UpdateError, missing: &'static str) -> ApiErro
     match error {
         UpdateError::NotFound => ApiError::NotFound(missing),
         UpdateError::NameTaken(_) => ApiError::Conflict { code: "name_taken", message: error.to_string() },
+        UpdateError::TooMany(_) => ApiError::Conflict { code: "too_many_connections", message: error.to_string() },
         UpdateError::Invalid(message) => ApiError::BadRequest(message),
         UpdateError::Internal(error) => error.into(),
     }

@@ -13,6 +13,7 @@ use std::sync::Arc;
 use accounts::gotrue_error::{EXPIRED_JWT, INSUFFICIENT_AAL};
 use accounts::{AccountService, AuthError};
 use agent::chats::temporary::TemporaryChats;
+use agent::models::quota::QuotaService;
 use agent::turns::TurnService;
 use axum::extract::rejection::PathRejection;
 use axum::extract::{FromRef, Path, RawQuery, Request, State};
@@ -24,13 +25,14 @@ use http::{Method, StatusCode, Uri, header};
 use http_server::extract::bearer;
 use http_server::route::Access::{Anyone, OwnRows};
 use http_server::route::{Section, delete as remove, get, options, patch, post};
-use platform::{BackgroundTasks, SecretSealer, UserEvent, UserEventBus};
+use platform::{AuditLog, BackgroundTasks, SecretSealer, UserEvent, UserEventBus};
 use postgrest::ast::{ColumnCondition, ComparisonOperator, OnConflict, RowFilter, RowQuery, WriteBody, WriteOptions};
 use postgrest::request::{
     self, ConflictResolution, QueryParameters, RequestPreferences, ResultFormat, ReturnPreference,
 };
-use postgrest::{ConnectionSealer, PgError, RestTable, WriteContext};
+use postgrest::{ConnectionSealer, PgError, PostgrestError, RestTable, WriteContext};
 use storage::Storage;
+use storage::audit_events::{AuditEventKind, NewAuditEvent};
 use uuid::Uuid;
 
 use crate::AppState;
@@ -178,6 +180,8 @@ struct RestApi {
     connections: ConnectionService,
     events: UserEventBus,
     tasks: BackgroundTasks,
+    audit: AuditLog,
+    quotas: QuotaService,
 }
 
 impl FromRef<AppState> for RestApi {
@@ -192,6 +196,8 @@ impl FromRef<AppState> for RestApi {
             connections: state.connections.clone(),
             events: state.events.clone(),
             tasks: state.tasks.clone(),
+            audit: state.audit.clone(),
+            quotas: state.models.quotas.clone(),
         }
     }
 }
@@ -288,7 +294,12 @@ impl RestApi {
         let body = asked.body(records, columns.as_ref());
         let outcome = asked.outcome();
         let sealer = OwnerSealer { secrets: &self.secrets, owner: writer };
-        let by = WriteContext { owner: writer, now: self.clock.now(), sealer: &sealer };
+        let events = self.connection_events(writer, asked.table, AuditEventKind::ConnectionCreated);
+        let max_rows = match asked.table {
+            RestTable::McpServers => self.quotas.get_max_connections(writer).await.map_err(PostgrestError::from)?,
+            RestTable::Sessions | RestTable::Messages => None,
+        };
+        let by = WriteContext { owner: writer, now: self.clock.now(), sealer: &sealer, events: &events, max_rows };
         let written = postgrest::insert_rows(&self.storage, by, asked.table, &body, &conflict, &outcome).await?;
         self.notify_changed(writer, asked.table, &written.ids);
 
@@ -313,7 +324,7 @@ impl RestApi {
         }
         let body = asked.body(records, asked.parameters.columns.as_ref());
         let sealer = OwnerSealer { secrets: &self.secrets, owner: writer };
-        let by = WriteContext { owner: writer, now: self.clock.now(), sealer: &sealer };
+        let by = WriteContext { owner: writer, now: self.clock.now(), sealer: &sealer, events: &[], max_rows: None };
         let (filters, outcome) = (&asked.parameters.filters, asked.outcome());
         let written = postgrest::update_rows(&self.storage, by, asked.table, &body, filters, &outcome).await?;
         self.notify_changed(writer, asked.table, &written.ids);
@@ -330,8 +341,10 @@ impl RestApi {
         reject_unsupported("columns", asked.parameters.columns.is_some())?;
         reject_unsupported("on_conflict", asked.parameters.on_conflict.is_some())?;
         let (filters, outcome) = (&asked.parameters.filters, asked.outcome());
+        let (now, events) =
+            (self.clock.now(), self.connection_events(writer, asked.table, AuditEventKind::ConnectionDeleted));
         let written =
-            postgrest::delete_rows(&self.storage, writer, self.clock.now(), asked.table, filters, &outcome).await?;
+            postgrest::delete_rows(&self.storage, writer, now, asked.table, filters, &outcome, &events).await?;
         if asked.table == RestTable::Sessions {
             for id in &written.ids {
                 // Their turns would write to a chat that no longer exists.
@@ -342,6 +355,14 @@ impl RestApi {
 
         let range = asked.total(written.ids.len());
         Ok(asked.reply(asked.done(), range, None, written.rows).into_response())
+    }
+
+    /// Returns the audit events of each row that is inserted into or deleted from a table.
+    fn connection_events(&self, user: UserId, table: RestTable, kind: AuditEventKind) -> Vec<NewAuditEvent> {
+        match table {
+            RestTable::McpServers => self.audit.by_user(user, kind),
+            RestTable::Sessions | RestTable::Messages => Vec::new(),
+        }
     }
 
     /// Notifies other services and the user's web apps of written rows.

@@ -1,5 +1,8 @@
 //! `/api/shared-servers`: MCP servers that the operator offers to users.
 
+use std::sync::Arc;
+
+use agent::models::ModelService;
 use axum::Json;
 use axum::extract::State;
 use connections::shared_servers::SharedServerDto;
@@ -33,10 +36,12 @@ pub async fn list_shared_servers(
 /// Connects the caller to a shared server.
 pub async fn connect_shared_server(
     State(connections): State<ConnectionService>,
+    State(models): State<Arc<ModelService>>,
     caller: SignedIn,
     Named(id): Named,
 ) -> Result<Json<ConnectionDto>, ApiError> {
     let id: SharedServerId = id.parse().map_err(|_| ApiError::NotFound(SHARED_SERVER))?;
-    let connected = connections.connect_shared_server(caller.user, id).await;
+    let max_connections = models.quotas.get_max_connections(caller.user).await?;
+    let connected = connections.connect_shared_server(caller.user, id, max_connections).await;
     connected.map(Json).map_err(|error| update_error(error, SHARED_SERVER))
 }

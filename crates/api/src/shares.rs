@@ -5,7 +5,7 @@ use std::sync::Arc;
 use agent::chats::link;
 use agent::chats::snapshot::{self, SharedMessage, With};
 use axum::Json;
-use axum::extract::State;
+use axum::extract::{FromRef, State};
 use axum::http::{HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, NoContent, Response};
 use domain::{ChatId, Clock, FileId, ShareId, Timestamp, UserId};
@@ -13,14 +13,17 @@ use http_server::error::ApiError;
 use http_server::extract::{JsonBody, Named, NamedTwo};
 use http_server::openapi::{Operation, OperationOutput};
 use http_server::response::DeletedCount;
+use platform::AuditLog;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use storage::Storage;
+use storage::audit_events::AuditEventKind;
 use storage::shares::NewShare;
 use uuid::Uuid;
 
 use super::files::{FileResponse, file_response};
+use crate::AppState;
 use crate::chat_lookup::ChatLookup;
 use crate::limiters::DownloadLimiter;
 use crate::signed_in::SignedIn;
@@ -75,12 +78,25 @@ pub struct CreatedShare {
     url: String,
 }
 
+/// What creating a share needs.
+#[derive(Debug, Clone)]
+pub struct ShareWriter {
+    storage: Storage,
+    clock: Arc<dyn Clock>,
+    audit: AuditLog,
+}
+
+impl FromRef<AppState> for ShareWriter {
+    fn from_ref(state: &AppState) -> Self {
+        Self { storage: state.storage.clone(), clock: Arc::clone(&state.clock), audit: state.audit.clone() }
+    }
+}
+
 /// Creates a snapshot of a chat and returns its link (`POST /api/sessions/{id}/shares`). Only the hash of the token
 /// is stored, so the link cannot be shown again.
 pub async fn create_share(
     State(chats): State<ChatLookup>,
-    State(storage): State<Storage>,
-    State(clock): State<Arc<dyn Clock>>,
+    State(ShareWriter { storage, clock, audit }): State<ShareWriter>,
     State(site_url): State<SiteUrl>,
     caller: SignedIn,
     Named(chat): Named,
@@ -110,7 +126,9 @@ pub async fn create_share(
         tools: wish.tools,
         now: clock.now(),
     };
-    let has_room = storage.shares().insert(caller.user, &share, MAX_SHARES).await.map_err(|error| match error {
+    let events = audit.by_user(caller.user, AuditEventKind::ShareCreated);
+    let stored = storage.shares().insert(caller.user, &share, MAX_SHARES, &events).await;
+    let has_room = stored.map_err(|error| match error {
         storage::Error::NotFound => ApiError::NotFound("session"),
         other => other.into(),
     })?;
@@ -141,19 +159,23 @@ pub async fn list_shares(State(storage): State<Storage>, caller: SignedIn) -> Re
 /// Deletes all shares of the user (`DELETE /api/shares`).
 pub async fn delete_all_shares(
     State(storage): State<Storage>,
+    State(audit): State<AuditLog>,
     caller: SignedIn,
 ) -> Result<Json<DeletedCount>, ApiError> {
-    Ok(Json(DeletedCount { ended: storage.shares().delete_all(caller.user).await? }))
+    let events = audit.by_user(caller.user, AuditEventKind::ShareDeleted);
+    Ok(Json(DeletedCount { ended: storage.shares().delete_all(caller.user, &events).await? }))
 }
 
 /// Deletes a share (`DELETE /api/shares/{id}`).
 pub async fn delete_share(
     State(storage): State<Storage>,
+    State(audit): State<AuditLog>,
     caller: SignedIn,
     Named(id): Named,
 ) -> Result<NoContent, ApiError> {
     let id: ShareId = id.parse().map_err(|_| ApiError::NotFound("share"))?;
-    if !storage.shares().delete(caller.user, id).await? {
+    let events = audit.by_user(caller.user, AuditEventKind::ShareDeleted);
+    if !storage.shares().delete(caller.user, id, &events).await? {
         return Err(ApiError::NotFound("share"));
     }
     Ok(NoContent)

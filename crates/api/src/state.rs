@@ -17,7 +17,7 @@ use connections::registry::ServerRegistry;
 use domain::Clock;
 use http_server::extract::TrustedProxies;
 use platform::config::Config;
-use platform::{BackgroundTasks, SecretSealer, UserEventBus};
+use platform::{AuditLog, BackgroundTasks, SecretSealer, UserEventBus};
 use storage::Storage;
 use url::Url;
 
@@ -47,6 +47,8 @@ pub struct AppState {
     pub secrets: Arc<SecretSealer>,
     /// Background tasks.
     pub tasks: BackgroundTasks,
+    /// Audit log.
+    pub audit: AuditLog,
     /// Accounts, sessions and tokens.
     pub accounts: AccountService,
     /// What ends with an account outside of [`accounts`].

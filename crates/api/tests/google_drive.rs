@@ -54,6 +54,15 @@ impl Fixture {
         call(&self.person, name, arguments).await
     }
 
+    /// Returns the person's audit events about the Drive, oldest first.
+    async fn audit(&self) -> Vec<String> {
+        let listed = self.person.get("/api/account/events").await;
+        let events = listed["events"].as_array().unwrap().iter().rev();
+        let told =
+            events.map(|event| format!("{} by {}", event["kind"].as_str().unwrap(), event["actor"].as_str().unwrap()));
+        told.filter(|event| event.starts_with("google_drive")).collect()
+    }
+
     async fn status(&self) -> Value {
         self.person.get("/api/google-drive").await
     }
@@ -149,6 +158,9 @@ async fn a_linked_drive_is_listed_read_written_and_unlinked() {
         assert_eq!(fixture.google.known().revoked, ["refresh-2"]);
         assert_eq!(fixture.status().await["linked"], false);
         assert_error(&fixture.call("google_drive_list_files", json!({})).await, "\"MCP Servers\" tab");
+        let again = fixture.person.request(Method::DELETE, "/api/google-drive").send().await.unwrap();
+        assert_eq!(again.status(), StatusCode::NO_CONTENT);
+        assert_eq!(fixture.audit().await, ["google_drive_linked by user", "google_drive_unlinked by user"]);
         fixture.app.stop().await;
     }
 }
@@ -209,6 +221,9 @@ async fn a_link_that_google_ends_is_forgotten() {
         assert_error(&fixture.call("google_drive_list_files", json!({})).await, "not linked yet");
         let flow = Flow::begin(&fixture, &fixture.person).await;
         assert!(flow.come_back(&fixture, Some(&flow.cookie)).await.ends_with("=linked"), "and can be made again");
+        let expected =
+            ["google_drive_linked by user", "google_drive_unlinked by system", "google_drive_linked by user"];
+        assert_eq!(fixture.audit().await, expected);
         fixture.app.stop().await;
     }
 }

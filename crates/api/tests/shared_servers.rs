@@ -4,10 +4,11 @@
 use std::collections::BTreeMap;
 
 use connections::shared_servers::ServerOffer;
-use domain::{Clock, SystemClock};
+use domain::{Clock, SystemClock, Timestamp, UserId};
 use platform::config::HostName;
 use reqwest::Method;
 use serde_json::{Value, json};
+use storage::audit_events::{AuditActor, AuditEventKind};
 use testkit::{Person, StatefulMcp, TestApp, databases};
 
 const SECRET: &str = "Bearer s3cret-of-the-operator";
@@ -16,8 +17,9 @@ const SECRET: &str = "Bearer s3cret-of-the-operator";
 async fn offer(app: &TestApp, name: &str, url: &str, domain: Option<&str>) {
     let headers = BTreeMap::from([("Authorization".to_owned(), SECRET.to_owned())]);
     let domains: Vec<HostName> = domain.iter().map(|domain| domain.parse().unwrap()).collect();
-    let offer = ServerOffer { name, url, description: "Sends letters.", headers: &headers, domains: &domains };
-    offer.store(&app.state.storage, &app.state.secrets, SystemClock.now()).await.unwrap();
+    let offer =
+        ServerOffer { name, url, description: "Sends letters.", headers: &headers, domains: &domains, groups: &[] };
+    offer.store(&app.state.storage, &app.state.secrets, SystemClock.now(), &app.state.audit).await.unwrap();
 }
 
 async fn offered(person: &Person) -> Vec<Value> {
@@ -111,8 +113,29 @@ async fn a_connection_follows_a_new_offer_and_ends_with_it() {
         assert_eq!((&refused["status"], second.handshakes()), (&json!("error"), 1), "{refused}");
         assert!(refused["reason"].as_str().unwrap().contains("no longer offered"), "{refused}");
 
-        assert!(app.state.storage.shared_servers().delete("post").await.unwrap());
-        assert!(!app.state.storage.shared_servers().delete("post").await.unwrap());
+        let event = |kind| app.state.audit.event(None, AuditActor::Admin, kind);
+        let (events, of_connections) =
+            (event(AuditEventKind::SharedServerWithdrawn), event(AuditEventKind::ConnectionDeleted));
+        for is_there in [true, false] {
+            let withdrawn = app.state.storage.shared_servers().delete("post", &events, &of_connections).await;
+            assert_eq!(withdrawn.unwrap(), is_there);
+        }
+        let audit = app.state.storage.audit_events().list(None, Timestamp(0), None, 100).await.unwrap();
+        let mine: UserId = me.id.parse().unwrap();
+        let told = audit.iter().skip(2).map(|event| {
+            assert!(event.user.is_none() || event.user == Some(mine));
+            format!("{} {} {}", event.actor, event.kind, event.user.is_some())
+        });
+        let expected = [
+            "user connection_created true",
+            "admin shared_server_offered false",
+            "user connection_created true",
+            "admin shared_server_offered false",
+            "admin shared_server_offered false",
+            "admin shared_server_withdrawn false",
+            "admin connection_deleted true",
+        ];
+        assert_eq!(told.collect::<Vec<_>>(), expected);
         let left = me.get("/api/connections").await;
         assert_eq!(left["connections"].as_array().unwrap().len(), 1, "{left}");
         app.stop().await;
@@ -152,8 +175,9 @@ async fn invalid_offers_are_refused() {
         ("post", "https://example.com/?key=***", &none, "***"),
         ("post", "https://example.com/mcp", &broken, "header"),
     ] {
-        let offer = ServerOffer { name, url, description: "", headers, domains: &[] };
-        let refused = offer.store(&app.state.storage, &app.state.secrets, SystemClock.now()).await.unwrap_err();
+        let offer = ServerOffer { name, url, description: "", headers, domains: &[], groups: &[] };
+        let refused =
+            offer.store(&app.state.storage, &app.state.secrets, SystemClock.now(), &app.state.audit).await.unwrap_err();
         assert!(refused.to_string().contains(problem), "{refused}");
     }
     assert!(app.state.storage.shared_servers().list().await.unwrap().is_empty());

@@ -421,7 +421,7 @@ async fn quotas_of_a_month_and_of_costs_hold_with_exceptions() {
 
         let quotas = app.state.storage.quotas();
         let owner = person.id.parse().unwrap();
-        let with = |exception| QuotaExceptions([None, None, None, Some(exception), None, None]);
+        let with = |exception| QuotaExceptions([None, None, None, Some(exception), None, None, None]);
         quotas.set_exceptions(owner, with(QuotaException::Unlimited)).await.unwrap();
         assert_eq!(person.get("/api/quotas").await["quotas"], json!([]));
         assert_eq!(person.ask(&chat, "More", json!([])).await.0, 200);
@@ -483,7 +483,7 @@ async fn turns_per_hour_are_counted_before_they_begin() {
         let theirs = stranger.new_chat().await;
         assert_eq!(stranger.ask(&theirs, "Hello", json!([])).await.0, 200, "others are not affected");
 
-        let with = |limit| QuotaExceptions([None, None, None, None, Some(QuotaException::Limit(limit)), None]);
+        let with = |limit| QuotaExceptions([None, None, None, None, Some(QuotaException::Limit(limit)), None, None]);
         quotas.set_exceptions(owner, with(4)).await.unwrap();
         assert_eq!(complete().await.status(), 200, "an exception allows one more");
         assert_eq!(person.ask(&chats[0], "More", json!([])).await.0, 429);
@@ -502,7 +502,8 @@ async fn an_exception_changes_the_room_for_files() {
         let person = app.person().await;
         let most = async || person.get("/api/usage").await["files"]["most"].clone();
         assert_eq!(most().await, 1024 * 1024);
-        let exceptions = QuotaExceptions([None, None, None, None, None, Some(QuotaException::Limit(3 * 1024 * 1024))]);
+        let exceptions =
+            QuotaExceptions([None, None, None, None, None, Some(QuotaException::Limit(3 * 1024 * 1024)), None]);
         app.state.storage.quotas().set_exceptions(person.id.parse().unwrap(), exceptions).await.unwrap();
         assert_eq!(most().await, 3 * 1024 * 1024);
         let upload = async || {
@@ -510,6 +511,88 @@ async fn an_exception_changes_the_room_for_files() {
             request.body("x".repeat(2 * 1024 * 1024)).send().await.unwrap().status().as_u16()
         };
         assert_eq!((upload().await, upload().await), (201, 413));
+        app.stop().await;
+    }
+}
+
+/// Adds connections to the data API with these names in one request, and returns status and body.
+async fn add_connections(person: &Person, names: &[&str], preferences: &'static str) -> (u16, Value) {
+    let row = |name: &&str| json!({ "name": name, "url": "https://example.com/mcp" });
+    let rows: Vec<Value> = names.iter().map(row).collect();
+    let request = person.request(Method::POST, "/rest/v1/mcp_servers?on_conflict=user_id,name");
+    let answer = request.header("prefer", preferences).json(&rows).send().await.unwrap();
+    let status = answer.status().as_u16();
+    (status, answer.json().await.unwrap_or_default())
+}
+
+#[tokio::test]
+async fn connections_are_counted_where_they_are_stored() {
+    const MERGE: &str = "resolution=merge-duplicates";
+    for database in databases() {
+        let settings = |builder: testkit::Builder| builder.set("CHAT_MAX_SAVED_CONNECTIONS_PER_USER", "3");
+        let app = settings(TestApp::builder().database(database)).start().await;
+        let person = app.person().await;
+        let second = match database {
+            Database::Sqlite => None,
+            Database::Postgres => {
+                let builder = TestApp::builder().on_data_of(&app.folder, &app.database_url);
+                Some(settings(builder).start().await)
+            }
+        };
+        let elsewhere = second.as_ref().map_or_else(
+            || person.clone(),
+            |node| {
+                let mut elsewhere = person.clone();
+                elsewhere.move_to(node);
+                elsewhere
+            },
+        );
+        let names: Vec<String> = (0..8).map(|number| format!("server {number}")).collect();
+        let all = names.iter().enumerate().map(async |(number, name)| {
+            let person = if number % 2 == 0 { &person } else { &elsewhere };
+            add_connections(person, &[name], MERGE).await
+        });
+        let answers = futures_util::future::join_all(all).await;
+        assert_eq!(answers.iter().filter(|(status, _)| *status == 201).count(), 3, "{answers:?}");
+        let (status, refused) = answers.into_iter().find(|(status, _)| *status != 201).unwrap();
+        let told = "You can have at most 3 connections. Delete one first.";
+        assert_eq!((status, &refused["code"], &refused["message"]), (400, &json!("P0001"), &json!(told)));
+
+        let stored = person.get("/rest/v1/mcp_servers?select=name").await;
+        let stored: Vec<&str> = stored.as_array().unwrap().iter().map(|row| row["name"].as_str().unwrap()).collect();
+        assert_eq!(stored.len(), 3);
+        assert_eq!(add_connections(&person, &stored, MERGE).await.0, 200, "no new one");
+        let offer = connections::shared_servers::ServerOffer {
+            name: "post",
+            url: "https://example.com/mcp",
+            description: "",
+            headers: &std::collections::BTreeMap::new(),
+            domains: &[],
+            groups: &[],
+        };
+        let now = domain::Clock::now(&domain::SystemClock);
+        offer.store(&app.state.storage, &app.state.secrets, now, &app.state.audit).await.unwrap();
+        let shared = person.get("/api/shared-servers").await["servers"][0]["id"].as_str().unwrap().to_owned();
+        let path = format!("/api/shared-servers/{shared}/connect");
+        let (status, refused) = person.post(&path, &Value::Null).await;
+        assert_eq!((status.as_u16(), &refused["error"]["code"]), (409, &json!("too_many_connections")), "{refused}");
+
+        // An exception adds one, which the shared server takes; a deletion another.
+        let exceptions = QuotaExceptions([None, None, None, None, None, None, Some(QuotaException::Limit(4))]);
+        app.state.storage.quotas().set_exceptions(person.id.parse().unwrap(), exceptions).await.unwrap();
+        for _ in 0..2 {
+            assert_eq!(person.post(&path, &Value::Null).await.0, 200, "the second time, it is the same connection");
+        }
+        assert_eq!(add_connections(&person, &["more"], MERGE).await.0, 400);
+        let delete = person.request(Method::DELETE, "/rest/v1/mcp_servers?name=like.server*").send().await.unwrap();
+        assert_eq!(delete.status(), 204);
+        assert_eq!(add_connections(&person, &["a", "b", "c", "d"], MERGE).await.0, 400, "all or none");
+        assert_eq!(add_connections(&person, &["a", "b", "c"], MERGE).await.0, 201);
+        let other = app.person().await;
+        assert_eq!(add_connections(&other, &["a", "b", "c"], MERGE).await.0, 201, "each user's own");
+        if let Some(second) = second {
+            second.stop().await;
+        }
         app.stop().await;
     }
 }

@@ -13,7 +13,7 @@ use std::sync::Arc;
 use domain::tool::ToolResult;
 use domain::{Clock, UserId, tool_arguments};
 use platform::config::{GoogleClient, GoogleEndpoints};
-use platform::{BackgroundTasks, SecretSealer};
+use platform::{AuditLog, BackgroundTasks, SecretSealer};
 use serde_json::{Map, Value};
 use storage::Storage;
 use tokio::sync::{Mutex, MutexGuard};
@@ -49,6 +49,7 @@ pub struct GoogleDrive {
     secrets: Arc<SecretSealer>,
     clock: Arc<dyn Clock>,
     tasks: BackgroundTasks,
+    audit: AuditLog,
     http: Arc<GoogleHttp>,
     renewal_locks: Arc<[Mutex<()>; RENEWAL_LOCKS]>,
 }
@@ -61,6 +62,7 @@ impl GoogleDrive {
         secrets: &Arc<SecretSealer>,
         clock: &Arc<dyn Clock>,
         tasks: &BackgroundTasks,
+        audit: &AuditLog,
     ) -> Self {
         Self {
             settings: Arc::new(settings),
@@ -68,6 +70,7 @@ impl GoogleDrive {
             secrets: Arc::clone(secrets),
             clock: Arc::clone(clock),
             tasks: tasks.clone(),
+            audit: audit.clone(),
             http: Arc::default(),
             renewal_locks: Arc::new(std::array::from_fn(|_| Mutex::new(()))),
         }

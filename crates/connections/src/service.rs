@@ -11,7 +11,7 @@ use domain::{Clock, UserId};
 use mcp::Client;
 use mcp::net::{GuardedHttp, NetworkPolicy};
 use mcp::oauth::OAuthClient;
-use platform::{BackgroundTasks, ClusterBus, Limit, SecretSealer, UserEvent, UserEventBus};
+use platform::{AuditLog, BackgroundTasks, ClusterBus, Limit, SecretSealer, UserEvent, UserEventBus};
 use storage::Storage;
 use storage::servers::Server;
 use tokio::sync::mpsc;
@@ -59,6 +59,8 @@ pub struct ServiceDependencies {
     pub events: UserEventBus,
     /// Background tasks.
     pub tasks: BackgroundTasks,
+    /// Audit log.
+    pub audit: AuditLog,
     /// Messages to other nodes.
     pub cluster: ClusterBus,
     /// Issues tokens for the built-in servers.
@@ -75,6 +77,7 @@ pub struct ConnectionService {
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) events: UserEventBus,
     pub(crate) tasks: BackgroundTasks,
+    pub(crate) audit: AuditLog,
     pub(crate) pool: ConnectionPool,
     pub(crate) client: Client,
     pub(crate) oauth: OAuthClient,
@@ -128,7 +131,7 @@ impl ConnectionService {
         settings: &ConnectionSettings<'_>,
         dependencies: ServiceDependencies,
     ) -> anyhow::Result<(Self, mpsc::UnboundedReceiver<ConnectionReady>)> {
-        let ServiceDependencies { storage, secrets, clock, events, tasks, cluster, token_issuer, fallback } =
+        let ServiceDependencies { storage, secrets, clock, events, tasks, audit, cluster, token_issuer, fallback } =
             dependencies;
         let self_urls = Arc::new(SelfUrls::new(settings.address, settings.site_url));
         // A user who reaches a server on loopback is on this machine, and could connect to its other ports as well.
@@ -159,6 +162,7 @@ impl ConnectionService {
             clock,
             events,
             tasks,
+            audit,
             pool,
             client,
             oauth,

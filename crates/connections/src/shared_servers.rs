@@ -5,11 +5,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use domain::server_url::{has_masked_values, split_query};
 use domain::{ServerId, SharedServerId, Timestamp, UserId};
 use mcp::ConnectionTarget;
-use platform::SecretSealer;
 use platform::config::HostName;
+use platform::{AuditLog, SecretSealer};
 use schemars::JsonSchema;
 use serde::Serialize;
 use storage::Storage;
+use storage::audit_events::{AuditActor, AuditEventKind};
 use storage::shared_servers::{OfferedServer, SharedServer};
 use url::Url;
 
@@ -33,8 +34,11 @@ pub struct ServerOffer<'a> {
     pub description: &'a str,
     /// HTTP headers to send, by name.
     pub headers: &'a BTreeMap<String, String>,
-    /// Domains of the email addresses of users to whom it is offered. Empty: to every user.
+    /// Domains of the email addresses of users to whom it is offered.
     pub domains: &'a [HostName],
+    /// Groups at the identity provider to whose members it is offered, too. Without domains and groups, it is offered to
+    /// every user.
+    pub groups: &'a [String],
 }
 
 /// Error of [`ServerOffer::store`].
@@ -57,13 +61,24 @@ impl From<storage::Error> for OfferError {
 impl ServerOffer<'_> {
     /// Validates the offer and stores it, with its secrets sealed. Users' connections to a server of this name stay, and use
     /// the new URL and headers.
-    pub async fn store(&self, storage: &Storage, secrets: &SecretSealer, now: Timestamp) -> Result<(), OfferError> {
+    pub async fn store(
+        &self,
+        storage: &Storage,
+        secrets: &SecretSealer,
+        now: Timestamp,
+        audit: &AuditLog,
+    ) -> Result<(), OfferError> {
         let name = validate_name(self.name).map_err(|error| OfferError::Invalid(error.to_string()))?;
         let description = self.description.trim();
         if description.chars().count() > MAX_DESCRIPTION_CHARS {
             return Err(OfferError::Invalid(format!("a description has at most {MAX_DESCRIPTION_CHARS} characters")));
         }
         self.validate_target()?;
+        let groups: BTreeSet<String> = self.groups.iter().map(|group| group.trim().to_owned()).collect();
+        // No user is in it, so that a mistake in a script would offer the server to nobody.
+        if groups.contains("") {
+            return Err(OfferError::Invalid("a group has no name".to_owned()));
+        }
         let (url, query) = match split_query(self.url.trim()) {
             Some((masked, query)) => (masked, Some(query)),
             None => (self.url.trim().to_owned(), None),
@@ -82,8 +97,10 @@ impl ServerOffer<'_> {
             url_query: query.transpose().map_err(anyhow::Error::from)?,
             url,
             domains: domains.into_iter().collect(),
+            groups: groups.into_iter().collect(),
         };
-        Ok(storage.shared_servers().put(&server, now).await?)
+        let events = audit.event(None, AuditActor::Admin, AuditEventKind::SharedServerOffered);
+        Ok(storage.shared_servers().put(&server, now, &events).await?)
     }
 
     fn validate_target(&self) -> Result<(), OfferError> {
@@ -143,22 +160,38 @@ impl ConnectionService {
     ///
     /// # Errors
     ///
-    /// [`UpdateError::NotFound`] if the server is not offered to the user.
-    pub async fn connect_shared_server(&self, user: UserId, id: SharedServerId) -> Result<ConnectionDto, UpdateError> {
+    /// [`UpdateError::NotFound`] if the server is not offered to the user, [`UpdateError::TooMany`] if the user already has
+    /// `max_connections`.
+    pub async fn connect_shared_server(
+        &self,
+        user: UserId,
+        id: SharedServerId,
+        max_connections: Option<u64>,
+    ) -> Result<ConnectionDto, UpdateError> {
         let offered = self.storage.shared_servers().list_offered(user).await?;
         let name = offered.into_iter().find(|server| server.id() == id).ok_or(UpdateError::NotFound)?.name;
-        let connection = self.insert_connection(user, id, &name).await?;
+        let connection = self.insert_connection(user, id, &name, max_connections).await?;
         let server = self.storage.connections().get(user, connection).await?.ok_or(UpdateError::NotFound)?;
         drop(self.pool.open(user, &server).await);
         Ok(self.pool.to_dto(&server))
     }
 
     /// Stores a connection under the name of its server. If the user has another connection of that name, adds a number.
-    async fn insert_connection(&self, user: UserId, id: SharedServerId, name: &str) -> Result<ServerId, UpdateError> {
+    async fn insert_connection(
+        &self,
+        user: UserId,
+        id: SharedServerId,
+        name: &str,
+        max_connections: Option<u64>,
+    ) -> Result<ServerId, UpdateError> {
         for number in 1..=MAX_NAMES {
             let name = if number == 1 { name.to_owned() } else { format!("{name} {number}") };
-            match self.storage.shared_servers().connect(user, id, &name, self.clock.now()).await {
-                Ok(connection) => return Ok(connection),
+            let events = self.audit.by_user(user, AuditEventKind::ConnectionCreated);
+            let (storage, now) = (self.storage.shared_servers(), self.clock.now());
+            match storage.connect(user, id, &name, now, max_connections, &events).await {
+                Ok(connection) => {
+                    return connection.ok_or(UpdateError::TooMany(max_connections.unwrap_or_default()));
+                }
                 Err(storage::Error::NotFound) => return Err(UpdateError::NotFound),
                 // Also if a request at the same time has created the connection, which the next attempt finds.
                 Err(storage::Error::Conflict(_)) => {}

@@ -40,6 +40,9 @@ pub enum UpdateError {
     /// Another connection of the user has the name.
     #[error("you already have a connection named {0}")]
     NameTaken(String),
+    /// The user already has this many connections, and may not have more.
+    #[error("you can have at most {0} connections; delete one first")]
+    TooMany(u64),
     /// The name or a header is invalid.
     #[error("{0}")]
     Invalid(String),

@@ -80,7 +80,8 @@ pub struct Config {
     /// `CHAT_MODEL_ACCESS`: which users may use which of the configured models. `None`: all of them may use all.
     pub model_access: Option<ModelRules>,
     /// `CHAT_TOKENS_PER_DAY`, `CHAT_TOKENS_PER_MONTH`, `CHAT_COST_PER_DAY`, `CHAT_COST_PER_MONTH`,
-    /// `CHAT_TURNS_PER_HOUR`, `CHAT_MAX_FILES_MIB_PER_USER`: quotas of each user.
+    /// `CHAT_TURNS_PER_HOUR`, `CHAT_MAX_FILES_MIB_PER_USER`, `CHAT_MAX_SAVED_CONNECTIONS_PER_USER`: quotas
+    /// of each user.
     pub quotas: QuotaLimits,
     /// `CHAT_LOCAL_MODEL`: a GGUF file, or `off`.
     pub local_model: LocalModel,

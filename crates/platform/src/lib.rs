@@ -1,6 +1,7 @@
-//! Infrastructure that every service needs: settings, encryption of secrets, background tasks, events for users and other nodes,
-//! concurrency limits, logging, metrics, and the client addresses and the clock that limits count by.
+//! Infrastructure that every service needs: settings, encryption of secrets, background tasks, events for users, other nodes and
+//! the audit log, concurrency limits, logging, metrics, and the client addresses and the clock that limits count by.
 
+pub mod audit_log;
 pub mod background_tasks;
 pub mod client_address;
 pub mod cluster;
@@ -14,6 +15,7 @@ pub mod secret_sealing;
 pub mod url_host;
 pub mod user_events;
 
+pub use audit_log::AuditLog;
 pub use background_tasks::BackgroundTasks;
 pub use cluster::{Cluster, ClusterHandler, InstanceLock};
 pub use cluster_bus::{ClusterBus, ClusterMessage, ClusterOutbox};

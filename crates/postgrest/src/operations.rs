@@ -4,6 +4,7 @@ use std::collections::HashSet;
 
 use domain::{Timestamp, UserId};
 use storage::Storage;
+use storage::audit_events::NewAuditEvent;
 use storage::raw::{SqlDialect, SqlValue};
 use uuid::Uuid;
 
@@ -56,18 +57,28 @@ pub async fn read_rows(
     if !query.count {
         return Ok(RowPage { rows: shape.json(&fetch_once(storage, &page, MAX_ROWS).await?), total: None });
     }
-    let count = Statement::count(storage.dialect(), caller, table, &query.filters)?;
     // The page and the count come from the same snapshot.
     let mut transaction = RestTransaction::begin_reading(storage).await?;
     let result = async {
-        let total = match transaction.fetch(&count, 1).await?.first().map(Vec::as_slice) {
-            Some([SqlValue::Integer(Some(total))]) => u64::try_from(*total).unwrap_or(0),
-            _ => 0,
-        };
+        let total = count_rows(&mut transaction, caller, table, &query.filters).await?;
         Ok(RowPage { rows: shape.json(&transaction.fetch(&page, MAX_ROWS).await?), total: Some(total) })
     }
     .await;
     transaction.finish(table, result).await
+}
+
+/// Returns the number of the owner's rows that match the filters.
+async fn count_rows(
+    transaction: &mut RestTransaction,
+    owner: UserId,
+    table: RestTable,
+    filters: &[RowFilter],
+) -> Result<u64, PostgrestError> {
+    let count = Statement::count(transaction.dialect(), owner, table, filters)?;
+    Ok(match transaction.fetch(&count, 1).await?.first().map(Vec::as_slice) {
+        Some([SqlValue::Integer(Some(total))]) => u64::try_from(*total).unwrap_or(0),
+        _ => 0,
+    })
 }
 
 /// Inserts rows, all or none.
@@ -93,6 +104,10 @@ pub async fn insert_rows(
     }
     let mut transaction = RestTransaction::begin_writing(storage).await?;
     let result = async {
+        // Inserts of a user wait for each other, so that together they do not pass the limit.
+        if context.max_rows.is_some() {
+            transaction.fetch(&Statement::lock_owner(transaction.dialect(), context.owner), 0).await?;
+        }
         // Before the keys, so that a foreign chat is reported as one whatever else is wrong.
         check_chat_ownership(&mut transaction, context.owner, rows.iter().flatten()).await?;
         let mut written: Vec<Vec<SqlValue>> = Vec::with_capacity(rows.len());
@@ -129,6 +144,14 @@ pub async fn insert_rows(
                 // The row with this key belongs to another user, or the chat does not exist.
                 (None, _) => return Err(PgError::row_level_security(table).into()),
             }
+        }
+        if let Some(most) = context.max_rows.filter(|_| inserted > 0)
+            && count_rows(&mut transaction, context.owner, table, &[]).await? > most
+        {
+            return Err(PgError::too_many_rows(table, most).into());
+        }
+        for _ in 0..inserted {
+            transaction.insert_audit_events(context.events).await?;
         }
         Ok((written, inserted))
     }
@@ -175,7 +198,8 @@ pub async fn update_rows(
     transaction.finish(table, result).await
 }
 
-/// Deletes the rows that match the filters. Chats are only marked as deleted, so that they can be restored for a while.
+/// Deletes the rows that match the filters, and stores audit events for each. Chats are only marked as deleted, so that they
+/// can be restored for a while.
 pub async fn delete_rows(
     storage: &Storage,
     owner: UserId,
@@ -183,6 +207,7 @@ pub async fn delete_rows(
     table: RestTable,
     filters: &[RowFilter],
     options: &WriteOptions,
+    events: &[NewAuditEvent],
 ) -> Result<WrittenRows, PostgrestError> {
     let shape = RowShape::new(table, options.select.as_ref(), &with_default_order(&options.order))?;
     let (dialect, columns) = (storage.dialect(), shape.columns.clone());
@@ -191,9 +216,14 @@ pub async fn delete_rows(
         RestTable::McpServers | RestTable::Messages => Statement::delete(dialect, owner, table, filters, columns)?,
     };
     let mut transaction = RestTransaction::begin_writing(storage).await?;
-    let result =
-        async { Ok(build_result(&shape, options, transaction.fetch(&delete, max_returned_rows(options)).await?)?) }
-            .await;
+    let result = async {
+        let deleted = build_result(&shape, options, transaction.fetch(&delete, max_returned_rows(options)).await?)?;
+        for _ in &deleted.ids {
+            transaction.insert_audit_events(events).await?;
+        }
+        Ok(deleted)
+    }
+    .await;
     transaction.finish(table, result).await
 }
 

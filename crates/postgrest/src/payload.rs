@@ -10,6 +10,7 @@ use crate::pg_error::{PgError, PostgrestError};
 use crate::table::{ColumnDefault, ColumnType, RestTable, TableColumn, URL_QUERY};
 use crate::validation;
 use crate::value::parse_json;
+use storage::audit_events::NewAuditEvent;
 use storage::raw::SqlValue;
 
 /// The values of a row with their columns.
@@ -23,7 +24,7 @@ pub trait ConnectionSealer: Send + Sync {
     fn seal_url_query(&self, masked: &str, query: &str) -> Option<Vec<u8>>;
 }
 
-/// The author of a write: the caller, the time and the encryption of secrets.
+/// The author of a write: the caller, the time, the encryption of secrets, the events to store and the limit.
 #[derive(Clone, Copy)]
 pub struct WriteContext<'a> {
     /// Caller.
@@ -32,6 +33,10 @@ pub struct WriteContext<'a> {
     pub now: Timestamp,
     /// Encryption for this caller.
     pub sealer: &'a dyn ConnectionSealer,
+    /// Audit events to store for each row that is inserted.
+    pub events: &'a [NewAuditEvent],
+    /// Maximum number of rows that the caller may have in the table after an insert of new ones; `None` for no limit.
+    pub max_rows: Option<u64>,
 }
 
 impl std::fmt::Debug for WriteContext<'_> {

@@ -54,6 +54,16 @@ impl PgError {
         Self::new("42501", format!("new row violates row-level security policy for table \"{}\"", table.name()))
     }
 
+    /// Creates the error for more rows than the caller may have, with the code of an exception that a trigger raises.
+    pub(crate) fn too_many_rows(table: RestTable, most: u64) -> Self {
+        let noun = match table {
+            RestTable::McpServers => "connections",
+            RestTable::Sessions => "chats",
+            RestTable::Messages => "messages",
+        };
+        Self::new("P0001", format!("You can have at most {most} {noun}. Delete one first."))
+    }
+
     /// Creates the error for a write by an anonymous caller.
     pub fn permission_denied(table: RestTable) -> Self {
         Self::new("42501", format!("permission denied for table {}", table.name()))

@@ -45,6 +45,13 @@ impl Statement {
         Ok(statement)
     }
 
+    /// Builds the statement that makes other writers with a limit for the owner wait for the end of the transaction.
+    pub(crate) fn lock_owner(dialect: SqlDialect, owner: UserId) -> Self {
+        let mut statement = Self::new(dialect, owner);
+        statement.push(storage::users::LOCK);
+        statement
+    }
+
     /// Builds the query for the number of rows that match the filters.
     pub(crate) fn count(
         dialect: SqlDialect,

@@ -1,6 +1,7 @@
 //! A transaction of one request, whose errors on either database are those of PostgreSQL.
 
 use storage::Storage;
+use storage::audit_events::NewAuditEvent;
 use storage::raw::{RawTransaction, SqlDialect, SqlValue};
 
 use crate::pg_error::{PgError, PostgrestError};
@@ -35,6 +36,14 @@ impl RestTransaction {
         max_rows: usize,
     ) -> Result<Vec<Vec<SqlValue>>, PostgrestError> {
         Ok(self.raw.fetch(&statement.raw, max_rows).await?)
+    }
+
+    /// Stores events of the audit log.
+    pub(crate) async fn insert_audit_events(&mut self, events: &[NewAuditEvent]) -> Result<(), PostgrestError> {
+        for event in events {
+            self.raw.insert_audit_event(event).await?;
+        }
+        Ok(())
     }
 
     /// Commits after success and rolls back after an error.

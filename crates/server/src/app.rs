@@ -28,7 +28,9 @@ use domain::{Clock, SystemClock};
 use http_server::extract::TrustedProxies;
 use platform::config::Config;
 use platform::metrics::MetricsRecorder;
-use platform::{BackgroundTasks, Cluster, ClusterBus, ClusterOutbox, InstanceLock, SecretSealer, UserEventBus};
+use platform::{
+    AuditLog, BackgroundTasks, Cluster, ClusterBus, ClusterOutbox, InstanceLock, SecretSealer, UserEventBus,
+};
 use secrecy::ExposeSecret;
 use storage::Storage;
 use tokio::sync::mpsc::UnboundedReceiver;
@@ -94,7 +96,7 @@ impl App {
         let streams = StreamLimiter::new(base.config.limits.streams);
         let public_settings = PublicSettings::from(&*base.config);
         let trusted_proxies = TrustedProxies(base.config.trusted_proxies.as_slice().into());
-        let Foundation { config, site_url, clock, storage, secrets, tasks, events, .. } = base;
+        let Foundation { config, site_url, clock, storage, secrets, tasks, audit, events, .. } = base;
         let state = AppState {
             config,
             site_url: SiteUrl(site_url),
@@ -104,6 +106,7 @@ impl App {
             storage,
             secrets,
             tasks,
+            audit,
             accounts,
             account_deletion: Arc::new(account_deletion),
             models,
@@ -174,6 +177,7 @@ struct Foundation {
     storage: Storage,
     secrets: Arc<SecretSealer>,
     tasks: BackgroundTasks,
+    audit: AuditLog,
     cluster: ClusterBus,
     events: UserEventBus,
 }
@@ -196,6 +200,7 @@ impl Foundation {
         data_folder::restrict(&config.data_dir);
         let (cluster, outbox) = ClusterBus::new();
         let foundation = Self {
+            audit: AuditLog::new(config.audit_lifetime.is_some(), &clock),
             config: Arc::new(config),
             address,
             site_url,
@@ -229,7 +234,7 @@ impl Foundation {
             endpoints: self.config.google_endpoints.clone(),
             site_url: self.site_url.clone(),
         };
-        GoogleDrive::new(settings, &self.storage, &self.secrets, &self.clock, &self.tasks)
+        GoogleDrive::new(settings, &self.storage, &self.secrets, &self.clock, &self.tasks, &self.audit)
     }
 
     /// Builds the connections. The receiver tells which of them become ready.
@@ -251,6 +256,7 @@ impl Foundation {
             clock: Arc::clone(&self.clock),
             events: self.events.clone(),
             tasks: self.tasks.clone(),
+            audit: self.audit.clone(),
             cluster: self.cluster.clone(),
             token_issuer: Arc::new(McpTokenIssuer(accounts.clone())),
             fallback: Some(fallback).filter(|_| self.config.fallback_tools),

@@ -47,6 +47,10 @@ pub enum AuditEventKind {
     ApiKeyCreated,
     /// An API key was deleted, or all of them.
     ApiKeyDeleted,
+    /// A connection to an MCP server was created.
+    ConnectionCreated,
+    /// A connection to an MCP server was deleted.
+    ConnectionDeleted,
     /// The email address was changed.
     EmailChanged,
     /// A second factor was verified for the first time.
@@ -55,6 +59,10 @@ pub enum AuditEventKind {
     FactorFailed,
     /// A second factor was removed.
     FactorRemoved,
+    /// A Google Drive was linked.
+    GoogleDriveLinked,
+    /// The link of a Google Drive ended.
+    GoogleDriveUnlinked,
     /// An account at the identity provider was linked.
     IdentityLinked,
     /// A passkey was registered.
@@ -65,6 +73,14 @@ pub enum AuditEventKind {
     PasswordChanged,
     /// A used refresh token was presented again, and its session ended.
     SessionRevoked,
+    /// A chat was shared by a link.
+    ShareCreated,
+    /// A shared chat was revoked, or all of them.
+    ShareDeleted,
+    /// An MCP server was offered to users.
+    SharedServerOffered,
+    /// An MCP server is no longer offered to users.
+    SharedServerWithdrawn,
     /// A user signed in.
     SignIn,
     /// A sign-in with a password or a passkey failed.
@@ -83,15 +99,23 @@ impl AuditEventKind {
             Self::AccountUnlocked => "account_unlocked",
             Self::ApiKeyCreated => "api_key_created",
             Self::ApiKeyDeleted => "api_key_deleted",
+            Self::ConnectionCreated => "connection_created",
+            Self::ConnectionDeleted => "connection_deleted",
             Self::EmailChanged => "email_changed",
             Self::FactorAdded => "factor_added",
             Self::FactorFailed => "factor_failed",
             Self::FactorRemoved => "factor_removed",
+            Self::GoogleDriveLinked => "google_drive_linked",
+            Self::GoogleDriveUnlinked => "google_drive_unlinked",
             Self::IdentityLinked => "identity_linked",
             Self::PasskeyAdded => "passkey_added",
             Self::PasskeyRemoved => "passkey_removed",
             Self::PasswordChanged => "password_changed",
             Self::SessionRevoked => "session_revoked",
+            Self::ShareCreated => "share_created",
+            Self::ShareDeleted => "share_deleted",
+            Self::SharedServerOffered => "shared_server_offered",
+            Self::SharedServerWithdrawn => "shared_server_withdrawn",
             Self::SignIn => "sign_in",
             Self::SignInFailed => "sign_in_failed",
             Self::SignOut => "sign_out",
@@ -102,7 +126,7 @@ impl AuditEventKind {
 /// An event to store.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewAuditEvent {
-    /// Account to which it happened; `None` if there is no such account.
+    /// Account to which it happened; `None` if there is no such account, or it happened to the installation.
     pub user: Option<UserId>,
     /// Who caused it.
     pub actor: AuditActor,

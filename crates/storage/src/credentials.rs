@@ -4,6 +4,7 @@
 use domain::{Timestamp, UserId};
 use uuid::Uuid;
 
+use crate::audit_events::{NewAuditEvent, insert_event};
 use crate::db_macros::{read, transaction, write};
 use crate::named_values::query_named;
 use crate::{CredentialRepository, Error};
@@ -70,17 +71,23 @@ impl CredentialRepository<'_> {
         Ok(row.map(|(secret,)| secret))
     }
 
-    /// Stores a user's credential for a service, in place of the previous one.
-    pub async fn set(self, owner: UserId, provider: &str, secret: &[u8], now: Timestamp) -> Result<(), Error> {
-        write!(self.storage, |c| sqlx::query(SET)
-            .bind(owner.0)
-            .bind(provider)
-            .bind(secret)
-            .bind(now.0)
-            .execute(c)
-            .await
-            .map(|_| ()))?;
-        Ok(())
+    /// Stores a user's credential for a service, in place of the previous one, and audit events.
+    pub async fn set(
+        self,
+        owner: UserId,
+        provider: &str,
+        secret: &[u8],
+        now: Timestamp,
+        events: &[NewAuditEvent],
+    ) -> Result<(), Error> {
+        transaction!(self.storage, |tx| {
+            let set = sqlx::query(SET).bind(owner.0).bind(provider).bind(secret).bind(now.0);
+            set.execute(&mut *tx).await?;
+            for event in events {
+                insert_event!(tx, event);
+            }
+            Ok(())
+        })
     }
 
     /// Replaces the credential `old` by `new`. Returns `false` if it was deleted or replaced in the meantime.
@@ -106,26 +113,38 @@ impl CredentialRepository<'_> {
         Ok(replaced == 1)
     }
 
-    /// Deletes the credential `secret`. Returns `false` if it was replaced in the meantime.
-    pub async fn delete(self, owner: UserId, provider: &str, secret: &[u8]) -> Result<bool, Error> {
-        let deleted = write!(self.storage, |c| sqlx::query(DELETE)
-            .bind(owner.0)
-            .bind(provider)
-            .bind(secret)
-            .execute(c)
-            .await
-            .map(|done| done.rows_affected()))?;
-        Ok(deleted == 1)
+    /// Deletes the credential `secret` and stores audit events. Returns `false` and stores nothing if it was replaced in the
+    /// meantime.
+    pub async fn delete(
+        self,
+        owner: UserId,
+        provider: &str,
+        secret: &[u8],
+        events: &[NewAuditEvent],
+    ) -> Result<bool, Error> {
+        transaction!(self.storage, |tx| {
+            let delete = sqlx::query(DELETE).bind(owner.0).bind(provider).bind(secret);
+            if delete.execute(&mut *tx).await?.rows_affected() == 0 {
+                return Ok(false);
+            }
+            for event in events {
+                insert_event!(tx, event);
+            }
+            Ok(true)
+        })
     }
 
-    /// Deletes the user's credential for a service and returns it.
-    pub async fn take(self, owner: UserId, provider: &str) -> Result<Option<Vec<u8>>, Error> {
-        let row = write!(self.storage, |c| sqlx::query_as::<_, (Vec<u8>,)>(TAKE)
-            .bind(owner.0)
-            .bind(provider)
-            .fetch_optional(c)
-            .await)?;
-        Ok(row.map(|(secret,)| secret))
+    /// Deletes the user's credential for a service, stores audit events, and returns it. Without a credential nothing is
+    /// stored.
+    pub async fn take(self, owner: UserId, provider: &str, events: &[NewAuditEvent]) -> Result<Option<Vec<u8>>, Error> {
+        transaction!(self.storage, |tx| {
+            let take = sqlx::query_scalar::<_, Vec<u8>>(TAKE).bind(owner.0).bind(provider);
+            let secret = take.fetch_optional(&mut *tx).await?;
+            for event in events.iter().filter(|_| secret.is_some()) {
+                insert_event!(tx, event);
+            }
+            Ok(secret)
+        })
     }
 
     /// Stores a pending authorization. Deletes the user's earlier ones for the same service, and all that have expired.

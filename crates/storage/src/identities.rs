@@ -35,7 +35,7 @@ pub const GROUPS: &str = "groups";
 impl Identity {
     /// Returns the user's groups at the provider, as of the last sign-in.
     pub fn groups(&self) -> impl Iterator<Item = &str> {
-        self.data.get(GROUPS).and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str)
+        groups_of(&self.data)
     }
 }
 
@@ -104,7 +104,31 @@ const DELETE_EXPIRED: &str = "DELETE FROM provider_sign_ins WHERE expires_at <= 
 
 const TAKE_SIGN_IN: &str = "DELETE FROM provider_sign_ins WHERE state_hash = $1 RETURNING details, expires_at";
 
-/// Inserts an [`Identity`] within a transaction.
+pub(crate) const DELETE_GROUPS: &str = "DELETE FROM identity_groups WHERE identity_id = $1";
+
+// The identity is checked, so that nobody writes groups of another user. A claim can name a group twice.
+pub(crate) const INSERT_GROUP: &str = "INSERT INTO identity_groups (identity_id, name)
+    SELECT id, $3 FROM identities WHERE id = $1 AND user_id = $2
+    ON CONFLICT (identity_id, name) DO NOTHING";
+
+/// Replaces the groups of an identity within a transaction, for conditions of statements.
+macro_rules! set_groups {
+    ($tx:ident, $owner:expr, $id:expr, $data:expr) => {{
+        sqlx::query($crate::identities::DELETE_GROUPS).bind($id).execute(&mut *$tx).await?;
+        for group in $crate::identities::groups_of($data) {
+            let insert = sqlx::query($crate::identities::INSERT_GROUP).bind($id).bind($owner.0).bind(group);
+            insert.execute(&mut *$tx).await?;
+        }
+    }};
+}
+pub(crate) use set_groups;
+
+/// Returns the groups in the claims of an identity.
+pub(crate) fn groups_of(data: &Map<String, Value>) -> impl Iterator<Item = &str> {
+    data.get(GROUPS).and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str)
+}
+
+/// Inserts an [`Identity`] with its groups within a transaction.
 macro_rules! insert_identity {
     ($tx:ident, $identity:expr) => {{
         let data = $crate::JsonText(&$identity.data);
@@ -121,6 +145,7 @@ macro_rules! insert_identity {
         )
         .execute(&mut *$tx)
         .await?;
+        $crate::identities::set_groups!($tx, $identity.user, $identity.id, &$identity.data);
     }};
 }
 pub(crate) use insert_identity;
@@ -143,7 +168,7 @@ impl IdentityRepository<'_> {
         Ok(row.map(Identity::from))
     }
 
-    /// Records a sign-in with an identity, and its claims.
+    /// Records a sign-in with an identity, its claims, and its groups.
     pub async fn record_sign_in(
         self,
         owner: UserId,
@@ -151,16 +176,14 @@ impl IdentityRepository<'_> {
         data: &Map<String, Value>,
         now: Timestamp,
     ) -> Result<(), Error> {
-        let data = JsonText(data);
-        write!(self.storage, |c| sqlx::query(RECORD_SIGN_IN)
-            .bind(id)
-            .bind(owner.0)
-            .bind(&data)
-            .bind(now.0)
-            .execute(c)
-            .await
-            .map(|_| ()))?;
-        Ok(())
+        let claims = JsonText(data);
+        transaction!(self.storage, |tx| {
+            let record = sqlx::query(RECORD_SIGN_IN).bind(id).bind(owner.0).bind(&claims).bind(now.0);
+            if record.execute(&mut *tx).await?.rows_affected() == 1 {
+                set_groups!(tx, owner, id, data);
+            }
+            Ok(())
+        })
     }
 
     /// Stores the encrypted ID token of the last sign-in with an identity.

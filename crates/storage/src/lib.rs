@@ -50,6 +50,7 @@ pub mod permissions;
 pub mod push;
 pub mod queue;
 pub mod quotas;
+pub mod rate_limits;
 pub mod raw;
 pub mod restore;
 pub mod sealed_values;

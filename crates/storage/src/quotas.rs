@@ -72,20 +72,20 @@ pub struct QuotaTimes<'a> {
 /// Limit in the database that stands for none.
 const UNLIMITED: i64 = -1;
 
-type ExceptionRow = (Option<i64>, Option<i64>, Option<i64>, Option<i64>, Option<i64>, Option<i64>);
+type ExceptionRow = (Option<i64>, Option<i64>, Option<i64>, Option<i64>, Option<i64>, Option<i64>, Option<i64>);
 
 // The columns are in the order of `QuotaKind::ALL`.
 const GET: &str =
-    "SELECT tokens_per_day, tokens_per_month, cost_nanos_per_day, cost_nanos_per_month, turns_per_hour, stored_bytes
-    FROM user_quotas WHERE user_id = $1";
+    "SELECT tokens_per_day, tokens_per_month, cost_nanos_per_day, cost_nanos_per_month, turns_per_hour, stored_bytes,
+      connections FROM user_quotas WHERE user_id = $1";
 
 const SET: &str = "INSERT INTO user_quotas (user_id, tokens_per_day, tokens_per_month, cost_nanos_per_day,
-      cost_nanos_per_month, turns_per_hour, stored_bytes)
-    VALUES ($1, $2, $3, $4, $5, $6, $7)
+      cost_nanos_per_month, turns_per_hour, stored_bytes, connections)
+    VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
     ON CONFLICT (user_id) DO UPDATE SET tokens_per_day = excluded.tokens_per_day,
       tokens_per_month = excluded.tokens_per_month, cost_nanos_per_day = excluded.cost_nanos_per_day,
       cost_nanos_per_month = excluded.cost_nanos_per_month, turns_per_hour = excluded.turns_per_hour,
-      stored_bytes = excluded.stored_bytes";
+      stored_bytes = excluded.stored_bytes, connections = excluded.connections";
 
 const TURNS: &str = "SELECT turns FROM turn_counts WHERE user_id = $1 AND hour = $2";
 
@@ -155,7 +155,7 @@ impl QuotaRepository<'_> {
         let exception = |column: Option<i64>| {
             column.map(|limit| u64::try_from(limit).map_or(QuotaException::Unlimited, QuotaException::Limit))
         };
-        Ok(QuotaExceptions([row.0, row.1, row.2, row.3, row.4, row.5].map(exception)))
+        Ok(QuotaExceptions([row.0, row.1, row.2, row.3, row.4, row.5, row.6].map(exception)))
     }
 
     /// Replaces the exceptions of a user.

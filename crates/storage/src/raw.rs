@@ -10,6 +10,7 @@ use futures_util::TryStreamExt;
 use sqlx::{AssertSqlSafe, Postgres, Row as _, Sqlite};
 use uuid::Uuid;
 
+use crate::audit_events::{NewAuditEvent, insert_event};
 use crate::db_macros::on_connection;
 use crate::group_commit::WriteTransaction;
 use crate::idle_pool::PooledConnection;
@@ -238,6 +239,25 @@ impl RawTransaction {
             Kind::SqliteWrite(transaction) => fetch!(transaction.connection()?, statement, max_rows),
             Kind::Postgres(connection) => fetch!(&mut **connection, statement, max_rows),
         }
+    }
+
+    /// Stores an event of the audit log.
+    pub async fn insert_audit_event(&mut self, event: &NewAuditEvent) -> Result<(), Error> {
+        match &mut self.0 {
+            Kind::SqliteRead(connection) => {
+                let connection = &mut **connection;
+                insert_event!(connection, event);
+            }
+            Kind::SqliteWrite(transaction) => {
+                let connection = transaction.connection()?;
+                insert_event!(connection, event);
+            }
+            Kind::Postgres(connection) => {
+                let connection = &mut **connection;
+                insert_event!(connection, event);
+            }
+        }
+        Ok(())
     }
 
     /// Commits. Returns once the changes are durable.

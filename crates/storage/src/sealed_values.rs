@@ -275,8 +275,10 @@ mod tests {
             || column.ends_with("_hash")
             || [
                 ("file_bytes", "bytes"),
+                ("login_attempts", "key"),
                 ("passkey_challenges", "challenge"),
                 ("passkeys", "public_key"),
+                ("rate_limits", "key"),
                 ("server_locks", "owner"),
             ]
             .contains(&(table, column))

@@ -30,6 +30,8 @@ const LIST: &str = select!("ORDER BY m.created_at, m.id");
 
 const GET: &str = select!("AND m.id = $2");
 
+pub(crate) const COUNT: &str = "SELECT COUNT(*) FROM mcp_servers WHERE user_id = $1";
+
 const GET_FOUND: &str = "SELECT tools FROM mcp_servers WHERE id = $1 AND user_id = $2";
 
 const SET_TOOLS: &str = "UPDATE mcp_servers SET tools = $3, updated_at = $4 WHERE id = $1 AND user_id = $2";

@@ -3,9 +3,10 @@
 use domain::{ServerId, SharedServerId, Timestamp, UserId};
 use uuid::Uuid;
 
+use crate::audit_events::{NewAuditEvent, insert_event};
 use crate::db_macros::{read, transaction};
 use crate::named_values::query_named;
-use crate::{Error, SharedServerRepository};
+use crate::{Error, SharedServerRepository, servers, users};
 
 /// A server that the operator offers.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -22,8 +23,11 @@ pub struct SharedServer {
     pub url_query: Option<Vec<u8>>,
     /// HTTP headers to send, encrypted.
     pub headers: Option<Vec<u8>>,
-    /// Domains of the email addresses of users to whom it is offered, in lower case. Empty: to every user.
+    /// Domains of the email addresses of users to whom it is offered, in lower case.
     pub domains: Vec<String>,
+    /// Groups at the identity provider to whose members it is offered, too. Without domains and groups, it is offered to
+    /// every user.
+    pub groups: Vec<String>,
 }
 
 /// A shared server as a user sees it.
@@ -64,7 +68,12 @@ struct SharedServerRow {
 /// Condition on a row `s` of `shared_servers`: it is offered to the user `$1`. Only a confirmed address proves its domain.
 macro_rules! offered {
     () => {
-        "(NOT EXISTS (SELECT 1 FROM shared_server_domains d WHERE d.shared_server_id = s.id)
+        "((NOT EXISTS (SELECT 1 FROM shared_server_domains d WHERE d.shared_server_id = s.id)
+            AND NOT EXISTS (SELECT 1 FROM shared_server_groups g WHERE g.shared_server_id = s.id))
+          OR EXISTS (SELECT 1 FROM shared_server_groups g
+            JOIN identity_groups m ON m.name = g.name
+            JOIN identities i ON i.id = m.identity_id AND i.user_id = $1
+            WHERE g.shared_server_id = s.id)
           OR EXISTS (SELECT 1 FROM shared_server_domains d
             JOIN users u ON u.id = $1 AND u.email_confirmed_at IS NOT NULL
               AND substr(u.email, length(u.email) - length(d.domain)) = '@' || d.domain
@@ -84,13 +93,22 @@ const PUT: &str = "INSERT INTO shared_servers
     ON CONFLICT (id) DO UPDATE SET name = excluded.name, description = excluded.description, url = excluded.url,
       url_query = excluded.url_query, headers = excluded.headers, updated_at = excluded.updated_at";
 
+const GROUPS: &str = "SELECT shared_server_id, name FROM shared_server_groups ORDER BY name";
+
 const DELETE_DOMAINS: &str = "DELETE FROM shared_server_domains WHERE shared_server_id = $1";
 
 const INSERT_DOMAIN: &str = "INSERT INTO shared_server_domains (shared_server_id, domain) VALUES ($1, $2)";
 
+const DELETE_GROUPS: &str = "DELETE FROM shared_server_groups WHERE shared_server_id = $1";
+
+const INSERT_GROUP: &str = "INSERT INTO shared_server_groups (shared_server_id, name) VALUES ($1, $2)";
+
 /// Clients of the data API read the URL from the connection.
 const SET_URL_OF_CONNECTIONS: &str = "UPDATE mcp_servers SET url = $2, updated_at = $3
     WHERE shared_server_id = $1 AND url <> $2";
+
+const CONNECTED_USERS: &str = "SELECT m.user_id FROM mcp_servers m JOIN shared_servers s ON s.id = m.shared_server_id
+    WHERE s.name = $1";
 
 const DELETE: &str = "DELETE FROM shared_servers WHERE name = $1";
 
@@ -114,17 +132,19 @@ const CONNECT: &str = concat!(
 impl SharedServerRepository<'_> {
     /// Returns all [`SharedServer`]s by name, for the operator.
     pub async fn list(self) -> Result<Vec<SharedServer>, Error> {
-        let (rows, domains) = read!(self.storage, |c| async {
+        let (rows, domains, groups) = read!(self.storage, |c| async {
             let rows = sqlx::query_as::<_, SharedServerRow>(LIST).fetch_all(&mut *c).await?;
             let domains = sqlx::query_as::<_, (Uuid, String)>(DOMAINS).fetch_all(&mut *c).await?;
-            Ok::<_, sqlx::Error>((rows, domains))
+            let groups = sqlx::query_as::<_, (Uuid, String)>(GROUPS).fetch_all(&mut *c).await?;
+            Ok::<_, sqlx::Error>((rows, domains, groups))
         }
         .await)?;
-        let domains_of = |id: Uuid| {
-            domains.iter().filter(|(server, _)| *server == id).map(|(_, domain)| domain.clone()).collect::<Vec<_>>()
+        let of = |id: Uuid, all: &[(Uuid, String)]| {
+            all.iter().filter(|(server, _)| *server == id).map(|(_, name)| name.clone()).collect::<Vec<_>>()
         };
         let servers = rows.into_iter().map(|row| SharedServer {
-            domains: domains_of(row.id),
+            domains: of(row.id, &domains),
+            groups: of(row.id, &groups),
             id: SharedServerId(row.id),
             name: row.name,
             description: row.description,
@@ -135,12 +155,12 @@ impl SharedServerRepository<'_> {
         Ok(servers.collect())
     }
 
-    /// Stores a server, or replaces the one with its id. Connections of users follow.
+    /// Stores a server, or replaces the one with its id, and audit events. Connections of users follow.
     ///
     /// # Errors
     ///
     /// [`Error::Conflict`] if another server has the name.
-    pub async fn put(self, server: &SharedServer, now: Timestamp) -> Result<(), Error> {
+    pub async fn put(self, server: &SharedServer, now: Timestamp, events: &[NewAuditEvent]) -> Result<(), Error> {
         transaction!(self.storage, |tx| {
             query_named!(
                 PUT,
@@ -158,16 +178,41 @@ impl SharedServerRepository<'_> {
             for domain in &server.domains {
                 sqlx::query(INSERT_DOMAIN).bind(server.id.0).bind(domain).execute(&mut *tx).await?;
             }
+            sqlx::query(DELETE_GROUPS).bind(server.id.0).execute(&mut *tx).await?;
+            for group in &server.groups {
+                sqlx::query(INSERT_GROUP).bind(server.id.0).bind(group).execute(&mut *tx).await?;
+            }
             let update = sqlx::query(SET_URL_OF_CONNECTIONS).bind(server.id.0).bind(&server.url).bind(now.0);
             update.execute(&mut *tx).await?;
+            for event in events {
+                insert_event!(tx, event);
+            }
             Ok(())
         })
     }
 
-    /// Deletes a server by its name, with all connections of users to it. Returns whether it existed.
-    pub async fn delete(self, name: &str) -> Result<bool, Error> {
+    /// Deletes a server by its name, with all connections of users to it, and stores audit events: `events` once, and
+    /// `connection_events` for each of these users. Returns whether the server existed; otherwise nothing is stored.
+    pub async fn delete(
+        self,
+        name: &str,
+        events: &[NewAuditEvent],
+        connection_events: &[NewAuditEvent],
+    ) -> Result<bool, Error> {
         transaction!(self.storage, |tx| {
-            Ok(sqlx::query(DELETE).bind(name).execute(&mut *tx).await?.rows_affected() > 0)
+            let users = sqlx::query_scalar::<_, Uuid>(CONNECTED_USERS).bind(name).fetch_all(&mut *tx).await?;
+            if sqlx::query(DELETE).bind(name).execute(&mut *tx).await?.rows_affected() == 0 {
+                return Ok(false);
+            }
+            for event in events {
+                insert_event!(tx, event);
+            }
+            for user in users {
+                for event in connection_events {
+                    insert_event!(tx, &NewAuditEvent { user: Some(UserId(user)), ..event.clone() });
+                }
+            }
+            Ok(true)
         })
     }
 
@@ -176,8 +221,9 @@ impl SharedServerRepository<'_> {
         Ok(read!(self.storage, |c| sqlx::query_as(LIST_OFFERED).bind(user.0).fetch_all(c).await)?)
     }
 
-    /// Creates a user's connection to a server under a name, and returns its id. If the user is connected to the server,
-    /// returns the present connection.
+    /// Creates a user's connection to a server under a name, stores audit events, and returns its id. If the user is
+    /// connected to the server, stores nothing and returns the present connection. Returns `None` if the user already has
+    /// `max_connections`, however many requests try at the same time.
     ///
     /// # Errors
     ///
@@ -189,18 +235,30 @@ impl SharedServerRepository<'_> {
         server: SharedServerId,
         name: &str,
         now: Timestamp,
-    ) -> Result<ServerId, Error> {
+        max_connections: Option<u64>,
+        events: &[NewAuditEvent],
+    ) -> Result<Option<ServerId>, Error> {
         let fresh = ServerId::fresh();
         transaction!(self.storage, |tx| {
             let present = sqlx::query_scalar::<_, Uuid>(FIND_CONNECTION).bind(user.0).bind(server.0);
             if let Some(id) = present.fetch_optional(&mut *tx).await? {
-                return Ok(ServerId(id));
+                return Ok(Some(ServerId(id)));
+            }
+            if let Some(most) = max_connections {
+                sqlx::query(users::LOCK).bind(user.0).execute(&mut *tx).await?;
+                let count = sqlx::query_scalar::<_, i64>(servers::COUNT).bind(user.0).fetch_one(&mut *tx).await?;
+                if u64::try_from(count).unwrap_or_default() >= most {
+                    return Ok(None);
+                }
             }
             let insert = sqlx::query(CONNECT).bind(user.0).bind(server.0).bind(fresh.0).bind(name).bind(now.0);
-            match insert.execute(&mut *tx).await?.rows_affected() {
-                0 => Err(Error::NotFound),
-                _ => Ok(fresh),
+            if insert.execute(&mut *tx).await?.rows_affected() == 0 {
+                return Err(Error::NotFound);
             }
+            for event in events {
+                insert_event!(tx, event);
+            }
+            Ok(Some(fresh))
         })
     }
 }

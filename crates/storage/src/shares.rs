@@ -3,7 +3,8 @@
 use domain::{ChatId, FileId, ShareId, Timestamp, UserId};
 use uuid::Uuid;
 
-use crate::db_macros::{read, transaction, write};
+use crate::audit_events::{NewAuditEvent, insert_event};
+use crate::db_macros::{read, transaction};
 use crate::named_values::query_named;
 use crate::{Error, ShareRepository, files};
 
@@ -97,12 +98,18 @@ const GET: &str = "SELECT h.title, h.messages, h.created_at FROM chat_shares h
     WHERE h.token_hash = $1";
 
 impl ShareRepository<'_> {
-    /// Stores a share. Returns `false` if the user already has `most` shares.
+    /// Stores a share and audit events. Returns `false` and stores nothing if the user already has `most` shares.
     ///
     /// # Errors
     ///
     /// [`Error::NotFound`] if the chat does not belong to the owner.
-    pub async fn insert(self, owner: UserId, share: &NewShare, most: i64) -> Result<bool, Error> {
+    pub async fn insert(
+        self,
+        owner: UserId,
+        share: &NewShare,
+        most: i64,
+        events: &[NewAuditEvent],
+    ) -> Result<bool, Error> {
         transaction!(self.storage, |tx| {
             let count = sqlx::query_scalar::<_, i64>(COUNT).bind(owner.0).fetch_one(&mut *tx).await?;
             if count >= most {
@@ -126,6 +133,9 @@ impl ShareRepository<'_> {
                 return Err(Error::NotFound);
             }
             files::hold_files!(tx, owner, share.chat, share.id.0, &share.files);
+            for event in events {
+                insert_event!(tx, event);
+            }
             Ok(true)
         })
     }
@@ -144,25 +154,31 @@ impl ShareRepository<'_> {
         Ok(rows.into_iter().map(share).collect())
     }
 
-    /// Deletes all shares of a user. Returns how many there were.
-    pub async fn delete_all(self, owner: UserId) -> Result<u64, Error> {
-        let ended = write!(self.storage, |c| sqlx::query(DELETE_ALL)
-            .bind(owner.0)
-            .execute(c)
-            .await
-            .map(|done| done.rows_affected()))?;
-        Ok(ended)
+    /// Deletes all shares of a user and stores audit events. Returns how many there were; if none, nothing is stored.
+    pub async fn delete_all(self, owner: UserId, events: &[NewAuditEvent]) -> Result<u64, Error> {
+        transaction!(self.storage, |tx| {
+            let deleted = sqlx::query(DELETE_ALL).bind(owner.0).execute(&mut *tx).await?.rows_affected();
+            if deleted == 0 {
+                return Ok(0);
+            }
+            for event in events {
+                insert_event!(tx, event);
+            }
+            Ok(deleted)
+        })
     }
 
-    /// Deletes a share. Returns whether it existed.
-    pub async fn delete(self, owner: UserId, share: ShareId) -> Result<bool, Error> {
-        let deleted = write!(self.storage, |c| sqlx::query(DELETE)
-            .bind(share.0)
-            .bind(owner.0)
-            .execute(c)
-            .await
-            .map(|done| done.rows_affected()))?;
-        Ok(deleted == 1)
+    /// Deletes a share and stores audit events. Returns whether it existed; otherwise nothing is stored.
+    pub async fn delete(self, owner: UserId, share: ShareId, events: &[NewAuditEvent]) -> Result<bool, Error> {
+        transaction!(self.storage, |tx| {
+            if sqlx::query(DELETE).bind(share.0).bind(owner.0).execute(&mut *tx).await?.rows_affected() == 0 {
+                return Ok(false);
+            }
+            for event in events {
+                insert_event!(tx, event);
+            }
+            Ok(true)
+        })
     }
 
     /// Returns the snapshot behind a link, or `None` if the share or its chat is deleted. The request carries no

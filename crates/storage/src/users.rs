@@ -233,7 +233,7 @@ const UPDATE: &str = "UPDATE users SET email = :email, password_hash = :password
 const DELETE: &str = "DELETE FROM users WHERE id = $1";
 
 /// Locks an account within a transaction, so that parallel requests cannot pass a check of a limit together.
-pub(crate) const LOCK: &str = "UPDATE users SET updated_at = updated_at WHERE id = $1";
+pub const LOCK: &str = "UPDATE users SET updated_at = updated_at WHERE id = $1";
 
 const DELETE_UNCONFIRMED: &str = "DELETE FROM users WHERE id = $1 AND email_confirmed_at IS NULL AND updated_at = $2";
 

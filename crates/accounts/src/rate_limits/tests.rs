@@ -1,15 +1,17 @@
+use domain::{ChatId, UserId};
+
 use super::*;
 use crate::test_clock::ManualClock;
 
-fn limits() -> (RateLimits, Arc<ManualClock>) {
+fn limits() -> (LocalLimits, Arc<ManualClock>) {
     let clock = ManualClock::new();
-    let limits = RateLimits::new(true, &(Arc::clone(&clock) as Arc<dyn Clock>));
+    let limits = LocalLimits::new(&(Arc::clone(&clock) as Arc<dyn Clock>));
     (limits, clock)
 }
 
 /// Sends requests until one is rejected. Returns the number of accepted ones and the seconds to wait.
-fn spend(limits: &RateLimits, limit: RateLimit, address: &str) -> (usize, u64) {
-    let address = address.parse().unwrap();
+fn spend(limits: &LocalLimits, limit: RateLimit, address: &str) -> (usize, u64) {
+    let address = subscriber_network(address.parse().unwrap());
     for passed in 0..1000 {
         if let Err(refused) = limits.check(limit, address) {
             let AuthError::RateLimited { retry_after } = refused else { panic!("{refused}") };
@@ -68,8 +70,7 @@ fn removes_idle_addresses() {
         limits.check(RateLimit::Token, IpAddr::from(number.to_be_bytes())).unwrap();
         clock.advance_seconds(1);
     }
-    let counters = limits.0.unwrap();
-    assert!(counters.limiters[RateLimit::Token as usize].len() <= SWEEP_INTERVAL_CALLS as usize);
+    assert!(limits.limiters[RateLimit::Token as usize].len() <= SWEEP_INTERVAL_CALLS as usize);
 }
 
 #[test]
@@ -82,11 +83,58 @@ fn setting_the_clock_back_does_not_extend_the_wait() {
     assert_eq!(spend(&limits, RateLimit::SignUp, "192.0.2.1").0, 1);
 }
 
-#[test]
-fn limits_can_be_disabled() {
-    let clock: Arc<dyn Clock> = ManualClock::new();
-    let limits = RateLimits::new(false, &clock);
+/// Sends requests to two nodes in turn until one is rejected. Returns the number of accepted ones and the seconds to wait.
+async fn spend_on_both(nodes: &[RateLimits; 2], limit: RateLimit) -> (usize, u64) {
     let address = "192.0.2.1".parse().unwrap();
-    assert!((0..1000).all(|_| limits.check(RateLimit::SignUp, address).is_ok()));
-    assert!((0..1000).all(|_| limits.begin_attempt(CredentialKind::Password, "a@b.c", address).is_ok()));
+    for passed in 0..1000 {
+        if let Err(refused) = nodes[passed % 2].check(limit, address).await {
+            let AuthError::RateLimited { retry_after } = refused else { panic!("{refused}") };
+            return (passed, retry_after);
+        }
+    }
+    panic!("there is no limit");
+}
+
+#[tokio::test]
+async fn nodes_on_one_database_count_together() {
+    let clock = ManualClock::new();
+    let shared: Arc<dyn Clock> = clock.clone();
+    let storage = Storage::in_memory(UserId::fresh(), ChatId::fresh(), clock.now()).await.unwrap();
+    let nodes = [(); 2].map(|()| RateLimits::new(true, &storage, &shared));
+    for (limit, seconds) in [(RateLimit::SignUp, 10), (RateLimit::Anonymous, 120), (RateLimit::FactorVerify, 4)] {
+        assert_eq!(spend_on_both(&nodes, limit).await.0, 30, "{limit:?} counts for itself");
+        clock.advance_seconds(seconds - 1);
+        assert_eq!(spend_on_both(&nodes, limit).await, (0, 2), "{limit:?}: not yet");
+        clock.advance_seconds(1);
+        assert_eq!(spend_on_both(&nodes, limit).await.0, 1, "{limit:?}: one more is earned");
+        clock.advance_seconds(seconds * 30);
+        assert_eq!(spend_on_both(&nodes, limit).await.0, 30, "{limit:?}: and no more than a burst");
+    }
+    clock.advance_seconds(-7200);
+    let restarted = RateLimits::new(true, &storage, &shared);
+    restarted.check(RateLimit::Anonymous, "192.0.2.1".parse().unwrap()).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_request_that_cannot_be_counted_is_not_allowed() {
+    let clock: Arc<dyn Clock> = ManualClock::new();
+    let storage = Storage::in_memory(UserId::fresh(), ChatId::fresh(), clock.now()).await.unwrap();
+    let limits = RateLimits::new(true, &storage, &clock);
+    storage.close().await;
+    let address = "192.0.2.1".parse().unwrap();
+    assert!(matches!(limits.check(RateLimit::SignUp, address).await, Err(AuthError::Internal(_))));
+    let attempt = limits.begin_attempt(CredentialKind::Password, "a@b.c", address).await;
+    assert!(matches!(attempt, Err(AuthError::Internal(_))));
+}
+
+#[tokio::test]
+async fn limits_can_be_disabled() {
+    let clock: Arc<dyn Clock> = ManualClock::new();
+    let storage = Storage::in_memory(UserId::fresh(), ChatId::fresh(), clock.now()).await.unwrap();
+    let limits = RateLimits::new(false, &storage, &clock);
+    let address = "192.0.2.1".parse().unwrap();
+    for _ in 0..1000 {
+        limits.check(RateLimit::SignUp, address).await.unwrap();
+        drop(limits.begin_attempt(CredentialKind::Password, "a@b.c", address).await.unwrap());
+    }
 }

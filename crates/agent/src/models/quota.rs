@@ -1,5 +1,5 @@
-//! Quotas of users: tokens and cost of the configured models, which the operator pays for, turns per hour, and the size of
-//! stored files.
+//! Quotas of users: tokens and cost of the configured models, which the operator pays for, turns per hour, the size of
+//! stored files, and connections to MCP servers.
 //!
 //! All are counted in the database, so that a quota holds on every node. A model call reserves what it may use before it
 //! begins, and its recorded usage takes the place of the reservation when it ends.
@@ -126,6 +126,15 @@ impl QuotaService {
     /// Fails if the database fails.
     pub async fn get_stored_bytes(&self, user: UserId) -> Result<u64, storage::Error> {
         Ok(self.limits(user).await?.get(QuotaKind::StoredBytes).unwrap_or(u64::MAX))
+    }
+
+    /// Returns the maximum number of connections of a user; `None` for no limit. They are counted where one is stored.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the database fails.
+    pub async fn get_max_connections(&self, user: UserId) -> Result<Option<u64>, storage::Error> {
+        Ok(self.limits(user).await?.get(QuotaKind::Connections))
     }
 
     /// Checks that a user may begin a turn now, without counting one.

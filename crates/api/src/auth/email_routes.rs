@@ -89,7 +89,7 @@ pub async fn send_recovery_email(
     body: UnreadAuthJsonBody<RecoverBody>,
 ) -> EmptyResult {
     // Before the body is read: attempts with a broken body count as well.
-    accounts.rate_limits().check(RateLimit::Recover, from)?;
+    accounts.rate_limits().check(RateLimit::Recover, from).await?;
     check_can_send_email(&accounts, EMAIL_DISABLED)?;
     let body = body.read().await?;
     let email = body.email.unwrap_or_default();
@@ -109,7 +109,7 @@ pub async fn send_sign_in_email(
     AuthQuery(query): AuthQuery<EmailLinkQuery>,
     body: UnreadAuthJsonBody<OtpBody>,
 ) -> EmptyResult {
-    accounts.rate_limits().check(RateLimit::Otp, from)?;
+    accounts.rate_limits().check(RateLimit::Otp, from).await?;
     let body = body.read().await?;
     let is_set = |text: &Option<String>| text.as_ref().is_some_and(|text| !text.is_empty());
     if is_set(&body.email) && is_set(&body.phone) {
@@ -141,7 +141,7 @@ pub async fn send_magic_link(
     AuthQuery(query): AuthQuery<EmailLinkQuery>,
     body: UnreadAuthJsonBody<OtpBody>,
 ) -> EmptyResult {
-    accounts.rate_limits().check(RateLimit::Otp, from)?;
+    accounts.rate_limits().check(RateLimit::Otp, from).await?;
     check_can_send_email(&accounts, MAGIC_LINK_DISABLED)?;
     let body = body.read().await?;
     if body.email.as_ref().is_none_or(String::is_empty) {
@@ -168,7 +168,7 @@ pub async fn resend_email(
     AuthQuery(query): AuthQuery<EmailLinkQuery>,
     body: UnreadAuthJsonBody<ResendBody>,
 ) -> EmptyResult {
-    accounts.rate_limits().check(RateLimit::Resend, from)?;
+    accounts.rate_limits().check(RateLimit::Resend, from).await?;
     let body = body.read().await?;
     let kind = body.kind.unwrap_or_default();
     let (email, phone) = (body.email.unwrap_or_default(), body.phone.unwrap_or_default());

@@ -174,7 +174,7 @@ pub async fn create_challenge(
     own: OwnFactor,
     Address(address): Address,
 ) -> Result<Json<ChallengeBody>, AuthApiError> {
-    accounts.rate_limits().check(RateLimit::FactorChallenge, address)?;
+    accounts.rate_limits().check(RateLimit::FactorChallenge, address).await?;
     let invited = accounts.challenge_factor(own.claims.user, own.factor, address).await?;
     Ok(Json(ChallengeBody { id: invited.id, r#type: TOTP_FACTOR, expires_at: invited.expires_at }))
 }
@@ -186,7 +186,7 @@ pub async fn verify_factor(
     Address(address): Address,
     body: UnreadAuthJsonBody<VerifyFactorBody>,
 ) -> Result<Json<SessionBody>, AuthApiError> {
-    accounts.rate_limits().check(RateLimit::FactorVerify, address)?;
+    accounts.rate_limits().check(RateLimit::FactorVerify, address).await?;
     let body = body.read().await?;
     // A missing challenge gets the response of one that does not exist.
     let challenge = body.challenge_id.unwrap_or(ChallengeId(Uuid::nil()));

@@ -94,7 +94,7 @@ pub async fn authorize(
     if provider != PROVIDER || accounts.oidc().is_none() {
         return Err(reject_provider(&provider).into());
     }
-    accounts.rate_limits().check(RateLimit::Token, from)?;
+    accounts.rate_limits().check(RateLimit::Token, from).await?;
     let scopes = query.scopes.unwrap_or_default();
     if scopes.len() > MAX_SCOPES_CHARS {
         return Err(GoTrueError::validation_failed("scopes are too long").into());
@@ -120,7 +120,7 @@ pub async fn complete_sign_in(
     headers: HeaderMap,
     AuthQuery(query): AuthQuery<CallbackQuery>,
 ) -> Result<Redirect, AuthApiError> {
-    accounts.rate_limits().check(RateLimit::Token, from)?;
+    accounts.rate_limits().check(RateLimit::Token, from).await?;
     // A request for the head alone must not use up the state.
     if method == Method::HEAD {
         return Ok(Redirect::to(accounts.redirect_target(None::<&str>).as_str()));

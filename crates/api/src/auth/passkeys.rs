@@ -124,7 +124,7 @@ pub async fn begin_sign_in(
     State(accounts): State<AccountService>,
     Address(address): Address,
 ) -> Result<Json<OptionsBody>, AuthApiError> {
-    accounts.rate_limits().check(RateLimit::Passkey, address)?;
+    accounts.rate_limits().check(RateLimit::Passkey, address).await?;
     Ok(Json(accounts.begin_passkey_sign_in().await?.into()))
 }
 

@@ -117,7 +117,7 @@ pub async fn issue_token(
     body: UnreadAuthJsonBody<TokenRequest>,
 ) -> Result<Json<SessionBody>, AuthApiError> {
     let grant_type = GrantType::from_word(&query.grant_type.unwrap_or_default())?;
-    accounts.rate_limits().check(RateLimit::Token, address)?;
+    accounts.rate_limits().check(RateLimit::Token, address).await?;
     let sign_in = match TokenRequest::read(grant_type, body).await? {
         TokenRequest::Password(body) => {
             return Ok(Json(sign_in_by_password(&accounts, body, address, user_agent).await?));

@@ -98,11 +98,11 @@ pub async fn sign_up(
             return Err(SIGNUP_DISABLED.into());
         }
         // Counted after the body was read, unlike elsewhere: the body decides which limit applies.
-        accounts.rate_limits().check(RateLimit::Anonymous, address)?;
+        accounts.rate_limits().check(RateLimit::Anonymous, address).await?;
         let sign_in = accounts.sign_in_anonymously(body.data.unwrap_or_default(), origin).await?;
         return Ok(Json(SignUpResponse::SignedIn(sign_in.into())));
     }
-    accounts.rate_limits().check(RateLimit::SignUp, address)?;
+    accounts.rate_limits().check(RateLimit::SignUp, address).await?;
     let account = read_new_account(&accounts, &query, body)?;
     Ok(Json(match accounts.sign_up(account, origin).await? {
         SignUpOutcome::SignedIn(sign_in) => SignUpResponse::SignedIn(sign_in.into()),
@@ -163,7 +163,7 @@ pub async fn update_user(
     AuthQuery(query): AuthQuery<EmailLinkQuery>,
     body: UnreadAuthJsonBody<UserUpdateBody>,
 ) -> Result<Json<UserBody>, AuthApiError> {
-    accounts.rate_limits().check(RateLimit::UpdateUser, address)?;
+    accounts.rate_limits().check(RateLimit::UpdateUser, address).await?;
     let body = body.read().await?;
     if body.password.is_some() || body.email.as_ref().is_some_and(|email| !email.is_empty()) {
         accounts.check_email_sign_in(EMAIL_LOGINS_DISABLED)?;

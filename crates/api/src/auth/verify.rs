@@ -84,7 +84,7 @@ pub async fn verify_token(
     UserAgent(user_agent): UserAgent,
     body: UnreadAuthJsonBody<VerifyBody>,
 ) -> Result<Json<VerifyResponse>, AuthApiError> {
-    accounts.rate_limits().check(RateLimit::Verify, from)?;
+    accounts.rate_limits().check(RateLimit::Verify, from).await?;
     accounts.check_email_sign_in(EMAIL_LOGINS_DISABLED)?;
     let body = body.read().await?;
     let kind = body.kind.as_deref().filter(|kind| !kind.is_empty()).ok_or(NO_TYPE)?.to_owned();
@@ -135,7 +135,7 @@ pub async fn follow_link(
     method: Method,
     AuthQuery(query): AuthQuery<FollowLinkQuery>,
 ) -> Result<Redirect, AuthApiError> {
-    accounts.rate_limits().check(RateLimit::Verify, from)?;
+    accounts.rate_limits().check(RateLimit::Verify, from).await?;
     let filled = |value: Option<String>| value.filter(|value| !value.is_empty());
     let kind = filled(query.kind).ok_or(NO_TYPE)?;
     let token = filled(query.token).ok_or(GoTrueError::validation_failed("Verify requires a token or a token hash"))?;

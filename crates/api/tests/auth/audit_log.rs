@@ -146,3 +146,56 @@ async fn records_keys_and_ended_devices() {
         app.stop().await;
     }
 }
+
+#[tokio::test]
+async fn records_shared_chats_and_connections_with_what_they_change() {
+    for database in databases() {
+        let app = TestApp::on(database).await;
+        let person = app.person().await;
+        let chat = person.new_chat().await;
+        person.insert("ai_chat_messages", &json!({ "session_id": chat, "role": "user", "content": "Hello" })).await;
+        let mut shares = Vec::new();
+        for _ in 0..3 {
+            let (status, share) = person.post(&format!("/api/sessions/{chat}/shares"), &json!({})).await;
+            assert_eq!(status, 200, "{share}");
+            shares.push(format!("/api/shares/{}", share["id"].as_str().unwrap()));
+        }
+        for (path, status) in [(&shares[0], 204), (&shares[0], 404), (&"/api/shares".to_owned(), 200)] {
+            assert_eq!(person.request(Method::DELETE, path).send().await.unwrap().status(), status, "{path}");
+        }
+        let none = person.request(Method::DELETE, "/api/shares").send().await.unwrap();
+        assert_eq!(none.status(), 200, "there is none");
+
+        let row = |name: &str| json!({ "name": name, "url": "https://example.com/mcp" });
+        let rows = json!([row("one"), row("two")]);
+        let write = |rows: serde_json::Value, preferences: &'static str| {
+            let request = person.request(Method::POST, "/rest/v1/mcp_servers?on_conflict=user_id,name");
+            request.header("prefer", preferences).json(&rows).send()
+        };
+        let merge = "resolution=merge-duplicates";
+        assert_eq!(write(rows.clone(), merge).await.unwrap().status(), 201);
+        assert_eq!(write(rows.clone(), merge).await.unwrap().status(), 200, "no new row, no event");
+        let rejected = json!([row("three"), { "name": "four", "url": "https://example.com/?a=***" }]);
+        assert!(write(rejected, merge).await.unwrap().status().is_client_error(), "no row, no event");
+        for _ in 0..2 {
+            let path = "/rest/v1/mcp_servers?url=like.*example.com*";
+            assert_eq!(person.request(Method::DELETE, path).send().await.unwrap().status(), 204);
+        }
+        let expected = [
+            "user account_created",
+            "user sign_in",
+            "user share_created",
+            "user share_created",
+            "user share_created",
+            "user share_deleted",
+            "user share_deleted",
+            "user connection_created",
+            "user connection_created",
+            "user connection_deleted",
+            "user connection_deleted",
+        ];
+        assert_eq!(summary(&app).await, expected);
+        assert!(events(&app).await.iter().all(|event| event.user == Some(person.id.parse().unwrap())));
+        app.stop().await;
+    }
+}

@@ -108,3 +108,70 @@ async fn without_limits_nobody_waits() {
         assert_eq!(sign_in(&app, "nobody@example.com", "wrong").await.refusal(), refused(400, "invalid_credentials"));
     }
 }
+
+#[tokio::test]
+async fn two_nodes_count_together() {
+    if !databases().contains(&Database::Postgres) {
+        return;
+    }
+    let clock = MockClock::new();
+    let first = limited(Database::Postgres, &clock).await;
+    let second = TestApp::builder().on_data_of(&first.folder, &first.database_url).clock(&clock);
+    let second = second.set("CHAT_RATE_LIMITS", "on").set("CHAT_TRUSTED_PROXIES", "127.0.0.0/8 10.0.0.0/8");
+    let second = second.start().await;
+    let person = first.person().await;
+    let nodes = [&first, &second];
+
+    // Wrong passwords, each on the other node, from one address at one account.
+    for number in 0..10 {
+        let answer = sign_in_from(nodes[number % 2], "192.0.2.1", &person.email, "wrong").await;
+        assert_eq!(answer.status(), 400, "{number}");
+    }
+    for node in nodes {
+        assert_eq!(wait_of(sign_in_from(node, "192.0.2.1", &person.email, PASSWORD).await).await, 1);
+    }
+    clock.advance_seconds(1);
+    assert_eq!(sign_in_from(&second, "192.0.2.1", &person.email, PASSWORD).await.status(), 200);
+    assert_eq!(
+        sign_in_from(&first, "192.0.2.1", &person.email, "wrong").await.status(),
+        400,
+        "the success counts here, too"
+    );
+
+    // Requests of one address.
+    let weak = json!({ "email": "a@b.c", "password": "12345" });
+    let sign_up = async |node: &TestApp| {
+        let request = request(node, Method::POST, "/signup").header("x-forwarded-for", "192.0.2.7, 10.0.0.1");
+        request.json(&weak).send().await.unwrap()
+    };
+    for number in 0..30 {
+        assert_eq!(sign_up(nodes[number % 2]).await.status(), 422, "{number}");
+    }
+    for node in nodes {
+        assert_eq!(sign_up(node).await.status(), 429);
+    }
+    second.stop().await;
+    first.stop().await;
+}
+
+#[tokio::test]
+async fn a_restart_forgets_no_failure() {
+    for database in databases() {
+        let clock = MockClock::new();
+        let app = limited(database, &clock).await;
+        let person = app.person().await;
+        for _ in 0..10 {
+            assert_eq!(sign_in_from(&app, "192.0.2.1", &person.email, "wrong").await.status(), 400);
+        }
+        let (folder, url) = app.stop().await;
+        let app = TestApp::builder().on_data_of(&folder, &url).clock(&clock).set("CHAT_RATE_LIMITS", "on");
+        let app = app.set("CHAT_TRUSTED_PROXIES", "127.0.0.0/8 10.0.0.0/8").start().await;
+        assert_eq!(wait_of(sign_in_from(&app, "192.0.2.1", &person.email, PASSWORD).await).await, 1);
+        assert_eq!(sign_in_from(&app, "192.0.2.2", &person.email, PASSWORD).await.status(), 200);
+        let deleted = app.state.accounts.delete_old_counts().await.unwrap();
+        clock.advance_seconds(31 * 24 * 3600);
+        let later = app.state.accounts.delete_old_counts().await.unwrap();
+        assert!(deleted == 0 && later > 0, "{deleted} {later}");
+        app.stop().await;
+    }
+}

@@ -7,6 +7,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use domain::UserId;
 use platform::secret_sealing::{SealError, random_bytes};
 use serde::{Deserialize, Serialize};
+use storage::audit_events::AuditEventKind;
 use storage::credentials::Authorization;
 use url::Url;
 
@@ -100,7 +101,9 @@ impl GoogleDrive {
         let tokens = self.exchange_code(&redirect_uri, code, &secrets.verifier, now).await?;
         let tokens = tokens.ok_or(LinkError::CodeRejected)?;
         let sealed = self.seal_tokens(pending.owner, &tokens)?;
-        self.storage.credentials().set(pending.owner, PROVIDER, &sealed, now).await.map_err(DriveError::from)?;
+        let events = self.audit.by_user(pending.owner, AuditEventKind::GoogleDriveLinked);
+        let stored = self.storage.credentials().set(pending.owner, PROVIDER, &sealed, now, &events).await;
+        stored.map_err(DriveError::from)?;
         Ok(())
     }
 
@@ -111,15 +114,16 @@ impl GoogleDrive {
 
     /// Deletes a user's authorisation and revokes it at Google.
     pub async fn unlink(&self, user: UserId) -> Result<(), DriveError> {
-        let sealed = self.take_authorisation(user).await?;
+        let events = self.audit.by_user(user, AuditEventKind::GoogleDriveUnlinked);
+        let sealed = self.storage.credentials().take(user, PROVIDER, &events).await?;
         self.revoke_authorisation(user, sealed).await;
         Ok(())
     }
 
-    /// Deletes a user's authorisation and returns it sealed, for
+    /// Deletes the authorisation of a user whose account is deleted, and returns it sealed, for
     /// [`revoke_authorisation`](Self::revoke_authorisation).
     pub async fn take_authorisation(&self, user: UserId) -> Result<Option<Vec<u8>>, storage::Error> {
-        self.storage.credentials().take(user, PROVIDER).await
+        self.storage.credentials().take(user, PROVIDER, &[]).await
     }
 
     /// Revokes an authorisation at Google. A failure is logged only, because the authorisation is deleted here.

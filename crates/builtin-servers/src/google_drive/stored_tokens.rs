@@ -1,6 +1,7 @@
 //! The stored tokens of users: sealed, renewed before they expire, by one renewal at a time.
 
 use domain::UserId;
+use storage::audit_events::{AuditActor, AuditEventKind};
 
 use super::error::DriveError;
 use super::token_endpoint::GoogleTokens;
@@ -42,7 +43,8 @@ impl GoogleDrive {
         let now = self.clock.now();
         let Some(new) = self.refresh_tokens(&old.tokens, now).await? else {
             // The link has ended, unless another node has stored newer tokens.
-            if self.storage.credentials().delete(user, PROVIDER, &old.sealed).await? {
+            let events = self.audit.event(Some(user), AuditActor::System, AuditEventKind::GoogleDriveUnlinked);
+            if self.storage.credentials().delete(user, PROVIDER, &old.sealed, &events).await? {
                 return Err(DriveError::LinkEnded);
             }
             return self.load_tokens(user).await.map(|stored| stored.tokens.access);

@@ -29,6 +29,8 @@ pub enum QuotaKind {
     TurnsPerHour,
     /// Size of the stored files, in bytes.
     StoredBytes,
+    /// Connections to MCP servers, open or not.
+    Connections,
 }
 
 /// The unit of a quota.
@@ -42,15 +44,17 @@ pub enum QuotaUnit {
     Turns,
     /// Bytes of stored files.
     Bytes,
+    /// Connections to MCP servers.
+    Connections,
 }
 
 impl QuotaUnit {
-    /// Formats an amount for people: `$2.50`, `5 MiB`, or the number of tokens or turns.
+    /// Formats an amount for people: `$2.50`, `5 MiB`, or the number of tokens, turns or connections.
     pub fn format(self, amount: u64) -> String {
         match self {
             Self::Nanodollars => format!("${:.2}", amount as f64 / NANODOLLARS_PER_DOLLAR as f64),
             Self::Bytes => format!("{} MiB", amount / BYTES_PER_MEBIBYTE),
-            Self::Tokens | Self::Turns => amount.to_string(),
+            Self::Tokens | Self::Turns | Self::Connections => amount.to_string(),
         }
     }
 }
@@ -68,7 +72,7 @@ pub enum QuotaPeriod {
 
 impl QuotaKind {
     /// Number of kinds.
-    pub const COUNT: usize = 6;
+    pub const COUNT: usize = 7;
 
     /// All kinds, each at the index of its number.
     pub const ALL: [Self; Self::COUNT] = [
@@ -78,6 +82,7 @@ impl QuotaKind {
         Self::CostPerMonth,
         Self::TurnsPerHour,
         Self::StoredBytes,
+        Self::Connections,
     ];
 
     /// Returns the unit of the limit and of the use.
@@ -87,6 +92,7 @@ impl QuotaKind {
             Self::CostPerDay | Self::CostPerMonth => QuotaUnit::Nanodollars,
             Self::TurnsPerHour => QuotaUnit::Turns,
             Self::StoredBytes => QuotaUnit::Bytes,
+            Self::Connections => QuotaUnit::Connections,
         }
     }
 
@@ -96,7 +102,7 @@ impl QuotaKind {
             Self::TurnsPerHour => Some(QuotaPeriod::Hour),
             Self::TokensPerDay | Self::CostPerDay => Some(QuotaPeriod::Day),
             Self::TokensPerMonth | Self::CostPerMonth => Some(QuotaPeriod::Month),
-            Self::StoredBytes => None,
+            Self::StoredBytes | Self::Connections => None,
         }
     }
 
@@ -160,6 +166,7 @@ impl QuotaExceeded {
             QuotaUnit::Tokens | QuotaUnit::Nanodollars => "tokens_spent",
             QuotaUnit::Turns => "turns_spent",
             QuotaUnit::Bytes => "storage_full",
+            QuotaUnit::Connections => "too_many_connections",
         }
     }
 
@@ -175,6 +182,7 @@ impl fmt::Display for QuotaExceeded {
         let noun = match kind.unit() {
             QuotaUnit::Tokens => " tokens",
             QuotaUnit::Turns => " messages",
+            QuotaUnit::Connections => " connections",
             QuotaUnit::Nanodollars | QuotaUnit::Bytes => "",
         };
         let amount = format!("{}{noun}", kind.unit().format(limit));

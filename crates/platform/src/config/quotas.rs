@@ -9,6 +9,8 @@ use super::source::{ConfigError, Source};
 
 /// MiB of stored files that each user may have without a setting.
 const DEFAULT_FILES_MIB: u64 = 1_024;
+/// Connections that each user may have without a setting.
+const DEFAULT_CONNECTIONS: u64 = 200;
 /// Largest amount of money, in US dollars.
 const MAX_DOLLARS: f64 = 1_000_000.0;
 
@@ -34,8 +36,8 @@ impl FromStr for Nanodollars {
     }
 }
 
-/// Reads `CHAT_TOKENS_PER_DAY`, `CHAT_TOKENS_PER_MONTH`, `CHAT_COST_PER_DAY`, `CHAT_COST_PER_MONTH`, `CHAT_TURNS_PER_HOUR`
-/// and `CHAT_MAX_FILES_MIB_PER_USER`.
+/// Reads `CHAT_TOKENS_PER_DAY`, `CHAT_TOKENS_PER_MONTH`, `CHAT_COST_PER_DAY`, `CHAT_COST_PER_MONTH`, `CHAT_TURNS_PER_HOUR`,
+/// `CHAT_MAX_FILES_MIB_PER_USER` and `CHAT_MAX_SAVED_CONNECTIONS_PER_USER`.
 pub(super) fn read(source: &mut Source) -> Result<QuotaLimits, ConfigError> {
     let mut limits = QuotaLimits::default();
     for (name, kind) in [
@@ -49,6 +51,9 @@ pub(super) fn read(source: &mut Source) -> Result<QuotaLimits, ConfigError> {
     let mebibytes: Option<NonZeroU64> = source.parse("CHAT_MAX_FILES_MIB_PER_USER", "a number, at least 1")?;
     let mebibytes = mebibytes.map_or(DEFAULT_FILES_MIB, NonZeroU64::get);
     limits.set(QuotaKind::StoredBytes, Some(mebibytes.saturating_mul(BYTES_PER_MEBIBYTE)));
+    let connections: Option<NonZeroU64> =
+        source.parse("CHAT_MAX_SAVED_CONNECTIONS_PER_USER", "a number, at least 1")?;
+    limits.set(QuotaKind::Connections, Some(connections.map_or(DEFAULT_CONNECTIONS, NonZeroU64::get)));
     for (name, kind) in [("CHAT_COST_PER_DAY", QuotaKind::CostPerDay), ("CHAT_COST_PER_MONTH", QuotaKind::CostPerMonth)]
     {
         let cost: Option<Nanodollars> = source.parse(name, "an amount of US dollars, such as 2.50")?;

@@ -104,6 +104,7 @@ fn default_values(config: &Config) -> Vec<(&'static str, String)> {
     let port = config.listen.port();
     let site_url = config.site_url.as_ref().map_or_else(|| format!("http://localhost:{port}"), Url::to_string);
     let limits = &config.limits;
+    let saved_connections = config.quotas.get(QuotaKind::Connections).unwrap_or_default();
     let stored_mebibytes = config.quotas.get(QuotaKind::StoredBytes).unwrap_or_default() / BYTES_PER_MEBIBYTE;
     let backups = config.backups.iter().flat_map(|schedule| {
         [
@@ -155,6 +156,7 @@ fn default_values(config: &Config) -> Vec<(&'static str, String)> {
         ("CHAT_MAX_BODIES_MIB_PER_ADDRESS", mebibytes(limits.bodies_bytes.per_user)),
         ("CHAT_MAX_BODIES_MIB", mebibytes(limits.bodies_bytes.total)),
         ("CHAT_MAX_FILES_MIB_PER_USER", stored_mebibytes.to_string()),
+        ("CHAT_MAX_SAVED_CONNECTIONS_PER_USER", saved_connections.to_string()),
     ];
     values.extend(backups.chain(oidc));
     values

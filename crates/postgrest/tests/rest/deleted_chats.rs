@@ -27,7 +27,8 @@ async fn chat(fixture: &Fixture, owner: UserId) -> (ChatId, Vec<MessageId>) {
 
 async fn delete(fixture: &Fixture, owner: UserId, chat: ChatId) -> usize {
     let filters = [eq("id", chat)];
-    let deleted = postgrest::delete_rows(&fixture.storage, owner, NOW, RestTable::Sessions, &filters, &all()).await;
+    let deleted =
+        postgrest::delete_rows(&fixture.storage, owner, NOW, RestTable::Sessions, &filters, &all(), &[]).await;
     deleted.unwrap().ids.len()
 }
 
@@ -82,7 +83,7 @@ async fn deleted_chat_is_invisible_to_rows_and_counts() {
         let title = fixture.update(me, sessions, json!({ "title": "x" }), &[eq("id", gone)]).await.unwrap();
         let text = fixture.update(me, table, json!({ "content": "x" }), &[eq("id", messages[0])]).await.unwrap();
         let filters = [eq("session_id", gone)];
-        let deleted = postgrest::delete_rows(&fixture.storage, me, NOW, table, &filters, &all()).await.unwrap();
+        let deleted = postgrest::delete_rows(&fixture.storage, me, NOW, table, &filters, &all(), &[]).await.unwrap();
         assert_eq!((title.ids.len(), text.ids.len(), deleted.ids.len()), (0, 0, 0));
         let row = json!({ "session_id": gone, "role": "user", "content": "x" });
         assert!(fixture.insert(me, table, row, OnConflict::Fail).await.is_err());
@@ -108,7 +109,7 @@ async fn deleted_chat_is_invisible_to_all_repositories() {
             .await
             .unwrap();
         storage.models().set_of_chat(me, gone, Some("m")).await.unwrap();
-        storage.shares().insert(me, &share(gone, b"hash"), 10).await.unwrap();
+        storage.shares().insert(me, &share(gone, b"hash"), 10, &[]).await.unwrap();
         let running = turn(me, gone, TurnPosition::Replace(messages[0]));
         storage.chats().insert_turn(&running, "t").await.unwrap().unwrap();
         storage.queued_messages().insert(me, gone, &queued(), 10, NOW).await.unwrap();
@@ -137,7 +138,7 @@ async fn deleted_chat_is_invisible_to_all_repositories() {
         assert!(matches!(appended, Err(Error::NotFound)), "{appended:?}");
         assert!(storage.shares().list(me).await.unwrap().is_empty());
         assert!(storage.shares().get_snapshot(b"hash").await.unwrap().is_none());
-        let shared = storage.shares().insert(me, &share(gone, b"other"), 10).await;
+        let shared = storage.shares().insert(me, &share(gone, b"other"), 10, &[]).await;
         assert!(matches!(shared, Err(Error::NotFound)), "{shared:?}");
         let marked = storage.chat_settings().set(me, gone, ChatMarksChange::default(), NOW).await;
         assert!(matches!(marked, Err(Error::NotFound)), "{marked:?}");

@@ -88,7 +88,7 @@ async fn a_file_stays_for_as_long_as_something_names_it() {
         storage.files().purge(LATER).await.unwrap();
         assert!(is_there(storage, me, id).await, "what waits in a queue names it");
 
-        storage.shares().insert(me, &share(room, vec![id]), 10).await.unwrap();
+        storage.shares().insert(me, &share(room, vec![id]), 10, &[]).await.unwrap();
         storage.queued_messages().delete(me, room, queued).await.unwrap();
         storage.files().purge(LATER).await.unwrap();
         let (shared, bytes) = storage.files().get_shared(b"hash", id).await.unwrap().unwrap();
@@ -96,7 +96,7 @@ async fn a_file_stays_for_as_long_as_something_names_it() {
         assert!(storage.files().get_shared(b"other", id).await.unwrap().is_none());
 
         let shares = storage.shares().list(me).await.unwrap();
-        storage.shares().delete(me, shares[0].id).await.unwrap();
+        storage.shares().delete(me, shares[0].id, &[]).await.unwrap();
         assert!(storage.files().get_shared(b"hash", id).await.unwrap().is_none());
         storage.files().purge(LATER).await.unwrap();
         assert!(!is_there(storage, me, id).await, "nothing names it any more");
@@ -119,7 +119,7 @@ async fn a_deleted_chat_comes_back_with_its_files_and_goes_for_good_with_them() 
         }
         assert_eq!(storage.files().list(me, room).await.unwrap().len(), 2);
 
-        postgrest::delete_rows(storage, me, NOW, RestTable::Sessions, &[eq("id", room)], &all()).await.unwrap();
+        postgrest::delete_rows(storage, me, NOW, RestTable::Sessions, &[eq("id", room)], &all(), &[]).await.unwrap();
         storage.files().purge(LATER).await.unwrap();
         assert!(!is_there(storage, me, lost).await, "the answer that named it was never written");
         storage.chats().restore(me, room, LONG_AGO).await.unwrap();
@@ -131,7 +131,7 @@ async fn a_deleted_chat_comes_back_with_its_files_and_goes_for_good_with_them() 
         fixture.update(me, RestTable::Messages, json!({ "id": other }), &[eq("id", message)]).await.unwrap();
         storage.files().purge(LATER).await.unwrap();
         assert!(is_there(storage, me, named).await);
-        postgrest::delete_rows(storage, me, NOW, RestTable::Sessions, &[eq("id", room)], &all()).await.unwrap();
+        postgrest::delete_rows(storage, me, NOW, RestTable::Sessions, &[eq("id", room)], &all(), &[]).await.unwrap();
         storage.chats().purge_deleted(LATER).await.unwrap();
         storage.files().purge(LATER).await.unwrap();
         assert!(!is_there(storage, me, named).await);
@@ -193,7 +193,7 @@ async fn trespass(fixture: &Fixture, tries: &[Try], sent: bool) {
             }
             Try::Share => {
                 let new = NewShare { token_hash: domain::ids::fresh().as_bytes().to_vec(), ..share(mine, vec![id]) };
-                storage.shares().insert(me, &new, 10).await.unwrap();
+                storage.shares().insert(me, &new, 10, &[]).await.unwrap();
                 assert!(storage.files().get_shared(&new.token_hash, id).await.unwrap().is_none());
             }
             Try::Answer => {

@@ -242,11 +242,12 @@ async fn an_answer_has_at_most_a_thousand_rows() {
         assert_eq!((page.rows.len(), page.total), (1_000, Some(1_001)));
         let mine = [eq("user_id", me)];
         let delete =
-            postgrest::delete_rows(&fixture.storage, me, NOW, RestTable::Sessions, &mine, &crate::fixture::all()).await;
+            postgrest::delete_rows(&fixture.storage, me, NOW, RestTable::Sessions, &mine, &crate::fixture::all(), &[])
+                .await;
         assert_eq!(code(delete), "54000");
         let quiet = postgrest::ast::WriteOptions::default();
         assert_eq!(
-            postgrest::delete_rows(&fixture.storage, me, NOW, RestTable::Sessions, &mine, &quiet)
+            postgrest::delete_rows(&fixture.storage, me, NOW, RestTable::Sessions, &mine, &quiet, &[])
                 .await
                 .unwrap()
                 .ids

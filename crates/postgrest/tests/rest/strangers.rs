@@ -47,7 +47,7 @@ async fn a_row_of_somebody_else_is_absent_for_every_verb() {
             assert_eq!((page.rows.len(), page.total), (0, Some(0)));
             assert!(fixture.update(me, *table, values.clone(), &[eq("id", id)]).await.unwrap().ids.is_empty());
             let deleted =
-                postgrest::delete_rows(&fixture.storage, me, NOW, *table, &[eq("id", id)], &all()).await.unwrap();
+                postgrest::delete_rows(&fixture.storage, me, NOW, *table, &[eq("id", id)], &all(), &[]).await.unwrap();
             assert!(deleted.ids.is_empty() && deleted.rows.is_empty());
         }
 
@@ -228,7 +228,8 @@ impl Street {
             }
             // This delete is rolled back because it affects too many rows. It must not reach the rows of other users.
             let undone = WriteOptions { max_affected: Some(0), ..all() };
-            let deleted = postgrest::delete_rows(&fixture.storage, self.me, NOW, table, &query.filters, &undone).await;
+            let deleted =
+                postgrest::delete_rows(&fixture.storage, self.me, NOW, table, &query.filters, &undone, &[]).await;
             prop_assert_eq!(fixture.everything(self.other).await, before);
             answers.push(format!("{page:?} {written:?} {deleted:?}"));
         }

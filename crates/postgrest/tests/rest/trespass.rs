@@ -128,7 +128,7 @@ async fn carry_out(fixture: &Fixture, by: UserId, attempt: &Attempt) -> Result<S
         Attempt::Delete(table, filters) => {
             let undone =
                 WriteOptions { select: Some(SelectList::default()), max_affected: Some(0), ..WriteOptions::default() };
-            postgrest::delete_rows(storage, by, NOW, *table, filters, &undone).await
+            postgrest::delete_rows(storage, by, NOW, *table, filters, &undone, &[]).await
         }
     };
     match answer {

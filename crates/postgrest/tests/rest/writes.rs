@@ -225,12 +225,12 @@ async fn updates_and_deletes_reach_what_passes_the_filter() {
         // A write that must affect one row, or a maximum number, is rolled back otherwise.
         let single = WriteOptions { single: true, ..all() };
         assert_eq!(
-            code(postgrest::delete_rows(&fixture.storage, me, NOW, RestTable::Sessions, &mine, &single).await),
+            code(postgrest::delete_rows(&fixture.storage, me, NOW, RestTable::Sessions, &mine, &single, &[]).await),
             "PGRST116"
         );
         let few = WriteOptions { max_affected: Some(2), ..WriteOptions::default() };
         assert_eq!(
-            code(postgrest::delete_rows(&fixture.storage, me, NOW, RestTable::Sessions, &mine, &few).await),
+            code(postgrest::delete_rows(&fixture.storage, me, NOW, RestTable::Sessions, &mine, &few, &[]).await),
             "PGRST124"
         );
 
@@ -238,7 +238,7 @@ async fn updates_and_deletes_reach_what_passes_the_filter() {
         let moved = json!({ "id": domain::ids::fresh() });
         assert_eq!(code(fixture.update(me, RestTable::Sessions, moved, &[eq("id", ids[0])]).await), "23503");
         let written =
-            postgrest::delete_rows(&fixture.storage, me, NOW, RestTable::Sessions, &[eq("id", ids[0])], &all())
+            postgrest::delete_rows(&fixture.storage, me, NOW, RestTable::Sessions, &[eq("id", ids[0])], &all(), &[])
                 .await
                 .unwrap();
         assert_eq!(parsed(&written.rows)[0]["title"], "d");

@@ -38,6 +38,9 @@ pub struct QuotaCommand {
     /// MiB of stored files.
     #[arg(long, value_name = "LIMIT")]
     files_mib: Option<Choice<NonZeroU64>>,
+    /// Connections to MCP servers, open or not.
+    #[arg(long, value_name = "LIMIT")]
+    connections: Option<Choice<NonZeroU64>>,
 }
 
 /// The value of an option.
@@ -94,6 +97,7 @@ impl QuotaCommand {
             self.cost_per_month.map(dollars),
             self.turns_per_hour.map(number),
             self.files_mib.map(mebibytes),
+            self.connections.map(number),
         ];
         let mut exceptions = storage.quotas().get_exceptions(user).await?;
         for (exception, change) in exceptions.0.iter_mut().zip(changes) {
@@ -121,6 +125,7 @@ fn table(config: &Config, exceptions: &QuotaExceptions) -> String {
             QuotaKind::CostPerMonth => "cost per month",
             QuotaKind::TurnsPerHour => "turns per hour",
             QuotaKind::StoredBytes => "stored files",
+            QuotaKind::Connections => "connections",
         };
         let limit = limits.get(kind).map_or_else(|| "no limit".to_owned(), |limit| kind.unit().format(limit));
         let source = if exception.is_some() { "exception" } else { "settings" };

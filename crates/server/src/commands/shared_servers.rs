@@ -4,14 +4,17 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use anyhow::{Context, ensure};
 use clap::Subcommand;
 use connections::shared_servers::ServerOffer;
 use domain::{Clock, SystemClock};
+use platform::AuditLog;
 use platform::config::{Config, HostName};
 use serde_json::json;
 use storage::Storage;
+use storage::audit_events::{AuditActor, AuditEventKind};
 use storage::shared_servers::SharedServer;
 
 use super::database::on_database;
@@ -44,6 +47,10 @@ pub enum SharedServersAction {
         /// Offer it only to users with a confirmed email address of this domain. Can be repeated.
         #[arg(long = "domain", value_name = "DOMAIN")]
         domains: Vec<HostName>,
+        /// Offer it only to users in this group at the identity provider (CHAT_OIDC_GROUPS_CLAIM), and to those of the
+        /// domains. Can be repeated.
+        #[arg(long = "group", value_name = "NAME")]
+        groups: Vec<String>,
     },
     /// No longer offer a server. All connections of users to it are deleted.
     Withdraw { name: String },
@@ -60,12 +67,18 @@ impl SharedServersAction {
     }
 
     async fn run_on(self, config: &Config, storage: &Storage) -> anyhow::Result<String> {
+        let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+        let audit = AuditLog::new(config.audit_lifetime.is_some(), &clock);
         match self {
             Self::List { json } => {
                 let servers = storage.shared_servers().list().await?;
                 Ok(if json { as_json(&servers) } else { table(&servers) })
             }
-            Self::Offer { name, server_url, description, headers, domains } => {
+            Self::Offer { name, server_url, description, headers, domains, groups } => {
+                ensure!(
+                    groups.is_empty() || config.oidc.as_ref().is_some_and(|oidc| oidc.groups_claim.is_some()),
+                    "groups need CHAT_OIDC_GROUPS_CLAIM"
+                );
                 let headers = headers.as_deref().map(read_headers).transpose()?.unwrap_or_default();
                 let offer = ServerOffer {
                     name: &name,
@@ -73,12 +86,17 @@ impl SharedServersAction {
                     description: &description,
                     headers: &headers,
                     domains: &domains,
+                    groups: &groups,
                 };
-                offer.store(storage, &present_sealer(config)?, SystemClock.now()).await?;
+                offer.store(storage, &present_sealer(config)?, clock.now(), &audit).await?;
                 Ok(format!("Offered {}.\n", name.trim()))
             }
             Self::Withdraw { name } => {
-                ensure!(storage.shared_servers().delete(&name).await?, "there is no shared server {name}");
+                let event = |kind| audit.event(None, AuditActor::Admin, kind);
+                let (events, connection_events) =
+                    (event(AuditEventKind::SharedServerWithdrawn), event(AuditEventKind::ConnectionDeleted));
+                let withdrawn = storage.shared_servers().delete(&name, &events, &connection_events).await?;
+                ensure!(withdrawn, "there is no shared server {name}");
                 Ok(format!("Withdrew {name}, with all connections to it.\n"))
             }
         }
@@ -118,6 +136,7 @@ fn as_json(servers: &[SharedServer]) -> String {
                 "url": server.url,
                 "hasHeaders": server.headers.is_some(),
                 "domains": server.domains,
+                "groups": server.groups,
             })
         })
         .collect();
@@ -130,9 +149,11 @@ fn table(servers: &[SharedServer]) -> String {
     };
     let (names, urls) = (width(|server| &server.name, "name"), width(|server| &server.url, "URL"));
     let mut table = format!("{:names$}  {:urls$}  headers  offered to\n", "name", "URL");
-    for SharedServer { name, url, headers, domains, .. } in servers {
+    for SharedServer { name, url, headers, domains, groups, .. } in servers {
         let headers = if headers.is_some() { "yes" } else { "no" };
-        let offered_to = if domains.is_empty() { "all users".to_owned() } else { domains.join(", ") };
+        let groups = groups.iter().map(|group| format!("group {group}"));
+        let offered_to: Vec<String> = domains.iter().cloned().chain(groups).collect();
+        let offered_to = if offered_to.is_empty() { "all users".to_owned() } else { offered_to.join(", ") };
         // Writing to a string cannot fail.
         let _ = writeln!(table, "{name:names$}  {url:urls$}  {headers:7}  {offered_to}");
     }

@@ -148,13 +148,23 @@ async fn servers_are_offered_replaced_and_withdrawn_while_the_server_runs() {
         servers(&["offer", "post", &mcp.url, "--domain", "Example.ORG", "--description", "Letters."]).unwrap();
         let list: Value = serde_json::from_str(&servers(&["list", "--json"]).unwrap()).unwrap();
         let expected = json!({ "id": offered["servers"][0]["id"], "name": "post", "description": "Letters.",
-            "url": mcp.url, "hasHeaders": false, "domains": ["example.org"] });
+            "url": mcp.url, "hasHeaders": false, "domains": ["example.org"], "groups": [] });
         assert_eq!(list, json!([expected]));
         assert!(servers(&["list"]).unwrap().ends_with("  no       example.org\n"));
+        let no_claim = servers(&["offer", "post", &mcp.url, "--group", "staff"]).unwrap_err();
+        assert_eq!(no_claim, "ai-chat-mcp: groups need CHAT_OIDC_GROUPS_CLAIM\n");
         let missing = servers(&["withdraw", "mail"]).unwrap_err();
         assert_eq!(missing, "ai-chat-mcp: there is no shared server mail\n");
         servers(&["withdraw", "post"]).unwrap();
         assert_eq!(person.get("/api/connections").await["connections"], json!([]));
+        let (_, audit, _) = run(program.folder.path(), &[("DATABASE_URL", &url)], &["admin", "audit", "--json-lines"]);
+        let kinds: Vec<String> = audit
+            .lines()
+            .map(|line| serde_json::from_str::<Value>(line).unwrap()["kind"].as_str().unwrap().into())
+            .collect();
+        let expected = "account_created sign_in shared_server_offered connection_created shared_server_offered \
+                        shared_server_withdrawn connection_deleted";
+        assert_eq!(kinds.join(" "), expected);
         let refused = servers(&["offer", "post", "example.com"]).unwrap_err();
         assert_eq!(refused, "ai-chat-mcp: the URL is not valid\n");
     }
@@ -185,9 +195,10 @@ async fn quotas_of_an_account_are_printed_and_changed() {
     assert_eq!(limits, [(&json!("costPerDay"), &json!(1.25)), (&json!("costPerMonth"), &json!(0.5))]);
     let back = quota(&[&person.id, "--cost-per-month", "default"]).unwrap();
     assert!(back.contains("cost per month            $10.00  settings\n"), "{back}");
-    let changed = quota(&[&person.id, "--turns-per-hour", "20", "--files-mib", "5"]).unwrap();
+    let changed = quota(&[&person.id, "--turns-per-hour", "20", "--files-mib", "5", "--connections", "7"]).unwrap();
     assert!(changed.contains("turns per hour                20  exception\n"), "{changed}");
     assert!(changed.contains("stored files               5 MiB  exception\n"), "{changed}");
+    assert!(changed.contains("connections                    7  exception\n"), "{changed}");
     let missing = "0193b3a4-0000-7000-8000-000000000000";
     assert_eq!(
         quota(&[missing, "--cost-per-day", "1"]).unwrap_err(),
