@@ -1,5 +1,5 @@
 //! Infrastructure that every service needs: settings, encryption of secrets, background tasks, events for users and other nodes,
-//! concurrency limits, logging, metrics, and the client addresses and the clock that limits count by.
+//! concurrency limits, logging, metrics, diagnostics, and the client addresses and the clock that limits count by.
 
 pub mod background_tasks;
 pub mod client_address;
@@ -7,6 +7,7 @@ pub mod cluster;
 pub mod cluster_bus;
 pub mod concurrency_limit;
 pub mod config;
+pub mod diagnostics;
 pub mod logging;
 pub mod metrics;
 pub mod monotonic_clock;
