@@ -1,0 +1,105 @@
+//! `/admin/api/shared-servers`: MCP servers that the operator offers to users.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::State;
+use axum::response::NoContent;
+use connections::shared_servers::{OfferError, ServerOffer};
+use domain::{Clock, SharedServerId};
+use http_server::error::ApiError;
+use http_server::extract::{JsonBody, Named};
+use platform::SecretSealer;
+use platform::config::HostName;
+use serde::{Deserialize, Serialize};
+use storage::Storage;
+use storage::shared_servers::SharedServer;
+
+/// A shared server. The values of its headers and of its URL's query are secret.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct SharedServerDto {
+    id: SharedServerId,
+    name: String,
+    description: String,
+    /// URL, with `***` for the values of its query.
+    url: String,
+    has_headers: bool,
+    /// Domains of the email addresses of users to whom it is offered. Empty: to every user.
+    domains: Vec<String>,
+}
+
+impl From<SharedServer> for SharedServerDto {
+    fn from(server: SharedServer) -> Self {
+        Self {
+            id: server.id,
+            name: server.name,
+            description: server.description,
+            url: server.url,
+            has_headers: server.headers.is_some(),
+            domains: server.domains,
+        }
+    }
+}
+
+/// All shared servers, by name.
+#[derive(Debug, Serialize)]
+pub struct SharedServerList {
+    servers: Vec<SharedServerDto>,
+}
+
+/// Lists the shared servers (`GET /shared-servers`).
+pub async fn list_servers(State(storage): State<Storage>) -> Result<Json<SharedServerList>, ApiError> {
+    let servers = storage.shared_servers().list().await?;
+    Ok(Json(SharedServerList { servers: servers.into_iter().map(SharedServerDto::from).collect() }))
+}
+
+/// An offer.
+#[derive(Debug, Deserialize)]
+pub struct OfferBody {
+    name: String,
+    url: String,
+    #[serde(default)]
+    description: String,
+    /// HTTP headers to send, by name.
+    #[serde(default)]
+    headers: BTreeMap<String, String>,
+    #[serde(default)]
+    domains: Vec<String>,
+}
+
+/// Offers a server to users, or replaces the offer with its name (`POST /shared-servers`).
+pub async fn offer_server(
+    State(storage): State<Storage>,
+    State(secrets): State<Arc<SecretSealer>>,
+    State(clock): State<Arc<dyn Clock>>,
+    JsonBody(body): JsonBody<OfferBody>,
+) -> Result<NoContent, ApiError> {
+    let invalid = |message| ApiError::Unprocessable { code: "invalid_offer", message };
+    let domains = body.domains.iter().map(|domain| domain.parse::<HostName>().map_err(|_| domain));
+    let domains: Vec<HostName> = domains
+        .collect::<Result<_, _>>()
+        .map_err(|domain| invalid(format!("{domain} is not a domain such as example.com")))?;
+    let offer = ServerOffer {
+        name: &body.name,
+        url: &body.url,
+        description: &body.description,
+        headers: &body.headers,
+        domains: &domains,
+    };
+    offer.store(&storage, &secrets, clock.now()).await.map_err(|error| match error {
+        OfferError::Invalid(message) => invalid(message),
+        OfferError::Internal(error) => error.into(),
+    })?;
+    Ok(NoContent)
+}
+
+/// No longer offers a server, and deletes all connections of users to it (`DELETE /shared-servers/{id}`).
+pub async fn withdraw_server(State(storage): State<Storage>, Named(id): Named) -> Result<NoContent, ApiError> {
+    let servers = storage.shared_servers().list().await?;
+    let server = servers.into_iter().find(|server| server.id.to_string() == id);
+    let server = server.ok_or(ApiError::NotFound("shared server"))?;
+    storage.shared_servers().delete(&server.name).await?;
+    Ok(NoContent)
+}
