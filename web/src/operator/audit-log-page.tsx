@@ -123,7 +123,7 @@ function Account({ event: { user, email } }: { event: AuditEvent }) {
   // Only accounts that still exist have a page.
   if (email === null) return <code className="font-mono">{user}</code>;
   return (
-    <Link href={`/users/${user}`} className="rounded-sm hover:underline touch:inline-block touch:py-2.5">
+    <Link href={`/users/${user}`} className="rounded-sm hover:underline touch:inline-block touch:py-3">
       {email}
     </Link>
   );

@@ -1,13 +1,14 @@
 import { formatNumber } from "@/lib/intl";
 
-const UNITS = ["byte", "kilobyte", "megabyte", "gigabyte", "terabyte"] as const;
+const UNITS = ["kilobyte", "megabyte", "gigabyte", "terabyte"] as const;
 
-/** Formats a size in the largest unit of which it has at least one. */
+/** Formats a size in the largest unit of which it has at least one, and in kilobytes at least. */
 export function formatBytes(bytes: number): string {
-  const exponent = bytes < 1 ? 0 : Math.min(UNITS.length - 1, Math.floor(Math.log10(bytes) / 3));
-  return formatNumber(bytes / 1_000 ** exponent, {
+  const power = bytes < 1_000 ? 0 : Math.floor(Math.log10(bytes) / 3) - 1;
+  const index = Math.min(power, UNITS.length - 1);
+  return formatNumber(bytes / 1_000 ** (index + 1), {
     style: "unit",
-    unit: UNITS[exponent],
-    maximumFractionDigits: exponent === 0 ? 0 : 1,
+    unit: UNITS[index],
+    maximumFractionDigits: 1,
   });
 }

@@ -92,24 +92,11 @@ function OperatorHeader({ location }: { location: string }) {
       </div>
       <nav aria-label={t("operator.sections")} className="min-w-0 max-[960px]:order-last max-[960px]:w-full">
         <ul className="flex gap-0.5 overflow-x-auto rounded-[12px] bg-sunken p-[3px]">
-          {sections.map(({ path, label }) => {
-            const isCurrent = location.startsWith(path);
-            return (
-              <li key={path} className="flex-1">
-                <Link
-                  href={path}
-                  aria-current={isCurrent ? "page" : undefined}
-                  className={cn(
-                    "flex h-8 items-center justify-center rounded-[9px] px-3.5 text-md font-medium whitespace-nowrap touch:h-11 max-wide:px-2.5",
-                    "-outline-offset-2 transition-colors duration-150 hover:text-ink",
-                    isCurrent ? "bg-surface text-ink shadow-raised" : "text-ink-2",
-                  )}
-                >
-                  {t(label)}
-                </Link>
-              </li>
-            );
-          })}
+          {sections.map(({ path, label }) => (
+            <li key={path} className="flex-1">
+              <SectionLink path={path} label={t(label)} isCurrent={location.startsWith(path)} />
+            </li>
+          ))}
         </ul>
       </nav>
       <div className="flex flex-1 justify-end">
@@ -119,5 +106,33 @@ function OperatorHeader({ location }: { location: string }) {
         </Button>
       </div>
     </header>
+  );
+}
+
+interface SectionLinkProps {
+  path: string;
+  label: string;
+  isCurrent: boolean;
+}
+
+function SectionLink({ path, label, isCurrent }: SectionLinkProps) {
+  const link = useRef<HTMLAnchorElement>(null);
+  // On phones the links scroll.
+  useEffect(() => {
+    if (isCurrent) link.current?.scrollIntoView({ block: "nearest", inline: "center" });
+  }, [isCurrent]);
+  return (
+    <Link
+      ref={link}
+      href={path}
+      aria-current={isCurrent ? "page" : undefined}
+      className={cn(
+        "flex h-8 items-center justify-center rounded-[9px] px-3.5 text-md font-medium whitespace-nowrap touch:h-11 max-wide:px-2.5",
+        "-outline-offset-2 transition-colors duration-150 hover:text-ink",
+        isCurrent ? "bg-surface text-ink shadow-raised" : "text-ink-2",
+      )}
+    >
+      {label}
+    </Link>
   );
 }

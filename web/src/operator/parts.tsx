@@ -20,7 +20,7 @@ export function PageHead({ title, about, children }: PageHeadProps) {
     document.title = t("operator.page", { section: title });
   }, [title]);
   return (
-    <div className="mb-5 flex flex-wrap items-end gap-x-4 gap-y-3">
+    <div className="mb-5 flex flex-wrap items-center gap-x-3 gap-y-3">
       <div className="min-w-0 flex-1 basis-60">
         <h2 className="text-lg wrap-anywhere">{title}</h2>
         {about !== undefined && <p className="text-md text-ink-2">{about}</p>}

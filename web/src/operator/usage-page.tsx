@@ -121,7 +121,7 @@ function UsageList({ rows }: { rows: readonly UsageRow[] }) {
               {href === undefined ? (
                 name
               ) : (
-                <Link href={href} className="rounded-sm hover:underline touch:inline-block touch:py-2.5">
+                <Link href={href} className="rounded-sm hover:underline touch:inline-block touch:py-3">
                   {name}
                 </Link>
               )}

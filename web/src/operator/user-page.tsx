@@ -42,6 +42,10 @@ function UserContent({ user }: { user: UserDetails }) {
     <>
       <PageHead title={nameOfUser(user)}>
         <StateBadge state={user.state} />
+        <Link href={`/audit-log/${user.id}`} className={buttonClass({ size: "sm" })}>
+          <ScrollText aria-hidden="true" />
+          {t("operator.user.events")}
+        </Link>
       </PageHead>
       <div className="grid grid-cols-[minmax(0,1fr)] gap-5 min-[961px]:grid-cols-2">
         <div className="grid grid-cols-[minmax(0,1fr)] content-start gap-5">
@@ -62,15 +66,7 @@ function DetailsPanel({ user }: { user: UserDetails }) {
   const never = t("operator.never");
   const time = (moment: string | null) => (moment === null ? never : timeOf(moment));
   return (
-    <Panel
-      title={t("operator.user.details")}
-      action={
-        <Link href={`/audit-log/${user.id}`} className={buttonClass({ variant: "quiet", size: "sm" })}>
-          <ScrollText aria-hidden="true" />
-          {t("operator.user.events")}
-        </Link>
-      }
-    >
+    <Panel title={t("operator.user.details")}>
       <Facts
         facts={[
           [

@@ -81,18 +81,18 @@ function countOf(total: number, search: string): string {
 
 function UserRow({ user }: { user: UserSummary }) {
   return (
-    <li className="relative grid grid-cols-[minmax(0,1fr)_auto] items-center gap-x-4 gap-y-0.5 px-5 py-3 hover:bg-sunken max-wide:px-4 wide:grid-cols-[minmax(0,1fr)_7rem_13rem_13rem]">
+    <li className="relative grid grid-cols-[minmax(0,1fr)_auto] items-center gap-x-4 gap-y-0.5 px-5 py-3 hover:bg-sunken max-wide:px-4 max-wide:pt-1 wide:grid-cols-[minmax(0,1fr)_7rem_13rem_13rem]">
       {/* The whole row is its area. */}
       <Link
         href={`/users/${user.id}`}
-        className="rounded-sm text-md font-medium wrap-anywhere after:absolute after:inset-0 touch:py-2"
+        className="rounded-sm text-md font-medium wrap-anywhere after:absolute after:inset-0 touch:py-3 max-wide:col-span-2"
       >
         {nameOfUser(user)}
       </Link>
-      <span>
+      <span className="max-wide:order-last">
         <StateBadge state={user.state} />
       </span>
-      <span className="text-sm text-ink-2 tabular-nums max-wide:col-span-2">
+      <span className="text-sm text-ink-2 tabular-nums">
         {t("operator.users.signedIn", { when: whenOrNever(user.lastSignInAt) })}
       </span>
       <span className="text-sm text-ink-2 tabular-nums max-wide:hidden">
