@@ -9,7 +9,7 @@ import type { Page } from "playwright-core";
 import { Account } from "./account.ts";
 import { type AppPage, eventually } from "./app-page.ts";
 import { startFixture } from "./fixture.ts";
-import { inspect, looks } from "./look.ts";
+import { focusedName, inspect, looks, reach } from "./look.ts";
 
 const token = "the token of an operator who manages";
 const adminPort = await freePort();
@@ -74,6 +74,27 @@ test("only the right token opens the operator's page, and it stays in the tab", 
   await appPage.button("Sign out").click();
   await appPage.field("Token").waitFor();
   assert.equal(await page.evaluate(() => sessionStorage.length), 0);
+});
+
+test("the keyboard reaches everything, and keeps its place", async (t) => {
+  const appPage = await openOperator(t);
+  const { page } = appPage;
+  await appPage.open();
+  await appPage.field("Token").focus();
+  await page.keyboard.type(token);
+  await page.keyboard.press("Enter");
+  await heading(page, "Users").waitFor();
+  await reach(appPage, "Invite user");
+  await page.keyboard.press("Enter");
+  await appPage.field("Email address").waitFor();
+  await page.keyboard.press("Escape");
+  await eventually(async () => assert.equal(await focusedName(appPage), "Invite user"));
+  await reach(appPage, "System", "Shift+Tab");
+  await page.keyboard.press("Enter");
+  await heading(page, "System").waitFor();
+  assert.equal(await page.evaluate(() => document.activeElement?.tagName), "MAIN", "reading goes on there");
+  assert.equal(await page.title(), "System – Operator");
+  await reach(appPage, "Examine");
 });
 
 test("a token that the server no longer accepts leads back to the form", async (t) => {

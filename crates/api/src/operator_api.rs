@@ -32,7 +32,6 @@ pub(crate) fn section() -> Section<AppState> {
         post("/users/{id}/lock", Admin, users::lock_user),
         post("/users/{id}/unlock", Admin, users::unlock_user),
         post("/users/{id}/sign-out", Admin, users::sign_out_user),
-        delete("/users/{id}/factors", Admin, users::delete_factors),
         delete("/users/{id}/factors/{factor}", Admin, users::delete_factor),
         delete("/users/{id}/passkeys/{passkey}", Admin, users::delete_passkey),
         post("/users/{id}/delete", Admin, users::delete_user),

@@ -18,7 +18,7 @@ export function SignInForm() {
   return (
     <main className="grid min-h-full place-items-center px-5 py-6">
       <Card className="w-[min(400px,100%)] p-7">
-        <Logo className="mb-4 size-11 rounded-[13px]" />
+        <Logo className="mb-4 size-11! rounded-[13px]!" />
         <h1 className="text-lg">{t("operator.signIn.title")}</h1>
         <p className="mt-1 mb-5 text-md text-ink-2">{t("operator.signIn.about")}</p>
         <UserQueries>

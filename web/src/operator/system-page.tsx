@@ -145,18 +145,27 @@ const verdicts = {
   fail: { Icon: CircleAlert, color: "text-err" },
 } as const;
 
+/** Finding of the server, which speaks English. */
 function FindingRow({ finding: { name, verdict, message, advice } }: { finding: Finding }) {
   const { Icon, color } = verdicts[verdict];
   return (
-    <li className="flex items-start gap-3 px-5 py-2.5 max-wide:px-4" lang="en">
+    <li className="flex items-start gap-3 px-5 py-2.5 max-wide:px-4">
       <Icon aria-hidden="true" className={cn("mt-0.5 size-4 shrink-0", color)} />
       <div className="min-w-0 flex-1 text-md">
         <p className="flex flex-wrap gap-x-2">
-          <span className="font-medium">{name}</span>
+          <span lang="en" className="font-medium">
+            {name}
+          </span>
           <span className={cn("text-sm leading-5", color)}>{t(`operator.verdict.${verdict}`)}</span>
         </p>
-        <p className="text-sm wrap-anywhere text-ink-2">{message}</p>
-        {advice !== null && <p className="text-sm wrap-anywhere">{advice}</p>}
+        <p lang="en" className="text-sm wrap-anywhere text-ink-2">
+          {message}
+        </p>
+        {advice !== null && (
+          <p lang="en" className="text-sm wrap-anywhere">
+            {advice}
+          </p>
+        )}
       </div>
     </li>
   );

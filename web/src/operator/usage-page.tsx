@@ -2,13 +2,13 @@ import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { ChevronLeft, ChevronRight } from "lucide-react";
 import { useState } from "react";
 import { Link } from "wouter";
-import { formatDate } from "@/lib/intl";
 import { formatCost, formatTokenCount, type Usage } from "@/lib/usage";
 import { cn } from "@/lib/cn";
 import { IconButton } from "@/ui/button";
 import { type UsagePeriod, usageQuery } from "./api";
 import { Empty, Loaded, PageHead, Panel } from "./parts";
 import { t } from "./t";
+import { isoDate, nameOfPeriod, shiftPeriod } from "./usage-period";
 import { nameOfUser } from "./users-page";
 
 /** Tokens and costs of all users in a day or a month. */
@@ -17,7 +17,7 @@ export function UsagePage() {
   const [today] = useState(() => isoDate(new Date()));
   const [date, setDate] = useState(today);
   const query = useQuery({ ...usageQuery(period, date), placeholderData: keepPreviousData });
-  const isLast = shift(period, date, 1) > today;
+  const isLast = shiftPeriod(period, date, 1) > today;
   return (
     <>
       <PageHead title={t("operator.usage")}>
@@ -43,7 +43,7 @@ export function UsagePage() {
             <IconButton
               label={t("operator.usage.previous")}
               icon={<ChevronLeft />}
-              onClick={() => setDate(shift(period, date, -1))}
+              onClick={() => setDate(shiftPeriod(period, date, -1))}
             />
             <span role="status" className="min-w-32 text-center text-md tabular-nums">
               {nameOfPeriod(period, date)}
@@ -52,7 +52,7 @@ export function UsagePage() {
               label={t("operator.usage.next")}
               icon={<ChevronRight />}
               disabled={isLast}
-              onClick={() => setDate(shift(period, date, 1))}
+              onClick={() => setDate(shiftPeriod(period, date, 1))}
             />
           </div>
         </div>
@@ -148,24 +148,4 @@ function UsageList({ rows }: { rows: readonly UsageRow[] }) {
       ))}
     </ul>
   );
-}
-
-/** Returns the date of a time in UTC, in which the server counts. */
-function isoDate(time: Date): string {
-  return time.toISOString().slice(0, 10);
-}
-
-/** Returns a date in the period that many periods later. */
-function shift(period: UsagePeriod, date: string, by: number): string {
-  const time = new Date(`${date}T00:00:00Z`);
-  if (period === "day") time.setUTCDate(time.getUTCDate() + by);
-  // From the first, because the next month may be shorter.
-  else time.setUTCMonth(time.getUTCMonth() + by, 1);
-  return isoDate(time);
-}
-
-function nameOfPeriod(period: UsagePeriod, date: string): string {
-  const time = new Date(`${date}T00:00:00Z`);
-  if (period === "day") return formatDate(time, { dateStyle: "medium", timeZone: "UTC" });
-  return formatDate(time, { month: "long", year: "numeric", timeZone: "UTC" });
 }

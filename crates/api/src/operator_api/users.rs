@@ -298,17 +298,6 @@ pub async fn sign_out_user(
     Ok(NoContent)
 }
 
-/// Deletes all second factors of an account, whose user has lost them (`DELETE /users/{id}/factors`).
-pub async fn delete_factors(
-    State(accounts): State<AccountService>,
-    NamedUser(user): NamedUser,
-) -> Result<NoContent, ApiError> {
-    for factor in &user.factors {
-        accounts.remove_factor_as_admin(user.id, factor.id).await.map_err(account_error)?;
-    }
-    Ok(NoContent)
-}
-
 /// Deletes a second factor (`DELETE /users/{id}/factors/{factor}`).
 pub async fn delete_factor(
     State(accounts): State<AccountService>,

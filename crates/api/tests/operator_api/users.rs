@@ -121,9 +121,9 @@ async fn deletes_factors_and_passkeys_of_the_named_account_only() {
             (format!("/users/{}/factors/{id}", other.id), 404),
             (format!("{path}/factors/{}", ids::fresh()), 404),
             (format!("{path}/passkeys/{}", ids::fresh()), 404),
-            (format!("/users/{}/factors", ids::fresh()), 404),
+            (format!("/users/{}/factors/{id}", ids::fresh()), 404),
             (format!("{path}/factors/{id}"), 204),
-            (format!("{path}/factors"), 204),
+            (format!("{path}/factors/{}", factors[1]["id"].as_str().unwrap()), 204),
         ] {
             let (status, _) = operator.send(Method::DELETE, &path, &json!({})).await;
             assert_eq!(status.as_u16(), code, "{path}");
