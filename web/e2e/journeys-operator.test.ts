@@ -153,7 +153,7 @@ test("the operator finds a user, locks and unlocks them, and the audit log shows
   await log.getByText("Account locked").waitFor();
   await appPage.field("Event").selectOption("Account locked");
   await log.getByText("Account unlocked").waitFor({ state: "detached" });
-  assert.equal(await log.getByRole("listitem").count(), 1);
+  await eventually(async () => assert.equal(await log.getByRole("listitem").count(), 1));
   await appPage.field("User").fill("nobody@example.com");
   await page.keyboard.press("Enter");
   await page.getByText("no account has this address or id").waitFor();
