@@ -106,7 +106,7 @@ pub async fn set_quotas(
         let kind: QuotaKind = serde_json::from_value(name.clone().into())
             .map_err(|_| ApiError::BadRequest(format!("{name} is not the name of a quota")))?;
         let exception = parse_exception(kind, &text);
-        exceptions.0[kind as usize] = exception.ok_or_else(|| ApiError::Unprocessable {
+        exceptions.0[kind as usize] = exception.map_err(|InvalidLimit| ApiError::Unprocessable {
             code: "invalid_limit",
             message: format!("{name} must be a positive number, none or default"),
         })?;
@@ -115,19 +115,23 @@ pub async fn set_quotas(
     read_quotas(&storage, &models, user.id).await.map(Json)
 }
 
-/// Parses a limit as the command `admin quota` does. The inner `None` stands for the setting.
-fn parse_exception(kind: QuotaKind, text: &str) -> Option<Option<QuotaException>> {
+/// A text that is no limit.
+#[derive(Debug, PartialEq, Eq)]
+struct InvalidLimit;
+
+/// Parses a limit as the command `admin quota` does. `None` stands for the setting.
+fn parse_exception(kind: QuotaKind, text: &str) -> Result<Option<QuotaException>, InvalidLimit> {
     let limit = match text.trim() {
-        "default" => return Some(None),
-        "none" => return Some(Some(QuotaException::Unlimited)),
-        text if kind.unit() == QuotaUnit::Nanodollars => text.parse::<Nanodollars>().ok()?.0,
+        "default" => return Ok(None),
+        "none" => return Ok(Some(QuotaException::Unlimited)),
+        text if kind.unit() == QuotaUnit::Nanodollars => text.parse::<Nanodollars>().map_err(|_| InvalidLimit)?.0,
         text => {
-            let number = text.parse::<NonZeroU64>().ok()?.get();
+            let number = text.parse::<NonZeroU64>().map_err(|_| InvalidLimit)?.get();
             let unit = if kind.unit() == QuotaUnit::Bytes { BYTES_PER_MEBIBYTE } else { 1 };
             number.saturating_mul(unit)
         }
     };
-    Some(Some(QuotaException::Limit(limit)))
+    Ok(Some(QuotaException::Limit(limit)))
 }
 
 #[cfg(test)]
@@ -136,15 +140,18 @@ mod tests {
 
     #[test]
     fn parses_limits_in_the_unit_of_their_kind() {
-        let limit = |kind, text| parse_exception(kind, text).map(|exception| exception.unwrap());
-        assert_eq!(limit(QuotaKind::TokensPerDay, "20000"), Some(QuotaException::Limit(20_000)));
-        assert_eq!(limit(QuotaKind::CostPerMonth, " 2.50"), Some(QuotaException::Limit(2_500_000_000)));
-        assert_eq!(limit(QuotaKind::StoredBytes, "3"), Some(QuotaException::Limit(3 * BYTES_PER_MEBIBYTE)));
-        assert_eq!(limit(QuotaKind::TurnsPerHour, "none"), Some(QuotaException::Unlimited));
-        assert_eq!(parse_exception(QuotaKind::TurnsPerHour, "default"), Some(None));
-        for text in ["", "0", "-1", "1.5", "many"] {
-            assert_eq!(parse_exception(QuotaKind::TokensPerDay, text), None, "{text}");
+        for (kind, text, limit) in [
+            (QuotaKind::TokensPerDay, "20000", 20_000),
+            (QuotaKind::CostPerMonth, " 2.50", 2_500_000_000),
+            (QuotaKind::StoredBytes, "3", 3 * BYTES_PER_MEBIBYTE),
+        ] {
+            assert_eq!(parse_exception(kind, text), Ok(Some(QuotaException::Limit(limit))), "{text}");
         }
-        assert_eq!(parse_exception(QuotaKind::CostPerDay, "0"), None);
+        assert_eq!(parse_exception(QuotaKind::TurnsPerHour, "none"), Ok(Some(QuotaException::Unlimited)));
+        assert_eq!(parse_exception(QuotaKind::TurnsPerHour, "default"), Ok(None));
+        for text in ["", "0", "-1", "1.5", "many"] {
+            assert_eq!(parse_exception(QuotaKind::TokensPerDay, text), Err(InvalidLimit), "{text}");
+        }
+        assert_eq!(parse_exception(QuotaKind::CostPerDay, "0"), Err(InvalidLimit));
     }
 }
