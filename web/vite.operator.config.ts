@@ -1,6 +1,7 @@
 import tailwindcss from "@tailwindcss/vite";
 import react from "@vitejs/plugin-react";
 import { defineConfig } from "vite";
+import { browserTargets } from "./scripts/browser-targets.ts";
 import { isTextOfOperatorPage } from "./scripts/text-parts.ts";
 import { textsPlugin } from "./scripts/texts-plugin.ts";
 
@@ -13,7 +14,7 @@ export default defineConfig({
   resolve: { tsconfigPaths: true },
   publicDir: false,
   build: {
-    target: ["chrome131", "edge131", "firefox132", "safari18.1"],
+    target: browserTargets,
     emptyOutDir: false,
     modulePreload: { polyfill: false },
     rolldownOptions: {
