@@ -1,14 +1,13 @@
 import assert from "node:assert/strict";
 import { mkdtemp } from "node:fs/promises";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { once } from "node:events";
 import { test, type TestContext } from "node:test";
 import type { Page } from "playwright-core";
 import { Account } from "./account.ts";
 import { type AppPage, eventually } from "./app-page.ts";
 import { startFixture } from "./fixture.ts";
+import { freePort } from "./free-port.ts";
 import { focusedName, inspect, looks, reach } from "./look.ts";
 
 const token = "the token of an operator who manages";
@@ -20,15 +19,6 @@ const fixture = await startFixture({
   CHAT_BACKUP_DIR: await mkdtemp(join(tmpdir(), "ai-chat-mcp-backups-")),
   CHAT_TOKENS_PER_DAY: "50000",
 });
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const address = server.address();
-  server.close();
-  await once(server, "close");
-  return typeof address === "object" && address !== null ? address.port : 0;
-}
 
 const openOperator = (t: TestContext, look: object = {}) => fixture.openPage(t, { origin, ...look });
 
