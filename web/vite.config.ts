@@ -3,6 +3,7 @@ import react from "@vitejs/plugin-react";
 import { basename } from "node:path";
 import { fileURLToPath } from "node:url";
 import { defineConfig, type Plugin } from "vite";
+import { browserTargets } from "./scripts/browser-targets.ts";
 import { diagramsPlugin } from "./scripts/diagrams-plugin.ts";
 import { textsPlugin } from "./scripts/texts-plugin.ts";
 
@@ -95,8 +96,7 @@ export default defineConfig({
   worker: { format: "es", plugins: () => [decodeWithoutDocument, withoutRareGrammars] },
   resolve: { tsconfigPaths: true },
   build: {
-    // The last two years of all three engines, as docs/guide/browsers.md promises; older ones would only cost bytes.
-    target: ["chrome131", "edge131", "firefox132", "safari18.1"],
+    target: browserTargets,
     manifest: true,
     modulePreload: { polyfill: false },
     rolldownOptions: {

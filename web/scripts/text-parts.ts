@@ -33,6 +33,16 @@ export function isLaterText(key: string): boolean {
   return laterParts.some((part) => key.startsWith(`${part}.`));
 }
 
+/** Returns true if a text belongs to the operator's page alone. */
+export function isOperatorText(key: string): boolean {
+  return key.startsWith("operator.");
+}
+
+/** Returns true if the operator's page has a text besides those of the first screens: its own, and of what it shares. */
+export function isTextOfOperatorPage(key: string): boolean {
+  return isOperatorText(key) || ["account.activity.", "models.cost."].some((part) => key.startsWith(part));
+}
+
 /** Modules of the first screens, which must do without the later texts. */
 export const firstScreenModules = ["/src/main.tsx", "/src/app/home-page.tsx", "/src/ui/toaster.tsx"];
 

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { basename, resolve } from "node:path";
 import compile from "icu-minify/compile";
 import type { Plugin } from "vite";
-import { firstScreenModules, isLaterText, laterTextsModule } from "./text-parts.ts";
+import { firstScreenModules, isLaterText, isOperatorText, laterTextsModule } from "./text-parts.ts";
 
 /** Prefix of the ids of modules with the compiled texts of a language. */
 const prefix = "\0texts:";
@@ -10,9 +10,9 @@ const importPattern = /messages\/([a-z]+)\.json\?(first|later)$/u;
 
 /**
  * Compiles `messages/*.json` for the browser: `en.json?first` has the texts of the first screens, `en.json?later` the
- * others. Fails the build if a first screen would need the others.
+ * others, which `isLater` selects. Fails the build if a first screen would need the others.
  */
-export function textsPlugin(): Plugin {
+export function textsPlugin(isLater = isLaterText): Plugin {
   return {
     name: "texts",
     enforce: "pre",
@@ -30,7 +30,8 @@ export function textsPlugin(): Plugin {
         // Absolute, because the development server resolves watched files like imports.
         const file = resolve(`messages/${language}.json`);
         this.addWatchFile(file);
-        return `export default ${JSON.stringify(compiledTexts(readFileSync(file, "utf8"), part === "later"))};`;
+        const isWanted = part === "later" ? isLater : isFirstText;
+        return `export default ${JSON.stringify(compiledTexts(readFileSync(file, "utf8"), isWanted))};`;
       },
     },
     buildEnd(error) {
@@ -69,9 +70,13 @@ export function textsPlugin(): Plugin {
   };
 }
 
-function compiledTexts(json: string, later: boolean): Record<string, unknown> {
+function isFirstText(key: string): boolean {
+  return !isLaterText(key) && !isOperatorText(key);
+}
+
+function compiledTexts(json: string, isWanted: (key: string) => boolean): Record<string, unknown> {
   const texts = Object.entries(JSON.parse(json) as Record<string, string>);
   return Object.fromEntries(
-    texts.filter(([key]) => isLaterText(key) === later).map(([key, text]) => [key, compile(text)]),
+    texts.filter(([key]) => isWanted(key)).map(([key, text]) => [key, compile(text)]),
   );
 }

@@ -11,7 +11,7 @@ use url::Url;
 
 use super::error::AuthError;
 use super::one_time_tokens::IssuedToken;
-use super::{AccountService, gotrue_error};
+use super::{AccountService, email_address, gotrue_error};
 use crate::mailer::{Email, EmailKind, Mailer};
 
 /// Grace time for emails that are being sent when the server stops.
@@ -123,6 +123,16 @@ impl AccountService {
         sent.map_err(|source| AuthError::EmailNotSent { message, source })
     }
 
+    /// Sends an email that says that the mail settings work.
+    ///
+    /// # Errors
+    ///
+    /// The address is invalid, no mail server is configured, or it does not accept the email.
+    pub async fn send_test_email(&self, to: &str) -> Result<(), AuthError> {
+        let to = email_address::normalize(to)?;
+        self.send_email(&to, Email { kind: EmailKind::Test, link: None, code: None }).await
+    }
+
     /// Checks that a mail server is configured and reachable. `kind` selects the error message.
     pub(super) async fn check_mail_server(&self, kind: &EmailKind) -> Result<(), AuthError> {
         let message = failure_message(kind);
@@ -173,5 +183,6 @@ fn failure_message(kind: &EmailKind) -> &'static str {
         EmailKind::EmailChangeCurrent { .. } | EmailKind::EmailChangeNew => "Error sending email change email",
         EmailKind::Reauthentication => "Error sending reauthentication email",
         EmailKind::Security(_) => "Error sending notification email",
+        EmailKind::Test => "Error sending test email",
     }
 }

@@ -1,52 +1,71 @@
-//! The operator's listener: metrics and health probes, at an address and with a token of their own.
+//! The operator's listener: metrics, health probes, and the operator's page with its API, at an address and with a token
+//! of their own.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use accounts::admin::AdminKey;
 use agent::turns::TurnService;
+use axum::Json;
 use axum::Router;
 use axum::extract::{FromRef, FromRequestParts, State};
 use axum::http::request::Parts;
 use axum::http::{StatusCode, header};
+use axum::middleware::from_extractor_with_state;
 use axum::response::{IntoResponse, Response};
 use connections::ConnectionService;
 use http_server::extract::bearer;
+use http_server::headers;
 use http_server::route::Access::{Admin, Anyone};
-use http_server::route::{Section, get};
+use http_server::route::{Entry, Section, get};
 use platform::config::AdminListener;
 use platform::metrics::{self, CurrentFigures, MetricsRecorder};
+use serde_json::json;
 use storage::Storage;
 use tokio::time::{Instant, timeout};
 use tower_http::catch_panic::CatchPanicLayer;
 
 use crate::limiters::StreamLimiter;
-use crate::{AppState, error, health};
+use crate::operator_api::system::OperatorTools;
+use crate::{AppState, assets, error, health, operator_api};
 
 /// Format of Prometheus's text.
 const METRICS_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
 /// Longest wait for the database. Prometheus gives up after ten seconds, and then has no metrics at all.
 const MAX_PING_TIME: Duration = Duration::from_secs(3);
 
-/// Access to the operator's listener: its token, and the recorder of the metrics.
+/// Access to the operator's listener: its token, and what it serves beside the services.
 #[derive(Debug, Clone)]
 pub struct OperatorAccess {
     token: AdminKey,
     recorder: MetricsRecorder,
+    /// Diagnostics and backups.
+    pub(crate) tools: Arc<dyn OperatorTools>,
 }
 
 impl OperatorAccess {
-    /// Creates the access from the settings of the listener and the recorder of the process's metrics.
-    pub fn new(settings: &AdminListener, recorder: MetricsRecorder) -> Self {
-        Self { token: AdminKey::new(&settings.token), recorder }
+    /// Creates the access from the settings of the listener, the recorder of the process's metrics and the program's tools.
+    pub fn new(settings: &AdminListener, recorder: MetricsRecorder, tools: Arc<dyn OperatorTools>) -> Self {
+        Self { token: AdminKey::new(&settings.token), recorder, tools }
     }
 }
 
 /// Builds the router of the listener.
 pub fn build_router(app: &AppState) -> Router {
-    section().add_to(Router::new()).layer(CatchPanicLayer::custom(error::after_panic)).with_state(app.clone())
+    // For the whole API, so that no route can forget it.
+    let verify_operator = from_extractor_with_state::<VerifiedOperator, AppState>(app.clone());
+    let api = operator_api::section().add_to(Router::new()).layer(verify_operator);
+    let routes = section().add_to(api).layer(CatchPanicLayer::custom(error::after_panic)).with_state(app.clone());
+    // The address of the listener is not that of the site, and may be without TLS.
+    headers::security(routes, false)
 }
 
-/// Returns the routes of the listener. They are not part of the API, and so of no OpenAPI document.
+/// Returns method, path and access of every route of the listener, for tests.
+pub fn entries() -> Vec<Entry> {
+    [section(), operator_api::section()].iter().flat_map(Section::entries).collect()
+}
+
+/// Returns the routes of the listener beside its API. They are not part of the API, and so of no OpenAPI document.
 fn section() -> Section<AppState> {
     Section::new(
         "",
@@ -54,13 +73,19 @@ fn section() -> Section<AppState> {
             get("/metrics", Admin, get_metrics),
             get("/health/live", Anyone, health::check_liveness),
             get("/health/ready", Anyone, health::check_readiness),
+            // The page holds nothing: its API asks for the token.
+            get("/", Anyone, assets::serve_operator_page),
+            get("/assets/{file}", Anyone, assets::serve_operator_page),
+            get("/before-paint.js", Anyone, assets::serve_operator_page),
+            get("/icon.svg", Anyone, assets::serve_operator_page),
         ],
         |routes| routes.fallback(error::no_such_route).method_not_allowed_fallback(error::method_not_allowed),
     )
 }
 
 /// The operator, with `CHAT_ADMIN_TOKEN` as bearer.
-struct VerifiedOperator(OperatorAccess);
+#[derive(Debug)]
+pub struct VerifiedOperator(pub(crate) OperatorAccess);
 
 impl<S> FromRequestParts<S> for VerifiedOperator
 where
@@ -73,8 +98,10 @@ where
         let access = Option::<OperatorAccess>::from_ref(state);
         let verified = access.filter(|access| bearer(parts).is_some_and(|token| access.token.matches(token)));
         verified.map(Self).ok_or_else(|| {
-            let challenge = [(header::WWW_AUTHENTICATE, "Bearer")];
-            (StatusCode::UNAUTHORIZED, challenge, "the bearer token of CHAT_ADMIN_TOKEN is required\n").into_response()
+            let headers = [(header::WWW_AUTHENTICATE, "Bearer"), (header::CACHE_CONTROL, "no-store")];
+            let message = "the bearer token of CHAT_ADMIN_TOKEN is required";
+            let body = json!({ "error": { "code": "unauthorized", "message": message } });
+            (StatusCode::UNAUTHORIZED, headers, Json(body)).into_response()
         })
     }
 }

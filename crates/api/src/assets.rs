@@ -1,4 +1,4 @@
-//! The web app's files, embedded in the binary and already compressed by the web build.
+//! The files of the web app and of the operator's page, embedded in the binary and already compressed by the web build.
 
 use accounts::AccountService;
 use axum::body::Body;
@@ -30,6 +30,10 @@ const ASK_AGAIN: HeaderValue = HeaderValue::from_static("no-cache");
 const ENCODINGS: [(&str, &str); 2] = [(".br", "br"), (".gz", "gzip")];
 /// API prefixes. Unknown paths below them respond 404 as JSON instead of the web app's page.
 const API_PREFIXES: [&str; 7] = ["v1/", "auth/v1/", "rest/v1/", "functions/", "api/", "mcp/", "health/"];
+/// The operator's page, which only the operator's listener serves.
+const OPERATOR_PAGE: &str = "operator.html";
+/// Beginning of the names of its scripts.
+const OPERATOR_SCRIPTS: &str = "assets/operator";
 /// Element of `index.html` that receives the server's settings for the web app.
 const BOOT_SLOT: &str = r#"<script type="application/json" id="boot">"#;
 
@@ -48,6 +52,7 @@ pub async fn serve(
     }
     // `index.html` is served by `page`, which fills in the settings.
     if !matches!(path, "" | "index.html")
+        && !is_operators(path)
         // A compressed variant is served under the plain name only, with the right `Content-Encoding`.
         && !ENCODINGS.iter().any(|(ending, _)| path.ends_with(ending))
         && let Some(file) = Dist::get(path)
@@ -67,16 +72,34 @@ pub async fn serve(
     response
 }
 
+/// Serves the operator's page and the files that it loads.
+pub async fn serve_operator_page(uri: Uri, headers: HeaderMap) -> Response {
+    let path = uri.path().trim_start_matches('/');
+    let path = if path.is_empty() { OPERATOR_PAGE } else { path };
+    match Dist::get(path) {
+        Some(file) => file_response(path, &file, &headers),
+        None if path == OPERATOR_PAGE => not_built(),
+        None => ApiError::NotFound("file").into_response(),
+    }
+}
+
+/// Returns whether a file belongs to the operator's page alone.
+fn is_operators(path: &str) -> bool {
+    path == OPERATOR_PAGE || path.starts_with(OPERATOR_SCRIPTS)
+}
+
+fn not_built() -> Response {
+    let hint = "The page is not built into this binary. Run `cargo xtask run`.";
+    (StatusCode::NOT_FOUND, hint).into_response()
+}
+
 fn is_call(path: &str) -> bool {
     API_PREFIXES.iter().any(|prefix| path.starts_with(prefix))
 }
 
 /// Returns `index.html` with the server's settings in its [`BOOT_SLOT`].
 fn page(settings: PublicSettings, accounts: &AccountService) -> Response {
-    let Some(index) = Dist::get("index.html") else {
-        let hint = "The page is not built into this binary. Run `cargo xtask run`.";
-        return (StatusCode::NOT_FOUND, hint).into_response();
-    };
+    let Some(index) = Dist::get("index.html") else { return not_built() };
     let html = String::from_utf8_lossy(&index.data);
     // Settings of the server only. A text of a user or of the request could end the script element.
     let boot = json!({

@@ -26,6 +26,7 @@ mod model_settings;
 mod models;
 mod openai_api;
 pub mod openapi;
+pub mod operator_api;
 pub mod prompts_and_resources;
 mod push;
 pub mod registry;

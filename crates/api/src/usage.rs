@@ -183,6 +183,6 @@ pub(super) fn quota_error(exceeded: &QuotaExceeded, message: String) -> ApiError
 }
 
 /// Formats a date as `YYYY-MM-DD` in UTC.
-fn format_date(time: Timestamp) -> String {
+pub(super) fn format_date(time: Timestamp) -> String {
     time.to_rfc3339().chars().take("2026-11-21".len()).collect()
 }

@@ -20,6 +20,7 @@ mod model_providers;
 mod model_settings;
 mod network_policy;
 mod openai_api;
+mod operator_api;
 mod prompts_and_resources;
 mod provider_apis;
 mod push;

@@ -58,6 +58,18 @@ impl From<storage::Error> for OfferError {
     }
 }
 
+/// No longer offers the server with a name, deletes all connections of users to it, and stores the audit events. Returns
+/// whether it was offered.
+///
+/// # Errors
+///
+/// The database fails.
+pub async fn withdraw(storage: &Storage, name: &str, audit: &AuditLog) -> Result<bool, storage::Error> {
+    let event = |kind| audit.event(None, AuditActor::Admin, kind);
+    let events = event(AuditEventKind::SharedServerWithdrawn);
+    storage.shared_servers().delete(name, &events, &event(AuditEventKind::ConnectionDeleted)).await
+}
+
 impl ServerOffer<'_> {
     /// Validates the offer and stores it, with its secrets sealed. Users' connections to a server of this name stay, and use
     /// the new URL and headers.

@@ -1,5 +1,6 @@
 //! Infrastructure that every service needs: settings, encryption of secrets, background tasks, events for users, other nodes and
-//! the audit log, concurrency limits, logging, metrics, and the client addresses and the clock that limits count by.
+//! the audit log, concurrency limits, logging, metrics, diagnostics, and the client addresses and the clock that limits count
+//! by.
 
 pub mod audit_log;
 pub mod background_tasks;
@@ -8,6 +9,7 @@ pub mod cluster;
 pub mod cluster_bus;
 pub mod concurrency_limit;
 pub mod config;
+pub mod diagnostics;
 pub mod logging;
 pub mod metrics;
 pub mod monotonic_clock;

@@ -36,6 +36,7 @@ use storage::Storage;
 use tokio::sync::mpsc::UnboundedReceiver;
 use url::Url;
 
+use crate::operator_tools::ServerTools;
 use crate::version::version;
 use crate::wiring::{AccountCleanup, ClusterEvents, DriveFallback, McpTokenIssuer};
 use crate::{data_folder, scheduled_backups, threads};
@@ -334,7 +335,8 @@ impl Foundation {
         let Some(settings) = &self.config.admin_listener else { return Ok(None) };
         let recorder = MetricsRecorder::install(version())?;
         self.tasks.spawn("metrics", recorder.clone().run_upkeep(self.tasks.shutdown_token().clone()));
-        Ok(Some(OperatorAccess::new(settings, recorder)))
+        let tools = ServerTools::new(&self.config, &self.clock);
+        Ok(Some(OperatorAccess::new(settings, recorder, Arc::new(tools))))
     }
 
     fn membership(&self) -> Cluster {

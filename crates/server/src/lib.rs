@@ -6,6 +6,7 @@ mod data_folder;
 mod digest;
 #[cfg(feature = "local")]
 pub mod model_files;
+mod operator_tools;
 mod scheduled_backups;
 pub mod service_manager;
 pub mod threads;

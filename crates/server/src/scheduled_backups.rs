@@ -49,12 +49,26 @@ async fn make_if_due(config: &Arc<Config>, schedule: &BackupSchedule, now: Times
         return Ok(());
     }
     let target = folder.join(file_name(now));
-    let (config, path) = (Arc::clone(config), target.clone());
-    // Copying and compressing block the thread.
-    let runtime = Handle::current();
-    spawn_blocking(move || runtime.block_on(backup::create(&config, &path, false))).await??;
+    make(config, &target, ()).await?;
     tracing::info!(path = %target.display(), bytes = target.metadata()?.len(), "made a scheduled backup");
     delete_old(schedule)
+}
+
+/// Makes a backup without keys in the new file `target`. It is completed although its caller no longer waits; `guard` is
+/// dropped then.
+///
+/// # Errors
+///
+/// The database cannot be copied, or the file cannot be written.
+pub async fn make(config: &Arc<Config>, target: &Path, guard: impl Send + 'static) -> anyhow::Result<()> {
+    let (config, target) = (Arc::clone(config), target.to_owned());
+    // Copying and compressing block the thread.
+    let runtime = Handle::current();
+    let copy = move || {
+        let _guard = guard;
+        runtime.block_on(backup::create(&config, &target, false)).map(drop)
+    };
+    spawn_blocking(copy).await?
 }
 
 /// Returns whether a backup is missing: there is none, or the newest is older than the last scheduled time.
@@ -83,7 +97,11 @@ pub fn newest(folder: &Path) -> io::Result<Option<Timestamp>> {
 }
 
 /// Returns the times and paths of the backups in a folder, by their names.
-fn list(folder: &Path) -> io::Result<Vec<(Timestamp, PathBuf)>> {
+///
+/// # Errors
+///
+/// The folder cannot be read.
+pub fn list(folder: &Path) -> io::Result<Vec<(Timestamp, PathBuf)>> {
     let mut backups = Vec::new();
     for entry in fs::read_dir(folder)? {
         let entry = entry?;

@@ -192,6 +192,33 @@ impl From<EventRow> for AuditEvent {
     }
 }
 
+/// The events that an administrator looks for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct AuditEventFilter<'a> {
+    /// Only events of this account.
+    pub user: Option<UserId>,
+    /// Only events with this name of an [`AuditEventKind`].
+    pub kind: Option<&'a str>,
+    /// Only events before the one with this id.
+    pub before: Option<Uuid>,
+}
+
+/// An event with the present email address of its account.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AddressedAuditEvent {
+    /// The event.
+    pub event: AuditEvent,
+    /// Email address of the account, if it exists and has one.
+    pub email: Option<String>,
+}
+
+#[derive(sqlx::FromRow)]
+struct AddressedRow {
+    #[sqlx(flatten)]
+    event: EventRow,
+    email: Option<String>,
+}
+
 pub(crate) const INSERT: &str =
     "INSERT INTO audit_events (id, user_id, actor, kind, client_address, user_agent, created_at)
     VALUES (:id, :user, :actor, :kind, :client_address, :user_agent, :created_at)";
@@ -226,6 +253,12 @@ const LIST_OF_USER: &str = "SELECT id, user_id, actor, kind, client_address, use
 
 const LIST: &str = "SELECT id, user_id, actor, kind, client_address, user_agent, created_at FROM audit_events
     WHERE created_at >= $1 AND id > $2 AND ($3 IS NULL OR user_id = $3) ORDER BY id LIMIT $4";
+
+const LIST_NEWEST: &str =
+    "SELECT e.id, e.user_id, e.actor, e.kind, e.client_address, e.user_agent, e.created_at, u.email
+    FROM audit_events e LEFT JOIN users u ON u.id = e.user_id
+    WHERE ($1 IS NULL OR e.user_id = $1) AND ($2 IS NULL OR e.kind = $2) AND ($3 IS NULL OR e.id < $3)
+    ORDER BY e.id DESC LIMIT $4";
 
 const DELETE_OLD: &str = "DELETE FROM audit_events WHERE created_at <= $1";
 
@@ -278,6 +311,26 @@ impl AuditEventRepository<'_> {
             .fetch_all(c)
             .await)?;
         Ok(rows.into_iter().map(AuditEvent::from).collect())
+    }
+
+    /// Returns at most `limit` events that pass a filter, newest first. Not limited to one owner; for administrators only.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Database`].
+    pub async fn list_newest(
+        self,
+        filter: AuditEventFilter<'_>,
+        limit: i64,
+    ) -> Result<Vec<AddressedAuditEvent>, Error> {
+        let rows = read!(self.storage, |c| sqlx::query_as::<_, AddressedRow>(LIST_NEWEST)
+            .bind(filter.user.map(|user| user.0))
+            .bind(filter.kind)
+            .bind(filter.before)
+            .bind(limit)
+            .fetch_all(c)
+            .await)?;
+        Ok(rows.into_iter().map(|row| AddressedAuditEvent { event: row.event.into(), email: row.email }).collect())
     }
 
     /// Deletes the events of all users that happened at `time` or earlier. Returns their number.

@@ -134,6 +134,12 @@ impl ConnectionRepository<'_> {
         Ok(row.map(Server::from))
     }
 
+    /// Counts a user's connections, open or not.
+    pub async fn count(self, owner: UserId) -> Result<u64, Error> {
+        let count = read!(self.storage, |c| sqlx::query_scalar::<_, i64>(COUNT).bind(owner.0).fetch_one(c).await)?;
+        Ok(count.unsigned_abs())
+    }
+
     /// Returns the [`Server`] connections of a user, oldest first.
     pub async fn list(self, owner: UserId) -> Result<Vec<Server>, Error> {
         let rows = read!(self.storage, |c| sqlx::query_as::<_, ServerRow>(LIST).bind(owner.0).fetch_all(c).await)?;

@@ -66,6 +66,44 @@ pub struct DayTotal {
     pub total: Total,
 }
 
+/// The [`Total`] of the calls of one user.
+#[derive(Debug, Clone, PartialEq)]
+pub struct UserTotal {
+    /// User.
+    pub user: UserId,
+    /// Email address, if the user has one.
+    pub email: Option<String>,
+    /// Total.
+    pub total: Total,
+}
+
+/// The [`Total`] of the calls of one model.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ModelTotal {
+    /// Model, as `provider/name`.
+    pub model: String,
+    /// Number of users who called it.
+    pub users: u64,
+    /// Total.
+    pub total: Total,
+}
+
+#[derive(sqlx::FromRow)]
+struct UserTotalRow {
+    user_id: Uuid,
+    email: Option<String>,
+    #[sqlx(flatten)]
+    total: TotalRow,
+}
+
+#[derive(sqlx::FromRow)]
+struct ModelTotalRow {
+    model: String,
+    users: i64,
+    #[sqlx(flatten)]
+    total: TotalRow,
+}
+
 #[derive(sqlx::FromRow)]
 struct TotalRow {
     input_tokens: i64,
@@ -150,15 +188,15 @@ macro_rules! sums {
               CAST(COALESCE(SUM(cached_input_tokens), 0) AS BIGINT) AS cached_input_tokens,
               COUNT(*) AS calls, CAST(COALESCE(SUM(is_estimate), 0) AS BIGINT) AS estimated_calls,
               CAST(COALESCE(SUM(cost_nanos), 0) AS BIGINT) AS nanos, COUNT(*) - COUNT(cost_nanos) AS unpriced_calls
-            FROM model_usage WHERE user_id = $1 AND ",
+            FROM model_usage WHERE ",
             $rest
         )
     };
 }
 
-const OF_CHAT: &str = sums!("", "session_id = $2");
+const OF_CHAT: &str = sums!("", "user_id = $1 AND session_id = $2");
 
-const OF_ANSWER: &str = sums!("", "session_id = $2 AND message_id = $3");
+const OF_ANSWER: &str = sums!("", "user_id = $1 AND session_id = $2 AND message_id = $3");
 
 // Ids of calls are made in their order. Costs that are recorded together have the same time.
 const LAST_OF_ANSWER: &str = "SELECT input_tokens, output_tokens, cached_input_tokens FROM model_usage
@@ -167,7 +205,19 @@ const LAST_OF_ANSWER: &str = "SELECT input_tokens, output_tokens, cached_input_t
 // 86,400,000,000 microseconds are a day.
 const BY_DAY: &str = sums!(
     "created_at / 86400000000 AS day, model, ",
-    "created_at >= $2 AND created_at < $3 GROUP BY 1, model ORDER BY 1, model"
+    "user_id = $1 AND created_at >= $2 AND created_at < $3 GROUP BY 1, model ORDER BY 1, model"
+);
+
+// Groups of the same cost, as those without a known price, follow by their tokens.
+const BY_USER: &str = sums!(
+    "user_id, (SELECT email FROM users u WHERE u.id = user_id) AS email, ",
+    "created_at >= $1 AND created_at < $2 GROUP BY user_id
+    ORDER BY nanos DESC, input_tokens DESC, user_id LIMIT $3"
+);
+
+const BY_MODEL: &str = sums!(
+    "model, COUNT(DISTINCT user_id) AS users, ",
+    "created_at >= $1 AND created_at < $2 GROUP BY model ORDER BY nanos DESC, input_tokens DESC, model LIMIT $3"
 );
 
 // Cached input tokens are part of the input tokens.
@@ -224,5 +274,35 @@ impl UsageRepository<'_> {
             .fetch_all(c)
             .await)?;
         Ok(rows.into_iter().map(|row| DayTotal { day: row.day, model: row.model, total: row.total.into() }).collect())
+    }
+
+    /// Returns the totals per user from `from` (inclusive) to `to` (exclusive), the most expensive first, at most `limit`.
+    /// Not limited to one owner; for administrators only.
+    pub async fn totals_by_user(self, from: Timestamp, to: Timestamp, limit: i64) -> Result<Vec<UserTotal>, Error> {
+        let rows = read!(self.storage, |c| sqlx::query_as::<_, UserTotalRow>(BY_USER)
+            .bind(from.0)
+            .bind(to.0)
+            .bind(limit)
+            .fetch_all(c)
+            .await)?;
+        let totals = rows.into_iter();
+        let totals =
+            totals.map(|row| UserTotal { user: UserId(row.user_id), email: row.email, total: row.total.into() });
+        Ok(totals.collect())
+    }
+
+    /// Returns the totals per model from `from` (inclusive) to `to` (exclusive), the most expensive first, at most `limit`.
+    /// Not limited to one owner; for administrators only.
+    pub async fn totals_by_model(self, from: Timestamp, to: Timestamp, limit: i64) -> Result<Vec<ModelTotal>, Error> {
+        let rows = read!(self.storage, |c| sqlx::query_as::<_, ModelTotalRow>(BY_MODEL)
+            .bind(from.0)
+            .bind(to.0)
+            .bind(limit)
+            .fetch_all(c)
+            .await)?;
+        let users = |row: &ModelTotalRow| u64::try_from(row.users).unwrap_or_default();
+        let totals = rows.into_iter();
+        let totals = totals.map(|row| ModelTotal { users: users(&row), model: row.model, total: row.total.into() });
+        Ok(totals.collect())
     }
 }

@@ -18,6 +18,9 @@ use crate::{Database, Person};
 pub struct TestApp {
     /// Origin of the server, without a trailing slash.
     pub url: String,
+    /// Origin of the operator's listener, without a trailing slash, if the settings name one. Its address in the settings
+    /// has the port 0.
+    pub admin_url: Option<String>,
     /// The services, for tests that look inside or call them directly.
     pub state: AppState,
     /// Maintenance of chats, files and the search index.
@@ -101,6 +104,12 @@ impl Builder {
         // The network policy depends on the address that is configured, not on the socket.
         let told = if self.is_exposed { SocketAddr::from(([0, 0, 0, 0], address.port())) } else { address };
         let app = App::start_at(config, told, clock).await.unwrap();
+        let admin_url = app.state.config.admin_listener.as_ref().map(|admin| {
+            let listener = http_server::serve::listen(admin.address, "CHAT_ADMIN_LISTEN").unwrap();
+            let url = format!("http://{}", listener.local_addr().unwrap());
+            app.state.tasks.spawn("admin listener", api::serve_admin(app.state.clone(), listener));
+            url
+        });
         let (stop, stopped) = oneshot::channel();
         let (state, maintenance) = (app.state.clone(), Arc::clone(&app.maintenance));
         #[expect(clippy::disallowed_methods, reason = "the handle is awaited in stop")]
@@ -110,6 +119,7 @@ impl Builder {
         });
         TestApp {
             url: format!("http://{address}"),
+            admin_url,
             state,
             maintenance,
             http: http_client(),

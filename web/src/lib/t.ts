@@ -16,8 +16,11 @@ export type RichKey = keyof RichTextParams;
 /** Keys of the texts that begin with one of the given words. */
 export type PartKey<Part extends LaterPart> = Exclude<Extract<Key, `${Part}.${string}`>, RichKey>;
 
+/** Keys of the texts of the operator's page. */
+export type OperatorKey = Extract<Key, `operator.${string}`>;
+
 /** Keys of the texts of the first screens. */
-export type FirstKey = Exclude<Key, RichKey | `${LaterPart}.${string}`>;
+export type FirstKey = Exclude<Key, RichKey | OperatorKey | `${LaterPart}.${string}`>;
 
 /** Those of the keys whose texts have no parameters. */
 export type Plain<AnyKey extends Key> = Exclude<AnyKey, keyof TextParams>;

@@ -264,6 +264,32 @@ export interface TextParams {
   "offers.tooMany": { n: number };
   "offers.fromPrompt": { server: string };
   "offers.fromResource": { server: string };
+  "operator.page": { section: string };
+  "operator.users.count": { n: number };
+  "operator.users.found": { n: number };
+  "operator.users.page": { from: number; to: number; total: number };
+  "operator.users.signedIn": { when: string };
+  "operator.users.created": { when: string };
+  "operator.invite.linkHint": { email: string };
+  "operator.user.delete.confirm": { name: string };
+  "operator.user.factor.delete": { name: string };
+  "operator.user.factor.question": { name: string };
+  "operator.user.factor.deleted": { name: string };
+  "operator.user.devices.used": { when: string };
+  "operator.quotas.limit": { kind: string };
+  "operator.quotas.setting": { limit: string };
+  "operator.quotas.used": { amount: string };
+  "operator.usage.calls": { n: number };
+  "operator.usage.tokens": { input: string; output: string };
+  "operator.usage.users": { n: number };
+  "operator.servers.forSome": { names: string };
+  "operator.servers.group": { name: string };
+  "operator.servers.withdraw": { name: string };
+  "operator.servers.withdraw.question": { name: string };
+  "operator.servers.withdrawn": { name: string };
+  "operator.signUps.domains": { domains: string };
+  "operator.signUps.providerOnly": { name: string };
+  "operator.backups.about": { folder: string; n: number; time: string };
 }
 
 /** Parameters of the texts with tags, which render what is between the tags. */

@@ -27,6 +27,8 @@ pub enum EmailKind {
     Reauthentication,
     /// Notice of something that happened to the account.
     Security(SecurityNotice),
+    /// Test of the mail server by the operator.
+    Test,
 }
 
 /// Something that happened to an account, which its user should know.
@@ -152,6 +154,9 @@ impl Email {
             }
             EmailKind::Reauthentication => format!("Enter this code in {PRODUCT_NAME} to confirm your identity."),
             EmailKind::Security(notice) => notice.text(),
+            EmailKind::Test => {
+                format!("The mail settings of {PRODUCT_NAME} work: this is a test email of its operator.")
+            }
         }
     }
 
@@ -193,6 +198,7 @@ impl Email {
              account.";
         const NOTICE_ADVICE: &str = "If this was you, there is nothing to do. If not, choose a new password, and sign out \
              the devices that are not yours.";
+        const TEST_ADVICE: &str = "There is nothing to do.";
         let (title, button, ignore) = match &self.kind {
             EmailKind::Confirmation => ("Confirm your address", "Confirm address", IGNORE_ADVICE),
             EmailKind::AlreadyRegistered => ("You already have an account", "Go to sign-in", IGNORE_ADVICE),
@@ -205,6 +211,7 @@ impl Email {
             EmailKind::EmailChangeNew => ("Confirm your new address", "Confirm this address", IGNORE_ADVICE),
             EmailKind::Reauthentication => ("Your confirmation code", "", SECURITY_ADVICE),
             EmailKind::Security(notice) => (notice.title(), "Check your account", NOTICE_ADVICE),
+            EmailKind::Test => ("Test email", "", TEST_ADVICE),
         };
         EmailTexts { title, button, ignore }
     }

@@ -82,6 +82,11 @@ impl QuotaService {
         Self { storage, clock, settings }
     }
 
+    /// Returns the limits of users without exceptions.
+    pub fn settings(&self) -> QuotaLimits {
+        self.settings
+    }
+
     /// Returns the quotas of a user that are renewed, with their use.
     ///
     /// # Errors

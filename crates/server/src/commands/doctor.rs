@@ -10,9 +10,9 @@ use accounts::signing_keys::SigningKeys;
 use clap::Args;
 use domain::{Clock, SystemClock, Timestamp};
 use platform::config::{BackupSchedule, Config, SettingsReport, Source};
+use platform::diagnostics::{Finding, Verdict};
 use platform::{InstanceLock, SecretSealer};
 use secrecy::ExposeSecret;
-use serde::Serialize;
 use serde_json::json;
 use storage::backup::{CopyError, DatabaseKind, database_folder};
 use storage::inspect::inspect;
@@ -44,41 +44,6 @@ pub struct Doctor {
     /// Print JSON.
     #[arg(long)]
     json: bool,
-}
-
-/// Verdict of an examination.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
-enum Verdict {
-    Pass,
-    Warn,
-    Fail,
-}
-
-/// Result of an examination.
-#[derive(Debug, Serialize)]
-struct Finding {
-    /// What was examined.
-    name: String,
-    verdict: Verdict,
-    /// What was found.
-    message: String,
-    /// What to do about it.
-    advice: Option<String>,
-}
-
-impl Finding {
-    fn pass(name: &str, message: impl Into<String>) -> Self {
-        Self { name: name.to_owned(), verdict: Verdict::Pass, message: message.into(), advice: None }
-    }
-
-    fn warn(name: &str, message: impl Into<String>, advice: &str) -> Self {
-        Self { verdict: Verdict::Warn, advice: Some(advice.to_owned()), ..Self::pass(name, message) }
-    }
-
-    fn fail(name: &str, message: impl Into<String>, advice: &str) -> Self {
-        Self { verdict: Verdict::Fail, ..Self::warn(name, message, advice) }
-    }
 }
 
 /// Examines everything and prints a line for each finding.
@@ -125,7 +90,8 @@ fn write_line(out: &mut impl Write, finding: &Finding) -> std::io::Result<()> {
     writeln!(out, "{verdict}  {}: {}{advice}", finding.name, finding.message)
 }
 
-async fn examine(config: &Config, findings: &mut Vec<Finding>) {
+/// Examines everything that a server with these settings depends on. It reads files, and so blocks the thread.
+pub async fn examine(config: &Config, findings: &mut Vec<Finding>) {
     findings.push(examine_data_folder(config));
     findings.extend(examine_space(config));
     let (secrets, finding) = examine_master_key(config);

@@ -8,13 +8,12 @@ use std::sync::Arc;
 
 use anyhow::{Context, ensure};
 use clap::Subcommand;
-use connections::shared_servers::ServerOffer;
+use connections::shared_servers::{ServerOffer, withdraw};
 use domain::{Clock, SystemClock};
 use platform::AuditLog;
 use platform::config::{Config, HostName};
 use serde_json::json;
 use storage::Storage;
-use storage::audit_events::{AuditActor, AuditEventKind};
 use storage::shared_servers::SharedServer;
 
 use super::database::on_database;
@@ -92,11 +91,7 @@ impl SharedServersAction {
                 Ok(format!("Offered {}.\n", name.trim()))
             }
             Self::Withdraw { name } => {
-                let event = |kind| audit.event(None, AuditActor::Admin, kind);
-                let (events, connection_events) =
-                    (event(AuditEventKind::SharedServerWithdrawn), event(AuditEventKind::ConnectionDeleted));
-                let withdrawn = storage.shared_servers().delete(&name, &events, &connection_events).await?;
-                ensure!(withdrawn, "there is no shared server {name}");
+                ensure!(withdraw(storage, &name, &audit).await?, "there is no shared server {name}");
                 Ok(format!("Withdrew {name}, with all connections to it.\n"))
             }
         }

@@ -1,5 +1,6 @@
 import { useMutation, useQuery } from "@tanstack/react-query";
 import { useState } from "react";
+import { eventName } from "@/components/account/event-name";
 import { t } from "@/lib/later-texts";
 import type { SignedInUser } from "@/lib/session";
 import { Badge } from "@/ui/badge";
@@ -64,42 +65,10 @@ function EventRow({ event }: { event: AccountEvent }) {
   return (
     <li className="flex items-start gap-3 px-4 py-2.5 text-md">
       <div className="min-w-0 flex-1">
-        <p className="wrap-anywhere">{nameOf(event.kind)}</p>
+        <p className="wrap-anywhere">{eventName(event.kind)}</p>
         <p className="text-sm text-ink-2 tabular-nums wrap-anywhere">{details.join(" · ")}</p>
       </div>
       {event.actor === "admin" && <Badge tone="neutral">{t("account.activity.byAdmin")}</Badge>}
     </li>
   );
-}
-
-const kinds = [
-  "account_created",
-  "account_locked",
-  "account_unlocked",
-  "api_key_created",
-  "api_key_deleted",
-  "connection_created",
-  "connection_deleted",
-  "email_changed",
-  "factor_added",
-  "factor_failed",
-  "factor_removed",
-  "google_drive_linked",
-  "google_drive_unlinked",
-  "identity_linked",
-  "passkey_added",
-  "passkey_removed",
-  "password_changed",
-  "session_revoked",
-  "share_created",
-  "share_deleted",
-  "sign_in",
-  "sign_in_failed",
-  "sign_out",
-] as const;
-
-/** Returns the text of a kind; one that a newer server knows alone is shown as it is. */
-function nameOf(kind: string): string {
-  const known = kinds.find((other) => other === kind);
-  return known === undefined ? kind : t(`account.activity.${known}`);
 }

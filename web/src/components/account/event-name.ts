@@ -1,0 +1,34 @@
+import { t } from "@/lib/later-texts";
+
+/** Kinds of events of the audit log that an account's user can see. */
+export const eventKinds = [
+  "account_created",
+  "account_locked",
+  "account_unlocked",
+  "api_key_created",
+  "api_key_deleted",
+  "connection_created",
+  "connection_deleted",
+  "email_changed",
+  "factor_added",
+  "factor_failed",
+  "factor_removed",
+  "google_drive_linked",
+  "google_drive_unlinked",
+  "identity_linked",
+  "passkey_added",
+  "passkey_removed",
+  "password_changed",
+  "session_revoked",
+  "share_created",
+  "share_deleted",
+  "sign_in",
+  "sign_in_failed",
+  "sign_out",
+] as const;
+
+/** Returns the text of a kind; one that a newer server knows alone is shown as it is. */
+export function eventName(kind: string): string {
+  const known = eventKinds.find((other) => other === kind);
+  return known === undefined ? kind : t(`account.activity.${known}`);
+}
