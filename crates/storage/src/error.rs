@@ -54,6 +54,8 @@ pub(crate) fn is_outage(error: &sqlx::Error) -> bool {
         | sqlx::Error::PoolTimedOut
         | sqlx::Error::PoolClosed
         | sqlx::Error::WorkerCrashed => true,
+        // A proxy without a server ends the connection at its first message. The driver takes the end for an answer.
+        sqlx::Error::Protocol(message) => message.contains("SSLRequest"),
         _ => false,
     }
 }
@@ -69,5 +71,25 @@ impl From<sqlx::Error> for Error {
             sqlx::Error::Database(database) if database.is_foreign_key_violation() => Self::MissingReference,
             _ => Self::Database(error),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use sqlx::postgres::PgConnectOptions;
+    use sqlx::{Connection, PgConnection};
+    use tokio::net::TcpListener;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn connection_that_ends_in_its_handshake_is_an_outage() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let options = PgConnectOptions::new_without_pgpass().host("127.0.0.1").port(port);
+        let closing = async { drop(listener.accept().await.unwrap()) };
+        let (connected, ()) = tokio::join!(PgConnection::connect_with(&options), closing);
+        let error = Error::from(connected.unwrap_err());
+        assert!(error.is_outage(), "{error}");
     }
 }
