@@ -59,6 +59,7 @@ impl TurnService {
     ) -> Result<AppliedDecision, DecideError> {
         let interaction = self.load_approval(owner, chat, id).await?;
         if let Some(earlier) = interaction.decision() {
+            self.deliver_again(owner, interaction.turn).await?;
             return Ok(outcome(earlier.clone(), false));
         }
         let approval = interaction.approval().ok_or(DecideError::NotFound)?;

@@ -61,6 +61,7 @@ impl TurnService {
         let home = self.temporary.store_for(owner, chat);
         let interaction = load_elicitation(self, owner, chat, id).await?;
         if let Some(earlier) = interaction.answer() {
+            self.deliver_again(owner, interaction.turn).await?;
             return Ok(AppliedAnswer { action: earlier.action, first: false });
         }
         let turn = self.find_by_id(owner, interaction.turn);

@@ -248,7 +248,7 @@ impl Transcript {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::turns::event::ToolMetadata;
+    use crate::turns::event::{ReplyOptionsData, ToolMetadata};
     use domain::tool::ToolResult;
     use serde_json::json;
 
@@ -313,5 +313,17 @@ mod tests {
             TurnEvent::TextDelta { id: "gone".into(), delta: "x".into() },
         ];
         assert_eq!(of(&events), [Part::Text { text: "Hello".into() }]);
+    }
+
+    #[test]
+    fn offered_replies_follow_the_question() {
+        let options = vec!["find_files".to_owned(), "No tool".to_owned()];
+        let events = [
+            TurnEvent::TextStart { id: "0".into() },
+            TurnEvent::TextDelta { id: "0".into(), delta: "Which one?".into() },
+            TurnEvent::TextEnd { id: "0".into() },
+            TurnEvent::DataReplyOptions { data: ReplyOptionsData { options: options.clone() } },
+        ];
+        assert_eq!(of(&events), [Part::Text { text: "Which one?".into() }, Part::ReplyOptions { options }]);
     }
 }

@@ -63,6 +63,16 @@ impl TurnService {
         }
     }
 
+    /// Delivers the stored responses to a turn's interactions once more, on whichever node it runs. The request that stored
+    /// one may have failed before it could deliver it, for example because the database went away after its commit; the
+    /// user then responds again. Repeating it is harmless.
+    pub(super) async fn deliver_again(&self, owner: UserId, turn: TurnId) -> Result<(), storage::Error> {
+        match self.find_by_id(owner, turn) {
+            Some(turn) => deliver_stored_responses(self, &turn).await,
+            None => self.notify_nodes(owner).await,
+        }
+    }
+
     /// Executes the stored [commands](TurnCommand) to the turns of this node. Repeating it is harmless.
     pub async fn execute_commands(&self) -> Result<(), storage::Error> {
         // Commands stay in the table until the turn ends, and are executed with each heartbeat again: each must be harmless

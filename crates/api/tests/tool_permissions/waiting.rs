@@ -157,6 +157,21 @@ async fn turns_that_end_while_their_wait_is_stored_release_the_writer() {
     fixture.app.stop().await;
 }
 
+/// The database can go away after it has stored a decision: the request fails, and nothing is delivered.
+#[tokio::test]
+async fn a_decision_whose_request_failed_is_delivered_when_it_is_made_again() {
+    for database in databases() {
+        let fixture = Fixture::new(database, [call_of_send(), Step::Text("Sent.".into())]).await;
+        let waiting = fixture.ask().await;
+        run_sql(&fixture.app.database_url, "UPDATE interactions SET response = 'once', responded_at = 1");
+        let (status, answer) = fixture.decide(&waiting[0], json!({ "decision": "once" })).await;
+        assert_eq!((status, answer), (200, json!({ "decision": "once", "first": false })));
+        assert_eq!(fixture.answered().await["content"], "Sent.");
+        assert_eq!(fixture.server.calls().len(), 1);
+        fixture.app.stop().await;
+    }
+}
+
 #[tokio::test]
 async fn a_row_that_cannot_be_read_does_not_stop_the_start() {
     for database in databases() {
