@@ -1,10 +1,11 @@
 //! Question for an argument that a tool needs and nobody has given.
 
-use domain::model::{ModelMessage, Request, ToolSpec};
+use domain::model::{Request, ToolSpec};
 use domain::text::cut_to;
 
 use crate::argument_grounding::MissingArgument;
 use crate::language::{Language, detect_language, words};
+use crate::question_reply::QuestionReply;
 
 /// Maximum number of bytes of an argument's description in a question.
 const MAX_DESCRIPTION_BYTES: usize = 120;
@@ -43,28 +44,15 @@ fn is_question(text: &str, tools: &[ToolSpec]) -> bool {
 /// Joins a request and the reply to the question for its argument to one message, so that the reply is understood as a
 /// part of the request. Returns `None` if the last message is no reply.
 pub(crate) fn join_reply(request: &Request) -> Option<Request> {
-    let mut messages = request.messages.clone();
-    let last = messages.iter().rposition(|message| matches!(message, ModelMessage::User { .. }))?;
-    let asked = last.checked_sub(2)?;
-    let [
-        ModelMessage::User { text: first, files },
-        ModelMessage::Assistant { text, calls, .. },
-        ModelMessage::User { text: reply, .. },
-    ] = &messages[asked..=last]
-    else {
-        return None;
-    };
+    let found = QuestionReply::find(request)?;
+    let QuestionReply { first, question, reply, .. } = found;
     let is_reply = words(reply).len() <= MAX_REPLY_WORDS && !reply.trim_end().ends_with('?');
-    if !calls.is_empty() || !is_question(text, &request.tools) || !is_reply {
-        return None;
-    }
-    let joined = ModelMessage::User { text: format!("{first}\n{reply}"), files: files.clone() };
-    messages.splice(asked..=last, [joined]);
-    Some(Request { messages, ..request.clone() })
+    (is_reply && is_question(question, &request.tools)).then(|| found.join(format!("{first}\n{reply}")))
 }
 
 #[cfg(test)]
 mod tests {
+    use domain::model::ModelMessage;
     use serde_json::json;
 
     use super::*;

@@ -3,9 +3,10 @@
 
 use std::fmt::Write as _;
 
-use domain::model::{ModelMessage, Request, ToolSpec};
+use domain::model::{Request, ToolSpec};
 
 use crate::language::{Language, detect_language, words};
+use crate::question_reply::QuestionReply;
 use crate::tool_decision::{MAX_CANDIDATES, is_named, name_words};
 use crate::tool_overview::{escape_markdown, first_sentence};
 
@@ -112,30 +113,14 @@ fn server_of<'a>(tool: &ToolSpec, request: &'a Request) -> Option<&'a str> {
 /// Joins a request and the reply to the [question](write_question) about it to one message that names the tool, or to
 /// a request without tools if none is meant. Returns `None` if the last message is no reply.
 pub(crate) fn join_reply(request: &Request) -> Option<Request> {
-    let mut messages = request.messages.clone();
-    let last = messages.iter().rposition(|message| matches!(message, ModelMessage::User { .. }))?;
-    let asked = last.checked_sub(2)?;
-    let [
-        ModelMessage::User { text: first, files },
-        ModelMessage::Assistant { text, calls, .. },
-        ModelMessage::User { text: reply, .. },
-    ] = &messages[asked..=last]
-    else {
-        return None;
-    };
-    let offered = offered_tools(text, &request.tools).filter(|_| calls.is_empty())?;
+    let found = QuestionReply::find(request)?;
+    let QuestionReply { first, question, reply, .. } = found;
+    let offered = offered_tools(question, &request.tools)?;
     let (line, rest) = reply.trim().split_once('\n').unwrap_or((reply.trim(), ""));
-    let mut tools = request.tools.clone();
-    let text = match chosen_tool(line, &offered)? {
-        Some(tool) => format!("{first}\n{}\n{rest}", tool.name).trim_end().to_owned(),
-        None => {
-            tools.clear();
-            first.clone()
-        }
-    };
-    let joined = ModelMessage::User { text, files: files.clone() };
-    messages.splice(asked..=last, [joined]);
-    Some(Request { messages, tools, ..request.clone() })
+    Some(match read_choice(line, &offered)? {
+        Choice::Tool(tool) => found.join(format!("{first}\n{}\n{rest}", tool.name).trim_end().to_owned()),
+        Choice::NoTool => Request { tools: Vec::new(), ..found.join(first.to_owned()) },
+    })
 }
 
 /// Returns the tools that a text asks about, in the order of its list; `None` if it is not the question.
@@ -146,8 +131,16 @@ fn offered_tools<'a>(text: &str, tools: &'a [ToolSpec]) -> Option<Vec<&'a ToolSp
     names.map(|name| tools.iter().find(|tool| name == Some(tool.name.as_str()))).collect()
 }
 
-/// Returns the tool that a reply means, `Some(None)` for none of them, and `None` if it is no reply.
-fn chosen_tool<'a>(reply: &str, offered: &[&'a ToolSpec]) -> Option<Option<&'a ToolSpec>> {
+/// A user's choice among the offered tools.
+enum Choice<'a> {
+    /// This tool.
+    Tool(&'a ToolSpec),
+    /// None of them.
+    NoTool,
+}
+
+/// Reads the choice from a reply; `None` if it is another message.
+fn read_choice<'a>(reply: &str, offered: &[&'a ToolSpec]) -> Option<Choice<'a>> {
     let said = words(reply);
     if said.is_empty() || said.len() > MAX_REPLY_WORDS || reply.ends_with('?') {
         return None;
@@ -155,7 +148,7 @@ fn chosen_tool<'a>(reply: &str, offered: &[&'a ToolSpec]) -> Option<Option<&'a T
     let names = name_words(reply);
     let named: Vec<_> = offered.iter().filter(|tool| is_named(tool, &names)).collect();
     if let [only] = named.as_slice() {
-        return Some(Some(only));
+        return Some(Choice::Tool(only));
     }
     let is_place = |words: &[&str]| {
         let ordinals = if said.len() > MAX_WORDS_WITH_NUMBER { &words[1..] } else { words };
@@ -163,17 +156,17 @@ fn chosen_tool<'a>(reply: &str, offered: &[&'a ToolSpec]) -> Option<Option<&'a T
     };
     let place = PLACES.iter().position(|words| is_place(words));
     if let Some(tool) = place.and_then(|place| offered.get(place)) {
-        return Some(Some(tool));
+        return Some(Choice::Tool(tool));
     }
     match offered {
-        [only] if YES_WORDS.contains(&said[0].as_str()) => Some(Some(only)),
-        _ => NONE_WORDS.contains(&said[0].as_str()).then_some(None),
+        [only] if YES_WORDS.contains(&said[0].as_str()) => Some(Choice::Tool(only)),
+        _ => NONE_WORDS.contains(&said[0].as_str()).then_some(Choice::NoTool),
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use domain::model::{ChatFacts, ServerFacts, ToolFacts};
+    use domain::model::{ChatFacts, ModelMessage, ServerFacts, ToolFacts};
     use serde_json::json;
 
     use super::*;

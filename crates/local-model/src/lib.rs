@@ -33,6 +33,7 @@ mod pipeline;
 mod prefix_files;
 mod prompt;
 mod prompt_prefix;
+mod question_reply;
 mod queue;
 mod repetition;
 mod sampling;

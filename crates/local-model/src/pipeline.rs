@@ -239,15 +239,10 @@ impl InferencePipeline {
         mut usage: Usage,
         out: &OutputSink,
     ) -> Result<(), InferenceError> {
-        let tools = match self.narrow_candidates(question, candidates, &mut usage, out)? {
-            NarrowedCandidates::Clear(tools) => tools,
-            NarrowedCandidates::Close(tools)
-                if can_ask(request) && find_named_tools(question.message, &request.tools).is_empty() =>
-            {
-                return ask_which_tool(&tools, question, request, usage, out);
-            }
-            NarrowedCandidates::Close(tools) => tools,
-        };
+        let NarrowedCandidates { tools, are_close } = self.narrow_candidates(question, candidates, &mut usage, out)?;
+        if are_close && can_ask(request) && find_named_tools(question.message, &request.tools).is_empty() {
+            return ask_which_tool(&tools, question, request, usage, out);
+        }
         let matcher = self.grammars.compile_call(&tools).map_err(InferenceError::internal)?;
         let mut generation = self.start_call(question.call_prompt(&self.tokenizer, &tools), out)?;
         generation.usage += usage;
@@ -276,7 +271,7 @@ impl InferencePipeline {
         out: &OutputSink,
     ) -> Result<NarrowedCandidates<'a>, InferenceError> {
         if tools.len() < 2 {
-            return Ok(NarrowedCandidates::Clear(tools));
+            return Ok(NarrowedCandidates { tools, are_close: false });
         }
         let names: Vec<_> = tools.iter().map(|tool| self.tokenizer.encode(&tool.name)).collect();
         let selection = question.call_prompt(&self.tokenizer, &tools).tool_selection(&self.tokenizer, &tools);
@@ -285,10 +280,9 @@ impl InferencePipeline {
         *usage += generation.usage;
         tracing::debug!(?ranked, tools = ?tools.iter().map(|tool| &tool.name).collect::<Vec<_>>(), "ranked the candidates");
         if let Some(index) = tool_decision::clear_winner(&ranked) {
-            return Ok(NarrowedCandidates::Clear(vec![tools[index]]));
+            return Ok(NarrowedCandidates { tools: vec![tools[index]], are_close: false });
         }
-        let are_close = tool_decision::are_close(&ranked);
-        Ok(if are_close { NarrowedCandidates::Close(tools) } else { NarrowedCandidates::Clear(tools) })
+        Ok(NarrowedCandidates { tools, are_close: tool_decision::are_close(&ranked) })
     }
 
     /// Answers from the tool results, or calls one more tool if the request needs another step.
@@ -552,11 +546,11 @@ fn ask_which_tool(
 }
 
 /// Candidates for a call after the model has compared them.
-enum NarrowedCandidates<'a> {
+struct NarrowedCandidates<'a> {
     /// The tools of which one is called.
-    Clear(Vec<&'a ToolSpec>),
-    /// The tools of which the user has to choose one.
-    Close(Vec<&'a ToolSpec>),
+    tools: Vec<&'a ToolSpec>,
+    /// Whether the user has to choose one of them.
+    are_close: bool,
 }
 
 /// Memory of a loaded model as a fraction of its file size: original and repacked weights, and caches. Measured: 2.2
