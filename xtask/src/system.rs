@@ -3,6 +3,7 @@
 pub mod buildah;
 pub mod chromium;
 pub mod firefox;
+pub mod haproxy;
 pub mod openssl;
 pub mod postgres;
 pub mod python;

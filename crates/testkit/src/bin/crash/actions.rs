@@ -206,7 +206,7 @@ impl TestClient<'_> {
         let path = format!("/api/sessions/{}/{path}", self.chat.id);
         let response = self.user.request(method, &path).json(body).send().await.ok()?;
         let status = response.status();
-        let text = response.text().await.ok()?;
+        let text = response.text().await.ok().filter(|_| !self.is_outage(status))?;
         Some((status, serde_json::from_str(&text).unwrap_or_default()))
     }
 }

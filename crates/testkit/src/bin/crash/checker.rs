@@ -158,6 +158,7 @@ impl TestClient<'_> {
                 log: scenario.observed.logs.get(&id_of(row)).unwrap_or(&empty_log),
                 responses: &scenario.responses,
                 kills,
+                kills_database: self.kills_database(),
                 may_be_stopped: scenario.requested_stops > 0,
                 servers: self.servers,
             };

@@ -16,6 +16,9 @@ use crate::scenario::{InitialAction, Scenario};
 use crate::server::ServerState;
 use crate::stream_log::Acceptance;
 
+/// Delay before a request is repeated that was refused because of the database.
+pub const OUTAGE_DELAY: Duration = Duration::from_millis(100);
+
 /// A simulated user, with the expected state of the current chat.
 pub struct TestClient<'a> {
     pub(crate) user: Person,
@@ -157,6 +160,10 @@ impl<'a> TestClient<'a> {
                 scenario.accepted = Some(Acceptance::Confirmed);
                 Some(answer)
             }
+            Ok(answer) if self.is_outage(answer.status()) => {
+                scenario.accepted = Some(Acceptance::Unknown);
+                None
+            }
             Ok(answer) => {
                 let status = answer.status();
                 let body = answer.text().await.unwrap_or_default();
@@ -192,6 +199,10 @@ impl<'a> TestClient<'a> {
             self.wait_until_up().await;
             let Ok(response) = request(&self.user).send().await else { continue };
             let status = response.status();
+            if self.is_outage(status) {
+                tokio::time::sleep(OUTAGE_DELAY).await;
+                continue;
+            }
             // A server that is killed breaks the connection; an error status is always a violation.
             if status.is_server_error() {
                 self.results.add_violation(format!("the server answered {status}"));
@@ -201,6 +212,17 @@ impl<'a> TestClient<'a> {
                 return Some(body);
             }
         }
+    }
+
+    /// Returns whether a response says that the database is out of order, which is no violation if it is killed. Whether
+    /// the request was accepted is unknown: the database may have been killed after its commit.
+    pub fn is_outage(&self, status: StatusCode) -> bool {
+        status == StatusCode::SERVICE_UNAVAILABLE && self.kills_database()
+    }
+
+    /// Returns whether the database is killed instead of the nodes.
+    pub fn kills_database(&self) -> bool {
+        self.state.borrow().kills_database
     }
 
     /// Returns the number of kills so far.

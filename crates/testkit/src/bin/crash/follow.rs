@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use reqwest::{Method, Response, StatusCode};
 use serde_json::{Value, json};
 
-use crate::client::TestClient;
+use crate::client::{OUTAGE_DELAY, TestClient};
 use crate::observed::{ObservedEvents, follow_as_second_subscriber};
 use crate::scenario::Scenario;
 use crate::stream_log::StreamEnd;
@@ -64,6 +64,10 @@ impl TestClient<'_> {
                     if self.is_idle(quiet_since, scenario).await {
                         return;
                     }
+                }
+                status if self.is_outage(status) => {
+                    tokio::time::sleep(OUTAGE_DELAY).await;
+                    quiet_since = Instant::now();
                 }
                 status => {
                     scenario.violations.push(format!("the chat cannot be followed: {status}"));

@@ -30,6 +30,8 @@ pub struct AnswerCheck<'a> {
     pub responses: &'a HashMap<String, UserResponse>,
     /// Times of the kills during the scenario.
     pub kills: &'a [Instant],
+    /// Whether the kills were of the database.
+    pub kills_database: bool,
     /// Whether the user stopped a turn, or sent a queued message at once.
     pub may_be_stopped: bool,
     /// The MCP servers, with their record of calls.
@@ -53,6 +55,8 @@ impl AnswerCheck<'_> {
         match status {
             "done" => {}
             "stopped" if self.may_be_stopped => {}
+            // A turn that begins without a database says so.
+            "failed" if self.kills_database && !self.kills.is_empty() => {}
             "interrupted" if !self.kills.is_empty() => {
                 // An interruption must not lose an interaction that survives restarts.
                 let lost = self.log.pending.values().find(|interaction| {
@@ -133,6 +137,9 @@ impl AnswerCheck<'_> {
             Some("denied") => record.started == 0,
             Some("unknown") => !self.kills.is_empty() || self.may_be_stopped,
             Some("stopped") => self.may_be_stopped,
+            // A call that cannot be stored is not made, and neither is one to a server that could not be reached without
+            // the database.
+            Some("error") => self.kills_database && ended == 0,
             Some(_) => false,
             None => record.started == 0 && status != "done",
         }
@@ -169,6 +176,10 @@ impl AnswerCheck<'_> {
         record: &CallRecord,
         violation: &mut impl FnMut(&str),
     ) {
+        // A form that cannot be stored is cancelled, so that the server knows.
+        if self.kills_database && record.input["action"] == "cancel" {
+            return;
+        }
         let was_pending = self.log.pending.values().any(|interaction| interaction.token == token);
         match self.responses.get(token) {
             None if record.resumed > 0 || outcome == Some("done") => violation("the user did not fill in the form"),

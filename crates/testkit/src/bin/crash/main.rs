@@ -6,6 +6,7 @@
 //!
 //! Structure:
 //! - [`server`] starts and kills the processes under test; [`load_balancer`] connects users to several nodes.
+//!   [`postgres_pair`] is the database when it is killed in place of the processes.
 //! - [`client`] is a simulated user, who runs one [`scenario`] after the other. [`plan`] is the script of one turn,
 //!   [`actions`] are what the user does meanwhile, and [`follow`] reads the streams until the chat is idle.
 //! - [`observed`] and [`stream_log`] record what the user received; [`mcp_servers`] record the tool calls.
@@ -29,6 +30,7 @@ mod load_balancer;
 mod mcp_servers;
 mod observed;
 mod plan;
+mod postgres_pair;
 mod results;
 mod scenario;
 mod server;
@@ -44,6 +46,7 @@ use testkit::{Database, Person, ScriptedModel, databases};
 use client::TestClient;
 use mcp_servers::McpServers;
 use plan::Attempts;
+use postgres_pair::PostgresPair;
 use results::TestResults;
 use server::TestServer;
 
@@ -63,6 +66,8 @@ const LONG_DOWNTIME: Duration = Duration::from_secs(10);
 struct Arguments {
     binary: PathBuf,
     kills: usize,
+    /// Whether the primary of a pair of PostgreSQL servers is killed, and not the processes.
+    kills_database: bool,
     seed: u64,
     nodes: usize,
     servers_per_database: usize,
@@ -75,6 +80,7 @@ impl Arguments {
         let mut arguments = Self {
             binary: PathBuf::new(),
             kills: 200,
+            kills_database: false,
             seed: fastrand::u64(..),
             nodes: 1,
             servers_per_database: DEFAULT_SERVERS,
@@ -86,13 +92,18 @@ impl Arguments {
             match option.as_str() {
                 "--binary" => arguments.binary = value.into(),
                 "--kills" => arguments.kills = value.parse().expect("a number of kills"),
+                "--failovers" => {
+                    arguments.kills = value.parse().expect("a number of kills");
+                    arguments.kills_database = true;
+                }
                 "--seed" => arguments.seed = value.parse().expect("a number for the seed"),
                 "--nodes" => arguments.nodes = value.parse().expect("a number of processes"),
                 "--servers" => arguments.servers_per_database = value.parse().expect("a number of servers"),
                 "--interval" => arguments.max_interval_ms = value.parse().expect("a number of milliseconds"),
                 _ => {
                     panic!(
-                        "usage: crash --binary FILE [--kills N] [--seed N] [--nodes N] [--servers N] [--interval MS]"
+                        "usage: crash --binary FILE [--kills N | --failovers N] [--seed N] [--nodes N] [--servers N] \
+                         [--interval MS]"
                     )
                 }
             }
@@ -106,7 +117,7 @@ async fn main() -> ExitCode {
     let arguments = Arguments::parse();
     let mut databases = databases();
     // Only PostgreSQL can be shared by several nodes.
-    if arguments.nodes > 1 {
+    if arguments.nodes > 1 || arguments.kills_database {
         databases.retain(|database| *database == Database::Postgres);
     }
     let servers = databases.len() * arguments.servers_per_database;
@@ -145,7 +156,9 @@ async fn test_server(arguments: &Arguments, database: Database, kills: usize, se
     let shared_attempts = attempts.clone();
     model.answer_by(move |request| plan::model_step(&shared_attempts, request));
     let mcp_servers = McpServers::start().await;
-    let mut server = TestServer::new(&arguments.binary, database, &model.base_url, arguments.nodes).await;
+    let mut pair = if arguments.kills_database { Some(PostgresPair::start().await) } else { None };
+    let mut server =
+        TestServer::new(&arguments.binary, database, pair.as_ref(), &model.base_url, arguments.nodes).await;
     for index in 0..server.node_count() {
         server.start(index).await;
     }
@@ -167,6 +180,11 @@ async fn test_server(arguments: &Arguments, database: Database, kills: usize, se
             tokio::time::sleep(Duration::from_millis(rng.u64(30..arguments.max_interval_ms))).await;
             // A run of hours must not store every request.
             model.forget_requests();
+            if let Some(pair) = &mut pair {
+                server.announce_kill_of_database();
+                pair.fail_over().await;
+                continue;
+            }
             let node = rng.usize(0..server.node_count());
             server.kill(node);
             if server.node_count() > 1 && rng.bool() {

@@ -10,6 +10,7 @@ use testkit::Database;
 use tokio::sync::watch;
 
 use crate::load_balancer::LoadBalancer;
+use crate::postgres_pair::PostgresPair;
 
 /// Maximum time for a start.
 const START_TIMEOUT: Duration = Duration::from_mins(1);
@@ -23,6 +24,8 @@ pub struct ServerState {
     pub is_up: bool,
     /// Times at which a node was killed.
     pub kills: Vec<Instant>,
+    /// Whether the database is killed instead of the nodes, so that a request can be refused without being lost.
+    pub kills_database: bool,
     /// Whether no further kills follow.
     pub kills_are_over: bool,
 }
@@ -69,15 +72,27 @@ impl Drop for Node {
 }
 
 impl TestServer {
-    /// Creates data folders and the database without starting a process. Several nodes get a [`LoadBalancer`].
-    pub async fn new(binary: &Path, database: Database, model: &str, nodes: usize) -> Self {
+    /// Creates data folders, and the database if there is no pair of servers for it, without starting a process. Several
+    /// nodes get a [`LoadBalancer`].
+    pub async fn new(
+        binary: &Path,
+        database: Database,
+        pair: Option<&PostgresPair>,
+        model: &str,
+        nodes: usize,
+    ) -> Self {
         let nodes: Vec<Node> = (0..nodes).map(|_| Node::new()).collect();
-        let database_url = database.create(&nodes[0].folder);
+        let database_url = pair.map_or_else(|| database.create(&nodes[0].folder), PostgresPair::create_database);
         let load_balancer = match nodes.as_slice() {
             [_] => None,
             several => Some(LoadBalancer::start(several.iter().map(|node| node.port).collect()).await),
         };
-        let state = watch::Sender::new(ServerState { is_up: false, kills: Vec::new(), kills_are_over: false });
+        let state = watch::Sender::new(ServerState {
+            is_up: false,
+            kills: Vec::new(),
+            kills_database: pair.is_some(),
+            kills_are_over: false,
+        });
         Self { binary: binary.to_owned(), database_url, model: model.to_owned(), nodes, load_balancer, state }
     }
 
@@ -134,6 +149,11 @@ impl TestServer {
         });
         // The state changes first: a user who sees a broken connection must not report it as a violation.
         self.nodes[index].kill();
+    }
+
+    /// Records that the database is about to be killed.
+    pub fn announce_kill_of_database(&self) {
+        self.state.send_modify(|state| state.kills.push(Instant::now()));
     }
 
     /// Announces that no further kills follow.

@@ -81,7 +81,7 @@ impl StreamEnd {
             Self::Done => "done",
             Self::Stopped => "stopped",
             Self::Interrupted => "interrupted",
-            Self::Error(_) => "error",
+            Self::Error(_) => "failed",
         }
     }
 }
