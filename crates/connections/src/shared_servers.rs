@@ -36,7 +36,7 @@ pub struct ServerOffer<'a> {
     pub headers: &'a BTreeMap<String, String>,
     /// Domains of the email addresses of users to whom it is offered.
     pub domains: &'a [HostName],
-    /// Groups at the identity provider to whose members it is offered, too. Without domains and groups, it is offered to
+    /// Groups at the identity provider that are offered it, too. Without domains and groups, it is offered to
     /// every user.
     pub groups: &'a [String],
 }

@@ -8,7 +8,7 @@ use crate::named_values::query_named;
 use crate::{Error, RateLimitRepository};
 
 /// Largest difference that the clocks of two nodes may have. A time that is further in the future than a limit allows was
-/// written before the clock was set back, and counts as none, so that nobody waits for the difference.
+/// written before the clock was set back, and counts as none, so that no user waits for the difference.
 const MAX_CLOCK_SKEW_SECONDS: i64 = 5 * 60;
 const MICROSECONDS_PER_SECOND: i64 = 1_000_000;
 

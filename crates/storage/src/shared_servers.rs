@@ -25,8 +25,7 @@ pub struct SharedServer {
     pub headers: Option<Vec<u8>>,
     /// Domains of the email addresses of users to whom it is offered, in lower case.
     pub domains: Vec<String>,
-    /// Groups at the identity provider to whose members it is offered, too. Without domains and groups, it is offered to
-    /// every user.
+    /// Groups at the identity provider that are offered it, too. Without domains and groups, it is offered to every user.
     pub groups: Vec<String>,
 }
 

@@ -11,7 +11,7 @@ pub fn ensure() -> Outcome<PathBuf> {
     find_or_install("haproxy", "HAProxy, which leads to the primary database in the crash test,", find)
 }
 
-/// Returns the folder of HAProxy: that of services is not on everybody's `PATH`.
+/// Returns the folder of HAProxy, which is not on the `PATH` of every user.
 fn find() -> Option<PathBuf> {
     let services = PathBuf::from("/usr/sbin");
     let on_path = find_program("haproxy").and_then(|program| program.parent().map(Path::to_owned));

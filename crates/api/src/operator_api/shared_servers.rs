@@ -29,7 +29,7 @@ struct SharedServerDto {
     has_headers: bool,
     /// Domains of the email addresses of users to whom it is offered.
     domains: Vec<String>,
-    /// Groups at the identity provider to whose members it is offered, too. Without both, it is offered to every user.
+    /// Groups at the identity provider that are offered it, too. Without both, it is offered to every user.
     groups: Vec<String>,
 }
 

@@ -30,7 +30,7 @@ pub trait OperatorTools: fmt::Debug + Send + Sync {
     /// Returns the backups; `None` if none are scheduled.
     fn list_backups(&self) -> BoxFuture<'_, anyhow::Result<Option<BackupStatus>>>;
 
-    /// Makes a backup beside the scheduled ones. It is completed although nobody waits for it.
+    /// Makes a backup beside the scheduled ones. It is completed even if the caller does not wait for it.
     fn make_backup(&self) -> BoxFuture<'_, Result<(), BackupError>>;
 }
 
