@@ -165,7 +165,7 @@ impl RateLimits {
 
 type AddressRateLimiter = RateLimiter<IpAddr, DashMapStateStore<IpAddr>, MonotonicClock, NoOpMiddleware<Nanos>>;
 
-/// What this process has counted itself.
+/// Figures that this process counts itself.
 #[derive(Debug)]
 struct LocalLimits {
     clock: MonotonicClock,

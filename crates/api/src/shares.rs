@@ -78,7 +78,7 @@ pub struct CreatedShare {
     url: String,
 }
 
-/// What creating a share needs.
+/// Input for creating a share.
 #[derive(Debug, Clone)]
 pub struct ShareWriter {
     storage: Storage,

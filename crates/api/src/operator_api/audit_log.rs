@@ -18,7 +18,7 @@ const EVENTS_PER_PAGE: usize = 50;
 /// The events that are wanted. Empty values count as left out.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-pub struct EventQuery {
+pub struct AuditLogQuery {
     /// Email address or id of an account. Deleted accounts are found by their id.
     user: String,
     /// Kind of the event, such as `sign_in`.
@@ -62,7 +62,7 @@ pub struct EventPage {
 /// Lists events of all accounts or of one, newest first (`GET /audit-events?user=…&kind=…&before=…`).
 pub async fn list_events(
     State(storage): State<Storage>,
-    Query(EventQuery { user, kind, before }): Query<EventQuery>,
+    Query(AuditLogQuery { user, kind, before }): Query<AuditLogQuery>,
 ) -> Result<Json<EventPage>, ApiError> {
     let before = Some(before).filter(|before| !before.is_empty()).map(|before| before.parse::<Uuid>()).transpose();
     let filter = AuditEventFilter {

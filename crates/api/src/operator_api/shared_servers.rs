@@ -49,14 +49,14 @@ impl From<SharedServer> for SharedServerDto {
 
 /// All shared servers, by name.
 #[derive(Debug, Serialize)]
-pub struct SharedServerList {
+pub struct SharedServerOffers {
     servers: Vec<SharedServerDto>,
 }
 
 /// Lists the shared servers (`GET /shared-servers`).
-pub async fn list_servers(State(storage): State<Storage>) -> Result<Json<SharedServerList>, ApiError> {
+pub async fn list_servers(State(storage): State<Storage>) -> Result<Json<SharedServerOffers>, ApiError> {
     let servers = storage.shared_servers().list().await?;
-    Ok(Json(SharedServerList { servers: servers.into_iter().map(SharedServerDto::from).collect() }))
+    Ok(Json(SharedServerOffers { servers: servers.into_iter().map(SharedServerDto::from).collect() }))
 }
 
 /// An offer.

@@ -19,7 +19,7 @@ use super::account_error;
 use crate::admin_listener::VerifiedOperator;
 use crate::state::{PublicSettings, SiteUrl};
 
-/// What the program does for its operator besides its services.
+/// Tools of the program for its operator, besides its services.
 pub trait OperatorTools: fmt::Debug + Send + Sync {
     /// Returns the version of the program.
     fn version(&self) -> &'static str;
@@ -85,7 +85,7 @@ pub struct ServerInfo {
     sign_ups: SignUpPolicy,
 }
 
-/// Who can create accounts, and how users sign in. The settings state it.
+/// Policy of the settings for creating accounts and for signing in.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct SignUpPolicy {

@@ -28,7 +28,7 @@ enum Period {
 
 /// The period whose usage is wanted.
 #[derive(Debug, Deserialize)]
-pub struct UsageQuery {
+pub struct UsagePeriodQuery {
     #[serde(default)]
     period: Period,
     /// A day of the period, such as `2026-11-21` (UTC). Today without it.
@@ -82,7 +82,7 @@ impl From<ModelTotal> for ModelUsage {
 pub async fn get_usage(
     State(storage): State<Storage>,
     State(clock): State<Arc<dyn Clock>>,
-    Query(UsageQuery { period, date }): Query<UsageQuery>,
+    Query(UsagePeriodQuery { period, date }): Query<UsagePeriodQuery>,
 ) -> Result<Json<UsageOfAll>, ApiError> {
     let date = match date {
         Some(date) => parse_date(&date).ok_or_else(|| ApiError::BadRequest("date must be like 2026-11-21".into()))?,

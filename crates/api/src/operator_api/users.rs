@@ -207,7 +207,7 @@ pub async fn get_user(
     }))
 }
 
-/// How an invitation reaches its user.
+/// Way in which an invitation reaches its user.
 #[derive(Debug, Clone, Copy, Deserialize)]
 #[serde(rename_all = "camelCase")]
 enum InvitationWay {
