@@ -1,7 +1,7 @@
 import { AuthClient } from "@supabase/auth-js";
 import assert from "node:assert/strict";
 import { after, test, type TestContext } from "node:test";
-import { Account } from "./account.ts";
+import { Account, password } from "./account.ts";
 import { startFixture } from "./fixture.ts";
 import { signInAtProvider, signOutAtProvider, startIdentityProvider } from "./identity-provider.ts";
 import { closeToasts, inspect, looks } from "./look.ts";
@@ -147,3 +147,119 @@ for (const flowType of ["pkce", "implicit"] as const) {
     );
   });
 }
+
+/** Opens the security settings of a new account, which has a password. */
+async function openSecurity(t: TestContext, look = {}) {
+  const { account, appPage } = await fixture.openSignedInPage(t, look);
+  await appPage.page.route(/fonts\.googleapis\.com/u, (route) => route.abort());
+  await appPage.open("/?settings=security");
+  const identities = appPage.page.getByRole("region", { name: "Single sign-on" });
+  return { account, appPage, identities };
+}
+
+for (const [name, look] of looks) {
+  test(`a user links an account at the provider, signs in with it and unlinks it, at ${name}`, async (t) => {
+    const login = `dora-${look.viewport.width}`;
+    const { account, appPage, identities } = await openSecurity(t, look);
+    await identities.getByText("Link an account at Example Corp").waitFor();
+    await identities.getByRole("button", { name: "Link" }).click();
+    await signInAtProvider(appPage.page, login);
+    await appPage.toasts.getByText("Single sign-on linked", { exact: true }).waitFor();
+    assert.equal(new URL(appPage.page.url()).search, "?settings=security", "without the code");
+    await closeToasts(appPage);
+    await identities.getByText(`${login}@example.com`).waitFor();
+    await identities.scrollIntoViewIfNeeded();
+    await inspect(appPage, "settings-single-sign-on", look);
+
+    const other = await open(t, fixture, "/?settings=account");
+    await other.page.getByRole("button", button).click();
+    await signInAtProvider(other.page, login);
+    await other.page.getByText(account.email).first().waitFor();
+
+    await identities.getByRole("button", { name: `Unlink ${login}@example.com` }).click();
+    await inspect(appPage, "settings-single-sign-on-unlink", look);
+    await appPage.page.getByRole("button", { name: "Unlink", exact: true }).click();
+    await appPage.toast("Single sign-on unlinked", `${login}@example.com`);
+    await identities.getByRole("listitem").waitFor({ state: "detached" });
+    assert.ok(await identities.getByRole("heading").evaluate((title) => title === document.activeElement));
+    await other.page.getByRole("button", button).waitFor();
+  });
+}
+
+test("an account at the provider that belongs to somebody else is not linked", async (t) => {
+  const owner = await open(t, fixture, "/");
+  await owner.page.getByRole("button", button).click();
+  await signInAtProvider(owner.page, "edith");
+  await owner.page.getByRole("button", { name: "Sign Out" }).waitFor();
+
+  const { account, appPage, identities } = await openSecurity(t);
+  await identities.getByRole("button", { name: "Link" }).click();
+  await signInAtProvider(appPage.page, "edith");
+  await appPage.toast(
+    "Single sign-on was not linked",
+    "This account at Example Corp is already linked to another account here.",
+  );
+  await identities.getByText("Link an account at Example Corp").waitFor();
+  assert.equal(await identities.getByRole("listitem").count(), 0);
+  await appPage.open("/?settings=account");
+  await appPage.page.getByText(account.email).first().waitFor();
+});
+
+test("the only way to sign in is not unlinked before there is another", async (t) => {
+  const appPage = await open(t, fixture, "/?settings=security");
+  await appPage.page.getByRole("button", button).click();
+  await signInAtProvider(appPage.page, "frida");
+  const identities = appPage.page.getByRole("region", { name: "Single sign-on" });
+  await identities.getByRole("button", { name: "Unlink frida@example.com" }).click();
+  await appPage.page.getByRole("button", { name: "Unlink", exact: true }).click();
+  await appPage.toasts.getByText(/^Without it you could not sign in\./u).waitFor();
+  await identities.getByText("frida@example.com").waitFor();
+});
+
+test("the official client links and unlinks an identity", async (t) => {
+  const { app } = fixture;
+  const account = await Account.create(app.url);
+  const appPage = await open(t, fixture, "/auth", { javaScriptEnabled: false });
+  const memory = new Map<string, string>();
+  const client = new AuthClient({
+    url: `${app.url}/auth/v1`,
+    flowType: "pkce",
+    autoRefreshToken: false,
+    storage: {
+      getItem: (key) => memory.get(key) ?? null,
+      setItem: (key, value) => void memory.set(key, value),
+      removeItem: (key) => void memory.delete(key),
+    },
+    // The browser that goes to the provider has to have the cookie of the request that began it.
+    fetch: async (input, init) => {
+      const response = await fetch(input, init);
+      for (const cookie of response.headers.getSetCookie()) {
+        const [name = "", value = ""] = (cookie.split(";")[0] ?? "").split("=");
+        await appPage.page.context().addCookies([{ name, value, url: app.url }]);
+      }
+      return response;
+    },
+  });
+  await client.signInWithPassword({ email: account.email, password });
+  const begun = await client.linkIdentity({
+    provider: "oidc" as "keycloak",
+    options: { redirectTo: `${app.url}/arrived`, skipBrowserRedirect: true },
+  });
+  assert.equal(begun.error, null);
+  await appPage.page.goto(begun.data.url);
+  await signInAtProvider(appPage.page, "gerda");
+  await appPage.page.waitForURL(/\/arrived/u);
+  const code = new URL(appPage.page.url()).searchParams.get("code") ?? "";
+  const { data } = await client.exchangeCodeForSession(code);
+  assert.equal(data.user?.email, account.email);
+  const linked = (await client.getUserIdentities()).data?.identities ?? [];
+  assert.deepEqual(
+    linked.map(({ provider }) => provider),
+    ["email", "oidc"],
+  );
+  const [email, oidc] = linked;
+  assert.ok(email !== undefined && oidc !== undefined);
+  assert.equal((await client.unlinkIdentity(email)).error?.code, "single_identity_not_deletable");
+  assert.equal((await client.unlinkIdentity(oidc)).error, null);
+  assert.equal((await client.getUserIdentities()).data?.identities.length, 1);
+});

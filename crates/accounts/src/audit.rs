@@ -56,6 +56,7 @@ impl AccountService {
             (before.password_hash != after.password_hash, AuditEventKind::PasswordChanged),
             (before.email != after.email, AuditEventKind::EmailChanged),
             (along.link.is_some(), AuditEventKind::IdentityLinked),
+            (along.unlink.is_some(), AuditEventKind::IdentityUnlinked),
             (!was_locked && after.is_banned(now), AuditEventKind::AccountLocked),
             (was_locked && !after.is_banned(now), AuditEventKind::AccountUnlocked),
         ];

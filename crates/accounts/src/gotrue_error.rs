@@ -131,6 +131,16 @@ gotrue_errors! {
     ADMIN_USER_NOT_FOUND = 404 "user_not_found" "User not found";
     /// The administrator requests a link for an address without an account.
     USER_WITH_EMAIL_NOT_FOUND = 404 "user_not_found" "User with this email not found";
+    /// The id of an identity is not a UUID.
+    IDENTITY_ID_MALFORMED = 404 "validation_failed" "identity_id must be an UUID";
+    /// The caller has no such identity.
+    IDENTITY_NOT_FOUND = 422 "identity_not_found" "Identity doesn't exist";
+    /// The identity at the provider belongs to another account.
+    IDENTITY_ALREADY_EXISTS = 422 "identity_already_exists" "Identity is already linked to another user";
+    /// Without the identity, the user could not sign in.
+    SINGLE_IDENTITY_NOT_DELETABLE = 422 "single_identity_not_deletable" "User must have another way to sign in after unlinking";
+    /// The identity of the email address, which is part of the account.
+    EMAIL_IDENTITY_NOT_DELETABLE = 422 "single_identity_not_deletable" "The email address cannot be unlinked; change it instead";
     /// The id of a user is not a UUID.
     USER_ID_MALFORMED = 404 "validation_failed" "user_id must be an UUID";
     /// Passkeys are not supported, so no user has one.

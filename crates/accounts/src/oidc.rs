@@ -1,8 +1,8 @@
 //! Sign-in at an organisation's identity provider: OpenID Connect Core 1.0 with the authorization code flow and PKCE.
 //!
 //! [`sign_in`] begins and completes the flow, [`id_token`] verifies what the provider says about the user, and
-//! [`account`] finds or creates the user's account. [`logout`] ends the user's session
-//! at the provider, and [`back_channel_logout`] those here. [`discovery`] and [`keys`] hold the provider's metadata and keys.
+//! [`account`] finds or creates the user's account. [`identity_link`]
+//! links an account at the provider to that of a user who is signed in. [`logout`] ends the user's session at the provider, and [`back_channel_logout`] those here. [`discovery`] and [`keys`] hold the provider's metadata and keys.
 
 mod account;
 mod back_channel_logout;
@@ -10,6 +10,7 @@ mod discovery;
 mod error;
 mod http;
 mod id_token;
+mod identity_link;
 mod keys;
 mod logout;
 mod profile;

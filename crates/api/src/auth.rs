@@ -5,6 +5,7 @@ mod dto;
 mod email_routes;
 mod error;
 mod extract;
+mod identities;
 mod metadata;
 mod mfa;
 mod oidc;
@@ -56,6 +57,10 @@ pub fn section() -> Section<AppState> {
         post("/verify", Anyone, verify::verify_token),
         /// Verifies an emailed link and redirects to its target, with a session or an error.
         get("/verify", Anyone, verify::follow_link),
+        /// Begins to link the caller's account at the identity provider, and redirects to it or returns its page.
+        get("/user/identities/authorize", FirstFactor, identities::begin_link),
+        /// Unlinks an account at the identity provider, unless the caller could not sign in without it.
+        delete("/user/identities/{id}", FirstFactor, identities::unlink),
         /// Begins a sign-in at the identity provider and redirects to it.
         get("/authorize", Anyone, oidc::authorize),
         /// Completes a sign-in when the identity provider redirects the browser back, and redirects to the target of

@@ -65,6 +65,8 @@ pub enum AuditEventKind {
     GoogleDriveUnlinked,
     /// An account at the identity provider was linked.
     IdentityLinked,
+    /// An account at the identity provider was unlinked.
+    IdentityUnlinked,
     /// A passkey was registered.
     PasskeyAdded,
     /// A passkey was removed.
@@ -108,6 +110,7 @@ impl AuditEventKind {
             Self::GoogleDriveLinked => "google_drive_linked",
             Self::GoogleDriveUnlinked => "google_drive_unlinked",
             Self::IdentityLinked => "identity_linked",
+            Self::IdentityUnlinked => "identity_unlinked",
             Self::PasskeyAdded => "passkey_added",
             Self::PasskeyRemoved => "passkey_removed",
             Self::PasswordChanged => "password_changed",

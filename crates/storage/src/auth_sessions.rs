@@ -133,15 +133,36 @@ const GET_AMR: &str = "SELECT amr FROM auth_sessions WHERE id = $1 AND user_id =
 
 pub(crate) const SET_AMR: &str = "UPDATE auth_sessions SET amr = $3 WHERE id = $1 AND user_id = $2";
 
-const LIST_AMR: &str = "SELECT id, amr FROM auth_sessions WHERE user_id = $1 AND created_at <= $2";
+pub(crate) const LIST_AMR: &str = "SELECT id, amr FROM auth_sessions WHERE user_id = $1 AND created_at <= $2";
 
-const DELETE: &str = "DELETE FROM auth_sessions WHERE user_id = $1 AND id = $2";
+pub(crate) const DELETE: &str = "DELETE FROM auth_sessions WHERE user_id = $1 AND id = $2";
 
 const DELETE_ENDED: &str = "DELETE FROM auth_sessions WHERE created_at <= $1 OR refreshed_at <= $2";
 
 pub(crate) const DELETE_ALL: &str = "DELETE FROM auth_sessions WHERE user_id = $1";
 
 pub(crate) const DELETE_OTHERS: &str = "DELETE FROM auth_sessions WHERE user_id = $1 AND id <> $2";
+
+/// Ends the sessions of a user that began by a time with an authentication method, except one, within a transaction.
+/// Returns their number.
+macro_rules! delete_sessions_of_method {
+    ($tx:ident, $owner:expr, $method:expr, $until:expr, $keep:expr) => {{
+        let keep: Option<domain::AuthSessionId> = $keep;
+        let sessions: Vec<(uuid::Uuid, $crate::JsonText<Vec<$crate::auth_sessions::AuthMethod>>)> =
+            sqlx::query_as($crate::auth_sessions::LIST_AMR).bind($owner.0).bind($until).fetch_all(&mut *$tx).await?;
+        let mut count = 0_usize;
+        for (session, amr) in sessions {
+            let is_kept = keep.is_some_and(|keep| keep.0 == session);
+            if !is_kept && amr.0.iter().any(|proof| proof.method == $method) {
+                let delete = sqlx::query($crate::auth_sessions::DELETE).bind($owner.0).bind(session);
+                delete.execute(&mut *$tx).await?;
+                count += 1;
+            }
+        }
+        count
+    }};
+}
+pub(crate) use delete_sessions_of_method;
 
 impl AuthSessionRepository<'_> {
     /// Stores a new session, the time of the sign-in with the user, and audit events.
@@ -310,15 +331,7 @@ impl AuthSessionRepository<'_> {
         events: &[NewAuditEvent],
     ) -> Result<usize, Error> {
         transaction!(self.storage, |tx| {
-            let sessions: Vec<(Uuid, JsonText<Vec<AuthMethod>>)> =
-                sqlx::query_as(LIST_AMR).bind(owner.0).bind(until.0).fetch_all(&mut *tx).await?;
-            let mut count = 0;
-            for (session, amr) in sessions {
-                if amr.0.iter().any(|proof| proof.method == method) {
-                    sqlx::query(DELETE).bind(owner.0).bind(session).execute(&mut *tx).await?;
-                    count += 1;
-                }
-            }
+            let count = delete_sessions_of_method!(tx, owner, method, until.0, None);
             for event in events.iter().filter(|_| count > 0) {
                 insert_event!(tx, event);
             }

@@ -95,6 +95,8 @@ const SET_ID_TOKEN: &str = "UPDATE identities SET id_token = $3 WHERE id = $1 AN
 const GET_ID_TOKEN: &str = "SELECT id, id_token FROM identities
     WHERE user_id = $1 AND issuer = $2 AND id_token IS NOT NULL ORDER BY last_sign_in_at DESC LIMIT 1";
 
+pub(crate) const DELETE: &str = "DELETE FROM identities WHERE user_id = $1 AND id = $2";
+
 pub(crate) const DELETE_ALL: &str = "DELETE FROM identities WHERE user_id = $1";
 
 const INSERT_SIGN_IN: &str = "INSERT INTO provider_sign_ins (state_hash, details, expires_at) VALUES ($1, $2, $3)";

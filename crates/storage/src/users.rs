@@ -5,9 +5,10 @@ use serde_json::{Map, Value};
 use uuid::Uuid;
 
 use crate::audit_events::{self, NewAuditEvent, insert_event};
+use crate::auth_sessions::delete_sessions_of_method;
 use crate::db_macros::{read, transaction, write};
 use crate::factors::Factor;
-use crate::identities::{Identity, insert_identity};
+use crate::identities::{self, Identity, insert_identity};
 use crate::named_values::query_named;
 use crate::one_time_tokens::{OneTimeToken, replace_token};
 use crate::{Error, JsonText, UserRepository, auth_codes, auth_sessions, one_time_tokens};
@@ -130,8 +131,21 @@ pub struct Along<'a> {
     pub issue: &'a [OneTimeToken],
     /// Identity that the account gets.
     pub link: Option<&'a Identity>,
+    /// Identity that the account loses.
+    pub unlink: Option<IdentityRemoval>,
     /// Audit events.
     pub events: &'a [NewAuditEvent],
+}
+
+/// The removal of an identity from an account. It also deletes the auth codes of the user.
+#[derive(Debug, Clone, Copy)]
+pub struct IdentityRemoval {
+    /// The identity.
+    pub id: Uuid,
+    /// Authentication method of the sessions that end. They do not record the identity with which they began.
+    pub method: &'static str,
+    /// Session that does not end.
+    pub keep: AuthSessionId,
 }
 
 /// The result of an account update.
@@ -390,6 +404,11 @@ impl UserRepository<'_> {
             }
             if let Some(identity) = along.link {
                 insert_identity!(tx, identity);
+            }
+            if let Some(removal) = along.unlink {
+                sqlx::query(identities::DELETE).bind(user.id.0).bind(removal.id).execute(&mut *tx).await?;
+                sqlx::query(auth_codes::DELETE_ALL).bind(user.id.0).execute(&mut *tx).await?;
+                delete_sessions_of_method!(tx, user.id, removal.method, i64::MAX, Some(removal.keep));
             }
             for event in along.events {
                 insert_event!(tx, event);

@@ -27,6 +27,8 @@ export function providerRefusal(code: string | null): string | undefined {
       return t("account.provider.noEmail", { name });
     case "email_provider_disabled":
       return t("account.provider.only", { name });
+    case "identity_already_exists":
+      return t("account.provider.taken", { name });
     case "signup_disabled":
       return t("auth.error.signup_disabled");
     case "email_address_not_authorized":

@@ -1,5 +1,6 @@
 import { authErrorMessage } from "@/lib/auth-error-message";
 import { emailLinkOffersSession, emailLinkParams, setEmailLinkResult } from "@/lib/email-link";
+import { identityLinkMark } from "@/lib/identity-link";
 import { t } from "@/lib/later-texts";
 import { endSignInWindow } from "@/lib/server-sign-in";
 import { auth, finishEmailLink } from "@/lib/session";
@@ -20,15 +21,33 @@ type ToastMessage = Parameters<typeof toast>[0];
 
 /** Accepts the session of an email link, after a question if needed, and shows the result of the link. */
 async function showEmailLinkResult(): Promise<void> {
+  const isIdentityLink = takeIdentityLinkMark();
   if (emailLinkParams.size === 0) return;
   try {
     const message = emailLinkOffersSession ? await takeSession() : await toastForEmailLink();
-    if (message !== undefined) toast(message);
+    const shown = isIdentityLink ? toastForIdentityLink(message) : message;
+    if (shown !== undefined) toast(shown);
   } catch {
     toast({ title: t("auth.signInFailed"), description: t("account.link.failed.other"), tone: "err" });
   } finally {
     finishEmailLink();
   }
+}
+
+/** Returns whether the page was opened at the end of linking an identity, and removes the mark of it from the URL. */
+function takeIdentityLinkMark(): boolean {
+  const url = new URL(location.href);
+  if (!url.searchParams.has(identityLinkMark)) return false;
+  url.searchParams.delete(identityLinkMark);
+  history.replaceState(history.state, "", url.pathname + url.search + url.hash);
+  return true;
+}
+
+/** Returns the toast after linking an identity: that of a refusal with a title of its own, or else the success. */
+export function toastForIdentityLink(refusal: ToastMessage | undefined): ToastMessage {
+  return refusal === undefined
+    ? { title: t("account.sso.linked"), tone: "ok" }
+    : { ...refusal, title: t("account.sso.notLinked") };
 }
 
 async function takeSession(): Promise<ToastMessage | undefined> {

@@ -123,6 +123,7 @@ export interface TextParams {
   "account.provider.declined": { name: string };
   "account.provider.unverified": { name: string };
   "account.provider.noEmail": { name: string };
+  "account.provider.taken": { name: string };
   "account.provider.only": { name: string };
   "account.code.text": { email: string };
   "account.newPassword.text": { email: string };
@@ -132,6 +133,11 @@ export interface TextParams {
   "account.proof.mail.sent": { email: string };
   "account.revoke.keys": { n: number };
   "account.revoke.shares": { n: number };
+  "account.sso.about": { name: string };
+  "account.sso.here": { name: string };
+  "account.sso.unlink": { name: string };
+  "account.sso.unlink.question": { name: string };
+  "account.sso.last.only": { name: string };
   "account.passkeys.elsewhere": { host: string };
   "account.passkeys.rename": { name: string };
   "account.passkeys.used": { day: string };

@@ -49,6 +49,10 @@ pub enum SecurityNotice {
     PasskeyAdded,
     /// A passkey was removed.
     PasskeyRemoved,
+    /// An account at the identity provider was linked.
+    IdentityLinked,
+    /// An account at the identity provider was unlinked.
+    IdentityUnlinked,
     /// A sign-in with a device that was not used before.
     NewDevice {
         /// Browser and system.
@@ -67,6 +71,8 @@ impl SecurityNotice {
             Self::FactorRemoved => "An authenticator was removed",
             Self::PasskeyAdded => "A passkey was created",
             Self::PasskeyRemoved => "A passkey was removed",
+            Self::IdentityLinked => "Single sign-on was linked",
+            Self::IdentityUnlinked => "Single sign-on was unlinked",
             Self::NewDevice { .. } => "New sign-in",
         }
     }
@@ -85,6 +91,12 @@ impl SecurityNotice {
                 format!("A passkey was created for your {PRODUCT_NAME} account. It signs in without the password.")
             }
             Self::PasskeyRemoved => format!("A passkey was removed from your {PRODUCT_NAME} account."),
+            Self::IdentityLinked => format!(
+                "An account of your organisation was linked to your {PRODUCT_NAME} account. It signs in without the password."
+            ),
+            Self::IdentityUnlinked => {
+                format!("An account of your organisation was unlinked from your {PRODUCT_NAME} account.")
+            }
             Self::NewDevice { device, address: Some(address) } => format!(
                 "Your {PRODUCT_NAME} account was used to sign in with a device that you had not used before: {device}, at \
                  the network address {address}."

@@ -17,6 +17,7 @@ use crate::gotrue_error::{
     ACCOUNT_EXISTS, ADDRESS_NOT_AUTHORIZED, CONFLICT, PROVIDER_EMAIL_MISSING, PROVIDER_EMAIL_UNVERIFIED, USER_BANNED,
     USER_NOT_FOUND,
 };
+use crate::mailer::SecurityNotice;
 use crate::verification::discard_unproven_sign_up;
 use crate::{AccountService, AuthError, sign_up};
 use platform::UserEvent;
@@ -97,16 +98,13 @@ impl AccountService {
                     discard_unproven_sign_up(user);
                     confirm_email(user, now);
                 }
-                let providers = user.app_metadata.entry("providers").or_insert_with(|| json!([]));
-                if let Value::Array(providers) = providers
-                    && !providers.contains(&json!(PROVIDER))
-                {
-                    providers.push(json!(PROVIDER));
-                }
+                add_provider(user);
                 Ok(Along { link: Some(&identity), sign_out: is_first_proof, void: is_first_proof, ..Along::default() })
             })
             .await?;
-        if !was_confirmed {
+        if was_confirmed {
+            self.notify(&linked, SecurityNotice::IdentityLinked);
+        } else {
             self.events.publish(linked.id, &UserEvent::Devices);
         }
         linked.identities.push(identity);
@@ -125,7 +123,7 @@ impl AccountService {
         is_unproven && (user.invited_at.is_some() || may_sign_up())
     }
 
-    fn new_identity(&self, user: UserId, profile: &ProviderProfile) -> Identity {
+    pub(super) fn new_identity(&self, user: UserId, profile: &ProviderProfile) -> Identity {
         let now = self.clock.now();
         Identity {
             id: domain::ids::fresh(),
@@ -137,6 +135,16 @@ impl AccountService {
             created_at: now,
             updated_at: now,
         }
+    }
+}
+
+/// Adds the provider to those in a user's metadata.
+pub(super) fn add_provider(user: &mut User) {
+    let providers = user.app_metadata.entry("providers").or_insert_with(|| json!([]));
+    if let Value::Array(providers) = providers
+        && !providers.contains(&json!(PROVIDER))
+    {
+        providers.push(json!(PROVIDER));
     }
 }
 

@@ -18,6 +18,7 @@ use super::IdentityProvider;
 use super::discovery::IssuerMetadata;
 use super::error::OidcError;
 use super::id_token::ExpectedToken;
+use super::identity_link::LinkOwner;
 use super::profile::ProviderProfile;
 use crate::audit::RequestOrigin;
 use crate::gotrue_error::{
@@ -95,6 +96,9 @@ struct SignInDetails {
     browser: String,
     redirect: Url,
     challenge: Option<(String, bool)>,
+    /// User to whom the account at the provider is linked; without one, its own user signs in.
+    #[serde(default)]
+    link_to: Option<LinkOwner>,
 }
 
 impl AccountService {
@@ -108,6 +112,16 @@ impl AccountService {
         &self,
         target: SignInTarget,
         browser: Option<&str>,
+    ) -> Result<BegunSignIn, AuthError> {
+        self.begin_at_provider(target, browser, None).await
+    }
+
+    /// Begins a sign-in, or the link of an identity.
+    pub(super) async fn begin_at_provider(
+        &self,
+        target: SignInTarget,
+        browser: Option<&str>,
+        link_to: Option<LinkOwner>,
     ) -> Result<BegunSignIn, AuthError> {
         let provider = self.identity_provider.as_ref().ok_or(PROVIDER_NOT_ENABLED)?;
         let metadata = provider.metadata().await.map_err(|error| provider_failed(&error))?;
@@ -123,6 +137,7 @@ impl AccountService {
             browser,
             redirect: target.redirect,
             challenge: target.challenge.map(|it| (it.text, it.method == ChallengeMethod::S256)),
+            link_to,
         };
         let plain = serde_json::to_vec(&details).map_err(AuthError::internal)?;
         let state_hash = sha256(&state);
@@ -185,7 +200,10 @@ impl AccountService {
         let profile = provider.request_profile(&metadata, &code, &details).await;
         let (profile, id_token) = profile.map_err(|error| provider_failed(&error))?;
         let subject = profile.subject.clone();
-        let user = self.account_of_profile(profile).await?;
+        let user = match details.link_to {
+            Some(owner) => self.link_to_owner(owner, &profile).await?,
+            None => self.account_of_profile(profile).await?,
+        };
         if provider.settings.signs_out {
             self.keep_id_token(&user, (&provider.settings.issuer, &subject), &id_token).await?;
         }

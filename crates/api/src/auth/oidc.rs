@@ -27,7 +27,7 @@ use crate::browser_cookie::BrowserCookie;
 use crate::state::SiteUrl;
 
 /// Cookie that binds a sign-in to the browser that began it.
-const SIGN_IN_COOKIE: BrowserCookie = BrowserCookie { name: "provider-sign-in", path: "/auth/v1" };
+pub(super) const SIGN_IN_COOKIE: BrowserCookie = BrowserCookie { name: "provider-sign-in", path: "/auth/v1" };
 /// Maximum length of the further scopes, in characters.
 const MAX_SCOPES_CHARS: usize = 1000;
 
@@ -39,7 +39,7 @@ const MAX_REPORT_BYTES: usize = 64 * 1024;
 pub struct AuthorizeQuery {
     /// Name of the provider; `oidc` for the configured one.
     #[schemars(required)]
-    provider: Option<String>,
+    pub(super) provider: Option<String>,
     /// Target of the sign-in. The site itself, unless the target is allowed.
     redirect_to: Option<String>,
     /// Scopes to request besides the configured ones, separated by spaces.
@@ -68,7 +68,7 @@ pub struct CallbackQuery {
 }
 
 /// A redirect with the status 302, which GoTrue's clients expect.
-pub struct FoundRedirect(Url);
+pub struct FoundRedirect(pub(super) Url);
 
 impl IntoResponse for FoundRedirect {
     fn into_response(self) -> Response {
@@ -90,18 +90,13 @@ pub async fn authorize(
     headers: HeaderMap,
     AuthQuery(query): AuthQuery<AuthorizeQuery>,
 ) -> Result<(AppendHeaders<[(HeaderName, String); 1]>, FoundRedirect), AuthApiError> {
-    let provider = query.provider.unwrap_or_default();
+    let provider = query.provider.clone().unwrap_or_default();
     if provider != PROVIDER || accounts.oidc().is_none() {
         return Err(reject_provider(&provider).into());
     }
     accounts.rate_limits().check(RateLimit::Token, from).await?;
-    let scopes = query.scopes.unwrap_or_default();
-    if scopes.len() > MAX_SCOPES_CHARS {
-        return Err(GoTrueError::validation_failed("scopes are too long").into());
-    }
-    let redirect = accounts.redirect_target(query.redirect_to.as_deref().filter(|target| !target.is_empty()));
-    let challenge = parse_challenge(query.code_challenge, query.code_challenge_method)?;
-    let target = SignInTarget { redirect: redirect.clone(), challenge, scopes };
+    let target = sign_in_target(&accounts, query)?;
+    let redirect = target.redirect.clone();
     let browser = SIGN_IN_COOKIE.read(&headers);
     let (url, cookie) = match accounts.begin_provider_sign_in(target, browser).await {
         Ok(pending) => (pending.url, SIGN_IN_COOKIE.set(&site_url, &pending.browser_secret, SIGN_IN_LIFETIME_SECONDS)),
@@ -109,6 +104,17 @@ pub async fn authorize(
         Err(error) => (with_logged_error(redirect, &error), SIGN_IN_COOKIE.set(&site_url, "", 0)),
     };
     Ok((AppendHeaders([(header::SET_COOKIE, cookie)]), FoundRedirect(url)))
+}
+
+/// Reads where a sign-in leads.
+pub(super) fn sign_in_target(accounts: &AccountService, query: AuthorizeQuery) -> Result<SignInTarget, AuthApiError> {
+    let scopes = query.scopes.unwrap_or_default();
+    if scopes.len() > MAX_SCOPES_CHARS {
+        return Err(GoTrueError::validation_failed("scopes are too long").into());
+    }
+    let redirect = accounts.redirect_target(query.redirect_to.as_deref().filter(|target| !target.is_empty()));
+    let challenge = parse_challenge(query.code_challenge, query.code_challenge_method)?;
+    Ok(SignInTarget { redirect, challenge, scopes })
 }
 
 /// Completes a sign-in (`GET /callback`). Errors become part of the redirect, because a browser shows no other.

@@ -11,7 +11,6 @@ use super::error::{AuthApiError, Unsupported};
 use super::extract::Caller;
 use crate::AppState;
 
-const NO_LINKING: GoTrueError = GoTrueError::unsupported(404, "manual_linking_disabled", "Manual linking is disabled");
 pub const NO_OAUTH_SERVER: Unsupported =
     Unsupported(GoTrueError::unsupported(404, "feature_disabled", "OAuth server is disabled"));
 const NO_SAML: Unsupported =
@@ -86,13 +85,6 @@ pub fn routes() -> Vec<Route<AppState>> {
         ],
     ));
     routes.extend(describe_unsupported(
-        "Not supported: linking of identities.",
-        [
-            get("/user/identities/authorize", FirstFactor, reject_linking),
-            delete("/user/identities/{id}", FirstFactor, reject_linking),
-        ],
-    ));
-    routes.extend(describe_unsupported(
         "Not supported: recovery codes.",
         [
             get("/factors/recovery-codes", FirstFactor, reject_recovery_codes),
@@ -136,11 +128,6 @@ pub fn reject_provider(provider: &str) -> AuthError {
         format!("Provider {} could not be found", provider.to_lowercase())
     };
     invalid_request(format!("Unsupported provider: {why}"))
-}
-
-/// Rejects linking and unlinking identities (`/user/identities`).
-pub async fn reject_linking(_caller: Caller) -> AuthApiError {
-    NO_LINKING.into()
 }
 
 /// Rejects requests for OAuth grants (`/user/oauth/grants`).

@@ -3,6 +3,7 @@
 mod accounts_of_users;
 mod browser;
 mod groups;
+mod identity_link;
 mod logout;
 mod provider;
 mod trust;

@@ -16,6 +16,7 @@ export const eventKinds = [
   "google_drive_linked",
   "google_drive_unlinked",
   "identity_linked",
+  "identity_unlinked",
   "passkey_added",
   "passkey_removed",
   "password_changed",

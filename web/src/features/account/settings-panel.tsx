@@ -14,6 +14,7 @@ import { AppearanceSection } from "./appearance-section";
 import { CallsSection } from "./calls-section";
 import { DataSection } from "./data-section";
 import { DevicesSection } from "./devices-section";
+import { IdentitiesSection } from "./identities-section";
 import { ModelDefaultsSection } from "./models/defaults-section";
 import { ModelProvidersSection } from "./models/providers-section";
 import { UsageSection } from "./models/usage-section";
@@ -167,6 +168,7 @@ function contentOf(section: SettingsSection, { user, onLeave }: SettingsPanelPro
         <>
           {boot.provider?.only !== true && <PasswordSection user={user} />}
           {boot.passkeys && <PasskeysSection user={user} />}
+          {boot.provider && <IdentitiesSection user={user} provider={boot.provider.name} />}
           <TwoStepSection user={user} />
           <DevicesSection user={user} onLeave={onLeave} />
           <ActivitySection user={user} />

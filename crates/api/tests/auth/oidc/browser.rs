@@ -122,6 +122,23 @@ impl<'a> Browser<'a> {
         self.begin_with(&format!("&code_challenge={challenge}&code_challenge_method=s256{more}")).await
     }
 
+    /// Begins to link an identity to the account of a session, as the official client does, and returns the address of the
+    /// provider's page.
+    pub async fn begin_link(&mut self, token: &str) -> Result<String, Answer> {
+        let challenge = aws_lc_rs::digest::digest(&aws_lc_rs::digest::SHA256, VERIFIER.as_bytes());
+        let challenge = URL_SAFE_NO_PAD.encode(challenge);
+        let query = format!("code_challenge={challenge}&code_challenge_method=s256&skip_http_redirect=true");
+        let url = format!("{}/auth/v1/user/identities/authorize?provider=oidc&{query}", self.site.app.url);
+        let response = self.http.get(url).bearer_auth(token).send().await.unwrap();
+        if let Some(cookie) = response.headers().get(SET_COOKIE) {
+            let value = cookie.to_str().unwrap().split(';').next().unwrap();
+            self.cookie = value.strip_prefix("provider-sign-in=").map(str::to_owned);
+        }
+        let (status, body) = (response.status().as_u16(), response.json().await.unwrap_or_default());
+        let answer = Answer { status, body };
+        if status == 200 { Ok(answer.text("/url")) } else { Err(answer) }
+    }
+
     /// Begins a sign-in with parameters of the client.
     pub async fn begin_with(&mut self, parameters: &str) -> String {
         let url = format!("{}/auth/v1/authorize?provider=oidc{parameters}", self.site.app.url);
