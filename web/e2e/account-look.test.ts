@@ -72,7 +72,10 @@ async function walkSettings(appPage: AppPage, email: string, look: Inspect): Pro
   const secret = (await settings.panel.locator("code").textContent()) ?? "";
   await settings.field("Code from the app").fill(await totp(secret, -1));
   await settings.button("Verify").click();
+  await settings.panel.getByRole("list", { name: "Recovery codes" }).waitFor();
   await closeToasts(appPage);
+  await look(appPage, "settings-recovery-codes");
+  await settings.button("I have saved them").click();
   await settings.addAuthenticator("The old tablet in the kitchen");
   await closeToasts(appPage);
   await settings.button("Remove My phone").click();
@@ -92,6 +95,12 @@ async function walkCode(t: TestContext, options: Look, email: string, secret: st
   await appPage.button("Verify").click();
   await appPage.page.getByRole("alert").waitFor();
   await look(appPage, "code-wrong");
+  await appPage.button("Use a recovery code").click();
+  await appPage.field("Recovery code").fill("0000-0000-0000-0000");
+  await appPage.button("Verify").click();
+  await appPage.page.getByRole("alert").waitFor();
+  await look(appPage, "code-recovery");
+  await appPage.button("Use my authenticator").click();
   await appPage.field("Code").fill(await totp(secret));
   await appPage.button("Verify").click();
   await appPage.arrivesAt("/");

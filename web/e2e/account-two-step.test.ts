@@ -35,7 +35,9 @@ test("a code is asked for once an authenticator is set up: at sign-in, after a r
     .row("My phone")
     .getByText(/^Added /u)
     .waitFor();
-  await twoStep.getByText(/^If you lose this phone/u).waitFor();
+  await settings.panel.getByRole("list", { name: "Recovery codes" }).waitFor();
+  await settings.button("I have saved them").click();
+  await twoStep.getByText("10 codes left", { exact: true }).waitFor();
 
   const other = await fixture.openPage(t);
   const asked: string[] = [];

@@ -28,6 +28,7 @@ export function browser(
     persistSession: true,
     autoRefreshToken: false,
     detectSessionInUrl: false,
+    experimental: { recoveryCodes: true },
   });
 }
 

@@ -48,7 +48,7 @@ for (const database of databases) {
       assert.match(next.text, /: an unknown program, at/u, "the known ones were not told");
     });
 
-    test("a changed password, an authenticator and a changed address are told", async () => {
+    test("a changed password, an authenticator, recovery codes and a changed address are told", async () => {
       const client = browser(app);
       const email = await confirmed(app, mailbox, client);
       ok(await client.updateUser({ password: "another horse" }));
@@ -58,6 +58,17 @@ for (const database of databases) {
       assert.ok("secret" in factor);
       ok(await client.mfa.challengeAndVerify({ factorId: id, code: await totp(factor.secret) }));
       assert.equal((await mailbox.next(email)).subject, "An authenticator was added");
+      const { codes } = ok(await client.mfa.recoveryCodes.generate());
+      assert.equal((await mailbox.next(email)).subject, "Recovery codes were created");
+      ok(await client.mfa.recoveryCodes.verify({ code: codes[0] ?? "" }));
+      const used = await mailbox.next(email);
+      assert.equal(used.subject, "A recovery code was used");
+      assert.match(used.text, /Unused codes that are left: 9\./u);
+      assert.ok(codes.every((code) => !used.text.includes(code)));
+      ok(await client.mfa.recoveryCodes.unenroll());
+      assert.equal((await mailbox.next(email)).subject, "Recovery codes were removed");
+      // The session was raised with a code, so it has to be raised again.
+      ok(await client.mfa.challengeAndVerify({ factorId: id, code: await totp(factor.secret, 1) }));
       ok(await client.mfa.unenroll({ factorId: id }));
       assert.equal((await mailbox.next(email)).subject, "An authenticator was removed");
 

@@ -9,6 +9,7 @@ type Part =
   | "Delete my account"
   | "Authenticator app"
   | "Another authenticator"
+  | "Recovery codes"
   | "API key"
   | "Model provider";
 
@@ -31,6 +32,7 @@ const sectionOf: Readonly<Record<Part, SectionName>> = {
   Password: "Security",
   "Authenticator app": "Security",
   "Another authenticator": "Security",
+  "Recovery codes": "Security",
   "Delete my account": "Data",
   "API key": "API keys",
   "Model provider": "Providers",
@@ -96,7 +98,7 @@ export class Settings {
   /** The button that opens the form of a part, and closes it. */
   toggle(part: Part): Locator {
     return this.panel.getByRole("button", {
-      name: new RegExp(`^(Change|Cancel|Delete|Set up|Add) ${part}$`, "u"),
+      name: new RegExp(`^(Change|Cancel|Delete|Set up|Add|Create|Renew) ${part}$`, "u"),
     });
   }
 
@@ -114,15 +116,16 @@ export class Settings {
   /** Sets up an authenticator; its secret. */
   async addAuthenticator(name: string, later = -1): Promise<string> {
     await this.goTo("Security");
-    await this.section("Two-factor authentication")
-      .getByRole("button", { name: /^(Set up|Add) /u })
-      .click();
+    const begin = this.section("Two-factor authentication").getByRole("button", { name: /^(Set up|Add) /u });
+    const isFirst = ((await begin.textContent()) ?? "") === "Set up";
+    await begin.click();
     await this.field("Authenticator name").fill(name);
     await this.button("Continue").click();
     const secret = (await this.panel.locator("code").textContent()) ?? "";
     await this.field("Code from the app").fill(await totp(secret, later));
     await this.button("Verify").click();
     await this.row(name).waitFor();
+    if (isFirst) await this.button("I have saved them").click();
     return secret;
   }
 }

@@ -116,6 +116,12 @@ gotrue_errors! {
     MFA_CODE_MISSING = 400 "validation_failed" "Code needs to be non-empty";
     /// The TOTP code is wrong or was already used.
     MFA_CODE_INVALID = 422 "mfa_verification_failed" "Invalid TOTP code entered";
+    /// The recovery code is wrong or was already used.
+    RECOVERY_CODE_INVALID = 422 "mfa_verification_failed" "Invalid recovery code entered";
+    /// The user has recovery codes, which can be renewed.
+    RECOVERY_CODES_EXIST = 422 "mfa_verified_factor_exists" "Recovery codes already exist, regenerate them instead";
+    /// Recovery codes without a factor whose code they could replace.
+    RECOVERY_CODES_NEED_FACTOR = 422 "mfa_recovery_codes_sole_factor" "Recovery codes need another verified factor";
     /// Enrollment of a phone as a factor.
     PHONE_FACTOR_DISABLED = 422 "mfa_phone_enroll_not_enabled" "MFA enroll is disabled for Phone";
     /// Enrollment of a security key as a factor.

@@ -34,6 +34,7 @@ pub mod qr;
 pub mod rate_limits;
 pub mod reauthentication;
 pub mod recovery;
+pub mod recovery_codes;
 pub mod redirects;
 pub mod refresh_token;
 mod security_emails;

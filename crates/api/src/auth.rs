@@ -10,6 +10,7 @@ mod metadata;
 mod mfa;
 mod oidc;
 mod passkeys;
+mod recovery_codes;
 mod redirects;
 mod tokens;
 mod unsupported;
@@ -78,6 +79,16 @@ pub fn section() -> Section<AppState> {
         delete("/factors/{id}", Owner, mfa::unenroll_factor),
         /// Creates a challenge for a second factor of the caller.
         post("/factors/{id}/challenge", Owner, mfa::create_challenge),
+        /// Counts the caller's recovery codes.
+        get("/factors/recovery-codes", FirstFactor, recovery_codes::get_status),
+        /// Issues the first recovery codes of the caller, each of which replaces the code of an authenticator once.
+        post("/factors/recovery-codes", SignedIn, recovery_codes::generate),
+        /// Deletes the caller's recovery codes.
+        delete("/factors/recovery-codes", SignedIn, recovery_codes::remove),
+        /// Replaces the caller's recovery codes.
+        post("/factors/recovery-codes/regenerate", SignedIn, recovery_codes::renew),
+        /// Uses up a recovery code, and raises the session to `aal2`.
+        post("/factors/recovery-codes/verify", FirstFactor, recovery_codes::verify),
         /// Verifies the code for a challenge. The factor takes effect, and the session is raised to `aal2`.
         post("/factors/{id}/verify", Owner, mfa::verify_factor),
         /// Begins the registration of a passkey of the caller.

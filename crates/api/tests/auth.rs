@@ -15,6 +15,7 @@ mod oidc;
 mod passkeys;
 mod protocol;
 mod rate_limits;
+mod recovery_codes;
 mod refresh;
 mod session_lifetimes;
 mod sign_in;

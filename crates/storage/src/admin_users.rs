@@ -6,7 +6,7 @@ use crate::audit_events::{self, NewAuditEvent, insert_event};
 use crate::auth_sessions::DELETE_ALL;
 use crate::db_macros::{read, transaction};
 use crate::users::{User, UserRow};
-use crate::{Error, UserRepository, auth_codes, identities, one_time_tokens, passkeys};
+use crate::{Error, UserRepository, auth_codes, identities, one_time_tokens, passkeys, recovery_codes};
 
 const LIST_USERS: &str =
     "SELECT id, email, password_hash, email_confirmed_at, confirmation_sent_at, recovery_sent_at, new_email,
@@ -76,6 +76,7 @@ impl UserRepository<'_> {
             for statement in [
                 DELETE_ALL,
                 DELETE_FACTORS,
+                recovery_codes::DELETE_ALL,
                 identities::DELETE_ALL,
                 passkeys::DELETE_ALL,
                 one_time_tokens::DELETE_ALL,

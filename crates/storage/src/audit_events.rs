@@ -73,6 +73,12 @@ pub enum AuditEventKind {
     PasskeyRemoved,
     /// The password was changed.
     PasswordChanged,
+    /// A recovery code was used.
+    RecoveryCodeUsed,
+    /// Recovery codes were created or renewed.
+    RecoveryCodesCreated,
+    /// Recovery codes were deleted.
+    RecoveryCodesRemoved,
     /// A used refresh token was presented again, and its session ended.
     SessionRevoked,
     /// A chat was shared by a link.
@@ -114,6 +120,9 @@ impl AuditEventKind {
             Self::PasskeyAdded => "passkey_added",
             Self::PasskeyRemoved => "passkey_removed",
             Self::PasswordChanged => "password_changed",
+            Self::RecoveryCodeUsed => "recovery_code_used",
+            Self::RecoveryCodesCreated => "recovery_codes_created",
+            Self::RecoveryCodesRemoved => "recovery_codes_removed",
             Self::SessionRevoked => "session_revoked",
             Self::ShareCreated => "share_created",
             Self::ShareDeleted => "share_deleted",

@@ -7,10 +7,12 @@ use crate::audit_events::{NewAuditEvent, insert_event};
 use crate::auth_sessions::{AuthMethod, AuthSession, SET_AMR, SessionRow};
 use crate::db_macros::{read, transaction, write};
 use crate::named_values::query_named;
-use crate::{Error, FactorRepository, JsonText, users};
+use crate::{Error, FactorRepository, recovery_codes, users};
 
 /// Method of [`AuthMethod`] for a code of an authenticator app.
 pub const TOTP: &str = "totp";
+/// Method of [`AuthMethod`] for a recovery code, as in GoTrue.
+pub const RECOVERY_CODE: &str = "mfa/recovery_code";
 
 /// A second factor as its owner may see it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -112,18 +114,19 @@ const ANSWER: &str = "UPDATE mfa_challenges SET verified_at = $3
 
 /// Raises a session to `aal2`. Adds two rotations, so that the refresh token from before is not accepted as the
 /// previous one, which may be exchanged for the newest.
-const RAISE_LEVEL: &str = "UPDATE auth_sessions SET aal = 'aal2', factor_id = $3, refresh_counter = refresh_counter + 2
+pub(crate) const RAISE_LEVEL: &str =
+    "UPDATE auth_sessions SET aal = 'aal2', factor_id = $3, refresh_counter = refresh_counter + 2
     WHERE id = $1 AND user_id = $2
     RETURNING id, user_id, refresh_counter, refreshed_at, confirmed_at, aal, amr, user_agent, created_at";
 
-const DELETE_LOWER_SESSIONS: &str = "DELETE FROM auth_sessions WHERE user_id = $1 AND aal <> 'aal2'";
+pub(crate) const DELETE_LOWER_SESSIONS: &str = "DELETE FROM auth_sessions WHERE user_id = $1 AND aal <> 'aal2'";
 
 const DELETE_UNVERIFIED: &str = "DELETE FROM mfa_factors WHERE user_id = $1 AND status = 'unverified'";
 
 const DELETE: &str = "DELETE FROM mfa_factors WHERE id = $1 AND user_id = $2";
 
 // `factor_id` is not a foreign key, so that sessions have to be lowered explicitly.
-const LOWER_LEVEL: &str = "UPDATE auth_sessions SET aal = 'aal1', factor_id = NULL
+pub(crate) const LOWER_LEVEL: &str = "UPDATE auth_sessions SET aal = 'aal1', factor_id = NULL
     WHERE user_id = $1 AND factor_id = $2 RETURNING id, amr";
 
 /// A code that is right for a factor.
@@ -136,6 +139,31 @@ pub struct AcceptedCode {
     /// Time step of the code.
     pub step: i64,
 }
+
+/// Replaces the proof of a second factor in a session.
+pub(crate) fn replace_factor_proof(amr: &mut Vec<AuthMethod>, method: &str, now: Timestamp) {
+    remove_factor_proof(amr);
+    amr.insert(0, AuthMethod { method: method.to_owned(), timestamp: now.as_seconds() });
+}
+
+/// Removes the proof of a second factor from a session.
+pub(crate) fn remove_factor_proof(amr: &mut Vec<AuthMethod>) {
+    amr.retain(|proof| proof.method != TOTP && proof.method != RECOVERY_CODE);
+}
+
+/// Lowers the sessions that a factor or a set of recovery codes has raised to `aal1`, within a transaction.
+macro_rules! lower_sessions {
+    ($tx:ident, $owner:expr, $factor:expr) => {{
+        let lowered: Vec<(uuid::Uuid, $crate::JsonText<Vec<$crate::auth_sessions::AuthMethod>>)> =
+            sqlx::query_as($crate::factors::LOWER_LEVEL).bind($owner.0).bind($factor).fetch_all(&mut *$tx).await?;
+        for (session, mut amr) in lowered {
+            $crate::factors::remove_factor_proof(&mut amr.0);
+            let set = sqlx::query($crate::auth_sessions::SET_AMR).bind(session).bind($owner.0).bind(&amr);
+            set.execute(&mut *$tx).await?;
+        }
+    }};
+}
+pub(crate) use lower_sessions;
 
 impl FactorRepository<'_> {
     /// Returns the [`Factor`]s of a user, oldest first.
@@ -279,8 +307,7 @@ impl FactorRepository<'_> {
             }
             let mut raised: SessionRow =
                 sqlx::query_as(RAISE_LEVEL).bind(session.0).bind(owner.0).bind(factor.0).fetch_one(&mut *tx).await?;
-            raised.amr.0.retain(|proof| proof.method != TOTP);
-            raised.amr.0.insert(0, AuthMethod { method: TOTP.to_owned(), timestamp: now.as_seconds() });
+            replace_factor_proof(&mut raised.amr.0, TOTP, now);
             sqlx::query(SET_AMR).bind(session.0).bind(owner.0).bind(&raised.amr).execute(&mut *tx).await?;
             // A session without the second factor may belong to someone who knows only the password.
             sqlx::query(DELETE_LOWER_SESSIONS).bind(owner.0).execute(&mut *tx).await?;
@@ -297,19 +324,21 @@ impl FactorRepository<'_> {
         }
     }
 
-    /// Deletes a factor and stores audit events. Sessions that it raised return to `aal1`. Returns whether it existed;
+    /// Deletes a factor and stores audit events, and with the last one the recovery codes. Sessions that it or they raised
+    /// return to `aal1`. Returns whether it existed;
     /// otherwise no event is stored.
     pub async fn delete(self, owner: UserId, factor: FactorId, events: &[NewAuditEvent]) -> Result<bool, Error> {
         transaction!(self.storage, |tx| {
             let deleted = sqlx::query(DELETE).bind(factor.0).bind(owner.0).execute(&mut *tx).await?.rows_affected();
-            let lowered: Vec<(Uuid, JsonText<Vec<AuthMethod>>)> =
-                sqlx::query_as(LOWER_LEVEL).bind(owner.0).bind(factor.0).fetch_all(&mut *tx).await?;
-            for (session, mut amr) in lowered {
-                amr.0.retain(|proof| proof.method != TOTP);
-                sqlx::query(SET_AMR).bind(session).bind(owner.0).bind(&amr).execute(&mut *tx).await?;
-            }
+            lower_sessions!(tx, owner, factor.0);
             if deleted == 0 {
                 return Ok(false);
+            }
+            // Without a factor, there is nothing that recovery codes could replace.
+            let useless: Option<(Uuid,)> =
+                sqlx::query_as(recovery_codes::DELETE_USELESS_SET).bind(owner.0).fetch_optional(&mut *tx).await?;
+            if let Some((set,)) = useless {
+                lower_sessions!(tx, owner, set);
             }
             for event in events {
                 insert_event!(tx, event);

@@ -52,6 +52,7 @@ pub mod queue;
 pub mod quotas;
 pub mod rate_limits;
 pub mod raw;
+pub mod recovery_codes;
 pub mod restore;
 pub mod sealed_values;
 pub mod search;

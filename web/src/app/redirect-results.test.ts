@@ -1,7 +1,8 @@
 import { expect, test, vi } from "vitest";
 
 vi.mock("@/lib/session", () => ({ auth: {} }));
-const { readServiceRedirect, toastForRefusal, toastForSession } = await import("./redirect-results");
+const { readServiceRedirect, toastForIdentityLink, toastForRefusal, toastForSession } =
+  await import("./redirect-results");
 
 test("an expired link is reported to a signed-in user only", () => {
   const link = new URLSearchParams(
@@ -63,4 +64,10 @@ test("what is not known is removed without a word", () => {
 test("any other query is left alone", () => {
   expect(readServiceRedirect("?tab=servers")).toBeUndefined();
   expect(readServiceRedirect("")).toBeUndefined();
+});
+
+test("a link of an identity is reported, and its refusal is not called a sign-in", () => {
+  expect(toastForIdentityLink(undefined)).toMatchObject({ title: "Single sign-on linked", tone: "ok" });
+  const refusal = toastForRefusal(new URLSearchParams("error=server_error&error_code=user_banned"), "a@b.c");
+  expect(toastForIdentityLink(refusal)).toEqual({ ...refusal, title: "Single sign-on was not linked" });
 });

@@ -37,6 +37,7 @@ export const auth = new AuthClient({
   // A session in the URL may belong to anyone; `linked-session.ts` asks before accepting it.
   detectSessionInUrl: false,
   flowType: "pkce",
+  experimental: { recoveryCodes: true },
   fetch: async (input, init) => {
     const response = await fetch(input, init);
     // The client's errors do not contain it.

@@ -142,6 +142,9 @@ export interface TextParams {
   "account.passkeys.rename": { name: string };
   "account.passkeys.used": { day: string };
   "account.passkeys.remove.question": { name: string };
+  "account.recoveryCodes.left": { n: number };
+  "account.recoveryCodes.file": { email: string; site: string };
+  "account.recoveryCode.text": { email: string };
   "account.totp.added": { day: string };
   "account.totp.remove": { name: string };
   "account.totp.remove.question": { name: string };

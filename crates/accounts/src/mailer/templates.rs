@@ -53,6 +53,15 @@ pub enum SecurityNotice {
     IdentityLinked,
     /// An account at the identity provider was unlinked.
     IdentityUnlinked,
+    /// Recovery codes were created or renewed.
+    RecoveryCodesCreated,
+    /// Recovery codes were deleted.
+    RecoveryCodesRemoved,
+    /// A recovery code was used.
+    RecoveryCodeUsed {
+        /// Number of codes that are left.
+        remaining: i64,
+    },
     /// A sign-in with a device that was not used before.
     NewDevice {
         /// Browser and system.
@@ -73,6 +82,9 @@ impl SecurityNotice {
             Self::PasskeyRemoved => "A passkey was removed",
             Self::IdentityLinked => "Single sign-on was linked",
             Self::IdentityUnlinked => "Single sign-on was unlinked",
+            Self::RecoveryCodesCreated => "Recovery codes were created",
+            Self::RecoveryCodesRemoved => "Recovery codes were removed",
+            Self::RecoveryCodeUsed { .. } => "A recovery code was used",
             Self::NewDevice { .. } => "New sign-in",
         }
     }
@@ -97,6 +109,17 @@ impl SecurityNotice {
             Self::IdentityUnlinked => {
                 format!("An account of your organisation was unlinked from your {PRODUCT_NAME} account.")
             }
+            Self::RecoveryCodesCreated => format!(
+                "Recovery codes were created for your {PRODUCT_NAME} account. Each replaces the code of an authenticator \
+                 once. Codes from before are no longer valid."
+            ),
+            Self::RecoveryCodesRemoved => {
+                format!("The recovery codes of your {PRODUCT_NAME} account were removed.")
+            }
+            Self::RecoveryCodeUsed { remaining } => format!(
+                "A recovery code was used in place of the code of an authenticator of your {PRODUCT_NAME} account. Unused \
+                 codes that are left: {remaining}."
+            ),
             Self::NewDevice { device, address: Some(address) } => format!(
                 "Your {PRODUCT_NAME} account was used to sign in with a device that you had not used before: {device}, at \
                  the network address {address}."

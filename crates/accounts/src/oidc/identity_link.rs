@@ -8,9 +8,9 @@ use serde_json::json;
 use storage::users::{Along, IdentityRemoval, User};
 use uuid::Uuid;
 
+use super::account;
 use super::profile::ProviderProfile;
 use super::sign_in::{AMR_METHOD, BegunSignIn, SignInTarget};
-use super::account;
 use crate::gotrue_error::{
     ANONYMOUS_NOT_ALLOWED, CONFLICT, EMAIL_EXISTS, EMAIL_IDENTITY_NOT_DELETABLE, IDENTITY_ALREADY_EXISTS,
     IDENTITY_ID_MALFORMED, IDENTITY_NOT_FOUND, INSUFFICIENT_AAL, PROVIDER_NOT_ENABLED, SESSION_NOT_FOUND,

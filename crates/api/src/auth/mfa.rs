@@ -146,7 +146,7 @@ pub struct VerifyFactorBody {
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "UnenrolledFactor")]
 pub struct UnenrolledBody {
-    id: FactorId,
+    pub(super) id: FactorId,
 }
 
 /// Enrols an authenticator app (`POST /factors`).

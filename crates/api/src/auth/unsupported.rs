@@ -16,14 +16,6 @@ pub const NO_OAUTH_SERVER: Unsupported =
 const NO_SAML: Unsupported =
     Unsupported(GoTrueError::unsupported(404, "saml_provider_disabled", "SAML 2.0 is disabled"));
 
-const NO_RECOVERY_CODES: GoTrueError =
-    GoTrueError::unsupported(422, "mfa_recovery_codes_enroll_not_enabled", "MFA enroll is disabled for recovery codes");
-const NO_RECOVERY_CODE: GoTrueError = GoTrueError::unsupported(
-    422,
-    "mfa_recovery_codes_verify_not_enabled",
-    "MFA verification is disabled for recovery codes",
-);
-
 /// OAuth providers that GoTrue supports.
 pub const OAUTH_PROVIDERS: [&str; 25] = [
     "apple",
@@ -85,16 +77,6 @@ pub fn routes() -> Vec<Route<AppState>> {
         ],
     ));
     routes.extend(describe_unsupported(
-        "Not supported: recovery codes.",
-        [
-            get("/factors/recovery-codes", FirstFactor, reject_recovery_codes),
-            post("/factors/recovery-codes", FirstFactor, reject_recovery_codes),
-            delete("/factors/recovery-codes", FirstFactor, reject_recovery_codes),
-            post("/factors/recovery-codes/regenerate", FirstFactor, reject_recovery_codes),
-            post("/factors/recovery-codes/verify", FirstFactor, reject_recovery_code),
-        ],
-    ));
-    routes.extend(describe_unsupported(
         "Not supported: an OAuth server.",
         [
             get("/user/oauth/grants", FirstFactor, reject_grants),
@@ -133,16 +115,6 @@ pub fn reject_provider(provider: &str) -> AuthError {
 /// Rejects requests for OAuth grants (`/user/oauth/grants`).
 pub async fn reject_grants(_caller: Caller) -> AuthApiError {
     NO_OAUTH_SERVER.into()
-}
-
-/// Rejects requests for recovery codes (`/factors/recovery-codes`).
-pub async fn reject_recovery_codes(_caller: Caller) -> AuthApiError {
-    NO_RECOVERY_CODES.into()
-}
-
-/// Rejects a sign-in with a recovery code (`POST /factors/recovery-codes/verify`).
-pub async fn reject_recovery_code(_caller: Caller) -> AuthApiError {
-    NO_RECOVERY_CODE.into()
 }
 
 /// Returns the error for a sign-in with an ID token (`POST /token?grant_type=id_token`).

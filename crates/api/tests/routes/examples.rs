@@ -89,8 +89,11 @@ pub fn examples(entry: &Entry, people: &People) -> Vec<Example> {
         ("GET", "/auth/v1/user/identities/authorize") => (format!("{path}?provider=google"), None, 404),
         ("DELETE", "/auth/v1/user/identities/{id}") => (nothing, None, 404),
         ("GET" | "DELETE", "/auth/v1/user/oauth/grants") => (path.clone(), None, 404),
+        ("POST", "/auth/v1/factors/recovery-codes") => {
+            (path.clone(), Some(json!({ "friendly_name": "Backup codes" })), 422)
+        }
         (_, "/auth/v1/factors/recovery-codes" | "/auth/v1/factors/recovery-codes/regenerate") => {
-            (path.clone(), None, 422)
+            (path.clone(), None, 404)
         }
         ("POST", "/auth/v1/factors/recovery-codes/verify") => (path.clone(), Some(json!({ "code": "abc" })), 422),
         ("POST", "/auth/v1/oauth/clients/register") => (path.clone(), Some(json!({ "client_name": "x" })), 404),

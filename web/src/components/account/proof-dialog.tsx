@@ -10,7 +10,14 @@ import { Form, SubmitButton } from "@/ui/form";
 import { Spinner } from "@/ui/spinner";
 import { CodeField } from "./code-field";
 import { PasswordField } from "./password-field";
-import { codeErrorWords, type ProofMethod, proofOptionsQuery, prove } from "./queries";
+import {
+  codeErrorWords,
+  type ProofMethod,
+  proofOptionsQuery,
+  prove,
+  recoveryCodeErrorWords,
+} from "./queries";
+import { RecoveryCodeField } from "./recovery-code-field";
 import { ResendButton } from "./resend-button";
 import { type ProofRequest, useProofRequest } from "./step-up";
 
@@ -119,6 +126,38 @@ function PasswordProof({ user, onProven }: ProofFormProps & { user: SignedInUser
 }
 
 function TotpProof({ onProven }: ProofFormProps) {
+  const [isRecovery, setIsRecovery] = useState(false);
+  return isRecovery ? (
+    <RecoveryCodeProof onProven={onProven} />
+  ) : (
+    <AuthenticatorProof onProven={onProven} onRecovery={() => setIsRecovery(true)} />
+  );
+}
+
+function RecoveryCodeProof({ onProven }: ProofFormProps) {
+  const [code, setCode] = useState("");
+  const send = useMutation({
+    mutationFn: async () => (await auth.mfa.recoveryCodes.verify({ code })).error,
+    onSuccess: (error) => {
+      if (error === null) onProven();
+    },
+  });
+  return (
+    <Form className="grid gap-3" busy={send.isPending} onSend={() => send.mutate()}>
+      <RecoveryCodeField
+        ref={focusNow}
+        value={code}
+        onChange={setCode}
+        error={send.data ? recoveryCodeErrorWords(send.data) : undefined}
+      />
+      <SubmitButton className="justify-self-start" busy={send.isPending}>
+        {t("account.continue")}
+      </SubmitButton>
+    </Form>
+  );
+}
+
+function AuthenticatorProof({ onProven, onRecovery }: ProofFormProps & { onRecovery: () => void }) {
   const [code, setCode] = useState("");
   const send = useMutation({
     mutationFn: async () => {
@@ -140,9 +179,12 @@ function TotpProof({ onProven }: ProofFormProps) {
         onChange={setCode}
         error={send.data ? codeErrorWords(send.data) : undefined}
       />
-      <SubmitButton className="justify-self-start" busy={send.isPending}>
-        {t("account.continue")}
-      </SubmitButton>
+      <div className="flex flex-wrap gap-2">
+        <SubmitButton busy={send.isPending}>{t("account.continue")}</SubmitButton>
+        <Button variant="quiet" onClick={onRecovery}>
+          {t("account.recoveryCode.use")}
+        </Button>
+      </div>
     </Form>
   );
 }

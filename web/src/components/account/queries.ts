@@ -122,6 +122,20 @@ export function factorsQuery(userId: string) {
   });
 }
 
+/** Returns the query for the number of the user's unused recovery codes; null if there are no codes. */
+export function recoveryCodesQuery(userId: string) {
+  return queryOptions({
+    queryKey: ["recovery-codes", userId],
+    queryFn: async (): Promise<number | null> => {
+      const { data, error } = await auth.mfa.recoveryCodes.getStatus();
+      if (error?.code === "mfa_factor_not_found") return null;
+      if (error !== null) throw error;
+      return data.remaining;
+    },
+    staleTime: 0,
+  });
+}
+
 /** Returns the name of an authenticator, which may have none. */
 export function factorName({ friendly_name: name }: Pick<Factor, "friendly_name">): string {
   return name === undefined || name === "" ? t("account.totp.unnamed") : name;
@@ -132,4 +146,9 @@ export function codeErrorWords(error: AuthError): string {
   if (error.code === "mfa_verification_failed") return t("account.code.wrong");
   if (error.code === "mfa_challenge_expired") return t("account.code.late");
   return authErrorMessage(error);
+}
+
+/** Returns the message for a rejected recovery code. */
+export function recoveryCodeErrorWords(error: AuthError): string {
+  return error.code === "mfa_verification_failed" ? t("account.recoveryCode.wrong") : authErrorMessage(error);
 }

@@ -1,7 +1,7 @@
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useRef, useState } from "react";
 import { CodeField } from "@/components/account/code-field";
-import { codeErrorWords, factorsQuery } from "@/components/account/queries";
+import { codeErrorWords, factorsQuery, recoveryCodesQuery } from "@/components/account/queries";
 import { withProof } from "@/components/account/step-up";
 import { authErrorMessage } from "@/lib/auth-error-message";
 import { t } from "@/lib/later-texts";
@@ -11,6 +11,7 @@ import { TextField } from "@/ui/field";
 import { Form, SubmitButton } from "@/ui/form";
 import { toast } from "@/ui/toast";
 import { beginEnrolment, type Enrolment, inGroups } from "./enrolment";
+import { IssuedCodes, issueFirstRecoveryCodes } from "./recovery-codes";
 
 interface EnrolFormProps {
   user: SignedInUser;
@@ -20,8 +21,11 @@ interface EnrolFormProps {
 /** Form that sets up an authenticator: a name, the QR code, and a first code as proof. */
 export function EnrolForm({ user, onDone }: EnrolFormProps) {
   const [name, setName] = useState("");
+  const [codes, setCodes] = useState<readonly string[]>();
   const begin = useMutation({ mutationFn: () => beginEnrolment(name.trim()) });
-  if (begin.data?.data) return <ProofForm user={user} enrolment={begin.data.data} onDone={onDone} />;
+  if (codes !== undefined) return <IssuedCodes user={user} codes={codes} onDone={onDone} />;
+  if (begin.data?.data)
+    return <ProofForm user={user} enrolment={begin.data.data} onDone={onDone} onCodes={setCodes} />;
 
   return (
     <Form className="grid gap-3" busy={begin.isPending} onSend={() => begin.mutate()}>
@@ -47,9 +51,11 @@ export function EnrolForm({ user, onDone }: EnrolFormProps) {
 
 interface ProofFormProps extends EnrolFormProps {
   enrolment: Enrolment;
+  /** Called with new recovery codes instead of `onDone`. */
+  onCodes: (codes: readonly string[]) => void;
 }
 
-function ProofForm({ user, enrolment, onDone }: ProofFormProps) {
+function ProofForm({ user, enrolment, onDone, onCodes }: ProofFormProps) {
   const client = useQueryClient();
   const { queryKey } = factorsQuery(user.id);
   const [code, setCode] = useState("");
@@ -64,13 +70,17 @@ function ProofForm({ user, enrolment, onDone }: ProofFormProps) {
         return;
       }
       const first = client.getQueryData(queryKey)?.length === 0;
+      // Without them, the section offers to create them.
+      const codes = first ? await issueFirstRecoveryCodes() : undefined;
+      if (codes !== undefined) onCodes(codes);
       await client.invalidateQueries({ queryKey });
+      await client.invalidateQueries({ queryKey: recoveryCodesQuery(user.id).queryKey });
       toast(
         first
           ? { title: t("account.twoStep.on"), description: t("account.twoStep.on.text"), tone: "ok" }
           : { title: t("account.totp.another"), tone: "ok" },
       );
-      onDone();
+      if (codes === undefined) onDone();
     },
   });
 

@@ -72,6 +72,7 @@ const settingsParts = [
   "email",
   "password",
   "two-step",
+  "recovery-codes",
   "model-provider",
   "model-settings",
   "api-key",

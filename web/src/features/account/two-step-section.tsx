@@ -1,7 +1,7 @@
 import type { Factor } from "@supabase/auth-js";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { ShieldCheck, Trash2 } from "lucide-react";
-import { factorName, factorsQuery } from "@/components/account/queries";
+import { factorName, factorsQuery, recoveryCodesQuery } from "@/components/account/queries";
 import { withProof } from "@/components/account/step-up";
 import { authErrorMessage } from "@/lib/auth-error-message";
 import { t } from "@/lib/later-texts";
@@ -11,6 +11,7 @@ import { toast, toastError } from "@/ui/toast";
 import { EnrolForm } from "./enrol-form";
 import { dayOf } from "./format-when";
 import { FailedRow, LoadingRow } from "./load-state";
+import { RecoveryCodesRow } from "./recovery-codes";
 import { focusSection, Section } from "./section";
 import { SettingRow } from "./setting-row";
 
@@ -24,7 +25,7 @@ export function TwoStepSection({ user }: { user: SignedInUser }) {
       id="two-step"
       title={t("account.twoStep")}
       about={t("account.twoStep.about")}
-      foot={count === 1 && <p className="text-sm text-ink-2">{t("account.twoStep.advice")}</p>}
+      foot={count === 1 && <Advice user={user} />}
     >
       {factors === undefined && (error ? <FailedRow queryKey={queryKey} /> : <LoadingRow />)}
       {count > 0 && (
@@ -44,8 +45,16 @@ export function TwoStepSection({ user }: { user: SignedInUser }) {
           {(close) => <EnrolForm user={user} onDone={close} />}
         </SettingRow>
       )}
+      {count > 0 && <RecoveryCodesRow user={user} />}
     </Section>
   );
+}
+
+/** Warns users whose only authenticator has no replacement. */
+function Advice({ user }: { user: SignedInUser }) {
+  const { data: left } = useQuery(recoveryCodesQuery(user.id));
+  if (left === undefined || (left !== null && left > 0)) return null;
+  return <p className="text-sm text-ink-2">{t("account.twoStep.advice")}</p>;
 }
 
 interface FactorRowProps {
@@ -68,6 +77,8 @@ function FactorRow({ user, factor, last }: FactorRowProps) {
     onSuccess: async () => {
       focusSection("two-step");
       await client.invalidateQueries({ queryKey: factorsQuery(user.id).queryKey });
+      // The last authenticator takes the codes with it.
+      await client.invalidateQueries({ queryKey: recoveryCodesQuery(user.id).queryKey });
       toast({
         title: t(last ? "account.twoStep.ended" : "account.totp.removed"),
         description: name,
