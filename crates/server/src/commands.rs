@@ -4,6 +4,7 @@ pub mod admin;
 mod audit_export;
 pub mod backup;
 mod backup_archive;
+mod backup_objects;
 pub mod check;
 pub mod completions;
 mod confirmation;

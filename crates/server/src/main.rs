@@ -35,9 +35,9 @@ enum Command {
     Check(check::Check),
     /// Examine everything that the server depends on: database, keys, disk, clock, mail server, model providers.
     Doctor(doctor::Doctor),
-    /// Write the database to an archive, while the server runs or not.
+    /// Write the database and the files to an archive, while the server runs or not.
     Backup(backup::Backup),
-    /// Replace the database by that of a backup.
+    /// Replace the database and the files by those of a backup.
     Restore(restore::Restore),
     /// Replace the master key and the key that signs access tokens, while the server is stopped.
     Rekey(rekey::Rekey),
