@@ -10,6 +10,7 @@ pub mod completions;
 mod confirmation;
 mod database;
 pub mod doctor;
+pub mod files;
 pub mod health;
 mod http;
 mod key_files;

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use clap::{CommandFactory, Parser, Subcommand};
 use platform::config::Config;
 use platform::logging;
-use server::commands::{admin, backup, check, completions, doctor, health, manual, rekey, restore};
+use server::commands::{admin, backup, check, completions, doctor, files, health, manual, rekey, restore};
 #[cfg(feature = "local")]
 use server::model_files as weights;
 use server::version::version;
@@ -39,6 +39,8 @@ enum Command {
     Backup(backup::Backup),
     /// Replace the database and the files by those of a backup.
     Restore(restore::Restore),
+    /// Move the content of files between the database and object storage.
+    Files(files::FilesCommand),
     /// Replace the master key and the key that signs access tokens, while the server is stopped.
     Rekey(rekey::Rekey),
     /// Manage the accounts of the running server.
@@ -65,6 +67,7 @@ fn main() -> ExitCode {
         Some(Command::Doctor(arguments)) => doctor::run(arguments),
         Some(Command::Backup(arguments)) => backup::run(arguments),
         Some(Command::Restore(arguments)) => restore::run(arguments),
+        Some(Command::Files(arguments)) => files::run(arguments),
         Some(Command::Rekey(arguments)) => rekey::run(arguments),
         Some(Command::Admin(arguments)) => admin::run(arguments),
         Some(Command::Completions(arguments)) => completions::run(arguments, Arguments::command()),

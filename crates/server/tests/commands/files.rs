@@ -1,7 +1,8 @@
-//! Files in object storage under the commands: `doctor`, `backup` and `restore`.
+//! Files in object storage under the commands: `files move`, `doctor`, `backup` and `restore`.
 
 use std::fs;
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -68,6 +69,14 @@ impl Fixture {
         ids
     }
 
+    async fn restart(self, settings: &Settings) -> Self {
+        let Self { program, model, person, chat, url } = self;
+        let program = Program::start_in(program.stop(), &model.base_url, &borrowed(&url, settings));
+        program.until_ready(200).await;
+        let person = Person::sign_in_at(&person.email, &program.url, &http_client()).await;
+        Self { program, model, person, chat, url }
+    }
+
     async fn run(&self, settings: &Settings, arguments: &[&str]) -> (i32, String, String) {
         run_beside(self.program.folder.path(), &self.url, settings, arguments).await
     }
@@ -84,6 +93,73 @@ async fn read(person: &Person, id: &str) -> Result<String, u16> {
 
 fn contents(count: usize) -> Vec<String> {
     (0..count).map(|number| format!("content {number}")).collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn files_are_moved_both_ways_while_they_are_read() {
+    for database in databases() {
+        let s3 = S3Server::start().await;
+        let fixture = Fixture::start(database, &Settings::new()).await;
+        let contents = contents(40);
+        let ids = fixture.send_files(&contents).await;
+        let fixture = fixture.restart(&s3.settings()).await;
+        let (code, _, error) = fixture.run(&Settings::new(), &["files", "move", "--to", "s3"]).await;
+        assert_eq!(code, 1);
+        assert!(error.contains("set CHAT_FILES to the bucket"), "{error}");
+
+        for (arguments, objects) in [(&["files", "move"][..], 40), (&["files", "move", "--to", "database"], 0)] {
+            s3.fail(Some(S3Failure::Down));
+            let (code, _, error) = fixture.run(&s3.settings(), arguments).await;
+            s3.fail(None);
+            assert_eq!(code, 1);
+            assert!(error.contains("0 of 40 files were moved, then the file storage failed"), "{error}");
+
+            let done = AtomicBool::new(false);
+            let readers = async {
+                let mut reads = 0;
+                // At least once after the end.
+                loop {
+                    let is_last = done.load(Ordering::SeqCst);
+                    for (id, content) in ids.iter().zip(&contents) {
+                        assert_eq!(read(&fixture.person, id).await.as_ref(), Ok(content));
+                        reads += 1;
+                    }
+                    if is_last {
+                        break reads;
+                    }
+                }
+            };
+            let moving = async {
+                let (code, out, error) = fixture.run(&s3.settings(), arguments).await;
+                done.store(true, Ordering::SeqCst);
+                assert_eq!(code, 0, "{out}{error}");
+                assert!(out.contains("Moved 40 files to the "), "{out}");
+            };
+            let (reads, ()) = tokio::join!(readers, moving);
+            assert!(reads >= 40);
+            assert_eq!(s3.objects().len(), objects);
+            let (code, out, _) = fixture.run(&s3.settings(), arguments).await;
+            assert!(code == 0 && out.contains("Moved 0 files"), "{out}");
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_lost_file_stays_behind_and_is_named() {
+    for database in databases() {
+        let s3 = S3Server::start().await;
+        let fixture = Fixture::start(database, &s3.settings()).await;
+        let ids = fixture.send_files(&contents(2)).await;
+        fs::remove_file(&s3.objects()[0]).unwrap();
+        let (code, out, _) = fixture.run(&s3.settings(), &["files", "move", "--to", "database"]).await;
+        assert_eq!(code, 1, "{out}");
+        let lost = ids.iter().find(|id| out.contains(&format!("The content of the file {id} is missing"))).unwrap();
+        assert!(out.contains("Moved 1 files") && out.contains("New files still go to the bucket"), "{out}");
+        for id in &ids {
+            assert_eq!(read(&fixture.person, id).await.is_ok(), id != lost);
+        }
+        assert_eq!(read(&fixture.person, lost).await, Err(502));
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
