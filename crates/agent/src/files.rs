@@ -2,6 +2,7 @@
 
 pub mod file_type;
 pub mod model_attachments;
+pub mod object_deletion;
 pub mod result_offload;
 
 use std::sync::Arc;

@@ -375,8 +375,11 @@ impl ExportWriter {
                 ",\"files\":[".to_owned()
             }
             Step::File { file, first } => {
-                // A file that was deleted since the listing is exported as an empty one.
-                let bytes = self.storage.files().get_bytes(self.owner, file.id).await?.unwrap_or_default();
+                // A file that was deleted since the listing, or whose content is lost, is exported as an empty one.
+                let bytes = match self.storage.files().get_bytes(self.owner, file.id).await {
+                    Err(storage::Error::MissingContent) => Vec::new(),
+                    bytes => bytes?.unwrap_or_default(),
+                };
                 let row = serde_json::to_string(&FileOfFile { file, bytes: STANDARD.encode(bytes) })?;
                 format!("{}{row}", separator(first))
             }

@@ -6,6 +6,7 @@ mod chats;
 mod fixture;
 mod generated_images;
 mod messages;
+mod object_storage;
 mod openai_api;
 mod results;
 mod uploads;

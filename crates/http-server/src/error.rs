@@ -105,12 +105,18 @@ pub enum ApiError {
     /// The database is unreachable (503).
     #[error("the server cannot reach its database; try again soon")]
     Outage(#[source] anyhow::Error),
+    /// The object storage of files cannot be used (503).
+    #[error("the server cannot reach its file storage; try again soon")]
+    FileStorageOutage(#[source] anyhow::Error),
+    /// The content of a file is lost (502).
+    #[error("the file's content is missing")]
+    MissingContent,
     /// An internal error (500). Its cause is only logged.
     #[error("something went wrong on the server")]
     Internal(#[source] anyhow::Error),
 }
 
-/// Seconds in `Retry-After` when the database is unreachable.
+/// Seconds in `Retry-After` when the database or the file storage is unreachable.
 pub const OUTAGE_RETRY: u64 = 5;
 
 /// Seconds in `Retry-After` when a concurrency limit is reached.
@@ -135,8 +141,8 @@ impl ApiError {
             Self::Conflict { .. } => StatusCode::CONFLICT,
             Self::Unprocessable { .. } => StatusCode::UNPROCESSABLE_ENTITY,
             Self::TooMany { .. } | Self::TooManyTries { .. } | Self::Spent { .. } => StatusCode::TOO_MANY_REQUESTS,
-            Self::Upstream { .. } => StatusCode::BAD_GATEWAY,
-            Self::Outage(_) | Self::Overloaded => StatusCode::SERVICE_UNAVAILABLE,
+            Self::Upstream { .. } | Self::MissingContent => StatusCode::BAD_GATEWAY,
+            Self::Outage(_) | Self::FileStorageOutage(_) | Self::Overloaded => StatusCode::SERVICE_UNAVAILABLE,
             Self::Internal(_) => StatusCode::INTERNAL_SERVER_ERROR,
         }
     }
@@ -164,13 +170,15 @@ impl ApiError {
             | Self::Upstream { code, .. } => code,
             Self::Overloaded => "overloaded",
             Self::Outage(_) => "outage",
+            Self::FileStorageOutage(_) => "file_storage_outage",
+            Self::MissingContent => "file_content_missing",
             Self::Internal(_) => "internal",
         }
     }
 
     /// Logs the cause of an internal error. It is called once, where the response is made.
     pub fn log(&self) {
-        if let Self::Internal(source) | Self::Outage(source) = self {
+        if let Self::Internal(source) | Self::Outage(source) | Self::FileStorageOutage(source) = self {
             tracing::error!(error = format!("{source:#}"), "request failed");
         }
     }
@@ -180,7 +188,7 @@ impl ApiError {
         let retry_after = match self {
             Self::Spent { retry_after, .. } | Self::TooManyTries { retry_after } => *retry_after,
             Self::TooMany { .. } | Self::Overloaded => BUSY_RETRY,
-            Self::Outage(_) => OUTAGE_RETRY,
+            Self::Outage(_) | Self::FileStorageOutage(_) => OUTAGE_RETRY,
             _ => return response,
         };
         response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(retry_after));
@@ -192,6 +200,8 @@ impl From<storage::Error> for ApiError {
     fn from(error: storage::Error) -> Self {
         match error {
             storage::Error::NotFound => Self::NotFound("row"),
+            storage::Error::MissingContent => Self::MissingContent,
+            storage::Error::FileStorage(_) => Self::FileStorageOutage(error.into()),
             other => anyhow::Error::from(other).into(),
         }
     }

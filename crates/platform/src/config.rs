@@ -3,6 +3,7 @@
 
 mod admin_listener;
 mod backups;
+mod files;
 mod host_name;
 mod limits;
 mod model_access;
@@ -25,6 +26,7 @@ use domain::network_allowlist::AllowlistEntry;
 use domain::provider::Provider;
 use lettre::message::Mailbox;
 use secrecy::SecretString;
+use storage::object_storage::FileStorageSettings;
 use url::Url;
 
 use crate::client_address::TrustedProxy;
@@ -66,6 +68,8 @@ pub struct Config {
     pub data_dir: PathBuf,
     /// `DATABASE_URL`. Default: SQLite in the data folder.
     pub database_url: String,
+    /// `CHAT_FILES`, `CHAT_FILES_TIMEOUT`, `AWS_…`: where the content of files is stored. Default: in the database.
+    pub files: FileStorageSettings,
     /// `CHAT_MODEL`: the default model, as `provider/name`. Default: a model of the first configured provider, or
     /// else the built-in one.
     pub model: Option<String>,
@@ -260,6 +264,7 @@ impl Config {
             listen,
             site_url,
             database_url,
+            files: files::read(source)?,
             model: source.text("CHAT_MODEL"),
             transcription_model: source.text("CHAT_TRANSCRIPTION_MODEL"),
             providers,

@@ -8,6 +8,7 @@ use accounts::{AccountDependencies, AccountService, AccountSettings};
 use agent::chats::maintenance::ChatMaintenance;
 use agent::chats::temporary::TemporaryChats;
 use agent::files::FileService;
+use agent::files::object_deletion::ObjectDeletion;
 use agent::models::ModelService;
 use agent::openai_api::CompletionService;
 use agent::push::{PushDependencies, PushService};
@@ -92,6 +93,7 @@ impl App {
             tasks: base.tasks.clone(),
         };
         let maintenance = base.maintenance(&turns);
+        base.tasks.spawn("deletion of objects", base.object_deletion().run());
         let membership = base.membership();
         let operator = base.operator_access()?;
         let streams = StreamLimiter::new(base.config.limits.streams);
@@ -196,7 +198,7 @@ impl Foundation {
             Some(url) => url.clone(),
             None => Url::parse(&format!("http://localhost:{}", address.port()))?,
         };
-        let storage = Storage::open(&config.database_url).await?;
+        let storage = Storage::open(&config.database_url).await?.with_file_storage(&config.files).await?;
         // A new database is as open as the process's file mode mask says.
         data_folder::restrict(&config.data_dir);
         let (cluster, outbox) = ClusterBus::new();
@@ -328,6 +330,11 @@ impl Foundation {
     fn maintenance(&self, turns: &TurnService) -> Arc<ChatMaintenance> {
         let shutdown = self.tasks.shutdown_token().clone();
         Arc::new(ChatMaintenance::new(self.storage.clone(), Arc::clone(&self.clock), turns.clone(), shutdown))
+    }
+
+    fn object_deletion(&self) -> ObjectDeletion {
+        let shutdown = self.tasks.shutdown_token().clone();
+        ObjectDeletion::new(self.storage.clone(), Arc::clone(&self.clock), shutdown)
     }
 
     /// Starts to record metrics, if there is a listener that serves them.

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use clap::{CommandFactory, Parser, Subcommand};
 use platform::config::Config;
 use platform::logging;
-use server::commands::{admin, backup, check, completions, doctor, health, manual, rekey, restore};
+use server::commands::{admin, backup, check, completions, doctor, files, health, manual, rekey, restore};
 #[cfg(feature = "local")]
 use server::model_files as weights;
 use server::version::version;
@@ -35,10 +35,12 @@ enum Command {
     Check(check::Check),
     /// Examine everything that the server depends on: database, keys, disk, clock, mail server, model providers.
     Doctor(doctor::Doctor),
-    /// Write the database to an archive, while the server runs or not.
+    /// Write the database and the files to an archive, while the server runs or not.
     Backup(backup::Backup),
-    /// Replace the database by that of a backup.
+    /// Replace the database and the files by those of a backup.
     Restore(restore::Restore),
+    /// Move the content of files between the database and object storage.
+    Files(files::FilesCommand),
     /// Replace the master key and the key that signs access tokens, while the server is stopped.
     Rekey(rekey::Rekey),
     /// Manage the accounts of the running server.
@@ -65,6 +67,7 @@ fn main() -> ExitCode {
         Some(Command::Doctor(arguments)) => doctor::run(arguments),
         Some(Command::Backup(arguments)) => backup::run(arguments),
         Some(Command::Restore(arguments)) => restore::run(arguments),
+        Some(Command::Files(arguments)) => files::run(arguments),
         Some(Command::Rekey(arguments)) => rekey::run(arguments),
         Some(Command::Admin(arguments)) => admin::run(arguments),
         Some(Command::Completions(arguments)) => completions::run(arguments, Arguments::command()),

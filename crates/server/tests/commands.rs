@@ -6,6 +6,7 @@ mod backup;
 mod check;
 mod completions;
 mod doctor;
+mod files;
 mod health;
 mod manual;
 mod rekey;

@@ -16,7 +16,7 @@ use crate::{OpenError, migrate};
 /// Maximum time that a copy of a SQLite file waits for a lock. A running server holds none for long.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(30);
 /// Name by which these connections are known to PostgreSQL. It differs from that of a server.
-const APPLICATION_NAME: &str = "ai-chat-mcp backup";
+pub(crate) const APPLICATION_NAME: &str = "ai-chat-mcp backup";
 /// Schema of PostgreSQL that a database has from the start.
 const DEFAULT_SCHEMA: &str = "public";
 

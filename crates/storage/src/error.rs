@@ -21,6 +21,12 @@ pub enum Error {
     /// A stored value cannot be interpreted.
     #[error("cannot read a stored value: {0}")]
     Corrupt(String),
+    /// The object storage of files cannot be used, or took too long.
+    #[error("the file storage failed: {0}")]
+    FileStorage(String),
+    /// The content of a file is neither in the database nor in the object storage, or it is damaged there.
+    #[error("the file's content is missing")]
+    MissingContent,
     /// A message to the other nodes was dropped, because too many wait to be sent.
     #[error("the queue of messages to other processes is full")]
     BacklogFull,

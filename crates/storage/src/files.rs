@@ -1,6 +1,7 @@
 //! Files of chats. Each is stored once, as long as a message, a queued message or a share (its holder) refers to it by
 //! its id.
 
+use bytes::Bytes;
 use domain::file::FileRef;
 use domain::message::Part;
 use domain::text::without_nul;
@@ -10,7 +11,7 @@ use uuid::Uuid;
 
 use crate::db_macros::{read, transaction, write};
 use crate::named_values::query_named;
-use crate::{Error, FileRepository, users};
+use crate::{Error, FileRepository, object_storage, users};
 
 /// The input of [`FileRepository::insert`](crate::FileRepository::insert).
 #[derive(Debug, Clone, Copy)]
@@ -51,12 +52,41 @@ impl From<FileRow> for StoredFile {
     }
 }
 
+/// The place of a file's content, with the content if it is in the database.
+#[derive(Debug, sqlx::FromRow)]
+pub(crate) struct ContentRow {
+    pub size: i64,
+    pub object_key: Option<String>,
+    pub sha256_hash: Option<Vec<u8>>,
+    pub bytes: Option<Vec<u8>>,
+}
+
+/// Who reads a file.
+#[derive(Debug, Clone, Copy)]
+enum Reader<'a> {
+    /// Its owner.
+    Owner(UserId),
+    /// The bearer of the token of a share, of which this is the hash.
+    Share(&'a [u8]),
+}
+
+/// Where the content of a new file is put: in object storage under a key, or with the row.
+#[derive(Debug, Default)]
+pub(crate) struct PlacedContent {
+    pub object_key: Option<String>,
+    pub sha256: Option<Vec<u8>>,
+}
+
+/// Number of times that a content is looked for while it is moved from one place to another.
+const MAX_READS: usize = 3;
+
 const SUM: &str = "SELECT CAST(COALESCE(SUM(size), 0) AS BIGINT) FROM files WHERE user_id = $1";
 
 // `(1 = 0)` is false in the type that either database uses for booleans.
-pub(crate) const INSERT: &str =
-    "INSERT INTO files (id, user_id, session_id, media_type, name, size, maybe_orphaned, created_at)
-    VALUES (:id, :owner, NULL, :media_type, :name, :size, (1 = 0), :now) ON CONFLICT (id) DO NOTHING";
+pub(crate) const INSERT: &str = "INSERT INTO files
+      (id, user_id, session_id, media_type, name, size, maybe_orphaned, created_at, object_key, sha256_hash)
+    VALUES (:id, :owner, NULL, :media_type, :name, :size, (1 = 0), :now, :object_key, :sha256)
+    ON CONFLICT (id) DO NOTHING";
 
 pub(crate) const INSERT_BYTES: &str = "INSERT INTO file_bytes (file_id, bytes) VALUES ($1, $2)";
 
@@ -72,8 +102,8 @@ pub(crate) const INSERT_USE: &str = "INSERT INTO file_uses (holder_id, file_id)
 
 const GET: &str = "SELECT id, session_id, media_type, name, size FROM files WHERE id = $1 AND user_id = $2";
 
-const GET_BYTES: &str = "SELECT b.bytes FROM file_bytes b JOIN files f ON f.id = b.file_id
-    WHERE f.id = $1 AND f.user_id = $2";
+const GET_CONTENT: &str = "SELECT f.size, f.object_key, f.sha256_hash, b.bytes
+    FROM files f LEFT JOIN file_bytes b ON b.file_id = f.id WHERE f.id = $1 AND f.user_id = $2";
 
 const LIST: &str = "SELECT id, session_id, media_type, name, size FROM files
     WHERE session_id = $1 AND user_id = $2 ORDER BY created_at, id";
@@ -89,8 +119,10 @@ const GET_SHARED: &str = "SELECT f.id, f.session_id, f.media_type, f.name, f.siz
     WHERE f.id = $1 AND h.token_hash = $2";
 
 // Runs only after `GET_SHARED` has checked the conditions.
-const GET_SHARED_BYTES: &str = "SELECT b.bytes FROM file_bytes b JOIN file_uses u ON u.file_id = b.file_id
-    JOIN chat_shares h ON h.id = u.holder_id WHERE b.file_id = $1 AND h.token_hash = $2";
+const GET_SHARED_CONTENT: &str = "SELECT f.size, f.object_key, f.sha256_hash, b.bytes
+    FROM files f LEFT JOIN file_bytes b ON b.file_id = f.id
+    JOIN file_uses u ON u.file_id = f.id JOIN chat_shares h ON h.id = u.holder_id
+    WHERE f.id = $1 AND h.token_hash = $2";
 
 /// Deletes files that were never sent.
 const PURGE_WAITING: &str = "DELETE FROM files WHERE session_id IS NULL AND created_at < $1";
@@ -171,7 +203,21 @@ impl FileRepository<'_> {
     ) -> Result<bool, Error> {
         let size = i64::try_from(file.bytes.len()).unwrap_or(i64::MAX);
         let name = file.name.map(|name| without_nul(name.to_owned()));
-        transaction!(self.storage, |tx| {
+        // Before the content is put into object storage in vain.
+        if self.storage.objects.is_some()
+            && self.count_bytes(owner).await?.saturating_add(file.bytes.len() as u64) > most
+        {
+            return Ok(false);
+        }
+        let content = match self.place_content(owner, file.bytes).await {
+            // What a model or a tool made cannot be uploaded again.
+            Err(Error::FileStorage(reason)) if place.is_some() => {
+                tracing::warn!(file_id = %file.id, reason, "the file storage failed; a file of an answer is stored in the database");
+                PlacedContent::default()
+            }
+            content => content?,
+        };
+        let inserted = transaction!(self.storage, |tx| {
             // Without the lock, parallel uploads could exceed the quota together.
             sqlx::query(users::LOCK).bind(owner.0).execute(&mut *tx).await?;
             let kept = sqlx::query_scalar::<_, i64>(SUM).bind(owner.0).fetch_one(&mut *tx).await?;
@@ -185,7 +231,9 @@ impl FileRepository<'_> {
                 media_type = file.media_type,
                 name = name.as_deref(),
                 size = size,
-                now = now.0
+                now = now.0,
+                object_key = content.object_key.as_deref(),
+                sha256 = content.sha256.as_deref()
             )
             .execute(&mut *tx)
             .await?;
@@ -193,7 +241,9 @@ impl FileRepository<'_> {
             if inserted.rows_affected() == 0 {
                 return Err(Error::Conflict("the id of another file".to_owned()));
             }
-            sqlx::query(INSERT_BYTES).bind(file.id.0).bind(file.bytes).execute(&mut *tx).await?;
+            if content.object_key.is_none() {
+                sqlx::query(INSERT_BYTES).bind(file.id.0).bind(file.bytes).execute(&mut *tx).await?;
+            }
             if let Some((chat, message)) = place {
                 let given =
                     sqlx::query(ASSIGN_TO_CHAT).bind(file.id.0).bind(owner.0).bind(chat.0).execute(&mut *tx).await?;
@@ -204,7 +254,31 @@ impl FileRepository<'_> {
                 used.execute(&mut *tx).await?;
             }
             Ok(true)
-        })
+        })?;
+        if !inserted {
+            self.discard(&content).await;
+        }
+        Ok(inserted)
+    }
+
+    /// Puts the content of a new file into object storage, if that is its place. The row is inserted afterwards: after a
+    /// crash in between, the object has no row and is deleted a day later.
+    pub(crate) async fn place_content(self, owner: UserId, bytes: &[u8]) -> Result<PlacedContent, Error> {
+        match &self.storage.objects {
+            Some(objects) if objects.is_for_new_files => {
+                let (key, sha256) = (objects.new_key(owner), object_storage::hash(bytes));
+                objects.bucket.put(&key, Bytes::copy_from_slice(bytes)).await?;
+                Ok(PlacedContent { object_key: Some(key), sha256: Some(sha256) })
+            }
+            _ => Ok(PlacedContent::default()),
+        }
+    }
+
+    /// Deletes the object of a file that was certainly not inserted. If that fails, it is deleted a day later.
+    pub(crate) async fn discard(self, content: &PlacedContent) {
+        if let (Some(objects), Some(key)) = (&self.storage.objects, &content.object_key) {
+            let _is_deleted = objects.bucket.delete(key).await.is_ok();
+        }
     }
 
     /// Returns the metadata of a file as a [`StoredFile`].
@@ -218,10 +292,61 @@ impl FileRepository<'_> {
     }
 
     /// Returns the content of a file.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::MissingContent`] if the object storage has lost or damaged it, [`Error::FileStorage`] if the object
+    /// storage cannot be used.
     pub async fn get_bytes(self, owner: UserId, id: FileId) -> Result<Option<Vec<u8>>, Error> {
-        let bytes =
-            read!(self.storage, |c| sqlx::query_scalar(GET_BYTES).bind(id.0).bind(owner.0).fetch_optional(c).await)?;
-        Ok(bytes)
+        self.read_content(Reader::Owner(owner), id).await
+    }
+
+    async fn read_content(self, reader: Reader<'_>, id: FileId) -> Result<Option<Vec<u8>>, Error> {
+        let mut last_key = None;
+        for _ in 0..MAX_READS {
+            let Some(row) = self.find_content(reader, id).await? else { return Ok(None) };
+            if row.bytes.is_some() {
+                return Ok(row.bytes);
+            }
+            // The object is not there, and the row still names it: otherwise the file was moved or deleted meanwhile.
+            if row.object_key == last_key {
+                break;
+            }
+            if let Some(bytes) = self.read_object(&row).await? {
+                return Ok(Some(bytes));
+            }
+            last_key = row.object_key;
+        }
+        tracing::error!(file_id = %id, object_key = last_key, "the content of a file is missing");
+        Err(Error::MissingContent)
+    }
+
+    /// Returns the content of a file in object storage; `None` if it is missing or damaged there.
+    pub(crate) async fn read_object(self, row: &ContentRow) -> Result<Option<Vec<u8>>, Error> {
+        let (Some(key), Some(sha256)) = (&row.object_key, &row.sha256_hash) else { return Ok(None) };
+        let Some(objects) = &self.storage.objects else {
+            let reason = "the file is in object storage, for which this server has no settings".to_owned();
+            return Err(Error::FileStorage(reason));
+        };
+        objects.bucket.get(key, row.size.unsigned_abs(), sha256).await
+    }
+
+    /// Returns where the content of a file is, and the content if it is in the database.
+    pub(crate) async fn find_own_content(self, owner: UserId, id: FileId) -> Result<Option<ContentRow>, Error> {
+        self.find_content(Reader::Owner(owner), id).await
+    }
+
+    async fn find_content(self, reader: Reader<'_>, id: FileId) -> Result<Option<ContentRow>, Error> {
+        Ok(match reader {
+            Reader::Owner(owner) => {
+                read!(self.storage, |c| sqlx::query_as(GET_CONTENT).bind(id.0).bind(owner.0).fetch_optional(c).await)
+            }
+            Reader::Share(token_hash) => read!(self.storage, |c| sqlx::query_as(GET_SHARED_CONTENT)
+                .bind(id.0)
+                .bind(token_hash)
+                .fetch_optional(c)
+                .await),
+        }?)
     }
 
     /// Returns the files of a chat, oldest first.
@@ -256,11 +381,7 @@ impl FileRepository<'_> {
             .fetch_optional(c)
             .await)?;
         let Some(row) = row else { return Ok(None) };
-        let bytes: Option<Vec<u8>> = read!(self.storage, |c| sqlx::query_scalar(GET_SHARED_BYTES)
-            .bind(id.0)
-            .bind(token_hash)
-            .fetch_optional(c)
-            .await)?;
+        let bytes = self.read_content(Reader::Share(token_hash), id).await?;
         Ok(bytes.map(|bytes| (StoredFile::from(row).file, bytes)))
     }
 

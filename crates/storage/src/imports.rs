@@ -93,7 +93,15 @@ impl ChatRepository<'_> {
     /// that is taken, by any user, is replaced by a new one. Returns whether the chat was imported.
     pub async fn insert_imported(self, owner: UserId, chat: &ImportedChat, now: Timestamp) -> Result<bool, Error> {
         let title = without_nul(chat.title.clone());
-        transaction!(self.storage, |tx| {
+        // Before contents are put into object storage in vain.
+        if !chat.files.is_empty() && self.get(owner, chat.id).await?.is_some() {
+            return Ok(false);
+        }
+        let mut contents = Vec::new();
+        for file in &chat.files {
+            contents.push(self.storage.files().place_content(owner, &file.bytes).await?);
+        }
+        let imported = transaction!(self.storage, |tx| {
             let own = sqlx::query_scalar::<_, i64>(IS_OWN).bind(chat.id.0).bind(owner.0).fetch_one(&mut *tx).await?;
             // Importing the same export twice must not duplicate chats.
             if own > 0 {
@@ -122,7 +130,7 @@ impl ChatRepository<'_> {
                 }
             }
             let mut new_paths: Vec<(String, String)> = Vec::new();
-            for ImportedFile { file, bytes } in &chat.files {
+            for (ImportedFile { file, bytes }, content) in chat.files.iter().zip(&contents) {
                 let name = file.filename.clone().map(without_nul);
                 let mut file_id = file.id;
                 loop {
@@ -133,7 +141,9 @@ impl ChatRepository<'_> {
                         media_type = &file.media_type,
                         name = name.as_deref(),
                         size = bytes.len() as i64,
-                        now = now.0
+                        now = now.0,
+                        object_key = content.object_key.as_deref(),
+                        sha256 = content.sha256.as_deref()
                     )
                     .execute(&mut *tx)
                     .await?;
@@ -142,7 +152,9 @@ impl ChatRepository<'_> {
                     }
                     file_id = FileId::fresh();
                 }
-                sqlx::query(files::INSERT_BYTES).bind(file_id.0).bind(bytes).execute(&mut *tx).await?;
+                if content.object_key.is_none() {
+                    sqlx::query(files::INSERT_BYTES).bind(file_id.0).bind(bytes).execute(&mut *tx).await?;
+                }
                 sqlx::query(files::ASSIGN_TO_CHAT).bind(file_id.0).bind(owner.0).bind(id.0).execute(&mut *tx).await?;
                 if file_id != file.id {
                     new_paths.push((format!("{FILE_URL_PREFIX}{}", file.id), format!("{FILE_URL_PREFIX}{file_id}")));
@@ -213,6 +225,12 @@ impl ChatRepository<'_> {
                 sqlx::query(model_settings::SET).bind(owner.0).bind(id.0).bind(&json).execute(&mut *tx).await?;
             }
             Ok(true)
-        })
+        })?;
+        if !imported {
+            for content in &contents {
+                self.storage.files().discard(content).await;
+            }
+        }
+        Ok(imported)
     }
 }

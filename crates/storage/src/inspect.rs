@@ -9,7 +9,7 @@ use sqlx::sqlite::SqliteConnectOptions;
 use sqlx::{Connection, SqlitePool};
 
 use crate::availability::Availability;
-use crate::backup::{CopyError, connect_postgres, connect_sqlite};
+use crate::backup::{APPLICATION_NAME, CopyError, connect_postgres, connect_sqlite};
 use crate::group_commit::SqliteWriter;
 use crate::idle_pool::IdlePool;
 use crate::notify_batch::NotifyBatch;
@@ -22,12 +22,22 @@ const SERVER_TIME: &str = "SELECT (EXTRACT(EPOCH FROM clock_timestamp()) * 10000
 /// A database as it is.
 #[derive(Debug)]
 pub struct DatabaseInspection {
-    /// Access for reading. Its functions fail if the schema is not that of this program.
+    /// Access. Its functions fail if the schema is not that of this program.
     pub storage: Storage,
     /// Newest applied migration; `None` for an empty database.
     pub schema_version: Option<i64>,
     /// Time of PostgreSQL's clock.
     pub server_time: Option<Timestamp>,
+}
+
+/// First schema with files in object storage.
+const FIRST_VERSION_WITH_OBJECTS: i64 = 130;
+
+impl DatabaseInspection {
+    /// Returns whether the schema has a place for files in object storage.
+    pub fn can_have_objects(&self) -> bool {
+        self.schema_version.is_some_and(|version| version >= FIRST_VERSION_WITH_OBJECTS)
+    }
 }
 
 /// Opens the database at `url` as it is, if no server uses it. No server can start on a SQLite file until the storage is
@@ -75,7 +85,8 @@ pub async fn inspect(url: &str) -> Result<DatabaseInspection, CopyError> {
             let schema_version = migrate::newest_applied(&mut connection).await?;
             let micros: i64 = sqlx::query_scalar(SERVER_TIME).fetch_one(&mut connection).await?;
             connection.close().await?;
-            let pool = PgPoolOptions::new().max_connections(1).connect_lazy_with(*options);
+            let pool =
+                PgPoolOptions::new().max_connections(1).connect_lazy_with(options.application_name(APPLICATION_NAME));
             (Db::Postgres(IdlePool::new(pool, 0)), schema_version, Some(Timestamp(micros)))
         }
     };
@@ -85,6 +96,7 @@ pub async fn inspect(url: &str) -> Result<DatabaseInspection, CopyError> {
         is_lasting: true,
         availability: Arc::new(Availability::new()),
         notify_batch: NotifyBatch::default(),
+        objects: None,
         _lock: None,
     };
     Ok(DatabaseInspection { storage, schema_version, server_time })

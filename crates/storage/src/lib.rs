@@ -34,6 +34,8 @@ pub mod chat_settings;
 pub mod chats;
 pub mod credentials;
 pub mod factors;
+pub mod file_moves;
+pub mod file_sweep;
 pub mod files;
 pub mod identities;
 pub mod imports;
@@ -44,6 +46,7 @@ pub mod model_settings;
 pub mod nodes;
 pub mod notify;
 mod notify_batch;
+pub mod object_storage;
 pub mod one_time_tokens;
 pub mod passkeys;
 pub mod permissions;
@@ -92,6 +95,8 @@ pub struct Storage {
     pub(crate) availability: std::sync::Arc<availability::Availability>,
     /// Messages that wait to be sent to the other nodes.
     pub(crate) notify_batch: notify_batch::NotifyBatch,
+    /// Where the content of files is, if not in the database.
+    pub(crate) objects: Option<object_storage::ObjectStorage>,
     /// Lock that prevents a second process from opening the same SQLite file. It is released with the last clone.
     _lock: Option<std::sync::Arc<std::fs::File>>,
 }

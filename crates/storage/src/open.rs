@@ -180,6 +180,7 @@ async fn open_postgres(options: PgConnectOptions) -> Result<Storage, OpenError> 
         is_lasting: true,
         availability,
         notify_batch: NotifyBatch::default(),
+        objects: None,
         _lock: None,
     })
 }
@@ -240,6 +241,7 @@ async fn open_sqlite(path: &Path) -> Result<Storage, OpenError> {
         is_lasting: true,
         availability: Arc::new(Availability::new()),
         notify_batch: NotifyBatch::default(),
+        objects: None,
         _lock: Some(Arc::new(lock)),
     })
 }

@@ -59,6 +59,7 @@ impl Storage {
             is_lasting: false,
             availability: Arc::new(Availability::new()),
             notify_batch: NotifyBatch::default(),
+            objects: None,
             _lock: None,
         };
         storage.insert_only_chat(owner, chat, now).await.map_err(|error| failed(&error))?;

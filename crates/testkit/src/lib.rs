@@ -13,6 +13,7 @@ mod model;
 mod page_events;
 mod person;
 mod requests;
+mod s3_server;
 mod sse;
 mod stateful_mcp_server;
 
@@ -24,5 +25,6 @@ pub use model::{ScriptedModel, Step};
 pub use page_events::PageEvents;
 pub use person::Person;
 pub use requests::{new_turn, send_message, temporary_error};
+pub use s3_server::{S3Failure, S3Server};
 pub use sse::{StreamEvent, events_of};
 pub use stateful_mcp_server::{SimulatedFailure, StatefulMcp};

@@ -18,7 +18,7 @@ const ACCEPTED_LICENCES: [(&str, &str); 0] = [];
 
 /// Crates of which the binary has several versions because others depend on different ones. A new one is a reason to
 /// check what added it; one that is no longer duplicated must be removed from this list.
-const DUPLICATED_CRATES: [&str; 15] = [
+const DUPLICATED_CRATES: [&str; 17] = [
     "base64",
     "block-buffer",
     "cpufeatures",
@@ -26,10 +26,12 @@ const DUPLICATED_CRATES: [&str; 15] = [
     "digest",
     "getrandom",
     "hashbrown",
+    "itertools",
     "nom",
     "rand",
     "rand_core",
     "sha2",
+    "spin",
     "syn",
     "tower-http",
     "untrusted",

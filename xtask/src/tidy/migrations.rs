@@ -35,8 +35,20 @@ fn begins_series(path: &str) -> bool {
 fn statements(text: &str) -> Vec<String> {
     let lines = text.lines().map(|line| line.split_once("--").map_or(line, |(before, _)| before));
     let code = lines.collect::<Vec<_>>().join(" ");
-    let statements = code.split(';').map(|statement| statement.split_whitespace().collect::<Vec<_>>().join(" "));
-    statements.filter(|statement| !statement.is_empty()).collect()
+    let parts = code.split(';').map(|part| part.split_whitespace().collect::<Vec<_>>().join(" "));
+    let mut statements: Vec<String> = Vec::new();
+    for part in parts.filter(|part| !part.is_empty()) {
+        match statements.last_mut().filter(|last| is_open(last)) {
+            Some(last) => *last = format!("{last}; {part}"),
+            None => statements.push(part),
+        }
+    }
+    statements
+}
+
+/// Returns whether the body of a trigger or function is not complete.
+fn is_open(statement: &str) -> bool {
+    statement.contains(" BEGIN ") && !statement.ends_with(" END") && !statement.ends_with(" END $$")
 }
 
 /// Returns whether programs that do not know of a statement can go on with the schema.
@@ -46,6 +58,11 @@ fn only_adds(statement: &str) -> bool {
         // They insert rows without the column.
         Some(change) => {
             change.contains(" ADD COLUMN ") && (!change.contains("NOT NULL") || change.contains(" DEFAULT "))
+        }
+        // What they do not know of may be recorded for them, but not change what they do.
+        None if ["CREATE TRIGGER ", "CREATE FUNCTION "].into_iter().any(begins) => {
+            let changes = ["UPDATE ", "DELETE FROM ", " BEFORE ", " INSTEAD OF ", "RAISE"];
+            !changes.into_iter().any(|change| statement.contains(change))
         }
         None => ["CREATE TABLE ", "CREATE INDEX ", "CREATE UNIQUE INDEX "].into_iter().any(begins),
     }
@@ -88,7 +105,9 @@ mod tests {
             check(&DATABASES.map(|database| source(&format!("{MIGRATIONS_FOLDER}{database}/{name}"), text))).len() / 2
         };
         let adds = "-- DROP is only said here.\nCREATE TABLE a (\n  b TEXT -- c;\n);\nCREATE UNIQUE INDEX d ON a (b);\n\
-                    ALTER TABLE e ADD COLUMN f INTEGER NOT NULL DEFAULT 0;\nALTER TABLE e ADD COLUMN g TEXT;\n";
+                    ALTER TABLE e ADD COLUMN f INTEGER NOT NULL DEFAULT 0;\nALTER TABLE e ADD COLUMN g TEXT;\n\
+                    CREATE TRIGGER h AFTER DELETE ON a BEGIN\n  INSERT INTO e (g) VALUES (OLD.b);\nEND;\n\
+                    CREATE FUNCTION h() RETURNS trigger AS $$\nBEGIN\n  INSERT INTO e (g) VALUES (OLD.b);\n  RETURN NULL;\nEND $$;\n";
         assert_eq!(findings("0101_more.sql", adds), 0);
         for other in [
             "DROP TABLE a;",
@@ -97,6 +116,8 @@ mod tests {
             "ALTER TABLE a ADD COLUMN b TEXT NOT NULL;",
             "UPDATE a SET b = 1;",
             "DELETE FROM a;",
+            "CREATE TRIGGER c AFTER INSERT ON a BEGIN\n  INSERT INTO b (d) VALUES (1);\n  DELETE FROM a;\nEND;",
+            "CREATE TRIGGER c BEFORE DELETE ON a FOR EACH ROW EXECUTE FUNCTION c();",
         ] {
             assert_eq!(findings("0101_more.sql", other), 1, "{other}");
             assert_eq!(findings("0200_begin.sql", other), 0, "{other}");

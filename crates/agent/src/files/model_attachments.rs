@@ -26,6 +26,11 @@ const MAX_FILES: usize = 20;
 /// Maximum size of one text file in a request, in bytes.
 const MAX_TEXT_BYTES: usize = 100_000;
 
+/// Note for a model in place of a file that the file storage has lost.
+const CONTENT_MISSING: &str = "its content is missing, so that you cannot see it; say so if it matters";
+/// Note for a model in place of a file while the file storage cannot be used.
+const STORAGE_DOWN: &str = "its content cannot be read at the moment, so that you cannot see it; say so if it matters";
+
 /// Weight of an image, in bytes of text at four per token. Anthropic scales images down to about 1.15 megapixels and
 /// counts a token for 750 pixels, at most about 1,600; OpenAI and Gemini mostly count less.
 const IMAGE_WEIGHT_BYTES: usize = 1_600 * 4;
@@ -72,12 +77,14 @@ pub struct AttachmentLoader {
     modalities: InputModalities,
     /// Content of the loaded files.
     loaded: Mutex<HashMap<FileId, Arc<[u8]>>>,
+    /// Files whose content cannot be read, with the reason for the model.
+    unreadable: Mutex<HashMap<FileId, &'static str>>,
 }
 
 impl AttachmentLoader {
     /// Creates an empty set for a model that accepts `modalities`.
     pub fn new(modalities: InputModalities) -> Self {
-        Self { modalities, loaded: Mutex::default() }
+        Self { modalities, loaded: Mutex::default(), unreadable: Mutex::default() }
     }
 
     /// Returns the file types that the model accepts.
@@ -86,7 +93,7 @@ impl AttachmentLoader {
     }
 
     /// Loads the files that the parts refer to and the model accepts, newest first, until the limits of a request are
-    /// reached.
+    /// reached. In place of one whose content the file storage cannot give, the model receives a note.
     ///
     /// # Errors
     ///
@@ -97,7 +104,7 @@ impl AttachmentLoader {
         owner: UserId,
         newest_first: impl Iterator<Item = &'a Part>,
     ) -> Result<(), storage::Error> {
-        let (mut bytes, mut count) = (0, 0);
+        let (mut bytes, mut count, mut is_storage_down) = (0, 0, false);
         for file in newest_first.flat_map(files_for_models) {
             // A resumed turn may have added files of tool results before.
             if self.loaded().contains_key(&file.id) {
@@ -115,7 +122,25 @@ impl AttachmentLoader {
                 bytes += file.size;
                 count += 1;
             }
-            if let Some(mut found) = home.files().get_bytes(owner, file.id).await? {
+            // The first failure took as long as the file storage may take. The others would take as long again.
+            if is_storage_down {
+                self.note_unreadable(file.id, STORAGE_DOWN);
+                continue;
+            }
+            let found = match home.files().get_bytes(owner, file.id).await {
+                Err(storage::Error::MissingContent) => {
+                    self.note_unreadable(file.id, CONTENT_MISSING);
+                    None
+                }
+                Err(storage::Error::FileStorage(reason)) => {
+                    tracing::warn!(file_id = %file.id, reason, "the file storage failed; a model gets a note in place of a file");
+                    self.note_unreadable(file.id, STORAGE_DOWN);
+                    is_storage_down = true;
+                    None
+                }
+                found => found?,
+            };
+            if let Some(mut found) = found {
                 if file.is_text() {
                     // A character that is cut in two is removed when the text is used.
                     found.truncate(MAX_TEXT_BYTES);
@@ -131,10 +156,15 @@ impl AttachmentLoader {
         self.loaded().insert(id, bytes);
     }
 
+    fn note_unreadable(&self, id: FileId, reason: &'static str) {
+        self.unreadable().insert(id, reason);
+    }
+
     /// Returns the form in which the model receives a file that the user attached or the model generated.
     pub fn to_model_input(&self, file: &FileRef) -> ModelInput {
         let title = Value::from(file.title());
         let (kind, loaded) = (&file.media_type, self.loaded().get(&file.id).cloned());
+        let unreadable = self.unreadable().get(&file.id).copied();
         let note = |why: &str| ModelInput::Text(format!("[the file {title} ({kind}): {why}]"));
         match loaded {
             Some(bytes) if file.is_text() => ModelInput::Text(fenced(file, &bytes)),
@@ -142,6 +172,7 @@ impl AttachmentLoader {
                 let name = file.filename.clone();
                 ModelInput::File(ModelFile { name, media_type: file.media_type.clone(), bytes })
             }
+            None if let Some(reason) = unreadable => note(reason),
             None if !is_for_models(file) => note("its bytes cannot be shown to you"),
             None if !self.modalities.pictures && !file.is_text() => {
                 note("this model takes no files of this kind, so that you cannot see it; say so if it matters")
@@ -154,6 +185,18 @@ impl AttachmentLoader {
     pub fn of_result(&self, result: &ToolResult) -> Vec<ModelFile> {
         let pieces = result.content.iter().filter(|piece| is_for_model(piece));
         pieces.filter_map(|piece| self.of_piece(piece)).take(MAX_FILES).collect()
+    }
+
+    /// Returns a note for each file of a tool result whose content cannot be read.
+    pub fn notes_of(&self, result: &ToolResult) -> Vec<String> {
+        let files = result.content.iter().filter(|piece| is_for_model(piece)).filter_map(file_of_piece);
+        let unreadable = files.filter(|file| self.unreadable().contains_key(&file.id));
+        let note = |file: FileRef| match self.to_model_input(&file) {
+            ModelInput::Text(note) => Some(note),
+            // It could be read again later in the turn.
+            ModelInput::File(_) => None,
+        };
+        unreadable.filter_map(note).collect()
     }
 
     /// Returns the image or document of a content block, if the model accepts it.
@@ -172,6 +215,10 @@ impl AttachmentLoader {
             media_type: kind.to_owned(),
             bytes: bytes.into(),
         })
+    }
+
+    fn unreadable(&self) -> MutexGuard<'_, HashMap<FileId, &'static str>> {
+        self.unreadable.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn loaded(&self) -> MutexGuard<'_, HashMap<FileId, Arc<[u8]>>> {
@@ -309,6 +356,19 @@ mod tests {
         assert!(
             AttachmentLoader::new(InputModalities { pictures: false, documents: false }).of_result(&result).is_empty()
         );
+    }
+
+    #[test]
+    fn model_reads_why_a_file_of_a_result_is_not_there() {
+        let lost = file("image/png", 3);
+        let piece = json!({ "type": "image", "mimeType": "image/png", "file": lost });
+        let result = ToolResult { content: vec![piece], ..ToolResult::default() };
+        let loader = AttachmentLoader::new(InputModalities { pictures: true, documents: true });
+        assert!(loader.notes_of(&result).is_empty());
+        loader.note_unreadable(lost.id, CONTENT_MISSING);
+        assert!(loader.notes_of(&result)[0].contains("its content is missing"));
+        loader.add(lost.id, Arc::from([1]));
+        assert!(loader.notes_of(&result).is_empty(), "it is there again");
     }
 
     #[test]

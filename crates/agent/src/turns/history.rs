@@ -176,6 +176,8 @@ pub fn tool_result(call: &ToolCall, name: String, attachments: &AttachmentLoader
         (None, None) => ("The call was stopped before it gave a result.".to_owned(), true),
     };
     let files = call.result.as_ref().map(|result| attachments.of_result(result)).unwrap_or_default();
+    let notes = call.result.as_ref().map(|result| attachments.notes_of(result)).unwrap_or_default();
+    let text = notes.into_iter().fold(text, |text, note| format!("{text}\n{note}"));
     ModelMessage::ToolResult { call_id: call.id.clone(), name, text, is_error, files }
 }
 

@@ -2,7 +2,7 @@
 
 use reqwest::{Method, Response};
 use serde_json::{Value, json};
-use testkit::{Database, Person, ScriptedModel, Step, TestApp};
+use testkit::{Database, Person, S3Server, ScriptedModel, Step, TestApp};
 
 /// A PNG of one pixel.
 pub const PNG: &[u8] = &[
@@ -33,6 +33,13 @@ impl Fixture {
         let person = app.person().await;
         let chat = person.new_chat().await;
         Self { model, app, person, chat }
+    }
+
+    /// Starts the server with files in object storage.
+    pub async fn in_object_storage(database: Database, s3: &S3Server) -> Self {
+        let settings = s3.settings();
+        let settings: Vec<(&str, &str)> = settings.iter().map(|(name, value)| (*name, value.as_str())).collect();
+        Self::with(database, &settings).await
     }
 
     /// Uploads a file and returns its id.

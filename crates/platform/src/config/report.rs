@@ -5,6 +5,7 @@ use std::time::Duration;
 use domain::model::{BYTES_PER_MEBIBYTE, QuotaKind};
 use url::Url;
 
+use super::files;
 use super::limits::MEBIBYTE;
 use super::source::NameKind;
 use super::{Config, ConfigError, SettingOrigin, Source};
@@ -158,7 +159,7 @@ fn default_values(config: &Config) -> Vec<(&'static str, String)> {
         ("CHAT_MAX_FILES_MIB_PER_USER", stored_mebibytes.to_string()),
         ("CHAT_MAX_SAVED_CONNECTIONS_PER_USER", saved_connections.to_string()),
     ];
-    values.extend(backups.chain(oidc));
+    values.extend(backups.chain(oidc).chain(files::default_values(&config.files)));
     values
 }
 

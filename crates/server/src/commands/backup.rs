@@ -1,4 +1,4 @@
-//! The command `ai-chat-mcp backup`: writes the database, and the keys on request, to one archive.
+//! The command `ai-chat-mcp backup`: writes the database with all files, and the keys on request, to one archive.
 
 use std::fs::{self, Permissions};
 use std::io::Write;
@@ -12,12 +12,14 @@ use domain::{Clock, SystemClock, Timestamp};
 use platform::config::Config;
 use platform::logging;
 use secrecy::ExposeSecret;
-use storage::backup::{DatabaseKind, copy_database};
+use storage::backup::{DatabaseCopy, DatabaseKind, copy_database};
 use tempfile::TempDir;
 
 use super::backup_archive::{
-    self, BackupFile, BackupManifest, FORMAT_VERSION, ManifestFile, file_name_time, parent_of,
+    self, BackupFile, BackupManifest, FORMAT_VERSION, FORMAT_VERSION_WITHOUT_OBJECTS, ManifestFile, file_name_time,
+    parent_of,
 };
+use super::backup_objects::{self, ObjectCopy, copy_objects};
 
 /// Name of the file of the master key in the data folder.
 pub const MASTER_KEY_FILE: &str = "master.key";
@@ -48,7 +50,7 @@ pub struct Backup {
 ///
 /// # Errors
 ///
-/// The settings are invalid, the database cannot be copied, or the file cannot be written.
+/// The settings are invalid, the database or the files cannot be copied, or the archive cannot be written.
 pub fn run(arguments: Backup) -> anyhow::Result<ExitCode> {
     let config = Config::load()?;
     let target = target_path(arguments.path);
@@ -63,6 +65,9 @@ pub fn run(arguments: Backup) -> anyhow::Result<ExitCode> {
     let mut out = std::io::stdout().lock();
     let megabytes = target.metadata()?.len() as f64 / 1e6;
     writeln!(out, "{} ({megabytes:.1} MB): {}", target.display(), describe(&manifest))?;
+    if manifest.missing_files > 0 {
+        writeln!(out, "Warning: the content of {} files is missing in object storage.", manifest.missing_files)?;
+    }
     writeln!(out, "{}", if manifest.has_keys { WITH_KEYS } else { WITHOUT_KEYS })?;
     Ok(ExitCode::SUCCESS)
 }
@@ -87,7 +92,10 @@ pub fn backup_time(name: &str) -> Option<Timestamp> {
 pub fn describe(manifest: &BackupManifest) -> String {
     let BackupManifest { database, schema_version, program_version, created_at, has_keys, .. } = manifest;
     let keys = if *has_keys { "with" } else { "without" };
-    format!("{database} database at schema {schema_version}, {keys} keys, by version {program_version}, {created_at}")
+    let objects = if manifest.contains(BackupFile::Objects) { "with files from object storage, " } else { "" };
+    format!(
+        "{database} database at schema {schema_version}, {objects}{keys} keys, by version {program_version}, {created_at}"
+    )
 }
 
 /// Writes an archive to the new file `target` while a server may run.
@@ -103,8 +111,10 @@ pub async fn create(config: &Config, target: &Path, with_keys: bool) -> anyhow::
     let created_at = SystemClock.now().to_rfc3339();
     let kind = DatabaseKind::of_url(&config.database_url)?;
     let database = BackupFile::of_database(kind);
-    let copy = copy_database(&config.database_url, &database.path_in(staging.path())).await?;
+    let (copy, objects) = copy_data(config, database, staging.path()).await?;
+    let has_objects = objects.is_some_and(|objects| objects.count > 0);
     let mut files = vec![database];
+    files.extend(has_objects.then_some(BackupFile::Objects));
     if with_keys {
         files.extend(stage_keys(config, staging.path())?);
     }
@@ -113,17 +123,37 @@ pub async fn create(config: &Config, target: &Path, with_keys: bool) -> anyhow::
     let entries: Result<Vec<ManifestFile>, _> =
         files.iter().map(|(file, path)| ManifestFile::new(*file, path)).collect();
     let manifest = BackupManifest {
-        format_version: FORMAT_VERSION,
+        format_version: if has_objects { FORMAT_VERSION } else { FORMAT_VERSION_WITHOUT_OBJECTS },
         program_version: env!("CARGO_PKG_VERSION").to_owned(),
         schema_version: copy.schema_version,
         schema_name: copy.schema_name,
         database: kind.as_str().to_owned(),
         created_at,
         has_keys: with_keys,
+        missing_files: objects.map_or(0, |objects| objects.missing),
         files: entries.context("cannot read the copy of the database")?,
     };
     backup_archive::write(target, &manifest, &files)?;
     Ok(manifest)
+}
+
+/// Copies the database, and the objects of its files if there are any.
+async fn copy_data(
+    config: &Config,
+    database: BackupFile,
+    folder: &Path,
+) -> anyhow::Result<(DatabaseCopy, Option<ObjectCopy>)> {
+    let copy_database = async || copy_database(&config.database_url, &database.path_in(folder)).await;
+    let Some(storage) = backup_objects::open(config).await? else { return Ok((copy_database().await?, None)) };
+    // The copy of the database comes first: every object that it refers to is kept by the hold.
+    let copied = backup_objects::with_hold(&storage, async {
+        let copy = copy_database().await?;
+        let objects = copy_objects(&storage, &BackupFile::Objects.path_in(folder)).await?;
+        Ok((copy, Some(objects)))
+    });
+    let copied = copied.await;
+    storage.close().await;
+    copied
 }
 
 /// Creates a folder for unfinished files that only its owner can read. It is removed when the value is dropped.

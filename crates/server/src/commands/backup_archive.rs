@@ -16,7 +16,9 @@ use tempfile::NamedTempFile;
 use crate::digest::{self, Digest};
 
 /// Version of the archive's format. A program reads archives of its own version and of earlier ones.
-pub const FORMAT_VERSION: u32 = 1;
+pub const FORMAT_VERSION: u32 = 2;
+/// Format of archives without objects, which earlier versions can read.
+pub const FORMAT_VERSION_WITHOUT_OBJECTS: u32 = 1;
 /// Name of the manifest in the archive.
 const MANIFEST_NAME: &str = "manifest.json";
 /// Maximum size of the manifest, in bytes.
@@ -35,6 +37,8 @@ pub enum BackupFile {
     Sqlite,
     /// An archive of `pg_dump`.
     Postgres,
+    /// A tar file of the objects of files, by their keys.
+    Objects,
     /// The master key, in base64.
     MasterKey,
     /// The file of `CHAT_JWT_KEYS`.
@@ -42,7 +46,7 @@ pub enum BackupFile {
 }
 
 impl BackupFile {
-    const ALL: [Self; 4] = [Self::Sqlite, Self::Postgres, Self::MasterKey, Self::JwtKeys];
+    const ALL: [Self; 5] = [Self::Sqlite, Self::Postgres, Self::Objects, Self::MasterKey, Self::JwtKeys];
 
     /// Returns the file that holds a database of this kind.
     pub fn of_database(kind: DatabaseKind) -> Self {
@@ -57,6 +61,7 @@ impl BackupFile {
         match self {
             Self::Sqlite => "database.sqlite",
             Self::Postgres => "database.dump",
+            Self::Objects => "objects.tar",
             Self::MasterKey => "keys/master.key",
             Self::JwtKeys => "keys/jwt-keys.json",
         }
@@ -67,6 +72,7 @@ impl BackupFile {
         folder.join(match self {
             Self::Sqlite => "database.sqlite",
             Self::Postgres => "database.dump",
+            Self::Objects => "objects.tar",
             Self::MasterKey => "master.key",
             Self::JwtKeys => "jwt-keys.json",
         })
@@ -94,6 +100,9 @@ pub struct BackupManifest {
     pub created_at: String,
     /// Whether the backup contains the keys.
     pub has_keys: bool,
+    /// Number of files whose content the object storage had lost, so that the backup lacks it.
+    #[serde(default)]
+    pub missing_files: u64,
     /// The other files of the archive.
     pub files: Vec<ManifestFile>,
 }
@@ -195,7 +204,8 @@ fn write_entries(
     archive.into_inner()?.finish()?.flush()
 }
 
-fn append<W: Write>(archive: &mut tar::Builder<W>, name: &str, size: u64, content: impl Read) -> io::Result<()> {
+/// Appends a file that only its owner can read.
+pub fn append<W: Write>(archive: &mut tar::Builder<W>, name: &str, size: u64, content: impl Read) -> io::Result<()> {
     let mut header = Header::new_gnu();
     header.set_entry_type(EntryType::Regular);
     header.set_mode(PRIVATE_FILE_MODE);
@@ -304,6 +314,7 @@ mod tests {
                 database: "sqlite".to_owned(),
                 created_at: Timestamp(0).to_rfc3339(),
                 has_keys: false,
+                missing_files: 0,
                 files: vec![ManifestFile::new(BackupFile::Sqlite, &path).unwrap()],
             };
             Self { folder, manifest, files: vec![(BackupFile::Sqlite, path)] }

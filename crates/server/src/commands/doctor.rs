@@ -16,6 +16,7 @@ use secrecy::ExposeSecret;
 use serde_json::json;
 use storage::backup::{CopyError, DatabaseKind, database_folder};
 use storage::inspect::inspect;
+use storage::object_storage::{BucketLocation, FileStorageSettings};
 use url::Url;
 
 use super::backup::MASTER_KEY_FILE;
@@ -98,6 +99,9 @@ pub async fn examine(config: &Config, findings: &mut Vec<Finding>) {
     findings.push(finding);
     findings.extend(config.jwt_keys.as_deref().map(examine_jwt_keys));
     examine_database(config, secrets.as_ref(), findings).await;
+    if let Some(location) = &config.files.location {
+        findings.push(examine_file_storage(&config.files, location).await);
+    }
     findings.extend(config.backups.as_ref().map(examine_backups));
     findings.extend(examine_mail_server(config).await);
     for provider in &config.providers {
@@ -213,7 +217,27 @@ async fn examine_database(config: &Config, secrets: Option<&SecretSealer>, findi
             }
         }
     }
+    // A bucket that the settings do not name, but where files are.
+    if inspection.can_have_objects()
+        && config.files.location.is_none()
+        && let Ok(Some(location)) = inspection.storage.file_location(&config.files).await
+    {
+        findings.push(examine_file_storage(&config.files, &location).await);
+    }
     inspection.storage.close().await;
+}
+
+/// Writes, reads and deletes an object.
+async fn examine_file_storage(settings: &FileStorageSettings, location: &BucketLocation) -> Finding {
+    let name = "file storage";
+    let checked = match settings.open(location) {
+        Ok(bucket) => bucket.check().await.map_err(anyhow::Error::from),
+        Err(error) => Err(error.into()),
+    };
+    match checked {
+        Ok(()) => Finding::pass(name, format!("{location} can be written, read and deleted")),
+        Err(error) => Finding::fail(name, format!("{location}: {error:#}"), "See CHAT_FILES in the settings."),
+    }
 }
 
 fn examine_clock(server_time: Option<Timestamp>) -> Finding {

@@ -1,4 +1,5 @@
-//! The command `ai-chat-mcp restore`: replaces the database, and the keys if the archive has them, by those of a backup.
+//! The command `ai-chat-mcp restore`: replaces the database with all files, and the keys if the archive has them, by
+//! those of a backup.
 
 use std::fs;
 use std::io::{self, Write};
@@ -18,6 +19,7 @@ use tokio::signal::unix::{SignalKind, signal};
 
 use super::backup::{self, MASTER_KEY_FILE, describe, staging_folder};
 use super::backup_archive::{BackupFile, BackupManifest, unique_file_name_time, unpack};
+use super::backup_objects::RestoredObjects;
 use super::confirmation;
 use super::key_files::install_key;
 use super::sealed_secrets::{self, SIGNING_KEYS_TABLE};
@@ -76,7 +78,10 @@ async fn restore(config: &Config, arguments: &Restore) -> anyhow::Result<()> {
     let secrets = keys.sealer(config)?;
     let restore_point = RestorePoint::create(config, kind, is_replacing, &suffix).await?;
     let copy = BackupFile::of_database(kind).path_in(staging.path());
-    let replaced = match replace(config, &manifest, &copy, &secrets, &keys, &suffix).await {
+    let objects = BackupFile::Objects;
+    let objects = manifest.contains(objects).then(|| objects.path_in(staging.path()));
+    let copies = Copies { database: &copy, objects: objects.as_deref() };
+    let (replaced, objects) = match replace(config, &manifest, &copies, &secrets, &keys, &suffix).await {
         Ok(replaced) => replaced,
         Err(error) => {
             restore_point.remove();
@@ -84,7 +89,7 @@ async fn restore(config: &Config, arguments: &Restore) -> anyhow::Result<()> {
         }
     };
     data_folder::restrict(&config.data_dir);
-    report(config, &manifest, &keys, replaced.or(restore_point.archive))?;
+    report(config, &manifest, &keys, replaced.or(restore_point.archive), &objects)?;
     Ok(())
 }
 
@@ -116,36 +121,68 @@ fn confirm(manifest: &BackupManifest, is_replacing: bool, yes: bool) -> anyhow::
     Ok(())
 }
 
-/// Puts the database and the keys in their places, or leaves what was there.
+/// The unpacked copies of a backup.
+struct Copies<'a> {
+    database: &'a Path,
+    /// The objects of files, if there are any.
+    objects: Option<&'a Path>,
+}
+
+/// Puts the database, the files and the keys in their places, or leaves what was there.
 async fn replace(
     config: &Config,
     manifest: &BackupManifest,
-    copy: &Path,
+    copies: &Copies<'_>,
     secrets: &SecretSealer,
     keys: &RestoredKeys,
     suffix: &str,
-) -> anyhow::Result<Option<PathBuf>> {
+) -> anyhow::Result<(Option<PathBuf>, RestoredObjects)> {
     let url = &config.database_url;
-    let replacement = DatabaseReplacement::begin(url, copy, manifest.schema_name.as_deref()).await?;
+    let replacement = DatabaseReplacement::begin(url, copies.database, manifest.schema_name.as_deref()).await?;
     let accepted = match replacement.open(url).await {
         Ok(storage) => {
-            let checked = check_data(&storage, secrets).await;
+            let accepted = accept_data(&storage, secrets, config, copies.objects).await;
             storage.close().await;
-            checked
+            accepted
         }
         Err(error) => Err(anyhow::Error::from(error).context("the restored database cannot be opened")),
     };
-    if let Err(error) = accepted.and_then(|()| keys.install()) {
-        replacement.roll_back().await.context("the previous data could not be put back")?;
-        return Err(error);
-    }
-    match replacement.commit(suffix).await {
-        Ok(replaced) => Ok(replaced),
+    let installed = match accepted {
+        Ok(objects) => match keys.install() {
+            Ok(()) => Ok(objects),
+            Err(error) => {
+                objects.discard().await;
+                Err(error)
+            }
+        },
+        Err(error) => Err(error),
+    };
+    let objects = match installed {
+        Ok(objects) => objects,
         Err(error) => {
+            replacement.roll_back().await.context("the previous data could not be put back")?;
+            return Err(error);
+        }
+    };
+    match replacement.commit(suffix).await {
+        Ok(replaced) => Ok((replaced, objects)),
+        Err(error) => {
+            objects.discard().await;
             keys.uninstall().context("the previous keys could not be put back")?;
             Err(error.into())
         }
     }
+}
+
+/// Checks the restored data, and stores the content of its files.
+async fn accept_data(
+    storage: &Storage,
+    secrets: &SecretSealer,
+    config: &Config,
+    objects: Option<&Path>,
+) -> anyhow::Result<RestoredObjects> {
+    check_data(storage, secrets).await?;
+    RestoredObjects::restore(storage, config, objects).await
 }
 
 /// Checks that a server can start on the restored data.
@@ -275,11 +312,21 @@ fn report(
     manifest: &BackupManifest,
     keys: &RestoredKeys,
     kept: Option<PathBuf>,
+    objects: &RestoredObjects,
 ) -> anyhow::Result<()> {
     let mut out = io::stdout().lock();
     writeln!(out, "The backup is restored. Start the server.")?;
     if let Some(path) = kept {
         writeln!(out, "The previous database is in {}.", path.display())?;
+    }
+    if let Some(former) = &objects.former {
+        writeln!(
+            out,
+            "Objects from before are still in {former}. Delete them when no server and no database needs them."
+        )?;
+    }
+    if objects.missing > 0 {
+        writeln!(out, "Warning: the backup lacks the content of {} files.", objects.missing)?;
     }
     for key in &keys.moves {
         writeln!(out, "The backup's key is in {}.", key.target.display())?;
