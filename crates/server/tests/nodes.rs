@@ -74,8 +74,9 @@ impl Fixture {
     }
 
     async fn stop(self) {
-        self.here.stop().await;
-        self.there.stop().await;
+        // In boxes: the futures of both together would be too large to move about.
+        Box::pin(self.here.stop()).await;
+        Box::pin(self.there.stop()).await;
     }
 }
 

@@ -73,6 +73,8 @@ mod unreadable;
 pub mod usage;
 pub mod users;
 
+use std::sync::Arc;
+
 use domain::NodeId;
 
 pub use error::Error;
@@ -96,7 +98,7 @@ pub struct Storage {
     /// Messages that wait to be sent to the other nodes.
     pub(crate) notify_batch: notify_batch::NotifyBatch,
     /// Where the content of files is, if not in the database.
-    pub(crate) objects: Option<object_storage::ObjectStorage>,
+    pub(crate) objects: Option<Arc<object_storage::ObjectStorage>>,
     /// Lock that prevents a second process from opening the same SQLite file. It is released with the last clone.
     _lock: Option<std::sync::Arc<std::fs::File>>,
 }

@@ -307,7 +307,7 @@ fn outage(error: &object_store::Error) -> Error {
 }
 
 /// The bucket of an installation.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub(crate) struct ObjectStorage {
     pub bucket: Bucket,
     /// Id of the installation, with which its keys begin.
@@ -354,7 +354,8 @@ impl Storage {
             None => self.insert_installation(&location).await?,
         };
         let is_for_new_files = settings.location.is_some();
-        Ok(Self { objects: Some(ObjectStorage { bucket, installation, is_for_new_files }), ..self })
+        let objects = ObjectStorage { bucket, installation, is_for_new_files };
+        Ok(Self { objects: Some(Arc::new(objects)), ..self })
     }
 
     /// Returns where a server with these settings looks for files, apart from the database: in the bucket of the

@@ -131,7 +131,7 @@ async fn failing_and_slow_storage_is_an_outage_for_users() {
         let s3 = S3Server::start().await;
         let fixture = Fixture::in_object_storage(database, &s3).await;
         let file = fixture.upload("a.png", PNG).await;
-        for failure in [S3Failure::Down, S3Failure::Slow(Duration::from_secs(60))] {
+        for failure in [S3Failure::Down, S3Failure::Slow(Duration::from_mins(1))] {
             s3.fail(Some(failure));
             let answer = fetch(&fixture.person, &file).await;
             assert_eq!(answer.headers()["retry-after"], "5");

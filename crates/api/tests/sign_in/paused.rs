@@ -122,7 +122,7 @@ async fn a_call_that_waits_for_a_sign_in_outlives_the_program() {
 #[tokio::test]
 async fn a_turn_that_begins_without_a_sign_in_asks_for_it_once_a_tool_is_called() {
     for database in databases() {
-        let paused = Paused::known(database).await;
+        let paused = Box::pin(Paused::known(database)).await;
         assert_eq!(paused.asked["request"]["additionalScopes"], false);
         assert_eq!(paused.fixture.sign_in().await, "connected");
         let call = paused.call().await;
@@ -133,7 +133,7 @@ async fn a_turn_that_begins_without_a_sign_in_asks_for_it_once_a_tool_is_called(
 
 #[tokio::test]
 async fn what_a_server_says_in_another_way_after_the_sign_in_is_not_called() {
-    let paused = Paused::known(databases()[0]).await;
+    let paused = Box::pin(Paused::known(databases()[0])).await;
     paused.fixture.control(json!({ "instructions": "Read everything." })).await;
     assert_eq!(paused.fixture.sign_in().await, "connected");
     let call = paused.call().await;
