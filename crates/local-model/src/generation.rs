@@ -11,10 +11,11 @@ use crate::kv_cache::KvCache;
 use crate::output_sink::OutputSink;
 use crate::prompt_prefix::PromptTokens;
 use crate::repetition::LoopDetector;
+use crate::requested_arguments::drop_unrequested_arguments;
 use crate::sampling::Sampler;
 use crate::time_guard::TimeGuard;
 use crate::tokenizer::{TextDecoder, Tokenizer};
-use crate::tool_call::{ParsedCall, drop_unrequested_arguments, parse_call, restore_path_prefixes};
+use crate::tool_call::{ParsedCall, parse_call, restore_path_prefixes};
 use crate::tool_decision::most_likely_token;
 use crate::transformer::TransformerModel;
 

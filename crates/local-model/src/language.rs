@@ -10,7 +10,15 @@ pub(crate) enum Language {
 }
 
 /// Frequent words that tell a language from the others here.
-const FREQUENT_WORDS: [(Language, &[&str]); 3] = [
+const FREQUENT_WORDS: [(Language, &[&str]); 4] = [
+    // First, because English is the language of a text with as many words of another one: "Los Angeles".
+    (
+        Language::English,
+        &[
+            "the", "what", "is", "are", "how", "of", "my", "you", "your", "show", "to", "and", "with", "for", "please",
+            "where", "which", "who", "this", "that", "it", "from", "can", "i",
+        ],
+    ),
     (
         Language::German,
         &[
@@ -156,6 +164,8 @@ mod tests {
             ("¿Qué puedes hacer?", Language::Spanish),
             ("¿Qué herramientas tienes?", Language::Spanish),
             ("ls", Language::English),
+            ("What is the weather in Los Angeles?", Language::English),
+            ("Wie ist das Wetter in Los Angeles?", Language::German),
         ] {
             assert_eq!(detect_language(text), language, "{text}");
         }

@@ -24,9 +24,6 @@ const TOOL_WORDS: &str = "tool tools werkzeug werkzeuge werkzeugen outil outils 
 const SERVER_WORDS: &str = "server servers servern serveur serveurs servidor servidores connections connectors verbindungen \
      connexions conexiones";
 
-/// Names of the protocol.
-const PROTOCOL_WORDS: &str = "mcp protocol protokoll protocole protocolo";
-
 /// Words with which people ask for all tools or servers. A question with any other word, such as `email`, asks for
 /// something else, and the model answers it.
 const FILLER_WORDS: &str = "what which whats s are is the your my do does you u have has got can could would i we me us use \
@@ -86,11 +83,9 @@ pub(crate) fn overview_topic(message: &str) -> Option<OverviewTopic> {
     }
 }
 
-/// Returns whether a message is about MCP itself and not about tools or servers, so that a list of them is no answer.
-pub(crate) fn is_about_protocol(message: &str) -> bool {
-    let words = words(message);
-    let has_any = |list: &str| words.iter().any(|word| has_word(list, word));
-    has_any(PROTOCOL_WORDS) && !has_any(TOOL_WORDS) && !has_any(SERVER_WORDS)
+/// Returns whether a message speaks of tools or servers, so that a list of them can be its answer.
+pub(crate) fn mentions_tools(message: &str) -> bool {
+    words(message).iter().any(|word| has_word(TOOL_WORDS, word) || has_word(SERVER_WORDS, word))
 }
 
 fn is_ability_question(words: &[String]) -> bool {
@@ -165,12 +160,12 @@ mod tests {
     }
 
     #[test]
-    fn recognizes_questions_about_the_protocol() {
-        for message in ["Explain what MCP is", "Was ist das Model Context Protocol?", "What does MCP stand for"] {
-            assert!(is_about_protocol(message), "{message}");
+    fn finds_words_for_tools_and_servers() {
+        for message in ["What MCP servers do I have?", "Are there tools for mail?", "Welches Werkzeug ist neu?"] {
+            assert!(mentions_tools(message), "{message}");
         }
-        for message in ["What MCP servers do I have?", "Are there MCP tools for mail?", "What can you help with?"] {
-            assert!(!is_about_protocol(message), "{message}");
+        for message in ["Explain what MCP is", "Who invented the World Wide Web?", "What can you help with?"] {
+            assert!(!mentions_tools(message), "{message}");
         }
     }
 }

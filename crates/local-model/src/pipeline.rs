@@ -25,8 +25,9 @@ use crate::json_output;
 use crate::kv_cache::CacheSlots;
 use crate::model_config::ModelConfig;
 use crate::next_step;
+use crate::no_suitable_tool;
 use crate::output_sink::OutputSink;
-use crate::overview_question::is_about_protocol;
+use crate::overview_question::mentions_tools;
 use crate::prefix_files::PrefixFiles;
 use crate::prompt::UserRequest;
 use crate::prompt_prefix::{CallPrompt, PromptTokens, conversation_prefix};
@@ -114,21 +115,26 @@ impl RequestHandler for InferencePipeline {
             return self.answer_or_call_again(&question, request, out);
         }
         let mut usage = Usage::default();
-        let (kind, tools) = self.decide(&question, &mut usage, out)?;
+        let (kind, candidates) = self.decide(&question, &mut usage, out)?;
         match kind {
-            ResponseKind::ToolCall => return self.call_or_ask(&question, tools, request, usage, out),
+            ResponseKind::ToolCall => return self.call_or_ask(&question, candidates, request, usage, out),
             ResponseKind::Question if can_ask(request) => {
+                let tools: Vec<&ToolSpec> = candidates.iter().map(|candidate| candidate.tool).collect();
                 return ask_which_tool(&tools, &question, request, usage, out);
             }
             ResponseKind::AboutTools
-                if !is_about_protocol(question.message)
+                if mentions_tools(question.message)
                     && json_output::output_schema(&request.response_format).is_none() =>
             {
                 return out.send_text_response(tool_overview::describe_tools(request, question.message), usage);
             }
-            ResponseKind::Text | ResponseKind::AboutTools | ResponseKind::Question => {}
+            ResponseKind::Text | ResponseKind::AboutTools | ResponseKind::Question | ResponseKind::NoSuitableTool => {}
         }
-        let prompt = question.text_prompt(&self.tokenizer, &self.identity);
+        let note = match kind {
+            ResponseKind::NoSuitableTool => no_suitable_tool::instruction(question.message),
+            _ => None,
+        };
+        let prompt = question.text_prompt(&self.tokenizer, &self.identity, note.as_deref());
         // Another seed for each answer, so that an answer that is generated again is another one.
         let sampler = Sampler::for_conversation(request, domain::ids::fresh().as_u128() as u64);
         self.write_answer(&prompt, request, usage, sampler, &TimeGuard::default(), out)
@@ -187,7 +193,7 @@ impl InferencePipeline {
         question: &UserRequest<'a>,
         usage: &mut Usage,
         out: &OutputSink,
-    ) -> Result<(ResponseKind, Vec<&'a ToolSpec>), InferenceError> {
+    ) -> Result<(ResponseKind, Vec<Candidate<'a>>), InferenceError> {
         let tools = question.tools();
         // Without tools there is nothing to decide, which saves two prompts. A text that is continued is a text.
         if tools.is_empty() || question.begun_answer().is_some() {
@@ -224,23 +230,27 @@ impl InferencePipeline {
         // model has read a list of tools, it tends to name one for any message.
         let need = self.score_yes_over_no(&few_shot::external_need_prompt(&self.tokenizer, question), usage, out)?;
 
+        tracing::debug!(ranked = ?ranked.iter().map(|(index, score)| (&tools[considered[*index]].name, *score)).collect::<Vec<_>>(), "ranked the tools");
         let tool = ranked.first().map_or(f32::NEG_INFINITY, |(_, likelihood)| *likelihood);
         let ranked = top_candidates(ranked, has_url, |index| accepts_url(&tools[considered[index]]));
-        let scores = DecisionScores { tool, none, about, need, is_named };
-        Ok((scores.response_kind(), candidates(&ranked).map(|index| &tools[considered[index]]).collect()))
+        let has_earlier = !question.earlier_requests().is_empty();
+        let scores = DecisionScores { tool, none, about, need, is_named, has_earlier };
+        let candidates =
+            candidates(&ranked).map(|(index, score)| Candidate { tool: &tools[considered[index]], score }).collect();
+        Ok((scores.response_kind(), candidates))
     }
 
     /// Calls one of the candidates, or asks for an argument that is not in the conversation.
     fn call_or_ask<'a>(
         &mut self,
         question: &UserRequest<'a>,
-        candidates: Vec<&'a ToolSpec>,
+        candidates: Vec<Candidate<'a>>,
         request: &Request,
         mut usage: Usage,
         out: &OutputSink,
     ) -> Result<(), InferenceError> {
-        let NarrowedCandidates { tools, are_close } = self.narrow_candidates(question, candidates, &mut usage, out)?;
-        if are_close && can_ask(request) && find_named_tools(question.message, &request.tools).is_empty() {
+        let tools = self.narrow_candidates(question, candidates, &mut usage, out)?;
+        if tools.len() > 1 && can_ask(request) && find_named_tools(question.message, &request.tools).is_empty() {
             return ask_which_tool(&tools, question, request, usage, out);
         }
         let matcher = self.grammars.compile_call(&tools).map_err(InferenceError::internal)?;
@@ -262,27 +272,32 @@ impl InferencePipeline {
     }
 
     /// Reduces several candidates to the one that the model selects by one-line summaries, if it selects one clearly.
-    /// Reading all their schemas would take three times as long, and those after the first are not cached.
+    /// Otherwise, the best comes first. Reading all their schemas would take three times as long, and those after the first are not cached.
     fn narrow_candidates<'a>(
         &mut self,
         question: &UserRequest<'a>,
-        tools: Vec<&'a ToolSpec>,
+        candidates: Vec<Candidate<'a>>,
         usage: &mut Usage,
         out: &OutputSink,
-    ) -> Result<NarrowedCandidates<'a>, InferenceError> {
+    ) -> Result<Vec<&'a ToolSpec>, InferenceError> {
+        let tools: Vec<&ToolSpec> = candidates.iter().map(|candidate| candidate.tool).collect();
         if tools.len() < 2 {
-            return Ok(NarrowedCandidates { tools, are_close: false });
+            return Ok(tools);
         }
         let names: Vec<_> = tools.iter().map(|tool| self.tokenizer.encode(&tool.name)).collect();
         let selection = question.call_prompt(&self.tokenizer, &tools).tool_selection(&self.tokenizer, &tools);
         let mut generation = self.start(&selection, false, out)?;
-        let ranked = generation.rank(&names, 2)?;
+        let mut ranked = generation.rank(&names, tools.len())?;
         *usage += generation.usage;
+        for (index, score) in &mut ranked {
+            *score += candidates[*index].score;
+        }
+        ranked.sort_by(|one, other| other.1.total_cmp(&one.1));
         tracing::debug!(?ranked, tools = ?tools.iter().map(|tool| &tool.name).collect::<Vec<_>>(), "ranked the candidates");
         if let Some(index) = tool_decision::clear_winner(&ranked) {
-            return Ok(NarrowedCandidates { tools: vec![tools[index]], are_close: false });
+            return Ok(vec![tools[index]]);
         }
-        Ok(NarrowedCandidates { tools, are_close: tool_decision::are_close(&ranked) })
+        Ok(ranked.into_iter().map(|(index, _)| tools[index]).collect())
     }
 
     /// Answers from the tool results, or calls one more tool if the request needs another step.
@@ -385,7 +400,7 @@ impl InferencePipeline {
         let ranked = generation.rank(&names, if has_url { MAX_SCORED_FOR_URL } else { MAX_CANDIDATES })?;
         *usage += generation.usage;
         let ranked = top_candidates(ranked, has_url, |index| accepts_url(&tools[considered[index]]));
-        Ok(candidates(&ranked).map(|index| &tools[considered[index]]).collect())
+        Ok(candidates(&ranked).map(|(index, _)| &tools[considered[index]]).collect())
     }
 
     /// Returns the log-odds of "yes" against "no" as the answer to a prompt.
@@ -545,12 +560,11 @@ fn ask_which_tool(
     out.send_question(text, options, usage)
 }
 
-/// Candidates for a call after the model has compared them.
-struct NarrowedCandidates<'a> {
-    /// The tools of which one is called.
-    tools: Vec<&'a ToolSpec>,
-    /// Whether the user has to choose one of them.
-    are_close: bool,
+/// A tool that a message may need.
+struct Candidate<'a> {
+    tool: &'a ToolSpec,
+    /// Log-probability of its name as the tool for the message.
+    score: f32,
 }
 
 /// Memory of a loaded model as a fraction of its file size: original and repacked weights, and caches. Measured: 2.2

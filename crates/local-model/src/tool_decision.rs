@@ -18,6 +18,8 @@ pub(crate) struct DecisionScores {
     pub need: f32,
     /// Whether the message contains a tool's name.
     pub is_named: bool,
+    /// Whether something was said before.
+    pub has_earlier: bool,
 }
 
 /// Kind of response to a message.
@@ -31,6 +33,8 @@ pub(crate) enum ResponseKind {
     Text,
     /// Text about the available tools.
     AboutTools,
+    /// Text to a message that needs something that no tool does.
+    NoSuitableTool,
 }
 
 /// Weight of [`DecisionScores::need`] relative to the tool scores. Tuned with 183 messages and eight lists of 14
@@ -43,12 +47,27 @@ const MIN_CALL_SCORE: f32 = 0.3;
 /// Minimum score for a tool call when the message contains the tool's name.
 const MIN_CALL_SCORE_WHEN_NAMED: f32 = -6.0;
 
-/// Range below the minimum score in which the user is asked whether a tool is meant. Without the question, one of 80
-/// messages that need a tool gets none; with it, none of 60 others is asked about.
-const UNSURE_RANGE: f32 = 0.5;
+/// Range below the minimum score in which the user is asked whether a tool is meant.
+const UNSURE_RANGE: f32 = 1.5;
 
 /// Minimum lead of a tool over the answers without one for that question.
 const MIN_UNSURE_LEAD: f32 = 0.5;
+
+/// Minimum [need](DecisionScores::need) for that question.
+const MIN_UNSURE_NEED: f32 = -1.0;
+
+/// Minimum [need](DecisionScores::need) of a message without a likely tool for the answer that no tool does it. Of ten
+/// development questions that no tool could do, none was answered so without it and eight with it.
+const MIN_NEED_WITHOUT_TOOL: f32 = 0.1;
+
+/// The same when something was said before, which the message may be about.
+const MIN_NEED_AFTER_EARLIER: f32 = 0.8;
+
+/// Maximum score of no tool for such a message.
+const MAX_NONE_WITH_NEED: f32 = -0.6;
+
+/// Minimum lead of a question about the tools over the answer without one.
+const MIN_ABOUT_LEAD: f32 = 0.5;
 
 /// Lead in log-probability with which the first tool is the only candidate.
 const CANDIDATE_MARGIN: f32 = 2.0;
@@ -67,10 +86,14 @@ impl DecisionScores {
         let sum = self.tool - without + NEED_WEIGHT * self.need;
         tracing::debug!(?self, sum, "decided between a tool call and text");
         let min_score = if self.is_named { MIN_CALL_SCORE_WHEN_NAMED } else { MIN_CALL_SCORE };
+        let is_unsure =
+            sum >= min_score - UNSURE_RANGE && self.tool - without >= MIN_UNSURE_LEAD && self.need >= MIN_UNSURE_NEED;
+        let min_need = if self.has_earlier { MIN_NEED_AFTER_EARLIER } else { MIN_NEED_WITHOUT_TOOL };
         match () {
             () if sum >= min_score => ResponseKind::ToolCall,
-            () if sum >= min_score - UNSURE_RANGE && self.tool - without >= MIN_UNSURE_LEAD => ResponseKind::Question,
-            () if self.about > self.none => ResponseKind::AboutTools,
+            () if is_unsure => ResponseKind::Question,
+            () if self.need >= min_need && self.none < MAX_NONE_WITH_NEED => ResponseKind::NoSuitableTool,
+            () if self.about - self.none >= MIN_ABOUT_LEAD => ResponseKind::AboutTools,
             () => ResponseKind::Text,
         }
     }
@@ -104,13 +127,13 @@ pub(crate) fn accepts_url(tool: &ToolSpec) -> bool {
     })
 }
 
-/// Returns the ranked tools that are nearly as likely as the first.
-pub(crate) fn candidates(ranked: &[(usize, f32)]) -> impl Iterator<Item = usize> {
+/// Returns the ranked tools that are nearly as likely as the first, with their log-probabilities.
+pub(crate) fn candidates(ranked: &[(usize, f32)]) -> impl Iterator<Item = (usize, f32)> {
     let first = ranked.first().map_or(f32::NEG_INFINITY, |(_, likelihood)| *likelihood);
-    ranked.iter().filter(move |(_, likelihood)| first - likelihood < CANDIDATE_MARGIN).map(|(index, _)| *index)
+    ranked.iter().filter(move |(_, likelihood)| first - likelihood < CANDIDATE_MARGIN).copied()
 }
 
-/// Lead in log-probability of a tool that is selected by its summary alone.
+/// Lead of a tool, in the sum of both log-probabilities, with which it is selected. Otherwise the user is asked.
 const SELECTION_MARGIN: f32 = 1.0;
 
 /// Returns the first ranked tool, if it leads clearly.
@@ -120,15 +143,6 @@ pub(crate) fn clear_winner(ranked: &[(usize, f32)]) -> Option<usize> {
         [(index, _)] => Some(*index),
         [] => None,
     }
-}
-
-/// Lead in log-probability up to which the user is asked which of two tools is meant. Of 80 messages that need a tool,
-/// five are in this range, and two of these would get a wrong tool.
-const ASK_MARGIN: f32 = 0.6;
-
-/// Returns whether the first two ranked tools are too close to select one.
-pub(crate) fn are_close(ranked: &[(usize, f32)]) -> bool {
-    matches!(ranked, [(_, first), (_, second), ..] if first - second < ASK_MARGIN)
 }
 
 /// Returns for each token whether a text may begin with it: not with blanks, and not with the start of a call.
@@ -202,7 +216,8 @@ mod tests {
         assert_eq!((clear_winner(&[(2, -9.0)]), clear_winner(&[])), (Some(2), None));
     }
 
-    const PLAIN: DecisionScores = DecisionScores { tool: -3.0, none: -3.0, about: -9.0, need: 0.0, is_named: false };
+    const PLAIN: DecisionScores =
+        DecisionScores { tool: -3.0, none: -3.0, about: -9.0, need: 0.0, is_named: false, has_earlier: false };
 
     #[test]
     fn call_needs_likely_tool_or_need() {
@@ -217,18 +232,22 @@ mod tests {
     }
 
     #[test]
-    fn asks_when_a_likely_tool_just_misses_the_minimum() {
-        let unsure = DecisionScores { tool: -0.9, need: -1.0, ..PLAIN };
-        assert_eq!(unsure.response_kind(), ResponseKind::Question);
-        assert_eq!(DecisionScores { tool: -1.5, ..unsure }.response_kind(), ResponseKind::Text);
-        assert_eq!(DecisionScores { none: -1.0, need: 0.0, ..unsure }.response_kind(), ResponseKind::Text);
-        assert_eq!(DecisionScores { tool: -0.6, ..unsure }.response_kind(), ResponseKind::ToolCall);
+    fn need_without_a_likely_tool_is_for_no_tool() {
+        let needed = DecisionScores { tool: -6.0, need: 0.5, ..PLAIN };
+        assert_eq!(DecisionScores { has_earlier: true, ..needed }.response_kind(), ResponseKind::Text);
+        assert_eq!(needed.response_kind(), ResponseKind::NoSuitableTool);
+        assert_eq!(DecisionScores { about: -1.0, ..needed }.response_kind(), ResponseKind::NoSuitableTool);
+        assert_eq!(DecisionScores { about: -2.8, need: -1.0, ..needed }.response_kind(), ResponseKind::Text);
     }
 
     #[test]
-    fn asks_about_tools_without_a_lead() {
-        assert!(are_close(&[(4, -0.5), (1, -1.0)]) && !are_close(&[(4, -0.5), (1, -1.2)]));
-        assert!(!are_close(&[(4, -0.5)]) && !are_close(&[]));
+    fn asks_when_a_likely_tool_just_misses_the_minimum() {
+        let unsure = DecisionScores { tool: -0.9, need: -1.0, ..PLAIN };
+        assert_eq!(unsure.response_kind(), ResponseKind::Question);
+        assert_eq!(DecisionScores { tool: -2.6, ..unsure }.response_kind(), ResponseKind::Text);
+        assert_eq!(DecisionScores { need: -1.1, ..unsure }.response_kind(), ResponseKind::Text);
+        assert_eq!(DecisionScores { none: -1.0, need: 0.0, ..unsure }.response_kind(), ResponseKind::Text);
+        assert_eq!(DecisionScores { tool: -0.6, ..unsure }.response_kind(), ResponseKind::ToolCall);
     }
 
     #[test]
@@ -246,8 +265,8 @@ mod tests {
 
     #[test]
     fn candidates_include_nearly_as_likely_tools() {
-        let found: Vec<usize> = candidates(&[(4, -0.5), (1, -1.5), (2, -7.0)]).collect();
-        assert_eq!(found, [4, 1]);
+        let found: Vec<_> = candidates(&[(4, -0.5), (1, -1.5), (2, -7.0)]).collect();
+        assert_eq!(found, [(4, -0.5), (1, -1.5)]);
         assert_eq!(candidates(&[]).count(), 0);
     }
 }

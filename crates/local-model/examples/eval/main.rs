@@ -66,6 +66,7 @@ async fn main() -> Result<()> {
         let verdict = score::judge(&case, &tools, &answer);
         let id = &case.id;
         match &verdict {
+            Verdict::Right if case.call.is_none() => println!("right: {id} ({length} tools) said {:?}", answer.text),
             Verdict::Right => println!("right: {id} ({length} tools)"),
             Verdict::Asked => println!("asked: {id} ({length} tools)"),
             Verdict::Wrong(fault) => {

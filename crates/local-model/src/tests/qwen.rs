@@ -1,6 +1,6 @@
 //! The product's own weights. They take a gigabyte and a good part of the machine, so that there is one story.
 
-use domain::model::{ChatFacts, ModelCall, OutputSchema, ResponseFormat, ServerFacts, ToolSpec};
+use domain::model::{ChatFacts, ModelCall, OutputSchema, ResponseFormat, SYSTEM_PROMPT, ServerFacts, ToolSpec};
 use serde_json::{Value, json};
 use tokio::sync::mpsc::unbounded_channel;
 
@@ -189,6 +189,7 @@ async fn asks_which_of_two_close_tools_is_meant() {
     let entry = json!({ "text": { "type": "string", "description": "Text of the entry" } });
     let add = |name: &str, description: &str| tool(name, description, entry.clone(), json!(["text"]));
     let asked = |messages| Request {
+        system: SYSTEM_PROMPT.to_owned(),
         messages,
         tools: vec![
             add("todo_add", "Adds an entry to the to-do list."),
@@ -198,16 +199,16 @@ async fn asks_which_of_two_close_tools_is_meant() {
         max_tokens: Some(60),
         ..Request::default()
     };
-    let first = "Tell Anna that I am late";
+    let first = "Dentist on Monday";
     let question = ask(&engine, asked(vec![user(first)])).await;
     assert_eq!((&question.call, &question.finish), (&None, &Some(FinishReason::Stop)), "{question:?}");
-    assert_eq!(question.reply_options, ["todo_add", "calendar_add", "No tool"]);
-    assert!(question.text.contains("\n2. `calendar_add`: Adds an entry to the calendar."), "{question:?}");
+    assert_eq!(question.reply_options, ["calendar_add", "todo_add", "No tool"]);
+    assert!(question.text.contains("\n2. `todo_add`: Adds an entry to the to-do list."), "{question:?}");
     let replied = |reply: &str| {
         let reply = user(reply);
         asked(vec![user(first), ModelMessage::assistant(question.text.clone(), Vec::new()), reply])
     };
-    for (reply, name) in [("2", "calendar_add"), ("todo_add", "todo_add")] {
+    for (reply, name) in [("2", "todo_add"), ("calendar_add", "calendar_add")] {
         let answer = ask(&engine, replied(reply)).await;
         let (called, arguments) = call(&answer);
         assert!(called == name && arguments["text"].is_string(), "{reply}: {answer:?}");
