@@ -4,8 +4,8 @@
 use crate::help_request::begins_with_own_work;
 use crate::language::{Language, detect_language};
 
-/// The sentence that says so, in each language. A small model takes over a sentence that it is told to say, in the
-/// language in which it is told.
+/// Sentence for such an answer, in each language. A small model repeats a sentence of its instructions, in the language of
+/// the sentence.
 const SENTENCES: [(Language, &str); 4] = [
     (Language::English, "I cannot do that: no connected MCP server has a tool for it."),
     (Language::German, "Das kann ich nicht: Kein verbundener MCP-Server hat ein Werkzeug dafür."),

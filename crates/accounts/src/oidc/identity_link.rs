@@ -44,7 +44,7 @@ impl AccountService {
         self.begin_at_provider(target, browser, Some(owner)).await
     }
 
-    /// Unlinks an account at the identity provider from that of the caller. The other sessions that the user began at the
+    /// Unlinks an account at the identity provider from the caller's account. The other sessions that the user began at the
     /// provider end, because whoever has the unlinked account there may have begun them.
     ///
     /// # Errors
