@@ -219,7 +219,7 @@ async fn a_failed_restore_leaves_what_was_there() {
         let middle = bytes.len() / 2;
         bytes[middle] ^= 0xff;
         fs::write(&damaged, bytes).unwrap();
-        let newer = rewrite(&path, "newer.tar.zst", |manifest| manifest["format_version"] = json!(2), |_| ());
+        let newer = rewrite(&path, "newer.tar.zst", |manifest| manifest["format_version"] = json!(99), |_| ());
         let future = rewrite(&path, "future.tar.zst", |manifest| manifest["schema_version"] = json!(999_999), |_| ());
         // Every checksum is right, but the database ends in the middle.
         let cut = rewrite(&path, "cut.tar.zst", |_| (), |bytes| bytes.truncate(bytes.len() * 3 / 4));
