@@ -21,7 +21,7 @@ const RECOVERY_CODE_FACTOR: &str = "recovery_code";
 /// Number of a user's recovery codes.
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "RecoveryCodeStatus")]
-pub struct StatusBody {
+pub struct RecoveryCodesStatusBody {
     id: FactorId,
     #[schemars(extend("const" = RECOVERY_CODE_FACTOR))]
     r#type: &'static str,
@@ -33,7 +33,7 @@ pub struct StatusBody {
 
 /// A name for the codes.
 #[derive(Deserialize, JsonSchema)]
-pub struct GenerateBody {
+pub struct GenerateRecoveryCodesBody {
     #[schemars(length(max = MAX_NAME_CHARS))]
     friendly_name: Option<String>,
 }
@@ -41,7 +41,7 @@ pub struct GenerateBody {
 /// New recovery codes, which no other response contains.
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "RecoveryCodes")]
-pub struct CodesBody {
+pub struct RecoveryCodesBody {
     id: FactorId,
     #[schemars(extend("const" = RECOVERY_CODE_FACTOR))]
     r#type: &'static str,
@@ -51,7 +51,7 @@ pub struct CodesBody {
     codes: Vec<String>,
 }
 
-impl From<IssuedRecoveryCodes> for CodesBody {
+impl From<IssuedRecoveryCodes> for RecoveryCodesBody {
     fn from(issued: IssuedRecoveryCodes) -> Self {
         let IssuedRecoveryCodes { id, friendly_name, codes } = issued;
         Self { id, r#type: RECOVERY_CODE_FACTOR, friendly_name, total: codes.len(), codes }
@@ -60,7 +60,7 @@ impl From<IssuedRecoveryCodes> for CodesBody {
 
 /// A recovery code, typed in any case and with or without separators.
 #[derive(Deserialize, JsonSchema)]
-pub struct VerifyBody {
+pub struct RecoveryCodeBody {
     #[schemars(required)]
     code: Option<String>,
 }
@@ -69,17 +69,22 @@ pub struct VerifyBody {
 pub async fn get_status(
     State(accounts): State<AccountService>,
     caller: NamedCaller,
-) -> Result<Json<StatusBody>, AuthApiError> {
+) -> Result<Json<RecoveryCodesStatusBody>, AuthApiError> {
     let set = accounts.recovery_code_set(caller.user.id).await?;
-    Ok(Json(StatusBody { id: set.id, r#type: RECOVERY_CODE_FACTOR, total: set.total, remaining: set.remaining }))
+    Ok(Json(RecoveryCodesStatusBody {
+        id: set.id,
+        r#type: RECOVERY_CODE_FACTOR,
+        total: set.total,
+        remaining: set.remaining,
+    }))
 }
 
 /// Issues the first codes (`POST /factors/recovery-codes`).
 pub async fn generate(
     State(accounts): State<AccountService>,
     caller: NamedCaller,
-    OptionalAuthJsonBody(body): OptionalAuthJsonBody<GenerateBody>,
-) -> Result<Json<CodesBody>, AuthApiError> {
+    OptionalAuthJsonBody(body): OptionalAuthJsonBody<GenerateRecoveryCodesBody>,
+) -> Result<Json<RecoveryCodesBody>, AuthApiError> {
     let name = body.and_then(|body| body.friendly_name);
     Ok(Json(accounts.generate_recovery_codes(caller.claims, &caller.user, name).await?.into()))
 }
@@ -88,7 +93,7 @@ pub async fn generate(
 pub async fn renew(
     State(accounts): State<AccountService>,
     caller: NamedCaller,
-) -> Result<Json<CodesBody>, AuthApiError> {
+) -> Result<Json<RecoveryCodesBody>, AuthApiError> {
     Ok(Json(accounts.renew_recovery_codes(caller.claims, &caller.user).await?.into()))
 }
 
@@ -97,7 +102,7 @@ pub async fn verify(
     State(accounts): State<AccountService>,
     caller: NamedCaller,
     Address(address): Address,
-    body: UnreadAuthJsonBody<VerifyBody>,
+    body: UnreadAuthJsonBody<RecoveryCodeBody>,
 ) -> Result<Json<SessionBody>, AuthApiError> {
     accounts.rate_limits().check(RateLimit::FactorVerify, address).await?;
     let code = body.read().await?.code.unwrap_or_default();
