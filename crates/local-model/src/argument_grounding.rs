@@ -9,6 +9,7 @@ use domain::model::{ModelMessage, Request, ToolSpec};
 use serde_json::{Map, Value};
 
 use crate::language::{Language, detect_language, words};
+use crate::tool_list::required_arguments;
 
 /// Parts of texts that stand for something to be filled in.
 const PLACEHOLDERS: [&str; 22] = [
@@ -115,8 +116,7 @@ pub(crate) fn check_arguments(arguments: &str, tool: &ToolSpec, sources: &str) -
     };
     let sources = Sources::new(sources);
     let schema = &tool.input_schema;
-    let required: Vec<&str> =
-        schema.get("required").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str).collect();
+    let required = required_arguments(schema);
     let properties = schema.get("properties").and_then(Value::as_object);
     let mut missing = None;
     fields.retain(|name, value| {
@@ -181,7 +181,8 @@ fn have_same_stem(one: &str, other: &str) -> bool {
     common >= STEM_LETTERS && common * 2 >= shorter
 }
 
-fn normalize(text: &str) -> String {
+/// Returns a text in lower case, with single spaces.
+pub(crate) fn normalize(text: &str) -> String {
     text.to_lowercase().split_whitespace().collect::<Vec<_>>().join(" ")
 }
 

@@ -3,7 +3,9 @@
 
 use serde_json::Value;
 
+use crate::argument_grounding::normalize;
 use crate::language::words;
+use crate::tool_list::required_arguments;
 
 /// Words of argument names that say nothing about what the argument is for.
 const GENERAL_NAME_WORDS: [&str; 9] = ["include", "show", "use", "get", "enable", "with", "set", "return", "the"];
@@ -94,8 +96,7 @@ const TIME_WORDS: [&str; 50] = [
 /// without them.
 pub(crate) fn drop_unrequested_arguments(arguments: &str, schema: &Value, message: &str) -> String {
     let Ok(Value::Object(mut fields)) = serde_json::from_str::<Value>(arguments) else { return arguments.to_owned() };
-    let required: Vec<&str> =
-        schema.get("required").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str).collect();
+    let required = required_arguments(schema);
     let required_values: Vec<Value> = required.iter().filter_map(|name| fields.get(*name)).cloned().collect();
     let message = Message::new(message);
     fields.retain(|name, value| {
@@ -127,8 +128,7 @@ impl Message {
             .filter_map(|number| number.trim_end_matches('.').parse().ok())
             .chain(spelled.map(|(_, number)| f64::from(number)))
             .collect();
-        let text = message.to_lowercase().split_whitespace().collect::<Vec<_>>().join(" ");
-        Self { text, words, numbers }
+        Self { text: normalize(message), words, numbers }
     }
 
     fn asks_for(&self, name: &str, value: &Value, schema: &Value) -> bool {

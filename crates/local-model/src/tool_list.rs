@@ -60,6 +60,11 @@ pub(crate) fn argument_names(tool: &ToolSpec) -> String {
     names.join(", ")
 }
 
+/// Returns the names of the arguments that a tool's schema requires.
+pub(crate) fn required_arguments(schema: &Value) -> Vec<&str> {
+    schema.get("required").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str).collect()
+}
+
 /// Removes from a schema what does not help the model: its dialect, and titles generated from field names.
 fn strip_schema_noise(schema: &Value) -> Value {
     match schema {

@@ -76,7 +76,7 @@ impl UserRepository<'_> {
             for statement in [
                 DELETE_ALL,
                 DELETE_FACTORS,
-                recovery_codes::DELETE_ALL,
+                recovery_codes::DELETE_SET,
                 identities::DELETE_ALL,
                 passkeys::DELETE_ALL,
                 one_time_tokens::DELETE_ALL,

@@ -4,7 +4,7 @@ use domain::{AuthSessionId, ChallengeId, FactorId, Timestamp, UserId};
 use uuid::Uuid;
 
 use crate::audit_events::{NewAuditEvent, insert_event};
-use crate::auth_sessions::{AuthMethod, AuthSession, SET_AMR, SessionRow};
+use crate::auth_sessions::{AuthMethod, AuthSession};
 use crate::db_macros::{read, transaction, write};
 use crate::named_values::query_named;
 use crate::{Error, FactorRepository, recovery_codes, users};
@@ -140,11 +140,31 @@ pub struct AcceptedCode {
     pub step: i64,
 }
 
-/// Replaces the proof of a second factor in a session.
+/// Adds the proof of a second factor to a session, in place of an earlier one.
 pub(crate) fn replace_factor_proof(amr: &mut Vec<AuthMethod>, method: &str, now: Timestamp) {
     remove_factor_proof(amr);
     amr.insert(0, AuthMethod { method: method.to_owned(), timestamp: now.as_seconds() });
 }
+
+/// Raises a session to `aal2` by a factor or a set of recovery codes, and deletes the user's other sessions below it,
+/// within a transaction. Returns the session; a session that has ended is an error, which rolls the transaction back.
+macro_rules! raise_session {
+    ($tx:ident, $owner:expr, $session:expr, $factor:expr, $method:expr, $now:expr) => {{
+        let mut raised: $crate::auth_sessions::SessionRow = sqlx::query_as($crate::factors::RAISE_LEVEL)
+            .bind($session.0)
+            .bind($owner.0)
+            .bind($factor)
+            .fetch_one(&mut *$tx)
+            .await?;
+        $crate::factors::replace_factor_proof(&mut raised.amr.0, $method, $now);
+        let set = sqlx::query($crate::auth_sessions::SET_AMR).bind($session.0).bind($owner.0).bind(&raised.amr);
+        set.execute(&mut *$tx).await?;
+        // A session without the second factor may belong to someone who knows only the password.
+        sqlx::query($crate::factors::DELETE_LOWER_SESSIONS).bind($owner.0).execute(&mut *$tx).await?;
+        raised
+    }};
+}
+pub(crate) use raise_session;
 
 /// Removes the proof of a second factor from a session.
 pub(crate) fn remove_factor_proof(amr: &mut Vec<AuthMethod>) {
@@ -305,12 +325,7 @@ impl FactorRepository<'_> {
             if used.rows_affected() == 0 || answered.rows_affected() == 0 {
                 return Err(Error::NotFound);
             }
-            let mut raised: SessionRow =
-                sqlx::query_as(RAISE_LEVEL).bind(session.0).bind(owner.0).bind(factor.0).fetch_one(&mut *tx).await?;
-            replace_factor_proof(&mut raised.amr.0, TOTP, now);
-            sqlx::query(SET_AMR).bind(session.0).bind(owner.0).bind(&raised.amr).execute(&mut *tx).await?;
-            // A session without the second factor may belong to someone who knows only the password.
-            sqlx::query(DELETE_LOWER_SESSIONS).bind(owner.0).execute(&mut *tx).await?;
+            let raised = raise_session!(tx, owner, session, factor.0, TOTP, now);
             sqlx::query(DELETE_UNVERIFIED).bind(owner.0).execute(&mut *tx).await?;
             for event in events {
                 insert_event!(tx, event);
@@ -324,9 +339,8 @@ impl FactorRepository<'_> {
         }
     }
 
-    /// Deletes a factor and stores audit events, and with the last one the recovery codes. Sessions that it or they raised
-    /// return to `aal1`. Returns whether it existed;
-    /// otherwise no event is stored.
+    /// Deletes a factor and stores audit events, and with the last factor the recovery codes. Sessions that any of these
+    /// raised return to `aal1`. Returns whether the factor existed; otherwise no event is stored.
     pub async fn delete(self, owner: UserId, factor: FactorId, events: &[NewAuditEvent]) -> Result<bool, Error> {
         transaction!(self.storage, |tx| {
             let deleted = sqlx::query(DELETE).bind(factor.0).bind(owner.0).execute(&mut *tx).await?.rows_affected();

@@ -4,9 +4,9 @@ use domain::{AuthSessionId, FactorId, Timestamp, UserId};
 use uuid::Uuid;
 
 use crate::audit_events::{NewAuditEvent, insert_event};
-use crate::auth_sessions::{AuthSession, SET_AMR, SessionRow};
+use crate::auth_sessions::AuthSession;
 use crate::db_macros::{read, transaction};
-use crate::factors::{DELETE_LOWER_SESSIONS, RAISE_LEVEL, RECOVERY_CODE, lower_sessions, replace_factor_proof};
+use crate::factors::{RECOVERY_CODE, lower_sessions, raise_session};
 use crate::{Error, RecoveryCodeRepository, users};
 
 /// The recovery codes of a user, without the codes.
@@ -59,9 +59,7 @@ const INSERT_CODE: &str = "INSERT INTO recovery_codes (user_id, hash) VALUES ($1
 
 const DELETE_CODES: &str = "DELETE FROM recovery_codes WHERE user_id = $1";
 
-const DELETE_SET: &str = "DELETE FROM recovery_code_sets WHERE user_id = $1 RETURNING id";
-
-pub(crate) const DELETE_ALL: &str = "DELETE FROM recovery_code_sets WHERE user_id = $1";
+pub(crate) const DELETE_SET: &str = "DELETE FROM recovery_code_sets WHERE user_id = $1 RETURNING id";
 
 pub(crate) const DELETE_USELESS_SET: &str = "DELETE FROM recovery_code_sets WHERE user_id = $1
     AND NOT EXISTS (SELECT 1 FROM mfa_factors f WHERE f.user_id = $1 AND f.status = 'verified') RETURNING id";
@@ -159,11 +157,7 @@ impl RecoveryCodeRepository<'_> {
             }
             let (set,): (Uuid,) = sqlx::query_as(GET_SET_ID).bind(owner.0).fetch_one(&mut *tx).await?;
             // The error for an ended session rolls back the use of the code.
-            let mut raised: SessionRow =
-                sqlx::query_as(RAISE_LEVEL).bind(session.0).bind(owner.0).bind(set).fetch_one(&mut *tx).await?;
-            replace_factor_proof(&mut raised.amr.0, RECOVERY_CODE, now);
-            sqlx::query(SET_AMR).bind(session.0).bind(owner.0).bind(&raised.amr).execute(&mut *tx).await?;
-            sqlx::query(DELETE_LOWER_SESSIONS).bind(owner.0).execute(&mut *tx).await?;
+            let raised = raise_session!(tx, owner, session, set, RECOVERY_CODE, now);
             for event in events {
                 insert_event!(tx, event);
             }

@@ -45,7 +45,7 @@ impl AccountService {
     }
 
     /// Unlinks an account at the identity provider from the caller's account. The other sessions that the user began at the
-    /// provider end, because whoever has the unlinked account there may have begun them.
+    /// provider end, because the holder of the unlinked account there may have begun them.
     ///
     /// # Errors
     ///
