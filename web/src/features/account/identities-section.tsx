@@ -7,9 +7,9 @@ import { boot } from "@/lib/boot";
 import { identityLinkTarget } from "@/lib/identity-link";
 import { t } from "@/lib/later-texts";
 import { auth, type SignedInUser } from "@/lib/session";
-import { Button } from "@/ui/button";
 import { ConfirmButton } from "@/ui/confirm-button";
 import { toast, toastError } from "@/ui/toast";
+import { ActionRow } from "./action-row";
 import { dayOf } from "./format-when";
 import { FailedRow, LoadingRow } from "./load-state";
 import { accountQuery } from "./queries";
@@ -57,20 +57,12 @@ function LinkRow({ provider }: { provider: string }) {
     onError: toastError,
   });
   return (
-    <div className="flex min-h-9 items-center gap-3 px-4 py-2.5 touch:min-h-11">
-      <p className="min-w-0 flex-1 text-md wrap-anywhere text-ink-2">
-        {t("account.sso.here", { name: provider })}
-      </p>
-      <Button
-        size="sm"
-        variant="line"
-        busy={link.isPending}
-        disabled={link.isPending}
-        onClick={() => link.mutate()}
-      >
-        {t("account.sso.link")}
-      </Button>
-    </div>
+    <ActionRow
+      text={t("account.sso.here", { name: provider })}
+      action={t("account.sso.link")}
+      busy={link.isPending}
+      onAction={() => link.mutate()}
+    />
   );
 }
 

@@ -9,11 +9,12 @@ import { boot } from "@/lib/boot";
 import { offersPasskeys, supportsPasskeys } from "@/lib/passkey-support";
 import { createPasskey } from "@/lib/passkeys";
 import { auth, type SignedInUser } from "@/lib/session";
-import { Button, IconButton } from "@/ui/button";
+import { IconButton } from "@/ui/button";
 import { ConfirmButton } from "@/ui/confirm-button";
 import { TextField } from "@/ui/field";
 import { Form, SubmitButton } from "@/ui/form";
 import { toast, toastError } from "@/ui/toast";
+import { ActionRow } from "./action-row";
 import { describeDevice } from "./device-name";
 import { dayOf } from "./format-when";
 import { FailedRow, LoadingRow } from "./load-state";
@@ -65,20 +66,12 @@ function NewPasskeyRow({ user }: { user: SignedInUser }) {
     },
   });
   return (
-    <div className="flex min-h-9 items-center gap-3 px-4 py-2.5 touch:min-h-11">
-      <p className="min-w-0 flex-1 text-md text-ink-2">{whereToCreate()}</p>
-      {offersPasskeys && (
-        <Button
-          size="sm"
-          variant="line"
-          busy={create.isPending}
-          disabled={create.isPending}
-          onClick={() => create.mutate()}
-        >
-          {t("account.passkeys.create")}
-        </Button>
-      )}
-    </div>
+    <ActionRow
+      text={whereToCreate()}
+      action={offersPasskeys ? t("account.passkeys.create") : undefined}
+      busy={create.isPending}
+      onAction={() => create.mutate()}
+    />
   );
 }
 
