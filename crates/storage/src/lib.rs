@@ -56,6 +56,7 @@ pub mod quotas;
 pub mod rate_limits;
 pub mod raw;
 pub mod recovery_codes;
+pub mod registration_tokens;
 pub mod restore;
 pub mod sealed_values;
 pub mod search;
