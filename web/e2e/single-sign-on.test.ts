@@ -18,6 +18,7 @@ async function started(settings: Record<string, string> = {}) {
 const fixture = await started();
 const only = await started({ CHAT_OIDC_ONLY: "on" });
 const leaving = await started({ CHAT_OIDC_LOGOUT: "on" });
+const invited = await started({ CHAT_SIGNUPS: "invite" });
 
 /** Opens the app without a session. Nothing is loaded from outside: the provider's pages name a font there. */
 async function open(t: TestContext, { openPage }: typeof fixture, path: string, look = {}) {
@@ -262,4 +263,19 @@ test("the official client links and unlinks an identity", async (t) => {
   assert.equal((await client.unlinkIdentity(email)).error?.code, "single_identity_not_deletable");
   assert.equal((await client.unlinkIdentity(oidc)).error, null);
   assert.equal((await client.getUserIdentities()).data?.identities.length, 1);
+});
+
+test("the link of a registration token leads to an account of the provider", async (t) => {
+  const appPage = await open(t, invited, "/auth");
+  await appPage.page.getByRole("button", button).click();
+  await signInAtProvider(appPage.page, "ann");
+  await appPage.toast("Sign in failed", "This server accepts no new accounts.");
+  const created = await invited.app.command("admin", "registration-token", "create", "--json");
+  const { link } = JSON.parse(created) as { link: string };
+  const other = await open(t, invited, "/auth" + new URL(link).hash, looks[1]?.[1]);
+  await other.page.getByText("You have been invited to sign up.").waitFor();
+  if (looks[1]) await inspect(other, "auth-register-provider", looks[1][1]);
+  await other.page.getByRole("button", button).click();
+  await signInAtProvider(other.page, "ann");
+  await other.composer.waitFor();
 });

@@ -5,6 +5,7 @@ pub mod chromium;
 pub mod firefox;
 pub mod haproxy;
 pub mod openssl;
+pub mod pgbouncer;
 pub mod postgres;
 pub mod python;
 pub mod webkit;

@@ -13,7 +13,7 @@ use crate::check::CHECKS;
 use crate::command::run_shown;
 use crate::failure::{Failure, Outcome};
 use crate::steps::step;
-use crate::system::{chromium, firefox, openssl, postgres, python, webkit};
+use crate::system::{chromium, firefox, openssl, pgbouncer, postgres, python, webkit};
 use crate::weights::{self, Weights};
 use crate::workspace::Workspace;
 use crate::{crash, local_model, node, requirements, web};
@@ -200,6 +200,9 @@ impl Needs {
         } else {
             None
         };
+        if rust && postgres.is_some() {
+            pgbouncer::ensure()?;
+        }
         let requirements = workspace.root.join(API_TEST_FOLDER).join("requirements.txt");
         let python = if only.wants(Only::Api) { Some(python::ensure(&requirements)?) } else { None };
         web::packages(workspace)?;

@@ -141,7 +141,7 @@ impl AccountService {
         sign_up::check_metadata_size(&user.user_metadata)?;
         sign_up::check_metadata_size(&user.app_metadata)?;
         let events = self.audit(user.id, AuditActor::Admin, AuditEventKind::AccountCreated);
-        self.storage.users().insert_with(&user, &[], &events).await.map_err(|error| match error {
+        self.storage.users().insert_with(&user, &[], None, &events).await.map_err(|error| match error {
             // Concurrent requests can pass the check above. The unique index decides, and its name tells whether the
             // email or the id conflicts.
             storage::Error::Conflict(rule) if rule.contains("email") => EMAIL_EXISTS.into(),

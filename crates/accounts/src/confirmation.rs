@@ -8,13 +8,15 @@
 use serde_json::json;
 use storage::audit_events::{AuditActor, AuditEventKind};
 use storage::one_time_tokens::{OneTimeToken, TokenKind};
+use storage::registration_tokens::RegistrationTokenUse;
 use storage::users::{Along, User};
 
 use super::account_updates::MAX_UPDATE_ATTEMPTS;
 use super::email_cooldown::EmailPurpose;
 use super::emails::{LinkTarget, LinkType, record_sent};
-use super::gotrue_error::CONFLICT;
+use super::gotrue_error::{CONFLICT, REGISTRATION_TOKEN_USED_UP};
 use super::one_time_tokens::IssuedToken;
+use super::registration_tokens;
 use super::{AccountService, AuthError};
 use crate::mailer::{Email, EmailKind};
 
@@ -28,11 +30,12 @@ impl AccountService {
         new: User,
         email: &str,
         link_target: LinkTarget,
+        registration: Option<RegistrationTokenUse>,
     ) -> Result<User, AuthError> {
         self.email_cooldown.start(EmailPurpose::Confirmation, email).await?;
         let (service, address) = (self.clone(), email.to_owned());
         // In a separate task: if the client disconnected after the email was sent, the link would belong to no account.
-        let work = async move { service.complete_sign_up(new, address, link_target).await };
+        let work = async move { service.complete_sign_up(new, address, link_target, registration).await };
         let outcome = self.tasks.spawn_and_wait("sign-up", work).await.unwrap_or(Err(CONFLICT.into()));
         if outcome.is_err() {
             self.email_cooldown.cancel(EmailPurpose::Confirmation, email).await;
@@ -72,7 +75,13 @@ impl AccountService {
         reached
     }
 
-    async fn complete_sign_up(&self, mut new: User, email: String, link_target: LinkTarget) -> Result<User, AuthError> {
+    async fn complete_sign_up(
+        &self,
+        mut new: User,
+        email: String,
+        link_target: LinkTarget,
+        registration: Option<RegistrationTokenUse>,
+    ) -> Result<User, AuthError> {
         let found = self.storage.users().get_by_email(&email).await?;
         let id = found.as_ref().map_or(new.id, |user| user.id);
         record_sent(&mut new, TokenKind::Confirmation, self.clock.now());
@@ -81,6 +90,7 @@ impl AccountService {
         if found.is_some_and(|user| user.email_confirmed_at.is_some()) {
             let link = Some(self.settings.site_url.to_string());
             self.send_email(&email, Email { kind: EmailKind::AlreadyRegistered, link, code: None }).await?;
+            self.take_use(registration).await?;
             return Ok(new);
         }
         let mut issued =
@@ -90,10 +100,13 @@ impl AccountService {
         for _ in 0..MAX_UPDATE_ATTEMPTS {
             // Read again: the account may have been created, confirmed or deleted while the email was being sent.
             match self.storage.users().get_by_email(&email).await? {
-                Some(user) if user.email_confirmed_at.is_some() => return Ok(new),
+                Some(user) if user.email_confirmed_at.is_some() => {
+                    self.take_use(registration).await?;
+                    return Ok(new);
+                }
                 Some(user) => {
                     issued.token.user = user.id;
-                    self.replace_sign_up(user, &new, &issued.token).await?;
+                    self.replace_sign_up(user, &new, &issued.token, registration).await?;
                     // Not the existing account: if two sign-ups returned the same id, the caller would learn that the
                     // address has an unconfirmed account.
                     return Ok(new);
@@ -101,12 +114,14 @@ impl AccountService {
                 None => {
                     issued.token.user = new.id;
                     let events = self.audit(new.id, AuditActor::User, AuditEventKind::AccountCreated);
+                    let events = registration_tokens::with_token(events, registration);
                     let issue = std::slice::from_ref(&issued.token);
-                    match self.storage.users().insert_with(&new, issue, &events).await {
+                    match self.storage.users().insert_with(&new, issue, registration, &events).await {
                         Ok(()) => return Ok(new),
                         // A concurrent sign-up inserted the address first. The next iteration handles its account as an
                         // earlier sign-up.
                         Err(storage::Error::Conflict(_)) => {}
+                        Err(storage::Error::NotFound) => return Err(REGISTRATION_TOKEN_USED_UP.into()),
                         Err(error) => return Err(error.into()),
                     }
                 }
@@ -118,9 +133,15 @@ impl AccountService {
     /// Replaces the password and metadata of an unconfirmed account by those of the latest sign-up. The ownership of
     /// the address is not proven yet, and the earlier sign-up may have been someone else's. The metadata of an invited
     /// account is from an administrator and stays.
-    async fn replace_sign_up(&self, user: User, new: &User, token: &OneTimeToken) -> Result<(), AuthError> {
+    async fn replace_sign_up(
+        &self,
+        user: User,
+        new: &User,
+        token: &OneTimeToken,
+        registration: Option<RegistrationTokenUse>,
+    ) -> Result<(), AuthError> {
         let now = self.clock.now();
-        self.update_account(user, CONFLICT, |user| {
+        self.update_account(user, REGISTRATION_TOKEN_USED_UP, |user| {
             user.password_hash.clone_from(&new.password_hash);
             if user.invited_at.is_none() {
                 user.user_metadata.clone_from(&new.user_metadata);
@@ -129,7 +150,7 @@ impl AccountService {
                 user.user_metadata.insert("sub".to_owned(), json!(user.id));
             }
             record_sent(user, token.kind, now);
-            Ok(Along { issue: std::slice::from_ref(token), ..Along::default() })
+            Ok(Along { issue: std::slice::from_ref(token), registration, ..Along::default() })
         })
         .await
         .map(|_| ())

@@ -69,6 +69,12 @@ gotrue_errors! {
     SIGNUP_DISABLED = 422 "signup_disabled" "Signups not allowed for this instance";
     /// Sign-up with an address of a domain that the operator does not allow.
     ADDRESS_NOT_AUTHORIZED = 400 "email_address_not_authorized" "Email address cannot be used as it is not authorized";
+    /// Sign-up with a registration token that does not exist or was revoked.
+    REGISTRATION_TOKEN_INVALID = 422 "registration_token_invalid" "Registration token is not valid";
+    /// Sign-up with a registration token that has expired.
+    REGISTRATION_TOKEN_EXPIRED = 422 "registration_token_expired" "Registration token has expired";
+    /// Sign-up with a registration token that was used as often as is allowed.
+    REGISTRATION_TOKEN_USED_UP = 422 "registration_token_used_up" "Registration token has no uses left";
     /// Sign-up without an email address and phone number.
     ANONYMOUS_DISABLED = 422 "anonymous_provider_disabled" "Anonymous sign-ins are disabled";
     /// Sign-up with a phone number.

@@ -37,6 +37,7 @@ pub mod recovery;
 pub mod recovery_codes;
 pub mod redirects;
 pub mod refresh_token;
+pub mod registration_tokens;
 mod security_emails;
 mod session_end;
 pub mod sessions;
@@ -277,10 +278,14 @@ impl AccountService {
         self.mailer.is_some()
     }
 
-    /// Returns whether users can create accounts: sign-up is open, and their addresses are confirmed at once, or by
-    /// email.
+    /// Returns whether users can create accounts without an invitation: sign-up is open, and their addresses are confirmed
+    /// at once, or by email.
     pub fn allows_sign_up(&self) -> bool {
-        self.settings.sign_ups.is_open() && (self.settings.autoconfirm || self.can_send_email())
+        self.settings.sign_ups.is_open() && self.can_confirm_addresses()
+    }
+
+    fn can_confirm_addresses(&self) -> bool {
+        self.settings.autoconfirm || self.can_send_email()
     }
 
     /// Returns the policy for the creation of accounts.
@@ -303,7 +308,7 @@ impl AccountService {
         if self.oidc().is_some_and(|oidc| oidc.is_only) { Err(error.into()) } else { Ok(()) }
     }
 
-    /// Rejects an address, in lower case, that may not create an account.
+    /// Rejects an address, in lower case, that may not create an account without an invitation.
     fn check_sign_up(&self, email: &str) -> Result<(), GoTrueError> {
         match self.settings.sign_ups {
             SignUps::Open(_) if self.settings.sign_ups.admit(email) => Ok(()),

@@ -98,7 +98,7 @@ impl AccountService {
         issued.token.from_sign_up = token_kind == TokenKind::Confirmation;
         record_sent(&mut user, token_kind, self.clock.now());
         let events = self.audit(user.id, AuditActor::User, AuditEventKind::AccountCreated);
-        self.storage.users().insert_with(&user, std::slice::from_ref(&issued.token), &events).await?;
+        self.storage.users().insert_with(&user, std::slice::from_ref(&issued.token), None, &events).await?;
         let sent = self.send_link_email(kind, &issued, link, &link_target.redirect).await;
         if sent.is_err() {
             // Nobody can confirm the account, so it is deleted again, unless another request has changed it in the

@@ -10,7 +10,7 @@ use storage::users::{Along, User};
 use url::Url;
 use uuid::Uuid;
 
-use super::account_updates::{self, confirm_email, map_email_conflict};
+use super::account_updates::{self, confirm_email};
 use super::audit::RequestOrigin;
 use super::email_change::{self, EmailChangeMode};
 use super::emails::LinkTarget;
@@ -20,6 +20,7 @@ use super::gotrue_error::{
 };
 use super::login_throttle::CredentialKind;
 use super::reauthentication::SuppliedProof;
+use super::registration_tokens::{self, map_insert_error};
 use super::sessions::UserSession;
 use super::{AccountService, AuthError, Claims, email_address, phone, pkce};
 use platform::UserEvent;
@@ -35,7 +36,7 @@ pub struct SignUpRequest {
     pub email: String,
     /// Password.
     pub password: String,
-    /// Initial `user_metadata`.
+    /// Initial `user_metadata`, and the registration token, which is not stored.
     pub data: Map<String, Value>,
     /// Target of the emailed link.
     pub link_target: LinkTarget,
@@ -80,10 +81,14 @@ pub struct UserUpdate {
 
 impl AccountService {
     /// Creates an account. Signs in if addresses need no confirmation; otherwise sends a confirmation email, and
-    /// neither the result nor its timing discloses whether the address already has an account.
+    /// neither the result nor its timing discloses whether the address already has an account. Where sign-up is by
+    /// invitation, the metadata contains a [registration token](registration_tokens).
     pub async fn sign_up(&self, account: SignUpRequest, origin: RequestOrigin) -> Result<SignUpOutcome, AuthError> {
         let email = email_address::normalize(&account.email)?;
-        self.check_sign_up(&email)?;
+        let mut data = account.data;
+        let token = registration_tokens::take_token(&mut data);
+        let token = self.admit_sign_up(&email, token.as_deref(), origin.address).await?;
+        let registration = self.use_of(token.as_ref());
         let autoconfirm = self.settings.autoconfirm;
         // Saves the password hash and reports this error first, as GoTrue does. The unique index decides about
         // concurrent sign-ups.
@@ -91,17 +96,18 @@ impl AccountService {
             return Err(USER_ALREADY_EXISTS.into());
         }
         let password_hash = self.password_hasher.hash(account.password).await?;
-        let mut user = self.unconfirmed_user(email.clone(), Some(password_hash), account.data)?;
+        let mut user = self.unconfirmed_user(email.clone(), Some(password_hash), data)?;
         if !autoconfirm {
             return Ok(SignUpOutcome::ConfirmationPending(
-                self.sign_up_by_email(user, &email, account.link_target).await?,
+                self.sign_up_by_email(user, &email, account.link_target, registration).await?,
             ));
         }
         confirm_email(&mut user, self.clock.now());
         let created = AuditEventKind::AccountCreated;
         let events = self.audit_request(Some(user.id), AuditActor::User, created, &origin);
-        let stored = self.storage.users().insert_with(&user, &[], &events).await;
-        stored.map_err(|error| map_email_conflict(error, USER_ALREADY_EXISTS))?;
+        let events = registration_tokens::with_token(events, registration);
+        let stored = self.storage.users().insert_with(&user, &[], registration, &events).await;
+        stored.map_err(|error| map_insert_error(error, USER_ALREADY_EXISTS))?;
         Ok(SignUpOutcome::SignedIn(self.create_session(user, "password", origin).await?))
     }
 
@@ -113,11 +119,13 @@ impl AccountService {
     ) -> Result<UserSession, AuthError> {
         let mut user = User { is_anonymous: true, ..User::new(UserId::fresh(), self.clock.now()) };
         user.user_metadata = data;
+        // No token permits an anonymous account. It is not stored all the same.
+        registration_tokens::take_token(&mut user.user_metadata);
         user.user_metadata.retain(|_, value| !value.is_null());
         check_metadata_size(&user.user_metadata)?;
         let created = AuditEventKind::AccountCreated;
         let events = self.audit_request(Some(user.id), AuditActor::User, created, &origin);
-        self.storage.users().insert_with(&user, &[], &events).await?;
+        self.storage.users().insert_with(&user, &[], None, &events).await?;
         self.create_session(user, "anonymous", origin).await
     }
 
@@ -297,6 +305,7 @@ impl AccountService {
         let id = UserId::fresh();
         let now = self.clock.now();
         let mut user_metadata = data;
+        registration_tokens::take_token(&mut user_metadata);
         // In an update, a null removes a field, so a new account must not contain one either.
         user_metadata.retain(|_, value| !value.is_null());
         user_metadata.insert("sub".to_owned(), json!(id));

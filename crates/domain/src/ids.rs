@@ -85,6 +85,8 @@ ids! {
     InteractionId,
     /// A shared snapshot of a chat.
     ShareId,
+    /// A registration token, with which users sign up.
+    RegistrationTokenId,
     /// An API key of a user.
     ApiKeyId,
     /// A model provider that a user configured.

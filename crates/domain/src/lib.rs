@@ -27,7 +27,7 @@ pub mod tool_arguments;
 pub use clock::{Clock, SystemClock, Timestamp};
 pub use ids::{
     ApiKeyId, AttachmentId, AuthSessionId, ChallengeId, ChatId, FactorId, FileId, InteractionId, MessageId,
-    ModelProviderId, NodeId, PasskeyId, PushSubscriptionId, QueuedId, ServerId, ShareId, SharedServerId, TurnId,
-    UserId,
+    ModelProviderId, NodeId, PasskeyId, PushSubscriptionId, QueuedId, RegistrationTokenId, ServerId, ShareId,
+    SharedServerId, TurnId, UserId,
 };
 pub use interaction::{AwaitedInteraction, InteractionKind};

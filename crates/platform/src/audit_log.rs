@@ -23,6 +23,7 @@ impl AuditLog {
             kind,
             client_address: None,
             user_agent: None,
+            registration_token: None,
             created_at: clock.now(),
         });
         event.collect()

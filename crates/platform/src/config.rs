@@ -68,6 +68,9 @@ pub struct Config {
     pub data_dir: PathBuf,
     /// `DATABASE_URL`. Default: SQLite in the data folder.
     pub database_url: String,
+    /// `DATABASE_LISTEN_URL`: an address of the same PostgreSQL database for migrations and messages of the other nodes,
+    /// where `DATABASE_URL` leads through a pooler.
+    pub database_listen_url: Option<String>,
     /// `CHAT_FILES`, `CHAT_FILES_TIMEOUT`, `AWS_…`: where the content of files is stored. Default: in the database.
     pub files: FileStorageSettings,
     /// `CHAT_MODEL`: the default model, as `provider/name`. Default: a model of the first configured provider, or
@@ -232,6 +235,7 @@ impl Config {
         let database_url = source
             .partly_secret("DATABASE_URL")?
             .unwrap_or_else(|| format!("sqlite://{}", data_dir.join("ai-chat-mcp.db").display()));
+        let database_listen_url = source.partly_secret("DATABASE_LISTEN_URL")?;
         let providers = providers::read(source)?;
         let google = match (source.text("GOOGLE_CLIENT_ID"), source.secret("GOOGLE_CLIENT_SECRET")?) {
             (Some(id), Some(secret)) => Some(GoogleClient { id, secret }),
@@ -264,6 +268,7 @@ impl Config {
             listen,
             site_url,
             database_url,
+            database_listen_url,
             files: files::read(source)?,
             model: source.text("CHAT_MODEL"),
             transcription_model: source.text("CHAT_TRANSCRIPTION_MODEL"),

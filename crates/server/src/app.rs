@@ -198,7 +198,8 @@ impl Foundation {
             Some(url) => url.clone(),
             None => Url::parse(&format!("http://localhost:{}", address.port()))?,
         };
-        let storage = Storage::open(&config.database_url).await?.with_file_storage(&config.files).await?;
+        let storage = Storage::open_with(&config.database_url, config.database_listen_url.as_deref()).await?;
+        let storage = storage.with_file_storage(&config.files).await?;
         // A new database is as open as the process's file mode mask says.
         data_folder::restrict(&config.data_dir);
         let (cluster, outbox) = ClusterBus::new();

@@ -3,6 +3,7 @@
 
 mod order;
 mod pages;
+mod pooler;
 mod steering;
 mod viewers;
 
@@ -36,19 +37,24 @@ impl Fixture {
         if !testkit::databases().contains(&Database::Postgres) {
             return None;
         }
+        let url = Database::Postgres.create(&TempDir::new().unwrap());
+        Some(Self::on(steps, &url).await)
+    }
+
+    /// Starts the nodes on the database at a URL.
+    async fn on(steps: impl IntoIterator<Item = Step>, url: &str) -> Self {
         let model = ScriptedModel::start(steps).await;
         let node = || {
             let builder = TestApp::builder().database(Database::Postgres);
             builder.set("OPENAI_BASE_URL", &model.base_url).set("CHAT_MASTER_KEY", MASTER_KEY)
         };
-        let here = node().start().await;
-        let folder = Arc::new(TempDir::new().unwrap());
-        let there = node().on_data_of(&folder, &here.database_url).start().await;
+        let here = node().on_data_of(&Arc::new(TempDir::new().unwrap()), url).start().await;
+        let there = node().on_data_of(&Arc::new(TempDir::new().unwrap()), url).start().await;
         let person = here.person().await;
         let mut elsewhere = person.clone();
         elsewhere.move_to(&there);
         let chat = person.new_chat().await;
-        Some(Self { model, here, there, person, elsewhere, chat })
+        Self { model, here, there, person, elsewhere, chat }
     }
 
     fn stream(&self) -> String {

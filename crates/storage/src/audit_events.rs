@@ -1,7 +1,7 @@
 //! The audit log (`audit_events`): what happened to accounts, by whom, and from where. It has no secrets and no text of
 //! users, and outlives the accounts.
 
-use domain::{Timestamp, UserId};
+use domain::{RegistrationTokenId, Timestamp, UserId};
 use uuid::Uuid;
 
 use crate::db_macros::{read, write};
@@ -79,6 +79,10 @@ pub enum AuditEventKind {
     RecoveryCodesCreated,
     /// Recovery codes were deleted.
     RecoveryCodesRemoved,
+    /// A registration token was created.
+    RegistrationTokenCreated,
+    /// A registration token was revoked.
+    RegistrationTokenRevoked,
     /// A used refresh token was presented again, and its session ended.
     SessionRevoked,
     /// A chat was shared by a link.
@@ -123,6 +127,8 @@ impl AuditEventKind {
             Self::RecoveryCodeUsed => "recovery_code_used",
             Self::RecoveryCodesCreated => "recovery_codes_created",
             Self::RecoveryCodesRemoved => "recovery_codes_removed",
+            Self::RegistrationTokenCreated => "registration_token_created",
+            Self::RegistrationTokenRevoked => "registration_token_revoked",
             Self::SessionRevoked => "session_revoked",
             Self::ShareCreated => "share_created",
             Self::ShareDeleted => "share_deleted",
@@ -148,6 +154,8 @@ pub struct NewAuditEvent {
     pub client_address: Option<String>,
     /// User agent of the client, where it is known. It is stored shortened.
     pub user_agent: Option<String>,
+    /// Registration token that it is about, or with which the account was created.
+    pub registration_token: Option<RegistrationTokenId>,
     /// Time of the event.
     pub created_at: Timestamp,
 }
@@ -175,6 +183,8 @@ pub struct AuditEvent {
     pub client_address: Option<String>,
     /// User agent of the client. Removed with the account.
     pub user_agent: Option<String>,
+    /// Registration token that it is about, or with which the account was created.
+    pub registration_token: Option<RegistrationTokenId>,
     /// Time of the event.
     pub created_at: Timestamp,
 }
@@ -187,6 +197,7 @@ struct EventRow {
     kind: String,
     client_address: Option<String>,
     user_agent: Option<String>,
+    registration_token_id: Option<Uuid>,
     created_at: i64,
 }
 
@@ -199,6 +210,7 @@ impl From<EventRow> for AuditEvent {
             kind: row.kind,
             client_address: row.client_address,
             user_agent: row.user_agent,
+            registration_token: row.registration_token_id.map(RegistrationTokenId),
             created_at: Timestamp(row.created_at),
         }
     }
@@ -232,8 +244,8 @@ struct AddressedRow {
 }
 
 pub(crate) const INSERT: &str =
-    "INSERT INTO audit_events (id, user_id, actor, kind, client_address, user_agent, created_at)
-    VALUES (:id, :user, :actor, :kind, :client_address, :user_agent, :created_at)";
+    "INSERT INTO audit_events (id, user_id, actor, kind, client_address, user_agent, registration_token_id, created_at)
+    VALUES (:id, :user, :actor, :kind, :client_address, :user_agent, :registration_token, :created_at)";
 
 /// Stores an event in a transaction.
 macro_rules! insert_event {
@@ -248,6 +260,7 @@ macro_rules! insert_event {
             kind = event.kind.as_str(),
             client_address = event.client_address.as_deref(),
             user_agent = user_agent.as_deref(),
+            registration_token = event.registration_token.map(|token| token.0),
             created_at = event.created_at.0
         )
         .execute(&mut *$tx)
@@ -260,14 +273,18 @@ pub(crate) use insert_event;
 pub(crate) const ANONYMIZE: &str =
     "UPDATE audit_events SET client_address = NULL, user_agent = NULL WHERE user_id = $1";
 
-const LIST_OF_USER: &str = "SELECT id, user_id, actor, kind, client_address, user_agent, created_at FROM audit_events
+const LIST_OF_USER: &str =
+    "SELECT id, user_id, actor, kind, client_address, user_agent, registration_token_id, created_at
+    FROM audit_events
     WHERE user_id = $1 AND ($2 IS NULL OR id < $2) ORDER BY id DESC LIMIT $3";
 
-const LIST: &str = "SELECT id, user_id, actor, kind, client_address, user_agent, created_at FROM audit_events
+const LIST: &str = "SELECT id, user_id, actor, kind, client_address, user_agent, registration_token_id, created_at
+    FROM audit_events
     WHERE created_at >= $1 AND id > $2 AND ($3 IS NULL OR user_id = $3) ORDER BY id LIMIT $4";
 
 const LIST_NEWEST: &str =
-    "SELECT e.id, e.user_id, e.actor, e.kind, e.client_address, e.user_agent, e.created_at, u.email
+    "SELECT e.id, e.user_id, e.actor, e.kind, e.client_address, e.user_agent, e.registration_token_id, e.created_at,
+      u.email
     FROM audit_events e LEFT JOIN users u ON u.id = e.user_id
     WHERE ($1 IS NULL OR e.user_id = $1) AND ($2 IS NULL OR e.kind = $2) AND ($3 IS NULL OR e.id < $3)
     ORDER BY e.id DESC LIMIT $4";

@@ -13,9 +13,9 @@ use crate::backup::{APPLICATION_NAME, CopyError, connect_postgres, connect_sqlit
 use crate::group_commit::SqliteWriter;
 use crate::idle_pool::IdlePool;
 use crate::notify_batch::NotifyBatch;
-use crate::open::DatabaseUrl;
+use crate::open::{DatabaseUrl, LISTENER_CONNECTIONS, lazy_listener, parse_listen_url};
 use crate::restore::{check_unused, lock};
-use crate::{Db, Storage, migrate};
+use crate::{Db, OpenError, Storage, migrate};
 
 const SERVER_TIME: &str = "SELECT (EXTRACT(EPOCH FROM clock_timestamp()) * 1000000)::bigint";
 
@@ -37,6 +37,22 @@ impl DatabaseInspection {
     /// Returns whether the schema has a place for files in object storage.
     pub fn can_have_objects(&self) -> bool {
         self.schema_version.is_some_and(|version| version >= FIRST_VERSION_WITH_OBJECTS)
+    }
+}
+
+impl Storage {
+    /// Listens to the other nodes at another address of the database, see [`Storage::open_with`].
+    ///
+    /// # Errors
+    ///
+    /// [`OpenError::BadListenUrl`] or [`OpenError::UselessListenUrl`].
+    pub fn with_listener(self, listen_url: Option<&str>) -> Result<Self, OpenError> {
+        let Some(listen_url) = listen_url else { return Ok(self) };
+        let options = parse_listen_url(listen_url)?;
+        if matches!(self.db, Db::Sqlite { .. }) {
+            return Err(OpenError::UselessListenUrl);
+        }
+        Ok(Self { listener: Some(lazy_listener(options)), ..self })
     }
 }
 
@@ -85,9 +101,10 @@ pub async fn inspect(url: &str) -> Result<DatabaseInspection, CopyError> {
             let schema_version = migrate::newest_applied(&mut connection).await?;
             let micros: i64 = sqlx::query_scalar(SERVER_TIME).fetch_one(&mut connection).await?;
             connection.close().await?;
-            let pool =
-                PgPoolOptions::new().max_connections(1).connect_lazy_with(options.application_name(APPLICATION_NAME));
-            (Db::Postgres(IdlePool::new(pool, 0)), schema_version, Some(Timestamp(micros)))
+            let pool = PgPoolOptions::new()
+                .max_connections(1 + LISTENER_CONNECTIONS)
+                .connect_lazy_with(options.application_name(APPLICATION_NAME));
+            (Db::Postgres(IdlePool::new(pool, LISTENER_CONNECTIONS)), schema_version, Some(Timestamp(micros)))
         }
     };
     let storage = Storage {
@@ -96,6 +113,7 @@ pub async fn inspect(url: &str) -> Result<DatabaseInspection, CopyError> {
         is_lasting: true,
         availability: Arc::new(Availability::new()),
         notify_batch: NotifyBatch::default(),
+        listener: None,
         objects: None,
         _lock: None,
     };

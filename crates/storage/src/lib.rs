@@ -56,6 +56,7 @@ pub mod quotas;
 pub mod rate_limits;
 pub mod raw;
 pub mod recovery_codes;
+pub mod registration_tokens;
 pub mod restore;
 pub mod sealed_values;
 pub mod search;
@@ -79,7 +80,7 @@ use domain::NodeId;
 
 pub use error::Error;
 pub use json::JsonText;
-pub use open::{OpenError, check_url};
+pub use open::{OpenError, check_listen_url, check_url};
 pub use postgres_programs::ProgramError;
 pub use repositories::*;
 
@@ -97,6 +98,8 @@ pub struct Storage {
     pub(crate) availability: std::sync::Arc<availability::Availability>,
     /// Messages that wait to be sent to the other nodes.
     pub(crate) notify_batch: notify_batch::NotifyBatch,
+    /// Connection that listens to the other nodes, where it does not lead through the pooler of `db`. PostgreSQL only.
+    pub(crate) listener: Option<sqlx::PgPool>,
     /// Where the content of files is, if not in the database.
     pub(crate) objects: Option<Arc<object_storage::ObjectStorage>>,
     /// Lock that prevents a second process from opening the same SQLite file. It is released with the last clone.
@@ -170,7 +173,12 @@ impl Storage {
                 }
                 write.close().await;
             }
-            Db::Postgres(connections) => connections.close().await,
+            Db::Postgres(connections) => {
+                if let Some(listener) = &self.listener {
+                    listener.close().await;
+                }
+                connections.close().await;
+            }
         }
     }
 }

@@ -4,12 +4,13 @@
 //! lost with a message.
 
 use std::collections::BTreeSet;
+use std::time::Duration;
 
 use domain::{NodeId, Timestamp, TurnId};
 use sqlx::postgres::PgListener;
 use uuid::Uuid;
 
-use crate::db_macros::{read, write};
+use crate::db_macros::{on_connection, read, write};
 use crate::{Db, Error, NodeRepository, Storage};
 
 const CHANNEL: &str = "ai_chat_mcp";
@@ -24,6 +25,10 @@ const MAX_TURNS_PER_MESSAGE: usize = 200;
 /// Maximum size of a message in bytes: PostgreSQL accepts less than 8000. A longer text is stored in a row of
 /// `node_messages`, and the message names the row.
 const MAX_MESSAGE_BYTES: usize = 7_900;
+
+/// Maximum time for the message of [`NodeRepository::check_notifications`](crate::NodeRepository::check_notifications) to
+/// arrive.
+const CHECK_TIMEOUT: Duration = Duration::from_secs(2);
 
 const INSERT_NODE_MESSAGE_SQL: &str = "INSERT INTO node_messages (id, text, created_at) VALUES ($1, $2, $3)";
 
@@ -107,9 +112,38 @@ impl NodeRepository<'_> {
     /// Subscribes to the messages of the other nodes. Returns `None` for a database that cannot be shared.
     pub async fn listen(self) -> Result<Option<NodeMessageListener>, Error> {
         let Db::Postgres(connections) = &self.storage.db else { return Ok(None) };
-        let mut inner = PgListener::connect_with(connections.pool()).await?;
+        let pool = self.storage.listener.as_ref().unwrap_or(connections.pool());
+        let mut inner = PgListener::connect_with(pool).await?;
         inner.listen(CHANNEL).await?;
         Ok(Some(NodeMessageListener { inner, storage: self.storage.clone() }))
+    }
+
+    /// Returns whether a message that is sent as to the other nodes arrives where this node listens, within two seconds.
+    /// Returns `None` for a database that cannot be shared.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Database`].
+    pub async fn check_notifications(self) -> Result<Option<bool>, Error> {
+        let (Some(mut listener), Db::Postgres(connections)) = (self.listen().await?, &self.storage.db) else {
+            return Ok(None);
+        };
+        // Of no kind that a node knows, so that nobody acts on it.
+        let message = format!("check {}", domain::ids::fresh());
+        on_connection!(connections, |c| sqlx::query(NOTIFY_ALL_SQL).bind(&message).execute(c).await).await?;
+        let arrival = async {
+            loop {
+                match listener.inner.recv().await {
+                    Ok(notification) if notification.payload() == message => return Ok(true),
+                    Ok(_) => {}
+                    Err(error) => return Err(error),
+                }
+            }
+        };
+        match tokio::time::timeout(CHECK_TIMEOUT, arrival).await {
+            Ok(arrived) => Ok(Some(arrived?)),
+            Err(_) => Ok(Some(false)),
+        }
     }
 
     /// Sends the other nodes a text of any length, without line breaks. Returns once it is queued.

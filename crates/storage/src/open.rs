@@ -10,7 +10,7 @@ use std::time::Duration;
 use domain::NodeId;
 use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
 use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous};
-use sqlx::{Connection, PgConnection, SqlitePool};
+use sqlx::{Connection, PgConnection, PgPool, SqlitePool};
 
 use crate::availability::Availability;
 use crate::group_commit::SqliteWriter;
@@ -33,7 +33,7 @@ const SQLITE_READ_CONNECTIONS: u32 = 4;
 const PAGES_IN_MEMORY: &str = "-4096";
 const POSTGRES_CONNECTIONS: u32 = 20;
 /// Number of connections that are reserved for listening to notifications.
-const LISTENER_CONNECTIONS: u32 = 1;
+pub(crate) const LISTENER_CONNECTIONS: u32 = 1;
 
 /// The reason why the server cannot start with this database. The messages are for operators.
 #[derive(Debug, thiserror::Error)]
@@ -58,6 +58,19 @@ pub enum OpenError {
     /// Another process has locked the file.
     #[error("the database file {0} is in use by another program; stop it first")]
     Locked(PathBuf),
+    /// `DATABASE_LISTEN_URL` cannot be parsed.
+    #[error("DATABASE_LISTEN_URL cannot be read: it should look like postgres://user:password@host:5432/database")]
+    BadListenUrl,
+    /// `DATABASE_LISTEN_URL` is set although the database is a file.
+    #[error("DATABASE_LISTEN_URL needs a DATABASE_URL that begins with postgres://")]
+    UselessListenUrl,
+    /// `DATABASE_URL` leads to a pooler that gives each transaction another connection, without support for prepared
+    /// statements.
+    #[error(
+        "DATABASE_URL leads to a pooler that keeps no connection for its client, and loses its prepared statements; set \
+         pool_mode = session"
+    )]
+    Pooler,
     /// PostgreSQL cannot be reached.
     #[error("cannot connect to PostgreSQL: {0}")]
     Unreachable(String),
@@ -96,11 +109,54 @@ impl Storage {
     /// [`OpenError`] with the reason. The database is unchanged, except for migrations that succeeded before one that
     /// failed.
     pub async fn open(url: &str) -> Result<Self, OpenError> {
+        Self::open_with(url, None).await
+    }
+
+    /// Opens a database as [`open`](Self::open) does. `listen_url` is an address of the same PostgreSQL database for what
+    /// needs a connection of its own: the migrations and the messages of the other nodes. `url` may then lead through a
+    /// pooler.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`open`](Self::open), or `listen_url` is invalid.
+    pub async fn open_with(url: &str, listen_url: Option<&str>) -> Result<Self, OpenError> {
+        let direct = listen_url.map(parse_listen_url).transpose()?;
         match DatabaseUrl::parse(url)? {
+            DatabaseUrl::Sqlite(_) if direct.is_some() => Err(OpenError::UselessListenUrl),
             DatabaseUrl::Sqlite(path) => open_sqlite(&path).await,
-            DatabaseUrl::Postgres(options) => open_postgres(*options).await,
+            DatabaseUrl::Postgres(options) => open_postgres(*options, direct).await,
         }
     }
+}
+
+/// Checks the form of an address for notifications, and that the database has them, without opening it.
+///
+/// # Errors
+///
+/// [`OpenError::BadListenUrl`] or [`OpenError::UselessListenUrl`].
+pub fn check_listen_url(url: &str, listen_url: &str) -> Result<(), OpenError> {
+    parse_listen_url(listen_url)?;
+    // An invalid `DATABASE_URL` is reported as such.
+    if matches!(DatabaseUrl::parse(url), Ok(DatabaseUrl::Sqlite(_))) {
+        Err(OpenError::UselessListenUrl)
+    } else {
+        Ok(())
+    }
+}
+
+pub(crate) fn parse_listen_url(url: &str) -> Result<PgConnectOptions, OpenError> {
+    match DatabaseUrl::parse(url) {
+        Ok(DatabaseUrl::Postgres(options)) => Ok(*options),
+        _ => Err(OpenError::BadListenUrl),
+    }
+}
+
+/// Returns a pool of the one connection that listens, which is opened when it is used.
+pub(crate) fn lazy_listener(options: PgConnectOptions) -> PgPool {
+    PgPoolOptions::new()
+        .max_connections(LISTENER_CONNECTIONS)
+        .acquire_timeout(CONNECT_TIMEOUT)
+        .connect_lazy_with(options)
 }
 
 /// Checks the form of a database URL, without opening the database.
@@ -135,24 +191,26 @@ impl DatabaseUrl {
                 // sqlx repeats the URL, and with it the password, in some errors. The message must not contain it.
                 let bad =
                     |_| OpenError::BadUrl("it should look like postgres://user:password@host:5432/database".to_owned());
-                Ok(Self::Postgres(Box::new(
-                    PgConnectOptions::from_str(url).map_err(bad)?.application_name(APPLICATION_NAME),
-                )))
+                let options = PgConnectOptions::from_str(url).map_err(bad)?;
+                // PgBouncer rejects connections with this parameter, whose default has been exact since PostgreSQL 12.
+                Ok(Self::Postgres(Box::new(options.application_name(APPLICATION_NAME).extra_float_digits(None))))
             }
             other => Err(OpenError::UnknownScheme(other.to_owned())),
         }
     }
 }
 
-async fn open_postgres(options: PgConnectOptions) -> Result<Storage, OpenError> {
-    let starting =
-        // Two, because the migrator opens a connection of its own while the applied versions are read on the first.
-        PgPoolOptions::new().max_connections(2).acquire_timeout(CONNECT_TIMEOUT).connect_with(options.clone()).await;
-    let starting = match starting {
-        Ok(pool) => pool,
-        Err(error) => return Err(OpenError::Unreachable(why_unreachable(error, &options).await)),
-    };
-    migrate::postgres(&starting).await?;
+async fn open_postgres(options: PgConnectOptions, direct: Option<PgConnectOptions>) -> Result<Storage, OpenError> {
+    let starting = connect_two(&options).await?;
+    check_prepared_statements(&starting).await?;
+    match &direct {
+        None => migrate::postgres(&starting).await?,
+        Some(direct) => {
+            let migrating = connect_two(direct).await?;
+            migrate::postgres(&migrating).await?;
+            migrating.close().await;
+        }
+    }
     starting.close().await;
     let availability = Arc::new(Availability::new());
     let known = Arc::clone(&availability);
@@ -180,9 +238,35 @@ async fn open_postgres(options: PgConnectOptions) -> Result<Storage, OpenError> 
         is_lasting: true,
         availability,
         notify_batch: NotifyBatch::default(),
+        listener: direct.map(lazy_listener),
         objects: None,
         _lock: None,
     })
+}
+
+/// Connects for the start. Two connections, because the migrator opens one of its own while the applied versions are read on
+/// the first.
+async fn connect_two(options: &PgConnectOptions) -> Result<PgPool, OpenError> {
+    let pool = PgPoolOptions::new().max_connections(2).acquire_timeout(CONNECT_TIMEOUT);
+    match pool.connect_with(options.clone()).await {
+        Ok(pool) => Ok(pool),
+        Err(error) => Err(OpenError::Unreachable(why_unreachable(error, options).await)),
+    }
+}
+
+/// Rejects a pooler that gives the prepared statement of one connection to another. Two connections that prepare the same
+/// statement one after the other would use the same connection of such a pooler.
+async fn check_prepared_statements(pool: &PgPool) -> Result<(), OpenError> {
+    let failed = |error: sqlx::Error| match error.as_database_error().and_then(|error| error.code()).as_deref() {
+        // "Prepared statement already exists", and "does not exist".
+        Some("42P05" | "26000") => OpenError::Pooler,
+        _ => OpenError::Unreachable(error.to_string()),
+    };
+    let mut connections = [pool.acquire().await.map_err(failed)?, pool.acquire().await.map_err(failed)?];
+    for connection in &mut connections {
+        sqlx::query("SELECT 1").execute(&mut **connection).await.map_err(failed)?;
+    }
+    Ok(())
 }
 
 /// Finds out why PostgreSQL cannot be reached. The pool retries until its timeout and then knows no reason, so this
@@ -241,6 +325,7 @@ async fn open_sqlite(path: &Path) -> Result<Storage, OpenError> {
         is_lasting: true,
         availability: Arc::new(Availability::new()),
         notify_batch: NotifyBatch::default(),
+        listener: None,
         objects: None,
         _lock: Some(Arc::new(lock)),
     })

@@ -50,6 +50,7 @@ repositories! {
     queued_messages: QueuedMessageRepository = "messages that wait for the end of a turn",
     rate_limits: RateLimitRepository = "limits that all nodes count together",
     recovery_codes: RecoveryCodeRepository = "recovery codes",
+    registration_tokens: RegistrationTokenRepository = "registration tokens",
     sealed_values: SealedValueRepository = "values that are encrypted with the master key",
     search: SearchRepository = "the search index",
     server_sign_ins: ServerSignInRepository = "sign-ins of users to MCP servers",

@@ -59,6 +59,7 @@ impl Storage {
             is_lasting: false,
             availability: Arc::new(Availability::new()),
             notify_batch: NotifyBatch::default(),
+            listener: None,
             objects: None,
             _lock: None,
         };

@@ -11,6 +11,7 @@ use crate::factors::Factor;
 use crate::identities::{self, Identity, insert_identity};
 use crate::named_values::query_named;
 use crate::one_time_tokens::{OneTimeToken, replace_token};
+use crate::registration_tokens::{RegistrationTokenUse, take_use};
 use crate::{Error, JsonText, UserRepository, auth_codes, auth_sessions, one_time_tokens};
 
 /// One of the two addresses of a change of email address.
@@ -125,6 +126,8 @@ pub struct Along<'a> {
     pub sign_out: bool,
     /// One-time token that authorizes the update. If it no longer exists, nothing is written.
     pub spend: Option<Uuid>,
+    /// Use of a registration token. If it is no longer valid, nothing is written.
+    pub registration: Option<RegistrationTokenUse>,
     /// Deletes all one-time tokens and auth codes of the user.
     pub void: bool,
     /// New one-time tokens, each in place of the previous one of its kind.
@@ -155,7 +158,7 @@ pub enum Written {
     Done,
     /// The account was changed in the meantime; nothing was written.
     Changed,
-    /// The one-time token no longer exists; nothing was written.
+    /// The one-time token no longer exists, or the registration token is no longer valid; nothing was written.
     Spent,
 }
 
@@ -284,18 +287,31 @@ impl UserRepository<'_> {
     ///
     /// [`Error::Conflict`] if another account has the email address.
     pub async fn insert(self, user: &User) -> Result<(), Error> {
-        self.insert_with(user, &[], &[]).await
+        self.insert_with(user, &[], None, &[]).await
     }
 
-    /// Stores a new account, its one-time tokens, its [`User::identities`], and audit events.
+    /// Stores a new account, its one-time tokens, its [`User::identities`], and audit events. Takes a use of the
+    /// registration token with which it was created, if there is one.
     ///
     /// # Errors
     ///
-    /// [`Error::Conflict`] if another account has the email address or an identity.
-    pub async fn insert_with(self, user: &User, issue: &[OneTimeToken], events: &[NewAuditEvent]) -> Result<(), Error> {
+    /// [`Error::Conflict`] if another account has the email address or an identity, [`Error::NotFound`] if the
+    /// registration token is no longer valid. Nothing is stored then.
+    pub async fn insert_with(
+        self,
+        user: &User,
+        issue: &[OneTimeToken],
+        registration: Option<RegistrationTokenUse>,
+        events: &[NewAuditEvent],
+    ) -> Result<(), Error> {
         let user_metadata = JsonText(&user.user_metadata);
         let app_metadata = JsonText(&user.app_metadata);
         transaction!(self.storage, |tx| {
+            if let Some(registration) = &registration
+                && !take_use!(tx, registration)
+            {
+                return Err(Error::NotFound);
+            }
             user_query!(
                 INSERT,
                 user,
@@ -376,6 +392,11 @@ impl UserRepository<'_> {
         let user_metadata = JsonText(&user.user_metadata);
         let app_metadata = JsonText(&user.app_metadata);
         transaction!(self.storage, |tx| {
+            if let Some(registration) = &along.registration
+                && !take_use!(tx, registration)
+            {
+                return Ok(Written::Spent);
+            }
             if let Some(token) = along.spend {
                 let spent =
                     sqlx::query(one_time_tokens::DELETE_ONE).bind(user.id.0).bind(token).execute(&mut *tx).await?;

@@ -17,6 +17,9 @@ test.each([
   ["email_provider_disabled", "Sign in with Example Corp"],
   ["signup_disabled", "no new accounts"],
   ["email_address_not_authorized", "this domain"],
+  ["registration_token_invalid", "isn't valid"],
+  ["registration_token_expired", "has expired"],
+  ["registration_token_used_up", "as often as"],
 ])("%s says what happened", (code, words) => {
   expect(providerRefusal(code)).toContain(words);
 });

@@ -1,5 +1,6 @@
 import { boot } from "@/lib/boot";
 import { t } from "@/lib/later-texts";
+import { registrationRefusal } from "@/lib/registration-refusal";
 
 /** Code of an error that the identity provider itself has reported. */
 const OTHER_ERROR = "";
@@ -34,6 +35,6 @@ export function providerRefusal(code: string | null): string | undefined {
     case "email_address_not_authorized":
       return t("auth.error.email_address_not_authorized");
     default:
-      return undefined;
+      return registrationRefusal(code);
   }
 }

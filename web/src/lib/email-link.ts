@@ -37,9 +37,17 @@ const found = globalThis.location === undefined ? undefined : readEmailLink(loca
 // Before anything is loaded: tokens must not end up in the history, a screenshot or a copied link.
 if (found !== undefined) history.replaceState(history.state, "", found.cleanUrl);
 
+/** Field of the URL's fragment with which an operator's link permits a sign-up. It stays there for a reload. */
+export const registrationField = "registration_token";
+
+/** Returns true if an operator's link to sign up opened the page. */
+export function isRegistrationLink(): boolean {
+  return location.hash.startsWith(`#${registrationField}=`);
+}
+
 // A link to the open page only changes its fragment, which loads nothing.
 globalThis.addEventListener?.("hashchange", () => {
-  if (readEmailLink(location.href) !== undefined) location.reload();
+  if (isRegistrationLink() || readEmailLink(location.href) !== undefined) location.reload();
 });
 
 /** Parameters of the email link that opened this page, or empty. */

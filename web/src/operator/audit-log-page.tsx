@@ -13,7 +13,13 @@ import { Loaded, PageHead, timeOf } from "./parts";
 import { t } from "./t";
 
 /** Kinds of events that no user sees. */
-const operatorKinds = ["account_deleted", "shared_server_offered", "shared_server_withdrawn"] as const;
+const operatorKinds = [
+  "account_deleted",
+  "registration_token_created",
+  "registration_token_revoked",
+  "shared_server_offered",
+  "shared_server_withdrawn",
+] as const;
 const allKinds = [...eventKinds, ...operatorKinds] as const;
 
 /** What happened to the accounts, newest first. */

@@ -231,7 +231,7 @@ impl AccountService {
         if is_new {
             edit(&mut user)?;
             let events = self.audit(user.id, AuditActor::Admin, AuditEventKind::AccountCreated);
-            let stored = self.storage.users().insert_with(&user, issue, &events).await;
+            let stored = self.storage.users().insert_with(&user, issue, None, &events).await;
             return stored.map(|()| user).map_err(|error| map_email_conflict(error, EMAIL_EXISTS));
         }
         self.update_account_as(AuditActor::Admin, user, CONFLICT, |user| {

@@ -4,10 +4,13 @@
 //! somebody else. It leads to an existing account only if the provider has verified it, and the operator allows that or
 //! the address of the account is unproven.
 
+use std::net::IpAddr;
+
 use domain::UserId;
 use serde_json::{Value, json};
 use storage::audit_events::{AuditActor, AuditEventKind};
 use storage::identities::Identity;
+use storage::registration_tokens::RegistrationToken;
 use storage::users::{Along, User};
 
 use super::PROVIDER;
@@ -18,15 +21,22 @@ use crate::gotrue_error::{
     USER_NOT_FOUND,
 };
 use crate::mailer::SecurityNotice;
+use crate::registration_tokens::{map_insert_error, with_token};
 use crate::verification::discard_unproven_sign_up;
 use crate::{AccountService, AuthError, sign_up};
 use platform::UserEvent;
 
 impl AccountService {
-    /// Returns the account of a user of the provider; links or creates it at the first sign-in.
-    pub(super) async fn account_of_profile(&self, profile: ProviderProfile) -> Result<User, AuthError> {
+    /// Returns the account of a user of the provider; links or creates it at the first sign-in, with the registration token
+    /// where sign-up is by invitation. `from` is the network address of the client.
+    pub(super) async fn account_of_profile(
+        &self,
+        profile: ProviderProfile,
+        token: Option<&str>,
+        from: Option<IpAddr>,
+    ) -> Result<User, AuthError> {
         for _ in 0..MAX_UPDATE_ATTEMPTS {
-            match self.find_or_create_account(&profile).await {
+            match self.find_or_create_account(&profile, token, from).await {
                 // A parallel sign-in of the same user was faster. The next iteration finds its account.
                 Err(AuthError::GoTrue(CONFLICT)) => {}
                 outcome => return outcome,
@@ -35,7 +45,12 @@ impl AccountService {
         Err(CONFLICT.into())
     }
 
-    async fn find_or_create_account(&self, profile: &ProviderProfile) -> Result<User, AuthError> {
+    async fn find_or_create_account(
+        &self,
+        profile: &ProviderProfile,
+        token: Option<&str>,
+        from: Option<IpAddr>,
+    ) -> Result<User, AuthError> {
         let identities = self.storage.identities();
         if let Some(identity) = identities.get(&profile.issuer, &profile.subject).await? {
             let (now, data) = (self.clock.now(), profile.stored_claims());
@@ -45,19 +60,26 @@ impl AccountService {
         let email = profile.email.as_deref().ok_or(PROVIDER_EMAIL_MISSING)?;
         match self.storage.users().get_by_email(email).await? {
             Some(user) => self.link_account(user, profile).await,
-            None => self.create_account(email.to_owned(), profile).await,
+            None => {
+                let token = self.admit_sign_up(email, token, from).await?;
+                self.create_account(email.to_owned(), profile, token.as_ref()).await
+            }
         }
     }
 
-    async fn create_account(&self, email: String, profile: &ProviderProfile) -> Result<User, AuthError> {
-        self.check_sign_up(&email)?;
+    async fn create_account(
+        &self,
+        email: String,
+        profile: &ProviderProfile,
+        token: Option<&RegistrationToken>,
+    ) -> Result<User, AuthError> {
         if !profile.is_email_verified {
             // Without autoconfirm, every other user has to prove the address, too.
             if !self.settings.autoconfirm {
                 return Err(PROVIDER_EMAIL_UNVERIFIED.into());
             }
             // An address that was not verified may not open a domain that the operator has restricted.
-            if self.settings.sign_ups.restricts_domains() {
+            if self.settings.sign_ups.restricts_domains() || token.is_some_and(|token| token.domain.is_some()) {
                 return Err(ADDRESS_NOT_AUTHORIZED.into());
             }
         }
@@ -72,7 +94,10 @@ impl AccountService {
         sign_up::check_metadata_size(&user.user_metadata)?;
         user.identities = vec![self.new_identity(user.id, profile)];
         let events = self.audit(user.id, AuditActor::User, AuditEventKind::AccountCreated);
-        self.storage.users().insert_with(&user, &[], &events).await.map_err(conflict)?;
+        let registration = self.use_of(token);
+        let events = with_token(events, registration);
+        let stored = self.storage.users().insert_with(&user, &[], registration, &events).await;
+        stored.map_err(|error| map_insert_error(error, CONFLICT))?;
         Ok(user)
     }
 
@@ -145,13 +170,5 @@ pub(super) fn add_provider(user: &mut User) {
         && !providers.contains(&json!(PROVIDER))
     {
         providers.push(json!(PROVIDER));
-    }
-}
-
-/// Maps a conflict, which means that a parallel sign-in has created the account or the identity.
-fn conflict(error: storage::Error) -> AuthError {
-    match error {
-        storage::Error::Conflict(_) => CONFLICT.into(),
-        other => other.into(),
     }
 }

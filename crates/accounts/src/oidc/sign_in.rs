@@ -46,6 +46,8 @@ pub struct SignInTarget {
     pub challenge: Option<Challenge>,
     /// Further scopes, separated by spaces.
     pub scopes: String,
+    /// Registration token of a user who has no account yet.
+    pub registration_token: Option<String>,
 }
 
 /// A sign-in that has begun.
@@ -99,6 +101,9 @@ struct SignInDetails {
     /// User to whom the account at the provider is linked; without one, its own user signs in.
     #[serde(default)]
     link_to: Option<LinkOwner>,
+    /// Registration token of a user who has no account yet.
+    #[serde(default)]
+    registration_token: Option<String>,
 }
 
 impl AccountService {
@@ -138,6 +143,7 @@ impl AccountService {
             redirect: target.redirect,
             challenge: target.challenge.map(|it| (it.text, it.method == ChallengeMethod::S256)),
             link_to,
+            registration_token: target.registration_token,
         };
         let plain = serde_json::to_vec(&details).map_err(AuthError::internal)?;
         let state_hash = sha256(&state);
@@ -202,7 +208,10 @@ impl AccountService {
         let subject = profile.subject.clone();
         let user = match details.link_to {
             Some(owner) => self.link_to_owner(owner, &profile).await?,
-            None => self.account_of_profile(profile).await?,
+            None => {
+                let token = details.registration_token.as_deref();
+                self.account_of_profile(profile, token, origin.address).await?
+            }
         };
         if provider.settings.signs_out {
             self.keep_id_token(&user, (&provider.settings.issuer, &subject), &id_token).await?;

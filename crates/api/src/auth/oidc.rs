@@ -45,6 +45,8 @@ pub struct AuthorizeQuery {
     /// Scopes to request besides the configured ones, separated by spaces.
     #[schemars(length(max = MAX_SCOPES_CHARS))]
     scopes: Option<String>,
+    /// Registration token, where sign-up is by invitation and the user has no account yet.
+    registration_token: Option<String>,
     /// PKCE challenge of the client (RFC 7636).
     #[schemars(length(max = MAX_CHALLENGE_CHARS))]
     code_challenge: Option<String>,
@@ -114,7 +116,8 @@ pub(super) fn sign_in_target(accounts: &AccountService, query: AuthorizeQuery) -
     }
     let redirect = accounts.redirect_target(query.redirect_to.as_deref().filter(|target| !target.is_empty()));
     let challenge = parse_challenge(query.code_challenge, query.code_challenge_method)?;
-    Ok(SignInTarget { redirect, challenge, scopes })
+    let registration_token = query.registration_token.filter(|token| !token.is_empty());
+    Ok(SignInTarget { redirect, challenge, scopes, registration_token })
 }
 
 /// Completes a sign-in (`GET /callback`). Errors become part of the redirect, because a browser shows no other.

@@ -34,7 +34,7 @@ pub struct SignUpBody {
     password: Option<String>,
     /// Channel for messages to a phone.
     channel: Option<String>,
-    /// Metadata of the account.
+    /// Metadata of the account. `registration_token`, where sign-up is by invitation, is not stored.
     data: Option<Map<String, Value>>,
     /// PKCE challenge (RFC 7636).
     #[schemars(length(max = MAX_CHALLENGE_CHARS))]
@@ -118,9 +118,7 @@ fn read_new_account(
     body: SignUpBody,
 ) -> Result<SignUpRequest, AuthError> {
     accounts.check_email_sign_in(EMAIL_SIGNUPS_DISABLED)?;
-    if !accounts.allows_sign_up() {
-        return Err(SIGNUP_DISABLED.into());
-    }
+    accounts.check_accepts_sign_up(body.data.as_ref())?;
     let (email, phone) = (body.email.unwrap_or_default(), body.phone.unwrap_or_default());
     let password = body.password.unwrap_or_default();
     if password.is_empty() {

@@ -45,7 +45,7 @@ struct EventDto {
 
 impl From<AddressedAuditEvent> for EventDto {
     fn from(AddressedAuditEvent { event, email }: AddressedAuditEvent) -> Self {
-        let AuditEvent { id, user, actor, kind, client_address, user_agent, created_at } = event;
+        let AuditEvent { id, user, actor, kind, client_address, user_agent, created_at, .. } = event;
         Self { id, created_at, kind, actor, user, email, client_address, user_agent }
     }
 }

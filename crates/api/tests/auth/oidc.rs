@@ -1,7 +1,7 @@
 //! Sign-in at an identity provider.
 
 mod accounts_of_users;
-mod browser;
+pub mod browser;
 mod groups;
 mod identity_link;
 mod logout;

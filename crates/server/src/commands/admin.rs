@@ -1,5 +1,5 @@
 //! The command `ai-chat-mcp admin`: manages accounts of a running server through the admin part of its auth API,
-//! prints the audit log, and manages shared servers.
+//! prints the audit log, and manages shared servers and registration tokens.
 
 use std::fmt::Write as _;
 use std::io::{self, IsTerminal, Write};
@@ -19,6 +19,7 @@ use super::audit_export::AuditExport;
 use super::confirmation;
 use super::http::{cause, check_url, operator_client, server_origin};
 use super::quota::QuotaCommand;
+use super::registration_tokens::RegistrationTokenAction;
 use super::shared_servers::SharedServersAction;
 
 /// Maximum time for a request: an invitation waits for the mail server.
@@ -79,6 +80,9 @@ enum Action {
     /// Manage the MCP servers that you offer to users. The server may run or not.
     #[command(subcommand)]
     Servers(SharedServersAction),
+    /// Manage the tokens with which users sign up where CHAT_SIGNUPS is invite. The server may run or not.
+    #[command(subcommand)]
+    RegistrationToken(RegistrationTokenAction),
     /// Delete an account with all of its data.
     Delete {
         user: String,
@@ -105,6 +109,7 @@ pub fn run(arguments: AdminCommand) -> anyhow::Result<ExitCode> {
         Action::Quota(command) => runtime.block_on(command.run(&config))?,
         // In the database, so that no secret passes through a request.
         Action::Servers(action) => runtime.block_on(action.run(&config))?,
+        Action::RegistrationToken(action) => runtime.block_on(action.run(&config))?,
         action => runtime.block_on(AdminApi::new(arguments.url, &config)?.run(action))?,
     };
     io::stdout().write_all(printed.as_bytes())?;
@@ -133,7 +138,9 @@ impl AdminApi {
     /// Runs an operation, and returns what to print.
     async fn run(&self, action: Action) -> anyhow::Result<String> {
         match action {
-            Action::Audit(_) | Action::Quota(_) | Action::Servers(_) => bail!("this operation does not use the server"),
+            Action::Audit(_) | Action::Quota(_) | Action::Servers(_) | Action::RegistrationToken(_) => {
+                bail!("this operation does not use the server")
+            }
             Action::List { json: true } => Ok(format!("{:#}\n", Value::from(self.list().await?))),
             Action::List { json: false } => Ok(table(&self.list().await?)),
             Action::Show { user } => Ok(format!("{:#}\n", self.find(&user).await?)),

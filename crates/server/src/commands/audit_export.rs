@@ -10,6 +10,7 @@ use storage::Storage;
 use storage::audit_events::AuditEvent;
 
 use super::database::{find_user, on_database};
+use super::times::period_seconds;
 
 /// Number of events that are read at a time.
 const EVENTS_PER_PAGE: i64 = 1000;
@@ -59,26 +60,26 @@ impl AuditExport {
 }
 
 fn write_event(out: &mut impl Write, event: &AuditEvent, as_json: bool) -> std::io::Result<()> {
-    let AuditEvent { id, user, actor, kind, client_address, user_agent, created_at } = event;
+    let AuditEvent { id, user, actor, kind, client_address, user_agent, registration_token, created_at } = event;
     if as_json {
         let object = json!({
             "id": id, "time": created_at.to_rfc3339(), "user_id": user, "actor": actor, "kind": kind,
-            "client_address": client_address, "user_agent": user_agent,
+            "client_address": client_address, "user_agent": user_agent, "registration_token_id": registration_token,
         });
         return writeln!(out, "{object}");
     }
     let user = user.map_or_else(|| "-".to_owned(), |user| user.to_string());
     let (address, agent) = (client_address.as_deref().unwrap_or("-"), user_agent.as_deref().unwrap_or("-"));
-    writeln!(out, "{}  {actor:6}  {kind:16}  {user:36}  {address:15}  {agent}", created_at.to_rfc3339())
+    write!(out, "{}  {actor:6}  {kind:16}  {user:36}  {address:15}  {agent}", created_at.to_rfc3339())?;
+    if let Some(token) = registration_token {
+        write!(out, "  registration token {token}")?;
+    }
+    writeln!(out)
 }
 
-/// Parses a point in time, or a whole number of minutes, hours or days before now.
+/// Parses a point in time, or a period before now.
 fn parse_since(text: &str) -> Result<Timestamp, String> {
-    let seconds_ago = [("m", 60), ("h", 60 * 60), ("d", 24 * 60 * 60)].into_iter().find_map(|(unit, seconds)| {
-        let number: u32 = text.strip_suffix(unit)?.parse().ok()?;
-        Some(i64::from(number) * seconds)
-    });
-    if let Some(seconds) = seconds_ago {
+    if let Some(seconds) = period_seconds(text) {
         return Ok(SystemClock.now().plus_seconds(-seconds));
     }
     let time: jiff::Timestamp = text.parse().map_err(|_| "neither a time nor a number of m, h or d".to_owned())?;

@@ -51,6 +51,10 @@ pub fn run(arguments: Check) -> anyhow::Result<ExitCode> {
 /// Returns the problems of settings that the services of a server find when they start.
 fn problems_at_start(config: &Config) -> Vec<SettingProblem> {
     let database = storage::check_url(&config.database_url).map_err(anyhow::Error::from);
+    let listen_url = config
+        .database_listen_url
+        .as_deref()
+        .map_or(Ok(()), |url| storage::check_listen_url(&config.database_url, url).map_err(anyhow::Error::from));
     let master_key = config.master_key.as_ref().map_or(Ok(()), |key| {
         SecretSealer::from_base64("CHAT_MASTER_KEY", key.expose_secret()).map(drop).map_err(anyhow::Error::from)
     });
@@ -62,6 +66,7 @@ fn problems_at_start(config: &Config) -> Vec<SettingProblem> {
     });
     let checks = [
         ("DATABASE_URL", database),
+        ("DATABASE_LISTEN_URL", listen_url),
         ("CHAT_MASTER_KEY", master_key),
         ("CHAT_JWT_KEYS", signing_keys),
         ("CHAT_MODEL_CATALOGUE", catalogue),

@@ -17,6 +17,7 @@ use serde_json::json;
 use storage::backup::{CopyError, DatabaseKind, database_folder};
 use storage::inspect::inspect;
 use storage::object_storage::{BucketLocation, FileStorageSettings};
+use storage::{OpenError, Storage};
 use url::Url;
 
 use super::backup::MASTER_KEY_FILE;
@@ -193,6 +194,8 @@ async fn examine_database(config: &Config, secrets: Option<&SecretSealer>, findi
     };
     let kind = inspection.storage.kind();
     findings.push(Finding::pass("database", format!("{kind}, reachable")));
+    let storage = inspection.storage.clone().with_listener(config.database_listen_url.as_deref());
+    findings.extend(examine_notifications(storage).await);
     findings.push(examine_clock(inspection.server_time));
     let database = DatabaseKind::of_url(&config.database_url).ok();
     let known = database.map_or(0, DatabaseKind::known_schema_version);
@@ -240,6 +243,26 @@ async fn examine_file_storage(settings: &FileStorageSettings, location: &BucketL
     }
 }
 
+/// Sends a message as to another node, and waits for it where a server listens.
+async fn examine_notifications(storage: Result<Storage, OpenError>) -> Option<Finding> {
+    let name = "notifications";
+    let arrived = match storage {
+        Ok(storage) => storage.nodes().check_notifications().await.map_err(anyhow::Error::from),
+        Err(error) => Err(error.into()),
+    };
+    match arrived {
+        Ok(None) => None,
+        Ok(Some(true)) => Some(Finding::pass(name, "they arrive")),
+        Ok(Some(false)) => {
+            let message = "they do not arrive: other nodes learn of events up to a second late";
+            let advice =
+                "Let the pooler keep a connection for each client (pool_mode = session), or set DATABASE_LISTEN_URL.";
+            Some(Finding::warn(name, message, advice))
+        }
+        Err(error) => Some(Finding::fail(name, format!("{error:#}"), "See DATABASE_LISTEN_URL in the settings.")),
+    }
+}
+
 fn examine_clock(server_time: Option<Timestamp>) -> Finding {
     let now = SystemClock.now();
     let advice = "Synchronise the clock: tokens, codes of authenticators and certificates depend on it.";
@@ -254,7 +277,7 @@ fn examine_clock(server_time: Option<Timestamp>) -> Finding {
     Finding::pass("clock", format!("it is {now}"))
 }
 
-async fn examine_secrets(config: &Config, storage: &storage::Storage, secrets: &SecretSealer) -> Finding {
+async fn examine_secrets(config: &Config, storage: &Storage, secrets: &SecretSealer) -> Finding {
     let name = "stored secrets";
     let report = match sealed_secrets::check(storage, secrets).await {
         Ok(report) => report,

@@ -208,3 +208,83 @@ async fn quotas_of_an_account_are_printed_and_changed() {
         quota(&[&person.id, "--tokens-per-day", "many"]).unwrap_err().contains("neither a limit nor none nor default")
     );
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn registration_tokens_are_created_listed_and_revoked_while_the_server_runs() {
+    for database in databases() {
+        let model = ScriptedModel::start([]).await;
+        let folder = tempfile::TempDir::new().unwrap();
+        let url = database.create(&folder);
+        let settings =
+            [("DATABASE_URL", url.as_str()), ("CHAT_SIGNUPS", "invite"), ("CHAT_SITE_URL", "https://chat.example")];
+        let program = Program::start_in(folder, &model.base_url, &settings);
+        program.until_ready(200).await;
+        let tokens = |arguments: &[&str]| {
+            let all = [&["admin", "registration-token"], arguments].concat();
+            run(program.folder.path(), &settings, &all)
+        };
+        let json_of = |arguments: &[&str]| -> Value { serde_json::from_str(&tokens(arguments).1).unwrap() };
+        let sign_up = async |email: &str, token: &str| {
+            let data = json!({ "registration_token": token });
+            let body = json!({ "email": email, "password": "correct horse", "data": data });
+            let response = http_client().post(format!("{}/auth/v1/signup", program.url)).json(&body).send().await;
+            response.unwrap().status().as_u16()
+        };
+
+        let (code, printed, _) = tokens(&["create"]);
+        let token = printed.lines().nth(1).unwrap().strip_prefix("token  ").unwrap();
+        let link = format!("link   https://chat.example/auth#registration_token={token}");
+        assert!(code == 0 && printed.lines().any(|line| line == link), "{printed}");
+        assert!(printed.contains("It can be used once, until "), "{printed}");
+        assert_eq!((sign_up("ann@example.com", token).await, sign_up("bob@example.com", token).await), (200, 422));
+
+        let expiry = ["--expires", "2100-12-31", "--domain", "Example.org", "--note", "Team A", "--uses", "5"];
+        let made = json_of(&[&["create", "--json"], expiry.as_slice()].concat());
+        let list = json_of(&["list", "--json"]);
+        let mut shown = list[0].clone();
+        assert!(!list.to_string().contains(made["token"].as_str().unwrap()));
+        shown["token"] = made["token"].clone();
+        shown["link"] = made["link"].clone();
+        assert_eq!(shown, made);
+        let expected = json!(["valid", "Team A", "example.org", 5, 0, "2101-01-01T00:00:00.000000Z", null]);
+        let fields = ["state", "note", "domain", "maxUses", "uses", "expiresAt", "revokedAt"].map(|name| &shown[name]);
+        assert_eq!(json!(fields), expected);
+        assert_eq!(sign_up("eve@example.com", made["token"].as_str().unwrap()).await, 400);
+
+        let table = tokens(&["list"]).1;
+        let lines: Vec<&str> = table.lines().collect();
+        assert_eq!(lines.len(), 3, "{table}");
+        assert!(lines[1].contains("  valid    0/5   ") && lines[1].ends_with("  example.org  Team A"), "{table}");
+        assert!(lines[2].contains("  used-up  1/1   ") && lines[2].ends_with("  any"), "{table}");
+
+        let id = made["id"].as_str().unwrap();
+        assert_eq!(tokens(&["revoke", id]), (0, format!("Revoked {id}.\n"), String::new()));
+        assert!(tokens(&["list"]).1.contains("  revoked  0/5   "));
+        assert_eq!(sign_up("ann@example.org", made["token"].as_str().unwrap()).await, 422);
+        let again = format!("ai-chat-mcp: there is no registration token {id} that was not revoked\n");
+        assert_eq!(tokens(&["revoke", id]), (1, String::new(), again));
+
+        for wrong in [["--uses", "0"], ["--expires-in", "1w"], ["--expires", "soon"], ["--domain", "a@b"]] {
+            assert_eq!(tokens(&["create", wrong[0], wrong[1]]).0, 2, "{wrong:?}");
+        }
+        assert_eq!(tokens(&["create", "--expires", "2100-12-31", "--expires-in", "7d"]).0, 2, "one or the other");
+        assert_eq!(
+            tokens(&["create", "--expires", "2020-01-01"]).2,
+            "ai-chat-mcp: the token would have expired already\n"
+        );
+        let open = [settings[0], ("CHAT_SIGNUPS", "open")];
+        let (code, _, error) = run(program.folder.path(), &open, &["admin", "registration-token", "create"]);
+        assert_eq!((code, error.as_str()), (1, "ai-chat-mcp: registration tokens need CHAT_SIGNUPS=invite\n"));
+
+        let (_, audit, _) = run(program.folder.path(), &settings, &["admin", "audit", "--json-lines"]);
+        let events: Vec<Value> = audit.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        let of_token = events.iter().filter(|event| event["registration_token_id"] == *id);
+        let kinds: Vec<&str> = of_token.map(|event| event["kind"].as_str().unwrap()).collect();
+        assert_eq!(kinds, ["registration_token_created", "registration_token_revoked"]);
+        assert!(events.iter().all(|event| !event.to_string().contains(token)));
+        let created = events.iter().find(|event| event["kind"] == "account_created").unwrap();
+        assert!(created["registration_token_id"].is_string(), "{created}");
+        let (_, text, _) = run(program.folder.path(), &settings, &["admin", "audit"]);
+        assert!(text.contains(&format!("  registration token {id}\n")), "{text}");
+    }
+}

@@ -1,5 +1,10 @@
 import { Suspense, useState } from "react";
-import { type EmailLinkResult, readEmailLinkResult, setEmailLinkResult } from "@/lib/email-link";
+import {
+  type EmailLinkResult,
+  isRegistrationLink,
+  readEmailLinkResult,
+  setEmailLinkResult,
+} from "@/lib/email-link";
 import { lazyPart } from "@/lib/lazy-part";
 import type { SessionState } from "@/lib/session";
 import { Card } from "@/ui/card";
@@ -40,7 +45,14 @@ export function AuthPage({ session, startUrl, onEngaged }: AuthPageProps) {
           {step.kind === "welcome" ? (
             <Welcome email={email} onEmail={setEmail} onStep={go} startUrl={startUrl} />
           ) : (
-            <Step key={step.kind} step={step} email={email} onEmail={setEmail} onStep={go} />
+            <Step
+              key={step.kind}
+              step={step}
+              email={email}
+              onEmail={setEmail}
+              onStep={go}
+              startUrl={startUrl}
+            />
           )}
         </Suspense>
       </Card>
@@ -56,5 +68,6 @@ const stepsAfterLink: Record<EmailLinkResult, AuthStep> = {
 
 function firstStep(): AuthStep {
   const result = readEmailLinkResult();
-  return result === undefined ? { kind: "welcome" } : stepsAfterLink[result];
+  if (result !== undefined) return stepsAfterLink[result];
+  return { kind: isRegistrationLink() ? "register" : "welcome" };
 }

@@ -4,6 +4,8 @@ import type { SignedInUser } from "@/lib/session";
 export type AuthStep =
   /** Sign-in and sign-up forms. */
   | { kind: "welcome" }
+  /** Sign-up with the registration token in the URL. */
+  | { kind: "register" }
   /** Request for a new password by email. */
   | { kind: "forgot" }
   /** The email address is not confirmed; `mailed` if an email was just sent. */

@@ -17,14 +17,21 @@ export async function signIn(credentials: Credentials): Promise<AuthStep | undef
   return error.code === "email_not_confirmed" ? { kind: "unconfirmed", mailed: false } : undefined;
 }
 
-/** Creates an account, which is signed in at once unless its email address has to be confirmed. */
-export async function signUp(credentials: Credentials): Promise<AuthStep | undefined> {
+/**
+ * Creates an account, which is signed in at once unless its email address has to be confirmed. `metadata` is sent along, and
+ * `messageOf` returns what an error means.
+ */
+export async function signUp(
+  credentials: Credentials,
+  metadata: object = {},
+  messageOf = authErrorMessage,
+): Promise<AuthStep | undefined> {
   const { data, error } = await auth.signUp({
     ...credentials,
-    options: { emailRedirectTo: location.origin },
+    options: { emailRedirectTo: location.origin, data: metadata },
   });
   if (error !== null) {
-    toast({ title: t("auth.signUpFailed"), description: authErrorMessage(error), tone: "err" });
+    toast({ title: t("auth.signUpFailed"), description: messageOf(error), tone: "err" });
     return undefined;
   }
   const waits = data.session === null;

@@ -10,8 +10,8 @@ import { toast } from "@/ui/toast";
 const providerName: string = "oidc";
 
 /** Leaves the page for the identity provider, which leads back to `startUrl`. */
-async function signInWithProvider(startUrl: string): Promise<void> {
-  const options = { redirectTo: location.origin + startUrl };
+async function signInWithProvider(startUrl: string, queryParams: Record<string, string>): Promise<void> {
+  const options = { redirectTo: location.origin + startUrl, queryParams };
   const { error } = await auth.signInWithOAuth({ provider: providerName as Provider, options });
   if (error !== null)
     toast({ title: t("auth.signInFailed"), description: authErrorMessage(error), tone: "err" });
@@ -20,10 +20,12 @@ async function signInWithProvider(startUrl: string): Promise<void> {
 interface ProviderButtonProps {
   /** Returns the URL at which the new session starts. */
   startUrl: () => string;
+  /** Parameters for the server, besides the usual ones. */
+  queryParams?: Record<string, string>;
 }
 
 /** Button that signs in at the identity provider, above the forms if there are any. */
-export function ProviderButton({ startUrl }: ProviderButtonProps) {
+export function ProviderButton({ startUrl, queryParams = {} }: ProviderButtonProps) {
   const { provider } = boot;
   if (!provider) return null;
   return (
@@ -31,7 +33,7 @@ export function ProviderButton({ startUrl }: ProviderButtonProps) {
       <Button
         variant={provider.only ? "primary" : "line"}
         className="mt-5 h-auto! min-h-9 w-full py-2 whitespace-normal! touch:min-h-11"
-        onClick={() => void signInWithProvider(startUrl())}
+        onClick={() => void signInWithProvider(startUrl(), queryParams)}
       >
         <span className="leading-snug text-balance wrap-anywhere">
           {t("auth.provider", { name: provider.name })}

@@ -85,7 +85,7 @@ export function Welcome({ email, onEmail, onStep, startUrl }: WelcomeProps) {
             <CredentialsForm
               key="sign-up"
               {...shared}
-              submit={signUp}
+              submit={(credentials) => signUp(credentials)}
               submitLabel={t("auth.signUp")}
               passwordAutoComplete="new-password"
               passwordPlaceholder={t("auth.newPasswordPlaceholder")}

@@ -6,10 +6,13 @@ import { ForgotStep } from "./forgot-step";
 import { LinkElsewhereStep } from "./email-steps";
 import { LinkFailedStep } from "./email-steps";
 import { PasswordStep } from "./password-step";
+import { RegisterStep } from "./register-step";
 import { UnconfirmedStep } from "./email-steps";
 
 interface Props extends StepProps {
   step: AuthStep;
+  /** Returns the URL at which the new session starts. */
+  startUrl: () => string;
 }
 
 /** Any step of the sign-in screen except the two forms. */
@@ -21,10 +24,12 @@ export function Step(props: Props) {
   );
 }
 
-function StepCard({ step, ...shared }: Props) {
+function StepCard({ step, startUrl, ...shared }: Props) {
   switch (step.kind) {
     case "welcome":
       return null;
+    case "register":
+      return <RegisterStep startUrl={startUrl} {...shared} />;
     case "forgot":
       return <ForgotStep {...shared} />;
     case "unconfirmed":
