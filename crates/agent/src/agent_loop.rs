@@ -9,10 +9,12 @@ mod tool_executor;
 
 use std::sync::Arc;
 
+use domain::SPAN_TARGET;
 use domain::model::{FinishReason, ModelError, ModelEvent, ModelMessage, Request, Usage};
 use futures_util::future::BoxFuture;
 use futures_util::stream::BoxStream;
 use tokio_util::sync::CancellationToken;
+use tracing::Instrument;
 
 use crate::models::usage_recording::UsageTracker;
 use crate::models::{ModelId, ModelService};
@@ -113,24 +115,41 @@ impl Agent<'_> {
     ) -> Result<AgentOutcome, AgentError> {
         let mut usage = Usage::default();
         for step in first_step..MAX_STEPS {
-            if let Some(tools) = tools {
-                // A tool search in the step before may have added tools.
-                request.tools = tools.specs();
+            let span = tracing::info_span!(target: SPAN_TARGET, "step", ai_chat_mcp.step = step as i64);
+            let last = self.run_step(step, &mut request, &mut usage, tools, sink).instrument(span).await?;
+            if let Some(reason) = last {
+                return Ok(AgentOutcome { reason, usage });
             }
-            sink.start_step();
-            let output = self.call_model(step, &mut request, sink).await?;
-            usage += output.usage;
-            let Some(tools) = tools.filter(|_| !output.calls.is_empty()) else {
-                sink.finish_step();
-                return Ok(AgentOutcome { reason: output.finish.unwrap_or(FinishReason::Truncated), usage });
-            };
-            sink.start_calls(output.calls.len()).await;
-            let results = tools.execute(&output.calls).await?;
-            sink.finish_step();
-            request.messages.push(output.into_message());
-            request.messages.extend(results);
         }
         Err(AgentError::TooManySteps)
+    }
+
+    /// Runs one step, and adds its messages to the request. Returns the model's reason if the answer ends with it.
+    async fn run_step(
+        &self,
+        step: usize,
+        request: &mut Request,
+        usage: &mut Usage,
+        tools: Option<&dyn ToolExecutor>,
+        sink: &mut dyn EventSink,
+    ) -> Result<Option<FinishReason>, AgentError> {
+        if let Some(tools) = tools {
+            // A tool search in the step before may have added tools.
+            request.tools = tools.specs();
+        }
+        sink.start_step();
+        let output = self.call_model(step, request, sink).await?;
+        *usage += output.usage;
+        let Some(tools) = tools.filter(|_| !output.calls.is_empty()) else {
+            sink.finish_step();
+            return Ok(Some(output.finish.unwrap_or(FinishReason::Truncated)));
+        };
+        sink.start_calls(output.calls.len()).await;
+        let results = tools.execute(&output.calls).await?;
+        sink.finish_step();
+        request.messages.push(output.into_message());
+        request.messages.extend(results);
+        Ok(None)
     }
 
     /// Calls the model for one step, shortening the request if it is too long.

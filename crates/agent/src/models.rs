@@ -3,12 +3,14 @@
 pub mod access;
 #[cfg(feature = "local")]
 pub mod built_in;
+mod call_span;
 pub mod catalogue;
 mod error_help;
 mod model_list_cache;
 mod prewarm;
 pub mod quota;
 pub mod settings;
+mod span_content;
 pub mod transcription;
 pub mod usage_recording;
 pub mod user_providers;

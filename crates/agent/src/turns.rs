@@ -12,6 +12,7 @@
 //! - Title: `title_proposal` asks the model for one after the first answer.
 //! - Interactions: `elicitation_handler` shows what a server asks, `pending_interactions` waits, and `approval_decision`
 //!   and `elicitation_answer` take the user's responses.
+//! - Traces: `turn_span` is the root of what a turn does.
 //! - Restart: `recovery`, with `resumed_calls` for calls that waited.
 
 pub mod event;
@@ -40,6 +41,7 @@ mod title_proposal;
 mod tool_call;
 mod transcript;
 mod turn_commands;
+mod turn_span;
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -56,6 +58,7 @@ use storage::chats::NewTurn;
 use storage::turns::{RunningTurn, UnfinishedTurn};
 use storage::usage::OfAnswer;
 use tokio_util::sync::CancellationToken;
+use tracing::Instrument;
 
 use crate::chats::temporary::TemporaryChats;
 use crate::files::FileService;
@@ -446,7 +449,8 @@ impl TurnService {
             is_waiting: false,
             resumed: None,
         };
-        self.tasks.spawn("turn", engine::run_turn(self.clone(), Arc::clone(&turn), input));
+        let span = turn_span::begin(&turn, false);
+        self.tasks.spawn("turn", engine::run_turn(self.clone(), Arc::clone(&turn), input).instrument(span));
         Ok(turn)
     }
 

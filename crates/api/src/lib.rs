@@ -52,7 +52,7 @@ use http_server::host_check::{self, AllowedHosts};
 use http_server::route::Access::{Anyone, Owner, SignedIn};
 use http_server::route::{Entry, Section, get};
 use http_server::serve::ConnectionAcceptor;
-use http_server::{cors, error, headers, request_metrics, routes};
+use http_server::{cors, error, headers, request_metrics, request_spans, routes};
 use platform::Limit;
 use tokio::net::TcpListener;
 use tower_http::catch_panic::CatchPanicLayer;
@@ -324,7 +324,7 @@ pub fn entries() -> Vec<Entry> {
 /// Builds the router of the whole server. Paths outside every section are served by the web app.
 fn build_router(app: &AppState) -> Router {
     let routes = route_table().into_iter().fold(Router::new(), |routes, section| section.add_to(routes));
-    // Layers run from the last to the first: headers, host check, CORS, metrics, panics, body limits. A rejected host must not
+    // Layers run from the last to the first: headers, host check, CORS, spans, metrics, panics, body limits. A rejected host must not
     // reach CORS, and a panic response needs the security headers too.
     let routes = routes
         .fallback(assets::serve)
@@ -334,6 +334,7 @@ fn build_router(app: &AppState) -> Router {
         ))
         .layer(CatchPanicLayer::custom(error::after_panic));
     let routes = if app.operator.is_some() { routes.layer(from_fn(request_metrics::record_request)) } else { routes };
+    let routes = if app.config.traces.is_some() { routes.layer(from_fn(request_spans::trace_request)) } else { routes };
     let routes = routes.with_state(app.clone());
     let routes = cors::allow(routes, &app.config.cors_origins);
     let hosts = AllowedHosts::new(&app.site_url.0, &app.config.allowed_hosts);

@@ -23,6 +23,7 @@ pub mod server_url;
 pub mod text;
 pub mod tool;
 pub mod tool_arguments;
+pub mod trace;
 
 pub use clock::{Clock, SystemClock, Timestamp};
 pub use ids::{
@@ -31,3 +32,4 @@ pub use ids::{
     SharedServerId, TurnId, UserId,
 };
 pub use interaction::{AwaitedInteraction, InteractionKind};
+pub use trace::SPAN_TARGET;

@@ -10,6 +10,7 @@ pub mod headers;
 pub mod host_check;
 pub mod openapi;
 pub mod request_metrics;
+pub mod request_spans;
 pub mod response;
 pub mod route;
 pub mod serve;

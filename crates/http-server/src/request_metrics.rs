@@ -19,8 +19,13 @@ const OTHER_METHOD: &str = "other";
 pub async fn record_request(route: Option<MatchedPath>, request: Request, next: Next) -> Response {
     let (method, started) = (request.method().clone(), Instant::now());
     let response = next.run(request).await;
-    let method = if METHODS.contains(&method) { method.as_str() } else { OTHER_METHOD };
+    let method = method_name(&method);
     let route = route.as_ref().map_or(NO_ROUTE, MatchedPath::as_str);
     metrics::record_http_request(method, route, response.status().as_u16(), started.elapsed());
     response
+}
+
+/// Returns the name of a method, or one for all that are unusual.
+pub(crate) fn method_name(method: &Method) -> &str {
+    if METHODS.contains(method) { method.as_str() } else { OTHER_METHOD }
 }

@@ -6,6 +6,7 @@ use std::time::Duration;
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
+use tracing::Instrument;
 
 /// Maximum time that [`BackgroundTasks::stop`] waits for cancelled tasks.
 const SHUTDOWN_GRACE: Duration = Duration::from_secs(4);
@@ -32,14 +33,14 @@ impl BackgroundTasks {
     /// Runs `work` in the background and waits for its result. The work continues if the caller is dropped, which
     /// happens when a client disconnects.
     ///
-    /// Returns `None` if the work panicked.
+    /// Returns `None` if the work panicked. The work belongs to the span of the caller.
     pub async fn spawn_and_wait<T: Send + 'static>(
         &self,
         name: &'static str,
         work: impl Future<Output = T> + Send + 'static,
     ) -> Option<T> {
         let (sender, receiver) = oneshot::channel();
-        self.spawn(name, async move { drop(sender.send(work.await)) });
+        self.spawn(name, async move { drop(sender.send(work.await)) }.in_current_span());
         // The sender is dropped without a value only if the work panicked.
         receiver.await.ok()
     }

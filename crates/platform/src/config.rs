@@ -15,6 +15,7 @@ mod report;
 mod sessions;
 mod sign_ups;
 mod source;
+mod traces;
 
 use std::net::SocketAddr;
 use std::num::{NonZeroU32, NonZeroUsize};
@@ -45,6 +46,7 @@ pub use report::{SettingProblem, SettingStatus, SettingsReport};
 pub use sessions::SessionLifetimes;
 pub use sign_ups::SignUps;
 pub use source::{ConfigError, SETTINGS_FILE_NAME, SettingOrigin, Source};
+pub use traces::{OtlpProtocol, TraceSampler, TraceSettings};
 
 /// Minimum length of the service role key, in characters, so that it cannot be guessed.
 const SHORTEST_SERVICE_ROLE_KEY: usize = 32;
@@ -162,6 +164,8 @@ pub struct Config {
     pub admin_listener: Option<AdminListener>,
     /// `CHAT_BACKUP_DIR`, `CHAT_BACKUP_AT`, `CHAT_BACKUP_KEEP`: scheduled backups. Default: none.
     pub backups: Option<BackupSchedule>,
+    /// `OTEL_…`: where traces are sent. Default: nowhere.
+    pub traces: Option<TraceSettings>,
     /// `RUST_LOG`: filter of the log. Default: the binary's.
     pub log: Option<String>,
 }
@@ -332,6 +336,7 @@ impl Config {
             master_key: source.secret("CHAT_MASTER_KEY")?,
             admin_listener: AdminListener::read(source)?,
             backups: BackupSchedule::read(source)?,
+            traces: TraceSettings::read(source)?,
             log: source.text("RUST_LOG"),
             data_dir,
         };

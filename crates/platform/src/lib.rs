@@ -14,6 +14,7 @@ pub mod logging;
 pub mod metrics;
 pub mod monotonic_clock;
 pub mod secret_sealing;
+pub mod traces;
 pub mod url_host;
 pub mod user_events;
 

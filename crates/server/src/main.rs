@@ -5,6 +5,7 @@ use std::process::ExitCode;
 use clap::{CommandFactory, Parser, Subcommand};
 use platform::config::Config;
 use platform::logging;
+use platform::traces::TraceExporter;
 use server::commands::{admin, backup, check, completions, doctor, files, health, manual, rekey, restore};
 #[cfg(feature = "local")]
 use server::model_files as weights;
@@ -107,9 +108,13 @@ fn default_log_filter() -> String {
 /// Runs the server until it is asked to stop.
 fn run() -> anyhow::Result<()> {
     let config = Config::load()?;
-    logging::start(&config.log.clone().unwrap_or_else(default_log_filter));
     let mut runtime = tokio::runtime::Builder::new_multi_thread();
-    runtime.enable_all().thread_keep_alive(threads::IDLE_THREAD_LIFETIME).build()?.block_on(async {
+    let runtime = runtime.enable_all().thread_keep_alive(threads::IDLE_THREAD_LIFETIME).build()?;
+    let traces = config.traces.as_ref();
+    let traces =
+        traces.map(|settings| TraceExporter::new(settings, version(), runtime.handle().clone())).transpose()?;
+    logging::start(&config.log.clone().unwrap_or_else(default_log_filter), traces.as_ref());
+    let outcome: anyhow::Result<()> = runtime.block_on(async {
         let listener = http_server::serve::listen(config.listen, "CHAT_LISTEN")?;
         let admin_address = config.admin_listener.as_ref().map(|admin| admin.address);
         let admin_listener =
@@ -129,5 +134,10 @@ fn run() -> anyhow::Result<()> {
         // database closes.
         app.stop().await;
         Ok(())
-    })
+    });
+    // 6. The last spans are exported.
+    if let Some(traces) = traces {
+        traces.stop();
+    }
+    outcome
 }

@@ -7,3 +7,4 @@ mod nodes;
 mod outages;
 mod program;
 mod service_manager;
+mod traces;

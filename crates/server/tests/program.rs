@@ -56,11 +56,17 @@ impl Program {
 
     /// Starts the server on the data in a folder.
     pub fn start_in(folder: TempDir, model: &str, settings: &[(&str, &str)]) -> Self {
+        Self::start_logging(folder, model, settings, Stdio::inherit())
+    }
+
+    /// Starts the server on the data in a folder, with a place for its log.
+    pub fn start_logging(folder: TempDir, model: &str, settings: &[(&str, &str)], log: Stdio) -> Self {
         let listen = free_address();
         let child = command(folder.path(), settings)
             .env("CHAT_LISTEN", &listen)
             .env("OPENAI_BASE_URL", model)
             .stdout(Stdio::null())
+            .stderr(log)
             .spawn()
             .unwrap();
         Self { child, folder, url: format!("http://{listen}") }

@@ -10,9 +10,13 @@ macro_rules! read {
         match &$storage.db {
             // Boxed for the same reason as in `Availability::guard`. SQLite's readers need no outage guard: they read a
             // local file.
-            $crate::Db::Sqlite { read, .. } => Box::pin($crate::db_macros::on_connection!(read, |$c| $body)).await,
+            $crate::Db::Sqlite { read, .. } => {
+                let whole = $crate::db_macros::on_connection!(read, |$c| $body);
+                Box::pin($crate::db_macros::traced!(SQLITE, "read", whole)).await
+            }
             $crate::Db::Postgres(connections) => {
-                $storage.availability.guard($crate::db_macros::on_connection!(connections, |$c| $body)).await
+                let whole = $crate::db_macros::on_connection!(connections, |$c| $body);
+                $storage.availability.guard($crate::db_macros::traced!(POSTGRESQL, "read", whole)).await
             }
         }
     };
@@ -37,12 +41,20 @@ macro_rules! write {
                         }
                     }
                 };
-                $storage.availability.guard(whole).await
+                $storage.availability.guard($crate::db_macros::traced!(SQLITE, "write", whole)).await
             }
             $crate::Db::Postgres(connections) => {
-                $storage.availability.guard($crate::db_macros::on_connection!(connections, |$c| $body)).await
+                let whole = $crate::db_macros::on_connection!(connections, |$c| $body);
+                $storage.availability.guard($crate::db_macros::traced!(POSTGRESQL, "write", whole)).await
             }
         }
+    };
+}
+
+/// Runs work in a [span](crate::db_spans) that is named after the module that uses the macro.
+macro_rules! traced {
+    ($system:ident, $kind:literal, $work:expr) => {
+        $crate::db_spans::in_span($crate::db_spans::$system, concat!(module_path!(), " ", $kind), $work)
     };
 }
 
@@ -97,7 +109,7 @@ macro_rules! sqlite_transaction {
                 }
             }
         };
-        $storage.availability.guard(whole).await
+        $storage.availability.guard($crate::db_macros::traced!(SQLITE, "transaction", whole)).await
     }};
 }
 
@@ -125,8 +137,8 @@ macro_rules! postgres_transaction {
                 }
             }
         };
-        $storage.availability.guard(whole).await
+        $storage.availability.guard($crate::db_macros::traced!(POSTGRESQL, "transaction", whole)).await
     }};
 }
 
-pub(crate) use {on_connection, postgres_transaction, read, sqlite_transaction, transaction, write};
+pub(crate) use {on_connection, postgres_transaction, read, sqlite_transaction, traced, transaction, write};

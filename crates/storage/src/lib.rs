@@ -11,6 +11,7 @@
 mod availability;
 mod checkpoints;
 mod db_macros;
+mod db_spans;
 mod error;
 mod group_commit;
 mod idle_pool;

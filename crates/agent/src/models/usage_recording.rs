@@ -18,6 +18,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use uuid::Uuid;
 
+use super::call_span::ModelCallSpan;
 use super::catalogue::Price;
 use super::quota::{ExpectedUse, QuotaService};
 use super::user_providers::is_user_provider;
@@ -184,12 +185,14 @@ impl ModelService {
         let (models, usage, model) = (Arc::clone(self), usage.clone(), model.clone());
         let read_bytes = request_bytes(&request);
         let call = domain::ids::fresh();
+        let span = ModelCallSpan::begin(&model, usage.chat, &request);
         let checked = async move {
             // A turn makes many calls, and the quota includes the earlier ones and those of the user's other turns.
             // They have to be recorded before it is checked.
             usage.flush();
             usage.flushed().await;
             if let Err(error) = models.access.check(usage.user, &model).await {
+                span.record_rejection(&error);
                 return futures_util::stream::once(ready(Err(error))).boxed();
             }
             let price = models.facts(usage.user, &model).await.and_then(|facts| facts.price);
@@ -197,7 +200,11 @@ impl ModelService {
             let expected = ExpectedUse { input_tokens, max_tokens: request.max_tokens, price };
             let reservation = match models.quotas.reserve(usage.user, &model, call, &expected).await {
                 Ok(reservation) => reservation,
-                Err(exceeded) => return futures_util::stream::once(ready(Err(exceeded.into()))).boxed(),
+                Err(exceeded) => {
+                    let error = exceeded.into();
+                    span.record_rejection(&error);
+                    return futures_util::stream::once(ready(Err(error))).boxed();
+                }
             };
             let request = Request { max_tokens: reservation.max_tokens.or(request.max_tokens), ..request };
             let events = models.stream(&model, request, usage.user, cancel);
@@ -214,6 +221,7 @@ impl ModelService {
                 has_begun: false,
                 has_failed: false,
                 is_complete: false,
+                span,
             };
             events.inspect(move |event| meter.record(event)).boxed()
         };
@@ -246,15 +254,20 @@ struct CallMeter {
     has_failed: bool,
     /// Whether the stream was read to its regular end.
     is_complete: bool,
+    /// Span of the call.
+    span: ModelCallSpan,
 }
 
 impl CallMeter {
     /// Takes note of an event of the model.
     fn record(&mut self, event: &Result<ModelEvent, ModelError>) {
+        self.span.record_event(event);
         match event {
             Ok(ModelEvent::PartStart { .. } | ModelEvent::File { .. }) if !self.has_begun => {
                 self.has_begun = true;
-                metrics::record_first_token(&self.label(), self.started.elapsed());
+                let duration = self.started.elapsed();
+                metrics::record_first_token(&self.label(), duration);
+                self.span.record_first_output(duration);
             }
             Ok(ModelEvent::Delta { text, .. }) => self.written_bytes += text.len() as u64,
             Ok(ModelEvent::Usage(usage)) => self.reported = *usage,
@@ -299,6 +312,7 @@ impl Drop for CallMeter {
     fn drop(&mut self) {
         let label = self.label();
         metrics::record_model_call(&label, self.outcome(), self.started.elapsed());
+        self.span.record_end(self.outcome(), self.usage().map(|(usage, _)| usage));
         let Some((usage, is_estimate)) = self.usage() else {
             if let Some(quotas) = self.reserved.take() {
                 let (user, call) = (self.usage.user, self.call);

@@ -22,7 +22,7 @@ use super::event_sink::TurnEventSink;
 use super::resumed_calls::{ElicitingCall, WaitingCall};
 use super::title_proposal::FirstMessage;
 use super::tool_call::ToolRunner;
-use super::{Turn, finish, history, model_selection};
+use super::{Turn, finish, history, model_selection, turn_span};
 use crate::agent_loop::{Agent, AgentError, AgentOutcome};
 use crate::files::model_attachments::{AttachmentLoader, InputModalities, ModelInput};
 use crate::models::{BUILT_IN, ModelId, advise};
@@ -164,6 +164,7 @@ async fn report_waiting(turns: &TurnService, turn: &Turn, mut is_waiting: bool) 
 /// Detaches a turn that continues elsewhere or later. Its subscribers are disconnected without an end
 /// ([`EventLog::disconnect`](super::EventLog::disconnect)) and reconnect.
 pub fn detach(turns: &TurnService, turn: &Turn) {
+    turn_span::record_detached();
     turns.deregister(turn);
     turn.event_log.disconnect();
 }

@@ -8,6 +8,7 @@ use domain::message::MessageStatus;
 use domain::model::FinishReason;
 use storage::chats::Answer;
 use storage::turns::Chunk;
+use tracing::Instrument;
 
 use super::TurnService;
 use super::engine::{TurnError, TurnInput, detach};
@@ -15,7 +16,7 @@ use super::event::{FinishMetadata, NoticeData, TurnEvent};
 use super::event_recorder::EventRecorder;
 use super::journal_codec::append_final_event;
 use super::recovery::INTERRUPTED_MESSAGE;
-use super::{Turn, TurnResult, message_queue, title_proposal};
+use super::{Turn, TurnResult, message_queue, title_proposal, turn_span};
 use crate::agent_loop::AgentOutcome;
 use crate::push::TurnNews;
 use platform::{UserEvent, metrics};
@@ -76,6 +77,7 @@ pub async fn finish(
     drop(turn.result.set(end));
     let duration = Duration::from_millis(turns.clock.now().millis_since(input.started_at));
     metrics::record_turn(status.as_str(), duration);
+    turn_span::record_end(status);
     // Deregistered before the log is closed: a client that sees the end can begin the next turn at once.
     turns.deregister(turn);
     if status == MessageStatus::Interrupted {
@@ -95,7 +97,7 @@ pub async fn finish(
     }
     if let Some(first) = input.first_message.clone().filter(|_| status == MessageStatus::Done) {
         let proposal = title_proposal::propose_title(turns.clone(), Arc::clone(turn), input.model.clone(), first);
-        turns.tasks.spawn("title", proposal);
+        turns.tasks.spawn("title", proposal.instrument(turn_span::of_title(turn)));
     }
     // A turn that was stopped or failed does not send the next queued message: the user decides when to continue.
     if matches!(status, MessageStatus::Done | MessageStatus::Length) || turn.is_preempted.load(Ordering::Acquire) {

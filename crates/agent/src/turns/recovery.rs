@@ -15,6 +15,7 @@ use storage::tool_tasks::ToolTask;
 use storage::turns::UnfinishedTurn;
 use storage::usage::OfAnswer;
 use tokio_util::sync::CancellationToken;
+use tracing::Instrument;
 
 use super::TurnService;
 use super::background_calls::ActiveCalls;
@@ -25,7 +26,7 @@ use super::journal_codec::{DecodedJournal, decode_journal, encode_events};
 use super::pending_interactions::PendingInteractions;
 use super::transcript::Transcript;
 use super::turn_commands::deliver_stored_responses;
-use super::{EventLog, Turn, resumed_calls};
+use super::{EventLog, Turn, resumed_calls, turn_span};
 use crate::models::ModelId;
 use crate::tool_selection::ToolSelection;
 
@@ -174,7 +175,8 @@ pub fn resume_turn(turns: &TurnService, suspended: SuspendedTurn) {
     // Not subject to the limits of new turns, because it was accepted before.
     turns.active().insert((turn.owner, turn.chat), Arc::clone(&turn));
     let service = turns.clone();
-    turns.tasks.spawn("turn", async move {
+    let span = turn_span::begin(&turn, true);
+    let work = async move {
         // Decisions that were made while no process ran the turn, or since the rows were read.
         if let Err(error) = deliver_stored_responses(&service, &turn).await {
             tracing::error!(%error, turn_id = %turn.id, "the responses to a turn's interactions could not be read");
@@ -193,7 +195,8 @@ pub fn resume_turn(turns: &TurnService, suspended: SuspendedTurn) {
             resumed,
         };
         run_turn(service, turn, input).await;
-    });
+    };
+    turns.tasks.spawn("turn", work.instrument(span));
 }
 
 /// Returns the tools that were selected for the turn, without those of removed connections.

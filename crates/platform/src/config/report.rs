@@ -8,6 +8,7 @@ use url::Url;
 use super::files;
 use super::limits::MEBIBYTE;
 use super::source::NameKind;
+use super::traces;
 use super::{Config, ConfigError, SettingOrigin, Source};
 
 /// Replacement of a password in a value that is shown.
@@ -159,7 +160,7 @@ fn default_values(config: &Config) -> Vec<(&'static str, String)> {
         ("CHAT_MAX_FILES_MIB_PER_USER", stored_mebibytes.to_string()),
         ("CHAT_MAX_SAVED_CONNECTIONS_PER_USER", saved_connections.to_string()),
     ];
-    values.extend(backups.chain(oidc).chain(files::default_values(&config.files)));
+    values.extend(backups.chain(oidc).chain(files::default_values(&config.files)).chain(traces::default_values()));
     values
 }
 
