@@ -5,8 +5,8 @@ use axum::middleware::Next;
 use axum::response::Response;
 use domain::SPAN_TARGET;
 use platform::traces;
-use tracing::Instrument;
 use tracing::field::Empty;
+use tracing::{Instrument, Span};
 
 use crate::request_metrics::method_name;
 
@@ -22,6 +22,19 @@ pub async fn trace_request(route: Option<MatchedPath>, request: Request, next: N
     if route.is_some_and(|route| route.starts_with(PROBES)) {
         return next.run(request).await;
     }
+    let span = request_span(route, &request);
+    let response = next.run(request).instrument(span.clone()).await;
+    let status = response.status();
+    span.record("http.response.status_code", i64::from(status.as_u16()));
+    if status.is_server_error() {
+        span.record("error.type", status.as_str());
+        span.record("otel.status_code", "error");
+    }
+    response
+}
+
+/// Creates the span of a request.
+fn request_span(route: Option<&str>, request: &Request) -> Span {
     let method = method_name(request.method());
     let name = route.map_or_else(|| method.to_owned(), |route| format!("{method} {route}"));
     let span = tracing::info_span!(
@@ -38,12 +51,5 @@ pub async fn trace_request(route: Option<MatchedPath>, request: Request, next: N
     );
     let header = |name: &str| request.headers().get(name).and_then(|value| value.to_str().ok());
     traces::continue_trace(&span, header("traceparent"), header("tracestate"));
-    let response = next.run(request).instrument(span.clone()).await;
-    let status = response.status();
-    span.record("http.response.status_code", i64::from(status.as_u16()));
-    if status.is_server_error() {
-        span.record("error.type", status.as_str());
-        span.record("otel.status_code", "error");
-    }
-    response
+    span
 }
