@@ -19,7 +19,7 @@ addEventListener("storage", ({ key }) => {
 const PLACEHOLDER_DELAY_MS = 500;
 
 const root = document.getElementById("root");
-if (root === null) throw new Error("index.html has no #root");
+if (root === null) throw new Error("no #root");
 const texts = loadWithRetries(() => loadFirstTexts(initialLanguage()));
 if (emailLinkParams.size > 0 || /[?&](google-drive|sign-in)=/u.test(location.search))
   void texts.then(showRedirectResults);

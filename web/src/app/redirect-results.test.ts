@@ -1,8 +1,8 @@
 import { expect, test, vi } from "vitest";
 
 vi.mock("@/lib/session", () => ({ auth: {} }));
-const { readServiceRedirect, toastForIdentityLink, toastForRefusal, toastForSession } =
-  await import("./redirect-results");
+const { readServiceRedirect, toastForIdentityLink, toastForSession } = await import("./redirect-results");
+const { toastForRefusal } = await import("./refused-link");
 
 test("an expired link is reported to a signed-in user only", () => {
   const link = new URLSearchParams(

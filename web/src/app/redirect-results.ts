@@ -9,7 +9,6 @@ import type { Tone } from "@/ui/badge";
 import { toast } from "@/ui/toast";
 import { askForSignIn, showSignInDone } from "./full-screen-dialogs";
 import { readLinkedSession } from "./linked-session";
-import { providerRefusal } from "./provider-refusal";
 
 /** Shows the result of the email link or redirect that opened the page. */
 export function showRedirectResults(): void {
@@ -56,7 +55,7 @@ async function takeSession(): Promise<ToastMessage | undefined> {
   if (linked === "other-browser") {
     const isPassword = location.pathname === "/auth";
     if (current === undefined) {
-      setEmailLinkResult(isPassword ? "other-browser" : "confirmed");
+      setEmailLinkResult(isPassword ? "link-elsewhere" : "confirmed");
       return undefined;
     }
     return isPassword
@@ -94,38 +93,9 @@ export function toastForSession(kind: string | undefined, email: string): ToastM
 
 async function toastForEmailLink(): Promise<ToastMessage | undefined> {
   const { data } = await auth.getSession();
+  // Rare, so that its texts are not loaded with the page.
+  const { toastForRefusal } = await import("./refused-link");
   return toastForRefusal(emailLinkParams, data.session?.user.email);
-}
-
-/**
- * Returns the toast for a link without a session; undefined if a screen of its own shows the result. The texts are
- * ours, because anyone can write into a URL.
- */
-export function toastForRefusal(
-  link: Pick<URLSearchParams, "get" | "has">,
-  email: string | undefined,
-): ToastMessage | undefined {
-  const refusal = link.has("error") ? providerRefusal(link.get("error_code")) : undefined;
-  if (refusal !== undefined) return { title: t("auth.signInFailed"), description: refusal, tone: "err" };
-  switch (link.get("error_code")) {
-    case "otp_expired":
-      // Signed-out users read it on the sign-in screen, with what to do next.
-      if (email === undefined) return undefined;
-      return { title: t("account.link.failed"), description: t("account.link.signedIn"), tone: "warn" };
-    case "user_banned":
-      return { title: t("auth.signInFailed"), description: t("account.link.banned"), tone: "err" };
-    case "unexpected_failure":
-      return { title: t("auth.signInFailed"), description: t("account.link.serverError"), tone: "err" };
-    case null:
-      break;
-    default:
-      return { title: t("auth.signInFailed"), description: t("account.link.failed.other"), tone: "err" };
-  }
-  if (link.has("error"))
-    return { title: t("auth.signInFailed"), description: t("account.link.failed.other"), tone: "err" };
-  if (link.has("message"))
-    return { title: t("account.link.half"), description: t("account.link.half.text"), tone: "neutral" };
-  return undefined;
 }
 
 function staySignedInText(email: string | undefined): string {

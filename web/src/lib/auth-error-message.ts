@@ -1,4 +1,4 @@
-import { type AuthError, isAuthWeakPasswordError } from "@supabase/auth-js";
+import type { AuthError, AuthWeakPasswordError } from "@supabase/auth-js";
 import { retryAfterSeconds } from "./session";
 import { t } from "./t";
 
@@ -9,7 +9,7 @@ export function authErrorMessage(error: AuthError): string {
   const { message, status } = error;
   if (error.code === "reauthentication_needed") return t("auth.proofNeeded");
   if (isKnownCode(error.code)) return t(`auth.error.${error.code}`);
-  if (isAuthWeakPasswordError(error) && error.reasons.includes("pwned")) return t("auth.passwordCommon");
+  if (isWeakPassword(error) && error.reasons.includes("pwned")) return t("auth.passwordCommon");
   // The client reports an unreachable server as status 0.
   if (status === 0) return t("error.unreachable");
   // Some messages of the server contain the time already.
@@ -30,7 +30,11 @@ const KNOWN_CODES = [
 ] as const;
 
 function isKnownCode(code: string | undefined): code is (typeof KNOWN_CODES)[number] {
-  return KNOWN_CODES.some((known) => known === code);
+  return (KNOWN_CODES as readonly unknown[]).includes(code);
+}
+
+function isWeakPassword(error: AuthError): error is AuthWeakPasswordError {
+  return "reasons" in error;
 }
 
 /** Formats a wait; long ones in minutes, rounded up. */

@@ -21,7 +21,7 @@ interface EmailLink {
 export function readEmailLink(href: string): EmailLink | undefined {
   const url = new URL(href);
   const fragment = new URLSearchParams(url.hash.slice(1));
-  const isMailed = fragment.has("access_token") || fragment.has("error") || fragment.has("message");
+  const isMailed = ["access_token", "error", "message"].some((field) => fragment.has(field));
   // 32 bytes as base64url. Other services use a `code` of their own format.
   const code = url.searchParams.get("code");
   const isExchange = code !== null && /^[\w-]{43}$/u.test(code);
@@ -37,17 +37,12 @@ const found = globalThis.location === undefined ? undefined : readEmailLink(loca
 // Before anything is loaded: tokens must not end up in the history, a screenshot or a copied link.
 if (found !== undefined) history.replaceState(history.state, "", found.cleanUrl);
 
-/** Field of the URL's fragment with which an operator's link permits a sign-up. It stays there for a reload. */
-export const registrationField = "registration_token";
-
-/** Returns true if an operator's link to sign up opened the page. */
-export function isRegistrationLink(): boolean {
-  return location.hash.startsWith(`#${registrationField}=`);
-}
+/** Returns true if the URL is an operator's link to sign up. Its token stays in the URL for a reload. */
+const permitsSignUp = () => globalThis.location?.hash.startsWith("#registration");
 
 // A link to the open page only changes its fragment, which loads nothing.
 globalThis.addEventListener?.("hashchange", () => {
-  if (isRegistrationLink() || readEmailLink(location.href) !== undefined) location.reload();
+  if (permitsSignUp() || readEmailLink(location.href) !== undefined) location.reload();
 });
 
 /** Parameters of the email link that opened this page, or empty. */
@@ -56,11 +51,12 @@ export const emailLinkParams: URLSearchParams = found?.params ?? new URLSearchPa
 /** True if the link offers a session, which is accepted only after its account is known. */
 export const emailLinkOffersSession: boolean = secretFields.some((field) => emailLinkParams.has(field));
 
-/** Result of an email link that the sign-in screen shows first. */
-export type EmailLinkResult = "confirmed" | "other-browser" | "expired";
+/** What a link leads to that the sign-in screen shows first: one of its steps. */
+export type EmailLinkResult = "confirmed" | "link-elsewhere" | "link-failed" | "register";
 
-let result: EmailLinkResult | undefined =
-  emailLinkParams.get("error_code") === "otp_expired" ? "expired" : undefined;
+let result: EmailLinkResult | undefined;
+if (permitsSignUp()) result = "register";
+if (emailLinkParams.get("error_code") === "otp_expired") result = "link-failed";
 
 export function readEmailLinkResult(): EmailLinkResult | undefined {
   return result;

@@ -1,10 +1,5 @@
 import { Suspense, useState } from "react";
-import {
-  type EmailLinkResult,
-  isRegistrationLink,
-  readEmailLinkResult,
-  setEmailLinkResult,
-} from "@/lib/email-link";
+import { readEmailLinkResult, setEmailLinkResult } from "@/lib/email-link";
 import { lazyPart } from "@/lib/lazy-part";
 import type { SessionState } from "@/lib/session";
 import { Card } from "@/ui/card";
@@ -37,22 +32,16 @@ export function AuthPage({ session, startUrl, onEngaged }: AuthPageProps) {
     session.status === "needs-code" || session.status === "needs-password"
       ? { kind: session.status, user: session.user }
       : chosen;
+  const shared = { email, onEmail: setEmail, onStep: go, startUrl };
   return (
     <main onFocus={onEngaged} className="grid min-h-full place-items-center px-5 py-6">
       <Card className="w-[min(400px,100%)] p-7">
         <Logo className="mb-4 size-11 rounded-[13px]" />
         <Suspense fallback={<Spinner />}>
           {step.kind === "welcome" ? (
-            <Welcome email={email} onEmail={setEmail} onStep={go} startUrl={startUrl} />
+            <Welcome {...shared} />
           ) : (
-            <Step
-              key={step.kind}
-              step={step}
-              email={email}
-              onEmail={setEmail}
-              onStep={go}
-              startUrl={startUrl}
-            />
+            <Step key={step.kind} step={step} {...shared} />
           )}
         </Suspense>
       </Card>
@@ -60,14 +49,6 @@ export function AuthPage({ session, startUrl, onEngaged }: AuthPageProps) {
   );
 }
 
-const stepsAfterLink: Record<EmailLinkResult, AuthStep> = {
-  expired: { kind: "link-failed" },
-  confirmed: { kind: "confirmed" },
-  "other-browser": { kind: "link-elsewhere" },
-};
-
 function firstStep(): AuthStep {
-  const result = readEmailLinkResult();
-  if (result !== undefined) return stepsAfterLink[result];
-  return { kind: isRegistrationLink() ? "register" : "welcome" };
+  return { kind: readEmailLinkResult() ?? "welcome" };
 }

@@ -10,8 +10,8 @@ import { toast } from "@/ui/toast";
 const providerName: string = "oidc";
 
 /** Leaves the page for the identity provider, which leads back to `startUrl`. */
-async function signInWithProvider(startUrl: string, queryParams: Record<string, string>): Promise<void> {
-  const options = { redirectTo: location.origin + startUrl, queryParams };
+async function signInWithProvider(startUrl: string, queryParams?: Record<string, string>): Promise<void> {
+  const options = { redirectTo: location.origin + startUrl, ...(queryParams && { queryParams }) };
   const { error } = await auth.signInWithOAuth({ provider: providerName as Provider, options });
   if (error !== null)
     toast({ title: t("auth.signInFailed"), description: authErrorMessage(error), tone: "err" });
@@ -25,7 +25,7 @@ interface ProviderButtonProps {
 }
 
 /** Button that signs in at the identity provider, above the forms if there are any. */
-export function ProviderButton({ startUrl, queryParams = {} }: ProviderButtonProps) {
+export function ProviderButton({ startUrl, queryParams }: ProviderButtonProps) {
   const { provider } = boot;
   if (!provider) return null;
   return (

@@ -85,7 +85,7 @@ export function Welcome({ email, onEmail, onStep, startUrl }: WelcomeProps) {
             <CredentialsForm
               key="sign-up"
               {...shared}
-              submit={(credentials) => signUp(credentials)}
+              submit={signUp}
               submitLabel={t("auth.signUp")}
               passwordAutoComplete="new-password"
               passwordPlaceholder={t("auth.newPasswordPlaceholder")}

@@ -2,7 +2,6 @@ import type { AuthError } from "@supabase/auth-js";
 import { useState } from "react";
 import { authErrorMessage } from "@/lib/auth-error-message";
 import { boot } from "@/lib/boot";
-import { registrationField } from "@/lib/email-link";
 import { t } from "@/lib/later-texts";
 import { registrationRefusal } from "@/lib/registration-refusal";
 import { Button } from "@/ui/button";
@@ -11,6 +10,9 @@ import { signUp } from "../credentials";
 import { CredentialsForm } from "../credentials-form";
 import { ProviderButton } from "../provider-button";
 import { StepHead } from "./step-head";
+
+/** Field with the token, in the fragment of the URL and in what is sent. */
+const registrationField = "registration_token";
 
 interface RegisterStepProps extends StepProps {
   /** Returns the URL at which the new session starts. */
