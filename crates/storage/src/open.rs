@@ -257,11 +257,12 @@ async fn connect_two(options: &PgConnectOptions) -> Result<PgPool, OpenError> {
 /// Rejects a pooler that gives the prepared statement of one connection to another. Two connections that prepare the same
 /// statement one after the other would use the same connection of such a pooler.
 async fn check_prepared_statements(pool: &PgPool) -> Result<(), OpenError> {
-    let failed = |error: sqlx::Error| match error.as_database_error().and_then(|error| error.code()).as_deref() {
-        // "Prepared statement already exists", and "does not exist".
-        Some("42P05" | "26000") => OpenError::Pooler,
-        _ => OpenError::Unreachable(error.to_string()),
-    };
+    let failed =
+        |error: sqlx::Error| match error.as_database_error().and_then(sqlx::error::DatabaseError::code).as_deref() {
+            // "Prepared statement already exists", and "does not exist".
+            Some("42P05" | "26000") => OpenError::Pooler,
+            _ => OpenError::Unreachable(error.to_string()),
+        };
     let mut connections = [pool.acquire().await.map_err(failed)?, pool.acquire().await.map_err(failed)?];
     for connection in &mut connections {
         sqlx::query("SELECT 1").execute(&mut **connection).await.map_err(failed)?;

@@ -58,13 +58,11 @@ impl AccountService {
             return Ok(self.storage.users().get(identity.user).await?.ok_or(USER_NOT_FOUND)?);
         }
         let email = profile.email.as_deref().ok_or(PROVIDER_EMAIL_MISSING)?;
-        match self.storage.users().get_by_email(email).await? {
-            Some(user) => self.link_account(user, profile).await,
-            None => {
-                let token = self.admit_sign_up(email, token, from).await?;
-                self.create_account(email.to_owned(), profile, token.as_ref()).await
-            }
+        if let Some(user) = self.storage.users().get_by_email(email).await? {
+            return self.link_account(user, profile).await;
         }
+        let token = self.admit_sign_up(email, token, from).await?;
+        self.create_account(email.to_owned(), profile, token.as_ref()).await
     }
 
     async fn create_account(

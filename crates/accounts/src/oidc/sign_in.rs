@@ -206,12 +206,11 @@ impl AccountService {
         let profile = provider.request_profile(&metadata, &code, &details).await;
         let (profile, id_token) = profile.map_err(|error| provider_failed(&error))?;
         let subject = profile.subject.clone();
-        let user = match details.link_to {
-            Some(owner) => self.link_to_owner(owner, &profile).await?,
-            None => {
-                let token = details.registration_token.as_deref();
-                self.account_of_profile(profile, token, origin.address).await?
-            }
+        let user = if let Some(owner) = details.link_to {
+            self.link_to_owner(owner, &profile).await?
+        } else {
+            let token = details.registration_token.as_deref();
+            self.account_of_profile(profile, token, origin.address).await?
         };
         if provider.settings.signs_out {
             self.keep_id_token(&user, (&provider.settings.issuer, &subject), &id_token).await?;
