@@ -3,6 +3,7 @@
 use std::io::{IsTerminal, Stderr};
 
 use domain::SPAN_TARGET;
+use tokio::signal::unix::{Signal, SignalKind, signal};
 use tracing::{Event, Subscriber};
 use tracing_subscriber::fmt::FmtContext;
 use tracing_subscriber::fmt::format::{DefaultFields, Format, FormatEvent, FormatFields, Writer};
@@ -88,18 +89,25 @@ fn append_json(line: &str, trace_id: &str, span_id: &str) -> String {
     }
 }
 
-/// Waits until the operating system asks the process to stop (SIGINT or SIGTERM).
-pub async fn shutdown_signal() {
-    let interrupt = tokio::signal::ctrl_c();
-    match tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate()) {
-        Ok(mut terminate) => {
-            tokio::select! {
-                _ = interrupt => {}
-                _ = terminate.recv() => {}
-            }
+/// Returns a future that waits until the operating system asks the process to stop (SIGINT or SIGTERM). From the call on,
+/// these signals no longer end the process by themselves.
+///
+/// # Panics
+///
+/// Outside of a Tokio runtime.
+pub fn shutdown_signal() -> impl Future<Output = ()> + Send {
+    let signals = [SignalKind::interrupt(), SignalKind::terminate()].map(signal);
+    async move {
+        let [mut interrupt, mut terminate] = signals;
+        // A signal without a handler ends the process at once.
+        let receive = async |signal: &mut std::io::Result<Signal>| match signal {
+            Ok(signal) => drop(signal.recv().await),
+            Err(_) => std::future::pending().await,
+        };
+        tokio::select! {
+            () = receive(&mut interrupt) => {}
+            () = receive(&mut terminate) => {}
         }
-        // Without a handler for SIGTERM, SIGINT still stops the process properly.
-        Err(_) => drop(interrupt.await),
+        tracing::info!("stopping");
     }
-    tracing::info!("stopping");
 }

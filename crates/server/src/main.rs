@@ -123,9 +123,10 @@ fn run() -> anyhow::Result<()> {
         if let Some(listener) = admin_listener {
             app.state.tasks.spawn("admin listener", api::serve_admin(app.state.clone(), listener));
         }
+        let stop_requested = logging::shutdown_signal();
         service_manager::report_ready(&app.state.tasks);
         let stop = async {
-            logging::shutdown_signal().await;
+            stop_requested.await;
             service_manager::report_stopping();
         };
         // 1. Serve until the system requests shutdown.  2. Open streams end and connections drain.
