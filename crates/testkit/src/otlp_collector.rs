@@ -144,7 +144,7 @@ fn received_span(span: Span, resource: &HashMap<String, String>) -> ReceivedSpan
 }
 
 fn hexadecimal(id: &[u8]) -> String {
-    id.iter().map(|byte| format!("{byte:02x}")).collect()
+    id.iter().fold(String::new(), |hex, byte| hex + &format!("{byte:02x}"))
 }
 
 fn attributes(list: Vec<KeyValue>) -> HashMap<String, String> {
