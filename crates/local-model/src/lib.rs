@@ -22,6 +22,7 @@ mod help_request;
 mod injection_filter;
 mod ipc;
 mod json_output;
+mod known_urls;
 mod kv_cache;
 mod language;
 mod linear;

@@ -22,9 +22,10 @@ use crate::grammar::GrammarCompiler;
 use crate::help_request::{is_for_topic, is_help_request};
 use crate::injection_filter::{self, InjectionFilter};
 use crate::json_output;
+use crate::known_urls::limit_urls;
 use crate::kv_cache::CacheSlots;
 use crate::model_config::ModelConfig;
-use crate::next_step;
+use crate::next_step::{self, NextStepScores};
 use crate::no_suitable_tool;
 use crate::output_sink::OutputSink;
 use crate::overview_question::mentions_tools;
@@ -165,7 +166,7 @@ impl RequestHandler for InferencePipeline {
 }
 
 impl InferencePipeline {
-    /// Reads a prompt prefix, unless it is cachedin [`CacheSlots`].
+    /// Reads a prompt prefix, unless it is cached in [`CacheSlots`].
     fn read_prefix(&mut self, head: Vec<u32>, reads_tools: bool, out: &OutputSink) -> Result<(), InferenceError> {
         self.load_stored_prefix(&head)?;
         if self.slots.find(&head).is_none() {
@@ -195,9 +196,14 @@ impl InferencePipeline {
         out: &OutputSink,
     ) -> Result<(ResponseKind, Vec<Candidate<'a>>), InferenceError> {
         let tools = question.tools();
-        // Without tools there is nothing to decide, which saves two prompts. A text that is continued is a text.
-        if tools.is_empty() || question.begun_answer().is_some() {
+        // A text that is continued is a text.
+        if question.begun_answer().is_some() {
             return Ok((ResponseKind::Text, Vec::new()));
+        }
+        if tools.is_empty() {
+            let need =
+                self.score_yes_over_no(&few_shot::external_need_prompt(&self.tokenizer, question), usage, out)?;
+            return Ok((tool_decision::response_kind_without_tools(need), Vec::new()));
         }
         let named = find_named_tools(question.message, tools);
         let is_named = !named.is_empty();
@@ -312,9 +318,11 @@ impl InferencePipeline {
         let tools = self.select_next_tools(question, &results, &mut usage, out)?;
         if !tools.is_empty() {
             let prompt = question.next_call_prompt(&self.tokenizer, &tools, &results);
-            let matcher = self.grammars.compile_call(&tools).map_err(InferenceError::internal)?;
-            let mut generation = self.start_call(prompt, out)?;
             let sources = [&[question.message.to_owned()], results.as_slice()].concat().join("\n");
+            let limited = limit_urls(&tools, &sources, question.calls());
+            let accepted: Vec<&ToolSpec> = limited.iter().collect();
+            let matcher = self.grammars.compile_call(&accepted).map_err(InferenceError::internal)?;
+            let mut generation = self.start_call(prompt, out)?;
             let mut call = generation.write_call(matcher, request, &sources)?;
             generation.usage += usage;
             let tool = tools.iter().find(|tool| tool.name == call.name);
@@ -376,12 +384,13 @@ impl InferencePipeline {
         };
         let several =
             self.score_yes_over_no(&next_step::several_steps_prompt(&self.tokenizer, question), usage, &quiet)?;
-        if !next_step::may_take_several_steps(several) {
+        if !NextStepScores::may_take_several_steps(several) {
             return Ok(Vec::new());
         }
         let needed =
             self.score_yes_over_no(&next_step::next_tool_prompt(&self.tokenizer, question, &steps), usage, &quiet)?;
-        if !next_step::needs_next_step(several, needed, steps.len()) {
+        let scores = NextStepScores { several, needed };
+        if !scores.may_need_next_step(steps.len()) {
             return Ok(Vec::new());
         }
         let has_run = |index: &usize| steps.iter().any(|(call, _)| call.name == tools[*index].name);
@@ -395,10 +404,17 @@ impl InferencePipeline {
         };
         let names: Vec<_> =
             considered.iter().map(|index| few_shot::tool_name_tokens(&self.tokenizer, &tools[*index].name)).collect();
+        let none = few_shot::tool_name_tokens(&self.tokenizer, few_shot::NO_TOOL);
         let mut generation = self.start(&next_step::choice_prompt(&self.tokenizer, question, &steps), true, &quiet)?;
         let has_url = steps.iter().any(|(_, result)| contains_url(result));
+        let [none] = generation.first_token_scores([&none]);
         let ranked = generation.rank(&names, if has_url { MAX_SCORED_FOR_URL } else { MAX_CANDIDATES })?;
         *usage += generation.usage;
+        tracing::debug!(ranked = ?ranked.iter().map(|(index, score)| (&tools[considered[*index]].name, *score)).collect::<Vec<_>>(), "ranked the next tools");
+        let lead = ranked.first().map_or(f32::NEG_INFINITY, |(_, likelihood)| likelihood - none);
+        if !scores.needs_next_step(lead, steps.len()) {
+            return Ok(Vec::new());
+        }
         let ranked = top_candidates(ranked, has_url, |index| accepts_url(&tools[considered[index]]));
         Ok(candidates(&ranked).map(|(index, _)| &tools[considered[index]]).collect())
     }

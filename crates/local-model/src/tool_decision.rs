@@ -99,6 +99,15 @@ impl DecisionScores {
     }
 }
 
+/// Minimum [need](DecisionScores::need) of a message for the answer that no tool does it, when there is no tool at all.
+const MIN_NEED_WITHOUT_TOOLS: f32 = 0.8;
+
+/// Returns the kind of response when there is no tool.
+pub(crate) fn response_kind_without_tools(need: f32) -> ResponseKind {
+    tracing::debug!(need, "decided without tools");
+    if need >= MIN_NEED_WITHOUT_TOOLS { ResponseKind::NoSuitableTool } else { ResponseKind::Text }
+}
+
 /// Score bonus of a tool that accepts a URL, for a message with one.
 const URL_BONUS: f32 = 2.5;
 
@@ -117,14 +126,17 @@ pub(crate) fn prefer_url_tools(ranked: &mut [(usize, f32)], accepts_url: impl Fn
     ranked.sort_by(|one, other| other.1.total_cmp(&one.1));
 }
 
-/// Returns whether a tool has an argument for a URL, by its name or its format.
+/// Returns whether a tool has an argument for a URL.
 pub(crate) fn accepts_url(tool: &ToolSpec) -> bool {
     let properties = tool.input_schema.get("properties").and_then(Value::as_object);
-    properties.into_iter().flatten().any(|(name, schema)| {
-        let name = name.to_ascii_lowercase();
-        ["url", "uri", "href"].iter().any(|word| name.contains(word))
-            || schema.get("format").is_some_and(|format| format == "uri")
-    })
+    properties.into_iter().flatten().any(|(name, schema)| is_url_argument(name, schema))
+}
+
+/// Returns whether an argument is for a URL, by its name or its format.
+pub(crate) fn is_url_argument(name: &str, schema: &Value) -> bool {
+    let name = name.to_ascii_lowercase();
+    ["url", "uri", "href"].iter().any(|word| name.contains(word))
+        || schema.get("format").is_some_and(|format| format == "uri")
 }
 
 /// Returns the ranked tools that are nearly as likely as the first, with their log-probabilities.

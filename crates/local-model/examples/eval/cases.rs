@@ -15,7 +15,7 @@ use serde_json::Value;
 pub const CASE_KINDS: [&str; 6] = ["named", "unnamed", "none", "follow-ups", "second-steps", "answers"];
 
 /// Names of the files of cases about servers that are in none of the others.
-pub const NEW_SERVER_KINDS: [&str; 4] = ["plain", "unseen", "general", "talk"];
+pub const NEW_SERVER_KINDS: [&str; 5] = ["plain", "unseen", "general", "talk", "more-steps"];
 
 /// Names of the files of cases of the test set.
 pub const TEST_KINDS: [&str; 5] = ["named", "unnamed", "none", "cannot", "talk"];
