@@ -72,7 +72,7 @@ test("a link that is used up says so, and leads to the sign-in", async (t) => {
   await first.page.goto(link);
   const email = `${crypto.randomUUID()}@example.com`;
   await signUp(first, `${crypto.randomUUID()}@elsewhere.example`);
-  await first.toast("Sign up failed", /^Email addresses at this domain can't be used here\./u);
+  await first.toast("Sign up failed", /^Email addresses at this domain can.t be used here\./u);
   await closeToasts(first);
   await signUp(first, email);
   await first.composer.waitFor();
@@ -100,7 +100,7 @@ test("a link with a wrong token says so", async (t) => {
   const appPage = await fixture.openPage(t);
   await appPage.page.goto(`${await registrationLink()}x`);
   await signUp(appPage, `${crypto.randomUUID()}@example.com`);
-  await appPage.toast("Sign up failed", /^This invitation link isn't valid\./u);
+  await appPage.toast("Sign up failed", /^This invitation link isn.t valid\./u);
 });
 
 test("the official client signs up with a token, which is not stored", async () => {
