@@ -10,10 +10,10 @@ pub mod postgres;
 pub mod python;
 pub mod webkit;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::command::{find_program, run_quiet};
+use crate::command::{find_program, is_program, run_quiet};
 use crate::failure::{Failure, Outcome};
 use crate::steps::step;
 
@@ -45,6 +45,13 @@ fn find_or_install(package: &str, purpose: &str, find: impl Fn() -> Option<PathB
         apt(sudo, &["install", "-y", "--no-install-recommends", package])
     })?;
     find().ok_or_else(|| Failure::new(by_hand))
+}
+
+/// Returns the folder of the program of a service, which is not on the `PATH` of every user.
+fn find_service(program: &str) -> Option<PathBuf> {
+    let services = PathBuf::from("/usr/sbin");
+    let on_path = find_program(program).and_then(|program| program.parent().map(Path::to_owned));
+    on_path.or_else(|| Some(services).filter(|folder| is_program(&folder.join(program))))
 }
 
 /// Runs `apt-get` without questions.
