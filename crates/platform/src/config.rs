@@ -213,6 +213,18 @@ pub struct GoogleEndpoints {
 }
 
 impl Config {
+    /// Returns the public origin: [`Self::site_url`], or this machine with the port of the listener.
+    ///
+    /// # Errors
+    ///
+    /// Never: such an origin is always valid.
+    pub fn public_origin(&self, port: u16) -> Result<Url, url::ParseError> {
+        match &self.site_url {
+            Some(url) => Ok(url.clone()),
+            None => Url::parse(&format!("http://localhost:{port}")),
+        }
+    }
+
     /// Reads the environment and `ai-chat-mcp.toml` in the working folder.
     ///
     /// # Errors

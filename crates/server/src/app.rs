@@ -194,10 +194,7 @@ impl Foundation {
             Some(key) => SecretSealer::from_base64("CHAT_MASTER_KEY", key.expose_secret())?,
             None => SecretSealer::from_file(&config.data_dir.join("master.key"))?,
         };
-        let site_url = match &config.site_url {
-            Some(url) => url.clone(),
-            None => Url::parse(&format!("http://localhost:{}", address.port()))?,
-        };
+        let site_url = config.public_origin(address.port())?;
         let storage = Storage::open_with(&config.database_url, config.database_listen_url.as_deref()).await?;
         let storage = storage.with_file_storage(&config.files).await?;
         // A new database is as open as the process's file mode mask says.

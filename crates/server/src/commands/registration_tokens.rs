@@ -92,7 +92,7 @@ impl RegistrationTokenAction {
                 ensure!(!note.contains(char::is_control), "a note is one line of text");
                 let params = RegistrationTokenParams { max_uses: uses.get(), expires_at, domain, note };
                 let issued = params.create(storage, now, &audit).await?;
-                let link = registration_link(&site_url(config)?, &issued.token)?;
+                let link = registration_link(&config.public_origin(config.listen.port())?, &issued.token)?;
                 Ok(if json { issued_as_json(&issued, &link, now) } else { issued_as_text(&issued, &link) })
             }
             Self::List { json } => {
@@ -112,14 +112,6 @@ impl RegistrationTokenAction {
                 Ok(format!("Revoked {id}.\n"))
             }
         }
-    }
-}
-
-/// Returns the public URL of the server, by the rule that the server follows.
-fn site_url(config: &Config) -> anyhow::Result<Url> {
-    match &config.site_url {
-        Some(url) => Ok(url.clone()),
-        None => Ok(Url::parse(&format!("http://localhost:{}", config.listen.port()))?),
     }
 }
 
