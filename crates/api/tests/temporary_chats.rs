@@ -1,13 +1,12 @@
 //! Temporary chats: everything works in them, and nothing of them is stored.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-use std::process::Command;
 use std::sync::Arc;
 
 use reqwest::Method;
 use serde_json::{Value, json};
 use tempfile::TempDir;
-use testkit::{Database, MockClock, PageEvents, Person, ScriptedMcp, ScriptedModel, Step, TestApp, databases};
+use testkit::{Database, MockClock, PageEvents, Person, ScriptedMcp, ScriptedModel, Step, TestApp, databases, run_sql};
 
 /// Words in the message, in a call's arguments, in its result, and in the answer.
 const WORDS: [&str; 4] = ["Sycorax", "Zerubbabel", "send is done", "quixotic"];
@@ -50,19 +49,16 @@ impl Fixture {
     }
 
     /// Returns the words that the database contains anywhere.
-    fn found(&self) -> Vec<&'static str> {
-        let everything = content(&self.app.folder, &self.app.database_url);
+    async fn found(&self) -> Vec<&'static str> {
+        let everything = content(&self.app.folder, &self.app.database_url).await;
         WORDS.into_iter().filter(|word| everything.contains(word)).collect()
     }
 }
 
 /// Returns the content of all tables, for SQLite including deleted data in the file.
-fn content(folder: &TempDir, url: &str) -> String {
+async fn content(folder: &TempDir, url: &str) -> String {
     if url.starts_with("postgres") {
-        let query = "SELECT database_to_xml(true, false, '')";
-        let told = Command::new("psql").args([url, "--no-psqlrc", "-tAc", query]).output().unwrap();
-        assert!(told.status.success(), "{}", String::from_utf8_lossy(&told.stderr));
-        return String::from_utf8_lossy(&told.stdout).into_owned();
+        return run_sql(url, "SELECT database_to_xml(true, false, '')").await;
     }
     let files = std::fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().path());
     let texts = files.filter(|path| path.is_file()).map(|path| std::fs::read(path).unwrap());
@@ -112,7 +108,7 @@ async fn a_temporary_chat_works_and_nothing_of_it_is_in_any_table() {
         assert!(stranger.messages(&chat).await.is_empty());
         assert_eq!((look(&stranger, &chat).await, look(person, &chat).await), (404, 204));
         assert_eq!(stranger.ask(&chat, "Hello?", json!([])).await.0, 404);
-        assert_eq!(fixture.found(), [""; 0], "while it goes on");
+        assert_eq!(fixture.found().await, [""; 0], "while it goes on");
 
         let path = format!("/api/temporary-chats/{chat}");
         assert_eq!(stranger.request(Method::DELETE, &path).send().await.unwrap().status(), 404);
@@ -120,12 +116,12 @@ async fn a_temporary_chat_works_and_nothing_of_it_is_in_any_table() {
         assert_eq!(look(person, &chat).await, 404);
         assert!(person.messages(&chat).await.is_empty());
         assert_eq!(person.ask(&chat, "Sycorax?", json!([])).await.0, 404);
-        assert_eq!(fixture.found(), [""; 0], "afterwards");
+        assert_eq!(fixture.found().await, [""; 0], "afterwards");
 
         // The same words of a stored chat are found, so the search works.
         let kept = person.new_chat().await;
         fixture.talk(&kept).await;
-        assert_eq!(fixture.found(), WORDS);
+        assert_eq!(fixture.found().await, WORDS);
         fixture.app.stop().await;
     }
 }
@@ -266,12 +262,12 @@ async fn what_is_attached_to_a_temporary_chat_waits_in_memory_as_well() {
         assert_eq!(status, 200, "{attached}");
         let path = format!("/api/attachments/{}", attached["id"].as_str().unwrap());
         assert_eq!(fixture.person.get(&path).await["contents"][0]["text"], "Zerubbabel");
-        assert_eq!(fixture.found(), [""; 0]);
+        assert_eq!(fixture.found().await, [""; 0]);
         fixture.model.push(Step::Text("Read.".into()));
         let body = json!({ "message": "Read it", "sessionId": chat, "attachments": [attached["id"]] });
         assert_eq!(fixture.person.post("/functions/v1/ai-chat", &body).await.0, 200);
         assert!(fixture.model.requests()[0]["messages"].to_string().contains("Zerubbabel"));
-        assert_eq!(fixture.found(), [""; 0]);
+        assert_eq!(fixture.found().await, [""; 0]);
         fixture.app.stop().await;
     }
 }

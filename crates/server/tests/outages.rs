@@ -6,16 +6,15 @@ mod gate;
 mod locks;
 mod server;
 
-use std::process::Command;
 use std::time::Duration;
 
 use reqwest::Method;
 use reqwest::header::HeaderValue;
 use serde_json::{Value, json};
-use testkit::{Database, Person, ScriptedModel, Step, TestApp, databases};
+use testkit::{Database, Person, ScriptedModel, Step, TestApp, databases, run_sql};
 
 /// Blocks a PostgreSQL database and terminates its connections, or unblocks it.
-fn allow(url: &str, allowed: bool) {
+async fn allow(url: &str, allowed: bool) {
     let (server, name) = url.rsplit_once('/').unwrap();
     let name = name.split('?').next().unwrap();
     let mut statements = vec![format!("ALTER DATABASE {name} ALLOW_CONNECTIONS {allowed}")];
@@ -23,13 +22,8 @@ fn allow(url: &str, allowed: bool) {
         statements.push(format!("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{name}'"));
     }
     for statement in statements {
-        run_sql(&format!("{server}/postgres"), &statement);
+        run_sql(&format!("{server}/postgres"), &statement).await;
     }
-}
-
-fn run_sql(url: &str, statements: &str) {
-    let done = Command::new("psql").args([url, "--quiet", "--no-psqlrc", "-c", statements]).output().unwrap();
-    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
 }
 
 async fn ready(app: &TestApp) -> u16 {
@@ -95,11 +89,11 @@ async fn a_turn_outlives_an_outage_of_the_database_and_says_so() {
     let person = app.person().await;
     let chat = person.new_chat().await;
     let (mut stream, mut told) = under_way(&person, &chat).await;
-    allow(&app.database_url, false);
+    allow(&app.database_url, false).await;
     until_ready(&app, 503).await;
     refuses_for_now(&person, &chat).await;
     read_until(&mut stream, &mut told, UNSTORED).await;
-    allow(&app.database_url, true);
+    allow(&app.database_url, true).await;
     ends_well(&person, &chat, stream, told, 60).await;
     until_ready(&app, 200).await;
     app.stop().await;

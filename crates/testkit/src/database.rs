@@ -37,6 +37,27 @@ impl Database {
     }
 }
 
+/// Runs statements on a database from outside, and returns what `psql` prints: a line for each row, without headings.
+///
+/// Other tasks go on meanwhile: a server of the same thread can have a transaction open for which the statements wait.
+pub async fn run_sql(url: &str, statements: &str) -> String {
+    // Python's SQLite can be older than the server's, so it must not parse the rest of the schema.
+    const ON_SQLITE: &str = "import sqlite3, sys; db = sqlite3.connect(sys.argv[1], 10); \
+        db.execute('PRAGMA legacy_alter_table = ON'); db.executescript(sys.argv[2]); db.commit()";
+    let mut command = if let Some(file) = url.strip_prefix("sqlite://") {
+        let mut python = tokio::process::Command::new("python3");
+        python.args(["-c", ON_SQLITE, file, statements]);
+        python
+    } else {
+        let mut psql = tokio::process::Command::new("psql");
+        psql.args([url, "--quiet", "--no-psqlrc", "-At", "-c", statements]);
+        psql
+    };
+    let done = command.output().await.expect("python3 and psql are installed");
+    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+    String::from_utf8_lossy(&done.stdout).into_owned()
+}
+
 /// Creates a database with a random name. It is not dropped: the test command stops the whole server.
 fn create_postgres() -> String {
     let server = server_url().expect("TEST_POSTGRES_URL names a PostgreSQL server; `cargo xtask test` starts one");

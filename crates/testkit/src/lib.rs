@@ -20,7 +20,7 @@ mod stateful_mcp_server;
 
 pub use app::{Builder, MockClock, TestApp, client_without_pool, http_client};
 pub use background::Background;
-pub use database::{Database, databases};
+pub use database::{Database, databases, run_sql};
 pub use mcp_server::{CallAnswer, ScriptedMcp};
 pub use model::{ScriptedModel, Step};
 pub use otlp_collector::{OtlpCollector, ReceivedSpan};

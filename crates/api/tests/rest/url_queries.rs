@@ -5,8 +5,7 @@ use std::fs;
 
 use reqwest::Method;
 use serde_json::{Value, json};
-use testkit::{Database, Person, ScriptedMcp, TestApp, databases};
-use tokio::process::Command;
+use testkit::{Database, Person, ScriptedMcp, TestApp, databases, run_sql};
 
 use super::{answer, refusal};
 
@@ -68,23 +67,6 @@ impl Fixture {
     }
 }
 
-/// Runs statements on the database of a stopped server.
-async fn run(database_url: &str, statements: &str) -> String {
-    const ON_SQLITE: &str = "import sqlite3, sys; db = sqlite3.connect(sys.argv[1]); db.executescript(sys.argv[2])";
-    let mut command = if let Some(file) = database_url.strip_prefix("sqlite://") {
-        let mut python = Command::new("python3");
-        python.args(["-c", ON_SQLITE, file, statements]);
-        python
-    } else {
-        let mut psql = Command::new("psql");
-        psql.args([database_url, "--no-psqlrc", "-c", statements]);
-        psql
-    };
-    let done = command.output().await.unwrap();
-    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
-    String::from_utf8_lossy(&done.stdout).into_owned()
-}
-
 /// Returns whether the database of a stopped server contains the secret anywhere, for SQLite including unused space
 /// in its files.
 async fn holds_key(folder: &tempfile::TempDir, database_url: &str) -> bool {
@@ -97,7 +79,7 @@ async fn holds_key(folder: &tempfile::TempDir, database_url: &str) -> bool {
     }
     let tables = ["mcp_servers", "tool_permissions", "interactions", "tool_tasks", "tool_lists"];
     let selects = tables.map(|table| format!("SELECT row_to_json(t)::text FROM {table} t")).join(" UNION ALL ");
-    run(database_url, &selects).await.contains(KEY)
+    run_sql(database_url, &selects).await.contains(KEY)
 }
 
 #[tokio::test]

@@ -2,8 +2,7 @@
 
 use reqwest::Method;
 use serde_json::{Value, json};
-use testkit::{ScriptedMcp, Step, databases};
-use tokio::process::Command;
+use testkit::{ScriptedMcp, Step, databases, run_sql};
 
 use crate::tool_permissions::{Fixture, call_of_send, choice, send_tool};
 
@@ -164,21 +163,7 @@ async fn a_tool_that_its_server_changes_asks_again_and_shows_both() {
 /// Renames the table of permissions, like a broken database. The server keeps running: what it is writing must
 /// finish.
 async fn hide_the_rules(app: &testkit::TestApp) {
-    const STATEMENT: &str = "ALTER TABLE tool_permissions RENAME TO hidden";
-    // Python's SQLite can be older than the server's, so it must not parse the rest of the schema.
-    const ON_SQLITE: &str = "import sqlite3, sys; db = sqlite3.connect(sys.argv[1], 10); \
-        db.execute('PRAGMA legacy_alter_table = ON'); db.execute(sys.argv[2])";
-    let mut command = if let Some(file) = app.database_url.strip_prefix("sqlite://") {
-        let mut python = Command::new("python3");
-        python.args(["-c", ON_SQLITE, file.split('?').next().unwrap(), STATEMENT]);
-        python
-    } else {
-        let mut psql = Command::new("psql");
-        psql.args([&app.database_url, "-c", STATEMENT]);
-        psql
-    };
-    let done = command.output().await.unwrap();
-    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+    run_sql(&app.database_url, "ALTER TABLE tool_permissions RENAME TO hidden").await;
 }
 
 #[tokio::test]

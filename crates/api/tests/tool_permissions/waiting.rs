@@ -1,10 +1,8 @@
 //! Turns that wait for an approval: followed again, stopped, and resumed after a restart.
 
-use std::process::Command;
-
 use reqwest::Method;
 use serde_json::{Value, json};
-use testkit::{Database, Step, StreamEvent, TestApp, databases, events_of};
+use testkit::{Database, Step, StreamEvent, TestApp, databases, events_of, run_sql};
 
 use crate::tool_permissions::{Fixture, call_of_send, choice};
 
@@ -63,7 +61,7 @@ async fn again_after(fixture: Fixture, statements: &[&str]) -> (Fixture, Vec<Str
     let seen = viewer.text().await.unwrap();
     assert!(!seen.contains("[DONE]"), "its viewers are not told that it is over");
     for statement in statements {
-        run_sql(&database, statement);
+        run_sql(&database, statement).await;
     }
     let settings = TestApp::builder().on_data_of(&folder, &database).set("OPENAI_BASE_URL", &model.base_url);
     let app = settings.start().await;
@@ -109,22 +107,6 @@ async fn a_question_survives_the_end_of_the_program_and_can_be_answered_afterwar
     }
 }
 
-/// Runs a statement on a database from outside.
-fn run_sql(url: &str, statement: &str) {
-    const SQLITE: &str = "import sqlite3, sys; db = sqlite3.connect(sys.argv[1]); db.execute(sys.argv[2]); db.commit()";
-    let mut command = if let Some(file) = url.strip_prefix("sqlite://") {
-        let mut python = Command::new("python3");
-        python.args(["-c", SQLITE, file, statement]);
-        python
-    } else {
-        let mut psql = Command::new("psql");
-        psql.args([url, "--quiet", "--no-psqlrc", "-c", statement]);
-        psql
-    };
-    let done = command.output().unwrap();
-    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
-}
-
 /// Makes SQLite take some 20 ms to store that a turn no longer waits.
 const SLOW_END_OF_WAIT: &str =
     "CREATE TRIGGER slow_end_of_wait AFTER UPDATE OF is_waiting ON turns WHEN NEW.is_waiting = 0
@@ -145,7 +127,7 @@ async fn turns_that_end_while_their_wait_is_stored_release_the_writer() {
         let (_, answer) = person.ask(&chat, "Send it", choice()).await;
         waiting.push((person, chat, answer["approvals"][0]["approvalId"].clone()));
     }
-    run_sql(&fixture.app.database_url, SLOW_END_OF_WAIT);
+    run_sql(&fixture.app.database_url, SLOW_END_OF_WAIT).await;
     fixture.model.always(Step::Text("As you like.".into()));
     let denied = waiting.into_iter().map(async |(person, chat, approval)| {
         let (status, _) = person.decide(&chat, &approval, &json!({ "decision": "deny" })).await;
@@ -163,7 +145,7 @@ async fn a_decision_whose_request_failed_is_delivered_when_it_is_made_again() {
     for database in databases() {
         let fixture = Fixture::new(database, [call_of_send(), Step::Text("Sent.".into())]).await;
         let waiting = fixture.ask().await;
-        run_sql(&fixture.app.database_url, "UPDATE interactions SET response = 'once', responded_at = 1");
+        run_sql(&fixture.app.database_url, "UPDATE interactions SET response = 'once', responded_at = 1").await;
         let (status, answer) = fixture.decide(&waiting[0], json!({ "decision": "once" })).await;
         assert_eq!((status, answer), (200, json!({ "decision": "once", "first": false })));
         assert_eq!(fixture.answered().await["content"], "Sent.");

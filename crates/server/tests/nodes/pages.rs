@@ -1,10 +1,8 @@
 //! Events on other nodes than the one where they happen.
 
-use std::process::Command;
-
 use reqwest::{Method, Response};
 use serde_json::json;
-use testkit::{PageEvents, ScriptedMcp, Step};
+use testkit::{PageEvents, ScriptedMcp, Step, run_sql};
 
 use crate::nodes::{Fixture, no_tools};
 
@@ -62,12 +60,10 @@ async fn news_that_are_too_long_for_a_notification_reach_pages_on_another_node()
 }
 
 /// Terminates the connections over which the nodes listen, and returns their number.
-fn cut_listeners(url: &str) -> usize {
+async fn cut_listeners(url: &str) -> usize {
     let cut = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity
         WHERE datname = current_database() AND query LIKE 'LISTEN%'";
-    let done = Command::new("psql").args([url, "--quiet", "--no-psqlrc", "-At", "-c", cut]).output().unwrap();
-    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
-    String::from_utf8_lossy(&done.stdout).lines().filter(|line| *line == "t").count()
+    run_sql(url, cut).await.lines().filter(|line| *line == "t").count()
 }
 
 #[tokio::test]
@@ -75,7 +71,7 @@ async fn a_node_that_could_not_hear_the_others_for_a_while_lets_its_pages_load_a
     let Some(fixture) = Fixture::new(answers()).await else { return };
     // Once it listens, its streams stay open.
     let mut page = fixture.page_hears(r#""state":"ended""#, || fixture.ask()).await;
-    assert!(cut_listeners(&fixture.there.database_url) > 0);
+    assert!(cut_listeners(&fixture.there.database_url).await > 0);
     while page.chunk().await.unwrap().is_some() {}
     fixture.page_hears(r#""state":"ended""#, || fixture.ask()).await;
     fixture.stop().await;

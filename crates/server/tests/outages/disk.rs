@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use serde_json::json;
-use testkit::{Database, Person, ScriptedModel, Step, TestApp, databases, http_client};
+use testkit::{Database, Person, ScriptedModel, Step, TestApp, databases, http_client, run_sql};
 
-use super::{UNSTORED, ends_well, read_until, refuses_for_now, run_sql, under_way, until_ready};
+use super::{UNSTORED, ends_well, read_until, refuses_for_now, under_way, until_ready};
 use crate::program::Program;
 
 /// Page size of SQLite, in bytes.
@@ -61,18 +61,18 @@ async fn outlives_refusals(words: &str, code: &str) {
     for database in databases().into_iter().filter(|database| *database == Database::Postgres) {
         let model = ScriptedModel::start([Step::Words { count: 60, pace: Duration::from_millis(30) }]).await;
         let app = TestApp::builder().database(database).set("OPENAI_BASE_URL", &model.base_url).start().await;
-        run_sql(&app.database_url, &watched("RETURN NEW;"));
-        run_sql(&app.database_url, WATCH);
+        run_sql(&app.database_url, &watched("RETURN NEW;")).await;
+        run_sql(&app.database_url, WATCH).await;
         let person = app.person().await;
         let (chat, other) = (person.new_chat().await, person.new_chat().await);
         let (mut stream, mut told) = under_way(&person, &chat).await;
-        run_sql(&app.database_url, &watched(&format!("RAISE EXCEPTION '{words}' USING ERRCODE = '{code}';")));
+        run_sql(&app.database_url, &watched(&format!("RAISE EXCEPTION '{words}' USING ERRCODE = '{code}';"))).await;
         until_ready(&app, 503).await;
         refuses_for_now(&person, &other).await;
         read_until(&mut stream, &mut told, UNSTORED).await;
         let rows = person.get("/rest/v1/ai_chat_sessions?select=id").await;
         assert_eq!(rows.as_array().unwrap().len(), 2, "what is there can be read");
-        run_sql(&app.database_url, &watched("RETURN NEW;"));
+        run_sql(&app.database_url, &watched("RETURN NEW;")).await;
         ends_well(&person, &chat, stream, told, 60).await;
         until_ready(&app, 200).await;
         app.stop().await;
