@@ -67,6 +67,7 @@ const wide = `flowchart LR\n${Array.from({ length: 30 }, (_, at) => `  n${at}[St
 const show = (within: Locator) => within.getByRole("button", { name: "Show diagram" });
 const blocks = ({ answers }: AppPage) => answers.last().locator("figure");
 const frameOf = (block: Locator) => block.locator("iframe");
+const drawn = ({ answers }: AppPage) => answers.last().locator("[data-diagram=drawn]");
 const drawing = (block: Locator): FrameLocator => block.frameLocator("iframe").frameLocator("iframe");
 
 for (const [name, look] of looks) {
@@ -79,6 +80,8 @@ for (const [name, look] of looks) {
     ]);
     await appPage.open();
     for (const [at, [kind, shown]] of kinds.entries()) {
+      // Other colours draw the earlier ones again, which moves what stands below them.
+      await eventually(async () => assert.equal(await drawn(appPage).count(), at));
       const block = blocks(appPage).nth(at);
       await show(block).click();
       await drawing(block).locator("svg").getByText(shown).first().waitFor();
