@@ -63,6 +63,33 @@ test("the chat with the latest change is open at first, and its messages are the
   );
 });
 
+test("what is written while a new chat opens is for the new one", async (t) => {
+  const { appPage } = await fixture.openSignedInPage(t);
+  await appPage.open();
+  await appPage.ask("First");
+  await appPage.answered();
+  await appPage.composer.fill("A draft. ");
+  let create = () => {};
+  await appPage.page.route("**/rest/v1/ai_chat_sessions*", async (route) => {
+    if (route.request().method() === "POST") await new Promise<void>((resolve) => (create = resolve));
+    await route.continue();
+  });
+  await appPage.newChat.click();
+  await appPage.composer.press("End");
+  await appPage.composer.pressSequentially("Second one");
+  fixture.model.answer(say("For the new chat."));
+  await appPage.submit();
+  create();
+  await appPage.answers.getByText("For the new chat.").waitFor();
+  assert.deepEqual(await appPage.questions.getByText("Second one", { exact: true }).count(), 1);
+  assert.equal(await appPage.composer.inputValue(), "");
+  const dropdown = await appPage.openChats();
+  await dropdown.getByText("First").click();
+  await appPage.questions.getByText("First", { exact: true }).waitFor();
+  assert.equal(await appPage.questions.count(), 1);
+  assert.equal(await appPage.composer.inputValue(), "A draft. ");
+});
+
 test("chats are begun, counted, opened and deleted, but the only one has no delete control", async (t) => {
   const { appPage } = await fixture.openSignedInPage(t);
   await appPage.open();

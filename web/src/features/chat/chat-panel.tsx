@@ -16,22 +16,14 @@ import { type Preview, PreviewHostContext } from "@/lib/open-preview";
 import { toastError } from "@/ui/toast";
 import { ChatRegistry } from "./chat-registry";
 import { Composer, type ComposerHandle } from "./composer/composer";
+import type { ComposerOptions } from "./composer/use-composer";
 import { ChatHead } from "./conversations/chat-head";
 import { ChatSidebar } from "./conversations/chat-sidebar";
 import { useSidebar } from "./conversations/sidebar-state";
 import { useReadWhileVisible } from "./conversations/unread-chats";
 import { useChats } from "./conversations/use-chats";
 import { useHeldSender } from "./outbox/held-sender";
-import {
-  chatKey,
-  chatModelQuery,
-  type ChatSession,
-  chooseModel,
-  type MessageHit,
-  queueQuery,
-  shownTitle,
-  titleOf,
-} from "./queries";
+import { chatKey, type ChatSession, type MessageHit, queueQuery, shownTitle, titleOf } from "./queries";
 import type { TurnRequest } from "./stream/chat-contract";
 import type { ChatStore } from "./stream/chat-store";
 import type { ScrollTarget } from "./transcript/scroll-controller";
@@ -79,15 +71,19 @@ export function ChatPanel({ user, command, ...rest }: ChatPanelProps) {
     });
   const composer = useRef<ComposerHandle>(null);
   const done = useRef<ChatCommand | null>(null);
-  const startsChat = useRef(false);
+  /** Chat that is left for a new one, and whether a message is sent as soon as that is open. */
+  const leaving = useRef<{ readonly from: string | undefined; submits: boolean } | null>(null);
   const create = () => {
     // An empty chat already is a new chat.
     if (chatId !== undefined && chats.temporary === null && registry.isEmpty(chatId))
       composer.current?.focus();
     else {
-      startsChat.current = true;
-      chats.create();
+      leaving.current = { from: chatId, submits: false };
+      chats.create(() => (leaving.current = null));
     }
+  };
+  const submitLater = () => {
+    if (leaving.current) leaving.current.submits = true;
   };
   async function openTemporaryChat(): Promise<void> {
     try {
@@ -109,8 +105,8 @@ export function ChatPanel({ user, command, ...rest }: ChatPanelProps) {
   async function setModel(model: string): Promise<void> {
     if (chatId === undefined) return;
     try {
-      await chooseModel(chatId, model);
-      await queries.invalidateQueries({ queryKey: chatModelQuery(chatId).queryKey });
+      const { chooseModel } = await import("./composer/model-choice");
+      await chooseModel(queries, chatId, model);
     } catch (error) {
       toastError(error);
     }
@@ -133,11 +129,13 @@ export function ChatPanel({ user, command, ...rest }: ChatPanelProps) {
   }, [command, chatId]);
 
   useEffect(() => {
+    const left = leaving.current;
+    if (chatId === undefined || chats.creating || !left || chatId === left.from) return;
+    leaving.current = null;
     // A new chat starts with the cursor in the message field.
-    if (chatId === undefined || !startsChat.current) return;
-    startsChat.current = false;
     composer.current?.focus();
-  }, [chatId]);
+    if (left.submits) composer.current?.submit();
+  }, [chatId, chats.creating]);
 
   useEffect(
     () =>
@@ -188,6 +186,7 @@ export function ChatPanel({ user, command, ...rest }: ChatPanelProps) {
             composer={composer}
             scrollTarget={scrollTarget}
             onPreview={setPreview}
+            submitLater={chats.creating ? submitLater : undefined}
             {...rest}
           />
         )}
@@ -212,6 +211,7 @@ interface OpenChatProps extends Omit<ChatPanelProps, "user" | "command"> {
   composer: RefObject<ComposerHandle | null>;
   scrollTarget: ScrollTarget | null;
   onPreview: (preview: Preview) => void;
+  submitLater: ComposerOptions["submitLater"];
 }
 
 function OpenChat({
@@ -226,6 +226,7 @@ function OpenChat({
   onBrowseServers,
   scrollTarget,
   onPreview,
+  submitLater,
 }: OpenChatProps) {
   const store = registry.get(chat.id);
   const previewHost = useMemo(() => ({ open: onPreview, chat: store }), [onPreview, store]);
@@ -263,6 +264,7 @@ function OpenChat({
         tools={tools}
         toolsConnected={toolsConnected}
         onSend={onSend}
+        submitLater={submitLater}
       />
       <Suspense>
         <Announcer chatId={chat.id} store={store} chats={chats} />

@@ -3,7 +3,7 @@ import type { ElicitationAction } from "@/components/elicitation/request";
 import type { ModelSettings } from "@/components/model-settings/settings";
 import { callApi, jsonBody } from "@/lib/api-client";
 import { stringifyJson } from "@/lib/json";
-import { deleteRows, insertRow, readRow, readRows, updateRows } from "@/lib/rows";
+import { insertRow, readRow, readRows } from "@/lib/rows";
 import { t } from "@/lib/t";
 import type { Usage } from "@/lib/usage";
 import type { ToolChoice, TurnRequest } from "./stream/chat-contract";
@@ -70,10 +70,6 @@ export function createSession(userId: string): Promise<ChatSession> {
   return insertRow("ai_chat_sessions", { user_id: userId, title: NEW_TITLE });
 }
 
-export function deleteSession(id: string): Promise<void> {
-  return deleteRows("ai_chat_sessions", { id: `eq.${id}` });
-}
-
 /** Part of a text with the ranges to highlight, in UTF-16 code units. */
 export interface Excerpt {
   readonly text: string;
@@ -114,32 +110,8 @@ export function loadSession(id: string): Promise<ChatSession> {
   return readRow("ai_chat_sessions", { id: `eq.${id}` });
 }
 
-export function renameSession(id: string, title: string): Promise<void> {
-  return updateRows("ai_chat_sessions", { id: `eq.${id}` }, { title });
-}
-
-export async function markSession(
-  id: string,
-  marks: { readonly pinned?: boolean; readonly archived?: boolean },
-): Promise<void> {
-  await callApi(chatPath(id, "marks"), { ...jsonBody(marks), method: "PUT" });
-}
-
-export async function restoreSession(id: string): Promise<void> {
-  await callApi(chatPath(id, "restore"), { method: "POST" });
-}
-
-/** Shares a snapshot of a chat and returns its link. */
-export async function shareSession(id: string, options: { tools: boolean; files: boolean }): Promise<string> {
-  return (await callApi<{ url: string }>(chatPath(id, "shares"), jsonBody(options))).url;
-}
-
-/** Returns the path of a chat's download. */
-export function exportPath(id: string, format: "markdown" | "json"): string {
-  return `${chatPath(id, "export")}?format=${format}`;
-}
-
-function chatPath(id: string, what: string): string {
+/** Returns the path of something about a chat in the API. */
+export function chatPath(id: string, what: string): string {
   return `/api/sessions/${encodeURIComponent(id)}/${what}`;
 }
 
@@ -277,16 +249,6 @@ export function chatModelQuery(chatId: string) {
   });
 }
 
-/** Sets the model of a chat. */
-export async function chooseModel(chatId: string, model: string): Promise<void> {
-  await callApi(chatPath(chatId, "model"), { ...jsonBody({ model }), method: "PUT" });
-}
-
-/** Adds a model to the favorites, or removes it. */
-export async function setFavorite(model: string, favourite: boolean): Promise<void> {
-  await callApi("/api/models/favourites", { ...jsonBody({ model, favourite }), method: "PUT" });
-}
-
 /** Returns the model that answers: the chosen one, else the default, else the first available one. */
 function activeModel(list: ModelList, chosen: string | null = null): Model | undefined {
   return (
@@ -361,19 +323,6 @@ export const queueQuery = (chatId: string) =>
  * Replaces the text of a queued message.
  * @throws {ApiError} if it was sent or removed in the meantime; the functions below throw likewise
  */
-export function changeQueued(chatId: string, id: string, message: string): Promise<void> {
-  return callApi(chatPath(chatId, `queue/${id}`), { ...jsonBody({ message }), method: "PATCH" });
-}
-
-export function removeQueued(chatId: string, id: string): Promise<void> {
-  return callApi(chatPath(chatId, `queue/${id}`), { method: "DELETE" });
-}
-
-/** Stops the current answer and sends the message. */
-export function sendNow(chatId: string, id: string): Promise<void> {
-  return callApi(chatPath(chatId, `queue/${id}/send`), { method: "POST" });
-}
-
 interface ForkList {
   readonly forks: readonly { readonly messageId: string; readonly branches: readonly string[] }[];
 }

@@ -27,6 +27,8 @@ export interface ComposerHandle {
   /** Starts a turn without touching the field; resolves to true if the server accepted it. */
   readonly startTurn: (turn: TurnRequest) => Promise<boolean>;
   readonly focus: () => void;
+  /** Sends what the field contains. */
+  readonly submit: () => void;
 }
 
 interface ComposerProps extends ComposerOptions {
@@ -70,6 +72,7 @@ export function Composer({ ref, ...options }: ComposerProps) {
     },
     startTurn,
     focus: () => field.current?.focus(),
+    submit: () => void submit(),
   }));
   const { phase } = useChatStatus(store);
   const busy = phase !== "idle";

@@ -58,6 +58,15 @@ export function readDraft(chatId: string): string {
   }
 }
 
+/** Moves what was written in a chat after it had this draft to another chat. */
+export function moveDraft(from: string, before: string, to: string): void {
+  const draft = readDraft(from);
+  if (draft === before || draft === "") return;
+  const kept = draft.startsWith(before) ? before : "";
+  writeDraft(to, draft.slice(kept.length));
+  writeDraft(from, kept);
+}
+
 /** Stores the unsent text of a chat; a blank one is removed. */
 export function writeDraft(chatId: string, text: string): void {
   if (isUnkept(chatId)) {

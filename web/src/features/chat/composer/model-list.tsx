@@ -8,7 +8,8 @@ import { Input } from "@/ui/field";
 import { toastError } from "@/ui/toast";
 import { groupModels } from "./group-models";
 import { ModelFactsLine } from "./model-facts-line";
-import { type Model, modelsQuery, setFavorite } from "../queries";
+import { type Model, modelsQuery } from "../queries";
+import { setFavorite } from "./model-choice";
 
 interface ModelListProps {
   /** Id of the marked model. */

@@ -1,9 +1,9 @@
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useClosePopover } from "@/ui/popover";
-import { toastError } from "@/ui/toast";
 import { ChatSettings } from "./chat-settings";
+import { chooseModel } from "./model-choice";
 import { ModelList } from "./model-list";
-import { chatModelQuery, chooseModel, type Model, modelsQuery } from "../queries";
+import { type Model, modelsQuery } from "../queries";
 
 interface ModelPickerProps {
   chatId: string;
@@ -19,20 +19,15 @@ export function ModelPicker({ chatId, model }: ModelPickerProps) {
   if (!data) return null;
   if (data.models.length <= 1) return <ChatSettings chatId={chatId} />;
 
-  async function choose(id: string): Promise<void> {
+  function choose(id: string): void {
     close();
-    try {
-      await chooseModel(chatId, id);
-      await client.invalidateQueries({ queryKey: chatModelQuery(chatId).queryKey });
-    } catch (error) {
-      toastError(error);
-    }
+    void chooseModel(client, chatId, id);
   }
 
   return (
     <>
       <div className="border-t border-line pt-1.5">
-        <ModelList chosen={model.id} onChoose={(id) => void choose(id)} />
+        <ModelList chosen={model.id} onChoose={choose} />
       </div>
       <ChatSettings chatId={chatId} />
     </>

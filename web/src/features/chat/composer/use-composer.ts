@@ -22,10 +22,12 @@ export interface ComposerOptions {
   toolsConnected: boolean | undefined;
   /** Called when a message is being sent; the returned function is called once the server accepted it. */
   onSend: (text: string) => () => void;
+  /** Called instead of sending a message while a new chat opens, for which it is. */
+  submitLater: (() => void) | undefined;
 }
 
 /** State and actions of the message field of a chat. */
-export function useComposer({ chatId, store, tools, toolsConnected, onSend }: ComposerOptions) {
+export function useComposer({ chatId, store, tools, toolsConnected, onSend, submitLater }: ComposerOptions) {
   const field = useRef<HTMLTextAreaElement>(null);
   const queries = useQueryClient();
   const [text, setText] = useState(() => readDraft(chatId));
@@ -93,6 +95,7 @@ export function useComposer({ chatId, store, tools, toolsConnected, onSend }: Co
   };
 
   const submit = async (): Promise<void> => {
+    if (submitLater) return submitLater();
     // A message may consist of a prompt alone; then the prompt's command is its text.
     const prompt = attached.list.find(({ kind }) => kind === "prompt");
     const message = text.trim() === "" && prompt ? `/${prompt.name}` : text;

@@ -2,7 +2,8 @@ import { t } from "@/lib/later-texts";
 import { messageOf } from "@/lib/api-error";
 import { toast } from "@/ui/toast";
 import type { Chats } from "./use-chats";
-import { type ChatSession, deleteSession, markSession, restoreSession, sortLatestFirst } from "../queries";
+import { type ChatSession, sortLatestFirst } from "../queries";
+import { deleteSession, markSession, restoreSession } from "./chat-commands";
 
 /** Action on all selected chats. */
 export type BulkAction = "delete" | "archive" | "unarchive";

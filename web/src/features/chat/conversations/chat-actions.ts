@@ -2,16 +2,8 @@ import { t } from "@/lib/later-texts";
 import { fetchFile, saveFile } from "@/lib/save-file";
 import { toast, toastError } from "@/ui/toast";
 import type { Chats } from "./use-chats";
-import {
-  type ChatSession,
-  deleteSession,
-  exportPath,
-  loadSession,
-  markSession,
-  renameSession,
-  restoreSession,
-  sortLatestFirst,
-} from "../queries";
+import { type ChatSession, loadSession, sortLatestFirst } from "../queries";
+import { deleteSession, exportPath, markSession, renameSession, restoreSession } from "./chat-commands";
 
 /** Actions of a chat in the list. */
 export interface ChatActions {

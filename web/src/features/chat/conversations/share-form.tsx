@@ -5,7 +5,7 @@ import { CopyButton } from "@/markdown/copy-button";
 import { Button } from "@/ui/button";
 import { ErrorMessage } from "@/ui/error-message";
 import { Input, Checkbox } from "@/ui/field";
-import { shareSession } from "../queries";
+import { shareSession } from "./chat-commands";
 
 interface ShareFormProps {
   chatId: string;

@@ -2,6 +2,7 @@ import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useEffect, useEffectEvent, useRef, useState } from "react";
 import { toastError } from "@/ui/toast";
 import type { ChatRegistry } from "../chat-registry";
+import { moveDraft, readDraft } from "../composer/draft";
 import { pushChatToUrl, replaceChatInUrl, useChatInUrl } from "./chat-url";
 import { forgetUnfinishedOpening, unfinishedOpening } from "./opening-marker";
 import { type ChatSession, createSession, sessionsQuery } from "../queries";
@@ -29,7 +30,8 @@ export interface Chats {
   readonly registry: ChatRegistry;
   readonly userId: string;
   readonly select: (id: string) => void;
-  readonly create: () => void;
+  /** Creates a chat and opens it. */
+  readonly create: (onError?: () => void) => void;
   /** Opens a temporary chat. Leaving it deletes it. */
   readonly openTemporary: (chat: TemporaryChat) => void;
   readonly endTemporary: () => void;
@@ -83,9 +85,13 @@ export function useChats(userId: string, registry: ChatRegistry): Chats {
     lastNamed.current = isGone ? keptId : named;
   }, [named, keptId]);
 
+  const openId = (temporary ?? kept)?.id ?? "";
   const creation = useMutation({
     mutationFn: () => createSession(userId),
-    onSuccess: (created) => {
+    // What is written from here on is for the new chat.
+    onMutate: () => ({ openId, draft: readDraft(openId) }),
+    onSuccess: (created, _, before) => {
+      moveDraft(before.openId, before.draft, created.id);
       change((current) => [created, ...current.filter(({ id }) => id !== created.id)]);
       select(created.id);
     },
@@ -120,7 +126,7 @@ export function useChats(userId: string, registry: ChatRegistry): Chats {
     registry,
     userId,
     select,
-    create: () => creation.mutate(),
+    create: (onError) => creation.mutate(undefined, { onError }),
     openTemporary: showTemporary,
     endTemporary: () => showTemporary(null),
     change,

@@ -3,7 +3,8 @@ import { type ReactNode, useId, useSyncExternalStore } from "react";
 import { t } from "@/lib/later-texts";
 import { useChatStatus } from "../chat-context";
 import { changeHeld, type HeldMessage, readHeld, removeHeld, subscribeHeld } from "../outbox/outbox";
-import { changeQueued, queueQuery, removeQueued, sendNow } from "../queries";
+import { queueQuery } from "../queries";
+import { changeQueued, removeQueued, sendNow } from "./queue-commands";
 import type { ChatStore } from "../stream/chat-store";
 import { QueuedRow } from "./queued-row";
 

@@ -1,0 +1,15 @@
+import { callApi, jsonBody } from "@/lib/api-client";
+import { chatPath } from "../queries";
+
+export function changeQueued(chatId: string, id: string, message: string): Promise<void> {
+  return callApi(chatPath(chatId, `queue/${id}`), { ...jsonBody({ message }), method: "PATCH" });
+}
+
+export function removeQueued(chatId: string, id: string): Promise<void> {
+  return callApi(chatPath(chatId, `queue/${id}`), { method: "DELETE" });
+}
+
+/** Stops the current answer and sends the message. */
+export function sendNow(chatId: string, id: string): Promise<void> {
+  return callApi(chatPath(chatId, `queue/${id}/send`), { method: "POST" });
+}
