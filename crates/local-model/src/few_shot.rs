@@ -130,8 +130,8 @@ fn tool_purpose(tool: &ToolSpec) -> String {
     cut[..end].to_owned()
 }
 
-/// Builds the prompt that asks which tool does a request. The model continues it with a [`tool_name_tokens`].
-pub(crate) fn choice_prompt(tokenizer: &Tokenizer, question: &UserRequest<'_>) -> PromptTokens {
+/// Builds the prompt that asks which of the tools does a request. The model continues it with a [`tool_name_tokens`].
+pub(crate) fn choice_prompt(tokenizer: &Tokenizer, question: &UserRequest<'_>, tools: &[ToolSpec]) -> PromptTokens {
     let mut tail = ChatMlBuilder::new(tokenizer);
     for (request, tool) in question.earlier_requests() {
         tail.push_turn("user", &format!("Request: {request}"));
@@ -141,7 +141,7 @@ pub(crate) fn choice_prompt(tokenizer: &Tokenizer, question: &UserRequest<'_>) -
     tail.push_turn("user", &format!("Request: {}", question.shortened_message()));
     let mut tail = tail.open_assistant_turn();
     tail.extend(tokenizer.encode("Tool:"));
-    PromptTokens { head: tool_table(tokenizer, question.tools()), tail }
+    PromptTokens { head: tool_table(tokenizer, tools), tail }
 }
 
 /// Returns the tokens of a tool's name as the model continues the table with it.
@@ -237,7 +237,7 @@ mod tests {
         ];
         let request = Request { messages, tools: vec![tool("forecast", "Tells the weather.")], ..Request::default() };
         let question = UserRequest::from_request(&request).unwrap();
-        let prompt = choice_prompt(&tokenizer, &question);
+        let prompt = choice_prompt(&tokenizer, &question, question.tools());
         let turns = "<|im_start|>user\nRequest: Hi<|im_end|>\n<|im_start|>assistant\nTool: none(<|im_end|>\n\
                      <|im_start|>user\nRequest: Rain in Rome?<|im_end|>\n<|im_start|>assistant\nTool: forecast(<|im_end|>\n\
                      <|im_start|>user\nRequest: And in Paris?<|im_end|><|im_end|>\n<|im_start|>assistant\nTool:";

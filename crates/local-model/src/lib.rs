@@ -26,6 +26,7 @@ mod known_urls;
 mod kv_cache;
 mod language;
 mod linear;
+mod missing_tools;
 mod model_config;
 mod next_step;
 mod no_suitable_tool;

@@ -1,7 +1,7 @@
 //! Answers to messages that need something that no connected tool does, such as the weather without a tool for it. Without
 //! an instruction, a small model invents the weather or promises to do what it cannot do.
 
-use crate::help_request::begins_with_own_work;
+use crate::help_request::{begins_with_own_work, is_help_request};
 use crate::language::{Language, detect_language};
 
 /// Sentence for such an answer, in each language. A small model repeats a sentence of its instructions, in the language of
@@ -13,9 +13,10 @@ const SENTENCES: [(Language, &str); 4] = [
     (Language::Spanish, "No puedo hacerlo: ningún servidor MCP conectado tiene una herramienta para eso."),
 ];
 
-/// Returns the instruction for such a message; `None` for one that asks for the model's own work, such as writing.
+/// Returns the instruction for such a message; `None` for one that asks for the model's own work, such as writing, or for
+/// help with it.
 pub(crate) fn instruction(message: &str) -> Option<String> {
-    if begins_with_own_work(message) {
+    if begins_with_own_work(message) || is_help_request(message) {
         return None;
     }
     let language = detect_language(message);
@@ -44,7 +45,12 @@ mod tests {
 
     #[test]
     fn own_work_has_none() {
-        for message in ["Write a query that counts customers", "Bitte schreib mir ein Gedicht", "Traduis « oui »"] {
+        for message in [
+            "Write a query that counts customers",
+            "Bitte schreib mir ein Gedicht",
+            "Traduis « oui »",
+            "Can you help me plan a birthday party?",
+        ] {
             assert_eq!(instruction(message), None, "{message}");
         }
     }

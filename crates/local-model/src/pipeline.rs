@@ -24,6 +24,7 @@ use crate::injection_filter::{self, InjectionFilter};
 use crate::json_output;
 use crate::known_urls::limit_urls;
 use crate::kv_cache::CacheSlots;
+use crate::missing_tools::{is_dispensable, missing_tools};
 use crate::model_config::ModelConfig;
 use crate::next_step::{self, NextStepScores};
 use crate::no_suitable_tool;
@@ -38,7 +39,7 @@ use crate::time_guard::TimeGuard;
 use crate::tokenizer::{TokenType, Tokenizer};
 use crate::tool_decision::{
     self, DecisionScores, MAX_CANDIDATES, MAX_SCORED_FOR_URL, ResponseKind, accepts_url, candidates, contains_url,
-    find_named_tools, prefer_url_tools, text_openings,
+    find_named_tools, text_openings, top_candidates,
 };
 use crate::tool_overview;
 use crate::transformer::TransformerModel;
@@ -201,9 +202,12 @@ impl InferencePipeline {
             return Ok((ResponseKind::Text, Vec::new()));
         }
         if tools.is_empty() {
-            let need =
-                self.score_yes_over_no(&few_shot::external_need_prompt(&self.tokenizer, question), usage, out)?;
-            return Ok((tool_decision::response_kind_without_tools(need), Vec::new()));
+            let missing = missing_tools();
+            let names: Vec<_> =
+                missing.iter().map(|tool| few_shot::tool_name_tokens(&self.tokenizer, &tool.name)).collect();
+            let (scores, ranked) = self.score_tools(question, &missing, &names, false, usage, out)?;
+            let is_dispensable = ranked.first().is_some_and(|(first, _)| is_dispensable(&missing[*first]));
+            return Ok((scores.response_kind_without_tools(is_dispensable), Vec::new()));
         }
         let named = find_named_tools(question.message, tools);
         let is_named = !named.is_empty();
@@ -222,28 +226,39 @@ impl InferencePipeline {
         // The tool, "no tool" and "about the tools" are scored by one prompt, so that their scores are comparable.
         let names: Vec<_> =
             considered.iter().map(|index| few_shot::tool_name_tokens(&self.tokenizer, &tools[*index].name)).collect();
+        let has_url = contains_url(question.message);
+        let (scores, ranked) = self.score_tools(question, tools, &names, is_named, usage, out)?;
+        tracing::debug!(ranked = ?ranked.iter().map(|(index, score)| (&tools[considered[*index]].name, *score)).collect::<Vec<_>>(), "ranked the tools");
+        let ranked = top_candidates(ranked, has_url, |index| accepts_url(&tools[considered[index]]));
+        let candidates =
+            candidates(&ranked).map(|(index, score)| Candidate { tool: &tools[considered[index]], score }).collect();
+        Ok((scores.response_kind(), candidates))
+    }
+
+    /// Scores the tools with these names, and ranks the best.
+    fn score_tools(
+        &mut self,
+        question: &UserRequest<'_>,
+        tools: &[ToolSpec],
+        names: &[Vec<u32>],
+        is_named: bool,
+        usage: &mut Usage,
+        out: &OutputSink,
+    ) -> Result<(DecisionScores, Vec<(usize, f32)>), InferenceError> {
         let [none, about] =
             [few_shot::NO_TOOL, few_shot::ABOUT_TOOLS].map(|name| few_shot::tool_name_tokens(&self.tokenizer, name));
-
-        let prompt = few_shot::choice_prompt(&self.tokenizer, question);
-        let mut generation = self.start(&prompt, true, out)?;
-        let has_url = contains_url(question.message);
-        let ranked = generation.rank(&names, if has_url { MAX_SCORED_FOR_URL } else { MAX_CANDIDATES })?;
+        let mut generation = self.start(&few_shot::choice_prompt(&self.tokenizer, question, tools), true, out)?;
+        let count = if contains_url(question.message) { MAX_SCORED_FOR_URL } else { MAX_CANDIDATES };
+        let ranked = generation.rank(names, count)?;
         let [none, about] = generation.first_token_scores([&none, &about]);
         *usage += generation.usage;
 
         // A second question, without the list of tools: whether the message needs anything from outside. Once a small
         // model has read a list of tools, it tends to name one for any message.
         let need = self.score_yes_over_no(&few_shot::external_need_prompt(&self.tokenizer, question), usage, out)?;
-
-        tracing::debug!(ranked = ?ranked.iter().map(|(index, score)| (&tools[considered[*index]].name, *score)).collect::<Vec<_>>(), "ranked the tools");
         let tool = ranked.first().map_or(f32::NEG_INFINITY, |(_, likelihood)| *likelihood);
-        let ranked = top_candidates(ranked, has_url, |index| accepts_url(&tools[considered[index]]));
         let has_earlier = !question.earlier_requests().is_empty();
-        let scores = DecisionScores { tool, none, about, need, is_named, has_earlier };
-        let candidates =
-            candidates(&ranked).map(|(index, score)| Candidate { tool: &tools[considered[index]], score }).collect();
-        Ok((scores.response_kind(), candidates))
+        Ok((DecisionScores { tool, none, about, need, is_named, has_earlier }, ranked))
     }
 
     /// Calls one of the candidates, or asks for an argument that is not in the conversation.
@@ -543,20 +558,6 @@ impl InferencePipeline {
             ))),
         }
     }
-}
-
-/// Returns the first ranked tools; for a message with a URL, tools that accept one are preferred; at most
-/// [`MAX_CANDIDATES`].
-fn top_candidates(
-    mut ranked: Vec<(usize, f32)>,
-    has_url: bool,
-    accepts_url: impl Fn(usize) -> bool,
-) -> Vec<(usize, f32)> {
-    if has_url {
-        prefer_url_tools(&mut ranked, accepts_url);
-    }
-    ranked.truncate(MAX_CANDIDATES);
-    ranked
 }
 
 /// Returns whether the user can be asked something: not if a program wants JSON.
