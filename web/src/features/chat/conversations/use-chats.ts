@@ -126,7 +126,7 @@ export function useChats(userId: string, registry: ChatRegistry): Chats {
     registry,
     userId,
     select,
-    create: (onError) => creation.mutate(undefined, { onError }),
+    create: (onError) => creation.mutate(undefined, onError && { onError }),
     openTemporary: showTemporary,
     endTemporary: () => showTemporary(null),
     change,
