@@ -203,9 +203,8 @@ impl InferencePipeline {
         }
         if tools.is_empty() {
             let missing = missing_tools();
-            let names: Vec<_> =
-                missing.iter().map(|tool| few_shot::tool_name_tokens(&self.tokenizer, &tool.name)).collect();
-            let (scores, ranked) = self.score_tools(question, &missing, &names, false, usage, out)?;
+            let all: Vec<usize> = (0..missing.len()).collect();
+            let (scores, ranked) = self.score_tools(question, &missing, &all, false, usage, out)?;
             let is_dispensable = ranked.first().is_some_and(|(first, _)| is_dispensable(&missing[*first]));
             return Ok((scores.response_kind_without_tools(is_dispensable), Vec::new()));
         }
@@ -223,33 +222,35 @@ impl InferencePipeline {
         if considered.is_empty() {
             return Ok((ResponseKind::Text, Vec::new()));
         }
-        // The tool, "no tool" and "about the tools" are scored by one prompt, so that their scores are comparable.
-        let names: Vec<_> =
-            considered.iter().map(|index| few_shot::tool_name_tokens(&self.tokenizer, &tools[*index].name)).collect();
-        let has_url = contains_url(question.message);
-        let (scores, ranked) = self.score_tools(question, tools, &names, is_named, usage, out)?;
+        let (scores, ranked) = self.score_tools(question, tools, &considered, is_named, usage, out)?;
         tracing::debug!(ranked = ?ranked.iter().map(|(index, score)| (&tools[considered[*index]].name, *score)).collect::<Vec<_>>(), "ranked the tools");
-        let ranked = top_candidates(ranked, has_url, |index| accepts_url(&tools[considered[index]]));
+        let ranked =
+            top_candidates(ranked, contains_url(question.message), |index| accepts_url(&tools[considered[index]]));
         let candidates =
             candidates(&ranked).map(|(index, score)| Candidate { tool: &tools[considered[index]], score }).collect();
         Ok((scores.response_kind(), candidates))
     }
 
-    /// Scores the tools with these names, and ranks the best.
+    /// Scores the `considered` tools of a list, and ranks the best. The user sees that a list is read only if it is theirs.
     fn score_tools(
         &mut self,
         question: &UserRequest<'_>,
         tools: &[ToolSpec],
-        names: &[Vec<u32>],
+        considered: &[usize],
         is_named: bool,
         usage: &mut Usage,
         out: &OutputSink,
     ) -> Result<(DecisionScores, Vec<(usize, f32)>), InferenceError> {
+        // The tool, "no tool" and "about the tools" are scored by one prompt, so that their scores are comparable.
+        let names: Vec<_> =
+            considered.iter().map(|index| few_shot::tool_name_tokens(&self.tokenizer, &tools[*index].name)).collect();
         let [none, about] =
             [few_shot::NO_TOOL, few_shot::ABOUT_TOOLS].map(|name| few_shot::tool_name_tokens(&self.tokenizer, name));
-        let mut generation = self.start(&few_shot::choice_prompt(&self.tokenizer, question, tools), true, out)?;
+        let reads_tools = !question.tools().is_empty();
+        let mut generation =
+            self.start(&few_shot::choice_prompt(&self.tokenizer, question, tools), reads_tools, out)?;
         let count = if contains_url(question.message) { MAX_SCORED_FOR_URL } else { MAX_CANDIDATES };
-        let ranked = generation.rank(names, count)?;
+        let ranked = generation.rank(&names, count)?;
         let [none, about] = generation.first_token_scores([&none, &about]);
         *usage += generation.usage;
 

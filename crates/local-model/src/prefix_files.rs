@@ -12,6 +12,7 @@ use candle_core::{Device, Result, Tensor, safetensors};
 
 use crate::assistant_prompt::{self, ModelIdentity};
 use crate::kv_cache::KvCache;
+use crate::missing_tools::missing_tools;
 use crate::tokenizer::Tokenizer;
 use crate::{few_shot, injection_filter, next_step};
 
@@ -19,7 +20,7 @@ use crate::{few_shot, injection_filter, next_step};
 const FORMAT_VERSION: i64 = 1;
 
 /// Number of prefixes that all requests share.
-const PREFIX_COUNT: usize = 6;
+const PREFIX_COUNT: usize = 7;
 
 /// Returns whether a file is missing next to these weights and could be written.
 pub(crate) fn has_missing_files(weights: &Path) -> bool {
@@ -63,6 +64,7 @@ impl PrefixFiles {
             next_step::several_steps_prefix(tokenizer),
             next_step::next_tool_prefix(tokenizer),
             assistant_prompt::static_prefix(tokenizer, identity),
+            few_shot::tool_table(tokenizer, &missing_tools()),
         ]
         .map(|prefix| (prefix, false));
         Self { folder: prefix_folder(weights), weights_identity, prefixes: prefixes.into() }
@@ -73,9 +75,12 @@ impl PrefixFiles {
         self.prefixes.iter().map(|(tokens, _)| tokens.as_slice())
     }
 
-    /// Returns the prefix that `head` starts with, and its index.
+    /// Returns the longest prefix that `head` starts with, and its index.
     pub(crate) fn find_prefix(&self, head: &[u32]) -> Option<(usize, &[u32])> {
-        self.prefixes().enumerate().find(|(_, prefix)| head.starts_with(prefix))
+        self.prefixes()
+            .enumerate()
+            .filter(|(_, prefix)| head.starts_with(prefix))
+            .max_by_key(|(_, prefix)| prefix.len())
     }
 
     /// Loads a stored prefix into the empty `cache`.
