@@ -319,10 +319,6 @@ export const queueQuery = (chatId: string) =>
     staleTime: 0,
   });
 
-/**
- * Replaces the text of a queued message.
- * @throws {ApiError} if it was sent or removed in the meantime; the functions below throw likewise
- */
 interface ForkList {
   readonly forks: readonly { readonly messageId: string; readonly branches: readonly string[] }[];
 }

@@ -1,6 +1,10 @@
 import { callApi, jsonBody } from "@/lib/api-client";
 import { chatPath } from "../queries";
 
+/**
+ * Replaces the text of a queued message.
+ * @throws {ApiError} if it was sent or removed in the meantime; the functions below throw likewise
+ */
 export function changeQueued(chatId: string, id: string, message: string): Promise<void> {
   return callApi(chatPath(chatId, `queue/${id}`), { ...jsonBody({ message }), method: "PATCH" });
 }
