@@ -201,7 +201,8 @@ impl InferencePipeline {
         if question.begun_answer().is_some() {
             return Ok((ResponseKind::Text, Vec::new()));
         }
-        if tools.is_empty() {
+        // The answer to a message after others is text in any case, so nothing is asked for it.
+        if tools.is_empty() && question.earlier_requests().is_empty() {
             let missing = missing_tools();
             let all: Vec<usize> = (0..missing.len()).collect();
             let (scores, ranked) = self.score_tools(question, &missing, &all, false, usage, out)?;
@@ -246,9 +247,8 @@ impl InferencePipeline {
             considered.iter().map(|index| few_shot::tool_name_tokens(&self.tokenizer, &tools[*index].name)).collect();
         let [none, about] =
             [few_shot::NO_TOOL, few_shot::ABOUT_TOOLS].map(|name| few_shot::tool_name_tokens(&self.tokenizer, name));
-        let reads_tools = !question.tools().is_empty();
-        let mut generation =
-            self.start(&few_shot::choice_prompt(&self.tokenizer, question, tools), reads_tools, out)?;
+        let prompt = few_shot::choice_prompt(&self.tokenizer, question, tools);
+        let mut generation = self.start(&prompt, !question.tools().is_empty(), out)?;
         let count = if contains_url(question.message) { MAX_SCORED_FOR_URL } else { MAX_CANDIDATES };
         let ranked = generation.rank(&names, count)?;
         let [none, about] = generation.first_token_scores([&none, &about]);
