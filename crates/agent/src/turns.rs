@@ -63,7 +63,6 @@ use tracing::Instrument;
 use crate::chats::temporary::TemporaryChats;
 use crate::files::FileService;
 use crate::files::result_offload::FileSaver;
-use crate::models::quota::CountedTurn;
 use crate::models::usage_recording::UsageTracker;
 use crate::models::{ModelId, ModelService};
 use crate::push::PushService;
@@ -353,12 +352,19 @@ impl TurnService {
         Ok(())
     }
 
-    /// Stores the user's message and begins the turn that answers it.
+    /// Stores the user's message and begins the turn that answers it, also if the caller is dropped meanwhile: a turn that
+    /// is registered and never runs would block its chat.
     ///
     /// # Errors
     ///
     /// See [`BeginError`]. Nothing is stored in that case.
     pub async fn begin(&self, owner: UserId, request: TurnRequest) -> Result<Arc<Turn>, BeginError> {
+        let turns = self.clone();
+        let work = async move { turns.begin_now(owner, request).await };
+        self.tasks.spawn_and_wait("begin turn", work).await.unwrap_or(Err(BeginError::Overloaded))
+    }
+
+    async fn begin_now(&self, owner: UserId, request: TurnRequest) -> Result<Arc<Turn>, BeginError> {
         let storage = self.temporary.store_for(owner, request.chat);
         let (model, settings) =
             match model_selection::select_model(self, &storage, owner, request.chat, request.model.clone()).await {
@@ -395,7 +401,7 @@ impl TurnService {
         let counted = match self.models.quotas.count_turn(owner).await {
             Ok(counted) => counted,
             Err(exceeded) => {
-                self.deregister(&turn);
+                self.withdraw(&turn);
                 return Err(ModelError::from(exceeded).into());
             }
         };
@@ -417,11 +423,13 @@ impl TurnService {
         let named = match turn.storage.chats().insert_turn(&new_turn, &title).await {
             Ok(Some(named)) => named,
             Ok(None) => {
-                self.withdraw(&turn, counted).await;
+                self.withdraw(&turn);
+                self.models.quotas.uncount_turn(owner, counted).await;
                 return Err(BeginError::NoMessage);
             }
             Err(error) => {
-                self.withdraw(&turn, counted).await;
+                self.withdraw(&turn);
+                self.models.quotas.uncount_turn(owner, counted).await;
                 return Err(match error {
                     storage::Error::NotFound => BeginError::NoChat,
                     // The violated constraint (on SQLite its columns) tells the two apart: the primary key of the messages, or
@@ -546,10 +554,10 @@ impl TurnService {
         Ok(())
     }
 
-    /// Deregisters a turn that could not be stored.
-    async fn withdraw(&self, turn: &Turn, counted: CountedTurn) {
+    /// Deregisters a turn that was not stored. Clients may have found it meanwhile: their streams end without an event.
+    fn withdraw(&self, turn: &Turn) {
         self.deregister(turn);
-        self.models.quotas.uncount_turn(turn.owner, counted).await;
+        turn.event_log.disconnect();
     }
 
     /// Deregisters a turn that has ended or continues elsewhere.

@@ -3,7 +3,9 @@
 use std::process::Stdio;
 use std::time::Duration;
 
-use testkit::{Database, ScriptedModel, Step, TestApp, databases};
+use reqwest::{Method, Response, StatusCode};
+use serde_json::json;
+use testkit::{Database, Person, ScriptedModel, Step, TestApp, databases};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 use tokio::process::{Child, Command};
 
@@ -58,6 +60,55 @@ async fn a_turn_outlives_a_lock_of_another_program() {
         ends_well(&person, &chat, stream, told, 40).await;
         until_ready(&app, 200).await;
         assert!(person.messages(&other).await.is_empty(), "what was refused is not there");
+        app.stop().await;
+    }
+}
+
+/// Waits for the stream of a chat's turn.
+async fn stream_of(person: &Person, chat: &str) -> Response {
+    loop {
+        let stream = person.request(Method::GET, &format!("/api/sessions/{chat}/stream")).send().await.unwrap();
+        if stream.status() == StatusCode::OK {
+            return stream;
+        }
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+}
+
+#[tokio::test]
+async fn the_stream_of_a_turn_that_could_not_be_stored_ends() {
+    for database in databases() {
+        let model = ScriptedModel::start([]).await;
+        let app = TestApp::builder().database(database).set("OPENAI_BASE_URL", &model.base_url).start().await;
+        let person = app.person().await;
+        let chat = person.new_chat().await;
+        let locker = Locker::of(database, &app.database_url).await;
+        let (stream, ()) = tokio::join!(stream_of(&person, &chat), refuses_for_now(&person, &chat));
+        let told = tokio::time::timeout(Duration::from_secs(10), stream.text()).await;
+        assert_eq!(told.expect("the stream ends").unwrap(), "", "nothing happened, not even an end");
+        drop(locker);
+        app.stop().await;
+    }
+}
+
+#[tokio::test]
+async fn a_turn_whose_client_leaves_while_it_is_stored_runs() {
+    for database in databases() {
+        let model = ScriptedModel::start([Step::Text("Hello.".to_owned()), Step::Text("Again.".to_owned())]).await;
+        let app = TestApp::builder().database(database).set("OPENAI_BASE_URL", &model.base_url).start().await;
+        let person = app.person().await;
+        let chat = person.new_chat().await;
+        let locker = Locker::of(database, &app.database_url).await;
+        let body = json!({ "message": "Hi", "sessionId": chat });
+        let request = person.request(Method::POST, "/functions/v1/ai-chat").json(&body);
+        let request = request.timeout(Duration::from_millis(300)).send();
+        let (left, stream) = tokio::join!(request, stream_of(&person, &chat));
+        assert!(left.unwrap_err().is_timeout());
+        drop(locker);
+        let told = tokio::time::timeout(Duration::from_secs(10), stream.text()).await;
+        assert!(told.expect("the turn ends").unwrap().contains("Hello."));
+        let (status, answer) = person.ask(&chat, "And now?", json!([])).await;
+        assert_eq!((status, &answer["content"]), (StatusCode::OK, &json!("Again.")));
         app.stop().await;
     }
 }
