@@ -48,7 +48,8 @@ const withoutOldFonts: Plugin = {
 
 /**
  * Modules that the auth client always imports and the page never calls, and what the client needs of them to start:
- * sign-in with wallets, the client's own dialogue with authenticators (`src/lib/passkeys.ts` uses the browser's),
+ * sign-in with wallets, the client's own dialogue with authenticators and its conversions of JSON for it
+ * (`src/lib/passkeys.ts` and `security-keys.ts` use the browser's),
  * `globalThis` for browsers of 2019, and the administrator's calls but for the one that the client makes to sign out.
  */
 const unusedAuthModules: Record<string, string> = {
@@ -75,8 +76,9 @@ const unusedAuthModules: Record<string, string> = {
     "export const getAddress = undefined, fromHex = undefined, toHex = undefined, createSiweMessage = undefined;",
   "webauthn.js": `export class WebAuthnApi {}
     export const createCredential = undefined, getCredential = undefined, browserSupportsWebAuthn = undefined;
-    export const deserializeCredentialCreationOptions = undefined, deserializeCredentialRequestOptions = undefined;
-    export const serializeCredentialCreationResponse = undefined, serializeCredentialRequestResponse = undefined;
+    const same = (value) => value;
+    export { same as deserializeCredentialCreationOptions, same as deserializeCredentialRequestOptions };
+    export { same as serializeCredentialCreationResponse, same as serializeCredentialRequestResponse };
     export const webAuthnAbortService = undefined;`,
 };
 

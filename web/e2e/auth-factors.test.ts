@@ -123,8 +123,10 @@ for (const database of databases) {
       assert.deepEqual([unknown?.code, unknown?.status], ["mfa_factor_not_found", 404]);
       const phone = (await client.mfa.enroll({ factorType: "phone", phone: "+4912345678" })).error;
       assert.deepEqual([phone?.code, phone?.status], ["mfa_phone_enroll_not_enabled", 422]);
-      const key = (await client.mfa.enroll({ factorType: "webauthn", friendlyName: "key" })).error;
-      assert.deepEqual([key?.code, key?.status], ["mfa_webauthn_enroll_not_enabled", 422]);
+      const key = ok(await client.mfa.enroll({ factorType: "webauthn", friendlyName: "key" }));
+      const webauthn = { rpId: "example.com", rpOrigins: ["https://example.com"] };
+      const elsewhere = (await client.mfa.challenge({ factorId: key.id, webauthn })).error;
+      assert.deepEqual([elsewhere?.code, elsewhere?.status], ["validation_failed", 400]);
     });
 
     test("what is not offered says so", async () => {

@@ -1,47 +1,14 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { CDPSession } from "playwright-core";
-import type { AppPage } from "./app-page.ts";
 import { startFixture } from "./fixture.ts";
 import { Settings } from "./settings.ts";
+import { VirtualAuthenticator } from "./virtual-authenticator.ts";
 
 const fixture = await startFixture();
 
-/** Authenticator of the browser under test, as a phone or laptop has one. */
-class VirtualAuthenticator {
-  readonly #client: CDPSession;
-  readonly #id: string;
-
-  private constructor(client: CDPSession, id: string) {
-    this.#client = client;
-    this.#id = id;
-  }
-
-  static async addTo({ page }: AppPage): Promise<VirtualAuthenticator> {
-    const client = await page.context().newCDPSession(page);
-    await client.send("WebAuthn.enable");
-    const { authenticatorId } = await client.send("WebAuthn.addVirtualAuthenticator", {
-      options: {
-        protocol: "ctap2",
-        transport: "internal",
-        hasResidentKey: true,
-        hasUserVerification: true,
-        isUserVerified: true,
-        automaticPresenceSimulation: true,
-      },
-    });
-    return new VirtualAuthenticator(client, authenticatorId);
-  }
-
-  /** Sets whether the next fingerprint is the right one. */
-  async recognize(isUserVerified: boolean): Promise<void> {
-    await this.#client.send("WebAuthn.setUserVerified", { authenticatorId: this.#id, isUserVerified });
-  }
-}
-
 test("a passkey is created, named, signs in without a password, and is removed", async (t) => {
   const { account, appPage } = await fixture.openSignedInPage(t);
-  const authenticator = await VirtualAuthenticator.addTo(appPage);
+  const authenticator = await VirtualAuthenticator.addTo(appPage, "device");
   await appPage.open();
   let settings = await Settings.open(appPage, "Security");
   const passkeys = settings.section("Passkeys");

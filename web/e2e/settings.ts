@@ -9,6 +9,8 @@ type Part =
   | "Delete my account"
   | "Authenticator app"
   | "Another authenticator"
+  | "Security key"
+  | "Another security key"
   | "Recovery codes"
   | "API key"
   | "Model provider";
@@ -32,6 +34,8 @@ const sectionOf: Readonly<Record<Part, SectionName>> = {
   Password: "Security",
   "Authenticator app": "Security",
   "Another authenticator": "Security",
+  "Security key": "Security",
+  "Another security key": "Security",
   "Recovery codes": "Security",
   "Delete my account": "Data",
   "API key": "API keys",
@@ -116,7 +120,9 @@ export class Settings {
   /** Sets up an authenticator; its secret. */
   async addAuthenticator(name: string, later = -1): Promise<string> {
     await this.goTo("Security");
-    const begin = this.section("Two-factor authentication").getByRole("button", { name: /^(Set up|Add) /u });
+    const begin = this.section("Two-factor authentication").getByRole("button", {
+      name: /^(Set up|Add) (Authenticator app|Another authenticator)$/u,
+    });
     const isFirst = ((await begin.textContent()) ?? "") === "Set up";
     await begin.click();
     await this.field("Authenticator name").fill(name);

@@ -130,7 +130,11 @@ gotrue_errors! {
     RECOVERY_CODES_NEED_FACTOR = 422 "mfa_recovery_codes_sole_factor" "Recovery codes need another verified factor";
     /// Enrollment of a phone as a factor.
     PHONE_FACTOR_DISABLED = 422 "mfa_phone_enroll_not_enabled" "MFA enroll is disabled for Phone";
-    /// Enrollment of a security key as a factor.
+    /// The response of the security key was rejected.
+    SECURITY_KEY_INVALID = 422 "mfa_verification_failed" "Security key verification failed";
+    /// Use of a security key at a site without a domain name.
+    WEBAUTHN_VERIFICATION_DISABLED = 422 "mfa_webauthn_verify_not_enabled" "MFA verification is disabled for WebAuthn";
+    /// Enrollment of a security key where browsers use none, or only the identity provider may sign in.
     WEBAUTHN_FACTOR_DISABLED = 422 "mfa_webauthn_enroll_not_enabled" "MFA enroll is disabled for WebAuthn";
     /// Unknown type of factor.
     UNKNOWN_FACTOR_TYPE = 400 "validation_failed" "factor_type needs to be totp, phone, or webauthn";

@@ -48,6 +48,7 @@ mod test_clock;
 pub mod tokens;
 pub mod totp;
 pub mod verification;
+mod webauthn;
 
 use std::path::PathBuf;
 use std::sync::Arc;

@@ -1,9 +1,6 @@
 //! Passkeys: sign-in with a credential of the user's device or security key instead of an address and a password. The
 //! behavior is GoTrue's, except that the authenticator has to verify its user.
 
-pub mod ceremony;
-mod public_key;
-
 use std::net::IpAddr;
 
 use domain::text::without_nul;
@@ -24,8 +21,12 @@ use super::gotrue_error::{
 use super::login_throttle::log_failed_sign_in;
 use super::mailer::SecurityNotice;
 use super::sessions::UserSession;
+use super::webauthn::ceremony::{
+    AuthenticationResponse, CeremonyError, CredentialPurpose, KnownCredential, Registration, RegistrationResponse,
+    RelyingParty,
+};
+use super::webauthn::{log_rejection, parse_response};
 use super::{AccountService, AuthError, Claims};
-use ceremony::{CeremonyError, RegistrationResponse, RelyingParty, SignInResponse};
 
 /// Maximum number of passkeys per user. The value is GoTrue's default.
 const MAX_PASSKEYS: i64 = 10;
@@ -61,14 +62,11 @@ impl AccountService {
     /// Returns the domain for which passkeys are created; `None` without [passkeys](Self::has_passkeys). Browsers refuse
     /// to use them on pages of other domains.
     pub fn passkey_domain(&self) -> Option<String> {
-        self.relying_party().ok().map(RelyingParty::into_domain)
+        self.relying_party().ok().map(|site| site.domain().to_owned())
     }
 
     fn relying_party(&self) -> Result<RelyingParty, GoTrueError> {
-        if self.oidc().is_some_and(|oidc| oidc.is_only) {
-            return Err(PASSKEYS_DISABLED);
-        }
-        let site = RelyingParty::new(&self.settings.site_url, self.settings.is_site_url_configured);
+        let site = self.webauthn_site().filter(|_| self.has_own_sign_in());
         site.ok_or(PASSKEYS_DISABLED)
     }
 
@@ -81,8 +79,15 @@ impl AccountService {
             return Err(TOO_MANY_PASSKEYS.into());
         }
         let challenge = self.store_challenge(Some(user.id)).await?;
-        let name = user.email.as_deref().unwrap_or_default();
-        let options = site.creation_options(user.id, name, &known, &challenge.challenge, CHALLENGE_LIFETIME_SECONDS);
+        let known: Vec<Vec<u8>> = known.into_iter().map(|passkey| passkey.credential_id).collect();
+        let options = site.creation_options(&Registration {
+            purpose: CredentialPurpose::SignIn,
+            user_handle: &user_handle(user.id),
+            name: user.email.as_deref().unwrap_or_default(),
+            known: &known,
+            challenge: &challenge.challenge,
+            lifetime_seconds: CHALLENGE_LIFETIME_SECONDS,
+        });
         Ok(PendingCeremony { challenge: challenge.id, options, expires_at: challenge.expires_at.as_seconds() })
     }
 
@@ -97,8 +102,9 @@ impl AccountService {
         let site = self.relying_party()?;
         self.check_passkey_management(claims, user).await?;
         let challenge = self.take_challenge(challenge, Some(user.id)).await?;
-        let response: RegistrationResponse = parse_response(credential)?;
-        let credential = site.verify_registration(&response, &challenge.challenge).map_err(reject_response)?;
+        let response: RegistrationResponse = parse_response(credential).ok_or(PASSKEY_RESPONSE_INVALID)?;
+        let credential = site.verify_registration(CredentialPurpose::SignIn, &response, &challenge.challenge);
+        let credential = credential.map_err(reject_response)?;
         let passkey = Passkey {
             id: PasskeyId::fresh(),
             user: user.id,
@@ -126,7 +132,8 @@ impl AccountService {
     pub async fn begin_passkey_sign_in(&self) -> Result<PendingCeremony, AuthError> {
         let site = self.relying_party()?;
         let challenge = self.store_challenge(None).await?;
-        let options = site.request_options(&challenge.challenge, CHALLENGE_LIFETIME_SECONDS);
+        let options =
+            site.request_options(CredentialPurpose::SignIn, &[], &challenge.challenge, CHALLENGE_LIFETIME_SECONDS);
         Ok(PendingCeremony { challenge: challenge.id, options, expires_at: challenge.expires_at.as_seconds() })
     }
 
@@ -155,10 +162,16 @@ impl AccountService {
     async fn verify_passkey(&self, challenge: ChallengeId, credential: Value) -> Result<User, AuthError> {
         let site = self.relying_party()?;
         let challenge = self.take_challenge(challenge, None).await?;
-        let response: SignInResponse = parse_response(credential)?;
+        let response: AuthenticationResponse = parse_response(credential).ok_or(PASSKEY_RESPONSE_INVALID)?;
         let passkey = self.storage.passkeys().get_by_credential(&response.credential_id.0).await?;
         let passkey = passkey.ok_or(PASSKEY_NOT_VERIFIED)?;
-        let counter = site.verify_sign_in(&response, &challenge.challenge, &passkey).map_err(reject_response)?;
+        let known = KnownCredential {
+            purpose: CredentialPurpose::SignIn,
+            user_handle: &user_handle(passkey.user),
+            public_key: &passkey.public_key,
+            is_backup_eligible: passkey.is_backup_eligible,
+        };
+        let counter = site.verify_authentication(&response, &challenge.challenge, &known).map_err(reject_response)?;
         let user = self.storage.users().get(passkey.user).await?.ok_or(PASSKEY_NOT_VERIFIED)?;
         if user.email.is_some() && user.email_confirmed_at.is_none() {
             return Err(EMAIL_NOT_CONFIRMED_PASSKEY.into());
@@ -249,12 +262,12 @@ fn check_second_factor(claims: Claims) -> Result<(), AuthError> {
     if claims.lacks_factor { Err(PASSKEYS_NEED_AAL2.into()) } else { Ok(()) }
 }
 
-fn parse_response<T: serde::de::DeserializeOwned>(credential: Value) -> Result<T, AuthError> {
-    serde_json::from_value(credential).map_err(|_| PASSKEY_RESPONSE_INVALID.into())
+fn reject_response(error: CeremonyError) -> AuthError {
+    log_rejection(error);
+    PASSKEY_NOT_VERIFIED.into()
 }
 
-/// Logs why a response is rejected. The client learns only that it is, as in GoTrue.
-fn reject_response(error: CeremonyError) -> AuthError {
-    tracing::debug!(%error, "the response of a passkey was rejected");
-    PASSKEY_NOT_VERIFIED.into()
+/// Returns the bytes by which an authenticator knows the user, as in GoTrue.
+fn user_handle(user: UserId) -> Vec<u8> {
+    user.to_string().into_bytes()
 }

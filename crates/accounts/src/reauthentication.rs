@@ -10,6 +10,7 @@ use std::net::IpAddr;
 use std::time::Duration;
 
 use domain::{AuthSessionId, Timestamp, UserId};
+use storage::factors::FactorKind;
 use storage::one_time_tokens::TokenKind;
 use storage::users::{Along, User};
 use uuid::Uuid;
@@ -35,8 +36,10 @@ const PASSWORD_REAUTHENTICATION_AFTER: Duration = Duration::from_hours(24);
 pub enum ProofMethod {
     /// Password of the account.
     Password,
-    /// Code of a second factor, for a challenge as at sign-in.
+    /// Code of an authenticator app, for a challenge as at sign-in.
     Totp,
+    /// Security key, for a challenge as at sign-in.
+    WebAuthn,
     /// Code that `GET /reauthenticate` sends by email.
     Email,
 }
@@ -83,12 +86,17 @@ impl AccountService {
     pub fn proof_methods(&self, user: &User) -> Vec<ProofMethod> {
         // With that setting only an emailed code or a factor is a proof, as in GoTrue.
         let has_password = user.password_hash.is_some() && !self.settings.password_reauthentication;
-        let has_factor = user.factors.iter().any(|factor| factor.is_verified);
+        let has_factor = |kind| user.factors.iter().any(|factor| factor.is_verified && factor.kind == kind);
+        let has_app = has_factor(FactorKind::Totp);
+        let has_key = has_factor(FactorKind::WebAuthn) && self.webauthn_site().is_some();
         let has_mail = self.mailer.is_some() && user.email.is_some() && user.email_confirmed_at.is_some();
-        [(has_password, ProofMethod::Password), (has_factor, ProofMethod::Totp), (has_mail, ProofMethod::Email)]
-            .into_iter()
-            .filter_map(|(has, method)| has.then_some(method))
-            .collect()
+        let methods = [
+            (has_password, ProofMethod::Password),
+            (has_app, ProofMethod::Totp),
+            (has_key, ProofMethod::WebAuthn),
+            (has_mail, ProofMethod::Email),
+        ];
+        methods.into_iter().filter_map(|(has, method)| has.then_some(method)).collect()
     }
 
     /// Rejects a session whose last proof of identity is too old for changing credentials.

@@ -18,6 +18,7 @@ mod rate_limits;
 mod recovery_codes;
 mod refresh;
 mod registration_tokens;
+mod security_keys;
 mod session_lifetimes;
 mod sign_in;
 mod sign_up;

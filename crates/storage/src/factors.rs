@@ -11,8 +11,29 @@ use crate::{Error, FactorRepository, recovery_codes, users};
 
 /// Method of [`AuthMethod`] for a code of an authenticator app.
 pub const TOTP: &str = "totp";
+/// Method of [`AuthMethod`] for a security key, as in GoTrue.
+pub const WEBAUTHN: &str = "mfa/webauthn";
 /// Method of [`AuthMethod`] for a recovery code, as in GoTrue.
 pub const RECOVERY_CODE: &str = "mfa/recovery_code";
+
+/// Kind of a second factor.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FactorKind {
+    /// Authenticator app, whose codes the user types.
+    Totp,
+    /// Security key, which signs challenges.
+    WebAuthn,
+}
+
+impl FactorKind {
+    /// Returns the name of the kind, in the database as for clients.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Totp => "totp",
+            Self::WebAuthn => "webauthn",
+        }
+    }
+}
 
 /// A second factor as its owner may see it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -21,7 +42,9 @@ pub struct Factor {
     pub id: FactorId,
     /// Name; unique per user.
     pub friendly_name: String,
-    /// Whether the user has entered a valid code. An unverified factor protects nothing.
+    /// Its kind.
+    pub kind: FactorKind,
+    /// Whether the user has used it once. An unverified factor protects nothing.
     pub is_verified: bool,
     /// Time of the last challenge.
     pub last_challenged_at: Option<Timestamp>,
@@ -35,6 +58,7 @@ pub struct Factor {
 struct FactorRow {
     id: Uuid,
     friendly_name: String,
+    factor_type: String,
     status: String,
     last_challenged_at: Option<i64>,
     created_at: i64,
@@ -46,6 +70,7 @@ impl From<FactorRow> for Factor {
         Self {
             id: FactorId(row.id),
             friendly_name: row.friendly_name,
+            kind: if row.factor_type == FactorKind::Totp.as_str() { FactorKind::Totp } else { FactorKind::WebAuthn },
             is_verified: row.status == "verified",
             last_challenged_at: row.last_challenged_at.map(Timestamp),
             created_at: Timestamp(row.created_at),
@@ -61,22 +86,35 @@ pub struct NewFactor {
     pub id: FactorId,
     /// Name.
     pub friendly_name: String,
-    /// TOTP secret, encrypted.
-    pub secret: Vec<u8>,
+    /// TOTP secret of an authenticator app, encrypted; `None` for a security key.
+    pub secret: Option<Vec<u8>>,
 }
 
-/// A challenge: a request to enter a code.
+/// The input of [`FactorRepository::insert_challenge`](crate::FactorRepository::insert_challenge).
+#[derive(Debug)]
+pub struct NewChallenge<'a> {
+    /// Its id.
+    pub id: ChallengeId,
+    /// IP address of the client that requests it.
+    pub address: &'a str,
+    /// Random bytes for a security key to sign.
+    pub bytes: Option<&'a [u8]>,
+}
+
+/// A challenge: a request to enter a code, or to use a security key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Challenge {
     /// IP address of the client that requested it.
     pub address: String,
-    /// Whether a valid code was entered.
-    pub is_verified: bool,
+    /// Random bytes for a security key to sign.
+    pub bytes: Option<Vec<u8>>,
+    /// Whether it was answered.
+    pub is_answered: bool,
     /// Time of creation.
     pub created_at: Timestamp,
 }
 
-const LIST: &str = "SELECT id, friendly_name, status, last_challenged_at, created_at, updated_at
+const LIST: &str = "SELECT id, friendly_name, factor_type, status, last_challenged_at, created_at, updated_at
     FROM mfa_factors WHERE user_id = $1 ORDER BY created_at, id";
 
 // A factor with a recent challenge is still being set up.
@@ -87,19 +125,19 @@ const DELETE_ABANDONED: &str = "DELETE FROM mfa_factors
 const COUNT: &str = "SELECT COUNT(*) FROM mfa_factors WHERE user_id = $1";
 
 const INSERT: &str = "INSERT INTO mfa_factors
-      (id, user_id, friendly_name, status, secret, last_step, created_at, updated_at)
-    VALUES (:id, :owner, :friendly_name, 'unverified', :secret, 0, :now, :now)";
+      (id, user_id, friendly_name, factor_type, status, secret, last_step, created_at, updated_at)
+    VALUES (:id, :owner, :friendly_name, :kind, 'unverified', :secret, 0, :now, :now)";
 
-const GET_SECRET: &str = "SELECT secret FROM mfa_factors WHERE id = $1 AND user_id = $2";
+const GET_SECRET: &str = "SELECT secret FROM mfa_factors WHERE id = $1 AND user_id = $2 AND factor_type = 'totp'";
 
 const CHALLENGED: &str = "UPDATE mfa_factors SET last_challenged_at = $3 WHERE id = $1 AND user_id = $2";
 
 const DELETE_OLD_CHALLENGES: &str = "DELETE FROM mfa_challenges WHERE factor_id = $1 AND created_at < $2";
 
 const INSERT_CHALLENGE: &str =
-    "INSERT INTO mfa_challenges (id, factor_id, address, created_at) VALUES ($1, $2, $3, $4)";
+    "INSERT INTO mfa_challenges (id, factor_id, address, challenge, created_at) VALUES ($1, $2, $3, $4, $5)";
 
-const GET_CHALLENGE: &str = "SELECT c.address, c.verified_at, c.created_at FROM mfa_challenges c
+const GET_CHALLENGE: &str = "SELECT c.address, c.challenge, c.verified_at, c.created_at FROM mfa_challenges c
     JOIN mfa_factors f ON f.id = c.factor_id WHERE c.id = $1 AND f.id = $2 AND f.user_id = $3";
 
 const DELETE_CHALLENGE: &str = "DELETE FROM mfa_challenges WHERE id = $1
@@ -107,7 +145,7 @@ const DELETE_CHALLENGE: &str = "DELETE FROM mfa_challenges WHERE id = $1
 
 /// Accepts a time step only if it is later than the last one, so that a code works only once.
 const USE_STEP: &str = "UPDATE mfa_factors SET status = 'verified', last_step = $3, updated_at = $4
-    WHERE id = $1 AND user_id = $2 AND last_step < $3";
+    WHERE id = $1 AND user_id = $2 AND factor_type = 'totp' AND last_step < $3";
 
 const ANSWER: &str = "UPDATE mfa_challenges SET verified_at = $3
     WHERE id = $1 AND factor_id = $2 AND verified_at IS NULL";
@@ -121,7 +159,8 @@ pub(crate) const RAISE_LEVEL: &str =
 
 pub(crate) const DELETE_LOWER_SESSIONS: &str = "DELETE FROM auth_sessions WHERE user_id = $1 AND aal <> 'aal2'";
 
-const DELETE_UNVERIFIED: &str = "DELETE FROM mfa_factors WHERE user_id = $1 AND status = 'unverified'";
+pub(crate) const DELETE_UNVERIFIED: &str =
+    "DELETE FROM mfa_factors WHERE user_id = $1 AND factor_type = $2 AND status = 'unverified'";
 
 const DELETE: &str = "DELETE FROM mfa_factors WHERE id = $1 AND user_id = $2";
 
@@ -168,7 +207,7 @@ pub(crate) use raise_session;
 
 /// Removes the proof of a second factor from a session.
 pub(crate) fn remove_factor_proof(amr: &mut Vec<AuthMethod>) {
-    amr.retain(|proof| proof.method != TOTP && proof.method != RECOVERY_CODE);
+    amr.retain(|proof| ![TOTP, WEBAUTHN, RECOVERY_CODE].contains(&proof.method.as_str()));
 }
 
 /// Lowers the sessions that a factor or a set of recovery codes has raised to `aal1`, within a transaction.
@@ -216,12 +255,14 @@ impl FactorRepository<'_> {
             if count >= most {
                 return Ok(false);
             }
+            let kind = if factor.secret.is_some() { FactorKind::Totp } else { FactorKind::WebAuthn };
             query_named!(
                 INSERT,
                 id = factor.id.0,
                 owner = owner.0,
                 friendly_name = &factor.friendly_name,
-                secret = &factor.secret,
+                kind = kind.as_str(),
+                secret = factor.secret.as_deref().unwrap_or_default(),
                 now = now.0
             )
             .execute(&mut *tx)
@@ -230,7 +271,7 @@ impl FactorRepository<'_> {
         })
     }
 
-    /// Returns the secret of a factor, encrypted.
+    /// Returns the secret of an authenticator app, encrypted.
     pub async fn get_secret(self, owner: UserId, factor: FactorId) -> Result<Option<Vec<u8>>, Error> {
         let row = read!(self.storage, |c| sqlx::query_as::<_, (Vec<u8>,)>(GET_SECRET)
             .bind(factor.0)
@@ -249,8 +290,7 @@ impl FactorRepository<'_> {
         self,
         owner: UserId,
         factor: FactorId,
-        challenge: ChallengeId,
-        address: &str,
+        challenge: &NewChallenge<'_>,
         forgotten: Timestamp,
         now: Timestamp,
     ) -> Result<(), Error> {
@@ -261,9 +301,10 @@ impl FactorRepository<'_> {
             }
             sqlx::query(DELETE_OLD_CHALLENGES).bind(factor.0).bind(forgotten.0).execute(&mut *tx).await?;
             sqlx::query(INSERT_CHALLENGE)
-                .bind(challenge.0)
+                .bind(challenge.id.0)
                 .bind(factor.0)
-                .bind(address)
+                .bind(challenge.address)
+                .bind(challenge.bytes)
                 .bind(now.0)
                 .execute(&mut *tx)
                 .await?;
@@ -278,15 +319,17 @@ impl FactorRepository<'_> {
         factor: FactorId,
         challenge: ChallengeId,
     ) -> Result<Option<Challenge>, Error> {
-        let row = read!(self.storage, |c| sqlx::query_as::<_, (String, Option<i64>, i64)>(GET_CHALLENGE)
-            .bind(challenge.0)
-            .bind(factor.0)
-            .bind(owner.0)
-            .fetch_optional(c)
-            .await)?;
-        Ok(row.map(|(address, verified_at, created_at)| Challenge {
+        let row =
+            read!(self.storage, |c| sqlx::query_as::<_, (String, Option<Vec<u8>>, Option<i64>, i64)>(GET_CHALLENGE)
+                .bind(challenge.0)
+                .bind(factor.0)
+                .bind(owner.0)
+                .fetch_optional(c)
+                .await)?;
+        Ok(row.map(|(address, bytes, answered_at, created_at)| Challenge {
             address,
-            is_verified: verified_at.is_some(),
+            bytes,
+            is_answered: answered_at.is_some(),
             created_at: Timestamp(created_at),
         }))
     }
@@ -303,11 +346,11 @@ impl FactorRepository<'_> {
     }
 
     /// Accepts the code of a time step for a challenge, completely or not at all: the factor becomes verified, the
-    /// session is raised to `aal2` and returned, and the user's other sessions below `aal2` and unverified factors are
-    /// deleted.
+    /// session is raised to `aal2` and returned, and the user's other sessions below `aal2` and unverified authenticator
+    /// apps are deleted.
     ///
-    /// The audit `events` are stored with it. Returns `None` if a code of this or a later step was used before, the challenge was already answered, or the
-    /// session has ended.
+    /// The audit `events` are stored with it. Returns `None` if a code of this or a later step was used before, the
+    /// challenge was already answered, or the session has ended.
     pub async fn verify(
         self,
         owner: UserId,
@@ -326,7 +369,8 @@ impl FactorRepository<'_> {
                 return Err(Error::NotFound);
             }
             let raised = raise_session!(tx, owner, session, factor.0, TOTP, now);
-            sqlx::query(DELETE_UNVERIFIED).bind(owner.0).execute(&mut *tx).await?;
+            let unverified = sqlx::query(DELETE_UNVERIFIED).bind(owner.0).bind(FactorKind::Totp.as_str());
+            unverified.execute(&mut *tx).await?;
             for event in events {
                 insert_event!(tx, event);
             }

@@ -61,6 +61,7 @@ pub mod registration_tokens;
 pub mod restore;
 pub mod sealed_values;
 pub mod search;
+pub mod security_keys;
 pub mod server_sign_ins;
 pub mod servers;
 pub mod shared_servers;

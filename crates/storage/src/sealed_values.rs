@@ -47,7 +47,7 @@ pub enum ReplaceError {
 
 const SIGNING_KEYS: &str = "SELECT number, private_key FROM signing_keys";
 const SET_SIGNING_KEY: &str = "UPDATE signing_keys SET private_key = $1 WHERE number = $2";
-const FACTORS: &str = "SELECT id, secret FROM mfa_factors";
+const FACTORS: &str = "SELECT id, secret FROM mfa_factors WHERE factor_type = 'totp'";
 const SET_FACTOR: &str = "UPDATE mfa_factors SET secret = $1 WHERE id = $2";
 const HEADERS: &str = "SELECT id, user_id, headers FROM mcp_servers WHERE headers IS NOT NULL";
 const SET_HEADERS: &str = "UPDATE mcp_servers SET headers = $1 WHERE id = $2";

@@ -1,19 +1,11 @@
 import type { AuthError } from "@supabase/auth-js";
 import { auth } from "./session";
-
-/** Result of a ceremony: without an error also if the user closed the browser's dialog, which is no fault. */
-export interface PasskeyResult {
-  error: AuthError | null;
-  /** True if the ceremony was completed. */
-  isDone: boolean;
-}
+import { cancelled, type CeremonyResult, orCancelled } from "./webauthn";
 
 type SerializedCredential = Parameters<typeof auth.passkey.verifyAuthentication>[0]["credential"];
 
-const cancelled: PasskeyResult = { error: null, isDone: false };
-
 /** Signs in with a passkey that the user picks in the browser's dialog. */
-export async function signInWithPasskey(): Promise<PasskeyResult> {
+export async function signInWithPasskey(): Promise<CeremonyResult> {
   const { data, error } = await auth.passkey.startAuthentication();
   if (error !== null) return { error, isDone: false };
   const publicKey = PublicKeyCredential.parseRequestOptionsFromJSON(
@@ -32,7 +24,7 @@ export async function signInWithPasskey(): Promise<PasskeyResult> {
  * Creates a passkey of the signed-in user.
  * @throws {DOMException} named `InvalidStateError` if the device has one for this user
  */
-export async function createPasskey(name: string): Promise<PasskeyResult> {
+export async function createPasskey(name: string): Promise<CeremonyResult> {
   const { data, error } = await auth.passkey.startRegistration();
   if (error !== null) return { error, isDone: false };
   const publicKey = PublicKeyCredential.parseCreationOptionsFromJSON(
@@ -48,17 +40,6 @@ export async function createPasskey(name: string): Promise<PasskeyResult> {
   // The passkey exists; without a name of its own it is called "Passkey".
   await auth.passkey.update({ passkeyId: created.data.id, friendlyName: name });
   return { error: null, isDone: true };
-}
-
-/** Returns the credential, or null if the user closed the dialog or did not answer it in time. */
-async function orCancelled(dialog: Promise<Credential | null>): Promise<Credential | null> {
-  try {
-    return await dialog;
-  } catch (error) {
-    // Browsers give no other reason, so that a page cannot tell which passkeys somebody has.
-    if (error instanceof DOMException && error.name === "NotAllowedError") return null;
-    throw error;
-  }
 }
 
 /** The calls above report errors of the server alone; those of the browser come from `navigator.credentials`. */

@@ -149,6 +149,8 @@ export interface TextParams {
   "account.totp.remove": { name: string };
   "account.totp.remove.question": { name: string };
   "account.totp.removeLast.question": { name: string };
+  "account.securityKey.remove.question": { name: string };
+  "account.securityKey.text": { email: string };
   "account.devices.name": { browser: string; system: string };
   "account.devices.lastUsed": { when: string };
   "account.devices.end": { name: string };

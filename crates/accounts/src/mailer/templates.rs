@@ -1,5 +1,7 @@
 //! Texts of the emails.
 
+use storage::factors::FactorKind;
+
 /// Name of the product, in the heading and signature of emails.
 pub const PRODUCT_NAME: &str = "AI Chat MCP";
 
@@ -42,9 +44,9 @@ pub enum SecurityNotice {
         new: String,
     },
     /// An authenticator was added.
-    FactorAdded,
+    FactorAdded(FactorKind),
     /// An authenticator was removed.
-    FactorRemoved,
+    FactorRemoved(FactorKind),
     /// A passkey was created.
     PasskeyAdded,
     /// A passkey was removed.
@@ -76,8 +78,10 @@ impl SecurityNotice {
         match self {
             Self::PasswordChanged => "Your password was changed",
             Self::AddressChanged { .. } => "Your email address was changed",
-            Self::FactorAdded => "An authenticator was added",
-            Self::FactorRemoved => "An authenticator was removed",
+            Self::FactorAdded(FactorKind::Totp) => "An authenticator was added",
+            Self::FactorAdded(FactorKind::WebAuthn) => "A security key was added",
+            Self::FactorRemoved(FactorKind::Totp) => "An authenticator was removed",
+            Self::FactorRemoved(FactorKind::WebAuthn) => "A security key was removed",
             Self::PasskeyAdded => "A passkey was created",
             Self::PasskeyRemoved => "A passkey was removed",
             Self::IdentityLinked => "Single sign-on was linked",
@@ -95,10 +99,18 @@ impl SecurityNotice {
             Self::AddressChanged { new } => format!(
                 "The email address of your {PRODUCT_NAME} account was changed to {new}. This address no longer belongs to it."
             ),
-            Self::FactorAdded => {
+            Self::FactorAdded(FactorKind::WebAuthn) => {
+                format!("A security key was added to your {PRODUCT_NAME} account. Sign-ins ask for it.")
+            }
+            Self::FactorRemoved(FactorKind::WebAuthn) => {
+                format!("A security key was removed from your {PRODUCT_NAME} account.")
+            }
+            Self::FactorAdded(FactorKind::Totp) => {
                 format!("An authenticator app was added to your {PRODUCT_NAME} account. Sign-ins ask for its code.")
             }
-            Self::FactorRemoved => format!("An authenticator app was removed from your {PRODUCT_NAME} account."),
+            Self::FactorRemoved(FactorKind::Totp) => {
+                format!("An authenticator app was removed from your {PRODUCT_NAME} account.")
+            }
             Self::PasskeyAdded => {
                 format!("A passkey was created for your {PRODUCT_NAME} account. It signs in without the password.")
             }

@@ -104,11 +104,11 @@ pub struct FactorBody {
     /// Name that the user has chosen; left out if there is none.
     #[serde(skip_serializing_if = "String::is_empty")]
     friendly_name: String,
-    #[schemars(extend("const" = "totp"))]
+    #[schemars(extend("enum" = ["totp", "webauthn"]))]
     factor_type: &'static str,
     #[schemars(extend("enum" = ["verified", "unverified"]))]
     status: &'static str,
-    /// Always empty: factors are authenticator apps.
+    /// Always empty: no factor is a phone.
     phone: &'static str,
     last_challenged_at: Option<Timestamp>,
     created_at: Timestamp,
@@ -120,7 +120,7 @@ impl From<Factor> for FactorBody {
         Self {
             id: factor.id,
             friendly_name: factor.friendly_name,
-            factor_type: "totp",
+            factor_type: factor.kind.as_str(),
             status: if factor.is_verified { "verified" } else { "unverified" },
             phone: "",
             last_challenged_at: factor.last_challenged_at,

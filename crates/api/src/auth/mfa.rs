@@ -1,10 +1,10 @@
-//! `/factors`: second factors, which are authenticator apps.
+//! `/factors`: second factors, which are authenticator apps and security keys.
 
 use accounts::gotrue_error::{
     ANONYMOUS_NOT_ALLOWED, FACTOR_ID_MALFORMED, FACTOR_NOT_FOUND, PHONE_FACTOR_DISABLED, UNKNOWN_FACTOR_TYPE,
-    WEBAUTHN_FACTOR_DISABLED,
 };
-use accounts::mfa::{ChallengeAnswer, MAX_NAME_CHARS};
+use accounts::mfa::security_keys::{ClientSite, KeyAnswer, KeyChallenge};
+use accounts::mfa::{ChallengeAnswer, EnrolledTotp, MAX_NAME_CHARS};
 use accounts::rate_limits::RateLimit;
 use accounts::{AccountService, Claims};
 use axum::Json;
@@ -14,15 +14,13 @@ use domain::{ChallengeId, FactorId};
 use http_server::openapi::{Operation, OperationInput, OperationOutput};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use storage::factors::FactorKind;
 use storage::users::User;
 use uuid::Uuid;
 
 use super::dto::SessionBody;
 use super::error::AuthApiError;
-use super::extract::{Address, AuthJsonBody, Caller, UnreadAuthJsonBody};
-
-/// The only supported type of factor.
-const TOTP_FACTOR: &str = "totp";
+use super::extract::{Address, AuthJsonBody, Caller, OptionalAuthJsonBody, UnreadAuthJsonBody};
 
 /// A caller whose account is not anonymous.
 pub struct NamedCaller {
@@ -90,23 +88,24 @@ impl OperationInput for OwnFactor {
 pub struct EnrollBody {
     #[schemars(length(max = MAX_NAME_CHARS))]
     friendly_name: Option<String>,
-    /// Only `totp` is supported.
-    #[schemars(required, extend("enum" = [TOTP_FACTOR, "phone", "webauthn"]))]
+    /// `phone` is not supported.
+    #[schemars(required, extend("enum" = ["totp", "phone", "webauthn"]))]
     factor_type: Option<String>,
     /// Name of the site in the authenticator app; its host by default.
     #[schemars(length(max = MAX_NAME_CHARS))]
     issuer: Option<String>,
 }
 
-/// A new factor with its secret, which no other response contains.
+/// A new factor. No other response contains the secret of an authenticator app.
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "EnrolledFactor")]
 pub struct EnrolledBody {
     id: FactorId,
-    #[schemars(extend("const" = TOTP_FACTOR))]
+    #[schemars(extend("enum" = ["totp", "webauthn"]))]
     r#type: &'static str,
     friendly_name: String,
-    totp: TotpBody,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    totp: Option<TotpBody>,
 }
 
 /// The secret of a factor, for the authenticator app.
@@ -122,24 +121,40 @@ struct TotpBody {
     uri: String,
 }
 
-/// A challenge, which a code from the same network address has to answer within five minutes.
+impl From<EnrolledTotp> for TotpBody {
+    fn from(EnrolledTotp { qr_code, secret, uri }: EnrolledTotp) -> Self {
+        Self { qr_code, secret, uri }
+    }
+}
+
+/// The site that a security key shall answer for.
+#[derive(Default, Deserialize, JsonSchema)]
+pub struct ChallengeRequestBody {
+    webauthn: Option<ClientSite>,
+}
+
+/// A challenge, which a code or a security key has to answer from the same network address within five minutes.
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "FactorChallenge")]
 pub struct ChallengeBody {
     id: ChallengeId,
-    #[schemars(extend("const" = TOTP_FACTOR))]
+    #[schemars(extend("enum" = ["totp", "webauthn"]))]
     r#type: &'static str,
     /// Seconds since 1970.
     expires_at: i64,
+    /// What a security key has to do.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    webauthn: Option<KeyChallenge>,
 }
 
-/// A code that answers a challenge.
+/// A code or the response of a security key, which answers a challenge.
 #[derive(Deserialize, JsonSchema)]
 pub struct VerifyFactorBody {
     #[schemars(required)]
     challenge_id: Option<ChallengeId>,
-    #[schemars(required, regex(pattern = "^[0-9]{6}$"))]
+    #[schemars(regex(pattern = "^[0-9]{6}$"))]
     code: Option<String>,
+    webauthn: Option<KeyAnswer>,
 }
 
 /// A factor that was deleted.
@@ -149,23 +164,25 @@ pub struct UnenrolledBody {
     pub(super) id: FactorId,
 }
 
-/// Enrols an authenticator app (`POST /factors`).
+/// Enrols an authenticator app or a security key (`POST /factors`).
 pub async fn enroll_factor(
     State(accounts): State<AccountService>,
     person: NamedCaller,
     AuthJsonBody(body): AuthJsonBody<EnrollBody>,
 ) -> Result<Json<EnrolledBody>, AuthApiError> {
-    match body.factor_type.as_deref() {
-        Some(TOTP_FACTOR) => {}
-        Some("phone") => return Err(PHONE_FACTOR_DISABLED.into()),
-        Some("webauthn") => return Err(WEBAUTHN_FACTOR_DISABLED.into()),
-        _ => return Err(UNKNOWN_FACTOR_TYPE.into()),
-    }
     let name = body.friendly_name.unwrap_or_default();
-    let issuer = body.issuer.unwrap_or_default();
-    let enrolled = accounts.enroll_factor(person.claims, &person.user, name, &issuer).await?;
-    let totp = TotpBody { qr_code: enrolled.qr_code, secret: enrolled.secret, uri: enrolled.uri };
-    Ok(Json(EnrolledBody { id: enrolled.id, r#type: TOTP_FACTOR, friendly_name: enrolled.friendly_name, totp }))
+    let enrolled = match body.factor_type.as_deref() {
+        Some("totp") => {
+            let issuer = body.issuer.unwrap_or_default();
+            accounts.enroll_authenticator_app(person.claims, &person.user, name, &issuer).await?
+        }
+        Some("webauthn") => accounts.enroll_security_key(person.claims, &person.user, name).await?,
+        Some("phone") => return Err(PHONE_FACTOR_DISABLED.into()),
+        _ => return Err(UNKNOWN_FACTOR_TYPE.into()),
+    };
+    let kind = if enrolled.totp.is_some() { FactorKind::Totp } else { FactorKind::WebAuthn };
+    let (id, totp) = (enrolled.id, enrolled.totp.map(TotpBody::from));
+    Ok(Json(EnrolledBody { id, r#type: kind.as_str(), friendly_name: enrolled.friendly_name, totp }))
 }
 
 /// Creates a challenge for a factor (`POST /factors/{id}/challenge`).
@@ -173,13 +190,16 @@ pub async fn create_challenge(
     State(accounts): State<AccountService>,
     own: OwnFactor,
     Address(address): Address,
+    OptionalAuthJsonBody(body): OptionalAuthJsonBody<ChallengeRequestBody>,
 ) -> Result<Json<ChallengeBody>, AuthApiError> {
     accounts.rate_limits().check(RateLimit::FactorChallenge, address).await?;
-    let invited = accounts.challenge_factor(own.claims.user, own.factor, address).await?;
-    Ok(Json(ChallengeBody { id: invited.id, r#type: TOTP_FACTOR, expires_at: invited.expires_at }))
+    let site = body.unwrap_or_default().webauthn;
+    let issued = accounts.challenge_factor(&own.user, own.factor, address, site).await?;
+    let (id, expires_at, webauthn) = (issued.id, issued.expires_at, issued.webauthn);
+    Ok(Json(ChallengeBody { id, r#type: issued.kind.as_str(), expires_at, webauthn }))
 }
 
-/// Verifies a code and raises the session to the second factor (`POST /factors/{id}/verify`).
+/// Verifies a code or a security key and raises the session to the second factor (`POST /factors/{id}/verify`).
 pub async fn verify_factor(
     State(accounts): State<AccountService>,
     own: OwnFactor,
@@ -190,7 +210,7 @@ pub async fn verify_factor(
     let body = body.read().await?;
     // A missing challenge gets the response of one that does not exist.
     let challenge = body.challenge_id.unwrap_or(ChallengeId(Uuid::nil()));
-    let answer = ChallengeAnswer { challenge, code: body.code.unwrap_or_default() };
+    let answer = ChallengeAnswer { challenge, code: body.code.unwrap_or_default(), webauthn: body.webauthn };
     Ok(Json(accounts.verify_factor(own.claims, &own.user, own.factor, address, answer).await?.into()))
 }
 

@@ -295,7 +295,7 @@ async fn other_kinds_of_factors_are_refused_in_the_protocols_words() {
     let person = app.person().await;
     let table = [
         (json!({ "factor_type": "phone", "phone": "+123456789" }), 422, "mfa_phone_enroll_not_enabled"),
-        (json!({ "factor_type": "webauthn" }), 422, "mfa_webauthn_enroll_not_enabled"),
+        (json!({ "factor_type": "webauthn", "friendly_name": "x".repeat(101) }), 400, "validation_failed"),
         (json!({ "factor_type": "smell" }), 400, "validation_failed"),
         (json!({}), 400, "validation_failed"),
         (json!({ "factor_type": "totp", "friendly_name": "x".repeat(101) }), 400, "validation_failed"),

@@ -55,6 +55,9 @@ async fn accounts_are_listed_locked_unlocked_and_deleted() {
         assert!(admin(&program, &["reset-factors", &person.email]).unwrap().starts_with("Deleted 0 second factors"));
 
         let fresh = Person::sign_up_at(&program.url, &http_client()).await;
+        let key = json!({ "factor_type": "webauthn", "friendly_name": "key" });
+        assert_eq!(fresh.post("/auth/v1/factors", &key).await.0, 200);
+        assert!(admin(&program, &["reset-factors", &fresh.email]).unwrap().starts_with("Deleted 1 second factors"));
         let user_url = format!("{}/auth/v1/user", program.url);
         let status = async || http_client().get(&user_url).bearer_auth(&fresh.token).send().await.unwrap().status();
         assert_eq!(status().await, 200);

@@ -33,6 +33,9 @@ impl Fixture {
             "name": "Mine", "kind": "compatible", "baseUrl": "https://models.example/v1", "key": "sk-secret-of-the-user",
         });
         assert_eq!(person.post("/api/model-providers", &own).await.0, 201);
+        // A security key has no secret that the server could open.
+        let key = json!({ "factor_type": "webauthn", "friendly_name": "key" });
+        assert_eq!(person.post("/auth/v1/factors", &key).await.0, 200);
         (Self { database, model, person }, program)
     }
 

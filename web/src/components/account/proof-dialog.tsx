@@ -19,6 +19,7 @@ import {
 } from "./queries";
 import { RecoveryCodeField } from "./recovery-code-field";
 import { ResendButton } from "./resend-button";
+import { SecurityKeyButton } from "./security-key-button";
 import { type ProofRequest, useProofRequest } from "./step-up";
 
 /** Shows the identity check whenever a change needs one. */
@@ -73,7 +74,9 @@ function ProofDialog({ user, request }: ProofDialogProps) {
           </p>
         )}
         {method === "password" && <PasswordProof user={user} onProven={finish} />}
-        {method === "totp" && <TotpProof onProven={finish} />}
+        {(method === "totp" || method === "webauthn") && (
+          <FactorProof key={method} method={method} onProven={finish} />
+        )}
         {method === "email" && <MailProof user={user} onProven={finish} />}
         <div className="flex flex-wrap justify-between gap-2 border-t border-line pt-3">
           <span className="flex flex-wrap gap-1">
@@ -125,12 +128,19 @@ function PasswordProof({ user, onProven }: ProofFormProps & { user: SignedInUser
   );
 }
 
-function TotpProof({ onProven }: ProofFormProps) {
+function FactorProof({ method, onProven }: ProofFormProps & { method: "totp" | "webauthn" }) {
   const [isRecovery, setIsRecovery] = useState(false);
-  return isRecovery ? (
-    <RecoveryCodeProof onProven={onProven} />
+  if (isRecovery) return <RecoveryCodeProof onProven={onProven} />;
+  const recover = () => setIsRecovery(true);
+  return method === "totp" ? (
+    <AuthenticatorProof onProven={onProven} onRecovery={recover} />
   ) : (
-    <AuthenticatorProof onProven={onProven} onRecovery={() => setIsRecovery(true)} />
+    <div className="grid justify-items-start gap-2">
+      <SecurityKeyButton onDone={onProven} />
+      <Button size="sm" variant="quiet" className="-ml-2.5" onClick={recover}>
+        {t("account.recoveryCode.use")}
+      </Button>
+    </div>
   );
 }
 

@@ -55,7 +55,7 @@ export async function endApiKey(id: string): Promise<void> {
 }
 
 /** Proof of identity, as the server names it. */
-export type ProofMethod = "password" | "totp" | "email";
+export type ProofMethod = "password" | "totp" | "webauthn" | "email";
 
 interface ProofOptions {
   /** Methods of the account, the easiest first. */
@@ -110,14 +110,14 @@ export async function endAllShares(): Promise<void> {
   await callApi("/api/shares", { method: "DELETE" });
 }
 
-/** Returns the query for the user's verified authenticators. */
+/** Returns the query for the user's verified authenticator apps and security keys, oldest first. */
 export function factorsQuery(userId: string) {
   return queryOptions({
     queryKey: ["factors", userId],
     queryFn: async (): Promise<Factor[]> => {
       const { data, error } = await auth.mfa.listFactors();
       if (error !== null) throw error;
-      return data.totp;
+      return data.all.filter((factor) => factor.status === "verified");
     },
   });
 }
@@ -136,9 +136,14 @@ export function recoveryCodesQuery(userId: string) {
   });
 }
 
-/** Returns the name of an authenticator, which may have none. */
-export function factorName({ friendly_name: name }: Pick<Factor, "friendly_name">): string {
-  return name === undefined || name === "" ? t("account.totp.unnamed") : name;
+/** Returns true if a factor is a security key, and false if it is an authenticator app. */
+export function isSecurityKey({ factor_type: type }: Pick<Factor, "factor_type">): boolean {
+  return type === "webauthn";
+}
+
+/** Returns the name of a factor, which may have none. */
+export function factorName(factor: Pick<Factor, "factor_type" | "friendly_name">): string {
+  return factor.friendly_name || t(isSecurityKey(factor) ? "account.securityKey" : "account.totp.unnamed");
 }
 
 /** Returns the message for a rejected code. */

@@ -1,7 +1,7 @@
-import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { useMutation } from "@tanstack/react-query";
 import { useRef, useState } from "react";
 import { CodeField } from "@/components/account/code-field";
-import { codeErrorWords, factorsQuery, recoveryCodesQuery } from "@/components/account/queries";
+import { codeErrorWords } from "@/components/account/queries";
 import { withProof } from "@/components/account/step-up";
 import { authErrorMessage } from "@/lib/auth-error-message";
 import { t } from "@/lib/later-texts";
@@ -9,9 +9,9 @@ import { auth, type SignedInUser } from "@/lib/session";
 import { CopyButton } from "@/markdown/copy-button";
 import { TextField } from "@/ui/field";
 import { Form, SubmitButton } from "@/ui/form";
-import { toast } from "@/ui/toast";
+import { useAddedFactor } from "./added-factor";
 import { beginEnrolment, type Enrolment, inGroups } from "./enrolment";
-import { IssuedCodes, issueFirstRecoveryCodes } from "./recovery-codes";
+import { IssuedCodes } from "./recovery-codes";
 
 interface EnrolFormProps {
   user: SignedInUser;
@@ -56,8 +56,10 @@ interface ProofFormProps extends EnrolFormProps {
 }
 
 function ProofForm({ user, enrolment, onDone, onCodes }: ProofFormProps) {
-  const client = useQueryClient();
-  const { queryKey } = factorsQuery(user.id);
+  const finish = useAddedFactor(user, {
+    first: t("account.twoStep.on.text"),
+    another: t("account.totp.another"),
+  });
   const [code, setCode] = useState("");
   const field = useRef<HTMLInputElement>(null);
   const verify = useMutation({
@@ -69,18 +71,9 @@ function ProofForm({ user, enrolment, onDone, onCodes }: ProofFormProps) {
         field.current?.focus();
         return;
       }
-      const first = client.getQueryData(queryKey)?.length === 0;
-      // Without them, the section offers to create them.
-      const codes = first ? await issueFirstRecoveryCodes() : undefined;
-      if (codes !== undefined) onCodes(codes);
-      await client.invalidateQueries({ queryKey });
-      await client.invalidateQueries({ queryKey: recoveryCodesQuery(user.id).queryKey });
-      toast(
-        first
-          ? { title: t("account.twoStep.on"), description: t("account.twoStep.on.text"), tone: "ok" }
-          : { title: t("account.totp.another"), tone: "ok" },
-      );
+      const codes = await finish();
       if (codes === undefined) onDone();
+      else onCodes(codes);
     },
   });
 

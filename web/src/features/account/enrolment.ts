@@ -1,7 +1,9 @@
 import type { AuthError } from "@supabase/auth-js";
 import { withProof } from "@/components/account/step-up";
+import { answerWithSecurityKey } from "@/lib/security-keys";
 import { auth } from "@/lib/session";
 import { t } from "@/lib/t";
+import type { CeremonyResult } from "@/lib/webauthn";
 
 /** Authenticator during its setup. */
 export interface Enrolment {
@@ -16,10 +18,8 @@ export interface Enrolment {
 export async function beginEnrolment(
   name: string,
 ): Promise<{ data: Enrolment; error: null } | { data: null; error: AuthError }> {
-  const known = await auth.mfa.listFactors();
-  if (known.error !== null) return { data: null, error: known.error };
-  for (const factor of known.data.all)
-    if (factor.status === "unverified") await auth.mfa.unenroll({ factorId: factor.id });
+  const failed = await deleteUnfinished();
+  if (failed !== null) return { data: null, error: failed };
   const { data, error } = await withProof(() =>
     auth.mfa.enroll({ factorType: "totp", friendlyName: name, issuer: t("app.title") }),
   );
@@ -28,6 +28,28 @@ export async function beginEnrolment(
     data: { id: data.id, picture: pictureOf(data.totp.qr_code), secret: data.totp.secret },
     error: null,
   };
+}
+
+/**
+ * Adds a security key, after deleting unfinished setups.
+ * @throws {DOMException} named `InvalidStateError` if the key was added before
+ */
+export async function addSecurityKey(name: string): Promise<CeremonyResult> {
+  const failed = await deleteUnfinished();
+  if (failed !== null) return { error: failed, isDone: false };
+  const { data, error } = await withProof(() =>
+    auth.mfa.enroll({ factorType: "webauthn", friendlyName: name }),
+  );
+  if (error !== null) return { error, isDone: false };
+  return withProof(() => answerWithSecurityKey(data.id));
+}
+
+async function deleteUnfinished(): Promise<AuthError | null> {
+  const { data, error } = await auth.mfa.listFactors();
+  if (error !== null) return error;
+  for (const factor of data.all)
+    if (factor.status === "unverified") await auth.mfa.unenroll({ factorId: factor.id });
+  return null;
 }
 
 /** Escapes the QR code's data URL: the client leaves a `#` in it, which would end the URL. */

@@ -72,6 +72,7 @@ const settingsParts = [
   "email",
   "password",
   "two-step",
+  "security-key",
   "recovery-codes",
   "model-provider",
   "model-settings",

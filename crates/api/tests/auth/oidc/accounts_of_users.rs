@@ -174,5 +174,8 @@ async fn the_provider_can_be_the_only_way_in() {
     assert_eq!(password.refusal(), disabled(422));
     assert_eq!(put_user(&site.app, &token, &json!({ "email": "x@example.com" })).await.refusal(), disabled(422));
     assert_eq!(put_user(&site.app, &token, &json!({ "data": { "colour": "red" } })).await.status, 200);
+    let key = json!({ "factor_type": "webauthn", "friendly_name": "key" });
+    let key = send(request(&site.app, Method::POST, "/factors").bearer_auth(&token).json(&key)).await;
+    assert_eq!(key.refusal(), refused(422, "mfa_webauthn_enroll_not_enabled"));
     site.app.stop().await;
 }

@@ -8,13 +8,11 @@ use aws_lc_rs::digest::{SHA256, digest};
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use ciborium::Value as Cbor;
-use domain::UserId;
 use serde::{Deserialize, Deserializer};
 use serde_json::{Value, json};
-use storage::passkeys::Passkey;
 use url::{Host, Url};
 
-use super::public_key::{ALGORITHMS, PasskeyPublicKey};
+use super::public_key::{ALGORITHMS, CredentialPublicKey};
 
 /// Name of the site in the dialogues of browsers.
 const SITE_NAME: &str = "AI Chat MCP";
@@ -52,6 +50,9 @@ pub enum CeremonyError {
     /// The credential is of another site.
     #[error("the credential is of another site")]
     WrongSite,
+    /// Nobody has touched the authenticator.
+    #[error("nobody has touched the authenticator")]
+    UserNotPresent,
     /// The authenticator did not verify that its user is who it belongs to.
     #[error("the authenticator did not verify its user")]
     UserNotVerified,
@@ -95,10 +96,10 @@ struct AttestationResponse {
     attestation_object: EncodedBytes,
 }
 
-/// The response to a sign-in (`AuthenticationResponseJSON`), without the parts that are not used.
+/// The response to an authentication (`AuthenticationResponseJSON`), without the parts that are not used.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct SignInResponse {
+pub struct AuthenticationResponse {
     /// Id of the credential.
     #[serde(rename = "rawId")]
     pub credential_id: EncodedBytes,
@@ -124,6 +125,46 @@ struct ClientData {
     origin: String,
     #[serde(default)]
     cross_origin: bool,
+}
+
+/// What a credential proves, which decides what is asked of its authenticator.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CredentialPurpose {
+    /// Who somebody is, in place of address and password: the authenticator has to store the credential and to verify
+    /// its user.
+    SignIn,
+    /// Possession of the authenticator, after another proof of identity: a touch is enough.
+    SecondFactor,
+}
+
+/// A credential that is to be created.
+#[derive(Debug)]
+pub struct Registration<'a> {
+    /// What it proves.
+    pub purpose: CredentialPurpose,
+    /// Bytes by which the authenticator knows its owner. It replaces a credential that it stores for the same ones.
+    pub user_handle: &'a [u8],
+    /// Name of the account in the dialogues of browsers.
+    pub name: &'a str,
+    /// Ids of the user's credentials. Their authenticators create no second one.
+    pub known: &'a [Vec<u8>],
+    /// Random bytes.
+    pub challenge: &'a [u8],
+    /// Time for which the challenge is valid.
+    pub lifetime_seconds: i64,
+}
+
+/// A credential that was registered before.
+#[derive(Debug)]
+pub struct KnownCredential<'a> {
+    /// What it proves.
+    pub purpose: CredentialPurpose,
+    /// [`Registration::user_handle`].
+    pub user_handle: &'a [u8],
+    /// Public key, as a COSE key.
+    pub public_key: &'a [u8],
+    /// Whether the authenticator may copy it to other devices.
+    pub is_backup_eligible: bool,
 }
 
 /// A credential that was just created.
@@ -158,47 +199,73 @@ impl RelyingParty {
     }
 
     /// Returns the domain of the site.
-    pub fn into_domain(self) -> String {
-        self.id
+    pub fn domain(&self) -> &str {
+        &self.id
     }
 
-    /// Returns the options to register a credential of a user who has the `known` ones
-    /// (`PublicKeyCredentialCreationOptionsJSON`). `lifetime_seconds` is how long the challenge is valid.
-    pub fn creation_options(
-        &self,
-        user: UserId,
-        name: &str,
-        known: &[Passkey],
-        challenge: &[u8],
-        lifetime_seconds: i64,
-    ) -> Value {
+    /// Returns whether pages of an origin belong to this site.
+    pub fn is_own_origin(&self, origin: &str) -> bool {
+        let Ok(url) = Url::parse(origin) else { return false };
+        if !self.allows_any_port {
+            return url.origin() == self.origin.origin();
+        }
+        url.scheme() == self.origin.scheme() && url.host() == self.origin.host()
+    }
+
+    /// Returns the options to register a credential (`PublicKeyCredentialCreationOptionsJSON`).
+    pub fn creation_options(&self, registration: &Registration<'_>) -> Value {
+        let Registration { purpose, user_handle, name, known, challenge, lifetime_seconds } = registration;
         let parameters = ALGORITHMS.map(|algorithm| json!({ "type": "public-key", "alg": algorithm }));
-        let known: Vec<Value> = known.iter().map(|passkey| describe_credential(&passkey.credential_id)).collect();
-        json!({
+        let known: Vec<Value> = known.iter().map(|id| describe_credential(id)).collect();
+        let mut options = json!({
             "rp": { "id": self.id, "name": SITE_NAME },
-            "user": { "id": URL_SAFE_NO_PAD.encode(user_handle(user)), "name": name, "displayName": name },
+            "user": { "id": URL_SAFE_NO_PAD.encode(user_handle), "name": name, "displayName": name },
             "challenge": URL_SAFE_NO_PAD.encode(challenge),
             "pubKeyCredParams": parameters,
             "timeout": lifetime_seconds * 1000,
             "excludeCredentials": known,
+            "attestation": "none",
+        });
+        options["authenticatorSelection"] = match purpose {
             // The authenticator has to store the credential, and so finds it when nobody has said who signs in.
-            "authenticatorSelection": {
+            CredentialPurpose::SignIn => json!({
                 "residentKey": "required",
                 "requireResidentKey": true,
                 "userVerification": "required",
-            },
-            "attestation": "none",
-        })
+            }),
+            // The page names the credential, so that it needs no place on the key, where it would pass for a passkey.
+            CredentialPurpose::SecondFactor => json!({
+                "authenticatorAttachment": "cross-platform",
+                "residentKey": "discouraged",
+                "requireResidentKey": false,
+                "userVerification": "discouraged",
+            }),
+        };
+        if *purpose == CredentialPurpose::SecondFactor {
+            options["hints"] = json!(["security-key"]);
+        }
+        options
     }
 
-    /// Returns the options to sign in with any credential of this site (`PublicKeyCredentialRequestOptionsJSON`).
-    pub fn request_options(&self, challenge: &[u8], lifetime_seconds: i64) -> Value {
-        json!({
+    /// Returns the options to authenticate with one of the `allowed` credentials, or with any of this site if there are
+    /// none (`PublicKeyCredentialRequestOptionsJSON`). `lifetime_seconds` is how long the challenge is valid.
+    pub fn request_options(
+        &self,
+        purpose: CredentialPurpose,
+        allowed: &[Vec<u8>],
+        challenge: &[u8],
+        lifetime_seconds: i64,
+    ) -> Value {
+        let mut options = json!({
             "challenge": URL_SAFE_NO_PAD.encode(challenge),
             "timeout": lifetime_seconds * 1000,
             "rpId": self.id,
-            "userVerification": "required",
-        })
+            "userVerification": if purpose == CredentialPurpose::SignIn { "required" } else { "discouraged" },
+        });
+        if !allowed.is_empty() {
+            options["allowCredentials"] = allowed.iter().map(|id| describe_credential(id)).collect();
+        }
+        options
     }
 
     /// Verifies the response to a registration.
@@ -208,6 +275,7 @@ impl RelyingParty {
     /// The response is malformed, or does not belong to this site and challenge.
     pub fn verify_registration(
         &self,
+        purpose: CredentialPurpose,
         response: &RegistrationResponse,
         challenge: &[u8],
     ) -> Result<NewCredential, CeremonyError> {
@@ -219,10 +287,10 @@ impl RelyingParty {
             fields.iter().find(|(name, _)| name.as_text() == Some("authData")).and_then(|(_, data)| data.as_bytes())
         });
         let data = AuthenticatorData::parse(data.ok_or(CeremonyError::Malformed("attestation object"))?)?;
-        self.check_authenticator_data(&data)?;
+        self.check_authenticator_data(purpose, &data)?;
         let (id, public_key) = data.credential.ok_or(CeremonyError::Malformed("authenticator data"))?;
         // Rejected now rather than at the first sign-in.
-        PasskeyPublicKey::parse(public_key)?;
+        CredentialPublicKey::parse(public_key)?;
         Ok(NewCredential {
             id: id.to_vec(),
             public_key: public_key.to_vec(),
@@ -231,31 +299,35 @@ impl RelyingParty {
         })
     }
 
-    /// Verifies the response to a sign-in with `passkey`, and returns the signature counter of the authenticator. The
-    /// caller has to compare it with the stored one.
+    /// Verifies the response to an authentication with `credential`, and returns the signature counter of the
+    /// authenticator. The caller has to compare it with the stored one.
     ///
     /// # Errors
     ///
-    /// The response is malformed, does not belong to this site, challenge and passkey, or is not signed with it.
-    pub fn verify_sign_in(
+    /// The response is malformed, does not belong to this site, challenge and credential, or is not signed with it.
+    pub fn verify_authentication(
         &self,
-        response: &SignInResponse,
+        response: &AuthenticationResponse,
         challenge: &[u8],
-        passkey: &Passkey,
+        credential: &KnownCredential<'_>,
     ) -> Result<u32, CeremonyError> {
-        let AssertionResponse { client_data, authenticator_data, signature, user_handle: handle } = &response.response;
-        // A credential that the authenticator stores always comes with the handle.
-        if handle.as_ref().is_none_or(|handle| handle.0 != user_handle(passkey.user)) {
+        let AssertionResponse { client_data, authenticator_data, signature, user_handle } = &response.response;
+        let is_of_owner = match user_handle {
+            Some(handle) => handle.0 == credential.user_handle,
+            // A credential that the authenticator stores always comes with the handle, another may.
+            None => credential.purpose == CredentialPurpose::SecondFactor,
+        };
+        if !is_of_owner {
             return Err(CeremonyError::WrongUser);
         }
         self.check_client_data(&client_data.0, "webauthn.get", challenge)?;
         let data = AuthenticatorData::parse(&authenticator_data.0)?;
-        self.check_authenticator_data(&data)?;
-        if data.has(BACKUP_ELIGIBLE) != passkey.is_backup_eligible {
+        self.check_authenticator_data(credential.purpose, &data)?;
+        if data.has(BACKUP_ELIGIBLE) != credential.is_backup_eligible {
             return Err(CeremonyError::ChangedProperties);
         }
         let signed = [authenticator_data.0.as_slice(), digest(&SHA256, &client_data.0).as_ref()].concat();
-        if !PasskeyPublicKey::parse(&passkey.public_key)?.verify(&signed, &signature.0) {
+        if !CredentialPublicKey::parse(credential.public_key)?.verify(&signed, &signature.0) {
             return Err(CeremonyError::WrongSignature);
         }
         Ok(data.sign_count)
@@ -275,19 +347,18 @@ impl RelyingParty {
         Ok(())
     }
 
-    fn is_own_origin(&self, origin: &str) -> bool {
-        let Ok(url) = Url::parse(origin) else { return false };
-        if !self.allows_any_port {
-            return url.origin() == self.origin.origin();
-        }
-        url.scheme() == self.origin.scheme() && url.host() == self.origin.host()
-    }
-
-    fn check_authenticator_data(&self, data: &AuthenticatorData<'_>) -> Result<(), CeremonyError> {
+    fn check_authenticator_data(
+        &self,
+        purpose: CredentialPurpose,
+        data: &AuthenticatorData<'_>,
+    ) -> Result<(), CeremonyError> {
         if data.site_hash != digest(&SHA256, self.id.as_bytes()).as_ref() {
             return Err(CeremonyError::WrongSite);
         }
-        if !data.has(USER_PRESENT) || !data.has(USER_VERIFIED) {
+        if !data.has(USER_PRESENT) {
+            return Err(CeremonyError::UserNotPresent);
+        }
+        if purpose == CredentialPurpose::SignIn && !data.has(USER_VERIFIED) {
             return Err(CeremonyError::UserNotVerified);
         }
         // A credential that cannot be copied cannot have been copied.
@@ -351,9 +422,4 @@ fn skip_cbor(mut bytes: &[u8]) -> Result<&[u8], CeremonyError> {
 
 fn describe_credential(id: &[u8]) -> Value {
     json!({ "type": "public-key", "id": URL_SAFE_NO_PAD.encode(id) })
-}
-
-/// Returns the bytes by which an authenticator knows the user, as in GoTrue.
-fn user_handle(user: UserId) -> Vec<u8> {
-    user.to_string().into_bytes()
 }

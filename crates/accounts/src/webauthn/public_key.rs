@@ -1,4 +1,4 @@
-//! Public keys of passkeys, as COSE keys (RFC 9052 section 7, RFC 9053), and their signatures.
+//! Public keys of WebAuthn credentials, as COSE keys (RFC 9052 section 7, RFC 9053), and their signatures.
 
 use aws_lc_rs::signature::{
     ECDSA_P256_SHA256_ASN1, ED25519, RSA_PKCS1_2048_8192_SHA256, RsaPublicKeyComponents, UnparsedPublicKey,
@@ -36,9 +36,9 @@ const COORDINATE_BYTES: usize = 32;
 /// First byte of a point on an elliptic curve that is not compressed (SEC 1, section 2.3.3).
 const UNCOMPRESSED_POINT: u8 = 4;
 
-/// A public key of a passkey.
+/// A public key of a credential.
 #[derive(Debug, PartialEq, Eq)]
-pub enum PasskeyPublicKey {
+pub enum CredentialPublicKey {
     /// Point on P-256, not compressed.
     Es256(Vec<u8>),
     /// Key of Ed25519.
@@ -47,7 +47,7 @@ pub enum PasskeyPublicKey {
     Rs256 { modulus: Vec<u8>, exponent: Vec<u8> },
 }
 
-impl PasskeyPublicKey {
+impl CredentialPublicKey {
     /// Parses a COSE key.
     ///
     /// # Errors
