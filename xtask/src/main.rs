@@ -69,6 +69,9 @@ The developer's commands:
       --nodes N              processes on one PostgreSQL, of which one is killed each time (1)
       --servers N            servers per database (2)
       --interval MS          maximum time between two kills (1500)
+      --users N              users per server (4)
+      --turns N              simultaneous turns per server (one per user)
+      --soak MINUTES         in place of the kills: work for a long time with restarts and backups, and watch the memory
   cargo xtask dev [ARGS]     serve the server and the page with hot reload, until Ctrl-C
   cargo xtask dist           build the packages for operators, in target/distrib
       --image                build the container image as well

@@ -1,12 +1,12 @@
 //! A simulated user who keeps sending messages while the server is killed and restarted.
 
 use std::collections::HashMap;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 use testkit::Person;
-use tokio::sync::watch;
+use tokio::sync::{Semaphore, watch};
 
 use crate::expected_chat::ExpectedChat;
 use crate::mcp_servers::McpServers;
@@ -19,9 +19,13 @@ use crate::stream_log::Acceptance;
 /// Delay before a request is repeated that was refused because of the database.
 pub const OUTAGE_DELAY: Duration = Duration::from_millis(100);
 
+/// Time after which a user signs in again, before the access token expires after an hour.
+const SIGN_IN_INTERVAL: Duration = Duration::from_mins(30);
+
 /// A simulated user, with the expected state of the current chat.
 pub struct TestClient<'a> {
     pub(crate) user: Person,
+    signed_in_at: Instant,
     pub(crate) tools: Value,
     pub(crate) servers: &'a McpServers,
     pub(crate) attempts: Attempts,
@@ -46,6 +50,7 @@ impl<'a> TestClient<'a> {
     ) -> Self {
         Self {
             user,
+            signed_in_at: Instant::now(),
             tools,
             servers,
             attempts,
@@ -58,9 +63,15 @@ impl<'a> TestClient<'a> {
         }
     }
 
-    /// Runs scenarios until the server is no longer killed. Returns the [`TestResults`].
-    pub async fn run(mut self) -> TestResults {
+    /// Runs scenarios until the server is no longer killed, each with one of the permits of `turns`. Returns the
+    /// [`TestResults`].
+    pub async fn run(mut self, turns: &Semaphore) -> TestResults {
         while !self.state.borrow().kills_are_over {
+            // The semaphore is never closed.
+            let _permit = turns.acquire().await.unwrap();
+            if self.signed_in_at.elapsed() > SIGN_IN_INTERVAL {
+                self.sign_in_again().await;
+            }
             if self.chat.id.is_empty() || self.rng.u8(0..6) == 0 {
                 self.create_chat().await;
             }
@@ -70,6 +81,19 @@ impl<'a> TestClient<'a> {
             self.run_scenario().await;
         }
         self.results
+    }
+
+    /// Replaces the access token.
+    async fn sign_in_again(&mut self) {
+        let body = json!({ "email": self.user.email, "password": "correct horse" });
+        let path = "/auth/v1/token?grant_type=password";
+        let session = self.send_until_answered(|user| user.request(Method::POST, path).json(&body)).await;
+        let session: Value = session.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default();
+        match session["access_token"].as_str() {
+            Some(token) => token.clone_into(&mut self.user.token),
+            None => self.results.add_violation(format!("signing in again failed: {session}")),
+        }
+        self.signed_in_at = Instant::now();
     }
 
     /// Starts a new chat, whose id is chosen here so that the request can be repeated.

@@ -34,6 +34,7 @@ mod postgres_pair;
 mod results;
 mod scenario;
 mod server;
+mod soak;
 mod stream_log;
 
 use std::path::PathBuf;
@@ -49,11 +50,15 @@ use plan::Attempts;
 use postgres_pair::PostgresPair;
 use results::TestResults;
 use server::TestServer;
+use soak::Soak;
+use tokio::sync::Semaphore;
 
 /// Default number of servers per kind of database that are tested at the same time, each with its own users.
 const DEFAULT_SERVERS: usize = 2;
-/// Number of users per server.
-const USERS_PER_SERVER: u64 = 4;
+/// Default number of users per server.
+const DEFAULT_USERS: u64 = 4;
+/// Default maximum number of simultaneous turns per server: one per user.
+const DEFAULT_TURNS: usize = Semaphore::MAX_PERMITS;
 /// Default maximum time between two kills, in milliseconds.
 const DEFAULT_MAX_INTERVAL_MS: u64 = 1_500;
 /// Number of kills between two progress messages.
@@ -72,6 +77,11 @@ struct Arguments {
     nodes: usize,
     servers_per_database: usize,
     max_interval_ms: u64,
+    users_per_server: u64,
+    /// Maximum number of simultaneous turns per server.
+    turns_per_server: usize,
+    /// Long test in place of the kills.
+    soak: Option<Soak>,
 }
 
 impl Arguments {
@@ -85,6 +95,9 @@ impl Arguments {
             nodes: 1,
             servers_per_database: DEFAULT_SERVERS,
             max_interval_ms: DEFAULT_MAX_INTERVAL_MS,
+            users_per_server: DEFAULT_USERS,
+            turns_per_server: DEFAULT_TURNS,
+            soak: None,
         };
         let mut words = std::env::args().skip(1);
         while let Some(option) = words.next() {
@@ -100,10 +113,13 @@ impl Arguments {
                 "--nodes" => arguments.nodes = value.parse().expect("a number of processes"),
                 "--servers" => arguments.servers_per_database = value.parse().expect("a number of servers"),
                 "--interval" => arguments.max_interval_ms = value.parse().expect("a number of milliseconds"),
+                "--users" => arguments.users_per_server = value.parse().expect("a number of users"),
+                "--turns" => arguments.turns_per_server = value.parse().expect("a number of turns"),
+                "--soak" => arguments.soak = Some(Soak::new(value.parse().expect("a number of minutes"))),
                 _ => {
                     panic!(
-                        "usage: crash --binary FILE [--kills N | --failovers N] [--seed N] [--nodes N] [--servers N] \
-                         [--interval MS]"
+                        "usage: crash --binary FILE [--kills N | --failovers N | --soak MINUTES] [--seed N] [--nodes N] \
+                         [--servers N] [--interval MS] [--users N] [--turns N]"
                     )
                 }
             }
@@ -144,7 +160,8 @@ async fn main() -> ExitCode {
         println!("{database:?}: {}", actions.join(", "));
     }
     println!("{} s", started_at.elapsed().as_secs());
-    println!("{} passed, {violations} failed", arguments.kills);
+    let passed = arguments.soak.map_or(arguments.kills, Soak::minutes);
+    println!("{passed} passed, {violations} failed");
     if violations == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
@@ -162,17 +179,24 @@ async fn test_server(arguments: &Arguments, database: Database, kills: usize, se
     for index in 0..server.node_count() {
         server.start(index).await;
     }
+    let turns = Semaphore::new(arguments.turns_per_server);
     let mut clients = Vec::new();
-    for index in 0..USERS_PER_SERVER {
+    for index in 0..arguments.users_per_server {
         let user = Person::sign_up_at(&server.url(), &testkit::client_without_pool()).await;
         let tools = mcp_servers.connect_user(&user).await;
         let client_rng = fastrand::Rng::with_seed(rng.u64(..));
         let (attempts, state) = (attempts.clone(), server.state());
         // The ranges of turn ids must not overlap, since they identify tool calls.
-        clients
-            .push(TestClient::new((user, tools), &mcp_servers, attempts, state, client_rng, index * 1_000_000).run());
+        let client = TestClient::new((user, tools), &mcp_servers, attempts, state, client_rng, index * 1_000_000);
+        clients.push(client.run(&turns));
     }
+    let mut violations = Vec::new();
     let kill_repeatedly = async {
+        if let Some(soak) = &arguments.soak {
+            violations = soak.run(database, &mut server, &model).await;
+            server.announce_end_of_kills();
+            return;
+        }
         for killed in 1..=kills {
             if killed % KILLS_PER_PROGRESS_MESSAGE == 0 {
                 println!("{database:?}: {killed} of {kills} kills of this server");
@@ -200,8 +224,8 @@ async fn test_server(arguments: &Arguments, database: Database, kills: usize, se
     for results in &results_by_client {
         sum.add(results);
     }
-    for repeated in mcp_servers.repeated_calls() {
-        sum.add_violation(repeated);
+    for violation in violations.into_iter().chain(mcp_servers.repeated_calls()) {
+        sum.add_violation(violation);
     }
     sum
 }

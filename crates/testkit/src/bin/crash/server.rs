@@ -1,6 +1,7 @@
 //! The server under test: one or more processes on one database, which are killed and restarted with the same data
 //! and port.
 
+use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
 use std::time::{Duration, Instant};
@@ -37,6 +38,8 @@ pub struct TestServer {
     model: String,
     nodes: Vec<Node>,
     load_balancer: Option<LoadBalancer>,
+    /// File for the logs of the nodes.
+    log: Option<PathBuf>,
     state: watch::Sender<ServerState>,
 }
 
@@ -93,7 +96,15 @@ impl TestServer {
             kills_database: pair.is_some(),
             kills_are_over: false,
         });
-        Self { binary: binary.to_owned(), database_url, model: model.to_owned(), nodes, load_balancer, state }
+        Self {
+            binary: binary.to_owned(),
+            database_url,
+            model: model.to_owned(),
+            nodes,
+            load_balancer,
+            log: None,
+            state,
+        }
     }
 
     /// Returns the origin that users call.
@@ -113,22 +124,12 @@ impl TestServer {
 
     /// Starts a node and waits until it is ready.
     pub async fn start(&mut self, index: usize) {
-        let site_url = self.url();
+        let mut command = self.command(index);
+        if let Some(log) = &self.log {
+            command.stderr(File::options().create(true).append(true).open(log).unwrap());
+        }
         let node = &mut self.nodes[index];
-        let child = Command::new(&self.binary)
-            .env("CHAT_LISTEN", format!("127.0.0.1:{}", node.port))
-            .env("CHAT_DATA_DIR", node.folder.path())
-            .env("CHAT_MASTER_KEY", MASTER_KEY)
-            .env("CHAT_SITE_URL", site_url)
-            .env("DATABASE_URL", &self.database_url)
-            .env("CHAT_LOCAL_MODEL", "off")
-            .env("CHAT_RATE_LIMITS", "off")
-            .env("OPENAI_BASE_URL", &self.model)
-            .env("CHAT_MODEL", "openai/scripted")
-            .env("RUST_LOG", "error")
-            .spawn()
-            .unwrap();
-        node.child = Some(child);
+        node.child = Some(command.spawn().unwrap());
         let ready_url = format!("{}/health/ready", node.url());
         let http = testkit::http_client();
         let started_at = Instant::now();
@@ -140,15 +141,57 @@ impl TestServer {
         self.state.send_modify(|state| state.is_up = true);
     }
 
+    /// Returns the program with the settings of a node.
+    pub fn command(&self, index: usize) -> Command {
+        let node = &self.nodes[index];
+        let mut command = Command::new(&self.binary);
+        command
+            .env("CHAT_LISTEN", format!("127.0.0.1:{}", node.port))
+            .env("CHAT_DATA_DIR", node.folder.path())
+            .env("CHAT_MASTER_KEY", MASTER_KEY)
+            .env("CHAT_SITE_URL", self.url())
+            .env("DATABASE_URL", &self.database_url)
+            .env("CHAT_LOCAL_MODEL", "off")
+            .env("CHAT_RATE_LIMITS", "off")
+            .env("OPENAI_BASE_URL", &self.model)
+            .env("CHAT_MODEL", "openai/scripted")
+            .env("RUST_LOG", "error");
+        command
+    }
+
+    /// Appends what nodes that start from now on log to a file, in place of printing it.
+    pub fn log_to(&mut self, path: &Path) {
+        self.log = Some(path.to_owned());
+    }
+
+    /// Returns the process id of a running node.
+    pub fn process_id(&self, index: usize) -> u32 {
+        self.nodes[index].child.as_ref().unwrap().id()
+    }
+
+    /// Stops a node as an operator does, and waits until it has ended.
+    pub async fn stop(&mut self, index: usize) {
+        self.announce_end_of_node();
+        let mut child = self.nodes[index].child.take().unwrap();
+        let id = child.id().to_string();
+        Command::new("kill").args(["-TERM", &id]).status().unwrap();
+        tokio::task::spawn_blocking(move || child.wait()).await.unwrap().unwrap();
+    }
+
     /// Kills a node without warning, as a power cut does.
     pub fn kill(&mut self, index: usize) {
+        self.announce_end_of_node();
+        self.nodes[index].kill();
+    }
+
+    /// Records that a node is about to end. The state changes first: a user who sees a broken connection must not report
+    /// it as a violation.
+    fn announce_end_of_node(&self) {
         let is_only_node = self.nodes.len() == 1;
         self.state.send_modify(|state| {
             state.is_up = !is_only_node;
             state.kills.push(Instant::now());
         });
-        // The state changes first: a user who sees a broken connection must not report it as a violation.
-        self.nodes[index].kill();
     }
 
     /// Records that the database is about to be killed.
