@@ -44,18 +44,21 @@ struct PasskeyRow {
     last_used_at: Option<i64>,
 }
 
+/// Converts a stored signature counter.
+pub(crate) fn read_sign_count(stored: i64) -> Result<u32, Error> {
+    u32::try_from(stored).map_err(|_| Error::Corrupt(format!("{stored} is no signature counter")))
+}
+
 impl TryFrom<PasskeyRow> for Passkey {
     type Error = Error;
 
     fn try_from(row: PasskeyRow) -> Result<Self, Error> {
-        let sign_count = u32::try_from(row.sign_count);
         Ok(Self {
             id: PasskeyId(row.id),
             user: UserId(row.user_id),
             credential_id: row.credential_id,
             public_key: row.public_key,
-            sign_count: sign_count
-                .map_err(|_| Error::Corrupt(format!("{} is no signature counter", row.sign_count)))?,
+            sign_count: read_sign_count(row.sign_count)?,
             is_backup_eligible: row.backup_eligible,
             friendly_name: row.friendly_name,
             created_at: Timestamp(row.created_at),

@@ -7,6 +7,7 @@ use crate::audit_events::{NewAuditEvent, insert_event};
 use crate::auth_sessions::AuthSession;
 use crate::db_macros::{read, transaction, write};
 use crate::factors::{DELETE_UNVERIFIED, FactorKind, WEBAUTHN, raise_session};
+use crate::passkeys::read_sign_count;
 use crate::{Error, FactorRepository};
 
 /// The credential of a security key.
@@ -52,8 +53,7 @@ impl FactorRepository<'_> {
             .fetch_all(c)
             .await)?;
         let read = rows.into_iter().map(|(factor, credential_id, public_key, sign_count, is_backup_eligible)| {
-            let sign_count = u32::try_from(sign_count)
-                .map_err(|_| Error::Corrupt(format!("{sign_count} is no signature counter")))?;
+            let sign_count = read_sign_count(sign_count)?;
             Ok(KeyCredential { factor: FactorId(factor), credential_id, public_key, sign_count, is_backup_eligible })
         });
         read.collect()
