@@ -53,6 +53,7 @@ The developer's commands:
       tools                  tool calls beside the bare protocol library
       history [N [FOLDER]]   long histories of N chats (100,000), in databases that are kept in FOLDER
       nodes                  several nodes on one PostgreSQL
+      cluster                what users cost four nodes on one PostgreSQL
       page                   the page in Chromium
       local                  the built-in model beside llama.cpp
   cargo xtask eval           measure how often the built-in model is right, with the questions of crates/local-model/eval

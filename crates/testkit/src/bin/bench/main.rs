@@ -5,7 +5,7 @@
 //! - `bench tools` compares its tool calls with those of the bare protocol library, with the same scripted MCP
 //!   server.
 //! - `bench history [CHATS [FOLDER]]` measures a long history. The databases are left in the folder for the next run.
-//! - `bench nodes` measures two nodes on one database.
+//! - `bench nodes` measures two nodes on one database, and `bench cluster` what each thing that users do costs four.
 //!
 //! Four processes run: the model server, a relay that copies its bytes, the server (the binary next to this one), and
 //! this process, which generates the load and is the MCP server. Figures can be compared within a run only, where
@@ -16,6 +16,7 @@
     reason = "a bench that cannot go on stops, and prints what it found"
 )]
 
+mod cluster;
 mod history;
 mod load;
 mod nodes;
@@ -53,6 +54,7 @@ async fn measure(what: Option<&str>, argument: impl Fn(usize) -> Option<String>)
         Some("resume") => resume::measure().await,
         Some("tools") => tools::compare().await,
         Some("nodes") => nodes::measure().await,
+        Some("cluster") => cluster::measure().await,
         Some("history") => {
             let chats = argument(2).map_or(DEFAULT_CHATS, |chats| chats.parse().unwrap());
             history::measure(chats, argument(3).map(Into::into)).await;
@@ -63,8 +65,8 @@ async fn measure(what: Option<&str>, argument: impl Fn(usize) -> Option<String>)
         }
         Some(other) => {
             println!(
-                "{other} is not measured; streams (with open and resume), tools, history and nodes are, and streams and \
-                 tools without a word"
+                "{other} is not measured; streams (with open and resume), tools, history, nodes and cluster are, and streams \
+                 and tools without a word"
             );
         }
     }

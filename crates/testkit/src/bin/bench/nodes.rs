@@ -20,9 +20,9 @@ const TURNS_PER_PERSON: usize = 4;
 /// Number of turns at one node, and of subscribers per turn at the other node.
 const NODE_LOADS: [(usize, usize); 4] = [(100, 0), (100, 1), (500, 1), (10, 50)];
 /// Time after which PostgreSQL's statistics include what idle connections did.
-const STATISTICS_DELAY: Duration = Duration::from_secs(11);
+pub const STATISTICS_DELAY: Duration = Duration::from_secs(11);
 /// The master key that the nodes share: any 32 bytes.
-const MASTER_KEY: &str = "MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE=";
+pub const MASTER_KEY: &str = "MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE=";
 
 /// Statistics of the database.
 #[derive(Debug, Clone, Copy)]
@@ -32,7 +32,7 @@ struct Counts {
 }
 
 /// Time of arrival of each event, by its id.
-type Seen = HashMap<u64, Instant>;
+pub type Seen = HashMap<u64, Instant>;
 
 /// Prints a table, if PostgreSQL is available.
 pub async fn measure() {
@@ -149,7 +149,7 @@ async fn turn(asked: Asked, viewers: usize) -> (Vec<f64>, usize) {
 }
 
 /// Reads a stream. Returns the times of its events ([`Seen`]), and whether it ended regularly.
-async fn read(mut answer: reqwest::Response) -> (Seen, bool) {
+pub async fn read(mut answer: reqwest::Response) -> (Seen, bool) {
     let (mut seen, mut rest, mut is_whole) = (Seen::new(), String::new(), false);
     while let Ok(Some(piece)) = answer.chunk().await {
         let now = Instant::now();
@@ -166,7 +166,7 @@ async fn read(mut answer: reqwest::Response) -> (Seen, bool) {
 
 /// Returns the current statistics as [`Counts`].
 fn count(database: &str) -> Counts {
-    let [transactions, pieces] = ask(
+    let [transactions, pieces] = query_row(
         database,
         "SELECT d.xact_commit, t.n_tup_ins FROM pg_stat_database d, pg_stat_user_tables t
         WHERE d.datname = current_database() AND t.relname = 'turn_journal'",
@@ -177,7 +177,7 @@ fn count(database: &str) -> Counts {
 /// Returns the size of the event journal of the newest turns, in bytes.
 fn bytes(database: &str, turns: usize) -> f64 {
     let newest = format!("SELECT id FROM turns ORDER BY created_at DESC LIMIT {turns}");
-    let [bytes] = ask(
+    let [bytes] = query_row(
         database,
         &format!("SELECT COALESCE(SUM(octet_length(payload)), 0) FROM turn_journal WHERE turn_id IN ({newest})"),
     );
@@ -185,7 +185,7 @@ fn bytes(database: &str, turns: usize) -> f64 {
 }
 
 /// Runs a statement and returns the numbers of its only row.
-fn ask<const N: usize>(database: &str, statement: &str) -> [f64; N] {
+pub fn query_row<const N: usize>(database: &str, statement: &str) -> [f64; N] {
     let done =
         Command::new("psql").args([database, "--no-psqlrc", "-At", "-F", " ", "-c", statement]).output().unwrap();
     assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));

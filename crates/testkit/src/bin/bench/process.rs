@@ -93,13 +93,7 @@ impl Process {
 
     /// Returns the processor time so far, in seconds.
     pub fn cpu(&self) -> f64 {
-        let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.child.id())).unwrap();
-        // The process name in parentheses can contain spaces, so the fields are counted after it: `utime` and
-        // `stime`.
-        let fields: Vec<&str> = stat.rsplit_once(") ").unwrap().1.split(' ').collect();
-        let ticks: u64 = fields[11].parse::<u64>().unwrap() + fields[12].parse::<u64>().unwrap();
-        // USER_HZ is 100 on all Linux systems.
-        ticks as f64 / 100.0
+        Stat::of(self.child.id()).map_or(0.0, |stat| stat.own_seconds)
     }
 
     /// Returns the number of writing transactions of the whole database server; `None` for SQLite, which does not
@@ -117,4 +111,37 @@ impl Process {
         let line = status.lines().find(|line| line.starts_with("VmRSS:")).unwrap();
         line.split_whitespace().nth(1).unwrap().parse::<f64>().unwrap() / 1024.0
     }
+}
+
+/// What the kernel tells about a process.
+struct Stat {
+    parent: u32,
+    /// Processor time so far, in seconds.
+    own_seconds: f64,
+    /// Processor time of its children that have ended, in seconds.
+    children_seconds: f64,
+}
+
+impl Stat {
+    /// Reads the state of a process; `None` if it has ended.
+    fn of(id: u32) -> Option<Self> {
+        let stat = std::fs::read_to_string(format!("/proc/{id}/stat")).ok()?;
+        // The process name in parentheses can contain spaces, so the fields are counted after it.
+        let fields: Vec<u64> =
+            stat.rsplit_once(") ")?.1.split(' ').map(|field| field.trim().parse().unwrap_or(0)).collect();
+        // `utime` and `stime`, and those of children. USER_HZ is 100 on all Linux systems.
+        let seconds = |first: usize| (fields[first] + fields[first + 1]) as f64 / 100.0;
+        Some(Self { parent: fields[1] as u32, own_seconds: seconds(11), children_seconds: seconds(13) })
+    }
+}
+
+/// Returns the processor time of the parent of a process and of all its children so far, in seconds. For a process of
+/// PostgreSQL, this is the whole database server.
+pub fn cpu_of_siblings(id: u32) -> f64 {
+    let parent = Stat::of(id).unwrap().parent;
+    let entries =
+        std::fs::read_dir("/proc").unwrap().filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok());
+    let siblings = entries.filter_map(Stat::of).filter(|stat| stat.parent == parent);
+    let of_parent = Stat::of(parent).unwrap();
+    siblings.map(|stat| stat.own_seconds).sum::<f64>() + of_parent.own_seconds + of_parent.children_seconds
 }

@@ -10,22 +10,30 @@ use testkit::{ScriptedModel, Step};
 pub async fn model() {
     let model = ScriptedModel::start([]).await;
     model.answer_by(|request| {
-        let messages = request["messages"].as_array().into_iter().flatten();
-        answer(messages.filter_map(|message| message["content"].as_str()).next_back().unwrap_or_default())
+        let messages = request["messages"].as_array().map(Vec::as_slice).unwrap_or_default();
+        let results = messages.iter().rev().take_while(|message| message["role"] != "user").count();
+        let questions = messages.iter().filter(|message| message["role"] == "user");
+        answer(questions.filter_map(|message| message["content"].as_str()).next_back().unwrap_or_default(), results)
     });
     println!("{}", model.base_url);
     std::future::pending::<()>().await;
 }
 
-/// Parses a message to a [`Step`]: `words COUNT MILLISECONDS` for paced words, or `hang COUNT` for words at once in a
-/// stream that does not end.
-fn answer(question: &str) -> Step {
+/// Parses a message to a [`Step`]: `words COUNT MILLISECONDS` for paced words, `hang COUNT` for words at once in a stream
+/// that does not end, or `calls COUNT` for calls of the tool `look_up`, one after the other, and then a word.
+/// `after` is the number of calls and results after the message.
+fn answer(question: &str, after: usize) -> Step {
     let mut words = question.split(' ');
     let kind = words.next();
     let mut number = || words.next().and_then(|word| word.parse().ok()).unwrap_or_default();
     let count: u64 = number();
     match kind {
         Some("hang") => Step::Hang("word ".repeat(count as usize)),
+        Some("calls") if after < count as usize * 2 => {
+            // With another argument each time, because a repeated call would be taken for a loop.
+            Step::Calls(vec![("look_up".to_owned(), serde_json::json!({ "number": after }))])
+        }
+        Some("calls") => Step::Text("Done".to_owned()),
         _ => Step::Words { count: count as usize, pace: Duration::from_millis(number()) },
     }
 }
