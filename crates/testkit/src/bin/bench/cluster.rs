@@ -26,7 +26,7 @@ const TURNS_PER_PERSON: usize = 4;
 /// The least that a turn can write.
 const ONE_WORD: Words = Words { count: 1, pace: 1 };
 /// A stream of fifty words per second.
-const STREAM: Words = Words { count: 200, pace: 20 };
+const STREAM: Words = Words { count: 1000, pace: 20 };
 /// Tool calls of a turn, one after the other.
 const CALLS_PER_TURN: usize = 5;
 /// Requests for the list of chats.
