@@ -1,5 +1,6 @@
 //! Recognition of requests for help with writing, planning and understanding, in four languages. The model does such
-//! work itself, but a list of tools tempts it to call one.
+//! work itself, but a list of tools tempts it to call one: of seven development messages of this kind, it calls an unrelated
+//! tool for three if it may.
 
 use domain::model::ToolSpec;
 
