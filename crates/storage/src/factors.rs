@@ -147,8 +147,10 @@ const DELETE_CHALLENGE: &str = "DELETE FROM mfa_challenges WHERE id = $1
 const USE_STEP: &str = "UPDATE mfa_factors SET status = 'verified', last_step = $3, updated_at = $4
     WHERE id = $1 AND user_id = $2 AND factor_type = 'totp' AND last_step < $3";
 
-const ANSWER: &str = "UPDATE mfa_challenges SET verified_at = $3
-    WHERE id = $1 AND factor_id = $2 AND verified_at IS NULL";
+/// Compare and swap: of parallel requests with the same challenge, one succeeds.
+pub(crate) const ANSWER: &str = "UPDATE mfa_challenges SET verified_at = $4
+    WHERE id = $1 AND factor_id = $2 AND verified_at IS NULL
+      AND EXISTS (SELECT 1 FROM mfa_factors f WHERE f.id = mfa_challenges.factor_id AND f.user_id = $3)";
 
 /// Raises a session to `aal2`. Adds two rotations, so that the refresh token from before is not accepted as the
 /// previous one, which may be exchanged for the newest.
@@ -363,9 +365,9 @@ impl FactorRepository<'_> {
         let raised = transaction!(self.storage, |tx| {
             let used =
                 sqlx::query(USE_STEP).bind(factor.0).bind(owner.0).bind(step).bind(now.0).execute(&mut *tx).await?;
-            let answered = sqlx::query(ANSWER).bind(challenge.0).bind(factor.0).bind(now.0).execute(&mut *tx).await?;
+            let answered = sqlx::query(ANSWER).bind(challenge.0).bind(factor.0).bind(owner.0).bind(now.0);
             // The error rolls back both updates: a step must not be used up without a challenge.
-            if used.rows_affected() == 0 || answered.rows_affected() == 0 {
+            if used.rows_affected() == 0 || answered.execute(&mut *tx).await?.rows_affected() == 0 {
                 return Err(Error::NotFound);
             }
             let raised = raise_session!(tx, owner, session, factor.0, TOTP, now);

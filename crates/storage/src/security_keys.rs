@@ -6,7 +6,7 @@ use uuid::Uuid;
 use crate::audit_events::{NewAuditEvent, insert_event};
 use crate::auth_sessions::AuthSession;
 use crate::db_macros::{read, transaction, write};
-use crate::factors::{DELETE_UNVERIFIED, FactorKind, WEBAUTHN, raise_session};
+use crate::factors::{ANSWER, DELETE_UNVERIFIED, FactorKind, WEBAUTHN, raise_session};
 use crate::passkeys::read_sign_count;
 use crate::{Error, FactorRepository};
 
@@ -28,11 +28,6 @@ pub struct KeyCredential {
 const LIST: &str = "SELECT c.factor_id, c.credential_id, c.public_key, c.sign_count, c.backup_eligible
     FROM factor_credentials c JOIN mfa_factors f ON f.id = c.factor_id WHERE f.user_id = $1
     ORDER BY f.created_at, f.id";
-
-/// Compare and swap: of parallel requests with the same challenge, one succeeds.
-const ANSWER_CHALLENGE: &str = "UPDATE mfa_challenges SET verified_at = $4
-    WHERE id = $1 AND factor_id = $2 AND verified_at IS NULL
-      AND EXISTS (SELECT 1 FROM mfa_factors f WHERE f.id = mfa_challenges.factor_id AND f.user_id = $3)";
 
 const VERIFY: &str = "UPDATE mfa_factors SET status = 'verified', updated_at = $3
     WHERE id = $1 AND user_id = $2 AND factor_type = 'webauthn' AND status = 'unverified'";
@@ -67,7 +62,7 @@ impl FactorRepository<'_> {
         challenge: ChallengeId,
         now: Timestamp,
     ) -> Result<bool, Error> {
-        let answered = write!(self.storage, |c| sqlx::query(ANSWER_CHALLENGE)
+        let answered = write!(self.storage, |c| sqlx::query(ANSWER)
             .bind(challenge.0)
             .bind(factor.0)
             .bind(owner.0)

@@ -123,8 +123,8 @@ impl AccountService {
         Ok(IssuedChallenge { webauthn: Some(challenge), ..issued })
     }
 
-    /// Verifies the response of a security key, and raises the session. It uses up the challenge. Nobody guesses
-    /// signatures, so that attempts are not throttled like those of codes.
+    /// Verifies the response of a security key, and raises the session. It uses up the challenge. Attempts are not
+    /// throttled like those of codes, because signatures cannot be guessed.
     pub(super) async fn verify_security_key(
         &self,
         claims: Claims,

@@ -50,8 +50,8 @@ pub enum CeremonyError {
     /// The credential is of another site.
     #[error("the credential is of another site")]
     WrongSite,
-    /// Nobody has touched the authenticator.
-    #[error("nobody has touched the authenticator")]
+    /// The authenticator was not touched.
+    #[error("the authenticator was not touched")]
     UserNotPresent,
     /// The authenticator did not verify that its user is who it belongs to.
     #[error("the authenticator did not verify its user")]
@@ -127,11 +127,11 @@ struct ClientData {
     cross_origin: bool,
 }
 
-/// What a credential proves, which decides what is asked of its authenticator.
+/// Purpose of a credential, which decides what its authenticator has to do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CredentialPurpose {
-    /// Who somebody is, in place of address and password: the authenticator has to store the credential and to verify
-    /// its user.
+    /// The identity of its user, in place of address and password: the authenticator has to store the credential and to
+    /// verify its user.
     SignIn,
     /// Possession of the authenticator, after another proof of identity: a touch is enough.
     SecondFactor,
