@@ -274,8 +274,10 @@ mod tests {
             || column.ends_with("_id")
             || column.ends_with("_hash")
             || [
+                ("factor_credentials", "public_key"),
                 ("file_bytes", "bytes"),
                 ("login_attempts", "key"),
+                ("mfa_challenges", "challenge"),
                 ("passkey_challenges", "challenge"),
                 ("passkeys", "public_key"),
                 ("rate_limits", "key"),
