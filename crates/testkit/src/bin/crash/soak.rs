@@ -1,6 +1,7 @@
 //! Soak: the server works for many users for a long time. It is stopped and killed in the first third, and makes backups
 //! all the time. Its memory must not grow afterwards, and it must log no error.
 
+use std::ffi::OsStr;
 use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -67,7 +68,9 @@ impl Soak {
                     let path = folder.path().join("backup.tar.zst");
                     // A backup replaces no file, and the first one has nothing to replace.
                     drop(std::fs::remove_file(&path));
-                    violations.extend(run(server.command(0).arg("backup").arg(&path)).await.err());
+                    let mut backup = server.command(0);
+                    backup.arg("backup").arg(&path);
+                    violations.extend(run(backup).await.err());
                     "backup"
                 }
                 _ => "",
@@ -84,7 +87,9 @@ impl Soak {
         if last > first * MAX_GROWTH {
             violations.push(format!("the memory grew from {first:.0} to {last:.0} MB"));
         }
-        violations.extend(run(server.command(0).arg("doctor")).await.err());
+        let mut doctor = server.command(0);
+        doctor.arg("doctor");
+        violations.extend(run(doctor).await.err());
         violations.extend(restore(server, database, &folder.path().join("backup.tar.zst")).await.err());
         let errors = std::fs::read_to_string(&log).unwrap_or_default();
         violations.extend(errors.lines().map(|line| format!("logged: {line}")));
@@ -96,19 +101,19 @@ impl Soak {
 async fn restore(server: &TestServer, database: Database, backup: &Path) -> Result<(), String> {
     let folder = TempDir::new().unwrap();
     let url = database.create(&folder);
-    let command = |arguments: &[&str]| {
+    let command = |arguments: &[&OsStr]| {
         let mut command = server.command(0);
         command.args(arguments).env("DATABASE_URL", &url).env("CHAT_DATA_DIR", folder.path());
         command
     };
-    run(command(&["restore", "--yes"]).arg(backup)).await?;
-    run(&mut command(&["doctor"])).await
+    run(command(&["restore".as_ref(), "--yes".as_ref(), backup.as_os_str()])).await?;
+    run(command(&["doctor".as_ref()])).await
 }
 
 /// Runs a command of the program, and returns what it printed if it failed.
-async fn run(command: &mut Command) -> Result<(), String> {
+async fn run(command: Command) -> Result<(), String> {
     let began = Instant::now();
-    let mut command = tokio::process::Command::from(std::mem::replace(command, Command::new("true")));
+    let mut command = tokio::process::Command::from(command);
     let done = command.output().await.unwrap();
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     println!("{:?}: {} after {:.1} s", command.as_std().get_args().next(), done.status, began.elapsed().as_secs_f64());
