@@ -93,8 +93,30 @@ const withoutUnusedAuth: Plugin = {
   },
 };
 
+/**
+ * Leaves out stand-ins for what React 19 has itself. Base UI calls the one with a selector with older versions only.
+ */
+const withoutReactShims: Plugin = {
+  name: "without-react-shims",
+  load: {
+    filter: { id: /use-sync-external-store\/shim\/(?:index|with-selector)\.js$/u },
+    handler: (id) =>
+      id.endsWith("with-selector.js")
+        ? "export const useSyncExternalStoreWithSelector = undefined;"
+        : 'export { useSyncExternalStore } from "react";',
+  },
+};
+
 export default defineConfig({
-  plugins: [textsPlugin(), diagramsPlugin(), withoutUnusedAuth, withoutOldFonts, react(), tailwindcss()],
+  plugins: [
+    textsPlugin(),
+    diagramsPlugin(),
+    withoutUnusedAuth,
+    withoutReactShims,
+    withoutOldFonts,
+    react(),
+    tailwindcss(),
+  ],
   worker: { format: "es", plugins: () => [decodeWithoutDocument, withoutRareGrammars] },
   resolve: { tsconfigPaths: true },
   build: {
