@@ -76,7 +76,7 @@ pub struct IssuedChallenge {
     pub webauthn: Option<KeyChallenge>,
 }
 
-/// What answers a challenge.
+/// Answer to a challenge.
 #[derive(Debug)]
 pub struct ChallengeAnswer {
     /// Id of the challenge.

@@ -132,7 +132,7 @@ pub struct ModelDetails {
     pub size_bytes: u64,
 }
 
-/// What a model can do with tools.
+/// Abilities of a model with tools.
 #[derive(Debug, Clone, Copy)]
 pub struct ToolLimits {
     /// Context size in tokens.

@@ -72,7 +72,7 @@ struct Inner {
     clients: Mutex<HashMap<String, reqwest::Client>>,
 }
 
-/// What a browser's `PushManager` returned for a subscription.
+/// Address and keys of a subscription, as a browser's `PushManager` returned them.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct PushTarget {
     /// URL of the push service. With it and the server's key, anyone can send messages.
@@ -131,7 +131,7 @@ pub enum SubscribeError {
     Storage(#[from] storage::Error),
 }
 
-/// What became of an attempt to deliver a message.
+/// Outcome of an attempt to deliver a message.
 #[derive(Debug, PartialEq, Eq)]
 enum Delivery {
     Accepted,

@@ -420,24 +420,21 @@ impl TurnService {
             now: self.clock.now(),
         };
         let title = domain::text::title_of(request.message.as_deref().unwrap_or_default().trim());
-        let named = match turn.storage.chats().insert_turn(&new_turn, &title).await {
-            Ok(Some(named)) => named,
-            Ok(None) => {
-                self.withdraw(&turn);
-                self.models.quotas.uncount_turn(owner, counted).await;
-                return Err(BeginError::NoMessage);
-            }
+        let inserted = match turn.storage.chats().insert_turn(&new_turn, &title).await {
+            Ok(named) => named.ok_or(BeginError::NoMessage),
+            Err(storage::Error::NotFound) => Err(BeginError::NoChat),
+            // The violated constraint (on SQLite its columns) tells the two apart: the primary key of the messages, or the index
+            // that allows one running turn per chat.
+            Err(storage::Error::Conflict(rule)) if rule.contains("ai_chat_messages") => Err(BeginError::MessageExists),
+            Err(storage::Error::Conflict(_)) => Err(BeginError::Busy),
+            Err(other) => Err(BeginError::Storage(other)),
+        };
+        let named = match inserted {
+            Ok(named) => named,
             Err(error) => {
                 self.withdraw(&turn);
                 self.models.quotas.uncount_turn(owner, counted).await;
-                return Err(match error {
-                    storage::Error::NotFound => BeginError::NoChat,
-                    // The violated constraint (on SQLite its columns) tells the two apart: the primary key of the messages, or
-                    // the index that allows one running turn per chat.
-                    storage::Error::Conflict(rule) if rule.contains("ai_chat_messages") => BeginError::MessageExists,
-                    storage::Error::Conflict(_) => BeginError::Busy,
-                    other => BeginError::Storage(other),
-                });
+                return Err(error);
             }
         };
         // Clients have to reload the chat: its messages are those of another branch now.

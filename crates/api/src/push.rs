@@ -26,7 +26,7 @@ struct PushDeviceDto {
     created_at: Timestamp,
 }
 
-/// What a browser needs to subscribe, and the devices that have.
+/// Key with which a browser subscribes, and the devices that have.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PushState {

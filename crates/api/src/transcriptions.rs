@@ -32,7 +32,7 @@ pub struct TranscriptionQuery {
     language: Option<String>,
 }
 
-/// What was said.
+/// Text of a recording.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Transcription {
     /// Text; empty if nothing was said.

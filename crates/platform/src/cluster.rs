@@ -28,7 +28,7 @@ const LOG_TTL_SECONDS: i64 = 60;
 /// Number of heartbeats after which old journals and messages are deleted.
 const HEARTBEATS_PER_PURGE: u32 = 30;
 
-/// What the services above do when the cluster changes or another node sends a message.
+/// Reactions of the services above to changes of the cluster and to messages of other nodes.
 pub trait ClusterHandler: Send + Sync + 'static {
     /// Abandons all turns of this node, because other nodes have taken them over.
     fn abandon_turns(&self);

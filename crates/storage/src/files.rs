@@ -61,7 +61,7 @@ pub(crate) struct ContentRow {
     pub bytes: Option<Vec<u8>>,
 }
 
-/// Who reads a file.
+/// Reader of a file.
 #[derive(Debug, Clone, Copy)]
 enum Reader<'a> {
     /// Its owner.

@@ -68,7 +68,7 @@ pub struct Interaction {
     pub response: Option<StoredResponse>,
 }
 
-/// What a user is asked for, by kind.
+/// Request to a user, by kind.
 #[derive(Debug, Clone, PartialEq)]
 pub enum InteractionRequest {
     /// Approval of the tool call.

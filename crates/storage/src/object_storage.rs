@@ -73,7 +73,7 @@ impl fmt::Display for BucketLocation {
     }
 }
 
-/// How to reach the service of the bucket.
+/// Address and keys of the bucket's service.
 #[derive(Debug, Clone)]
 pub struct S3Access {
     /// Region. Most services other than Amazon's ignore it.

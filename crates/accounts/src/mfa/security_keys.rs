@@ -48,7 +48,7 @@ pub struct ClientSite {
     origins: Option<Vec<String>>,
 }
 
-/// What a security key has to do, for the browser's WebAuthn API.
+/// Operation for a security key, as options of the browser's WebAuthn API.
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(rename = "WebAuthnChallenge")]
 pub struct KeyChallenge {

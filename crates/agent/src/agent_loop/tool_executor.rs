@@ -53,7 +53,7 @@ pub enum ToolExecutionError {
     },
 }
 
-/// What a model's call refers to.
+/// Target of a model's call.
 #[derive(Debug)]
 pub enum ResolvedCall<'a> {
     /// A tool of a connection, and the arguments. Its permission is not checked yet.

@@ -95,7 +95,7 @@ impl EventSink for TurnEventSink<'_> {
     }
 }
 
-/// What a reader keeps for an incomplete part.
+/// Content of an incomplete part that a reader keeps back.
 struct Unpublished {
     /// Id of the part in the stream of the turn.
     id: String,

@@ -1,5 +1,7 @@
 //! An authenticator in software: it creates passkeys and signs with them, as a device does over a browser.
 
+use std::sync::Arc;
+
 use aws_lc_rs::digest::{SHA256, digest};
 use aws_lc_rs::rand::SystemRandom;
 use aws_lc_rs::signature::{
@@ -9,6 +11,13 @@ use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use ciborium::Value as Cbor;
 use serde_json::{Value, json};
+use testkit::{Database, MockClock, Person, TestApp};
+
+/// Address of the site whose credentials an authenticator creates.
+pub const SITE: &str = "http://chat.example.com";
+
+/// A lie of an authenticator, and how it is told.
+pub type Lie = (&'static str, fn(&mut Authenticator));
 
 // Flags of authenticator data (W3C Web Authentication, section 6.1).
 pub const USER_PRESENT: u8 = 1;
@@ -16,6 +25,14 @@ pub const USER_VERIFIED: u8 = 1 << 2;
 pub const BACKUP_ELIGIBLE: u8 = 1 << 3;
 pub const BACKED_UP: u8 = 1 << 4;
 const HAS_CREDENTIAL: u8 = 1 << 6;
+
+/// Starts an app at [`SITE`], with one account.
+pub async fn start(database: Database) -> (Arc<MockClock>, TestApp, Person) {
+    let clock = MockClock::new();
+    let app = TestApp::builder().database(database).clock(&clock).set("CHAT_SITE_URL", SITE).start().await;
+    let person = app.person().await;
+    (clock, app, person)
+}
 
 /// The key pair of a passkey.
 enum Key {

@@ -1,25 +1,13 @@
 //! Passkeys: registration, sign-in, management, and responses that must be rejected.
 
-use std::sync::Arc;
-
 use reqwest::Method;
 use serde_json::{Value, json};
-use testkit::{Database, MockClock, Person, TestApp, databases};
+use testkit::{Database, Person, TestApp, databases};
 
-use super::authenticator::{Authenticator, BACKED_UP, BACKUP_ELIGIBLE, USER_PRESENT, USER_VERIFIED, encode};
+use super::authenticator::{
+    Authenticator, BACKED_UP, BACKUP_ELIGIBLE, Lie, SITE, USER_PRESENT, USER_VERIFIED, encode, start,
+};
 use super::caller::{Answer, claims_of, enroll, get_user, post, refused, request, secret_of, send};
-
-/// A lie of an authenticator, and how it is told.
-type Lie = (&'static str, fn(&mut Authenticator));
-
-const SITE: &str = "http://chat.example.com";
-
-async fn start(database: Database) -> (Arc<MockClock>, TestApp, Person) {
-    let clock = MockClock::new();
-    let app = TestApp::builder().database(database).clock(&clock).set("CHAT_SITE_URL", SITE).start().await;
-    let person = app.person().await;
-    (clock, app, person)
-}
 
 async fn call(app: &TestApp, token: &str, method: Method, path: &str, body: Value) -> Answer {
     send(request(app, method, &format!("/passkeys{path}")).bearer_auth(token).json(&body)).await

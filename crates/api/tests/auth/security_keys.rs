@@ -1,27 +1,13 @@
 //! Security keys as second factors: enrolling them, signing in with them, and responses that must be rejected.
 
-use std::sync::Arc;
-
 use reqwest::Method;
 use serde_json::{Value, json};
-use testkit::{Database, MockClock, Person, TestApp, databases};
+use testkit::{Database, TestApp, databases};
 
-use super::authenticator::{Authenticator, USER_PRESENT, USER_VERIFIED, encode};
+use super::authenticator::{Authenticator, Lie, SITE, USER_PRESENT, USER_VERIFIED, encode, start};
 use super::caller::{
     Answer, PASSWORD, another_device, claims_of, enroll, get_user, refresh, refused, request, secret_of, send, sign_in,
 };
-
-/// A lie of a security key, and how it is told.
-type Lie = (&'static str, fn(&mut Authenticator));
-
-const SITE: &str = "http://chat.example.com";
-
-async fn start(database: Database) -> (Arc<MockClock>, TestApp, Person) {
-    let clock = MockClock::new();
-    let app = TestApp::builder().database(database).clock(&clock).set("CHAT_SITE_URL", SITE).start().await;
-    let person = app.person().await;
-    (clock, app, person)
-}
 
 async fn call(app: &TestApp, token: &str, method: Method, path: &str, body: Value) -> Answer {
     send(request(app, method, &format!("/factors{path}")).bearer_auth(token).json(&body)).await

@@ -65,7 +65,7 @@ pub enum SettingOrigin {
     Default,
 }
 
-/// How the value of a name may be shown.
+/// Visibility of the value of a name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum NameKind {
     /// A setting.
