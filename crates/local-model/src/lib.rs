@@ -12,7 +12,6 @@ mod candidate_scoring;
 mod chatml;
 mod choice_question;
 mod contention;
-mod demonstration;
 mod engine;
 mod error;
 mod few_shot;

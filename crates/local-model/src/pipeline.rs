@@ -14,7 +14,6 @@ use crate::argument_grounding::{GroundedArguments, check_arguments, conversation
 use crate::argument_question;
 use crate::assistant_prompt::ModelIdentity;
 use crate::choice_question::{self, ChoiceQuestion};
-use crate::demonstration::may_be_meant;
 use crate::error::{InferenceError, LoadError};
 use crate::few_shot;
 use crate::generation::Generation;
@@ -205,25 +204,21 @@ impl InferencePipeline {
         if tools.is_empty() && question.earlier_requests().is_empty() {
             let missing = missing_tools();
             let all: Vec<usize> = (0..missing.len()).collect();
-            let (scores, ranked) = self.score_tools(question, &missing, &all, false, usage, out)?;
+            let (scores, ranked) = self.score_tools(question, &missing, &all, usage, out)?;
             let is_dispensable = ranked.first().is_some_and(|(first, _)| is_dispensable(&missing[*first]));
             return Ok((scores.response_kind_without_tools(is_dispensable), Vec::new()));
         }
         let named = find_named_tools(question.message, tools);
-        let is_named = !named.is_empty();
-        let considered: Vec<usize> = if is_named {
-            named
-        } else {
+        let considered: Vec<usize> = if named.is_empty() {
             let asks_for_help = is_help_request(question.message);
-            let suits = |tool: &ToolSpec| {
-                may_be_meant(tool, question.message) && (!asks_for_help || is_for_topic(tool, question.message))
-            };
-            (0..tools.len()).filter(|index| suits(&tools[*index])).collect()
+            (0..tools.len()).filter(|index| !asks_for_help || is_for_topic(&tools[*index], question.message)).collect()
+        } else {
+            named
         };
         if considered.is_empty() {
             return Ok((ResponseKind::Text, Vec::new()));
         }
-        let (scores, ranked) = self.score_tools(question, tools, &considered, is_named, usage, out)?;
+        let (scores, ranked) = self.score_tools(question, tools, &considered, usage, out)?;
         tracing::debug!(ranked = ?ranked.iter().map(|(index, score)| (&tools[considered[*index]].name, *score)).collect::<Vec<_>>(), "ranked the tools");
         let ranked =
             top_candidates(ranked, contains_url(question.message), |index| accepts_url(&tools[considered[index]]));
@@ -238,7 +233,6 @@ impl InferencePipeline {
         question: &UserRequest<'_>,
         tools: &[ToolSpec],
         considered: &[usize],
-        is_named: bool,
         usage: &mut Usage,
         out: &OutputSink,
     ) -> Result<(DecisionScores, Vec<(usize, f32)>), InferenceError> {
@@ -259,7 +253,7 @@ impl InferencePipeline {
         let need = self.score_yes_over_no(&few_shot::external_need_prompt(&self.tokenizer, question), usage, out)?;
         let tool = ranked.first().map_or(f32::NEG_INFINITY, |(_, likelihood)| *likelihood);
         let has_earlier = !question.earlier_requests().is_empty();
-        Ok((DecisionScores { tool, none, about, need, is_named, has_earlier }, ranked))
+        Ok((DecisionScores { tool, none, about, need, has_earlier }, ranked))
     }
 
     /// Calls one of the candidates, or asks for an argument that is not in the conversation.
@@ -413,11 +407,7 @@ impl InferencePipeline {
         // A tool that has run already is not meant a second time by its name in the message.
         let named: Vec<usize> =
             find_named_tools(question.message, tools).into_iter().filter(|index| !has_run(index)).collect();
-        let considered: Vec<usize> = if named.is_empty() {
-            (0..tools.len()).filter(|index| may_be_meant(&tools[*index], question.message)).collect()
-        } else {
-            named
-        };
+        let considered: Vec<usize> = if named.is_empty() { (0..tools.len()).collect() } else { named };
         let names: Vec<_> =
             considered.iter().map(|index| few_shot::tool_name_tokens(&self.tokenizer, &tools[*index].name)).collect();
         let none = few_shot::tool_name_tokens(&self.tokenizer, few_shot::NO_TOOL);

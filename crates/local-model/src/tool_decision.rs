@@ -16,8 +16,6 @@ pub(crate) struct DecisionScores {
     pub about: f32,
     /// Log-odds that something from outside the conversation is needed.
     pub need: f32,
-    /// Whether the message contains a tool's name.
-    pub is_named: bool,
     /// Whether something was said before.
     pub has_earlier: bool,
 }
@@ -44,9 +42,6 @@ const NEED_WEIGHT: f32 = 2.0;
 
 /// Minimum score for a tool call.
 const MIN_CALL_SCORE: f32 = 0.3;
-
-/// Minimum score for a tool call when the message contains the tool's name.
-const MIN_CALL_SCORE_WHEN_NAMED: f32 = -6.0;
 
 /// Range below the minimum score in which the user is asked whether a tool is meant: for one of 221 development decisions, to
 /// which text would be the wrong answer.
@@ -99,11 +94,10 @@ impl DecisionScores {
     pub(crate) fn response_kind(self) -> ResponseKind {
         let (lead, sum) = (self.tool_lead(), self.sum());
         tracing::debug!(?self, sum, "decided between a tool call and text");
-        let min_score = if self.is_named { MIN_CALL_SCORE_WHEN_NAMED } else { MIN_CALL_SCORE };
-        let is_unsure = sum >= min_score - UNSURE_RANGE && lead >= MIN_UNSURE_LEAD && self.need >= MIN_UNSURE_NEED;
+        let is_unsure = sum >= MIN_CALL_SCORE - UNSURE_RANGE && lead >= MIN_UNSURE_LEAD && self.need >= MIN_UNSURE_NEED;
         let min_need = if self.has_earlier { MIN_NEED_AFTER_EARLIER } else { MIN_NEED_WITHOUT_TOOL };
         match () {
-            () if sum >= min_score => ResponseKind::ToolCall,
+            () if sum >= MIN_CALL_SCORE => ResponseKind::ToolCall,
             () if is_unsure => ResponseKind::Question,
             () if self.need >= min_need && self.none < MAX_NONE_WITH_NEED => ResponseKind::NoSuitableTool,
             () if self.about - self.none >= MIN_ABOUT_LEAD => ResponseKind::AboutTools,
@@ -256,8 +250,7 @@ mod tests {
         assert_eq!((clear_winner(&[(2, -9.0)]), clear_winner(&[])), (Some(2), None));
     }
 
-    const PLAIN: DecisionScores =
-        DecisionScores { tool: -3.0, none: -3.0, about: -9.0, need: 0.0, is_named: false, has_earlier: false };
+    const PLAIN: DecisionScores = DecisionScores { tool: -3.0, none: -3.0, about: -9.0, need: 0.0, has_earlier: false };
 
     #[test]
     fn call_needs_likely_tool_or_need() {
@@ -267,7 +260,6 @@ mod tests {
         assert_eq!(DecisionScores { need: -1.0, tool: -0.1, ..PLAIN }.response_kind(), ResponseKind::ToolCall);
         assert_eq!(DecisionScores { none: -0.1, ..PLAIN }.response_kind(), ResponseKind::Text);
         assert_eq!(DecisionScores { none: -0.1, need: 2.5, ..PLAIN }.response_kind(), ResponseKind::ToolCall);
-        assert_eq!(DecisionScores { none: -0.1, is_named: true, ..PLAIN }.response_kind(), ResponseKind::ToolCall);
         assert_eq!(DecisionScores { about: -0.1, need: -1.0, ..PLAIN }.response_kind(), ResponseKind::AboutTools);
     }
 
