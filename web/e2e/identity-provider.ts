@@ -2,33 +2,55 @@ import { once } from "node:events";
 import { createServer, type RequestListener } from "node:http";
 import type { AddressInfo } from "node:net";
 import { Provider } from "oidc-provider";
-import type { Page } from "playwright-core";
+import type { Locator, Page } from "playwright-core";
 
-const clientId = "chat";
-const clientSecret = "a secret of the client: with/signs+";
+/** Id of the app at the provider. */
+export const clientId = "chat";
+/** Secret of the app, with characters that have to be encoded. */
+export const clientSecret = "a secret of the client: with/signs+";
 
-/** A certified OpenID Connect provider with its own pages, on which every name signs in. */
+/** An OpenID Connect provider with its own pages, on which every name signs in. */
 export interface IdentityProvider {
+  /** Name of the library. */
+  name: string;
+  /** Algorithm that signs its ID tokens. */
+  algorithm: string;
   /** Settings of an app that uses it. */
   settings: Record<string, string>;
   /** Registers the app; its address is known only after its start. */
   register: (appUrl: string) => void;
   stop: () => Promise<void>;
+  /** Field for the name on the sign-in page. */
+  nameField: (page: Page) => Locator;
+  /** Signs in on the provider's pages, and consents if it asks for that. */
+  signIn: (page: Page, name: string) => Promise<void>;
+  /** Declines on the sign-in page. */
+  decline: (page: Page) => Promise<void>;
+  /** Confirms on the provider's page that the user signs out there. */
+  confirmSignOut: (page: Page) => Promise<void>;
 }
 
-export async function startIdentityProvider(): Promise<IdentityProvider> {
+/** Returns the settings of an app that uses the provider with this issuer. */
+export function settingsFor(issuer: string): Record<string, string> {
+  return {
+    CHAT_OIDC_ISSUER: issuer,
+    CHAT_OIDC_CLIENT_ID: clientId,
+    CHAT_OIDC_CLIENT_SECRET: clientSecret,
+    CHAT_OIDC_NAME: "Example Corp",
+  };
+}
+
+/** Starts the package `oidc-provider`, a certified implementation. */
+export async function startOidcProvider(): Promise<IdentityProvider> {
   let handle: RequestListener = (_request, response) => response.writeHead(503).end();
   const server = createServer((request, response) => handle(request, response));
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
   const issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   return {
-    settings: {
-      CHAT_OIDC_ISSUER: issuer,
-      CHAT_OIDC_CLIENT_ID: clientId,
-      CHAT_OIDC_CLIENT_SECRET: clientSecret,
-      CHAT_OIDC_NAME: "Example Corp",
-    },
+    name: "oidc-provider",
+    algorithm: "RS256",
+    settings: settingsFor(issuer),
     register: (appUrl) => {
       handle = createProvider(issuer, appUrl).callback();
     },
@@ -37,6 +59,15 @@ export async function startIdentityProvider(): Promise<IdentityProvider> {
       server.close();
       await once(server, "close");
     },
+    nameField: (page) => page.getByPlaceholder("Enter any login"),
+    signIn: async (page, name) => {
+      await page.getByPlaceholder("Enter any login").fill(name);
+      await page.getByPlaceholder("and password").fill("any");
+      await page.getByRole("button", { name: "Sign-in" }).click();
+      await page.getByRole("button", { name: "Continue" }).click();
+    },
+    decline: (page) => page.getByRole("link", { name: "Cancel" }).click(),
+    confirmSignOut: (page) => page.getByRole("button", { name: "Yes, sign me out" }).click(),
   };
 }
 
@@ -69,17 +100,4 @@ function createProvider(issuer: string, appUrl: string): Provider {
       }),
     }),
   });
-}
-
-/** Confirms on the provider's page that the user signs out there. */
-export async function signOutAtProvider(page: Page): Promise<void> {
-  await page.getByRole("button", { name: "Yes, sign me out" }).click();
-}
-
-/** Signs in on the provider's pages, and consents. */
-export async function signInAtProvider(page: Page, name: string): Promise<void> {
-  await page.getByPlaceholder("Enter any login").fill(name);
-  await page.getByPlaceholder("and password").fill("any");
-  await page.getByRole("button", { name: "Sign-in" }).click();
-  await page.getByRole("button", { name: "Continue" }).click();
 }

@@ -2,26 +2,28 @@ import { AuthClient } from "@supabase/auth-js";
 import assert from "node:assert/strict";
 import { after, test, type TestContext } from "node:test";
 import { Account, password } from "./account.ts";
-import { startFixture } from "./fixture.ts";
-import { signInAtProvider, signOutAtProvider, startIdentityProvider } from "./identity-provider.ts";
+import { type Fixture, startFixture } from "./fixture.ts";
+import { type IdentityProvider, startOidcProvider } from "./identity-provider.ts";
+import { startIdpyoidc } from "./idpyoidc-provider.ts";
 import { closeToasts, inspect, looks } from "./look.ts";
 
 /** An app with a provider of its own, which knows one app. */
-async function started(settings: Record<string, string> = {}) {
-  const provider = await startIdentityProvider();
+async function started(starting: Promise<IdentityProvider>, settings: Record<string, string> = {}) {
+  const provider = await starting;
   after(() => provider.stop());
   const fixture = await startFixture({ ...provider.settings, ...settings });
   provider.register(fixture.app.url);
-  return fixture;
+  return { ...fixture, provider };
 }
 
-const fixture = await started();
-const only = await started({ CHAT_OIDC_ONLY: "on" });
-const leaving = await started({ CHAT_OIDC_LOGOUT: "on" });
-const invited = await started({ CHAT_SIGNUPS: "invite" });
+const fixture = await started(startOidcProvider(), { CHAT_OIDC_LOGOUT: "on" });
+const only = await started(startOidcProvider(), { CHAT_OIDC_ONLY: "on" });
+const invited = await started(startOidcProvider(), { CHAT_SIGNUPS: "invite" });
+const idpyoidc = await started(startIdpyoidc("RS256"), { CHAT_OIDC_LOGOUT: "on" });
+const idpyoidcWithES256 = await started(startIdpyoidc("ES256"), { CHAT_OIDC_LOGOUT: "on" });
 
 /** Opens the app without a session. Nothing is loaded from outside: the provider's pages name a font there. */
-async function open(t: TestContext, { openPage }: typeof fixture, path: string, look = {}) {
+async function open(t: TestContext, { openPage }: Fixture, path: string, look = {}) {
   const appPage = await openPage(t, look);
   await appPage.page.route(/fonts\.googleapis\.com/u, (route) => route.abort());
   await appPage.page.goto(path);
@@ -47,47 +49,155 @@ for (const [name, look] of looks) {
   });
 }
 
-test("signs in at the provider and arrives where the user wanted to go", async (t) => {
-  const appPage = await open(t, fixture, "/?tab=servers");
-  await appPage.page.getByRole("button", button).click();
-  await signInAtProvider(appPage.page, "ann");
-  await appPage.field("Server Name").waitFor();
-  assert.equal(new URL(appPage.page.url()).search, "?tab=servers", "without the code");
-});
+for (const installation of [fixture, idpyoidc]) {
+  const { app, provider } = installation;
 
-test("a user who declines reads it on the sign-in screen", async (t) => {
-  const appPage = await open(t, fixture, "/auth");
-  await appPage.page.getByRole("button", button).click();
-  await appPage.page.getByRole("link", { name: "Cancel" }).click();
-  await appPage.toast("Sign in failed", /^Example Corp did not confirm the sign-in\./u);
-  await closeToasts(appPage);
-  await appPage.page.getByRole("button", button).waitFor();
-  assert.equal(new URL(appPage.page.url()).search, "", "a reload does not show it again");
-});
+  test(`signs in at ${provider.name} and arrives where the user wanted to go`, async (t) => {
+    const appPage = await open(t, installation, "/?tab=servers");
+    await appPage.page.getByRole("button", button).click();
+    await provider.signIn(appPage.page, "ann");
+    await appPage.field("Server Name").waitFor();
+    assert.equal(new URL(appPage.page.url()).search, "?tab=servers", "without the code");
+  });
+
+  test(`a user who declines at ${provider.name} reads it on the sign-in screen`, async (t) => {
+    const appPage = await open(t, installation, "/auth");
+    await appPage.page.getByRole("button", button).click();
+    await provider.decline(appPage.page);
+    await appPage.toast("Sign in failed", /^Example Corp did not confirm the sign-in\./u);
+    await closeToasts(appPage);
+    await appPage.page.getByRole("button", button).waitFor();
+    assert.equal(new URL(appPage.page.url()).search, "", "a reload does not show it again");
+  });
+
+  for (const flowType of ["pkce", "implicit"] as const) {
+    test(`the official client signs in with OAuth at ${provider.name} (${flowType})`, async (t) => {
+      const memory = new Map<string, string>();
+      const client = new AuthClient({
+        url: `${app.url}/auth/v1`,
+        flowType,
+        autoRefreshToken: false,
+        storage: {
+          getItem: (key) => memory.get(key) ?? null,
+          setItem: (key, value) => void memory.set(key, value),
+          removeItem: (key) => void memory.delete(key),
+        },
+      });
+      const options = { redirectTo: `${app.url}/arrived`, skipBrowserRedirect: true };
+      const begun = await client.signInWithOAuth({ provider: "oidc" as "keycloak", options });
+      assert.ok(begun.data.url);
+      // Without scripts the web app leaves the URL, which is this client's, as it is.
+      const appPage = await open(t, installation, "/auth", { javaScriptEnabled: false });
+      await appPage.page.goto(begun.data.url);
+      await provider.signIn(appPage.page, `client-${flowType}`);
+      await appPage.page.waitForURL(/\/arrived/u);
+      const url = new URL(appPage.page.url());
+      const fragment = new URLSearchParams(url.hash.slice(1));
+      const { data, error } =
+        flowType === "pkce"
+          ? await client.exchangeCodeForSession(url.searchParams.get("code") ?? "")
+          : await client.setSession({
+              access_token: fragment.get("access_token") ?? "",
+              refresh_token: fragment.get("refresh_token") ?? "",
+            });
+      assert.equal(error, null);
+      assert.equal(data.user?.email, `client-${flowType}@example.com`);
+      assert.deepEqual(data.user?.app_metadata["providers"], ["oidc"]);
+      const identities = await client.getUserIdentities();
+      assert.deepEqual(
+        identities.data?.identities.map((identity) => identity.provider),
+        ["oidc"],
+      );
+    });
+  }
+
+  test(`the official client links and unlinks an identity at ${provider.name}`, async (t) => {
+    const account = await Account.create(app.url);
+    const appPage = await open(t, installation, "/auth", { javaScriptEnabled: false });
+    const memory = new Map<string, string>();
+    const client = new AuthClient({
+      url: `${app.url}/auth/v1`,
+      flowType: "pkce",
+      autoRefreshToken: false,
+      storage: {
+        getItem: (key) => memory.get(key) ?? null,
+        setItem: (key, value) => void memory.set(key, value),
+        removeItem: (key) => void memory.delete(key),
+      },
+      // The browser that goes to the provider has to have the cookie of the request that began it.
+      fetch: async (input, init) => {
+        const response = await fetch(input, init);
+        for (const cookie of response.headers.getSetCookie()) {
+          const [name = "", value = ""] = (cookie.split(";")[0] ?? "").split("=");
+          await appPage.page.context().addCookies([{ name, value, url: app.url }]);
+        }
+        return response;
+      },
+    });
+    await client.signInWithPassword({ email: account.email, password });
+    const begun = await client.linkIdentity({
+      provider: "oidc" as "keycloak",
+      options: { redirectTo: `${app.url}/arrived`, skipBrowserRedirect: true },
+    });
+    assert.equal(begun.error, null);
+    await appPage.page.goto(begun.data.url);
+    await provider.signIn(appPage.page, "gerda");
+    await appPage.page.waitForURL(/\/arrived/u);
+    const code = new URL(appPage.page.url()).searchParams.get("code") ?? "";
+    const { data } = await client.exchangeCodeForSession(code);
+    assert.equal(data.user?.email, account.email);
+    const linked = (await client.getUserIdentities()).data?.identities ?? [];
+    assert.deepEqual(
+      linked.map((identity) => identity.provider),
+      ["email", "oidc"],
+    );
+    const [email, oidc] = linked;
+    assert.ok(email !== undefined && oidc !== undefined);
+    assert.equal((await client.unlinkIdentity(email)).error?.code, "single_identity_not_deletable");
+    assert.equal((await client.unlinkIdentity(oidc)).error, null);
+    assert.equal((await client.getUserIdentities()).data?.identities.length, 1);
+  });
+}
 
 for (const [name, look] of looks) {
   test(`an account with the same address is not handed over, at ${name}`, async (t) => {
     const account = await Account.create(fixture.app.url);
     const appPage = await open(t, fixture, "/auth", look);
     await appPage.page.getByRole("button", button).click();
-    await signInAtProvider(appPage.page, account.email.replace("@example.com", ""));
+    await fixture.provider.signIn(appPage.page, account.email.replace("@example.com", ""));
     await appPage.toast("Sign in failed", /^There is already an account with your email address\./u);
     await inspect(appPage, "auth-provider-email-exists", look);
   });
 }
 
-test("a user who signs out is signed out at the provider, and with that in other browsers", async (t) => {
-  const [here, there] = [await open(t, leaving, "/"), await open(t, leaving, "/")];
+for (const installation of [fixture, idpyoidc, idpyoidcWithES256]) {
+  const { app, provider } = installation;
+  test(`a user who signs out is signed out at ${provider.name}, with ${provider.algorithm}`, async (t) => {
+    const { page } = await open(t, installation, "/");
+    await page.getByRole("button", button).click();
+    await provider.signIn(page, "bela");
+    const logout = page.waitForRequest(/id_token_hint=/u);
+    await page.getByRole("button", { name: "Sign Out" }).click();
+    const hint = new URL((await logout).url()).searchParams.get("id_token_hint") ?? "";
+    const header = Buffer.from(hint.split(".")[0] ?? "", "base64url").toString();
+    assert.equal((JSON.parse(header) as { alg: string }).alg, provider.algorithm);
+    await provider.confirmSignOut(page);
+    await page.waitForURL(`${app.url}/auth**`);
+    await page.getByRole("button", button).click();
+    await provider.nameField(page).waitFor();
+  });
+}
+
+test("a user who signs out at the provider is signed out in other browsers", async (t) => {
+  const [here, there] = [await open(t, fixture, "/"), await open(t, fixture, "/")];
   for (const { page } of [here, there]) {
     await page.getByRole("button", button).click();
-    await signInAtProvider(page, "cora");
+    await fixture.provider.signIn(page, "cora");
     await page.getByRole("button", { name: "Sign Out" }).waitFor();
   }
   await here.page.getByRole("button", { name: "Sign Out" }).click();
-  await signOutAtProvider(here.page);
-  await here.page.waitForURL(`${leaving.app.url}/auth**`);
-  await here.page.getByRole("button", button).click();
-  await here.page.getByPlaceholder("Enter any login").waitFor();
+  await fixture.provider.confirmSignOut(here.page);
+  await here.page.waitForURL(`${fixture.app.url}/auth**`);
   // The provider has reported the logout, which ends all sessions that the user began there.
   await there.page.reload();
   await there.page.getByRole("button", button).waitFor();
@@ -96,7 +206,7 @@ test("a user who signs out is signed out at the provider, and with that in other
 test("where the provider is the only way in, the settings offer no password", async (t) => {
   const appPage = await open(t, only, "/?settings=security");
   await appPage.page.getByRole("button", button).click();
-  await signInAtProvider(appPage.page, "bob");
+  await only.provider.signIn(appPage.page, "bob");
   await appPage.page.getByRole("heading", { name: "Security" }).waitFor();
   await appPage.page.getByText("Two-factor authentication").first().waitFor();
   assert.equal(await appPage.page.getByText("Password", { exact: true }).count(), 0);
@@ -106,48 +216,6 @@ test("where the provider is the only way in, the settings offer no password", as
   });
   assert.equal(refused.error?.code, "email_provider_disabled");
 });
-
-for (const flowType of ["pkce", "implicit"] as const) {
-  test(`the official client signs in with OAuth (${flowType})`, async (t) => {
-    const { app } = fixture;
-    const memory = new Map<string, string>();
-    const client = new AuthClient({
-      url: `${app.url}/auth/v1`,
-      flowType,
-      autoRefreshToken: false,
-      storage: {
-        getItem: (key) => memory.get(key) ?? null,
-        setItem: (key, value) => void memory.set(key, value),
-        removeItem: (key) => void memory.delete(key),
-      },
-    });
-    const options = { redirectTo: `${app.url}/arrived`, skipBrowserRedirect: true };
-    const begun = await client.signInWithOAuth({ provider: "oidc" as "keycloak", options });
-    assert.ok(begun.data.url);
-    // Without scripts the web app leaves the URL, which is this client's, as it is.
-    const appPage = await open(t, fixture, "/auth", { javaScriptEnabled: false });
-    await appPage.page.goto(begun.data.url);
-    await signInAtProvider(appPage.page, `client-${flowType}`);
-    await appPage.page.waitForURL(/\/arrived/u);
-    const url = new URL(appPage.page.url());
-    const fragment = new URLSearchParams(url.hash.slice(1));
-    const { data, error } =
-      flowType === "pkce"
-        ? await client.exchangeCodeForSession(url.searchParams.get("code") ?? "")
-        : await client.setSession({
-            access_token: fragment.get("access_token") ?? "",
-            refresh_token: fragment.get("refresh_token") ?? "",
-          });
-    assert.equal(error, null);
-    assert.equal(data.user?.email, `client-${flowType}@example.com`);
-    assert.deepEqual(data.user?.app_metadata["providers"], ["oidc"]);
-    const identities = await client.getUserIdentities();
-    assert.deepEqual(
-      identities.data?.identities.map(({ provider }) => provider),
-      ["oidc"],
-    );
-  });
-}
 
 /** Opens the security settings of a new account, which has a password. */
 async function openSecurity(t: TestContext, look = {}) {
@@ -164,7 +232,7 @@ for (const [name, look] of looks) {
     const { account, appPage, identities } = await openSecurity(t, look);
     await identities.getByText("Link an account at Example Corp").waitFor();
     await identities.getByRole("button", { name: "Link" }).click();
-    await signInAtProvider(appPage.page, login);
+    await fixture.provider.signIn(appPage.page, login);
     await appPage.toasts.getByText("Single sign-on linked", { exact: true }).waitFor();
     assert.equal(new URL(appPage.page.url()).search, "?settings=security", "without the code");
     await closeToasts(appPage);
@@ -174,7 +242,7 @@ for (const [name, look] of looks) {
 
     const other = await open(t, fixture, "/?settings=account");
     await other.page.getByRole("button", button).click();
-    await signInAtProvider(other.page, login);
+    await fixture.provider.signIn(other.page, login);
     await other.page.getByText(account.email).first().waitFor();
 
     await identities.getByRole("button", { name: `Unlink ${login}@example.com` }).click();
@@ -190,12 +258,12 @@ for (const [name, look] of looks) {
 test("an account at the provider that belongs to somebody else is not linked", async (t) => {
   const owner = await open(t, fixture, "/");
   await owner.page.getByRole("button", button).click();
-  await signInAtProvider(owner.page, "edith");
+  await fixture.provider.signIn(owner.page, "edith");
   await owner.page.getByRole("button", { name: "Sign Out" }).waitFor();
 
   const { account, appPage, identities } = await openSecurity(t);
   await identities.getByRole("button", { name: "Link" }).click();
-  await signInAtProvider(appPage.page, "edith");
+  await fixture.provider.signIn(appPage.page, "edith");
   await appPage.toast(
     "Single sign-on was not linked",
     "This account at Example Corp is already linked to another account here.",
@@ -209,7 +277,7 @@ test("an account at the provider that belongs to somebody else is not linked", a
 test("the only way to sign in is not unlinked before there is another", async (t) => {
   const appPage = await open(t, fixture, "/?settings=security");
   await appPage.page.getByRole("button", button).click();
-  await signInAtProvider(appPage.page, "frida");
+  await fixture.provider.signIn(appPage.page, "frida");
   const identities = appPage.page.getByRole("region", { name: "Single sign-on" });
   await identities.getByRole("button", { name: "Unlink frida@example.com" }).click();
   await appPage.page.getByRole("button", { name: "Unlink", exact: true }).click();
@@ -217,58 +285,10 @@ test("the only way to sign in is not unlinked before there is another", async (t
   await identities.getByText("frida@example.com").waitFor();
 });
 
-test("the official client links and unlinks an identity", async (t) => {
-  const { app } = fixture;
-  const account = await Account.create(app.url);
-  const appPage = await open(t, fixture, "/auth", { javaScriptEnabled: false });
-  const memory = new Map<string, string>();
-  const client = new AuthClient({
-    url: `${app.url}/auth/v1`,
-    flowType: "pkce",
-    autoRefreshToken: false,
-    storage: {
-      getItem: (key) => memory.get(key) ?? null,
-      setItem: (key, value) => void memory.set(key, value),
-      removeItem: (key) => void memory.delete(key),
-    },
-    // The browser that goes to the provider has to have the cookie of the request that began it.
-    fetch: async (input, init) => {
-      const response = await fetch(input, init);
-      for (const cookie of response.headers.getSetCookie()) {
-        const [name = "", value = ""] = (cookie.split(";")[0] ?? "").split("=");
-        await appPage.page.context().addCookies([{ name, value, url: app.url }]);
-      }
-      return response;
-    },
-  });
-  await client.signInWithPassword({ email: account.email, password });
-  const begun = await client.linkIdentity({
-    provider: "oidc" as "keycloak",
-    options: { redirectTo: `${app.url}/arrived`, skipBrowserRedirect: true },
-  });
-  assert.equal(begun.error, null);
-  await appPage.page.goto(begun.data.url);
-  await signInAtProvider(appPage.page, "gerda");
-  await appPage.page.waitForURL(/\/arrived/u);
-  const code = new URL(appPage.page.url()).searchParams.get("code") ?? "";
-  const { data } = await client.exchangeCodeForSession(code);
-  assert.equal(data.user?.email, account.email);
-  const linked = (await client.getUserIdentities()).data?.identities ?? [];
-  assert.deepEqual(
-    linked.map(({ provider }) => provider),
-    ["email", "oidc"],
-  );
-  const [email, oidc] = linked;
-  assert.ok(email !== undefined && oidc !== undefined);
-  assert.equal((await client.unlinkIdentity(email)).error?.code, "single_identity_not_deletable");
-  assert.equal((await client.unlinkIdentity(oidc)).error, null);
-  assert.equal((await client.getUserIdentities()).data?.identities.length, 1);
-});
-
 test("the link of a registration token leads to an account of the provider", async (t) => {
   const appPage = await open(t, invited, "/auth");
   await appPage.page.getByRole("button", button).click();
-  await signInAtProvider(appPage.page, "ann");
+  await invited.provider.signIn(appPage.page, "ann");
   await appPage.toast("Sign in failed", "This server accepts no new accounts.");
   const created = await invited.app.command("admin", "registration-token", "create", "--json");
   const { link } = JSON.parse(created) as { link: string };
@@ -276,6 +296,6 @@ test("the link of a registration token leads to an account of the provider", asy
   await other.page.getByText("You have been invited to sign up.").waitFor();
   if (looks[1]) await inspect(other, "auth-register-provider", looks[1][1]);
   await other.page.getByRole("button", button).click();
-  await signInAtProvider(other.page, "ann");
+  await invited.provider.signIn(other.page, "ann");
   await other.composer.waitFor();
 });

@@ -182,6 +182,8 @@ struct Needs {
     python: Option<PathBuf>,
     /// A Python with llama.cpp.
     llama: Option<PathBuf>,
+    /// A Python with an OpenID Connect provider.
+    identity_provider: Option<PathBuf>,
     weights: Vec<&'static Weights>,
 }
 
@@ -215,7 +217,9 @@ impl Needs {
             weights.extend([&weights::SMALL_MODEL, &weights::BUILT_IN]);
         }
         let llama = if journeys { Some(python::ensure(&local_model::llama_requirements(workspace))?) } else { None };
-        Ok(Self { chromium, firefox, webkit, postgres, python, llama, weights })
+        let requirements = workspace.web().join("e2e/requirements.txt");
+        let identity_provider = if journeys { Some(python::ensure(&requirements)?) } else { None };
+        Ok(Self { chromium, firefox, webkit, postgres, python, llama, identity_provider, weights })
     }
 
     /// Adds the environment variables that the tests read.
@@ -236,6 +240,9 @@ impl Needs {
         }
         if let (Some(llama), Ok(small)) = (&self.llama, weights::path(&weights::SMALL_MODEL)) {
             tests.env("LLAMA_PYTHON", llama).env("SMALL_WEIGHTS", small);
+        }
+        if let Some(identity_provider) = &self.identity_provider {
+            tests.env("OIDC_PYTHON", identity_provider);
         }
         tests
     }

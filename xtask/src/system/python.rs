@@ -30,7 +30,7 @@ pub fn ensure(requirements: &Path) -> Outcome<PathBuf> {
     // Debian's Python lacks `venv` without this package.
     let system = find_or_install(
         "python3-venv",
-        "Python 3 with venv, which checks the API's description, measures llama.cpp and links releases,",
+        "Python 3 with venv, which checks the API's description, runs servers for the tests, and links releases,",
         || find(&["-c", "import ensurepip, venv"]),
     )?;
     step(STEP_NAME, || {
