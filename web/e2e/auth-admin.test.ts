@@ -1,5 +1,9 @@
 import { GoTrueAdminApi } from "@supabase/auth-js";
 import assert from "node:assert/strict";
+import { generateKeyPairSync, type KeyObject, sign } from "node:crypto";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { databases, startApp, type TestApp } from "./app.ts";
 import { browser, newEmail, ok, password, sessionOf, signedUp } from "./auth-browser.ts";
@@ -15,6 +19,18 @@ function administrator(app: TestApp, token = key): GoTrueAdminApi {
     headers: { apikey: token, Authorization: `Bearer ${token}` },
     experimental: { passkey: true },
   });
+}
+
+const keyId = "the key of these tests";
+
+/** A token that the operator signed, which belongs to no session. */
+function signedToken(privateKey: KeyObject, claims: Record<string, unknown>): string {
+  const encoded = [{ alg: "ES256", typ: "JWT", kid: keyId }, claims].map((part) =>
+    Buffer.from(JSON.stringify(part)).toString("base64url"),
+  );
+  const input = encoded.join(".");
+  const signature = sign("sha256", Buffer.from(input), { key: privateKey, dsaEncoding: "ieee-p1363" });
+  return `${input}.${signature.toString("base64url")}`;
 }
 
 for (const database of databases) {
@@ -178,6 +194,33 @@ for (const database of databases) {
       assert.deepEqual(ok(await admin.passkey.listPasskeys({ userId: session.user.id })), []);
       assert.equal((await admin.oauth.listClients()).error?.code, "feature_disabled");
       assert.equal((await admin.customProviders.listProviders()).error?.code, "feature_disabled");
+    });
+
+    test("accepts signed tokens of the administrators' roles", async () => {
+      const { privateKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
+      const stranger = generateKeyPairSync("ec", { namedCurve: "P-256" }).privateKey;
+      const folder = await mkdtemp(join(tmpdir(), "ai-chat-mcp-keys-"));
+      const keys = join(folder, "keys.json");
+      await writeFile(keys, JSON.stringify({ ...privateKey.export({ format: "jwk" }), kid: keyId }));
+      const open = await startApp({ database, env: { CHAT_JWT_KEYS: keys, CHAT_SERVICE_ROLE_KEY: key } });
+      const shut = await startApp({ database, env: { CHAT_JWT_KEYS: keys } });
+      const refusalOf = async (server: TestApp, token: string) => {
+        const { error } = await administrator(server, token).listUsers();
+        return error && [error.status, error.code];
+      };
+      const exp = Math.floor(Date.now() / 1000) - 1;
+      for (const role of ["service_role", "supabase_admin"]) {
+        assert.equal(await refusalOf(open, signedToken(privateKey, { role })), null);
+        assert.deepEqual(await refusalOf(open, signedToken(privateKey, { role, exp })), [403, "bad_jwt"]);
+        assert.deepEqual(await refusalOf(open, signedToken(stranger, { role })), [403, "bad_jwt"]);
+        assert.deepEqual(await refusalOf(shut, signedToken(privateKey, { role })), [403, "not_admin"]);
+      }
+      for (const role of ["anon", "authenticated", "admin"]) {
+        assert.deepEqual(await refusalOf(open, signedToken(privateKey, { role })), [403, "not_admin"]);
+      }
+      await open.stop();
+      await shut.stop();
+      await rm(folder, { recursive: true });
     });
 
     test("nobody else is the administrator", async () => {
