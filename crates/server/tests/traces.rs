@@ -101,6 +101,8 @@ async fn traces_turn_from_request_to_tool_call() {
         ];
         let setup = Setup::start(&settings, Some(&url), folder).await;
         setup.ask().await;
+        let listed = setup.person.request(Method::GET, "/rest/v1/mcp_servers?select=id").send().await.unwrap();
+        assert_eq!(listed.status(), 200);
         let turn = setup.turn().await;
         let request = setup.collector.wait_for(|span| span.name == "POST /functions/v1/ai-chat").await;
         assert_eq!((request.trace_id.as_str(), request.parent_id.as_str()), (CLIENT_TRACE, CLIENT_SPAN));
@@ -149,6 +151,12 @@ async fn traces_turn_from_request_to_tool_call() {
         let stored = spans.iter().find(|span| span.name == "storage::chats transaction").unwrap();
         let system = if url.starts_with("sqlite") { "sqlite" } else { "postgresql" };
         assert_eq!(stored.attribute("db.system.name"), system);
+        let listed = setup.collector.wait_for(|span| span.name == "GET /rest/v1/{table}").await;
+        let spans = setup.collector.spans();
+        assert!(children(&spans, &listed).iter().any(|span| span.name == "storage::raw read"), "{spans:#?}");
+        // Set up before the turn, by a request that inserts a row.
+        let inserted = spans.iter().find(|span| span.name == "storage::raw transaction").unwrap();
+        assert!(spans.iter().any(|span| span.span_id == inserted.parent_id && span.name == "POST /rest/v1/{table}"));
         assert!(
             spans.iter().all(|span| !span.parent_id.is_empty() || span.attribute("db.system.name").is_empty()),
             "work in the background is traced: {spans:#?}"

@@ -8,18 +8,29 @@
 macro_rules! read {
     ($storage:expr, |$c:ident| $body:expr) => {
         match &$storage.db {
-            // Boxed for the same reason as in `Availability::guard`. SQLite's readers need no outage guard: they read a
-            // local file.
-            $crate::Db::Sqlite { read, .. } => {
-                let whole = $crate::db_macros::on_connection!(read, |$c| $body);
-                Box::pin($crate::db_macros::traced!(SQLITE, "read", whole)).await
-            }
+            $crate::Db::Sqlite { read, .. } => $crate::db_macros::sqlite_read!(read, |$c| $body),
             $crate::Db::Postgres(connections) => {
-                let whole = $crate::db_macros::on_connection!(connections, |$c| $body);
-                $storage.availability.guard($crate::db_macros::traced!(POSTGRESQL, "read", whole)).await
+                $crate::db_macros::postgres_read!($storage, connections, |$c| $body)
             }
         }
     };
+}
+
+/// Runs a read-only statement on SQLite, whose readers need no outage guard: they read a local file.
+macro_rules! sqlite_read {
+    ($read:expr, |$c:ident| $body:expr) => {{
+        let whole = $crate::db_macros::on_connection!($read, |$c| $body);
+        // Boxed for the same reason as in `Availability::guard`.
+        Box::pin($crate::db_macros::traced!(SQLITE, "read", whole)).await
+    }};
+}
+
+/// Runs a read-only statement on PostgreSQL.
+macro_rules! postgres_read {
+    ($storage:expr, $connections:expr, |$c:ident| $body:expr) => {{
+        let whole = $crate::db_macros::on_connection!($connections, |$c| $body);
+        $storage.availability.guard($crate::db_macros::traced!(POSTGRESQL, "read", whole)).await
+    }};
 }
 
 /// Runs a single statement that writes.
@@ -141,4 +152,7 @@ macro_rules! postgres_transaction {
     }};
 }
 
-pub(crate) use {on_connection, postgres_transaction, read, sqlite_transaction, traced, transaction, write};
+pub(crate) use {
+    on_connection, postgres_read, postgres_transaction, read, sqlite_read, sqlite_transaction, traced, transaction,
+    write,
+};

@@ -7,15 +7,19 @@ use tracing::{Instrument, Span};
 pub(crate) const SQLITE: &str = "sqlite";
 pub(crate) const POSTGRESQL: &str = "postgresql";
 
-/// Runs `work` in a span, if it is part of a request or of a turn. Work in the background, such as the journal of all turns
-/// or the heartbeat, would otherwise be a trace of its own several times a second.
+/// Creates a span of work that is part of a request or of a turn. Work in the background, such as the journal of all turns
+/// or the heartbeat, has none: it would be a trace of its own several times a second.
 ///
 /// `name` is the module with the work, and `read`, `write` or `transaction`. The span contains no statement and no value.
-pub(crate) fn in_span<F>(system: &'static str, name: &'static str, work: F) -> Instrumented<F> {
-    let span = if Span::current().is_none() {
+pub(crate) fn create_span(system: &'static str, name: &'static str) -> Span {
+    if Span::current().is_none() {
         Span::none()
     } else {
         tracing::info_span!(target: SPAN_TARGET, "database", otel.name = name, otel.kind = "client", db.system.name = system)
-    };
-    work.instrument(span)
+    }
+}
+
+/// Runs `work` in a [span](create_span).
+pub(crate) fn in_span<F>(system: &'static str, name: &'static str, work: F) -> Instrumented<F> {
+    work.instrument(create_span(system, name))
 }

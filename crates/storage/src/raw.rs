@@ -8,10 +8,12 @@ use std::fmt::Write as _;
 
 use futures_util::TryStreamExt;
 use sqlx::{AssertSqlSafe, Postgres, Row as _, Sqlite};
+use tracing::Span;
 use uuid::Uuid;
 
 use crate::audit_events::{NewAuditEvent, insert_event};
-use crate::db_macros::on_connection;
+use crate::db_macros::{postgres_read, sqlite_read};
+use crate::db_spans::{POSTGRESQL, SQLITE, create_span};
 use crate::group_commit::WriteTransaction;
 use crate::idle_pool::PooledConnection;
 use crate::{Db, Error, Storage};
@@ -129,7 +131,11 @@ impl RawStatement {
 
 /// A transaction of raw statements. If it is dropped instead of ended, it is rolled back.
 #[derive(Debug)]
-pub struct RawTransaction(Kind);
+pub struct RawTransaction {
+    connection: Kind,
+    /// Ends with the transaction.
+    _span: Span,
+}
 
 #[derive(Debug)]
 enum Kind {
@@ -193,36 +199,45 @@ impl Storage {
     /// [`Error::TooManyRows`] if it returns more than `max_rows`.
     pub async fn fetch_raw(&self, statement: &RawStatement, max_rows: usize) -> Result<Vec<Vec<SqlValue>>, Error> {
         match &self.db {
-            Db::Sqlite { read, .. } => {
-                Box::pin(on_connection!(read, |c| async { fetch!(c, statement, max_rows) }.await)).await
-            }
+            Db::Sqlite { read, .. } => sqlite_read!(read, |c| async { fetch!(c, statement, max_rows) }.await),
             Db::Postgres(connections) => {
-                self.availability
-                    .guard(on_connection!(connections, |c| async { fetch!(c, statement, max_rows) }.await))
-                    .await
+                postgres_read!(self, connections, |c| async { fetch!(c, statement, max_rows) }.await)
             }
         }
     }
 
     /// Begins a reading transaction. All its statements see the same snapshot.
     pub async fn begin_reading(&self) -> Result<RawTransaction, Error> {
-        Ok(RawTransaction(match &self.db {
+        let span = self.transaction_span();
+        let connection = match &self.db {
             // SQLite takes the snapshot with the first statement.
             Db::Sqlite { read, .. } => Kind::SqliteRead(read.begin("BEGIN").await?),
             Db::Postgres(connections) => {
                 let begin = connections.begin("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY");
                 Kind::Postgres(self.availability.guard(begin).await?)
             }
-        }))
+        };
+        Ok(RawTransaction { connection, _span: span })
     }
 
     /// Begins a writing transaction. On SQLite it holds the only writer: nothing but its statements may be awaited
     /// before its end.
     pub async fn begin_writing(&self) -> Result<RawTransaction, Error> {
-        Ok(RawTransaction(match &self.db {
+        let span = self.transaction_span();
+        let connection = match &self.db {
             Db::Sqlite { write, .. } => Kind::SqliteWrite(self.availability.guard(write.begin()).await?),
             Db::Postgres(connections) => Kind::Postgres(self.availability.guard(connections.begin("BEGIN")).await?),
-        }))
+        };
+        Ok(RawTransaction { connection, _span: span })
+    }
+
+    /// Creates the span of a transaction from its begin to its end.
+    fn transaction_span(&self) -> Span {
+        let system = match self.db {
+            Db::Sqlite { .. } => SQLITE,
+            Db::Postgres(_) => POSTGRESQL,
+        };
+        create_span(system, concat!(module_path!(), " transaction"))
     }
 }
 
@@ -234,7 +249,7 @@ impl RawTransaction {
     /// [`Error::TooManyRows`] if it returns more than `max_rows`. [`Error::Conflict`] and [`Error::MissingReference`]
     /// if it violates a constraint.
     pub async fn fetch(&mut self, statement: &RawStatement, max_rows: usize) -> Result<Vec<Vec<SqlValue>>, Error> {
-        match &mut self.0 {
+        match &mut self.connection {
             Kind::SqliteRead(connection) => fetch!(&mut **connection, statement, max_rows),
             Kind::SqliteWrite(transaction) => fetch!(transaction.connection()?, statement, max_rows),
             Kind::Postgres(connection) => fetch!(&mut **connection, statement, max_rows),
@@ -243,7 +258,7 @@ impl RawTransaction {
 
     /// Stores an event of the audit log.
     pub async fn insert_audit_event(&mut self, event: &NewAuditEvent) -> Result<(), Error> {
-        match &mut self.0 {
+        match &mut self.connection {
             Kind::SqliteRead(connection) => {
                 let connection = &mut **connection;
                 insert_event!(connection, event);
@@ -262,7 +277,7 @@ impl RawTransaction {
 
     /// Commits. Returns once the changes are durable.
     pub async fn commit(self) -> Result<(), Error> {
-        match self.0 {
+        match self.connection {
             Kind::SqliteRead(connection) => connection.end(true).await?,
             Kind::SqliteWrite(transaction) => transaction.commit().await?,
             Kind::Postgres(connection) => connection.end(true).await?,
@@ -272,7 +287,7 @@ impl RawTransaction {
 
     /// Rolls back.
     pub async fn rollback(self) -> Result<(), Error> {
-        match self.0 {
+        match self.connection {
             Kind::SqliteRead(connection) => connection.end(false).await?,
             Kind::SqliteWrite(transaction) => transaction.rollback().await?,
             Kind::Postgres(connection) => connection.end(false).await?,

@@ -9,7 +9,7 @@ use uuid::Uuid;
 
 use super::MAX_INDEXED_CHARACTERS;
 use super::query::{SearchQuery, TermCondition};
-use crate::db_macros::{on_connection, read};
+use crate::db_macros::{postgres_read, read, sqlite_read};
 use crate::named_values::query_named;
 use crate::{Db, Error, Storage};
 
@@ -229,16 +229,13 @@ impl Storage {
             };
         }
         let rows = match &self.db {
-            Db::Sqlite { read, .. } => {
-                Box::pin(on_connection!(read, |c| query!(SQLITE_TITLES).fetch_all(c).await)).await?
-            }
+            Db::Sqlite { read, .. } => sqlite_read!(read, |c| query!(SQLITE_TITLES).fetch_all(c).await)?,
             Db::Postgres(connections) => {
                 let mut window = Some(MAX_NEWEST_SCANNED);
                 while let Some(texts) = window {
                     // Scans a growing number of the newest texts, and uses the index only if that finds too few.
                     let newest = query!(POSTGRES_NEWEST_TITLES, window = texts);
-                    let newest =
-                        self.availability.guard(on_connection!(connections, |c| newest.fetch_all(c).await)).await?;
+                    let newest = postgres_read!(self, connections, |c| newest.fetch_all(c).await)?;
                     if newest.len() as i64 == CANDIDATES_PER_BATCH {
                         return Ok(Candidates { rows: newest, more: true });
                     }
@@ -246,7 +243,7 @@ impl Storage {
                 }
                 let terms: Vec<&str> = wanted.split(AND).collect();
                 let all = query!(POSTGRES_TITLES, terms = terms);
-                self.availability.guard(on_connection!(connections, |c| all.fetch_all(c).await)).await?
+                postgres_read!(self, connections, |c| all.fetch_all(c).await)?
             }
         };
         Ok(Candidates::of(rows, CANDIDATES_PER_BATCH))
@@ -297,16 +294,13 @@ impl Storage {
             };
         }
         let rows = match &self.db {
-            Db::Sqlite { read, .. } => {
-                Box::pin(on_connection!(read, |c| query!(SQLITE_MESSAGES).fetch_all(c).await)).await?
-            }
+            Db::Sqlite { read, .. } => sqlite_read!(read, |c| query!(SQLITE_MESSAGES).fetch_all(c).await)?,
             Db::Postgres(connections) => {
                 let mut window = Some(MAX_NEWEST_SCANNED);
                 while let Some(texts) = window {
                     // As for titles: the newest texts first, then the index.
                     let newest = query!(POSTGRES_NEWEST_MESSAGES, window = texts);
-                    let newest =
-                        self.availability.guard(on_connection!(connections, |c| newest.fetch_all(c).await)).await?;
+                    let newest = postgres_read!(self, connections, |c| newest.fetch_all(c).await)?;
                     if newest.len() as i64 == CANDIDATES_PER_BATCH {
                         return Ok(Candidates { rows: newest, more: true });
                     }
@@ -314,7 +308,7 @@ impl Storage {
                 }
                 let terms: Vec<&str> = wanted.split(AND).collect();
                 let all = query!(POSTGRES_MESSAGES, terms = terms);
-                self.availability.guard(on_connection!(connections, |c| all.fetch_all(c).await)).await?
+                postgres_read!(self, connections, |c| all.fetch_all(c).await)?
             }
         };
         Ok(Candidates::of(rows, CANDIDATES_PER_BATCH))
