@@ -2,7 +2,7 @@ import tailwindcss from "@tailwindcss/vite";
 import react from "@vitejs/plugin-react";
 import { defineConfig } from "vite";
 import { browserTargets } from "./scripts/browser-targets.ts";
-import { isTextOfOperatorPage } from "./scripts/text-parts.ts";
+import { textsOfOperatorPage } from "./scripts/text-parts.ts";
 import { textsPlugin } from "./scripts/texts-plugin.ts";
 
 /**
@@ -10,7 +10,7 @@ import { textsPlugin } from "./scripts/texts-plugin.ts";
  * the server knows its files by their names.
  */
 export default defineConfig({
-  plugins: [textsPlugin(isTextOfOperatorPage), react(), tailwindcss()],
+  plugins: [textsPlugin(textsOfOperatorPage), react(), tailwindcss()],
   resolve: { tsconfigPaths: true },
   publicDir: false,
   build: {

@@ -38,10 +38,18 @@ export function isOperatorText(key: string): boolean {
   return key.startsWith("operator.");
 }
 
-/** Returns true if the operator's page has a text besides those of the first screens: its own, and of what it shares. */
-export function isTextOfOperatorPage(key: string): boolean {
-  return isOperatorText(key) || ["account.activity.", "models.cost."].some((part) => key.startsWith(part));
-}
+/** Beginnings of the keys of the texts that the operator's page shares with the web app, as it loads them. */
+const sharedWithOperatorPage = {
+  first: ["app.crash.", "app.part.", "error.", "ui."],
+  later: ["account.activity.", "models.cost."],
+};
+
+/** Selects the texts of the operator's page: its own, and of what it shares. */
+export const textsOfOperatorPage = {
+  first: (key: string) => sharedWithOperatorPage.first.some((part) => key.startsWith(part)),
+  later: (key: string) =>
+    isOperatorText(key) || sharedWithOperatorPage.later.some((part) => key.startsWith(part)),
+};
 
 /** Modules of the first screens, which must do without the later texts. */
 export const firstScreenModules = ["/src/main.tsx", "/src/app/home-page.tsx", "/src/ui/toaster.tsx"];

@@ -10,9 +10,9 @@ const importPattern = /messages\/([a-z]+)\.json\?(first|later)$/u;
 
 /**
  * Compiles `messages/*.json` for the browser: `en.json?first` has the texts of the first screens, `en.json?later` the
- * others, which `isLater` selects. Fails the build if a first screen would need the others.
+ * others; `texts` selects both. Fails the build if a first screen would need the others.
  */
-export function textsPlugin(isLater = isLaterText): Plugin {
+export function textsPlugin(texts = { first: isFirstText, later: isLaterText }): Plugin {
   return {
     name: "texts",
     enforce: "pre",
@@ -30,7 +30,7 @@ export function textsPlugin(isLater = isLaterText): Plugin {
         // Absolute, because the development server resolves watched files like imports.
         const file = resolve(`messages/${language}.json`);
         this.addWatchFile(file);
-        const isWanted = part === "later" ? isLater : isFirstText;
+        const isWanted = part === "later" ? texts.later : texts.first;
         return `export default ${JSON.stringify(compiledTexts(readFileSync(file, "utf8"), isWanted))};`;
       },
     },
