@@ -165,6 +165,29 @@ test("an invitation by link creates an account, and its link opens the web app",
   await user.page.getByText(email).first().waitFor();
 });
 
+test("the second factors of a user are named by their kind", async (t) => {
+  const account = await Account.create(fixture.app.url);
+  for (const [factor_type, friendly_name] of [
+    ["totp", "Phone"],
+    ["webauthn", "Blue key"],
+  ])
+    await account.call("/auth/v1/factors", { factor_type, friendly_name });
+  const appPage = await openOperator(t);
+  await openSection(appPage, `/users/${account.session.user.id}`);
+  const factors = region(appPage.page, "Second factors and passkeys").getByRole("listitem");
+  const factor = (name: string) => factors.filter({ hasText: name });
+  await factor("Phone")
+    .getByText(/^Authenticator app · /u)
+    .waitFor();
+  await factor("Blue key")
+    .getByText(/^Security key · /u)
+    .waitFor();
+  await appPage.button("Delete Blue key").click();
+  await appPage.button("Delete").click();
+  await appPage.page.getByText("Blue key deleted").waitFor();
+  assert.equal(await factors.count(), 1);
+});
+
 test("a quota is set, kept and given back to the settings", async (t) => {
   const { id } = (await Account.create(fixture.app.url)).session.user;
   const appPage = await openOperator(t);

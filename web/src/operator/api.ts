@@ -70,6 +70,8 @@ export interface UserSummary {
 
 export interface Credential {
   id: string;
+  /** Authenticator app, security key or passkey. */
+  kind: "totp" | "webauthn" | "passkey";
   name: string;
   createdAt: string;
   isVerified: boolean;

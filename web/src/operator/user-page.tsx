@@ -1,5 +1,5 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
-import { ArrowLeft, KeyRound, Monitor, ScrollText, Smartphone, Trash2 } from "lucide-react";
+import { ArrowLeft, KeyRound, Monitor, ScrollText, ShieldCheck, Smartphone, Trash2 } from "lucide-react";
 import { useState } from "react";
 import { Link, useLocation } from "wouter";
 import { describeDevice } from "@/features/account/device-name";
@@ -219,11 +219,8 @@ function CredentialsPanel({ user }: { user: UserDetails }) {
         <Empty>{t("operator.user.factors.none")}</Empty>
       ) : (
         <ul className="divide-y divide-line border-t border-line">
-          {user.factors.map((factor) => (
-            <CredentialRow key={factor.id} user={user} credential={factor} kind="factor" />
-          ))}
-          {user.passkeys.map((passkey) => (
-            <CredentialRow key={passkey.id} user={user} credential={passkey} kind="passkey" />
+          {[...user.factors, ...user.passkeys].map((credential) => (
+            <CredentialRow key={credential.id} user={user} credential={credential} />
           ))}
         </ul>
       )}
@@ -234,16 +231,16 @@ function CredentialsPanel({ user }: { user: UserDetails }) {
 interface CredentialRowProps {
   user: UserDetails;
   credential: Credential;
-  kind: "factor" | "passkey";
 }
 
-function CredentialRow({ user, credential, kind }: CredentialRowProps) {
+function CredentialRow({ user, credential }: CredentialRowProps) {
   const refresh = useRefresh(user);
-  const Icon = kind === "factor" ? Smartphone : KeyRound;
-  const kindName = t(`operator.user.${kind}`);
+  const Icon = credential.kind === "totp" ? ShieldCheck : KeyRound;
+  const path = credential.kind === "passkey" ? "passkeys" : "factors";
+  const kindName = t(`operator.user.credential.${credential.kind}`);
   const name = credential.name === "" ? kindName : credential.name;
   const remove = useMutation({
-    mutationFn: () => callOperator(`${userPath(user.id)}/${kind}s/${credential.id}`, "DELETE"),
+    mutationFn: () => callOperator(`${userPath(user.id)}/${path}/${credential.id}`, "DELETE"),
     onSuccess: async () => {
       await refresh();
       toast({ title: t("operator.user.factor.deleted", { name }), tone: "ok" });

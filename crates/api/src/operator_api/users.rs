@@ -88,6 +88,8 @@ impl UserSummary {
 #[serde(rename_all = "camelCase")]
 struct CredentialDto<Id> {
     id: Id,
+    /// `totp` for an authenticator app, `webauthn` for a security key, `passkey`.
+    kind: &'static str,
     name: String,
     created_at: Timestamp,
     /// Whether it takes effect: the setup of a second factor may be incomplete.
@@ -95,14 +97,14 @@ struct CredentialDto<Id> {
 }
 
 impl From<Factor> for CredentialDto<FactorId> {
-    fn from(Factor { id, friendly_name: name, is_verified, created_at, .. }: Factor) -> Self {
-        Self { id, name, created_at, is_verified }
+    fn from(Factor { id, kind, friendly_name: name, is_verified, created_at, .. }: Factor) -> Self {
+        Self { id, kind: kind.as_str(), name, created_at, is_verified }
     }
 }
 
 impl From<Passkey> for CredentialDto<PasskeyId> {
     fn from(Passkey { id, friendly_name: name, created_at, .. }: Passkey) -> Self {
-        Self { id, name, created_at, is_verified: true }
+        Self { id, kind: "passkey", name, created_at, is_verified: true }
     }
 }
 
