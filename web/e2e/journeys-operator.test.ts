@@ -4,9 +4,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test, type TestContext } from "node:test";
 import type { Page } from "playwright-core";
-import { Account } from "./account.ts";
+import { Account, newEmail, password } from "./account.ts";
 import { type AppPage, eventually } from "./app-page.ts";
-import { startFixture } from "./fixture.ts";
+import { startFixture, startServerFixture } from "./fixture.ts";
 import { freePort } from "./free-port.ts";
 import { focusedName, inspect, looks, reach } from "./look.ts";
 
@@ -18,6 +18,15 @@ const fixture = await startFixture({
   CHAT_ADMIN_TOKEN: token,
   CHAT_BACKUP_DIR: await mkdtemp(join(tmpdir(), "ai-chat-mcp-backups-")),
   CHAT_TOKENS_PER_DAY: "50000",
+});
+
+/** Server where sign-up is by invitation, with an operator's page of its own. */
+const invitedPort = await freePort();
+const invitedOrigin = `http://localhost:${invitedPort}`;
+const invited = await startServerFixture({
+  CHAT_ADMIN_LISTEN: `127.0.0.1:${invitedPort}`,
+  CHAT_ADMIN_TOKEN: token,
+  CHAT_SIGNUPS: "invite",
 });
 
 const openOperator = (t: TestContext, look: object = {}) => fixture.openPage(t, { origin, ...look });
@@ -36,9 +45,9 @@ async function openSection(appPage: AppPage, hash: string): Promise<void> {
 const heading = (page: Page, name: string) => page.getByRole("heading", { level: 2, name, exact: true });
 const region = (page: Page, name: string) => page.getByRole("region", { name, exact: true });
 
-/** Calls the operator's API. */
-async function callOperator(path: string, method = "GET", body?: object): Promise<unknown> {
-  const response = await fetch(`${origin}/admin/api${path}`, {
+/** Calls the operator's API of a server. */
+async function callOperator(path: string, method = "GET", body?: object, at = origin): Promise<unknown> {
+  const response = await fetch(`${at}/admin/api${path}`, {
     method,
     headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
     ...(body && { body: JSON.stringify(body) }),
@@ -163,6 +172,66 @@ test("an invitation by link creates an account, and its link opens the web app",
   const user = await fixture.openPage(t);
   await user.page.goto(link.replace(/^http:\/\/[^/]+/u, fixture.app.url));
   await user.page.getByText(email).first().waitFor();
+});
+
+/** Opens the sign-up form of a registration link in a browser of its own, and signs up. */
+async function signUpWith(t: TestContext, link: string): Promise<AppPage> {
+  const { pathname, hash } = new URL(link);
+  const user = await fixture.openPage(t, { origin: invited.app.url });
+  await user.page.goto(pathname + hash);
+  await user.field("Email").fill(newEmail());
+  await user.field("Password").fill(password);
+  await user.page.getByRole("button", { name: "Sign Up", exact: true }).click();
+  return user;
+}
+
+test("a user signs up with a registration link, the use is counted, and the link is revoked", async (t) => {
+  const appPage = await openOperator(t, { origin: invitedOrigin });
+  const { page } = appPage;
+  await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
+  await openSection(appPage, "/registration-links");
+  await page.getByText("There are no registration links yet.").waitFor();
+  await appPage.button("Create link").click();
+  const create = appPage.sheet.getByRole("button", { name: "Create link" });
+  await appPage.field("Note").fill("Team A");
+  await appPage.field("Sign-ups").fill("3");
+  await appPage.field("Valid for").selectOption("30 days");
+  await appPage.field("Email domain").fill("team@example.com");
+  await create.click();
+  await appPage.sheet.getByText("team@example.com is not a domain such as example.com").waitFor();
+  await appPage.field("Email domain").fill("example.com");
+  await create.click();
+  const link = await appPage.field("Registration link").inputValue();
+  await appPage.button("Copy link").click();
+  await appPage.button("Copied").waitFor();
+  assert.equal(await page.evaluate(() => navigator.clipboard.readText()), link);
+  await appPage.button("Done").click();
+  await eventually(async () => assert.equal(await focusedName(appPage), "Create link"));
+
+  const row = page.getByRole("listitem").filter({ hasText: "Team A" });
+  await row.getByText(/^0 of 3 sign-ups · Addresses of example\.com · Valid until /u).waitFor();
+  assert.ok(!(await page.content()).includes(new URL(link).hash.slice(1)), "the link is shown once");
+  await (await signUpWith(t, link)).composer.waitFor();
+  await page.reload();
+  await row.getByText(/^1 of 3 sign-ups · /u).waitFor();
+  await row.getByText("Valid", { exact: true }).waitFor();
+
+  await appPage.button("Revoke Team A").click();
+  await appPage.button("Revoke").click();
+  await appPage.toast("Link revoked", "Team A");
+  await row.getByText("Revoked", { exact: true }).waitFor();
+  assert.equal(await row.getByRole("button").count(), 0);
+  const late = await signUpWith(t, link);
+  await late.toast("Sign up failed", /^This invitation link isn.t valid\./u);
+});
+
+test("where registration links have no effect, the page says so and creates none", async (t) => {
+  const appPage = await openOperator(t);
+  await openSection(appPage, "/registration-links");
+  await appPage.page
+    .getByText("Registration links have no effect: CHAT_SIGNUPS is open. They need CHAT_SIGNUPS=invite.")
+    .waitFor();
+  assert.ok(await appPage.button("Create link").isDisabled());
 });
 
 test("the second factors of a user are named by their kind", async (t) => {
@@ -316,6 +385,43 @@ for (const [name, look] of looks) {
     await appPage.button("Examine").click();
     await region(page, "Diagnostics").getByText("stored secrets").waitFor();
     await inspect(appPage, "operator-system", look);
+  });
+}
+
+for (const [name, look] of looks) {
+  test(`the registration links are free of accessibility faults at ${name}, and fit`, async (t) => {
+    const create = (body: object) =>
+      callOperator("/registration-tokens", "POST", body, invitedOrigin) as Promise<{
+        id: string;
+        link: string;
+      }>;
+    const usedUp = await create({ note: "For Ann" });
+    await (await signUpWith(t, usedUp.link)).composer.waitFor();
+    const revoked = await create({ note: "Workshop in November", maxUses: 25 });
+    await callOperator(`/registration-tokens/${revoked.id}`, "DELETE", undefined, invitedOrigin);
+    await create({ maxUses: 1_200, domain: "department.university.example" });
+    await create({ note: "N".repeat(200), maxUses: 5 });
+    const appPage = await openOperator(t, { ...look, origin: invitedOrigin });
+    const { page } = appPage;
+    await openSection(appPage, "/registration-links");
+    await page.getByText("Workshop in November").first().waitFor();
+    await inspect(appPage, "operator-registration-links", look);
+    await appPage.button("Revoke Registration link").first().click();
+    await appPage.button("Revoke").waitFor();
+    await inspect(appPage, "operator-registration-link-revoke", look);
+    await page.keyboard.press("Escape");
+    await appPage.button("Create link").click();
+    await inspect(appPage, "operator-registration-link-form", look);
+    await appPage.sheet.getByRole("button", { name: "Create link" }).click();
+    await appPage.field("Registration link").waitFor();
+    await inspect(appPage, "operator-registration-link", look);
+  });
+
+  test(`the registration links say at ${name} that they have no effect`, async (t) => {
+    const appPage = await openOperator(t, { ...look, locale: "de-DE" });
+    await openSection(appPage, "/registration-links");
+    await appPage.page.getByText("Registrierungslinks sind wirkungslos", { exact: false }).waitFor();
+    await inspect(appPage, "operator-registration-links-no-effect", look);
   });
 }
 

@@ -7,6 +7,7 @@
 //! it does not work.
 
 use std::net::IpAddr;
+use std::num::NonZeroU32;
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -14,6 +15,7 @@ use domain::{RegistrationTokenId, Timestamp};
 use platform::AuditLog;
 use platform::config::{HostName, SignUps};
 use platform::secret_sealing::random_bytes;
+use serde::Serialize;
 use serde_json::{Map, Value};
 use storage::Storage;
 use storage::audit_events::{AuditActor, AuditEventKind, NewAuditEvent};
@@ -31,20 +33,76 @@ use super::{AccountService, AuthError};
 
 /// Field of a sign-up's metadata, and of the link's fragment, that holds the token.
 pub const TOKEN_FIELD: &str = "registration_token";
+/// Lifetime of a token for which the operator names none, in seconds.
+pub const DEFAULT_LIFETIME_SECONDS: u32 = 7 * 24 * 60 * 60;
 /// Maximum length of a note, in characters.
-pub const MAX_NOTE_CHARS: usize = 200;
+const MAX_NOTE_CHARS: usize = 200;
 
 /// A token to create, as the operator describes it.
 #[derive(Debug)]
 pub struct RegistrationTokenParams {
-    /// Maximum number of uses, at least 1.
-    pub max_uses: u32,
+    /// Maximum number of uses.
+    pub max_uses: NonZeroU32,
     /// Time from which it is invalid.
     pub expires_at: Timestamp,
     /// Domain of the email addresses that can sign up with it; `None` for any address.
     pub domain: Option<HostName>,
-    /// Note of the operator; may be empty.
+    /// Note of the operator, one line; may be empty.
     pub note: String,
+}
+
+/// Error of [`RegistrationTokenParams::create`].
+#[derive(Debug, thiserror::Error)]
+pub enum RegistrationTokenError {
+    /// The token would be of no use, or its note is invalid.
+    #[error("{0}")]
+    Invalid(String),
+    /// An internal error.
+    #[error(transparent)]
+    Internal(#[from] anyhow::Error),
+}
+
+/// A registration token as operators see it, without the token itself.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct RegistrationTokenDto {
+    id: RegistrationTokenId,
+    /// `valid`, `used-up`, `expired` or `revoked`.
+    state: &'static str,
+    note: String,
+    /// Domain of the email addresses that can sign up with it; null for any address.
+    domain: Option<String>,
+    max_uses: i64,
+    uses: i64,
+    created_at: Timestamp,
+    expires_at: Timestamp,
+    revoked_at: Option<Timestamp>,
+}
+
+impl RegistrationTokenDto {
+    /// Describes a token at `now`.
+    pub fn new(token: RegistrationToken, now: Timestamp) -> Self {
+        let state = token.state(now).as_str();
+        let RegistrationToken { id, note, domain, max_uses, uses, created_at, expires_at, revoked_at } = token;
+        Self { id, state, note, domain, max_uses, uses, created_at, expires_at, revoked_at }
+    }
+}
+
+/// A new registration token with its link, as its operator sees it once.
+#[derive(Debug, Serialize)]
+pub struct IssuedRegistrationTokenDto {
+    #[serde(flatten)]
+    stored: RegistrationTokenDto,
+    token: String,
+    link: String,
+}
+
+impl IssuedRegistrationTokenDto {
+    /// Describes a new token at `now`.
+    pub fn new(issued: IssuedRegistrationToken, link: Url, now: Timestamp) -> Self {
+        let IssuedRegistrationToken { stored, token } = issued;
+        Self { stored: RegistrationTokenDto::new(stored, now), token, link: link.into() }
+    }
 }
 
 /// A new token, which nothing else contains.
@@ -61,27 +119,47 @@ impl RegistrationTokenParams {
     ///
     /// # Errors
     ///
-    /// There are no random bytes, or the database fails.
+    /// The policy for sign-ups ignores tokens, the token would have expired, or the note is invalid; or there are no random
+    /// bytes, or the database fails.
     pub async fn create(
         self,
         storage: &Storage,
+        sign_ups: &SignUps,
         now: Timestamp,
         audit: &AuditLog,
-    ) -> anyhow::Result<IssuedRegistrationToken> {
-        let token = URL_SAFE_NO_PAD.encode(random_bytes::<32>()?);
+    ) -> Result<IssuedRegistrationToken, RegistrationTokenError> {
+        let note = self.validate(sign_ups, now).map_err(RegistrationTokenError::Invalid)?;
+        let token = URL_SAFE_NO_PAD.encode(random_bytes::<32>().map_err(anyhow::Error::from)?);
         let stored = RegistrationToken {
             id: RegistrationTokenId::fresh(),
-            note: self.note,
+            note,
             domain: self.domain.map(|domain| domain.as_str().to_owned()),
-            max_uses: i64::from(self.max_uses),
+            max_uses: i64::from(self.max_uses.get()),
             uses: 0,
             created_at: now,
             expires_at: self.expires_at,
             revoked_at: None,
         };
         let events = admin_event(audit, AuditEventKind::RegistrationTokenCreated, stored.id);
-        storage.registration_tokens().insert(&stored, &link_hash(&token), &events).await?;
+        let inserted = storage.registration_tokens().insert(&stored, &link_hash(&token), &events).await;
+        inserted.map_err(anyhow::Error::from)?;
         Ok(IssuedRegistrationToken { stored, token })
+    }
+
+    /// Returns the note to store, or a message for the operator who learns otherwise from a user that the token is useless.
+    fn validate(&self, sign_ups: &SignUps, now: Timestamp) -> Result<String, String> {
+        let note = self.note.trim();
+        if *sign_ups != SignUps::Invite {
+            Err("registration tokens need CHAT_SIGNUPS=invite".to_owned())
+        } else if self.expires_at <= now {
+            Err("the token would have expired already".to_owned())
+        } else if note.chars().count() > MAX_NOTE_CHARS {
+            Err(format!("a note has at most {MAX_NOTE_CHARS} characters"))
+        } else if note.contains(char::is_control) {
+            Err("a note is one line of text".to_owned())
+        } else {
+            Ok(note.to_owned())
+        }
     }
 }
 

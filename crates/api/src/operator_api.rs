@@ -2,6 +2,7 @@
 
 mod audit_log;
 mod quotas;
+mod registration_tokens;
 mod shared_servers;
 pub mod system;
 mod usage;
@@ -37,6 +38,10 @@ pub(crate) fn section() -> Section<AppState> {
         post("/users/{id}/delete", Admin, users::delete_user),
         get("/users/{id}/quotas", Admin, quotas::list_quotas),
         put("/users/{id}/quotas", Admin, quotas::set_quotas),
+        // Registration tokens.
+        get("/registration-tokens", Admin, registration_tokens::list_tokens),
+        post("/registration-tokens", Admin, registration_tokens::create_token),
+        delete("/registration-tokens/{id}", Admin, registration_tokens::revoke_token),
         // Usage and audit log.
         get("/usage", Admin, usage::get_usage),
         get("/audit-events", Admin, audit_log::list_events),

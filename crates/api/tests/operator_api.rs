@@ -1,6 +1,7 @@
 //! `/admin/api` of the operator's listener.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod registration_tokens;
 mod system;
 mod usage;
 mod users;

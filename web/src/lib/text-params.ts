@@ -290,6 +290,10 @@ export interface TextParams {
   "operator.quotas.limit": { kind: string };
   "operator.quotas.setting": { limit: string };
   "operator.quotas.used": { amount: string };
+  "operator.links.noEffect": { mode: string };
+  "operator.links.uses": { max: number; uses: number };
+  "operator.links.until": { when: string };
+  "operator.links.revoke": { name: string };
   "operator.usage.calls": { n: number };
   "operator.usage.tokens": { input: string; output: string };
   "operator.usage.users": { n: number };

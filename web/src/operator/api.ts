@@ -128,6 +128,18 @@ export interface SharedServer {
   groups: string[];
 }
 
+export interface RegistrationToken {
+  id: string;
+  note: string;
+  /** Null for addresses of any domain. */
+  domain: string | null;
+  uses: number;
+  maxUses: number;
+  state: "valid" | "used-up" | "expired" | "revoked";
+  createdAt: string;
+  expiresAt: string;
+}
+
 export interface ServerInfo {
   version: string;
   siteUrl: string;
@@ -210,6 +222,11 @@ export function loadAuditEvents(user: string, kind: string, before: string): Pro
 export const sharedServersQuery = queryOptions({
   queryKey: ["shared-servers"],
   queryFn: async () => (await callOperator<{ servers: SharedServer[] }>("/shared-servers")).servers,
+});
+
+export const registrationTokensQuery = queryOptions({
+  queryKey: ["registration-tokens"],
+  queryFn: async () => (await callOperator<{ tokens: RegistrationToken[] }>("/registration-tokens")).tokens,
 });
 
 export const serverQuery = queryOptions({

@@ -1,13 +1,12 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
-import { Check, Copy } from "lucide-react";
-import { useEffect, useId, useRef, useState } from "react";
-import { Button } from "@/ui/button";
+import { useId, useState } from "react";
 import { ErrorMessage } from "@/ui/error-message";
-import { TextField, Textarea } from "@/ui/field";
+import { TextField } from "@/ui/field";
 import { Form, SubmitButton } from "@/ui/form";
 import { Sheet } from "@/ui/sheet";
 import { toast } from "@/ui/toast";
 import { callOperator, serverQuery } from "./api";
+import { NewLink } from "./new-link";
 import { t } from "./t";
 
 type Way = "email" | "link";
@@ -20,7 +19,11 @@ export function InviteSheet({ onClose }: { onClose: () => void }) {
       {link === undefined ? (
         <InviteForm onLink={(email, url) => setLink({ email, url })} onSent={onClose} />
       ) : (
-        <InvitationLink {...link} onClose={onClose} />
+        <NewLink
+          label={t("operator.invite.link")}
+          hint={t("operator.invite.linkHint", { email: link.email })}
+          url={link.url}
+        />
       )}
     </Sheet>
   );
@@ -79,42 +82,5 @@ function InviteForm({ onLink, onSent }: InviteFormProps) {
         {t("operator.invite.submit")}
       </SubmitButton>
     </Form>
-  );
-}
-
-function InvitationLink({ email, url, onClose }: { email: string; url: string; onClose: () => void }) {
-  const [isCopied, setCopied] = useState(false);
-  const id = useId();
-  const field = useRef<HTMLTextAreaElement>(null);
-  // The form that had the focus is gone.
-  useEffect(() => field.current?.focus(), []);
-  return (
-    <div className="grid gap-3">
-      <label htmlFor={id} className="text-md font-medium">
-        {t("operator.invite.link")}
-      </label>
-      <Textarea
-        id={id}
-        ref={field}
-        readOnly
-        value={url}
-        className="font-mono text-sm wrap-anywhere"
-        onFocus={(event) => event.target.select()}
-      />
-      <p className="text-sm text-ink-2">{t("operator.invite.linkHint", { email })}</p>
-      <div className="flex flex-wrap gap-2">
-        {/* Browsers have it on secure origins only. */}
-        {"clipboard" in navigator && (
-          <Button
-            variant="primary"
-            onClick={() => void navigator.clipboard.writeText(url).then(() => setCopied(true))}
-          >
-            {isCopied ? <Check aria-hidden="true" /> : <Copy aria-hidden="true" />}
-            {t(isCopied ? "operator.invite.copied" : "operator.invite.copy")}
-          </Button>
-        )}
-        <Button onClick={onClose}>{t("operator.invite.done")}</Button>
-      </div>
-    </div>
   );
 }

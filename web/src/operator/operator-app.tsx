@@ -8,6 +8,7 @@ import { Button } from "@/ui/button";
 import { Logo } from "@/ui/logo";
 import { Toaster } from "@/ui/toaster";
 import { AuditLogPage } from "./audit-log-page";
+import { RegistrationLinksPage } from "./registration-links-page";
 import { SharedServersPage } from "./shared-servers-page";
 import { SignInForm } from "./sign-in-form";
 import { SystemPage } from "./system-page";
@@ -37,6 +38,7 @@ export function OperatorApp() {
 
 const sections = [
   { path: "/users", label: "operator.users" },
+  { path: "/registration-links", label: "operator.links" },
   { path: "/usage", label: "operator.usage" },
   { path: "/audit-log", label: "operator.audit" },
   { path: "/shared-servers", label: "operator.servers" },
@@ -65,6 +67,7 @@ function Sections() {
         <Switch>
           <Route path="/users" component={UsersPage} />
           <Route path="/users/:id">{({ id }) => <UserPage key={id} id={id} />}</Route>
+          <Route path="/registration-links" component={RegistrationLinksPage} />
           <Route path="/usage" component={UsagePage} />
           <Route path="/audit-log/:user?">
             {({ user = "" }) => <AuditLogPage key={user} user={decodeURIComponent(user)} />}
@@ -90,7 +93,10 @@ function OperatorHeader({ location }: { location: string }) {
           <p className="truncate text-sm leading-[18px] text-ink-2">{t("operator.subtitle")}</p>
         </div>
       </div>
-      <nav aria-label={t("operator.sections")} className="min-w-0 max-[960px]:order-last max-[960px]:w-full">
+      <nav
+        aria-label={t("operator.sections")}
+        className="min-w-0 max-[1100px]:order-last max-[1100px]:w-full"
+      >
         <ul className="flex gap-0.5 overflow-x-auto rounded-[12px] bg-sunken p-[3px]">
           {sections.map(({ path, label }) => (
             <li key={path} className="flex-1">

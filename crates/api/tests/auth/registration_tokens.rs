@@ -1,10 +1,12 @@
 //! Registration tokens: sign-up where it is by invitation.
 
+use std::num::NonZeroU32;
 use std::sync::{Arc, Mutex};
 
 use accounts::registration_tokens::{IssuedRegistrationToken, RegistrationTokenParams, revoke};
 use domain::{Clock, RegistrationTokenId, Timestamp};
 use futures_util::future::join_all;
+use platform::config::SignUps;
 use serde_json::json;
 use storage::registration_tokens::RegistrationToken;
 use testkit::{Builder, Database, MockClock, TestApp, databases};
@@ -20,15 +22,16 @@ fn by_invitation(database: Database, clock: &Arc<MockClock>) -> Builder {
     TestApp::builder().database(database).clock(clock).set("CHAT_SIGNUPS", "invite")
 }
 
+/// Creates a token as if sign-up were by invitation.
 async fn create(app: &TestApp, max_uses: u32, domain: Option<&str>) -> IssuedRegistrationToken {
     let now = app.state.clock.now();
     let params = RegistrationTokenParams {
-        max_uses,
+        max_uses: NonZeroU32::new(max_uses).unwrap(),
         expires_at: now.plus_seconds(DAY),
         domain: domain.map(|domain| domain.parse().unwrap()),
         note: "Team A".to_owned(),
     };
-    params.create(&app.state.storage, now, &app.state.audit).await.unwrap()
+    params.create(&app.state.storage, &SignUps::Invite, now, &app.state.audit).await.unwrap()
 }
 
 async fn stored(app: &TestApp, id: RegistrationTokenId) -> RegistrationToken {

@@ -6,23 +6,21 @@ use std::num::NonZeroU32;
 use std::sync::Arc;
 
 use accounts::registration_tokens::{
-    IssuedRegistrationToken, MAX_NOTE_CHARS, RegistrationTokenParams, registration_link, revoke,
+    DEFAULT_LIFETIME_SECONDS, IssuedRegistrationToken, IssuedRegistrationTokenDto, RegistrationTokenDto,
+    RegistrationTokenParams, registration_link, revoke,
 };
 use anyhow::ensure;
 use clap::Subcommand;
 use domain::{Clock, RegistrationTokenId, SystemClock, Timestamp};
 use platform::AuditLog;
-use platform::config::{Config, HostName, SignUps};
-use serde_json::{Value, json};
+use platform::config::{Config, HostName};
+use serde_json::json;
 use storage::Storage;
 use storage::registration_tokens::RegistrationToken;
 use url::Url;
 
 use super::database::on_database;
 use super::times::{parse_end, period_seconds};
-
-/// Lifetime of a token for which the operator names none, in seconds.
-const DEFAULT_LIFETIME_SECONDS: i64 = 7 * 24 * 60 * 60;
 
 /// An operation on registration tokens.
 #[derive(Debug, Subcommand)]
@@ -82,24 +80,22 @@ impl RegistrationTokenAction {
         let now = clock.now();
         match self {
             Self::Create { uses, expires_in, expires, domain, note, json } => {
-                // Otherwise the server ignores it, and the operator learns of that from the user.
-                ensure!(config.sign_ups == SignUps::Invite, "registration tokens need CHAT_SIGNUPS=invite");
-                let after = |seconds| now.plus_seconds(seconds);
-                let expires_at = expires.unwrap_or_else(|| after(expires_in.unwrap_or(DEFAULT_LIFETIME_SECONDS)));
-                ensure!(expires_at > now, "the token would have expired already");
-                let note = note.trim().to_owned();
-                ensure!(note.chars().count() <= MAX_NOTE_CHARS, "a note has at most {MAX_NOTE_CHARS} characters");
-                ensure!(!note.contains(char::is_control), "a note is one line of text");
-                let params = RegistrationTokenParams { max_uses: uses.get(), expires_at, domain, note };
-                let issued = params.create(storage, now, &audit).await?;
+                let lifetime = expires_in.unwrap_or(i64::from(DEFAULT_LIFETIME_SECONDS));
+                let expires_at = expires.unwrap_or_else(|| now.plus_seconds(lifetime));
+                let params = RegistrationTokenParams { max_uses: uses, expires_at, domain, note };
+                let issued = params.create(storage, &config.sign_ups, now, &audit).await?;
                 let link = registration_link(&config.public_origin(config.listen.port())?, &issued.token)?;
-                Ok(if json { issued_as_json(&issued, &link, now) } else { issued_as_text(&issued, &link) })
+                Ok(if json {
+                    format!("{:#}\n", json!(IssuedRegistrationTokenDto::new(issued, link, now)))
+                } else {
+                    issued_as_text(&issued, &link)
+                })
             }
             Self::List { json } => {
                 let tokens = storage.registration_tokens().list().await?;
                 Ok(if json {
-                    let tokens: Vec<Value> = tokens.iter().map(|token| as_json(token, now)).collect();
-                    format!("{:#}\n", json!(tokens))
+                    let tokens = tokens.into_iter().map(|token| RegistrationTokenDto::new(token, now));
+                    format!("{:#}\n", json!(tokens.collect::<Vec<_>>()))
                 } else {
                     table(&tokens, now)
                 })
@@ -113,27 +109,6 @@ impl RegistrationTokenAction {
             }
         }
     }
-}
-
-fn as_json(token: &RegistrationToken, now: Timestamp) -> Value {
-    json!({
-        "id": token.id,
-        "state": token.state(now).as_str(),
-        "note": token.note,
-        "domain": token.domain,
-        "maxUses": token.max_uses,
-        "uses": token.uses,
-        "createdAt": token.created_at.to_rfc3339(),
-        "expiresAt": token.expires_at.to_rfc3339(),
-        "revokedAt": token.revoked_at.map(Timestamp::to_rfc3339),
-    })
-}
-
-fn issued_as_json(issued: &IssuedRegistrationToken, link: &Url, now: Timestamp) -> String {
-    let mut object = as_json(&issued.stored, now);
-    object["token"] = json!(issued.token);
-    object["link"] = json!(link);
-    format!("{object:#}\n")
 }
 
 fn issued_as_text(issued: &IssuedRegistrationToken, link: &Url) -> String {
@@ -198,6 +173,6 @@ mod tests {
         ];
         assert_eq!(lines, expected);
         assert!(parse_period("0d").is_err() && parse_period("1w").is_err());
-        assert_eq!(parse_period("7d"), Ok(DEFAULT_LIFETIME_SECONDS));
+        assert_eq!(parse_period("7d"), Ok(i64::from(DEFAULT_LIFETIME_SECONDS)));
     }
 }
