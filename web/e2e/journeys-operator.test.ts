@@ -326,7 +326,7 @@ test("the system section examines the server, makes a backup, and says why no em
   const appPage = await openOperator(t);
   const { page } = appPage;
   await openSection(appPage, "/system");
-  await region(page, "Sign-up policy").getByText("Everybody").waitFor();
+  await region(page, "Sign-up policy").getByText("Anyone", { exact: true }).waitFor();
   await appPage.button("Examine").click();
   await region(page, "Diagnostics").getByText("stored secrets").waitFor();
   await appPage.field("Recipient").fill("operator@example.com");
