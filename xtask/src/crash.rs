@@ -6,8 +6,8 @@ use std::process::Command;
 use crate::command::run_shown;
 use crate::failure::{Context, Outcome};
 use crate::steps::step;
-use crate::system::haproxy;
 use crate::system::postgres::{self, Postgres};
+use crate::system::{haproxy, pgbouncer};
 use crate::workspace::Workspace;
 
 /// Number of kills among the tests, which take about a minute and a half.
@@ -19,6 +19,9 @@ pub fn crash(workspace: &Workspace, arguments: &[String]) -> Outcome {
     let programs = postgres::ensure()?;
     let database = step("PostgreSQL", || Postgres::start(&programs))?;
     let mut harness = if arguments.iter().any(|argument| argument == "--failovers") {
+        if arguments.iter().any(|argument| argument == "--pool-mode") {
+            pgbouncer::ensure()?;
+        }
         failovers(workspace)?
     } else {
         harness(workspace)?

@@ -66,6 +66,7 @@ The developer's commands:
   cargo xtask crash          kill the server in the middle of turns and check that nothing is lost or done twice
       --kills N              number of kills (200)
       --failovers N          kill the primary of two PostgreSQL servers instead, N times
+      --pool-mode MODE       with PgBouncer in front of these servers, in this mode
       --seed N               seed of an earlier run
       --nodes N              processes on one PostgreSQL, of which one is killed each time (1)
       --servers N            servers per database (2)

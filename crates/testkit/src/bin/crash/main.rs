@@ -73,6 +73,8 @@ struct Arguments {
     kills: usize,
     /// Whether the primary of a pair of PostgreSQL servers is killed, and not the processes.
     kills_database: bool,
+    /// Mode of the pools of PgBouncer in front of that pair.
+    pool_mode: Option<String>,
     seed: u64,
     nodes: usize,
     servers_per_database: usize,
@@ -91,6 +93,7 @@ impl Arguments {
             binary: PathBuf::new(),
             kills: 200,
             kills_database: false,
+            pool_mode: None,
             seed: fastrand::u64(..),
             nodes: 1,
             servers_per_database: DEFAULT_SERVERS,
@@ -109,6 +112,7 @@ impl Arguments {
                     arguments.kills = value.parse().expect("a number of kills");
                     arguments.kills_database = true;
                 }
+                "--pool-mode" => arguments.pool_mode = Some(value),
                 "--seed" => arguments.seed = value.parse().expect("a number for the seed"),
                 "--nodes" => arguments.nodes = value.parse().expect("a number of processes"),
                 "--servers" => arguments.servers_per_database = value.parse().expect("a number of servers"),
@@ -118,8 +122,8 @@ impl Arguments {
                 "--soak" => arguments.soak = Some(Soak::new(value.parse().expect("a number of minutes"))),
                 _ => {
                     panic!(
-                        "usage: crash --binary FILE [--kills N | --failovers N | --soak MINUTES] [--seed N] [--nodes N] \
-                         [--servers N] [--interval MS] [--users N] [--turns N]"
+                        "usage: crash --binary FILE [--kills N | --failovers N | --soak MINUTES] [--pool-mode MODE] \
+                         [--seed N] [--nodes N] [--servers N] [--interval MS] [--users N] [--turns N]"
                     )
                 }
             }
@@ -173,7 +177,8 @@ async fn test_server(arguments: &Arguments, database: Database, kills: usize, se
     let shared_attempts = attempts.clone();
     model.answer_by(move |request| plan::model_step(&shared_attempts, request));
     let mcp_servers = McpServers::start().await;
-    let mut pair = if arguments.kills_database { Some(PostgresPair::start().await) } else { None };
+    let mut pair =
+        if arguments.kills_database { Some(PostgresPair::start(arguments.pool_mode.as_deref()).await) } else { None };
     let mut server =
         TestServer::new(&arguments.binary, database, pair.as_ref(), &model.base_url, arguments.nodes).await;
     for index in 0..server.node_count() {

@@ -1,5 +1,5 @@
 //! Two PostgreSQL servers behind HAProxy: a primary, and a standby that confirms every commit. The primary can be killed,
-//! and the standby takes its place.
+//! and the standby takes its place. PgBouncer can be in front of HAProxy.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, chown};
@@ -9,6 +9,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
+use testkit::Pooler;
 use tokio::task::block_in_place;
 
 /// Maximum time until a server accepts connections or a standby follows.
@@ -43,11 +44,12 @@ pub struct PostgresPair {
     folders: usize,
     proxy_port: u16,
     proxy: Option<Child>,
+    pooler: Option<Pooler>,
 }
 
 impl PostgresPair {
-    /// Starts both servers and HAProxy.
-    pub async fn start() -> Self {
+    /// Starts both servers and HAProxy, and with a mode of its pools PgBouncer.
+    pub async fn start(pool_mode: Option<&str>) -> Self {
         let folder = TempDir::new().unwrap();
         // PostgreSQL refuses to run as root.
         let owner =
@@ -62,6 +64,7 @@ impl PostgresPair {
             folders: 0,
             proxy_port: free_port(),
             proxy: None,
+            pooler: None,
         };
         let data = pair.new_folder();
         let initdb = ["--username=postgres", "--auth=trust", "--encoding=UTF8", "--no-locale", "--no-sync", "--pgdata"];
@@ -71,14 +74,22 @@ impl PostgresPair {
         pair.start_proxy();
         // HAProxy takes both for primaries until its first checks.
         tokio::time::sleep(FIRST_CHECKS).await;
+        if let Some(mode) = pool_mode {
+            pair.pooler = Some(Pooler::start(&pair.proxy_url("postgres"), mode).await);
+        }
         pair
     }
 
-    /// Returns the URL of a new database, behind HAProxy.
+    /// Returns the URL of a new database, behind HAProxy and, if there is one, the pooler.
     pub fn create_database(&self) -> String {
         let name = format!("test_{}", domain::ids::fresh().simple());
         self.query(self.primary, &format!("CREATE DATABASE {name}"));
-        format!("postgres://postgres@127.0.0.1:{}/{name}", self.proxy_port)
+        let url = self.proxy_url(&name);
+        self.pooler.as_ref().map_or_else(|| url.clone(), |pooler| pooler.url(&url))
+    }
+
+    fn proxy_url(&self, database: &str) -> String {
+        format!("postgres://postgres@127.0.0.1:{}/{database}", self.proxy_port)
     }
 
     /// Kills the primary without warning, and makes the standby the primary. The killed server comes back as a new
