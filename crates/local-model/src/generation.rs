@@ -10,6 +10,7 @@ use crate::error::InferenceError;
 use crate::kv_cache::KvCache;
 use crate::output_sink::OutputSink;
 use crate::prompt_prefix::PromptTokens;
+use crate::refusal::{Opening, classify_opening};
 use crate::repetition::LoopDetector;
 use crate::requested_arguments::drop_unrequested_arguments;
 use crate::sampling::Sampler;
@@ -132,8 +133,7 @@ impl Generation<'_> {
         let mut loops = LoopDetector::default();
         // Text of the last tokens, which may be a loop that the user need not see.
         let mut withheld: VecDeque<String> = VecDeque::new();
-        let opens = |token: u32| self.text_openings.get(token as usize).is_some_and(|opens| *opens);
-        let mut next = sampler.next_token(&mut self.logits, &written, opens);
+        let mut next = self.first_token(&mut sampler);
         self.out.send(ModelEvent::PartStart { part: 0, kind: PartKind::Text })?;
         let reason = loop {
             let Some(token) = next.filter(|token| !self.tokenizer.stop_tokens().contains(token)) else {
@@ -154,16 +154,48 @@ impl Generation<'_> {
             if written.len() >= max_tokens {
                 break FinishReason::Length;
             }
-            self.read(&[token])?;
-            // Masked, or text could contain control tokens that a client takes for structure.
-            for token in self.suppressed_tokens {
-                self.logits[*token as usize] = f32::NEG_INFINITY;
-            }
+            self.read_text_token(token)?;
             let is_allowed = |token: u32| time_guard.allows(&text_so_far, self.tokenizer.bytes(token));
             next = sampler.next_token(&mut self.logits, &written, is_allowed);
         };
         self.send_text(&mut withheld, 0)?;
         self.finish(reason)
+    }
+
+    /// Chooses the first token of a text.
+    fn first_token(&mut self, sampler: &mut Sampler) -> Option<u32> {
+        let opens = |token: u32| self.text_openings.get(token as usize).is_some_and(|opens| *opens);
+        sampler.next_token(&mut self.logits, &[], opens)
+    }
+
+    /// Reads a token of a text, which yields the logits of the next one.
+    fn read_text_token(&mut self, token: u32) -> Result<(), InferenceError> {
+        self.read(&[token])?;
+        // Masked, or text could contain control tokens that a client takes for structure.
+        for token in self.suppressed_tokens {
+            self.logits[*token as usize] = f32::NEG_INFINITY;
+        }
+        Ok(())
+    }
+
+    /// Returns the first token of the text that [`Self::write_text`] would write with the same sampler, if that text is
+    /// a refusal.
+    pub(crate) fn find_refusal(mut self, mut sampler: Sampler) -> Result<Option<u32>, InferenceError> {
+        let mut written = Vec::new();
+        let mut text = Vec::new();
+        let mut next = self.first_token(&mut sampler);
+        while let Some(token) = next {
+            written.push(token);
+            text.extend_from_slice(self.tokenizer.bytes(token));
+            match classify_opening(&String::from_utf8_lossy(&text)) {
+                Opening::Refusal => return Ok(written.first().copied()),
+                Opening::Other => break,
+                Opening::Undecided => {}
+            }
+            self.read_text_token(token)?;
+            next = sampler.next_token(&mut self.logits, &written, |_| true);
+        }
+        Ok(None)
     }
 
     /// Sends the text of all but the last `kept` tokens.

@@ -37,6 +37,7 @@ mod prompt;
 mod prompt_prefix;
 mod question_reply;
 mod queue;
+mod refusal;
 mod repetition;
 mod requested_arguments;
 mod sampling;

@@ -1,6 +1,7 @@
 //! Inference pipeline of a loaded model: decides between a tool call and text, and generates it.
 
 mod after_results;
+mod refusals;
 
 use std::fs::File;
 use std::io::BufReader;
@@ -135,7 +136,10 @@ impl RequestHandler for InferencePipeline {
         };
         let prompt = question.text_prompt(&self.tokenizer, &self.identity, note.as_deref());
         // Another seed for each answer, so that an answer that is generated again is another one.
-        let sampler = Sampler::for_conversation(request, domain::ids::fresh().as_u128() as u64);
+        let mut sampler = Sampler::for_conversation(request, domain::ids::fresh().as_u128() as u64);
+        if note.is_none() && question.begun_answer().is_none() && can_ask(request) {
+            self.avoid_refusal(&prompt, &question, &mut sampler, &mut usage, out)?;
+        }
         self.write_answer(&prompt, request, usage, sampler, &TimeGuard::default(), out)
     }
 

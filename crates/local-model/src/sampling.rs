@@ -17,19 +17,21 @@ const TOP_K: usize = 20;
 const REPETITION_PENALTY: f32 = 1.1;
 
 /// Sampler of the tokens of one text.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Sampler {
     /// 0 for the most likely token.
     temperature: f32,
     top_p: f32,
     /// State of the random numbers.
     state: u64,
+    /// Tokens that the text may not begin with.
+    banned_openings: Vec<u32>,
 }
 
 impl Sampler {
     /// Returns the sampler of the most likely token.
     pub(crate) fn greedy() -> Self {
-        Self { temperature: 0.0, top_p: 1.0, state: 0 }
+        Self { temperature: 0.0, top_p: 1.0, state: 0, banned_openings: Vec::new() }
     }
 
     /// Returns the sampler for conversation, with the parameters of the request. The same `seed` chooses the same
@@ -40,7 +42,13 @@ impl Sampler {
             temperature: parameter(request.parameters.temperature, DEFAULT_TEMPERATURE),
             top_p: parameter(request.parameters.top_p, DEFAULT_TOP_P),
             state: seed,
+            banned_openings: Vec::new(),
         }
+    }
+
+    /// Excludes a token as the first of the text.
+    pub(crate) fn ban_opening(&mut self, token: u32) {
+        self.banned_openings.push(token);
     }
 
     /// Chooses one of the tokens that are `allowed` after the text `written`.
@@ -50,6 +58,11 @@ impl Sampler {
         written: &[u32],
         allowed: impl Fn(u32) -> bool,
     ) -> Option<u32> {
+        if written.is_empty() {
+            for token in &self.banned_openings {
+                logits[*token as usize] = f32::NEG_INFINITY;
+            }
+        }
         if self.temperature <= 0.0 {
             return most_likely_token(logits, allowed);
         }
