@@ -202,8 +202,7 @@ impl InferencePipeline {
         if question.begun_answer().is_some() {
             return Ok((ResponseKind::Text, Vec::new()));
         }
-        // The answer to a message after others is text in any case, so nothing is asked for it.
-        if tools.is_empty() && question.earlier_requests().is_empty() {
+        if tools.is_empty() {
             let missing = missing_tools();
             let all: Vec<usize> = (0..missing.len()).collect();
             let (scores, ranked) = self.score_tools(question, &missing, &all, usage, out)?;
