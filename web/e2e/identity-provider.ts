@@ -40,8 +40,11 @@ export function settingsFor(issuer: string): Record<string, string> {
   };
 }
 
-/** Starts the package `oidc-provider`, a certified implementation. */
-export async function startOidcProvider(): Promise<IdentityProvider> {
+/**
+ * Starts the package `oidc-provider`, a certified implementation. Its logout tokens name the user, and the session as well
+ * if `namesSession` is true.
+ */
+export async function startOidcProvider(namesSession = false): Promise<IdentityProvider> {
   let handle: RequestListener = (_request, response) => response.writeHead(503).end();
   const server = createServer((request, response) => handle(request, response));
   server.listen(0, "127.0.0.1");
@@ -52,7 +55,7 @@ export async function startOidcProvider(): Promise<IdentityProvider> {
     algorithm: "RS256",
     settings: settingsFor(issuer),
     register: (appUrl) => {
-      handle = createProvider(issuer, appUrl).callback();
+      handle = createProvider(issuer, appUrl, namesSession).callback();
     },
     stop: async () => {
       server.closeAllConnections();
@@ -71,7 +74,7 @@ export async function startOidcProvider(): Promise<IdentityProvider> {
   };
 }
 
-function createProvider(issuer: string, appUrl: string): Provider {
+function createProvider(issuer: string, appUrl: string, namesSession: boolean): Provider {
   return new Provider(issuer, {
     clients: [
       {
@@ -80,6 +83,7 @@ function createProvider(issuer: string, appUrl: string): Provider {
         redirect_uris: [`${appUrl}/auth/v1/callback`],
         post_logout_redirect_uris: [`${appUrl}/auth`],
         backchannel_logout_uri: `${appUrl}/auth/v1/oidc/backchannel-logout`,
+        backchannel_logout_session_required: namesSession,
       },
     ],
     features: { backchannelLogout: { enabled: true } },

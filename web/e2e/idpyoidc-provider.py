@@ -106,6 +106,7 @@ def create_provider(issuer, app_url, algorithm, client_id, client_secret):
         "client_secret": client_secret,
         "redirect_uris": [(f"{app_url}/auth/v1/callback", {})],
         "post_logout_redirect_uri": [(f"{app_url}/auth", {})],
+        "backchannel_logout_uri": f"{app_url}/auth/v1/oidc/backchannel-logout",
         "response_types_supported": ["code"],
         "allowed_scopes": ["openid", "email", "profile"],
         "id_token_signed_response_alg": algorithm,

@@ -17,6 +17,7 @@ async function started(starting: Promise<IdentityProvider>, settings: Record<str
 }
 
 const fixture = await started(startOidcProvider(), { CHAT_OIDC_LOGOUT: "on" });
+const namingSessions = await started(startOidcProvider(true), { CHAT_OIDC_LOGOUT: "on" });
 const only = await started(startOidcProvider(), { CHAT_OIDC_ONLY: "on" });
 const invited = await started(startOidcProvider(), { CHAT_SIGNUPS: "invite" });
 const idpyoidc = await started(startIdpyoidc("RS256"), { CHAT_OIDC_LOGOUT: "on" });
@@ -28,6 +29,22 @@ async function open(t: TestContext, { openPage }: Fixture, path: string, look = 
   await appPage.page.route(/fonts\.googleapis\.com/u, (route) => route.abort());
   await appPage.page.goto(path);
   return appPage;
+}
+
+/** Returns the official client, which stores its session in memory. */
+function createClient(appUrl: string, flowType: "pkce" | "implicit", fetch?: typeof globalThis.fetch) {
+  const memory = new Map<string, string>();
+  return new AuthClient({
+    url: `${appUrl}/auth/v1`,
+    flowType,
+    autoRefreshToken: false,
+    storage: {
+      getItem: (key) => memory.get(key) ?? null,
+      setItem: (key, value) => void memory.set(key, value),
+      removeItem: (key) => void memory.delete(key),
+    },
+    ...(fetch && { fetch }),
+  });
 }
 
 const button = { name: "Continue with Example Corp" };
@@ -72,17 +89,7 @@ for (const installation of [fixture, idpyoidc]) {
 
   for (const flowType of ["pkce", "implicit"] as const) {
     test(`the official client signs in with OAuth at ${provider.name} (${flowType})`, async (t) => {
-      const memory = new Map<string, string>();
-      const client = new AuthClient({
-        url: `${app.url}/auth/v1`,
-        flowType,
-        autoRefreshToken: false,
-        storage: {
-          getItem: (key) => memory.get(key) ?? null,
-          setItem: (key, value) => void memory.set(key, value),
-          removeItem: (key) => void memory.delete(key),
-        },
-      });
+      const client = createClient(app.url, flowType);
       const options = { redirectTo: `${app.url}/arrived`, skipBrowserRedirect: true };
       const begun = await client.signInWithOAuth({ provider: "oidc" as "keycloak", options });
       assert.ok(begun.data.url);
@@ -114,25 +121,14 @@ for (const installation of [fixture, idpyoidc]) {
   test(`the official client links and unlinks an identity at ${provider.name}`, async (t) => {
     const account = await Account.create(app.url);
     const appPage = await open(t, installation, "/auth", { javaScriptEnabled: false });
-    const memory = new Map<string, string>();
-    const client = new AuthClient({
-      url: `${app.url}/auth/v1`,
-      flowType: "pkce",
-      autoRefreshToken: false,
-      storage: {
-        getItem: (key) => memory.get(key) ?? null,
-        setItem: (key, value) => void memory.set(key, value),
-        removeItem: (key) => void memory.delete(key),
-      },
-      // The browser that goes to the provider has to have the cookie of the request that began it.
-      fetch: async (input, init) => {
-        const response = await fetch(input, init);
-        for (const cookie of response.headers.getSetCookie()) {
-          const [name = "", value = ""] = (cookie.split(";")[0] ?? "").split("=");
-          await appPage.page.context().addCookies([{ name, value, url: app.url }]);
-        }
-        return response;
-      },
+    // The browser that goes to the provider has to have the cookie of the request that began it.
+    const client = createClient(app.url, "pkce", async (input, init) => {
+      const response = await fetch(input, init);
+      for (const cookie of response.headers.getSetCookie()) {
+        const [name = "", value = ""] = (cookie.split(";")[0] ?? "").split("=");
+        await appPage.page.context().addCookies([{ name, value, url: app.url }]);
+      }
+      return response;
     });
     await client.signInWithPassword({ email: account.email, password });
     const begun = await client.linkIdentity({
@@ -188,13 +184,18 @@ for (const installation of [fixture, idpyoidc, idpyoidcWithES256]) {
   });
 }
 
+/** Signs in at the provider in a browser of its own. */
+async function signInElsewhere(t: TestContext, installation: typeof fixture, name: string) {
+  const appPage = await open(t, installation, "/");
+  await appPage.page.getByRole("button", button).click();
+  await installation.provider.signIn(appPage.page, name);
+  await appPage.page.getByRole("button", { name: "Sign Out" }).waitFor();
+  return appPage;
+}
+
 test("a user who signs out at the provider is signed out in other browsers", async (t) => {
-  const [here, there] = [await open(t, fixture, "/"), await open(t, fixture, "/")];
-  for (const { page } of [here, there]) {
-    await page.getByRole("button", button).click();
-    await fixture.provider.signIn(page, "cora");
-    await page.getByRole("button", { name: "Sign Out" }).waitFor();
-  }
+  const here = await signInElsewhere(t, fixture, "cora");
+  const there = await signInElsewhere(t, fixture, "cora");
   await here.page.getByRole("button", { name: "Sign Out" }).click();
   await fixture.provider.confirmSignOut(here.page);
   await here.page.waitForURL(`${fixture.app.url}/auth**`);
@@ -202,6 +203,30 @@ test("a user who signs out at the provider is signed out in other browsers", asy
   await there.page.reload();
   await there.page.getByRole("button", button).waitFor();
 });
+
+for (const installation of [namingSessions, idpyoidc]) {
+  const { app, provider } = installation;
+  test(`a session that ends at ${provider.name} ends the sessions that began in it, and no others`, async (t) => {
+    const here = await signInElsewhere(t, installation, "cora");
+    const there = await signInElsewhere(t, installation, "cora");
+    // Another client in the same browser: the provider knows the user by its cookies.
+    const client = createClient(app.url, "pkce");
+    const options = { redirectTo: `${app.url}/arrived`, skipBrowserRedirect: true };
+    const begun = await client.signInWithOAuth({ provider: "oidc" as "keycloak", options });
+    assert.ok(begun.data.url);
+    const arrived = await here.page.context().request.get(begun.data.url);
+    const code = new URL(arrived.url()).searchParams.get("code") ?? "";
+    const { data } = await client.exchangeCodeForSession(code);
+    assert.equal(data.user?.email, "cora@example.com");
+
+    await here.page.getByRole("button", { name: "Sign Out" }).click();
+    await provider.confirmSignOut(here.page);
+    await here.page.waitForURL(`${app.url}/auth**`);
+    assert.equal((await client.getUser()).error?.name, "AuthSessionMissingError");
+    await there.page.reload();
+    await there.page.getByRole("button", { name: "Sign Out" }).waitFor();
+  });
+}
 
 test("where the provider is the only way in, the settings offer no password", async (t) => {
   const appPage = await open(t, only, "/?settings=security");

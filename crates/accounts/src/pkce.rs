@@ -6,6 +6,7 @@ use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use domain::UserId;
 use storage::auth_codes::{AuthCode, Challenge, ChallengeMethod};
+use storage::auth_sessions::ProviderSession;
 
 use super::audit::RequestOrigin;
 use super::gotrue_error::{
@@ -53,11 +54,13 @@ pub fn parse_challenge(text: Option<String>, method: Option<String>) -> Result<O
 
 impl AccountService {
     /// Issues an auth code, which the client can exchange for a session of `user`. `method` is the method of
-    /// authentication for the `amr` claim.
+    /// authentication for the `amr` claim, and `provider_session` the session at the identity provider in which the user
+    /// authenticated.
     pub(super) async fn issue_auth_code(
         &self,
         user: UserId,
         method: &str,
+        provider_session: Option<ProviderSession>,
         challenge: Challenge,
     ) -> Result<String, AuthError> {
         let code = URL_SAFE_NO_PAD.encode(random_bytes::<CODE_BYTES>().map_err(AuthError::internal)?);
@@ -66,6 +69,7 @@ impl AccountService {
             code_hash: sha256(&code),
             user,
             method: method.to_owned(),
+            provider_session,
             challenge,
             expires_at: now.plus_seconds(CODE_LIFETIME_SECONDS),
         };
@@ -97,7 +101,7 @@ impl AccountService {
         if !self.storage.auth_codes().delete(row.user, &row.code_hash).await? {
             return Err(FLOW_STATE_NOT_FOUND.into());
         }
-        self.create_session(user, &row.method, origin).await
+        self.create_session_within(user, &row.method, row.provider_session.as_ref(), origin).await
     }
 }
 

@@ -8,7 +8,7 @@
 
 use domain::{AuthSessionId, Timestamp, UserId};
 use storage::audit_events::{AuditActor, AuditEventKind};
-use storage::auth_sessions::{AuthMethod, AuthSession};
+use storage::auth_sessions::{AuthMethod, AuthSession, ProviderSession};
 use storage::users::User;
 
 use super::audit::RequestOrigin;
@@ -75,8 +75,20 @@ impl AccountService {
     /// Creates a session for a user who has just authenticated with `method`, the value for the `amr` claim.
     pub(super) async fn create_session(
         &self,
+        user: User,
+        method: &str,
+        origin: RequestOrigin,
+    ) -> Result<UserSession, AuthError> {
+        self.create_session_within(user, method, None, origin).await
+    }
+
+    /// Creates a session as [`create_session`](Self::create_session), within one at the identity provider, whose end is also
+    /// the end of this one.
+    pub(super) async fn create_session_within(
+        &self,
         mut user: User,
         method: &str,
+        provider_session: Option<&ProviderSession>,
         origin: RequestOrigin,
     ) -> Result<UserSession, AuthError> {
         let now = self.clock.now();
@@ -96,7 +108,7 @@ impl AccountService {
             user_agent: origin.user_agent,
             created_at: now,
         };
-        self.storage.auth_sessions().insert(&session, &events).await?;
+        self.storage.auth_sessions().insert(&session, provider_session, &events).await?;
         if let Some(notice) = notice {
             self.notify(&user, notice);
         }

@@ -100,7 +100,7 @@ impl AccountService {
         };
         match token.challenge.clone() {
             Some(challenge) => {
-                let code = self.issue_auth_code(user.id, amr_method(link, token.kind), challenge).await?;
+                let code = self.issue_auth_code(user.id, amr_method(link, token.kind), None, challenge).await?;
                 Ok(VerificationOutcome::AuthCode(code))
             }
             None => Ok(VerificationOutcome::SignedIn(Box::new(self.create_session(user, "otp", origin).await?))),

@@ -4,6 +4,7 @@
 use domain::{Timestamp, UserId};
 use uuid::Uuid;
 
+use crate::auth_sessions::ProviderSession;
 use crate::db_macros::{read, transaction, write};
 use crate::named_values::query_named;
 use crate::{AuthCodeRepository, Error};
@@ -53,6 +54,8 @@ pub struct AuthCode {
     pub user: UserId,
     /// Method of the proof of identity, as in the access token's `amr`.
     pub method: String,
+    /// Session at the identity provider in which the user proved it.
+    pub provider_session: Option<ProviderSession>,
     /// Challenge that the verifier must match.
     pub challenge: Challenge,
     /// Time from which the code is invalid.
@@ -64,19 +67,24 @@ struct CodeRow {
     code_hash: Vec<u8>,
     user_id: Uuid,
     method: String,
+    provider_issuer: Option<String>,
+    provider_session_id: Option<String>,
     challenge: String,
     challenge_method: String,
     expires_at: i64,
 }
 
-const INSERT: &str = "INSERT INTO auth_codes (code_hash, user_id, method, challenge, challenge_method, expires_at)
-    VALUES (:code_hash, :owner, :method, :challenge, :challenge_method, :expires_at)";
+const INSERT: &str = "INSERT INTO auth_codes
+      (code_hash, user_id, method, provider_issuer, provider_session_id, challenge, challenge_method, expires_at)
+    VALUES (:code_hash, :owner, :method, :provider_issuer, :provider_session_id, :challenge, :challenge_method,
+      :expires_at)";
 
 // Runs with each insert, so that no background job is needed.
 const DELETE_OLD: &str = "DELETE FROM auth_codes WHERE expires_at <= $1";
 
-const GET: &str =
-    "SELECT code_hash, user_id, method, challenge, challenge_method, expires_at FROM auth_codes WHERE code_hash = $1";
+const GET: &str = "SELECT code_hash, user_id, method, provider_issuer, provider_session_id, challenge,
+      challenge_method, expires_at
+    FROM auth_codes WHERE code_hash = $1";
 
 const DELETE: &str = "DELETE FROM auth_codes WHERE user_id = $1 AND code_hash = $2";
 
@@ -85,6 +93,7 @@ pub(crate) const DELETE_ALL: &str = "DELETE FROM auth_codes WHERE user_id = $1";
 impl AuthCodeRepository<'_> {
     /// Stores a code. Deletes the codes of all users that expired before `old`.
     pub async fn insert(self, code: &AuthCode, old: Timestamp) -> Result<(), Error> {
+        let provider_session = code.provider_session.as_ref();
         transaction!(self.storage, |tx| {
             sqlx::query(DELETE_OLD).bind(old.0).execute(&mut *tx).await?;
             query_named!(
@@ -92,6 +101,8 @@ impl AuthCodeRepository<'_> {
                 code_hash = &code.code_hash,
                 owner = code.user.0,
                 method = &code.method,
+                provider_issuer = provider_session.map(|session| session.issuer.as_str()),
+                provider_session_id = provider_session.map(|session| session.id.as_str()),
                 challenge = &code.challenge.text,
                 challenge_method = code.challenge.method.word(),
                 expires_at = code.expires_at.0
@@ -111,6 +122,7 @@ impl AuthCodeRepository<'_> {
                 code_hash: row.code_hash,
                 user: UserId(row.user_id),
                 method: row.method,
+                provider_session: ProviderSession::from_columns(row.provider_issuer, row.provider_session_id),
                 challenge: Challenge::from_columns(row.challenge, &row.challenge_method)?,
                 expires_at: Timestamp(row.expires_at),
             })

@@ -42,6 +42,21 @@ pub struct AuthSession {
     pub created_at: Timestamp,
 }
 
+/// A user's session at an identity provider, in which [`AuthSession`]s begin.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ProviderSession {
+    /// Issuer identifier of the provider.
+    pub issuer: String,
+    /// Id of the session there (`sid`).
+    pub id: String,
+}
+
+impl ProviderSession {
+    pub(crate) fn from_columns(issuer: Option<String>, id: Option<String>) -> Option<Self> {
+        Some(Self { issuer: issuer?, id: id? })
+    }
+}
+
 /// An [`AuthSession`] as its owner sees it: a device.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Device {
@@ -102,8 +117,10 @@ impl From<SessionRow> for AuthSession {
 }
 
 const INSERT: &str = "INSERT INTO auth_sessions
-      (id, user_id, refresh_counter, refreshed_at, aal, amr, user_agent, created_at)
-    VALUES (:id, :owner, :refresh_counter, :refreshed_at, :aal, :amr, :user_agent, :created_at)";
+      (id, user_id, refresh_counter, refreshed_at, aal, amr, user_agent, created_at, provider_issuer,
+       provider_session_id)
+    VALUES (:id, :owner, :refresh_counter, :refreshed_at, :aal, :amr, :user_agent, :created_at, :provider_issuer,
+      :provider_session_id)";
 
 const SIGNED_IN: &str = "UPDATE users SET last_sign_in_at = $2 WHERE id = $1";
 
@@ -135,6 +152,15 @@ pub(crate) const SET_AMR: &str = "UPDATE auth_sessions SET amr = $3 WHERE id = $
 
 pub(crate) const LIST_AMR: &str = "SELECT id, amr FROM auth_sessions WHERE user_id = $1 AND created_at <= $2";
 
+const LIST_AMR_WITHOUT_PROVIDER_SESSION: &str =
+    "SELECT id, amr FROM auth_sessions WHERE user_id = $1 AND created_at <= $2 AND provider_session_id IS NULL";
+
+const LIST_PROVIDER_SESSION_OWNERS: &str =
+    "SELECT DISTINCT user_id FROM auth_sessions WHERE provider_issuer = $1 AND provider_session_id = $2";
+
+const DELETE_OF_PROVIDER_SESSION: &str = "DELETE FROM auth_sessions
+    WHERE user_id = $1 AND created_at <= $2 AND provider_issuer = $3 AND provider_session_id = $4";
+
 pub(crate) const DELETE: &str = "DELETE FROM auth_sessions WHERE user_id = $1 AND id = $2";
 
 const DELETE_ENDED: &str = "DELETE FROM auth_sessions WHERE created_at <= $1 OR refreshed_at <= $2";
@@ -144,12 +170,22 @@ pub(crate) const DELETE_ALL: &str = "DELETE FROM auth_sessions WHERE user_id = $
 pub(crate) const DELETE_OTHERS: &str = "DELETE FROM auth_sessions WHERE user_id = $1 AND id <> $2";
 
 /// Ends the sessions of a user that began by a time with an authentication method, except one, within a transaction.
-/// Returns their number.
+/// Another statement than [`LIST_AMR`] that lists the sessions comes first. Returns their number.
 macro_rules! delete_sessions_of_method {
-    ($tx:ident, $owner:expr, $method:expr, $until:expr, $keep:expr) => {{
+    ($tx:ident, $owner:expr, $method:expr, $until:expr, $keep:expr) => {
+        $crate::auth_sessions::delete_sessions_of_method!(
+            $crate::auth_sessions::LIST_AMR,
+            $tx,
+            $owner,
+            $method,
+            $until,
+            $keep
+        )
+    };
+    ($list:expr, $tx:ident, $owner:expr, $method:expr, $until:expr, $keep:expr) => {{
         let keep: Option<domain::AuthSessionId> = $keep;
         let sessions: Vec<(uuid::Uuid, $crate::JsonText<Vec<$crate::auth_sessions::AuthMethod>>)> =
-            sqlx::query_as($crate::auth_sessions::LIST_AMR).bind($owner.0).bind($until).fetch_all(&mut *$tx).await?;
+            sqlx::query_as($list).bind($owner.0).bind($until).fetch_all(&mut *$tx).await?;
         let mut count = 0_usize;
         for (session, amr) in sessions {
             let is_kept = keep.is_some_and(|keep| keep.0 == session);
@@ -165,8 +201,14 @@ macro_rules! delete_sessions_of_method {
 pub(crate) use delete_sessions_of_method;
 
 impl AuthSessionRepository<'_> {
-    /// Stores a new session, the time of the sign-in with the user, and audit events.
-    pub async fn insert(self, session: &AuthSession, events: &[NewAuditEvent]) -> Result<(), Error> {
+    /// Stores a new session, the one at the identity provider in which it began, the time of the sign-in with the user, and
+    /// audit events.
+    pub async fn insert(
+        self,
+        session: &AuthSession,
+        provider_session: Option<&ProviderSession>,
+        events: &[NewAuditEvent],
+    ) -> Result<(), Error> {
         let amr = JsonText(&session.amr);
         transaction!(self.storage, |tx| {
             query_named!(
@@ -178,7 +220,9 @@ impl AuthSessionRepository<'_> {
                 aal = &session.aal,
                 amr = &amr,
                 user_agent = session.user_agent.as_deref(),
-                created_at = session.created_at.0
+                created_at = session.created_at.0,
+                provider_issuer = provider_session.map(|session| session.issuer.as_str()),
+                provider_session_id = provider_session.map(|session| session.id.as_str())
             )
             .execute(&mut *tx)
             .await?;
@@ -332,6 +376,40 @@ impl AuthSessionRepository<'_> {
     ) -> Result<usize, Error> {
         transaction!(self.storage, |tx| {
             let count = delete_sessions_of_method!(tx, owner, method, until.0, None);
+            for event in events.iter().filter(|_| count > 0) {
+                insert_event!(tx, event);
+            }
+            Ok(count)
+        })
+    }
+
+    /// Returns the users with sessions that began in a session at an identity provider. The request carries no session: the
+    /// provider has named its own.
+    pub async fn list_provider_session_owners(self, session: &ProviderSession) -> Result<Vec<UserId>, Error> {
+        let rows = read!(self.storage, |c| sqlx::query_as::<_, (Uuid,)>(LIST_PROVIDER_SESSION_OWNERS)
+            .bind(&session.issuer)
+            .bind(&session.id)
+            .fetch_all(c)
+            .await)?;
+        Ok(rows.into_iter().map(|(user,)| UserId(user)).collect())
+    }
+
+    /// Ends the sessions of a user that began by `until` in a session at an identity provider, or with an authentication
+    /// method and in an unknown session there. Stores audit events if there were any, and returns their number.
+    pub async fn delete_by_provider_session(
+        self,
+        owner: UserId,
+        session: &ProviderSession,
+        method: &str,
+        until: Timestamp,
+        events: &[NewAuditEvent],
+    ) -> Result<usize, Error> {
+        transaction!(self.storage, |tx| {
+            let delete = sqlx::query(DELETE_OF_PROVIDER_SESSION).bind(owner.0).bind(until.0);
+            let deleted = delete.bind(&session.issuer).bind(&session.id).execute(&mut *tx).await?.rows_affected();
+            let unknown =
+                delete_sessions_of_method!(LIST_AMR_WITHOUT_PROVIDER_SESSION, tx, owner, method, until.0, None);
+            let count = unknown.saturating_add(usize::try_from(deleted).unwrap_or(usize::MAX));
             for event in events.iter().filter(|_| count > 0) {
                 insert_event!(tx, event);
             }

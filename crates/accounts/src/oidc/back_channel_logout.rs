@@ -5,11 +5,13 @@ use platform::UserEvent;
 use serde::Deserialize;
 use serde_json::Value;
 use storage::audit_events::{AuditActor, AuditEventKind};
+use storage::auth_sessions::ProviderSession;
 
 use super::IdentityProvider;
 use super::discovery::IssuerMetadata;
 use super::error::OidcError;
 use super::id_token::{Audiences, CLOCK_LEEWAY_SECONDS, Seconds};
+use super::profile::is_session_id;
 use super::sign_in::AMR_METHOD;
 use crate::{AccountService, AuthError};
 
@@ -24,16 +26,19 @@ struct Claims {
     iat: Seconds,
     exp: Seconds,
     sub: Option<String>,
+    sid: Option<String>,
     nonce: Option<Value>,
     #[serde(default)]
     events: Value,
 }
 
-/// A verified logout token.
+/// A verified logout token. It names the user, the session, or both.
 #[derive(Debug, PartialEq, Eq)]
 struct Logout {
     /// User at the provider.
-    subject: String,
+    subject: Option<String>,
+    /// Session at the provider that has ended; without it, all sessions of the user have.
+    session_id: Option<String>,
     issued_at: Timestamp,
 }
 
@@ -49,8 +54,9 @@ pub enum LogoutOutcome {
 }
 
 impl AccountService {
-    /// Ends the sessions that a user began through the provider, by a logout token of the provider. Sessions that began
-    /// after the token was issued stay, so that a replayed token does not end later ones.
+    /// Ends sessions that a user began through the provider, by a logout token of the provider: those in the session that
+    /// it names, or all of them. Sessions that began after the token was issued stay, so that a replayed token does not end
+    /// later ones.
     ///
     /// # Errors
     ///
@@ -64,16 +70,36 @@ impl AccountService {
                 return Ok(LogoutOutcome::Rejected(error));
             }
         };
-        if let Some(identity) = self.storage.identities().get(&provider.settings.issuer, &logout.subject).await? {
-            self.end_sessions_of(identity.user, logout.issued_at).await?;
+        let issuer = &provider.settings.issuer;
+        let session = logout.session_id.map(|id| ProviderSession { issuer: issuer.clone(), id });
+        let until = logout.issued_at.plus_seconds(CLOCK_LEEWAY_SECONDS);
+        if let Some(subject) = &logout.subject {
+            if let Some(identity) = self.storage.identities().get(issuer, subject).await? {
+                self.end_sessions_of(identity.user, session.as_ref(), until).await?;
+            }
+        } else if let Some(session) = &session {
+            for user in self.storage.auth_sessions().list_provider_session_owners(session).await? {
+                self.end_sessions_of(user, Some(session), until).await?;
+            }
         }
         Ok(LogoutOutcome::Ended)
     }
 
-    async fn end_sessions_of(&self, user: UserId, issued_at: Timestamp) -> Result<(), AuthError> {
-        let until = issued_at.plus_seconds(CLOCK_LEEWAY_SECONDS);
+    /// Ends the sessions that a user began through the provider by `until`, or only those within one session there.
+    async fn end_sessions_of(
+        &self,
+        user: UserId,
+        session: Option<&ProviderSession>,
+        until: Timestamp,
+    ) -> Result<(), AuthError> {
         let events = self.audit(user, AuditActor::System, AuditEventKind::SignOut);
-        if self.storage.auth_sessions().delete_by_method(user, AMR_METHOD, until, &events).await? > 0 {
+        let sessions = self.storage.auth_sessions();
+        let count = match session {
+            // A session from before the provider's were stored may have begun in any of them, so it ends as well.
+            Some(session) => sessions.delete_by_provider_session(user, session, AMR_METHOD, until, &events).await?,
+            None => sessions.delete_by_method(user, AMR_METHOD, until, &events).await?,
+        };
+        if count > 0 {
             self.events.publish(user, &UserEvent::Devices);
             tracing::info!(user_id = %user, "the identity provider ended a user's sessions");
         }
@@ -109,8 +135,12 @@ fn check(claims: Claims, issuer: &str, client_id: &str, now: Timestamp) -> Resul
     if let Some(&(_, reason)) = checks.iter().find(|(is_met, _)| !is_met) {
         return Err(reason);
     }
-    let subject = claims.sub.ok_or("it names no user")?;
-    Ok(Logout { subject, issued_at: Timestamp(claims.iat.0.saturating_mul(1_000_000)) })
+    // Without an id that can have been stored, the token is about all sessions of the user.
+    let session_id = claims.sid.filter(|id| is_session_id(id));
+    if claims.sub.is_none() && session_id.is_none() {
+        return Err("it names neither a user nor a session");
+    }
+    Ok(Logout { subject: claims.sub, session_id, issued_at: Timestamp(claims.iat.0.saturating_mul(1_000_000)) })
 }
 
 #[cfg(test)]
@@ -132,8 +162,19 @@ mod tests {
             let claims = serde_json::from_value(claims).map_err(|_| "unreadable")?;
             super::check(claims, "https://id.example.com", "chat", Timestamp(1_060_000_000))
         };
-        let expected = Logout { subject: "ann".into(), issued_at: Timestamp(1_000_000_000) };
-        assert_eq!(check(json!({})), Ok(expected));
+        let logout = |subject: Option<&str>, session_id: Option<&str>| {
+            let (subject, session_id) = (subject.map(str::to_owned), session_id.map(str::to_owned));
+            Ok(Logout { subject, session_id, issued_at: Timestamp(1_000_000_000) })
+        };
+        for (changes, expected) in [
+            (json!({}), logout(Some("ann"), Some("s"))),
+            (json!({ "sub": null }), logout(None, Some("s"))),
+            (json!({ "sid": null }), logout(Some("ann"), None)),
+            (json!({ "sid": "" }), logout(Some("ann"), None)),
+            (json!({ "sid": "s".repeat(1_001) }), logout(Some("ann"), None)),
+        ] {
+            assert_eq!(check(changes.clone()), expected, "{changes}");
+        }
         for (changes, reason) in [
             (json!({ "iss": "https://evil.example" }), "it is of another issuer"),
             (json!({ "aud": "another" }), "it is for another audience"),
@@ -143,7 +184,9 @@ mod tests {
             (json!({ "events": null }), "it reports no logout"),
             (json!({ "events": { "http://schemas.openid.net/event/other": {} } }), "it reports no logout"),
             (json!({ "nonce": "n" }), "it has a nonce"),
-            (json!({ "sub": null }), "it names no user"),
+            (json!({ "sid": 1 }), "unreadable"),
+            (json!({ "sub": null, "sid": null }), "it names neither a user nor a session"),
+            (json!({ "sub": null, "sid": "" }), "it names neither a user nor a session"),
         ] {
             assert_eq!(check(changes.clone()), Err(reason), "{changes}");
         }

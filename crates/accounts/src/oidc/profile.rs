@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
+use storage::auth_sessions::ProviderSession;
 use storage::identities::GROUPS;
 
 use super::error::OidcError;
@@ -9,6 +10,9 @@ use crate::email_address;
 
 /// Maximum length of a subject, in bytes (OpenID Connect Core 1.0, section 2).
 const MAX_SUBJECT_BYTES: usize = 255;
+/// Maximum length of the id of a session at the provider, in bytes. The specification names none; ids are a few hundred bytes
+/// at most, and the database has an index over them.
+const MAX_SESSION_ID_BYTES: usize = 1_000;
 /// Maximum length of a name that is stored, in characters. Names are part of every access token.
 const MAX_NAME_CHARS: usize = 200;
 
@@ -32,6 +36,8 @@ pub struct ProviderProfile {
     pub name: Option<String>,
     /// Groups of the user; `None` if the provider states none.
     pub groups: Option<Vec<String>>,
+    /// Id of the user's session at the provider, if the ID token names one.
+    pub session_id: Option<String>,
 }
 
 impl ProviderProfile {
@@ -53,6 +59,7 @@ impl ProviderProfile {
             is_email_verified: false,
             name: None,
             groups: None,
+            session_id: claims.get("sid").and_then(Value::as_str).filter(|id| is_session_id(id)).map(str::to_owned),
         };
         profile.add_claims(claims, groups_claim);
         Ok(profile)
@@ -73,6 +80,12 @@ impl ProviderProfile {
         if self.groups.is_none() {
             self.groups = groups_claim.and_then(|name| claims.get(name)).map(read_groups);
         }
+    }
+
+    /// Returns the user's session at the provider.
+    pub fn session(&self) -> Option<ProviderSession> {
+        let id = self.session_id.clone()?;
+        Some(ProviderSession { issuer: self.issuer.clone(), id })
     }
 
     /// Returns the claims that are stored with the identity: those of [`identity_data`](Self::identity_data), and the groups.
@@ -99,6 +112,11 @@ impl ProviderProfile {
         ];
         fields.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))).collect()
     }
+}
+
+/// Returns whether a text can be stored as the id of a session at the provider.
+pub(super) fn is_session_id(text: &str) -> bool {
+    !text.is_empty() && text.len() <= MAX_SESSION_ID_BYTES && !text.contains(char::is_control)
 }
 
 /// Reads a claim with groups: a list of texts, or a single text.
@@ -171,6 +189,19 @@ mod tests {
             Some("roles"),
         );
         assert_eq!((profile.email.as_deref(), profile.is_email_verified), (Some("ann@example.com"), false));
+    }
+
+    #[test]
+    fn session_id_is_a_text_of_limited_length() {
+        let session_id = |sid: Value| profile(&json!({ "sub": "1", "sid": sid })).session_id;
+        let longest = "s".repeat(1_000);
+        assert_eq!(session_id(json!(longest)), Some(longest));
+        for sid in [json!(null), json!(""), json!(7), json!("a\u{0}b"), json!("s".repeat(1_001))] {
+            assert_eq!(session_id(sid.clone()), None, "{sid}");
+        }
+        let mut later = profile(&json!({ "sub": "1" }));
+        later.add_claims(json!({ "sid": "s" }).as_object().unwrap(), None);
+        assert_eq!(later.session_id, None, "only the ID token is about the session");
     }
 
     #[test]

@@ -205,7 +205,7 @@ impl AccountService {
         let code = callback.code.filter(|code| !code.is_empty()).ok_or(OAUTH_CODE_MISSING)?;
         let profile = provider.request_profile(&metadata, &code, &details).await;
         let (profile, id_token) = profile.map_err(|error| provider_failed(&error))?;
-        let subject = profile.subject.clone();
+        let (subject, session) = (profile.subject.clone(), profile.session());
         let user = if let Some(owner) = details.link_to {
             self.link_to_owner(owner, &profile).await?
         } else {
@@ -219,14 +219,13 @@ impl AccountService {
         if user.is_banned(self.clock.now()) {
             return Err(USER_BANNED.into());
         }
-        match details.challenge {
-            Some((text, is_s256)) => {
-                let method = if is_s256 { ChallengeMethod::S256 } else { ChallengeMethod::Plain };
-                let code = self.issue_auth_code(user.id, AMR_METHOD, Challenge { text, method }).await?;
-                Ok(SignInOutcome::AuthCode(code))
-            }
-            None => Ok(SignInOutcome::SignedIn(Box::new(self.create_session(user, AMR_METHOD, origin).await?))),
-        }
+        let Some((text, is_s256)) = details.challenge else {
+            let session = self.create_session_within(user, AMR_METHOD, session.as_ref(), origin).await?;
+            return Ok(SignInOutcome::SignedIn(Box::new(session)));
+        };
+        let method = if is_s256 { ChallengeMethod::S256 } else { ChallengeMethod::Plain };
+        let code = self.issue_auth_code(user.id, AMR_METHOD, session, Challenge { text, method }).await?;
+        Ok(SignInOutcome::AuthCode(code))
     }
 }
 

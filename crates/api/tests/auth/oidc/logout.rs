@@ -6,11 +6,12 @@ use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use reqwest::StatusCode;
 use serde_json::{Value, json};
-use testkit::{TestApp, databases};
+use testkit::{TestApp, databases, run_sql};
 use url::Url;
 
-use super::browser::Site;
+use super::browser::{Browser, Site};
 use super::provider::{CLIENT_ID, Signature};
+use crate::auth::caller::refresh;
 
 /// Reports a logout with changed claims, and returns the status and the reason of a rejection.
 async fn report(site: &Site, changes: Value) -> (u16, Value) {
@@ -71,14 +72,139 @@ async fn a_logout_at_the_provider_ends_the_sessions_that_it_began() {
     }
 }
 
+/// Signs in with PKCE in a session at the provider with this id; null stands for an ID token without one.
+async fn sign_in_within(site: &Site, sid: Value) -> Value {
+    site.provider.script().claims = json!({ "sid": sid });
+    site.sign_in().await.body
+}
+
+/// Returns which of the sessions have not ended.
+async fn alive(site: &Site, sessions: &[&Value]) -> Vec<bool> {
+    let mut alive = Vec::new();
+    for session in sessions {
+        alive.push(status_of(site, &session["access_token"]).await == StatusCode::OK);
+    }
+    alive
+}
+
+async fn count_sign_outs(site: &Site, session: &Value) -> usize {
+    let user = session["user"]["id"].as_str().unwrap().parse().unwrap();
+    let events = site.app.state.storage.audit_events().list(Some(user), domain::Timestamp(0), None, 100).await.unwrap();
+    events.iter().filter(|event| event.kind == "sign_out").count()
+}
+
+#[tokio::test]
+async fn a_logout_of_one_session_at_the_provider_ends_the_sessions_that_began_in_it() {
+    for database in databases() {
+        let site = Site::start(database).await;
+        let laptop = sign_in_within(&site, json!("s-1")).await;
+        // A client without PKCE.
+        let mut browser = Browser::new(&site);
+        let page = browser.begin_with("").await;
+        let callback = browser.consent(&page).await;
+        let token = browser.arrive(&callback).await.fragment["access_token"].clone();
+        let implicit = json!({ "access_token": token });
+        let phone = sign_in_within(&site, json!("s-2")).await;
+        // New tokens do not change where the session began.
+        let phone = refresh(&site.app, phone["refresh_token"].as_str().unwrap()).await.body;
+        let sessions = [&laptop, &implicit, &phone];
+
+        for changes in [
+            json!({ "sub": null, "sid": "s-3" }),
+            json!({ "sub": "bob-2", "sid": "s-1" }),
+            json!({ "sub": "ann-1", "sid": "s-3" }),
+        ] {
+            assert_eq!(report(&site, changes.clone()).await.0, 200, "{changes}");
+            assert_eq!(alive(&site, &sessions).await, [true, true, true], "{changes}");
+        }
+        assert_eq!(count_sign_outs(&site, &laptop).await, 0);
+        assert_eq!(report(&site, json!({ "sub": null, "sid": "s-1" })).await, (200, Value::Null));
+        assert_eq!(alive(&site, &sessions).await, [false, false, true]);
+        assert_eq!(report(&site, json!({ "sid": "s-2" })).await, (200, Value::Null));
+        assert_eq!(alive(&site, &sessions).await, [false, false, false]);
+        assert_eq!(count_sign_outs(&site, &laptop).await, 2);
+
+        // A replayed report does not end sessions that began later.
+        let issued = site.provider.script().now;
+        site.advance(90);
+        let later = sign_in_within(&site, json!("s-1")).await;
+        for sub in [json!("ann-1"), Value::Null] {
+            let replayed = json!({ "sub": sub, "sid": "s-1", "iat": issued, "exp": issued + 120 });
+            assert_eq!(report(&site, replayed).await.0, 200);
+            assert_eq!(alive(&site, &[&later]).await, [true]);
+        }
+        // A report without a session is about all of them.
+        assert_eq!(report(&site, json!({})).await.0, 200);
+        assert_eq!(alive(&site, &[&later]).await, [false]);
+        site.app.stop().await;
+    }
+}
+
+#[tokio::test]
+async fn a_session_unknown_at_the_provider_ends_with_any_of_its_user() {
+    for database in databases() {
+        let site = Site::start(database).await;
+        for (reported, ends) in [
+            (json!({ "sid": "s-3" }), [false, true, false]),
+            (json!({ "sid": "s-1" }), [true, true, false]),
+            (json!({ "sub": null, "sid": "s-1" }), [true, true, false]),
+            (json!({ "sub": null, "sid": "s-3" }), [false, false, false]),
+        ] {
+            let known = sign_in_within(&site, json!("s-1")).await;
+            let unknown = sign_in_within(&site, Value::Null).await;
+            let other = sign_in_within(&site, json!("s-2")).await;
+            assert_eq!(report(&site, reported.clone()).await.0, 200);
+            let ended = alive(&site, &[&known, &unknown, &other]).await.into_iter().map(|is_alive| !is_alive);
+            assert_eq!(ended.collect::<Vec<_>>(), ends, "{reported}");
+            assert_eq!(report(&site, json!({})).await.0, 200);
+        }
+        // An id that is too long or empty is not stored, so that the session counts as unknown.
+        for sid in [json!("s".repeat(1_001)), json!("")] {
+            let session = sign_in_within(&site, sid.clone()).await;
+            assert_eq!(report(&site, json!({ "sid": "s-3" })).await.0, 200);
+            assert_eq!(alive(&site, &[&session]).await, [false], "{sid}");
+        }
+        site.app.stop().await;
+    }
+}
+
+#[tokio::test]
+async fn a_session_at_the_provider_ends_no_session_that_did_not_begin_in_it() {
+    for database in databases() {
+        let site = Site::start(database).await;
+        let person = site.app.person().await;
+        site.provider.script().claims = json!({ "sid": "s-1" });
+        let mut browser = Browser::new(&site);
+        let page = browser.begin_link(&person.token).await.unwrap_or_else(|answer| panic!("{}", answer.body));
+        let callback = browser.consent(&page).await;
+        let end = browser.arrive(&callback).await;
+        let linked = site.exchange(&end.query["code"]).await.body;
+        assert_eq!(linked["user"]["id"], json!(person.id));
+        let foreign = sign_in_within(&site, json!("s-0")).await;
+        let own = json!({ "access_token": person.token });
+        // The same id at another issuer, from before the setting was changed.
+        let statement = "UPDATE auth_sessions SET provider_issuer = 'https://old.example', provider_session_id = 's-1'
+            WHERE provider_session_id = 's-0'";
+        run_sql(&site.app.database_url, statement).await;
+
+        assert_eq!(report(&site, json!({ "sub": null, "sid": "s-1" })).await.0, 200);
+        assert_eq!(alive(&site, &[&own, &linked, &foreign]).await, [true, false, true]);
+        assert_eq!(report(&site, json!({ "sid": "s-1" })).await.0, 200);
+        assert_eq!(alive(&site, &[&own, &foreign]).await, [true, true]);
+        site.app.stop().await;
+    }
+}
+
 #[tokio::test]
 async fn forged_reports_end_nothing() {
     let site = Site::start(testkit::Database::Sqlite).await;
-    let session = site.sign_in().await.body;
+    let session = sign_in_within(&site, json!("s-1")).await;
     for signature in [Signature::None, Signature::PublicKeyAsSecret, Signature::ClientSecret, Signature::ForeignKey] {
         site.provider.script().signature = signature;
-        let (status, reason) = report(&site, json!({})).await;
-        assert_eq!((status, &reason["error"]), (400, &json!("invalid_request")), "{reason}");
+        for changes in [json!({}), json!({ "sub": null, "sid": "s-1" })] {
+            let (status, reason) = report(&site, changes).await;
+            assert_eq!((status, &reason["error"]), (400, &json!("invalid_request")), "{reason}");
+        }
     }
     site.provider.script().signature = Signature::Own;
     for changes in [
@@ -87,6 +213,8 @@ async fn forged_reports_end_nothing() {
         json!({ "events": {} }),
         json!({ "nonce": "n" }),
         json!({ "sub": null }),
+        json!({ "sub": null, "sid": "" }),
+        json!({ "sid": 1 }),
         json!({ "exp": 1 }),
     ] {
         assert_eq!(report(&site, changes.clone()).await.0, 400, "{changes}");
