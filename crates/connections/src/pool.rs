@@ -103,7 +103,8 @@ impl ConnectionPool {
             shutdown.run_until_cancelled_owned(pool.connect_once(&server, &entry, is_shown)).await
         };
         let stopped = || Err(UnusableConnection("cannot be used: the server is shutting down".to_owned()));
-        self.tasks.spawn_and_wait("connect", attempt).await.flatten().unwrap_or_else(stopped)
+        // The library's task holds the span in which it begins as long as the connection is open.
+        self.tasks.spawn_untraced_and_wait("connect", attempt).await.flatten().unwrap_or_else(stopped)
     }
 
     /// Connects, unless another caller has connected meanwhile.

@@ -39,8 +39,18 @@ impl BackgroundTasks {
         name: &'static str,
         work: impl Future<Output = T> + Send + 'static,
     ) -> Option<T> {
+        self.spawn_untraced_and_wait(name, work.in_current_span()).await
+    }
+
+    /// Runs `work` as [`spawn_and_wait`](Self::spawn_and_wait) does, but outside the span of the caller: what it leaves
+    /// behind, such as an open connection, would keep that span from ending.
+    pub async fn spawn_untraced_and_wait<T: Send + 'static>(
+        &self,
+        name: &'static str,
+        work: impl Future<Output = T> + Send + 'static,
+    ) -> Option<T> {
         let (sender, receiver) = oneshot::channel();
-        self.spawn(name, async move { drop(sender.send(work.await)) }.in_current_span());
+        self.spawn(name, async move { drop(sender.send(work.await)) });
         // The sender is dropped without a value only if the work panicked.
         receiver.await.ok()
     }

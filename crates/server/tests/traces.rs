@@ -36,7 +36,7 @@ struct Setup {
     chat: String,
     connection: String,
     model: ScriptedModel,
-    _mcp: ScriptedMcp,
+    mcp: ScriptedMcp,
 }
 
 impl Setup {
@@ -62,7 +62,7 @@ impl Setup {
         let connection = person.connect_to("notes", &format!("{}?{QUERY}", mcp.url)).await;
         person.allow(&connection, "find", "always").await;
         let chat = person.new_chat().await;
-        Self { collector, program, person, chat, connection, model, _mcp: mcp }
+        Self { collector, program, person, chat, connection, model, mcp }
     }
 
     /// Sends the question with the trace context of a client, and reads the answer.
@@ -247,6 +247,29 @@ async fn resumed_turn_has_a_span_of_its_own() {
     let after = collector.wait_for(|span| span.attribute("ai_chat_mcp.turn.is_resumed") == "true").await;
     assert_eq!(after.attribute("ai_chat_mcp.turn.id"), before.attribute("ai_chat_mcp.turn.id"));
     assert_ne!(after.trace_id, before.trace_id);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn spans_end_before_the_connection_that_was_opened_in_them() {
+    let setup = Setup::start(&[], None, TempDir::new().unwrap()).await;
+    let Setup { collector, program, person, chat, model, mcp, .. } = setup;
+    // The server that is started again has no connection yet, so that the turn opens it.
+    let folder = program.stop();
+    let settings = [
+        ("CHAT_MODEL", "openai/scripted"),
+        ("OTEL_EXPORTER_OTLP_ENDPOINT", collector.endpoint.as_str()),
+        ("OTEL_BSP_SCHEDULE_DELAY", "50"),
+    ];
+    let program = Program::start_in(folder, &model.base_url, &settings);
+    program.until_ready(200).await;
+    let body = json!({ "message": QUESTION, "sessionId": chat, "tools": [{ "name": "find" }] });
+    let request = http_client().post(format!("{}/functions/v1/ai-chat", program.url)).bearer_auth(&person.token);
+    assert_eq!(request.json(&body).send().await.unwrap().status(), 200);
+    assert_eq!(mcp.calls().len(), 1);
+    let turn = collector.wait_for(|span| span.name == "invoke_agent").await;
+    assert_eq!(turn.attribute("ai_chat_mcp.turn.status"), "done");
+    assert!(collector.spans().iter().any(|span| span.name == "execute_tool find"));
+    program.stop();
 }
 
 #[tokio::test(flavor = "multi_thread")]
