@@ -30,6 +30,7 @@ mod service;
 mod sign_in_prompt;
 mod task_calls;
 mod tool_call;
+mod tool_call_span;
 mod update;
 
 pub use audit::AuditedCall;

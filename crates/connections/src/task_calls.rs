@@ -2,14 +2,16 @@
 
 use std::time::Duration;
 
-use domain::tool::Outcome;
+use domain::tool::{Outcome, ToolCall};
 use domain::{ServerId, Timestamp, UserId};
 use mcp::{CallError, Connection, Task};
 use storage::servers::Server;
 use tokio::time::Instant;
+use tracing::Instrument;
 
 use crate::pool::{NO_TOOLS, UnusableConnection};
 use crate::tool_call::CallFailure;
+use crate::tool_call_span::{begin_tool_call_span, record_outcome};
 use crate::{CallContext, CallOutcome, ConnectionService, OpenedConnection};
 
 /// Maximum time that the server of a task may be unreachable.
@@ -35,8 +37,22 @@ pub struct RunningTask<'a> {
 }
 
 impl ConnectionService {
-    /// Waits for the result of a task, over as many connections as needed. The call is not made again.
+    /// Resumes a call that ran as a task when its process stopped, and waits for the result. The call is not made again.
     pub async fn resume_task(
+        &self,
+        user: UserId,
+        call: &ToolCall,
+        running: RunningTask<'_>,
+        context: CallContext<'_>,
+    ) -> CallOutcome {
+        let span = begin_tool_call_span(&call.name, Some(running.url), &call.arguments);
+        let outcome = self.poll_task(user, running, context).instrument(span.clone()).await;
+        record_outcome(&span, &outcome);
+        outcome
+    }
+
+    /// Waits for the result of a task, over as many connections as needed.
+    pub(crate) async fn poll_task(
         &self,
         user: UserId,
         running: RunningTask<'_>,

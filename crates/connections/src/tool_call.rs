@@ -2,23 +2,21 @@
 
 use std::fmt;
 
-use domain::text::cut_to;
+use domain::UserId;
 use domain::tool::{Outcome, ToolResult};
-use domain::{SPAN_TARGET, UserId};
 use mcp::{CallError, CallOptions};
-use platform::{metrics, traces};
-use serde::Serialize;
+use platform::metrics;
 use serde_json::{Map, Value};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
-use tracing::field::Empty;
-use tracing::{Instrument, Span};
+use tracing::Instrument;
 use url::Url;
 
 use crate::call_context::CallContext;
 use crate::output_validation::validate_output;
 use crate::pool::NO_TOOLS;
 use crate::task_calls::RunningTask;
+use crate::tool_call_span::{begin_tool_call_span, record_outcome};
 use crate::{BoundTool, ConnectionService, OpenedConnection, ToolSource};
 
 /// Reason of a call that was cancelled.
@@ -93,72 +91,6 @@ fn metrics_origin(tool: &BoundTool) -> String {
     }
 }
 
-/// Maximum size of the arguments and of the result of a call in its span, in bytes.
-const MAX_SPAN_CONTENT_BYTES: usize = 16 * 1024;
-
-/// Creates the span of a call, with the attributes of OpenTelemetry's conventions for MCP and generative AI.
-///
-/// Of the server's URL it contains the host alone. The id of the MCP session is left out, because some servers take it for
-/// a proof of identity.
-fn tool_call_span(tool: &BoundTool, arguments: &Map<String, Value>) -> Span {
-    let name = &tool.definition.name;
-    let span = tracing::info_span!(
-        target: SPAN_TARGET,
-        "execute_tool",
-        otel.name = %format_args!("execute_tool {name}"),
-        otel.kind = "client",
-        otel.status_code = Empty,
-        gen_ai.operation.name = "execute_tool",
-        gen_ai.tool.name = name,
-        gen_ai.tool.call.arguments = Empty,
-        gen_ai.tool.call.result = Empty,
-        mcp.method.name = Empty,
-        server.address = Empty,
-        server.port = Empty,
-        "error.type" = Empty,
-    );
-    if span.is_disabled() {
-        return span;
-    }
-    if tool.source == ToolSource::Server
-        && let Ok(url) = Url::parse(&tool.server.url)
-    {
-        span.record("mcp.method.name", "tools/call");
-        span.record("server.address", url.host_str());
-        span.record("server.port", url.port_or_known_default().map(i64::from));
-    }
-    if traces::captures_content() {
-        record_content(&span, "gen_ai.tool.call.arguments", arguments);
-    }
-    span
-}
-
-/// Takes note of the outcome of a call in its span.
-fn record_outcome(span: &Span, outcome: &CallOutcome) {
-    if span.is_disabled() {
-        return;
-    }
-    let error_type = match outcome.outcome() {
-        Outcome::Done => None,
-        // The conventions' word for a result that reports a failure.
-        Outcome::Error if matches!(outcome, CallOutcome::Result(_)) => Some("tool_error"),
-        other => Some(other.as_str()),
-    };
-    if let Some(error_type) = error_type {
-        span.record("error.type", error_type);
-        span.record("otel.status_code", "error");
-    }
-    if let (CallOutcome::Result(result), true) = (outcome, traces::captures_content()) {
-        record_content(span, "gen_ai.tool.call.result", result);
-    }
-}
-
-fn record_content(span: &Span, attribute: &str, content: &impl Serialize) {
-    if let Ok(text) = serde_json::to_string(content) {
-        span.record(attribute, cut_to(&text, MAX_SPAN_CONTENT_BYTES));
-    }
-}
-
 impl ConnectionService {
     /// Calls a tool. Every failure is part of the outcome.
     pub async fn call_tool(
@@ -169,7 +101,8 @@ impl ConnectionService {
         context: CallContext<'_>,
     ) -> CallOutcome {
         let started = Instant::now();
-        let span = tool_call_span(tool, &arguments);
+        let url = (tool.source == ToolSource::Server).then_some(tool.server.url.as_str());
+        let span = begin_tool_call_span(&tool.definition.name, url, &arguments);
         let outcome = self.call(user, tool, arguments, context).instrument(span.clone()).await;
         record_outcome(&span, &outcome);
         metrics::record_tool_call(&metrics_origin(tool), outcome.outcome(), started.elapsed());
@@ -248,7 +181,7 @@ impl ConnectionService {
                 && cause.is_transient()
             {
                 let running = RunningTask { server: server.id, url: &server.url, task, started_at };
-                return self.resume_task(user, running, context).await;
+                return self.poll_task(user, running, context).await;
             }
             let never_sent = matches!(error, CallError::NotSent(_));
             let lacks_scopes = matches!(error, CallError::NotSent(mcp::Error::InsufficientScope { .. }));

@@ -42,8 +42,19 @@ struct Setup {
 impl Setup {
     /// Starts everything, with a user who has a chat and always allows the tool `find`.
     async fn start(settings: &[(&str, &str)], database_url: Option<&str>, folder: TempDir) -> Self {
+        Self::start_with(json!({}), settings, database_url, folder).await
+    }
+
+    /// Starts everything, with this `execution` of the tool.
+    async fn start_with(
+        execution: Value,
+        settings: &[(&str, &str)],
+        database_url: Option<&str>,
+        folder: TempDir,
+    ) -> Self {
         let collector = OtlpCollector::start().await;
-        let tool = json!({ "name": "find", "description": DESCRIPTION, "inputSchema": { "type": "object" } });
+        let input = json!({ "type": "object" });
+        let tool = json!({ "name": "find", "description": DESCRIPTION, "inputSchema": input, "execution": execution });
         let mcp = ScriptedMcp::start([tool]).await;
         mcp.answer([CallAnswer::Result(json!({ "content": [{ "type": "text", "text": RESULT }] }))]);
         let calls = Step::Calls(vec![("find".to_owned(), json!({ "what": ARGUMENT }))]);
@@ -270,6 +281,69 @@ async fn spans_end_before_the_connection_that_was_opened_in_them() {
     assert_eq!(turn.attribute("ai_chat_mcp.turn.status"), "done");
     assert!(collector.spans().iter().any(|span| span.name == "execute_tool find"));
     program.stop();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn resumed_task_has_a_span_like_a_tool_call() {
+    for database in databases() {
+        for (is_forgotten, error_type) in [(false, ""), (true, "unknown")] {
+            let folder = TempDir::new().unwrap();
+            let url = database.create(&folder);
+            let execution = json!({ "taskSupport": "required" });
+            let setup = Setup::start_with(execution, &[], Some(&url), folder).await;
+            setup.mcp.say("status-of-the-task");
+            let tools = json!([{ "name": "find" }]);
+            let mut stream = setup.person.ask_streaming(&setup.chat, QUESTION, tools).await;
+            let mut seen = String::new();
+            // The event says that the task is stored.
+            while !seen.contains("data-mcp-task") {
+                seen.push_str(&String::from_utf8_lossy(&stream.chunk().await.unwrap().unwrap()));
+            }
+            let Setup { collector, program, model, mcp, person, .. } = setup;
+            let folder = program.stop();
+            let before = collector.wait_for(|span| span.attribute("ai_chat_mcp.turn.status") == "detached").await;
+            if is_forgotten {
+                mcp.forget_tasks();
+            } else {
+                mcp.finish_tasks();
+            }
+            let settings = [
+                ("CHAT_MODEL", "openai/scripted"),
+                ("OTEL_EXPORTER_OTLP_ENDPOINT", collector.endpoint.as_str()),
+                ("OTEL_BSP_SCHEDULE_DELAY", "50"),
+                ("DATABASE_URL", &url),
+            ];
+            let program = Program::start_in(folder, &model.base_url, &settings);
+            let after = collector.wait_for(|span| span.attribute("ai_chat_mcp.turn.status") == "done").await;
+            assert_eq!(after.attribute("ai_chat_mcp.turn.id"), before.attribute("ai_chat_mcp.turn.id"));
+            drop(program.stop());
+            let spans = collector.spans();
+            let calls = |turn: &ReceivedSpan| -> Vec<ReceivedSpan> {
+                let of_turn = |span: &&ReceivedSpan| span.trace_id == turn.trace_id && span.name.starts_with("execute");
+                spans.iter().filter(of_turn).cloned().collect()
+            };
+            let ([first], [resumed]) = (&calls(&before)[..], &calls(&after)[..]) else { panic!("{spans:#?}") };
+            assert_eq!((resumed.name.as_str(), &resumed.parent_id), ("execute_tool find", &after.span_id));
+            let names = [
+                "gen_ai.operation.name",
+                "gen_ai.tool.name",
+                "mcp.method.name",
+                "server.address",
+                "server.port",
+                "gen_ai.tool.call.arguments",
+            ];
+            for name in names {
+                assert_eq!(resumed.attribute(name), first.attribute(name), "{name}");
+            }
+            assert_eq!(resumed.attribute("gen_ai.tool.name"), "find");
+            assert_eq!(resumed.kind, "Client");
+            assert_eq!((resumed.attribute("error.type"), resumed.is_error), (error_type, is_forgotten));
+            assert_eq!(mcp.calls().len(), 1, "the call is not made again");
+            for private in [QUESTION, ARGUMENT, "task-1", "status-of-the-task", QUERY, &person.email, "notes"] {
+                assert!(!collector.has_received(private), "{private} is in a span");
+            }
+        }
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

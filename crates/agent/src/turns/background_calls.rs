@@ -137,7 +137,7 @@ impl ToolRunner<'_> {
                 let handler = TurnInteractionHandler::new(self.turns, self.recorder, &record, fingerprint, Vec::new());
                 self.track_call(tracked, |context| {
                     let context = CallContext { interactions: Some(Arc::new(handler)), ..context };
-                    self.turns.connections.resume_task(self.turn.owner, running, context)
+                    self.turns.connections.resume_task(self.turn.owner, &record, running, context)
                 })
                 .await
             }
