@@ -47,8 +47,9 @@ const MIN_CALL_SCORE: f32 = 0.3;
 /// which text would be the wrong answer.
 const UNSURE_RANGE: f32 = 1.5;
 
-/// Minimum lead of a tool over the answers without one for that question.
-const MIN_UNSURE_LEAD: f32 = 0.5;
+/// Minimum lead of a tool over the answers without one, for a call and for that question. Of the development messages that
+/// need a tool, all have 1.0 or more; "Do I have new emails?" without a tool for emails has -1.9.
+const MIN_LEAD: f32 = 0.5;
 
 /// Minimum [need](DecisionScores::need) for that question.
 const MIN_UNSURE_NEED: f32 = -1.0;
@@ -95,11 +96,12 @@ impl DecisionScores {
     pub(crate) fn response_kind(self) -> ResponseKind {
         let (lead, sum) = (self.tool_lead(), self.sum());
         tracing::debug!(?self, sum, "decided between a tool call and text");
-        let is_unsure = sum >= MIN_CALL_SCORE - UNSURE_RANGE && lead >= MIN_UNSURE_LEAD && self.need >= MIN_UNSURE_NEED;
+        let is_unsure = sum >= MIN_CALL_SCORE - UNSURE_RANGE && lead >= MIN_LEAD && self.need >= MIN_UNSURE_NEED;
         let min_need = if self.has_earlier { MIN_NEED_AFTER_EARLIER } else { MIN_NEED_WITHOUT_TOOL };
         match () {
-            () if sum >= MIN_CALL_SCORE => ResponseKind::ToolCall,
+            () if sum >= MIN_CALL_SCORE && lead >= MIN_LEAD => ResponseKind::ToolCall,
             () if is_unsure => ResponseKind::Question,
+            () if sum >= MIN_CALL_SCORE => ResponseKind::NoSuitableTool,
             () if self.need >= min_need && self.none < MAX_NONE_WITH_NEED => ResponseKind::NoSuitableTool,
             () if self.about - self.none >= MIN_ABOUT_LEAD => ResponseKind::AboutTools,
             () => ResponseKind::Text,
@@ -253,13 +255,14 @@ mod tests {
     const PLAIN: DecisionScores = DecisionScores { tool: -3.0, none: -3.0, about: -9.0, need: 0.0, has_earlier: false };
 
     #[test]
-    fn call_needs_likely_tool_or_need() {
+    fn call_needs_likely_tool() {
         assert_eq!(PLAIN.response_kind(), ResponseKind::Text);
-        assert_eq!(DecisionScores { need: 0.5, ..PLAIN }.response_kind(), ResponseKind::ToolCall);
+        assert_eq!(DecisionScores { need: 0.5, ..PLAIN }.response_kind(), ResponseKind::NoSuitableTool);
+        assert_eq!(DecisionScores { need: 0.0, tool: -2.0, ..PLAIN }.response_kind(), ResponseKind::ToolCall);
         assert_eq!(DecisionScores { need: -1.0, ..PLAIN }.response_kind(), ResponseKind::Text);
         assert_eq!(DecisionScores { need: -1.0, tool: -0.1, ..PLAIN }.response_kind(), ResponseKind::ToolCall);
         assert_eq!(DecisionScores { none: -0.1, ..PLAIN }.response_kind(), ResponseKind::Text);
-        assert_eq!(DecisionScores { none: -0.1, need: 2.5, ..PLAIN }.response_kind(), ResponseKind::ToolCall);
+        assert_eq!(DecisionScores { none: -0.1, need: 2.5, ..PLAIN }.response_kind(), ResponseKind::NoSuitableTool);
         assert_eq!(DecisionScores { about: -0.1, need: -1.0, ..PLAIN }.response_kind(), ResponseKind::AboutTools);
     }
 
