@@ -203,11 +203,7 @@ impl InferencePipeline {
             return Ok((ResponseKind::Text, Vec::new()));
         }
         if tools.is_empty() {
-            let missing = missing_tools();
-            let all: Vec<usize> = (0..missing.len()).collect();
-            let (scores, ranked) = self.score_tools(question, &missing, &all, usage, out)?;
-            let is_dispensable = ranked.first().is_some_and(|(first, _)| is_dispensable(&missing[*first]));
-            return Ok((scores.response_kind_without_tools(is_dispensable), Vec::new()));
+            return Ok((self.decide_without_tools(question, usage, out)?, Vec::new()));
         }
         let named = find_named_tools(question.message, tools);
         let considered: Vec<usize> = if named.is_empty() {
@@ -225,7 +221,25 @@ impl InferencePipeline {
             top_candidates(ranked, contains_url(question.message), |index| accepts_url(&tools[considered[index]]));
         let candidates =
             candidates(&ranked).map(|(index, score)| Candidate { tool: &tools[considered[index]], score }).collect();
-        Ok((scores.response_kind(), candidates))
+        let kind = scores.response_kind();
+        if kind == ResponseKind::Text && scores.may_need_missing_tool() {
+            return Ok((self.decide_without_tools(question, usage, &out.without_events())?, Vec::new()));
+        }
+        Ok((kind, candidates))
+    }
+
+    /// Decides whether a message that is for no connected tool needs one that is missing.
+    fn decide_without_tools(
+        &mut self,
+        question: &UserRequest<'_>,
+        usage: &mut Usage,
+        out: &OutputSink,
+    ) -> Result<ResponseKind, InferenceError> {
+        let missing = missing_tools();
+        let all: Vec<usize> = (0..missing.len()).collect();
+        let (scores, ranked) = self.score_tools(question, &missing, &all, usage, out)?;
+        let is_dispensable = ranked.first().is_some_and(|(first, _)| is_dispensable(&missing[*first]));
+        Ok(scores.response_kind_without_tools(is_dispensable))
     }
 
     /// Scores the `considered` tools of a list, and ranks the best. The user sees that a list is read only if it is theirs.

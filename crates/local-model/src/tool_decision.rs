@@ -51,7 +51,7 @@ const UNSURE_RANGE: f32 = 1.5;
 /// need a tool, all have 1.0 or more; "Do I have new emails?" without a tool for emails has -1.9.
 const MIN_LEAD: f32 = 0.5;
 
-/// Minimum [need](DecisionScores::need) for that question.
+/// Minimum [need](DecisionScores::need) for that question, and for one whether a missing tool is needed.
 const MIN_UNSURE_NEED: f32 = -1.0;
 
 /// Minimum [need](DecisionScores::need) of a message without a likely tool for the answer that no tool does it. Of ten
@@ -108,7 +108,12 @@ impl DecisionScores {
         }
     }
 
-    /// Returns the kind of response when there is no tool, by the scores of [`missing_tools`](crate::missing_tools).
+    /// Returns whether a message that is for no connected tool may need one that is missing.
+    pub(crate) fn may_need_missing_tool(self) -> bool {
+        self.need >= MIN_UNSURE_NEED
+    }
+
+    /// Returns the kind of response when there is no tool for the message, by the scores of [`missing_tools`](crate::missing_tools).
     /// `is_dispensable` is true if the model can do without the most likely one.
     pub(crate) fn response_kind_without_tools(self, is_dispensable: bool) -> ResponseKind {
         let sum = self.sum();
