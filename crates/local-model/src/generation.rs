@@ -180,7 +180,16 @@ impl Generation<'_> {
 
     /// Returns the first token of the text that [`Self::write_text`] would write with the same sampler, if that text is
     /// a refusal.
-    pub(crate) fn find_refusal(mut self, mut sampler: Sampler) -> Result<Option<u32>, InferenceError> {
+    pub(crate) fn find_refusal(&mut self, sampler: Sampler) -> Result<Option<u32>, InferenceError> {
+        let (start, logits, usage) = (self.cache.tokens().len(), self.logits.clone(), self.usage);
+        let opening = self.write_refusal(sampler)?;
+        // Kept, because reading the last token of the prompt again would yield slightly different logits, and another text.
+        self.cache.truncate(start);
+        (self.logits, self.usage) = (logits, usage);
+        Ok(opening)
+    }
+
+    fn write_refusal(&mut self, mut sampler: Sampler) -> Result<Option<u32>, InferenceError> {
         let mut written = Vec::new();
         let mut text = Vec::new();
         let mut next = self.first_token(&mut sampler);

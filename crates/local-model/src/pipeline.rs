@@ -136,9 +136,9 @@ impl RequestHandler for InferencePipeline {
         };
         let prompt = question.text_prompt(&self.tokenizer, &self.identity, note.as_deref());
         // Another seed for each answer, so that an answer that is generated again is another one.
-        let mut sampler = Sampler::for_conversation(request, domain::ids::fresh().as_u128() as u64);
+        let sampler = Sampler::for_conversation(request, domain::ids::fresh().as_u128() as u64);
         if note.is_none() && question.begun_answer().is_none() && can_ask(request) {
-            self.avoid_refusal(&prompt, &question, &mut sampler, &mut usage, out)?;
+            return self.write_conversation(&prompt, &question, request, usage, sampler, out);
         }
         self.write_answer(&prompt, request, usage, sampler, &TimeGuard::default(), out)
     }

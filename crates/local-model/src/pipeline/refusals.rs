@@ -1,6 +1,6 @@
 //! Avoids refusals of harmless requests: see [`crate::refusal`].
 
-use domain::model::Usage;
+use domain::model::{Request, Usage};
 
 use super::InferencePipeline;
 use crate::error::InferenceError;
@@ -9,6 +9,7 @@ use crate::prompt::UserRequest;
 use crate::prompt_prefix::PromptTokens;
 use crate::refusal::harm_prompt;
 use crate::sampling::Sampler;
+use crate::time_guard::TimeGuard;
 
 /// Maximum number of first tokens that are replaced because they begin a refusal.
 const MAX_ATTEMPTS: usize = 4;
@@ -17,23 +18,32 @@ const MAX_ATTEMPTS: usize = 4;
 const MIN_HARM: f32 = 0.6;
 
 impl InferencePipeline {
-    /// Lets a text begin otherwise than with the refusal of a harmless request.
-    pub(super) fn avoid_refusal(
+    /// Writes a text that is no refusal of a harmless request.
+    pub(super) fn write_conversation(
         &mut self,
         prompt: &PromptTokens,
         question: &UserRequest<'_>,
-        sampler: &mut Sampler,
-        usage: &mut Usage,
+        request: &Request,
+        mut usage: Usage,
+        mut sampler: Sampler,
         out: &OutputSink,
     ) -> Result<(), InferenceError> {
-        for attempt in 0..MAX_ATTEMPTS {
-            let Some(opening) = self.start(prompt, false, out)?.find_refusal(sampler.clone())? else { break };
-            if attempt == 0 && self.is_harmful(question, usage, out)? {
-                break;
+        let mut generation = self.start(prompt, false, out)?;
+        let mut refusal = generation.find_refusal(sampler.clone())?;
+        if refusal.is_some() {
+            drop(generation);
+            if self.is_harmful(question, &mut usage, out)? {
+                refusal = None;
             }
-            sampler.ban_opening(opening);
+            generation = self.start(prompt, false, out)?;
         }
-        Ok(())
+        for _ in 0..MAX_ATTEMPTS {
+            let Some(opening) = refusal else { break };
+            sampler.ban_opening(opening);
+            refusal = generation.find_refusal(sampler.clone())?;
+        }
+        generation.usage += usage;
+        generation.write_text(request, sampler, &TimeGuard::default())
     }
 
     fn is_harmful(
