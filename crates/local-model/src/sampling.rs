@@ -165,6 +165,15 @@ mod tests {
     }
 
     #[test]
+    fn banned_token_cannot_begin_the_text() {
+        for mut sampler in [Sampler::greedy(), sampler(1.0, 1.0, 3)] {
+            sampler.ban_opening(1);
+            assert_eq!(sampler.next_token(&mut [-9.0, 3.0, -40.0], &[], |_| true), Some(0));
+            assert_eq!(sampler.next_token(&mut [-9.0, 3.0, -40.0], &[0], |_| true), Some(1));
+        }
+    }
+
+    #[test]
     fn repeated_tokens_become_less_likely() {
         let mut logits = [2.0, 1.9, -1.0];
         penalize_repetition(&mut logits, &[0, 2, 0]);

@@ -14,7 +14,8 @@ use crate::time_guard::TimeGuard;
 /// Maximum number of first tokens that are replaced because they begin a refusal.
 const MAX_ATTEMPTS: usize = 4;
 
-/// Minimum log-odds that a request is harmful, for a refusal to be kept.
+/// Minimum log-odds that a request is harmful, for a refusal to be kept. Of the development messages that the model began to
+/// refuse, the eight harmless ones have 0.2 or less, and the six harmful ones 1.1 or more.
 const MIN_HARM: f32 = 0.6;
 
 impl InferencePipeline {
