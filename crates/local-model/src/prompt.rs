@@ -11,6 +11,7 @@ use domain::text::{cut_to, ends};
 
 use crate::assistant_prompt::ModelIdentity;
 use crate::chatml::ChatMlBuilder;
+use crate::overview_question::overview_topic;
 use crate::prompt_prefix::{CallPrompt, PromptTokens, close_tool_list, conversation_prefix, instructions_prefix};
 use crate::tokenizer::Tokenizer;
 
@@ -183,7 +184,15 @@ impl<'a> UserRequest<'a> {
     /// Appends the latest turns, with or without their tool calls, and the user's message.
     fn push_conversation(&self, tail: &mut ChatMlBuilder<'_>, with_calls: bool) {
         let mut after_result = false;
+        let mut is_overview = false;
         for message in recent_messages(self.earlier) {
+            // The model ends its own texts with sentences of an overview, and refuses more after several of them.
+            if let ModelMessage::User { text, .. } = message {
+                is_overview = !with_calls && overview_topic(text).is_some();
+            }
+            if is_overview {
+                continue;
+            }
             // The answer to a tool result only repeats the result; a model that sees it continues with text of the
             // same kind where it should call a tool again.
             if !(with_calls
@@ -380,6 +389,24 @@ mod tests {
                        with this error:\ntick ";
         assert!(tail.starts_with(opening) && tail.contains("\n[the rest is left out]\n"), "{tail}");
         assert!(tail.len() < MAX_RESULTS_BYTES + 500);
+    }
+
+    #[test]
+    fn text_prompt_leaves_out_overviews() {
+        let tokenizer = crate::tests::tokenizer();
+        let overview = [user("What can you do?"), said("I can use these tools."), user("What tools do you have?")];
+        let messages = [&[user("Hi"), said("Hello!")], &overview[..], &[said("These."), user("Thanks")]].concat();
+        let request = request(messages);
+        let question = UserRequest::from_request(&request).unwrap();
+        let text = question.text_prompt(&tokenizer, &ModelIdentity::for_tests(), None).tail;
+        assert_eq!(
+            written(&text, &tokenizer),
+            "<|im_start|>user\nHi<|im_end|>\n<|im_start|>assistant\nHello!<|im_end|>\n\
+             <|im_start|>user\nThanks<|im_end|>\n<|im_start|>assistant\n"
+        );
+        let clock: Vec<&ToolSpec> = request.tools.iter().collect();
+        let call = question.call_prompt(&tokenizer, &clock).tail;
+        assert!(written(&call, &tokenizer).contains("I can use these tools."), "a call can be about one of them");
     }
 
     #[test]
