@@ -11,6 +11,7 @@
 //! Inside, a request is a function over the `session`; `connection` composes the requests, and `client` makes
 //! connections. Messages that a server sends on its own go through `server_messages` to the calls that wait for them.
 
+mod answer_retry;
 mod client;
 mod connection;
 mod elicitation;

@@ -11,6 +11,7 @@ use tokio::sync::mpsc;
 
 use self::deadlines::CallDeadlines;
 use self::options::CallOptions;
+use crate::answer_retry::AnswerRetry;
 use crate::input_required::{MAX_ROUNDS, ServerReply, required_visits};
 use crate::library_errors::explain_request_error;
 use crate::progress::{ProgressReport, ProgressRoute};
@@ -47,13 +48,15 @@ pub(crate) async fn call_tool(
     };
     let mut relisted = false;
     let as_task = session.task_tools.contains(name);
-    for round in options.resume.as_ref().map_or(0, |resumed| resumed.round)..MAX_ROUNDS {
+    let first_round = options.resume.as_ref().map_or(0, |resumed| resumed.round);
+    for round in first_round..MAX_ROUNDS {
         let request = if as_task {
             tasks::task_call_request(&params, options.task_timeout)
         } else {
             ClientRequest::CallToolRequest(CallToolRequest::new(params))
         };
-        let required = match send_and_wait(session, request, &options, &mut deadlines).await {
+        let has_answers = round > first_round;
+        let required = match send_round(session, request, has_answers, &options, &mut deadlines).await {
             Ok(Received { result, progress, _route }) => {
                 if let Some((task, state)) = tasks::parse_started_task(&result, as_task)? {
                     let started = StartedTask { task, state: Some(state), age: Duration::ZERO };
@@ -75,6 +78,10 @@ pub(crate) async fn call_tool(
                 params = original.clone();
                 tools::list_tools(session).await?;
                 continue;
+            }
+            // The server has seen the call, so that the caller must not make it again from its beginning.
+            Err(RoundError::Call(CallError::NotSent(error @ Error::Renewal(_)))) if has_answers => {
+                return Err(CallError::Unknown(error));
             }
             Err(RoundError::Call(error)) => return Err(error),
         };
@@ -118,6 +125,29 @@ enum RoundError {
 impl<E: Into<CallError>> From<E> for RoundError {
     fn from(error: E) -> Self {
         Self::Call(error.into())
+    }
+}
+
+/// Sends one round of a call and waits for the response. A round with answers that cannot be sent for the moment is sent
+/// later.
+async fn send_round(
+    session: &Session,
+    request: ClientRequest,
+    has_answers: bool,
+    options: &CallOptions,
+    deadlines: &mut CallDeadlines,
+) -> Result<Received, RoundError> {
+    let retry = AnswerRetry::new(has_answers);
+    loop {
+        let error = match send_and_wait(session, request.clone(), options, deadlines).await {
+            Err(RoundError::Call(CallError::NotSent(error))) => error,
+            response => return response,
+        };
+        match options.cancel.run_until_cancelled(retry.wait_to_repeat(&error)).await {
+            Some(true) => {}
+            Some(false) => return Err(CallError::NotSent(error).into()),
+            None => return Err(CallError::Cancelled.into()),
+        }
     }
 }
 

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use rmcp::model::RequestId;
+use rmcp::model::{JsonRpcMessage, RequestId};
 use rmcp::service::{RoleClient, RxJsonRpcMessage, TxJsonRpcMessage};
 use serde::{Deserialize, Serialize};
 use tokio::sync::Notify;
@@ -101,6 +101,11 @@ impl TransportErrorSlot {
         let index = own.or_else(|| errors.iter().position(|(request, _)| request.is_none()))?;
         errors.remove(index).map(|(_, error)| error)
     }
+}
+
+/// Returns whether a message is the reply to a request of the server. The protocol library sends it once.
+fn is_reply(message: &Outgoing) -> bool {
+    matches!(message, JsonRpcMessage::Response(_) | JsonRpcMessage::Error(_))
 }
 
 /// Parses one message.

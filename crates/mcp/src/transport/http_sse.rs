@@ -10,7 +10,8 @@ use url::Url;
 use super::admission::admit;
 use super::http_response::{self, ContentType};
 use super::sse_events::{SseEventStream, explain_error, read_events};
-use super::{Incoming, Outgoing, TransportErrorSlot, parse_message};
+use super::{Incoming, Outgoing, TransportErrorSlot, is_reply, parse_message};
+use crate::answer_retry::AnswerRetry;
 use crate::net::GuardedHttp;
 use crate::oauth::TokenSource;
 use crate::{ConnectionLimits, ConnectionTarget, Error};
@@ -93,10 +94,17 @@ impl rmcp::transport::Transport<RoleClient> for HttpSseTransport {
     type Error = Error;
 
     fn send(&mut self, message: Outgoing) -> impl Future<Output = Result<(), Error>> + Send + 'static {
-        let request = self.http.post(self.endpoint.clone()).headers(self.headers.clone()).json(&message);
         let (http, token_source) = (self.http.clone(), self.token_source.clone());
+        let (endpoint, headers) = (self.endpoint.clone(), self.headers.clone());
         async move {
-            let response = send(&http, token_source.as_ref(), request).await?;
+            let retry = AnswerRetry::new(is_reply(&message));
+            let response = loop {
+                let request = http.post(endpoint.clone()).headers(headers.clone()).json(&message);
+                match send(&http, token_source.as_ref(), request).await {
+                    Err(error) if retry.wait_to_repeat(&error).await => {}
+                    sent => break sent?,
+                }
+            };
             // The body is ignored: the answer arrives on the event stream.
             if response.status().is_success() {
                 Ok(())

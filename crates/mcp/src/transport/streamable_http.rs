@@ -20,11 +20,12 @@ use rmcp::transport::streamable_http_client::{
 use rmcp::transport::worker::WorkerTransport;
 use tokio_util::sync::CancellationToken;
 
-use super::TransportErrorSlot;
 use super::admission::admit;
 use super::capability_shim::preserve_task_support;
 use super::http_response::{self, ContentType};
 use super::sse_events::{self, read_events};
+use super::{TransportErrorSlot, is_reply};
+use crate::answer_retry::{AnswerRetry, MAX_ANSWER_DELAY};
 use crate::net::GuardedHttp;
 use crate::oauth::TokenSource;
 use crate::{ConnectionLimits, ConnectionTarget, Error};
@@ -33,6 +34,10 @@ use crate::{ConnectionLimits, ConnectionTarget, Error};
 const MAX_RESUME_ATTEMPTS: usize = 8;
 /// Longest wait between these attempts.
 const MAX_RESUME_DELAY: Duration = Duration::from_secs(30);
+
+/// Longest wait for a server to accept a reply or a cancellation, which the library sends one after the other. It includes
+/// the time in which a database that hangs is found out, when the access token is read.
+const CONTROL_TIMEOUT: Duration = Duration::from_secs(15);
 
 /// Transport of the protocol library over [`RequestSender`].
 pub(crate) type StreamableHttpTransport = WorkerTransport<StreamableHttpClientWorker<RequestSender>>;
@@ -57,6 +62,7 @@ pub(crate) fn new_transport(
     retry.max_times = Some(MAX_RESUME_ATTEMPTS);
     retry.max_delay = Some(MAX_RESUME_DELAY);
     config.retry_config = Arc::new(retry);
+    config.control_request_timeout = MAX_ANSWER_DELAY + CONTROL_TIMEOUT;
     Ok(StreamableHttpClientTransport::with_client(client, config))
 }
 
@@ -182,6 +188,27 @@ impl RequestSender {
                 Ok(StreamableHttpPostResponse::Json(message, session))
             }
             (ContentType::Other(what), Some(_)) => Err(Failure::Client(Error::NotMcp(what.to_owned()))),
+        }
+    }
+
+    /// Posts a reply or a notification. A reply that cannot be sent for the moment is sent later.
+    async fn post_without_response(
+        &self,
+        uri: &str,
+        message: ClientJsonRpcMessage,
+        session: Option<Arc<str>>,
+        token: Option<String>,
+        headers: Headers,
+        limit: usize,
+    ) -> Result<StreamableHttpPostResponse, Failure> {
+        let retry = AnswerRetry::new(is_reply(&message));
+        loop {
+            let post = self.post(uri, message.clone(), session.clone(), token.clone(), headers.clone(), limit);
+            match tokio::time::timeout(CONTROL_TIMEOUT, post).await {
+                Ok(Err(Failure::Client(error))) if retry.wait_to_repeat(&error).await => {}
+                Ok(posted) => return posted,
+                Err(_) => return Err(Failure::ControlRequestTimeout),
+            }
         }
     }
 
@@ -315,7 +342,11 @@ impl StreamableHttpClient for RequestSender {
         headers: Headers,
         limit: usize,
     ) -> Result<StreamableHttpPostResponse, Failure> {
-        self.unless_abandoned(self.post(&uri, message, session, token, headers, limit)).await
+        if matches!(message, ClientJsonRpcMessage::Request(_)) {
+            self.unless_abandoned(self.post(&uri, message, session, token, headers, limit)).await
+        } else {
+            self.unless_abandoned(self.post_without_response(&uri, message, session, token, headers, limit)).await
+        }
     }
 
     async fn delete_session(

@@ -1,9 +1,13 @@
 //! Questions of servers to the person, in the middle of a call.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
+use domain::{ServerId, UserId};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
+use mcp::oauth::{ClientMetadata, CredentialOwner, CredentialStore, CredentialStoreError, Credentials, OAuthClient};
 use mcp::{
     CallError, CallOptions, Connection, ConnectionTarget, Elicitation, ElicitationHandler, ElicitationResponse,
     FormContent, SuspendedCall,
@@ -13,6 +17,7 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use crate::http::{Reply, Seen, Server, event};
+use crate::oauth::{Hands, guard};
 use crate::{client, legacy, modern, tool};
 
 /// Somebody who answers as `answer` says, and remembers what was asked.
@@ -457,4 +462,119 @@ async fn a_question_that_was_put_to_the_wrong_call_is_put_to_the_next_when_that_
     let (held, second) = tokio::join!(held, second);
     assert!(matches!(second, Err(CallError::Cancelled)));
     assert_eq!(held.unwrap().to_model_text(), "decline");
+}
+
+/// A store without credentials that cannot be read while it is away.
+#[derive(Debug, Default)]
+struct EmptyStore {
+    is_away: AtomicBool,
+}
+
+impl EmptyStore {
+    fn is_away(&self) -> bool {
+        self.is_away.load(Ordering::Relaxed)
+    }
+
+    fn set_away(&self, is_away: bool) {
+        self.is_away.store(is_away, Ordering::Relaxed);
+    }
+}
+
+impl CredentialStore for EmptyStore {
+    fn load(&self, _: CredentialOwner) -> BoxFuture<'_, Result<Vec<Credentials>, CredentialStoreError>> {
+        let loaded =
+            if self.is_away() { Err(CredentialStoreError("the database failed".to_owned())) } else { Ok(Vec::new()) };
+        std::future::ready(loaded).boxed()
+    }
+
+    fn save(&self, _: CredentialOwner, _: Credentials) -> BoxFuture<'_, Result<(), CredentialStoreError>> {
+        std::future::ready(Ok(())).boxed()
+    }
+
+    fn delete(&self, _: CredentialOwner) -> BoxFuture<'_, Result<(), CredentialStoreError>> {
+        std::future::ready(Ok(())).boxed()
+    }
+}
+
+/// A server of 2024-11-05 that asks about each call, and answers it with the client's answer.
+async fn asking_sse_server() -> Server {
+    let (sender, receiver) = mpsc::channel(8);
+    let (receiver, call) = (Mutex::new(Some(receiver)), Mutex::new(Value::Null));
+    Server::start(move |seen| {
+        let result = match (seen.method.as_str(), seen.rpc()) {
+            ("GET", _) => {
+                sender.try_send(b"event: endpoint\ndata: /sse\n\n".to_vec()).unwrap();
+                return Reply::Events(receiver.lock().unwrap().take().unwrap());
+            }
+            (_, "server/discover") => return Reply::status(405),
+            (_, "initialize") if receiver.lock().unwrap().is_some() => return Reply::status(405),
+            (_, "initialize") => json!({
+                "protocolVersion": "2024-11-05", "capabilities": { "tools": {} },
+                "serverInfo": { "name": "first", "version": "0" },
+            }),
+            (_, "tools/call") => {
+                *call.lock().unwrap() = seen.body["id"].clone();
+                let mut question = form("name");
+                question["jsonrpc"] = "2.0".into();
+                question["id"] = "q-1".into();
+                sender.try_send(event(&question)).unwrap();
+                return Reply::status(202);
+            }
+            _ if seen.body["id"] == "q-1" => {
+                let result = json!({ "content": [{ "type": "text", "text": seen.body["result"].to_string() }] });
+                let answer = json!({ "jsonrpc": "2.0", "id": *call.lock().unwrap(), "result": result });
+                sender.try_send(event(&answer)).unwrap();
+                return Reply::status(202);
+            }
+            _ => return Reply::status(202),
+        };
+        sender.try_send(event(&json!({ "jsonrpc": "2.0", "id": seen.body["id"], "result": result }))).unwrap();
+        Reply::status(202)
+    })
+    .await
+}
+
+#[tokio::test]
+async fn an_answer_is_sent_when_the_credentials_can_be_read_again() {
+    let suspending_server = modern_server(|seen| match &seen.body["params"]["inputResponses"]["q"] {
+        Value::Null => seen.result(json!({ "resultType": "input_required", "inputRequests": { "q": form("name") } })),
+        answer => text(seen, &answer.to_string()),
+    });
+    let servers = [
+        (legacy_server(form("name")).await, "/mcp"),
+        (asking_sse_server().await, "/sse"),
+        (suspending_server.await, "/mcp"),
+    ];
+    for (server, path) in servers {
+        let store = Arc::new(EmptyStore::default());
+        let redirect_uri = "https://chat.example/callback".parse().unwrap();
+        let app = ClientMetadata { name: "Chat".to_owned(), redirect_uri, metadata_url: None };
+        let oauth = OAuthClient::new(guard(), app, store.clone(), Arc::new(Hands::default()));
+        let owner = CredentialOwner { user: UserId::fresh(), server: ServerId::fresh() };
+        let url = server.url(path);
+        let target = ConnectionTarget::new(url.clone()).with_token_source(oauth.token_source(owner, url));
+        let client = client(mcp::ConnectionLimits::default()).with_elicitation();
+        let connection = client.connect(target, &CancellationToken::new()).await.unwrap();
+        let lost = store.clone();
+        let person = person_that(move |question: &Elicitation| {
+            lost.set_away(true);
+            agree(question)
+        });
+        let options = CallOptions {
+            idle_timeout: Duration::from_secs(10),
+            elicitation_handler: Some(person),
+            ..CallOptions::default()
+        };
+        let restored = async {
+            while !store.is_away() {
+                tokio::time::sleep(Duration::from_millis(10)).await;
+            }
+            // Longer than the first attempt to send the answer.
+            tokio::time::sleep(Duration::from_millis(500)).await;
+            store.set_away(false);
+        };
+        let (result, ()) = tokio::join!(connection.call_tool("work", Map::new(), options), restored);
+        let answer: Value = serde_json::from_str(&result.unwrap().to_model_text()).unwrap();
+        assert_eq!(answer, json!({ "action": "accept", "content": { "name": "Ada" } }), "{path}");
+    }
 }
