@@ -156,7 +156,13 @@ async fn ping(connection: &mut Option<PgConnection>, options: &PgConnectOptions)
             }
         }
     }
-    let made = tokio::time::timeout(PING_TIMEOUT, PgConnection::connect_with(options)).await;
-    *connection = Some(made.unwrap_or(Err(sqlx::Error::PoolTimedOut))?);
+    let opening = async {
+        let mut opened = PgConnection::connect_with(options).await?;
+        // A pooler accepts connections also while its server is gone.
+        opened.ping().await?;
+        Ok(opened)
+    };
+    let opened = tokio::time::timeout(PING_TIMEOUT, opening).await;
+    *connection = Some(opened.unwrap_or(Err(sqlx::Error::PoolTimedOut))?);
     Ok(())
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use reqwest::Method;
 use serde_json::{Value, json};
 use tempfile::TempDir;
-use testkit::{Database, ScriptedModel, Step, TestApp, databases};
+use testkit::{Database, Pooler, ScriptedModel, Step, TestApp, databases};
 
 use super::gate::{Gate, Way};
 use super::{UNSTORED, ends_well, read_until, refuses_for_now, under_way, until_ready};
@@ -91,5 +91,30 @@ async fn while_the_server_is_away_every_door_refuses_at_once_and_says_when_to_co
     let (status, answer) = person.post("/functions/v1/ai-chat", &ask).await;
     assert_eq!((status.as_u16(), &answer["content"]), (200, &json!("Hello.")));
     assert_eq!(person.messages(&chat).await.len(), 2, "what was refused is not there");
+    app.stop().await;
+}
+
+#[tokio::test]
+async fn a_server_that_is_away_behind_a_pooler_is_noticed() {
+    if !databases().contains(&Database::Postgres) {
+        return;
+    }
+    let folder = Arc::new(TempDir::new().unwrap());
+    let (gate, url) = Gate::before(&Database::Postgres.create(&folder)).await;
+    let pooler = Pooler::start(&url, "session").await;
+    let app = TestApp::builder().on_data_of(&folder, &pooler.url(&url)).start().await;
+    let person = app.person().await;
+    let chat = person.new_chat().await;
+    gate.is(Way::Shut);
+    let mut is_down = app.state.storage.is_down();
+    // The pooler still accepts connections, and ends them at the first statement.
+    let noticed = tokio::time::timeout(Duration::from_secs(10), is_down.wait_for(|is_down| *is_down)).await;
+    assert!(noticed.is_ok(), "the outage is not noticed");
+    drop(noticed);
+    let refused = tokio::time::timeout(Duration::from_secs(2), refuses_for_now(&person, &chat)).await;
+    assert!(refused.is_ok(), "requests wait for the database");
+    gate.is(Way::Open);
+    until_ready(&app, 200).await;
+    assert_eq!(person.messages(&chat).await, Vec::<Value>::new());
     app.stop().await;
 }
