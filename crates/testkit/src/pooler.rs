@@ -38,7 +38,8 @@ impl Pooler {
         let password = server.password().map_or_else(String::new, |password| format!(" password={password}"));
         let mut settings = format!(
             "[databases]\n* = host={} port={} user={}{password}\n[pgbouncer]\nlisten_addr = {host}\nlisten_port = {port}\n\
-             unix_socket_dir =\nauth_type = any\npool_mode = {pool_mode}\ndefault_pool_size = 100\n",
+             unix_socket_dir =\nauth_type = any\npool_mode = {pool_mode}\ndefault_pool_size = 100\n\
+             server_login_retry = 1\n",
             server.host_str().unwrap(),
             server.port().unwrap_or(5432),
             server.username(),
