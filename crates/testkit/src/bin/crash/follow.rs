@@ -151,7 +151,8 @@ impl TestClient<'_> {
                 }
                 () = tokio::time::sleep_until(until) => {
                     if due.is_none() {
-                        scenario.violations.push("no event was received for a long time".to_owned());
+                        let last = scenario.observed.open_stream().map(|log| (&log.turn_id, log.last_event_id));
+                        scenario.violations.push(format!("no event was received for a long time after {last:?}"));
                         return;
                     }
                     let (_, action) = scenario.planned_actions.remove(0);

@@ -122,6 +122,12 @@ impl AnswerCheck<'_> {
             }
             match *tool {
                 APPROVED_TOOL => self.check_approval(token, outcome, &record, &mut violation),
+                // A form that cannot be stored is cancelled, so that the server knows. The result of an open call is the
+                // answer to its form.
+                FORM_TOOL | OPEN_FORM_TOOL
+                    if self.kills_database
+                        && (record.input["action"] == "cancel"
+                            || call.is_some_and(|call| call["result"].to_string().contains("cancel"))) => {}
                 FORM_TOOL | OPEN_FORM_TOOL => self.check_elicitation(tool, token, outcome, &record, &mut violation),
                 _ => {}
             }
@@ -176,10 +182,6 @@ impl AnswerCheck<'_> {
         record: &CallRecord,
         violation: &mut impl FnMut(&str),
     ) {
-        // A form that cannot be stored is cancelled, so that the server knows.
-        if self.kills_database && record.input["action"] == "cancel" {
-            return;
-        }
         let was_pending = self.log.pending.values().any(|interaction| interaction.token == token);
         match self.responses.get(token) {
             None if record.resumed > 0 || outcome == Some("done") => violation("the user did not fill in the form"),
