@@ -22,6 +22,8 @@ pub use instance_lock::InstanceLock;
 const HEARTBEAT_INTERVAL: Duration = Duration::from_secs(1);
 /// Pause before the node listens again after a failure.
 const LISTEN_RETRY_INTERVAL: Duration = Duration::from_secs(1);
+/// Number of heartbeats after which turns that nobody runs are released.
+const HEARTBEATS_PER_RELEASE: u32 = 5;
 /// Time in seconds for which the journal of a completed turn can be followed on other nodes, and for which large
 /// messages of the cluster bus are stored.
 const LOG_TTL_SECONDS: i64 = 60;
@@ -39,6 +41,13 @@ pub trait ClusterHandler: Send + Sync + 'static {
     ///
     /// Fails if the database is unreachable; it is called again then.
     fn take_over<'a>(&'a self, turn: &'a UnfinishedTurn) -> BoxFuture<'a, Result<(), storage::Error>>;
+
+    /// Releases turns that are assigned to this node although it does not run them.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the database is unreachable; it is called again then.
+    fn release_lost_turns(&self) -> BoxFuture<'_, Result<(), storage::Error>>;
 
     /// Carries out the stored commands for turns of this node.
     ///
@@ -209,6 +218,10 @@ impl Heartbeats {
             tracing::warn!(node_id = %node, "removing a dead node");
             // With the heartbeat that was observed: a node that has written another one since then is alive and stays.
             storage.nodes().remove_dead(node, heartbeat).await?;
+        }
+        // Not while claimed turns wait for their recovery: these are assigned to this node already.
+        if self.claimed.is_empty() && self.count.is_multiple_of(HEARTBEATS_PER_RELEASE) {
+            self.handler.release_lost_turns().await?;
         }
         self.claimed.extend(storage.nodes().claim_turns().await?);
         // A turn is removed from the list only after it was recovered, so that a failure is repeated with the next

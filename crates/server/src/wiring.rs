@@ -55,6 +55,10 @@ impl ClusterHandler for ClusterEvents {
         Box::pin(self.turns.take_over(turn))
     }
 
+    fn release_lost_turns(&self) -> BoxFuture<'_, Result<(), storage::Error>> {
+        Box::pin(self.turns.release_lost())
+    }
+
     fn follow_commands(&self) -> BoxFuture<'_, Result<(), storage::Error>> {
         Box::pin(self.turns.execute_commands())
     }

@@ -3,7 +3,7 @@
 //! Each node increments its heartbeat. A node whose heartbeat stops is removed by another one, and its turns are
 //! reassigned.
 
-use domain::NodeId;
+use domain::{NodeId, TurnId};
 use uuid::Uuid;
 
 use crate::db_macros::{read, transaction, write};
@@ -24,6 +24,10 @@ const REMOVE_STILL: &str = "DELETE FROM nodes WHERE id = $1 AND heartbeat = $2";
 const REMOVE_OTHERS: &str = "DELETE FROM nodes WHERE id <> $1";
 
 const RELEASE_TURNS: &str = "UPDATE turns SET node_id = NULL WHERE node_id = $1 AND status = 'running'";
+
+const LIST_TURNS: &str = "SELECT id FROM turns WHERE node_id = $1 AND status = 'running'";
+
+const RELEASE_TURN: &str = "UPDATE turns SET node_id = NULL WHERE id = $1 AND node_id = $2 AND status = 'running'";
 
 /// Takes turns whose node is unset or removed. A node that was itself removed takes none. It is one statement, so that of
 /// several nodes that find the same turns only one gets each.
@@ -86,6 +90,26 @@ impl NodeRepository<'_> {
     /// Releases every turn of this node, so that any node can claim it.
     pub async fn release_turns(self) -> Result<(), Error> {
         write!(self.storage, |c| sqlx::query(RELEASE_TURNS)
+            .bind(self.storage.node.0)
+            .execute(c)
+            .await
+            .map(|done| done.rows_affected()))?;
+        Ok(())
+    }
+
+    /// Returns the turns in progress that are assigned to this node. Not limited to one owner.
+    pub async fn list_turns(self) -> Result<Vec<TurnId>, Error> {
+        let ids = read!(self.storage, |c| sqlx::query_scalar::<_, Uuid>(LIST_TURNS)
+            .bind(self.storage.node.0)
+            .fetch_all(c)
+            .await)?;
+        Ok(ids.into_iter().map(TurnId).collect())
+    }
+
+    /// Releases one turn of this node, unless it has ended, so that any node can claim it.
+    pub async fn release_turn(self, turn: TurnId) -> Result<(), Error> {
+        write!(self.storage, |c| sqlx::query(RELEASE_TURN)
+            .bind(turn.0)
             .bind(self.storage.node.0)
             .execute(c)
             .await

@@ -1,13 +1,14 @@
 //! Recovery of the turns that a previous process left unfinished. Turns that wait for their user or for a task at a
 //! server are resumed; all others are closed as interrupted, with what was written.
 
+use std::collections::HashSet;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, OnceLock};
 
-use domain::Timestamp;
 use domain::json::to_json_text;
 use domain::message::MessageStatus;
 use domain::tool::ToolCall;
+use domain::{Timestamp, TurnId};
 use storage::Storage;
 use storage::chats::Answer;
 use storage::interactions::Interaction;
@@ -47,6 +48,31 @@ pub struct SuspendedTurn {
     transcript: Transcript,
     interactions: Vec<Interaction>,
     tasks: Vec<(ToolTask, ToolCall)>,
+}
+
+impl TurnService {
+    /// Releases turns that are assigned to this node although it does not run them, so that a node claims and ends them.
+    ///
+    /// There are such turns after an outage: if the response to a commit is lost, a turn that was begun or claimed is stored
+    /// and was reported as failed. It would block its chat until this process ends.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the database is unreachable.
+    pub async fn release_lost(&self) -> Result<(), storage::Error> {
+        // In this order: a turn is registered before it is stored, and deregistered after its end is stored.
+        let stored = self.storage.nodes().list_turns().await?;
+        let lost: Vec<TurnId> = {
+            let active = self.active();
+            let running: HashSet<TurnId> = active.values().map(|turn| turn.id).collect();
+            stored.into_iter().filter(|turn_id| !running.contains(turn_id)).collect()
+        };
+        for turn_id in lost {
+            tracing::warn!(%turn_id, "releasing a turn that no node runs");
+            self.storage.nodes().release_turn(turn_id).await?;
+        }
+        Ok(())
+    }
 }
 
 /// Closes the turns of dead processes as interrupted, and returns those that wait for their user or for a task.

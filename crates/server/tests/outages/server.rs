@@ -118,3 +118,30 @@ async fn a_server_that_is_away_behind_a_pooler_is_noticed() {
     assert_eq!(person.messages(&chat).await, Vec::<Value>::new());
     app.stop().await;
 }
+
+#[tokio::test]
+async fn a_turn_that_was_stored_without_a_response_is_ended() {
+    if !databases().contains(&Database::Postgres) {
+        return;
+    }
+    let model = ScriptedModel::start([Step::Text("Hello.".into())]).await;
+    let (app, gate) = app_behind_a_gate(&model).await;
+    let person = app.person().await;
+    let chat = person.new_chat().await;
+    gate.is(Way::LosesCommit);
+    refuses_for_now(&person, &chat).await;
+    gate.is(Way::Open);
+    let ended = async {
+        loop {
+            if let [sent, answer] = person.messages(&chat).await.as_slice() {
+                break (sent["content"].clone(), answer["status"].clone());
+            }
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    };
+    let ended = tokio::time::timeout(Duration::from_secs(15), ended).await;
+    assert_eq!(ended.expect("nobody runs the turn, and it does not end"), ("Hi".into(), "interrupted".into()));
+    let (status, answer) = person.ask(&chat, "Again", json!([])).await;
+    assert_eq!((status.as_u16(), &answer["content"]), (200, &json!("Hello.")));
+    app.stop().await;
+}
