@@ -21,6 +21,8 @@ export interface AppOptions {
   port?: number;
   /** The data of an app that was stopped with `keepData`, to go on with. */
   data?: AppData;
+  /** Another program than the one that `CHAT_BINARY` names. */
+  binary?: string;
 }
 
 export interface AppData {
@@ -59,7 +61,8 @@ export async function startApp(options: AppOptions = {}): Promise<TestApp> {
     ...options.env,
   };
   // A settings file lies in the working folder; this one has none.
-  const child = spawn(binary(), [], { cwd: data.dir, env, stdio: ["ignore", "ignore", "pipe"] });
+  const program = options.binary ?? binary();
+  const child = spawn(program, [], { cwd: data.dir, env, stdio: ["ignore", "ignore", "pipe"] });
   const kill = () => child.kill("SIGKILL");
   process.once("exit", kill);
   const log: string[] = [];
@@ -69,7 +72,7 @@ export async function startApp(options: AppOptions = {}): Promise<TestApp> {
     port,
     dataDir: data.dir,
     data,
-    command: async (...args) => (await promisify(execFile)(binary(), args, { cwd: data.dir, env })).stdout,
+    command: async (...args) => (await promisify(execFile)(program, args, { cwd: data.dir, env })).stdout,
     log: () => log.join("\n"),
     stop: async ({ signal = "SIGTERM", keepData = false } = {}) => {
       await ended(child, signal);

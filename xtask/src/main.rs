@@ -28,6 +28,7 @@ mod system;
 mod test;
 mod test_counts;
 mod tidy;
+mod upgrade;
 mod web;
 mod weights;
 mod workspace;
@@ -74,6 +75,7 @@ The developer's commands:
       --users N              users per server (4)
       --turns N              simultaneous turns per server (one per user)
       --soak MINUTES         in place of the kills: work for a long time with restarts and backups, and watch the memory
+  cargo xtask upgrade BINARY test that a release and this version work on the same database
   cargo xtask dev [ARGS]     serve the server and the page with hot reload, until Ctrl-C
   cargo xtask dist           build the packages for operators, in target/distrib
       --image                build the container image as well
@@ -108,6 +110,7 @@ fn dispatch(command: &str, rest: &[String]) -> Outcome<ExitCode> {
         "bench" => bench::bench(&workspace, rest),
         "eval" => local_model::eval(&workspace, rest),
         "crash" => crash::crash(&workspace, rest),
+        "upgrade" => upgrade::upgrade(&workspace, rest),
         "dev" => dev::dev(&workspace, rest),
         "dist" => dist::dist(&workspace, rest),
         "notices" => no_more(rest).and_then(|()| notices::command(&workspace)),
