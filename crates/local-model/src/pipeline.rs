@@ -267,8 +267,7 @@ impl InferencePipeline {
         // model has read a list of tools, it tends to name one for any message.
         let need = self.score_yes_over_no(&few_shot::external_need_prompt(&self.tokenizer, question), usage, out)?;
         let tool = ranked.first().map_or(f32::NEG_INFINITY, |(_, likelihood)| *likelihood);
-        let has_earlier = !question.earlier_requests().is_empty();
-        Ok((DecisionScores { tool, none, about, need, has_earlier }, ranked))
+        Ok((DecisionScores { tool, none, about, need }, ranked))
     }
 
     /// Calls one of the candidates, or asks for an argument that is not in the conversation.

@@ -16,8 +16,6 @@ pub(crate) struct DecisionScores {
     pub about: f32,
     /// Log-odds that something from outside the conversation is needed.
     pub need: f32,
-    /// Whether something was said before.
-    pub has_earlier: bool,
 }
 
 /// Kind of response to a message.
@@ -31,7 +29,7 @@ pub(crate) enum ResponseKind {
     Text,
     /// Text about the available tools.
     AboutTools,
-    /// Text to a message that needs something that no tool does.
+    /// Text to a message that needs something that no tool does; see [`DecisionScores::response_kind_without_tools`].
     NoSuitableTool,
 }
 
@@ -53,16 +51,6 @@ const MIN_LEAD: f32 = 0.5;
 
 /// Minimum [need](DecisionScores::need) for that question, and for one whether a missing tool is needed.
 const MIN_UNSURE_NEED: f32 = -1.0;
-
-/// Minimum [need](DecisionScores::need) of a message without a likely tool for the answer that no tool does it. Of ten
-/// development questions that no tool could do, none was answered so without it and eight with it.
-const MIN_NEED_WITHOUT_TOOL: f32 = 0.1;
-
-/// The same when something was said before, which the message may be about.
-const MIN_NEED_AFTER_EARLIER: f32 = 0.8;
-
-/// Maximum score of no tool for such a message.
-const MAX_NONE_WITH_NEED: f32 = -0.6;
 
 /// Minimum score of a tool that is not there for the answer that no tool does it. Of 44 first messages, the 20 that ask for
 /// something from outside have 3.8 or more, the 24 others 1.7 or less; of 82 messages after others, 20 of the 24 that do
@@ -97,12 +85,9 @@ impl DecisionScores {
         let (lead, sum) = (self.tool_lead(), self.sum());
         tracing::debug!(?self, sum, "decided between a tool call and text");
         let is_unsure = sum >= MIN_CALL_SCORE - UNSURE_RANGE && lead >= MIN_LEAD && self.need >= MIN_UNSURE_NEED;
-        let min_need = if self.has_earlier { MIN_NEED_AFTER_EARLIER } else { MIN_NEED_WITHOUT_TOOL };
         match () {
             () if sum >= MIN_CALL_SCORE && lead >= MIN_LEAD => ResponseKind::ToolCall,
             () if is_unsure => ResponseKind::Question,
-            () if sum >= MIN_CALL_SCORE => ResponseKind::NoSuitableTool,
-            () if self.need >= min_need && self.none < MAX_NONE_WITH_NEED => ResponseKind::NoSuitableTool,
             () if self.about - self.none >= MIN_ABOUT_LEAD => ResponseKind::AboutTools,
             () => ResponseKind::Text,
         }
@@ -257,27 +242,18 @@ mod tests {
         assert_eq!((clear_winner(&[(2, -9.0)]), clear_winner(&[])), (Some(2), None));
     }
 
-    const PLAIN: DecisionScores = DecisionScores { tool: -3.0, none: -3.0, about: -9.0, need: 0.0, has_earlier: false };
+    const PLAIN: DecisionScores = DecisionScores { tool: -3.0, none: -3.0, about: -9.0, need: 0.0 };
 
     #[test]
     fn call_needs_likely_tool() {
         assert_eq!(PLAIN.response_kind(), ResponseKind::Text);
-        assert_eq!(DecisionScores { need: 0.5, ..PLAIN }.response_kind(), ResponseKind::NoSuitableTool);
+        assert_eq!(DecisionScores { need: 0.5, ..PLAIN }.response_kind(), ResponseKind::Text);
         assert_eq!(DecisionScores { need: 0.0, tool: -2.0, ..PLAIN }.response_kind(), ResponseKind::ToolCall);
         assert_eq!(DecisionScores { need: -1.0, ..PLAIN }.response_kind(), ResponseKind::Text);
         assert_eq!(DecisionScores { need: -1.0, tool: -0.1, ..PLAIN }.response_kind(), ResponseKind::ToolCall);
         assert_eq!(DecisionScores { none: -0.1, ..PLAIN }.response_kind(), ResponseKind::Text);
-        assert_eq!(DecisionScores { none: -0.1, need: 2.5, ..PLAIN }.response_kind(), ResponseKind::NoSuitableTool);
+        assert_eq!(DecisionScores { none: -0.1, need: 2.5, ..PLAIN }.response_kind(), ResponseKind::Text);
         assert_eq!(DecisionScores { about: -0.1, need: -1.0, ..PLAIN }.response_kind(), ResponseKind::AboutTools);
-    }
-
-    #[test]
-    fn need_without_a_likely_tool_is_for_no_tool() {
-        let needed = DecisionScores { tool: -6.0, need: 0.5, ..PLAIN };
-        assert_eq!(DecisionScores { has_earlier: true, ..needed }.response_kind(), ResponseKind::Text);
-        assert_eq!(needed.response_kind(), ResponseKind::NoSuitableTool);
-        assert_eq!(DecisionScores { about: -1.0, ..needed }.response_kind(), ResponseKind::NoSuitableTool);
-        assert_eq!(DecisionScores { about: -2.8, need: -1.0, ..needed }.response_kind(), ResponseKind::Text);
     }
 
     #[test]
