@@ -151,7 +151,7 @@ pub fn test(workspace: &Workspace, arguments: &[String]) -> Outcome<ExitCode> {
 
 /// Builds the server for the suites that run it, and returns its path. The debug profile shares its dependencies with
 /// the Rust tests, and its assertions and overflow checks hold in the browser tests, too.
-fn compile(workspace: &Workspace) -> Outcome<PathBuf> {
+pub fn compile(workspace: &Workspace) -> Outcome<PathBuf> {
     step("compile", || run_shown(&mut workspace.cargo(&["build", "--package", "ai-chat-mcp"])))?;
     Ok(workspace.debug_program("ai-chat-mcp"))
 }

@@ -22,7 +22,7 @@ pub use instance_lock::InstanceLock;
 const HEARTBEAT_INTERVAL: Duration = Duration::from_secs(1);
 /// Pause before the node listens again after a failure.
 const LISTEN_RETRY_INTERVAL: Duration = Duration::from_secs(1);
-/// Number of heartbeats after which turns that nobody runs are released.
+/// Number of heartbeats after which turns that no node runs are released.
 const HEARTBEATS_PER_RELEASE: u32 = 5;
 /// Time in seconds for which the journal of a completed turn can be followed on other nodes, and for which large
 /// messages of the cluster bus are stored.
