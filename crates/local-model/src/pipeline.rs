@@ -203,7 +203,8 @@ impl InferencePipeline {
             return Ok((ResponseKind::Text, Vec::new()));
         }
         if tools.is_empty() {
-            return Ok((self.decide_without_tools(question, usage, out)?, Vec::new()));
+            let need = self.score_need(question, usage, out)?;
+            return Ok((self.decide_without_tools(question, need, usage, out)?, Vec::new()));
         }
         let named = find_named_tools(question.message, tools);
         let considered: Vec<usize> = if named.is_empty() {
@@ -215,7 +216,8 @@ impl InferencePipeline {
         if considered.is_empty() {
             return Ok((ResponseKind::Text, Vec::new()));
         }
-        let (scores, ranked) = self.score_tools(question, tools, &considered, usage, out)?;
+        let need = self.score_need(question, usage, out)?;
+        let (scores, ranked) = self.score_tools(question, tools, &considered, need, usage, out)?;
         tracing::debug!(ranked = ?ranked.iter().map(|(index, score)| (&tools[considered[*index]].name, *score)).collect::<Vec<_>>(), "ranked the tools");
         let ranked =
             top_candidates(ranked, contains_url(question.message), |index| accepts_url(&tools[considered[index]]));
@@ -223,7 +225,7 @@ impl InferencePipeline {
             candidates(&ranked).map(|(index, score)| Candidate { tool: &tools[considered[index]], score }).collect();
         let kind = scores.response_kind();
         if kind == ResponseKind::Text && scores.may_need_missing_tool() {
-            return Ok((self.decide_without_tools(question, usage, &out.without_events())?, Vec::new()));
+            return Ok((self.decide_without_tools(question, scores.need, usage, &out.without_events())?, Vec::new()));
         }
         Ok((kind, candidates))
     }
@@ -232,12 +234,13 @@ impl InferencePipeline {
     fn decide_without_tools(
         &mut self,
         question: &UserRequest<'_>,
+        need: f32,
         usage: &mut Usage,
         out: &OutputSink,
     ) -> Result<ResponseKind, InferenceError> {
         let missing = missing_tools();
         let all: Vec<usize> = (0..missing.len()).collect();
-        let (scores, ranked) = self.score_tools(question, &missing, &all, usage, out)?;
+        let (scores, ranked) = self.score_tools(question, &missing, &all, need, usage, out)?;
         let is_dispensable = ranked.first().is_some_and(|(first, _)| is_dispensable(&missing[*first]));
         Ok(scores.response_kind_without_tools(is_dispensable))
     }
@@ -248,6 +251,7 @@ impl InferencePipeline {
         question: &UserRequest<'_>,
         tools: &[ToolSpec],
         considered: &[usize],
+        need: f32,
         usage: &mut Usage,
         out: &OutputSink,
     ) -> Result<(DecisionScores, Vec<(usize, f32)>), InferenceError> {
@@ -262,12 +266,19 @@ impl InferencePipeline {
         let ranked = generation.rank(&names, count)?;
         let [none, about] = generation.first_token_scores([&none, &about]);
         *usage += generation.usage;
-
-        // A second question, without the list of tools: whether the message needs anything from outside. Once a small
-        // model has read a list of tools, it tends to name one for any message.
-        let need = self.score_yes_over_no(&few_shot::external_need_prompt(&self.tokenizer, question), usage, out)?;
         let tool = ranked.first().map_or(f32::NEG_INFINITY, |(_, likelihood)| *likelihood);
         Ok((DecisionScores { tool, none, about, need }, ranked))
+    }
+
+    /// Scores by a prompt without the list of tools whether a message needs anything from outside. Once a small model has
+    /// read a list of tools, it tends to name one for any message.
+    fn score_need(
+        &mut self,
+        question: &UserRequest<'_>,
+        usage: &mut Usage,
+        out: &OutputSink,
+    ) -> Result<f32, InferenceError> {
+        self.score_yes_over_no(&few_shot::external_need_prompt(&self.tokenizer, question), usage, out)
     }
 
     /// Calls one of the candidates, or asks for an argument that is not in the conversation.
