@@ -5,12 +5,13 @@ use std::time::Duration;
 use domain::tool::{Outcome, ToolCall};
 use domain::{ServerId, Timestamp, UserId};
 use mcp::{CallError, Connection, Task};
+use platform::metrics;
 use storage::servers::Server;
 use tokio::time::Instant;
 use tracing::Instrument;
 
 use crate::pool::{NO_TOOLS, UnusableConnection};
-use crate::tool_call::CallFailure;
+use crate::tool_call::{CallFailure, metrics_origin};
 use crate::tool_call_span::{begin_tool_call_span, record_outcome};
 use crate::{CallContext, CallOutcome, ConnectionService, OpenedConnection};
 
@@ -46,8 +47,11 @@ impl ConnectionService {
         context: CallContext<'_>,
     ) -> CallOutcome {
         let span = begin_tool_call_span(&call.name, Some(running.url), &call.arguments);
+        let (origin, started_at) = (metrics_origin(running.url), running.started_at);
         let outcome = self.poll_task(user, running, context).instrument(span.clone()).await;
         record_outcome(&span, &outcome);
+        let duration = Duration::from_millis(self.clock.now().millis_since(started_at));
+        metrics::record_tool_call(&origin, outcome.outcome(), duration);
         outcome
     }
 

@@ -81,14 +81,9 @@ impl fmt::Display for CallFailure<'_> {
     }
 }
 
-/// Returns the origin of a tool's server for metrics: without path and query, which may name a user.
-fn metrics_origin(tool: &BoundTool) -> String {
-    match tool.source {
-        ToolSource::Fallback => FALLBACK_ORIGIN.to_owned(),
-        ToolSource::Server => {
-            Url::parse(&tool.server.url).map_or_else(|_| String::new(), |url| url.origin().ascii_serialization())
-        }
-    }
+/// Returns the origin of a server for metrics: without path and query, which may name a user.
+pub(crate) fn metrics_origin(url: &str) -> String {
+    Url::parse(url).map_or_else(|_| String::new(), |url| url.origin().ascii_serialization())
 }
 
 impl ConnectionService {
@@ -105,7 +100,8 @@ impl ConnectionService {
         let span = begin_tool_call_span(&tool.definition.name, url, &arguments);
         let outcome = self.call(user, tool, arguments, context).instrument(span.clone()).await;
         record_outcome(&span, &outcome);
-        metrics::record_tool_call(&metrics_origin(tool), outcome.outcome(), started.elapsed());
+        let origin = url.map_or_else(|| FALLBACK_ORIGIN.to_owned(), metrics_origin);
+        metrics::record_tool_call(&origin, outcome.outcome(), started.elapsed());
         outcome
     }
 

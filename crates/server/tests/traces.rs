@@ -28,6 +28,8 @@ const RESULT: &str = "cupboard-result";
 const DESCRIPTION: &str = "Finds what was mislaid";
 const QUERY: &str = "key=of-the-url";
 
+const ADMIN_TOKEN: &str = "the token of an operator who watches";
+
 /// A server with a model and an MCP server, whose spans go to a collector.
 struct Setup {
     collector: OtlpCollector,
@@ -284,7 +286,7 @@ async fn spans_end_before_the_connection_that_was_opened_in_them() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn resumed_task_has_a_span_like_a_tool_call() {
+async fn resumed_task_is_traced_and_counted_like_a_tool_call() {
     for database in databases() {
         for (is_forgotten, error_type) in [(false, ""), (true, "unknown")] {
             let folder = TempDir::new().unwrap();
@@ -307,15 +309,24 @@ async fn resumed_task_has_a_span_like_a_tool_call() {
             } else {
                 mcp.finish_tasks();
             }
+            let address = free_address();
             let settings = [
                 ("CHAT_MODEL", "openai/scripted"),
                 ("OTEL_EXPORTER_OTLP_ENDPOINT", collector.endpoint.as_str()),
                 ("OTEL_BSP_SCHEDULE_DELAY", "50"),
                 ("DATABASE_URL", &url),
+                ("CHAT_ADMIN_LISTEN", &address),
+                ("CHAT_ADMIN_TOKEN", ADMIN_TOKEN),
             ];
             let program = Program::start_in(folder, &model.base_url, &settings);
             let after = collector.wait_for(|span| span.attribute("ai_chat_mcp.turn.status") == "done").await;
             assert_eq!(after.attribute("ai_chat_mcp.turn.id"), before.attribute("ai_chat_mcp.turn.id"));
+            let metrics = http_client().get(format!("http://{address}/metrics")).bearer_auth(ADMIN_TOKEN);
+            let metrics = metrics.send().await.unwrap().text().await.unwrap();
+            let origin = mcp.url.split("/mcp").next().unwrap();
+            let outcome = if is_forgotten { "unknown" } else { "done" };
+            let counter = format!("ai_chat_mcp_tool_calls_total{{server=\"{origin}\",outcome=\"{outcome}\"}} 1");
+            assert!(metrics.lines().any(|line| line == counter), "{metrics}");
             drop(program.stop());
             let spans = collector.spans();
             let calls = |turn: &ReceivedSpan| -> Vec<ReceivedSpan> {
