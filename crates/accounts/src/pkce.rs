@@ -5,7 +5,7 @@ use aws_lc_rs::digest::{SHA256, digest};
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use domain::UserId;
-use storage::auth_codes::{AuthCode, Challenge, ChallengeMethod};
+use storage::auth_codes::{self, AuthCode, Challenge, ChallengeMethod};
 use storage::auth_sessions::ProviderSession;
 
 use super::audit::RequestOrigin;
@@ -16,8 +16,6 @@ use super::sessions::UserSession;
 use super::{AccountService, AuthError};
 use platform::secret_sealing::random_bytes;
 
-/// Lifetime of an auth code, in seconds. The value is GoTrue's default.
-const CODE_LIFETIME_SECONDS: i64 = 300;
 /// Time for which an expired code is reported as expired instead of unknown, in seconds.
 const EXPIRED_CODE_SECONDS: i64 = 24 * 3600;
 const CODE_BYTES: usize = 32;
@@ -71,7 +69,7 @@ impl AccountService {
             method: method.to_owned(),
             provider_session,
             challenge,
-            expires_at: now.plus_seconds(CODE_LIFETIME_SECONDS),
+            expires_at: auth_codes::expiry(now),
         };
         self.storage.auth_codes().insert(&row, now.plus_seconds(-EXPIRED_CODE_SECONDS)).await?;
         Ok(code)

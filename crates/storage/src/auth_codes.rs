@@ -9,6 +9,9 @@ use crate::db_macros::{read, transaction, write};
 use crate::named_values::query_named;
 use crate::{AuthCodeRepository, Error};
 
+/// Lifetime of a code, in seconds. The value is GoTrue's default.
+const LIFETIME_SECONDS: i64 = 300;
+
 /// The method by which a PKCE challenge is derived from the verifier.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ChallengeMethod {
@@ -89,6 +92,19 @@ const GET: &str = "SELECT code_hash, user_id, method, provider_issuer, provider_
 const DELETE: &str = "DELETE FROM auth_codes WHERE user_id = $1 AND code_hash = $2";
 
 pub(crate) const DELETE_ALL: &str = "DELETE FROM auth_codes WHERE user_id = $1";
+
+pub(crate) const DELETE_BY_METHOD: &str =
+    "DELETE FROM auth_codes WHERE user_id = $1 AND method = $2 AND expires_at <= $3";
+
+// A code from an unknown session at the provider may be from this one.
+pub(crate) const DELETE_BY_PROVIDER_SESSION: &str = "DELETE FROM auth_codes
+    WHERE user_id = $1 AND method = $2 AND expires_at <= $3
+      AND (provider_session_id IS NULL OR provider_issuer = $4 AND provider_session_id = $5)";
+
+/// Returns when a code expires that is issued at a time.
+pub fn expiry(issued_at: Timestamp) -> Timestamp {
+    issued_at.plus_seconds(LIFETIME_SECONDS)
+}
 
 impl AuthCodeRepository<'_> {
     /// Stores a code. Deletes the codes of all users that expired before `old`.

@@ -7,7 +7,7 @@ use uuid::Uuid;
 use crate::audit_events::{NewAuditEvent, insert_event};
 use crate::db_macros::{read, transaction, write};
 use crate::named_values::query_named;
-use crate::{AuthSessionRepository, Error, JsonText};
+use crate::{AuthSessionRepository, Error, JsonText, auth_codes};
 
 /// A proof of identity that the user gave during sign-in, an entry of `amr`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -156,7 +156,8 @@ const LIST_AMR_WITHOUT_PROVIDER_SESSION: &str =
     "SELECT id, amr FROM auth_sessions WHERE user_id = $1 AND created_at <= $2 AND provider_session_id IS NULL";
 
 const LIST_PROVIDER_SESSION_OWNERS: &str =
-    "SELECT DISTINCT user_id FROM auth_sessions WHERE provider_issuer = $1 AND provider_session_id = $2";
+    "SELECT user_id FROM auth_sessions WHERE provider_issuer = $1 AND provider_session_id = $2
+    UNION SELECT user_id FROM auth_codes WHERE provider_issuer = $1 AND provider_session_id = $2";
 
 const DELETE_OF_PROVIDER_SESSION: &str = "DELETE FROM auth_sessions
     WHERE user_id = $1 AND created_at <= $2 AND provider_issuer = $3 AND provider_session_id = $4";
@@ -366,7 +367,7 @@ impl AuthSessionRepository<'_> {
     }
 
     /// Ends the sessions of a user that began by `until` with an authentication method, and stores audit events if there
-    /// were any. Returns their number.
+    /// were any. Returns their number. Auth codes that were issued by then become invalid.
     pub async fn delete_by_method(
         self,
         owner: UserId,
@@ -376,6 +377,8 @@ impl AuthSessionRepository<'_> {
     ) -> Result<usize, Error> {
         transaction!(self.storage, |tx| {
             let count = delete_sessions_of_method!(tx, owner, method, until.0, None);
+            let delete_codes = sqlx::query(auth_codes::DELETE_BY_METHOD).bind(owner.0).bind(method);
+            delete_codes.bind(auth_codes::expiry(until).0).execute(&mut *tx).await?;
             for event in events.iter().filter(|_| count > 0) {
                 insert_event!(tx, event);
             }
@@ -383,8 +386,8 @@ impl AuthSessionRepository<'_> {
         })
     }
 
-    /// Returns the users with sessions that began in a session at an identity provider. The request carries no session: the
-    /// provider has named its own.
+    /// Returns the users with sessions or auth codes that began in a session at an identity provider. The request carries no
+    /// session: the provider has named its own.
     pub async fn list_provider_session_owners(self, session: &ProviderSession) -> Result<Vec<UserId>, Error> {
         let rows = read!(self.storage, |c| sqlx::query_as::<_, (Uuid,)>(LIST_PROVIDER_SESSION_OWNERS)
             .bind(&session.issuer)
@@ -395,7 +398,8 @@ impl AuthSessionRepository<'_> {
     }
 
     /// Ends the sessions of a user that began by `until` in a session at an identity provider, or with an authentication
-    /// method and in an unknown session there. Stores audit events if there were any, and returns their number.
+    /// method and in an unknown session there. Stores audit events if there were any, and returns their number. Such auth
+    /// codes become invalid.
     pub async fn delete_by_provider_session(
         self,
         owner: UserId,
@@ -410,6 +414,9 @@ impl AuthSessionRepository<'_> {
             let unknown =
                 delete_sessions_of_method!(LIST_AMR_WITHOUT_PROVIDER_SESSION, tx, owner, method, until.0, None);
             let count = unknown.saturating_add(usize::try_from(deleted).unwrap_or(usize::MAX));
+            let delete_codes = sqlx::query(auth_codes::DELETE_BY_PROVIDER_SESSION).bind(owner.0).bind(method);
+            let delete_codes = delete_codes.bind(auth_codes::expiry(until).0).bind(&session.issuer).bind(&session.id);
+            delete_codes.execute(&mut *tx).await?;
             for event in events.iter().filter(|_| count > 0) {
                 insert_event!(tx, event);
             }
@@ -417,15 +424,21 @@ impl AuthSessionRepository<'_> {
         })
     }
 
-    /// Ends all sessions of a user.
+    /// Ends all sessions of a user, and makes the user's auth codes invalid.
     pub async fn delete_all(self, owner: UserId) -> Result<(), Error> {
-        write!(self.storage, |c| sqlx::query(DELETE_ALL).bind(owner.0).execute(c).await.map(|_| ()))?;
-        Ok(())
+        transaction!(self.storage, |tx| {
+            sqlx::query(DELETE_ALL).bind(owner.0).execute(&mut *tx).await?;
+            sqlx::query(auth_codes::DELETE_ALL).bind(owner.0).execute(&mut *tx).await?;
+            Ok(())
+        })
     }
 
-    /// Ends all sessions of a user except `keep`.
+    /// Ends all sessions of a user except `keep`, and makes the user's auth codes invalid.
     pub async fn delete_others(self, owner: UserId, keep: AuthSessionId) -> Result<(), Error> {
-        write!(self.storage, |c| sqlx::query(DELETE_OTHERS).bind(owner.0).bind(keep.0).execute(c).await.map(|_| ()))?;
-        Ok(())
+        transaction!(self.storage, |tx| {
+            sqlx::query(DELETE_OTHERS).bind(owner.0).bind(keep.0).execute(&mut *tx).await?;
+            sqlx::query(auth_codes::DELETE_ALL).bind(owner.0).execute(&mut *tx).await?;
+            Ok(())
+        })
     }
 }

@@ -196,6 +196,48 @@ async fn a_session_at_the_provider_ends_no_session_that_did_not_begin_in_it() {
 }
 
 #[tokio::test]
+async fn a_logout_makes_auth_codes_invalid() {
+    for database in databases() {
+        let site = Site::start(database).await;
+        // The first session makes the user known.
+        let session = site.sign_in().await.body;
+        let sign_out = async || {
+            let request = site.app.http.post(format!("{}/auth/v1/logout?scope=global", site.app.url));
+            let token = site.sign_in().await.body["access_token"].as_str().unwrap().to_owned();
+            assert_eq!(request.bearer_auth(token).send().await.unwrap().status(), 204);
+        };
+        for (sid, reported, is_valid) in [
+            (json!("s-1"), Some(json!({ "sub": null, "sid": "s-1" })), false),
+            (json!("s-1"), Some(json!({ "sid": "s-1" })), false),
+            (json!("s-1"), Some(json!({})), false),
+            (json!("s-1"), Some(json!({ "sid": "s-3" })), true),
+            (json!("s-1"), Some(json!({ "sub": null, "sid": "s-3" })), true),
+            (json!("s-1"), Some(json!({ "sub": "bob-2" })), true),
+            (Value::Null, Some(json!({ "sid": "s-3" })), false),
+            (json!("s-1"), None, false),
+        ] {
+            site.provider.script().claims = json!({ "sid": sid });
+            let code = Browser::new(&site).sign_in("").await.query["code"].clone();
+            match &reported {
+                Some(changes) => assert_eq!(report(&site, changes.clone()).await.0, 200, "{changes}"),
+                None => sign_out().await,
+            }
+            let answer = site.exchange(&code).await;
+            let expected = if is_valid { 200 } else { 404 };
+            assert_eq!(answer.status, expected, "{sid} {reported:?} {}", answer.body);
+        }
+        // A replayed report does not affect a sign-in that began later.
+        let issued = site.provider.script().now;
+        site.advance(90);
+        let code = Browser::new(&site).sign_in("").await.query["code"].clone();
+        assert_eq!(report(&site, json!({ "iat": issued, "exp": issued + 120 })).await.0, 200);
+        assert_eq!(site.exchange(&code).await.status, 200);
+        assert_eq!(status_of(&site, &session["access_token"]).await, 403);
+        site.app.stop().await;
+    }
+}
+
+#[tokio::test]
 async fn forged_reports_end_nothing() {
     let site = Site::start(testkit::Database::Sqlite).await;
     let session = sign_in_within(&site, json!("s-1")).await;
