@@ -39,6 +39,7 @@ use crate::tool_decision::{
     self, DecisionScores, MAX_CANDIDATES, MAX_SCORED_FOR_URL, ResponseKind, accepts_url, candidates, contains_url,
     find_named_tools, text_openings, top_candidates,
 };
+use crate::tool_fit;
 use crate::tool_overview;
 use crate::transformer::TransformerModel;
 use crate::worker::RequestHandler;
@@ -223,7 +224,14 @@ impl InferencePipeline {
             top_candidates(ranked, contains_url(question.message), |index| accepts_url(&tools[considered[index]]));
         let candidates =
             candidates(&ranked).map(|(index, score)| Candidate { tool: &tools[considered[index]], score }).collect();
-        let kind = scores.response_kind();
+        let fit = match ranked.first() {
+            Some((index, _)) if scores.depend_on_fit() => {
+                let prompt = tool_fit::prompt(&self.tokenizer, question, &tools[considered[*index]]);
+                self.score_yes_over_no(&prompt, usage, &out.without_events())?
+            }
+            _ => 0.0,
+        };
+        let kind = scores.response_kind(fit);
         if kind == ResponseKind::Text && scores.may_need_missing_tool() {
             return Ok((self.decide_without_tools(question, scores.need, usage, &out.without_events())?, Vec::new()));
         }
