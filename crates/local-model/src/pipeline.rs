@@ -123,10 +123,7 @@ impl RequestHandler for InferencePipeline {
                 let tools: Vec<&ToolSpec> = candidates.iter().map(|candidate| candidate.tool).collect();
                 return ask_which_tool(&tools, &question, request, usage, out);
             }
-            ResponseKind::AboutTools
-                if mentions_tools(question.message)
-                    && json_output::output_schema(&request.response_format).is_none() =>
-            {
+            ResponseKind::AboutTools if can_ask(request) => {
                 return out.send_text_response(tool_overview::describe_tools(request, question.message), usage);
             }
             ResponseKind::Text | ResponseKind::AboutTools | ResponseKind::Question | ResponseKind::NoSuitableTool => {}
@@ -231,7 +228,10 @@ impl InferencePipeline {
             }
             _ => 0.0,
         };
-        let kind = scores.response_kind(fit);
+        let kind = match scores.response_kind(fit) {
+            ResponseKind::AboutTools if !mentions_tools(question.message) => ResponseKind::Text,
+            kind => kind,
+        };
         if kind == ResponseKind::Text && scores.may_need_missing_tool() {
             return Ok((self.decide_without_tools(question, scores.need, usage, &out.without_events())?, Vec::new()));
         }
@@ -466,7 +466,7 @@ impl InferencePipeline {
     }
 }
 
-/// Returns whether the user can be asked something: not if a program wants JSON.
+/// Returns whether the answer can be a question or a list for the user: not if a program wants JSON.
 fn can_ask(request: &Request) -> bool {
     json_output::output_schema(&request.response_format).is_none()
 }
