@@ -1,6 +1,7 @@
 //! Inference pipeline of a loaded model: decides between a tool call and text, and generates it.
 
 mod after_results;
+mod decision;
 mod refusals;
 
 use std::fs::File;
@@ -20,14 +21,11 @@ use crate::error::{InferenceError, LoadError};
 use crate::few_shot;
 use crate::generation::Generation;
 use crate::grammar::GrammarCompiler;
-use crate::help_request::{is_for_topic, is_help_request};
 use crate::json_output;
 use crate::kv_cache::CacheSlots;
-use crate::missing_tools::{is_dispensable, missing_tools};
 use crate::model_config::ModelConfig;
 use crate::no_suitable_tool;
 use crate::output_sink::OutputSink;
-use crate::overview_question::mentions_tools;
 use crate::prefix_files::PrefixFiles;
 use crate::prompt::UserRequest;
 use crate::prompt_prefix::{CallPrompt, PromptTokens, conversation_prefix};
@@ -35,14 +33,11 @@ use crate::sampling::Sampler;
 use crate::schema_cache::{MAX_CACHED_SCHEMA_TOKENS, SchemaCache};
 use crate::time_guard::TimeGuard;
 use crate::tokenizer::{TokenType, Tokenizer};
-use crate::tool_decision::{
-    self, DecisionScores, MAX_CANDIDATES, MAX_SCORED_FOR_URL, ResponseKind, accepts_url, candidates, contains_url,
-    find_named_tools, text_openings, top_candidates,
-};
-use crate::tool_fit;
+use crate::tool_decision::{self, ResponseKind, find_named_tools, text_openings};
 use crate::tool_overview;
 use crate::transformer::TransformerModel;
 use crate::worker::RequestHandler;
+use decision::Candidate;
 
 /// Minimum number of tokens left in the context for a response.
 const MIN_RESPONSE_TOKENS: usize = 256;
@@ -188,107 +183,6 @@ impl InferencePipeline {
 }
 
 impl InferencePipeline {
-    /// Decides whether a message needs a tool, and which tools are candidates, by [`DecisionScores`].
-    fn decide<'a>(
-        &mut self,
-        question: &UserRequest<'a>,
-        usage: &mut Usage,
-        out: &OutputSink,
-    ) -> Result<(ResponseKind, Vec<Candidate<'a>>), InferenceError> {
-        let tools = question.tools();
-        // A text that is continued is a text.
-        if question.begun_answer().is_some() {
-            return Ok((ResponseKind::Text, Vec::new()));
-        }
-        if tools.is_empty() {
-            let need = self.score_need(question, usage, out)?;
-            return Ok((self.decide_without_tools(question, need, usage, out)?, Vec::new()));
-        }
-        let named = find_named_tools(question.message, tools);
-        let considered: Vec<usize> = if named.is_empty() {
-            let asks_for_help = is_help_request(question.message);
-            (0..tools.len()).filter(|index| !asks_for_help || is_for_topic(&tools[*index], question.message)).collect()
-        } else {
-            named
-        };
-        if considered.is_empty() {
-            return Ok((ResponseKind::Text, Vec::new()));
-        }
-        let need = self.score_need(question, usage, out)?;
-        let (scores, ranked) = self.score_tools(question, tools, &considered, need, usage, out)?;
-        tracing::debug!(ranked = ?ranked.iter().map(|(index, score)| (&tools[considered[*index]].name, *score)).collect::<Vec<_>>(), "ranked the tools");
-        let ranked =
-            top_candidates(ranked, contains_url(question.message), |index| accepts_url(&tools[considered[index]]));
-        let candidates =
-            candidates(&ranked).map(|(index, score)| Candidate { tool: &tools[considered[index]], score }).collect();
-        let fit = match ranked.first() {
-            Some((index, _)) if scores.depend_on_fit() => {
-                let prompt = tool_fit::prompt(&self.tokenizer, question, &tools[considered[*index]]);
-                self.score_yes_over_no(&prompt, usage, &out.without_events())?
-            }
-            _ => 0.0,
-        };
-        let kind = match scores.response_kind(fit) {
-            ResponseKind::AboutTools if !mentions_tools(question.message) => ResponseKind::Text,
-            kind => kind,
-        };
-        if kind == ResponseKind::Text && scores.may_need_missing_tool() {
-            return Ok((self.decide_without_tools(question, scores.need, usage, &out.without_events())?, Vec::new()));
-        }
-        Ok((kind, candidates))
-    }
-
-    /// Decides whether a message that is for no connected tool needs one that is missing.
-    fn decide_without_tools(
-        &mut self,
-        question: &UserRequest<'_>,
-        need: f32,
-        usage: &mut Usage,
-        out: &OutputSink,
-    ) -> Result<ResponseKind, InferenceError> {
-        let missing = missing_tools();
-        let all: Vec<usize> = (0..missing.len()).collect();
-        let (scores, ranked) = self.score_tools(question, &missing, &all, need, usage, out)?;
-        let is_dispensable = ranked.first().is_some_and(|(first, _)| is_dispensable(&missing[*first]));
-        Ok(scores.response_kind_without_tools(is_dispensable))
-    }
-
-    /// Scores the `considered` tools of a list, and ranks the best. The user sees that a list is read only if it is theirs.
-    fn score_tools(
-        &mut self,
-        question: &UserRequest<'_>,
-        tools: &[ToolSpec],
-        considered: &[usize],
-        need: f32,
-        usage: &mut Usage,
-        out: &OutputSink,
-    ) -> Result<(DecisionScores, Vec<(usize, f32)>), InferenceError> {
-        // The tool, "no tool" and "about the tools" are scored by one prompt, so that their scores are comparable.
-        let names: Vec<_> =
-            considered.iter().map(|index| few_shot::tool_name_tokens(&self.tokenizer, &tools[*index].name)).collect();
-        let [none, about] =
-            [few_shot::NO_TOOL, few_shot::ABOUT_TOOLS].map(|name| few_shot::tool_name_tokens(&self.tokenizer, name));
-        let prompt = few_shot::choice_prompt(&self.tokenizer, question, tools);
-        let mut generation = self.start(&prompt, !question.tools().is_empty(), out)?;
-        let count = if contains_url(question.message) { MAX_SCORED_FOR_URL } else { MAX_CANDIDATES };
-        let ranked = generation.rank(&names, count)?;
-        let [none, about] = generation.first_token_scores([&none, &about]);
-        *usage += generation.usage;
-        let tool = ranked.first().map_or(f32::NEG_INFINITY, |(_, likelihood)| *likelihood);
-        Ok((DecisionScores { tool, none, about, need }, ranked))
-    }
-
-    /// Scores by a prompt without the list of tools whether a message needs anything from outside. Once a small model has
-    /// read a list of tools, it tends to name one for any message.
-    fn score_need(
-        &mut self,
-        question: &UserRequest<'_>,
-        usage: &mut Usage,
-        out: &OutputSink,
-    ) -> Result<f32, InferenceError> {
-        self.score_yes_over_no(&few_shot::external_need_prompt(&self.tokenizer, question), usage, out)
-    }
-
     /// Calls one of the candidates, or asks for an argument that is not in the conversation.
     fn call_or_ask<'a>(
         &mut self,
@@ -481,13 +375,6 @@ fn ask_which_tool(
 ) -> Result<(), InferenceError> {
     let ChoiceQuestion { text, options } = choice_question::write_question(tools, request, question.message);
     out.send_question(text, options, usage)
-}
-
-/// A tool that a message may need.
-struct Candidate<'a> {
-    tool: &'a ToolSpec,
-    /// Log-probability of its name as the tool for the message.
-    score: f32,
 }
 
 /// Memory of a loaded model as a fraction of its file size: original and repacked weights, and caches. Measured: 2.2
