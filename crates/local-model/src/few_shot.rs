@@ -122,7 +122,7 @@ pub(crate) fn tool_table(tokenizer: &Tokenizer, tools: &[ToolSpec]) -> Vec<u32> 
 }
 
 /// Returns the first sentences of a tool's description on one line, or the words of its name if it has none.
-pub(crate) fn tool_purpose(tool: &ToolSpec) -> String {
+fn tool_purpose(tool: &ToolSpec) -> String {
     let described = tool.description.split_whitespace().collect::<Vec<_>>().join(" ");
     let text = if described.is_empty() { tool.name.replace(['_', '-'], " ") } else { described };
     let cut = cut_to(&text, MAX_DESCRIPTION_BYTES);

@@ -50,7 +50,6 @@ mod time_guard;
 mod tokenizer;
 mod tool_call;
 mod tool_decision;
-mod tool_fit;
 mod tool_list;
 mod tool_overview;
 mod transformer;

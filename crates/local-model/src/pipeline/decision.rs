@@ -14,7 +14,6 @@ use crate::tool_decision::{
     DecisionScores, MAX_CANDIDATES, MAX_SCORED_FOR_URL, ResponseKind, accepts_url, candidates, contains_url,
     find_named_tools, top_candidates,
 };
-use crate::tool_fit;
 
 /// A tool that a message may need.
 pub(super) struct Candidate<'a> {
@@ -51,20 +50,12 @@ impl InferencePipeline {
             top_candidates(ranked, contains_url(question.message), |index| accepts_url(&tools[considered[index]]));
         let candidates =
             candidates(&ranked).map(|(index, score)| Candidate { tool: &tools[considered[index]], score }).collect();
-        let quiet = out.without_events();
-        let fit = match ranked.first() {
-            Some((index, _)) if scores.depend_on_fit() => {
-                let prompt = tool_fit::prompt(&self.tokenizer, question, &tools[considered[*index]]);
-                self.score_yes_over_no(&prompt, usage, &quiet)?
-            }
-            _ => 0.0,
-        };
-        let kind = match scores.response_kind(fit) {
+        let kind = match scores.response_kind() {
             ResponseKind::AboutTools if !mentions_tools(question.message) => ResponseKind::Text,
             kind => kind,
         };
         if kind == ResponseKind::Text && scores.may_need_missing_tool() {
-            return Ok((self.decide_without_tools(question, scores.need, usage, &quiet)?, Vec::new()));
+            return Ok((self.decide_without_tools(question, scores.need, usage, &out.without_events())?, Vec::new()));
         }
         Ok((kind, candidates))
     }
