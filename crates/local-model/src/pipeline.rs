@@ -37,7 +37,7 @@ use crate::tool_decision::{self, ResponseKind, find_named_tools, text_openings};
 use crate::tool_overview;
 use crate::transformer::TransformerModel;
 use crate::worker::RequestHandler;
-use decision::Candidate;
+use decision::ToolCandidate;
 
 /// Minimum number of tokens left in the context for a response.
 const MIN_RESPONSE_TOKENS: usize = 256;
@@ -187,7 +187,7 @@ impl InferencePipeline {
     fn call_or_ask<'a>(
         &mut self,
         question: &UserRequest<'a>,
-        candidates: Vec<Candidate<'a>>,
+        candidates: Vec<ToolCandidate<'a>>,
         request: &Request,
         mut usage: Usage,
         out: &OutputSink,
@@ -219,7 +219,7 @@ impl InferencePipeline {
     fn narrow_candidates<'a>(
         &mut self,
         question: &UserRequest<'a>,
-        candidates: Vec<Candidate<'a>>,
+        candidates: Vec<ToolCandidate<'a>>,
         usage: &mut Usage,
         out: &OutputSink,
     ) -> Result<Vec<&'a ToolSpec>, InferenceError> {

@@ -16,7 +16,7 @@ use crate::tool_decision::{
 };
 
 /// A tool that a message may need.
-pub(super) struct Candidate<'a> {
+pub(super) struct ToolCandidate<'a> {
     pub tool: &'a ToolSpec,
     /// Log-probability of its name as the tool for the message.
     pub score: f32,
@@ -29,7 +29,7 @@ impl InferencePipeline {
         question: &UserRequest<'a>,
         usage: &mut Usage,
         out: &OutputSink,
-    ) -> Result<(ResponseKind, Vec<Candidate<'a>>), InferenceError> {
+    ) -> Result<(ResponseKind, Vec<ToolCandidate<'a>>), InferenceError> {
         let tools = question.tools();
         // A text that is continued is a text.
         if question.begun_answer().is_some() {
@@ -48,8 +48,9 @@ impl InferencePipeline {
         tracing::debug!(ranked = ?ranked.iter().map(|(index, score)| (&tools[considered[*index]].name, *score)).collect::<Vec<_>>(), "ranked the tools");
         let ranked =
             top_candidates(ranked, contains_url(question.message), |index| accepts_url(&tools[considered[index]]));
-        let candidates =
-            candidates(&ranked).map(|(index, score)| Candidate { tool: &tools[considered[index]], score }).collect();
+        let candidates = candidates(&ranked)
+            .map(|(index, score)| ToolCandidate { tool: &tools[considered[index]], score })
+            .collect();
         let kind = match scores.response_kind() {
             ResponseKind::AboutTools if !mentions_tools(question.message) => ResponseKind::Text,
             kind => kind,
