@@ -24,6 +24,7 @@ mod operator_api;
 mod prompts_and_resources;
 mod provider_apis;
 mod push;
+mod quotas;
 mod registry;
 mod rest;
 mod routes;
