@@ -30,11 +30,11 @@ use storage::Storage;
 use tokio_util::sync::CancellationToken;
 
 use access::ModelAccess;
-use catalogue::{Catalogue, ModelInfo};
+use catalogue::{Catalogue, ModelInfo, Price};
 use model_list_cache::ModelListCache;
 use platform::config::Config;
 use platform::{BackgroundTasks, SecretSealer};
-use quota::QuotaService;
+use quota::{QuotaError, QuotaService};
 use transcription::TranscriptionModel;
 use usage_recording::UsageRecorder;
 use user_providers::UserProviders;
@@ -393,6 +393,25 @@ impl ModelService {
             None => self
                 .facts_at(&self.user_providers.find(owner, &model.provider).await.ok()?.listing.provider, &model.name),
         }
+    }
+
+    /// Returns the price of a model: that of the catalogue, or none at all for a model that nobody bills, the built-in one and
+    /// those of providers without a key. `None` if it is unknown.
+    fn price(&self, model: &ModelId, facts: Option<&ModelInfo>) -> Option<Price> {
+        let has_key =
+            |listing: &ModelListCache| listing.provider.name == model.provider && listing.provider.key.is_some();
+        let is_free = || !user_providers::is_user_provider(&model.provider) && !self.providers.iter().any(has_key);
+        facts.and_then(|facts| facts.price).or_else(|| is_free().then_some(Price::FREE))
+    }
+
+    /// Checks that the quotas of a user permit a call of a model now, without a reservation.
+    ///
+    /// # Errors
+    ///
+    /// [`QuotaError`] if they do not.
+    pub async fn check_quotas(&self, user: UserId, model: &ModelId) -> Result<(), QuotaError> {
+        let price = self.price(model, self.facts(user, model).await.as_ref());
+        self.quotas.check(user, model, price).await
     }
 
     /// Returns the catalogue's entry of a provider's model.

@@ -63,6 +63,7 @@ use tracing::Instrument;
 use crate::chats::temporary::TemporaryChats;
 use crate::files::FileService;
 use crate::files::result_offload::FileSaver;
+use crate::models::quota::QuotaError;
 use crate::models::usage_recording::UsageTracker;
 use crate::models::{ModelId, ModelService};
 use crate::push::PushService;
@@ -198,6 +199,15 @@ pub enum BeginError {
     /// The database failed.
     #[error(transparent)]
     Storage(storage::Error),
+}
+
+impl From<QuotaError> for BeginError {
+    fn from(error: QuotaError) -> Self {
+        match error {
+            QuotaError::Storage(error) => Self::Storage(error),
+            other => Self::Model(other.into()),
+        }
+    }
 }
 
 /// Turns of all chats: begins, follows, stops and recovers them. Cheap to clone; all clones share the turns in progress
@@ -400,9 +410,9 @@ impl TurnService {
         self.register(&turn)?;
         let counted = match self.models.quotas.count_turn(owner).await {
             Ok(counted) => counted,
-            Err(exceeded) => {
+            Err(error) => {
                 self.withdraw(&turn);
-                return Err(ModelError::from(exceeded).into());
+                return Err(error.into());
             }
         };
         let new_turn = NewTurn {

@@ -210,8 +210,8 @@ impl CompletionApi {
             return Err(OpenAiError::forbidden("this key may not use tools; make one in the settings that may"));
         }
         let model = find_model(&self.models, caller.user, name).await?;
-        let spent = self.models.quotas.check(caller.user, &model).await;
-        spent.map_err(|spent| CompletionError::from(ModelError::from(spent)))?;
+        let checked = self.models.check_quotas(caller.user, &model).await;
+        checked.map_err(|refused| CompletionError::from(ModelError::from(refused)))?;
         Ok(RequestedModel { model, with_tools })
     }
 
@@ -239,7 +239,7 @@ impl CompletionApi {
         let permit = self.completions.permit(caller.key, caller.user)?;
         let counted = self.models.quotas.count_turn(caller.user).await;
         // A request whose model fails counts, too.
-        let _counted = counted.map_err(|exceeded| CompletionError::from(ModelError::from(exceeded)))?;
+        let _counted = counted.map_err(|refused| CompletionError::from(ModelError::from(refused)))?;
         let RequestedModel { model, with_tools } = requested;
         let request = CompletionRequest { user: caller.user, key: caller.own_key, model, request, with_tools };
         Ok(self.completions.answer(request, permit))

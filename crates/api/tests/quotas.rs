@@ -6,7 +6,7 @@ use std::sync::Arc;
 use reqwest::Method;
 use serde_json::{Value, json};
 use storage::quotas::{QuotaException, QuotaExceptions};
-use testkit::{Database, MockClock, Person, ScriptedModel, Step, TestApp, databases};
+use testkit::{Database, MockClock, Person, ScriptedModel, Step, TestApp, databases, run_sql};
 
 use crate::usage::{catalogue, cost};
 
@@ -116,41 +116,57 @@ async fn a_turn_that_goes_over_the_limit_ends_with_what_it_has() {
     app.stop().await;
 }
 
+/// Starts another node on PostgreSQL, and returns it with the same user there.
+async fn second_node(
+    database: Database,
+    app: &TestApp,
+    person: &Person,
+    settings: impl Fn(testkit::Builder) -> testkit::Builder,
+) -> (Option<TestApp>, Person) {
+    if database == Database::Sqlite {
+        return (None, person.clone());
+    }
+    let node = settings(TestApp::builder().on_data_of(&app.folder, &app.database_url)).start().await;
+    let mut elsewhere = person.clone();
+    elsewhere.move_to(&node);
+    (Some(node), elsewhere)
+}
+
 #[tokio::test]
 async fn chats_at_the_same_time_do_not_pass_a_quota_together() {
+    const QUOTA: u64 = 60_000;
     for database in databases() {
         let model = ScriptedModel::start([]).await;
         model.always(Step::Hang("Hello.".into()));
-        let app = TestApp::builder()
-            .database(database)
-            .set("OPENAI_BASE_URL", &model.base_url)
-            .set("CHAT_TOKENS_PER_DAY", "12000")
-            .start()
-            .await;
+        let settings = |builder: testkit::Builder| {
+            builder.set("OPENAI_BASE_URL", &model.base_url).set("CHAT_TOKENS_PER_DAY", QUOTA.to_string())
+        };
+        let app = settings(TestApp::builder().database(database)).start().await;
         let person = app.person().await;
         let other = app.person().await;
+        let (second, elsewhere) = second_node(database, &app, &person, settings).await;
         let mut streams = Vec::new();
         let mut limited = 0;
-        // Each call reserves some of the instructions' tokens and 4,096 of its answer, as long as they are left.
+        // Each call reserves the tokens of the instructions and 16,384 of its answer, as long as they are left.
         for number in 0..10 {
             let chat = person.new_chat().await;
-            let mut stream = person.ask_streaming(&chat, "Hello", json!([])).await;
+            let asking = if number % 2 == 0 { &person } else { &elsewhere };
+            let mut stream = asking.ask_streaming(&chat, "Hello", json!([])).await;
             assert_eq!(stream.status(), 200);
             let mut seen = String::new();
             while !seen.contains("Hello.") && !seen.contains("reserved for answers that are in progress") {
                 seen.push_str(&String::from_utf8_lossy(&stream.chunk().await.unwrap().expect("it says something")));
             }
             limited += usize::from(seen.contains("reserved"));
-            assert!(limited > 0 || number < 4, "the fifth of them was answered");
+            assert_eq!(limited > 0, number > 3, "the fourth gets the rest: {number}");
             streams.push((chat, stream));
         }
-        assert!((6..=8).contains(&limited), "{limited} of 10 were refused");
-        let asked = model.requests().len();
-        assert_eq!(asked, 10 - limited, "the provider was not asked for the others");
         let requests = model.requests();
-        let max_tokens = |index: usize| requests[index]["max_tokens"].clone();
-        assert_eq!(max_tokens(0), Value::Null);
-        assert!(max_tokens(asked - 1).as_u64().unwrap() < 4_096, "the last one gets what is left");
+        assert_eq!(requests.len(), 4, "the provider was not asked for the others");
+        let max_tokens: Vec<u64> = requests.iter().map(|request| request["max_tokens"].as_u64().unwrap()).collect();
+        assert_eq!(max_tokens[..3], [16_384; 3]);
+        // Whatever the answers become, they do not pass the quota together.
+        assert!(max_tokens.iter().sum::<u64>() < QUOTA, "{max_tokens:?}");
 
         let theirs = other.new_chat().await;
         assert_eq!(other.ask_streaming(&theirs, "Hello", json!([])).await.status(), 200, "others are not affected");
@@ -164,6 +180,72 @@ async fn chats_at_the_same_time_do_not_pass_a_quota_together() {
         assert_eq!(person.ask(&streams[0].0, "More", json!([])).await.0, 200);
         let answer = person.messages(&streams[0].0).await.pop().unwrap();
         assert_eq!(answer["content"], "Again.", "what was not used is free again");
+        if let Some(second) = second {
+            second.stop().await;
+        }
+        app.stop().await;
+    }
+}
+
+#[tokio::test]
+async fn long_message_does_not_pass_the_rest_of_a_quota() {
+    for database in databases() {
+        let model = ScriptedModel::start([]).await;
+        model.always(Step::Text("Hello.".into()));
+        let app = TestApp::builder()
+            .database(database)
+            .set("OPENAI_BASE_URL", &model.base_url)
+            .set("CHAT_TOKENS_PER_DAY", "8000")
+            .start()
+            .await;
+        let person = app.person().await;
+        let chat = person.new_chat().await;
+        assert_eq!(person.ask(&chat, "Hello", json!([])).await.0, 200);
+        cost(&person, &chat, 1).await;
+        let (status, told) = person.ask(&chat, &"word ".repeat(12_000), json!([])).await;
+        let expected = "the rest of your 8000 tokens for today is not enough for this message";
+        assert!(status == 502 && told["error"].as_str().unwrap().starts_with(expected), "{told}");
+        assert_eq!(model.requests().len(), 1, "the provider was not asked");
+        let other = person.new_chat().await;
+        assert_eq!(person.ask(&other, "Short", json!([])).await.0, 200);
+        app.stop().await;
+    }
+}
+
+#[tokio::test]
+async fn a_limit_on_costs_refuses_models_whose_price_is_unknown() {
+    for (key, status) in [("sk-paid", 502), ("", 200)] {
+        let model = ScriptedModel::start([]).await;
+        model.always(Step::Text("Hello.".into()));
+        let app = TestApp::builder()
+            .set("OPENAI_BASE_URL", &model.base_url)
+            .set("OPENAI_API_KEY", key)
+            .set("CHAT_COST_PER_DAY", "1")
+            .start()
+            .await;
+        let person = app.person().await;
+        let (found, told) = person.ask(&person.new_chat().await, "Hello", json!([])).await;
+        assert_eq!(found, status, "{told}");
+        let is_told = told.to_string().contains("The price of openai/scripted is unknown");
+        assert_eq!(is_told, status == 502, "{told}");
+        assert_eq!(model.requests().len(), usize::from(status == 200));
+        app.stop().await;
+    }
+}
+
+#[tokio::test]
+async fn no_turn_begins_while_quotas_cannot_be_read() {
+    for database in databases() {
+        let model = ScriptedModel::start([]).await;
+        model.always(Step::Text("Hello.".into()));
+        let app = TestApp::builder().database(database).set("OPENAI_BASE_URL", &model.base_url).start().await;
+        let person = app.person().await;
+        let chat = person.new_chat().await;
+        run_sql(&app.database_url, "ALTER TABLE user_quotas RENAME TO lost").await;
+        assert_eq!(person.ask(&chat, "Hello", json!([])).await.0, 500);
+        assert!(model.requests().is_empty());
+        run_sql(&app.database_url, "ALTER TABLE lost RENAME TO user_quotas").await;
+        assert_eq!(person.ask(&chat, "Hello", json!([])).await.0, 200);
         app.stop().await;
     }
 }
@@ -219,14 +301,12 @@ async fn turns_per_hour_are_counted_before_they_begin() {
         let model = ScriptedModel::start([]).await;
         model.always(Step::Text("Hello.".into()));
         let clock = MockClock::new();
-        let app = TestApp::builder()
-            .database(database)
-            .clock(&clock)
-            .set("OPENAI_BASE_URL", &model.base_url)
-            .set("CHAT_TURNS_PER_HOUR", "3")
-            .start()
-            .await;
+        let settings = |builder: testkit::Builder| {
+            builder.clock(&clock).set("OPENAI_BASE_URL", &model.base_url).set("CHAT_TURNS_PER_HOUR", "3")
+        };
+        let app = settings(TestApp::builder().database(database)).start().await;
         let (mut person, stranger) = (app.person().await, app.person().await);
+        let (second, elsewhere) = second_node(database, &app, &person, settings).await;
         let owner = person.id.parse().unwrap();
         let quotas = app.state.storage.quotas();
         let mut chats = Vec::new();
@@ -235,7 +315,10 @@ async fn turns_per_hour_are_counted_before_they_begin() {
         }
         // What does not begin is not counted: here there is no such chat.
         assert_eq!(person.ask(&stranger.new_chat().await, "Hello", json!([])).await.0, 404);
-        let together = chats.iter().map(|chat| person.ask(chat, "Hello", json!([])));
+        let together = chats.iter().enumerate().map(async |(number, chat)| {
+            let asking = if number % 2 == 0 { &person } else { &elsewhere };
+            asking.ask(chat, "Hello", json!([])).await
+        });
         let answers = futures_util::future::join_all(together).await;
         let count = |wanted: u16| answers.iter().filter(|(status, _)| *status == wanted).count();
         assert_eq!((count(200), count(429)), (3, 5), "{answers:?}");
@@ -268,6 +351,9 @@ async fn turns_per_hour_are_counted_before_they_begin() {
         person.sign_in_again().await;
         assert_eq!(person.ask(&chats[0], "More", json!([])).await.0, 200, "the next hour has begun");
         assert_eq!(person.get("/api/quotas").await["quotas"][0]["used"], 1.0);
+        if let Some(second) = second {
+            second.stop().await;
+        }
         app.stop().await;
     }
 }
@@ -309,21 +395,7 @@ async fn connections_are_counted_where_they_are_stored() {
         let settings = |builder: testkit::Builder| builder.set("CHAT_MAX_SAVED_CONNECTIONS_PER_USER", "3");
         let app = settings(TestApp::builder().database(database)).start().await;
         let person = app.person().await;
-        let second = match database {
-            Database::Sqlite => None,
-            Database::Postgres => {
-                let builder = TestApp::builder().on_data_of(&app.folder, &app.database_url);
-                Some(settings(builder).start().await)
-            }
-        };
-        let elsewhere = second.as_ref().map_or_else(
-            || person.clone(),
-            |node| {
-                let mut elsewhere = person.clone();
-                elsewhere.move_to(node);
-                elsewhere
-            },
-        );
+        let (second, elsewhere) = second_node(database, &app, &person, settings).await;
         let names: Vec<String> = (0..8).map(|number| format!("server {number}")).collect();
         let all = names.iter().enumerate().map(async |(number, name)| {
             let person = if number % 2 == 0 { &person } else { &elsewhere };

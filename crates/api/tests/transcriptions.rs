@@ -226,7 +226,7 @@ async fn transcriptions_are_limited_per_user() {
     let provider = Provider::start(200, said("Hi")).await;
     provider.gate.forget_permits(1_000);
     let app =
-        TestApp::builder().set("OPENAI_BASE_URL", provider.base_url()).set("CHAT_TOKENS_PER_DAY", "20").start().await;
+        TestApp::builder().set("OPENAI_BASE_URL", provider.base_url()).set("CHAT_TOKENS_PER_DAY", "5000").start().await;
     let (person, other) = (app.person().await, app.person().await);
     let gate = Arc::clone(&provider.gate);
     let third = async {
@@ -242,12 +242,58 @@ async fn transcriptions_are_limited_per_user() {
     assert_eq!((first.0, second.0, other.0), (200, 200, 200));
     assert_eq!((status, &error["error"]["code"]), (429, &json!("too_many_transcriptions")), "{error}");
 
-    // Both together used more than the quota of tokens.
-    while person.get("/api/usage").await["days"][0]["calls"] != 2 {
+    assert_eq!(provider.requests().len(), 3);
+    app.stop().await;
+}
+
+#[tokio::test]
+async fn transcription_reserves_what_it_may_use() {
+    for database in databases() {
+        let provider = Provider::start(200, said("Hi")).await;
+        provider.gate.forget_permits(1_000);
+        let app = TestApp::builder()
+            .database(database)
+            .set("OPENAI_BASE_URL", provider.base_url())
+            .set("CHAT_TOKENS_PER_DAY", "1000")
+            .start()
+            .await;
+        let person = app.person().await;
+        let second = async {
+            while provider.requests().is_empty() {
+                tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+            }
+            let refused = transcribe(&person, "", WEBM).await;
+            provider.gate.add_permits(1_000);
+            refused
+        };
+        let (first, (status, error)) = tokio::join!(transcribe(&person, "", WEBM), second);
+        assert_eq!(first.0, 200);
+        assert!(status == 429 && error.to_string().contains("reserved"), "{error}");
+        while person.get("/api/quotas").await["quotas"][0]["used"] != 17.0 {
+            tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+        }
+        assert_eq!(transcribe(&person, "", WEBM).await.0, 200, "what was not used is free again");
+        app.stop().await;
+    }
+}
+
+#[tokio::test]
+async fn transcription_without_reported_tokens_counts_an_estimate() {
+    let provider = Provider::start(200, json!({ "text": "Hello there." })).await;
+    let app =
+        TestApp::builder().set("OPENAI_BASE_URL", provider.base_url()).set("CHAT_TOKENS_PER_DAY", "1000").start().await;
+    let person = app.person().await;
+    // 100 s at 128 kbit/s, of which OpenAI counts ten tokens a second.
+    let recording = [WEBM, &vec![0; 1_600_000 - WEBM.len()]].concat();
+    assert_eq!(transcribe(&person, "", &recording).await.0, 200);
+    while person.get("/api/usage").await["days"].as_array().unwrap().is_empty() {
         tokio::time::sleep(std::time::Duration::from_millis(5)).await;
     }
+    let day = &person.get("/api/usage").await["days"][0];
+    let expected = (&json!(1_000), &json!(3), &json!(1));
+    assert_eq!((&day["inputTokens"], &day["outputTokens"], &day["estimatedCalls"]), expected, "{day}");
     let (status, error) = transcribe(&person, "", WEBM).await;
     assert!(status == 429 && error.to_string().contains("midnight"), "{error}");
-    assert_eq!(provider.requests().len(), 3);
+    assert_eq!(provider.requests().len(), 1);
     app.stop().await;
 }

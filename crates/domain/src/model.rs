@@ -20,7 +20,8 @@ pub use error::ModelError;
 pub use file::{FileKind, ModelFile, PICTURE_TYPES, picture_type};
 pub use prompts::{CONTINUE_PROMPT, SYSTEM_PROMPT};
 pub use quota::{
-    BYTES_PER_MEBIBYTE, NANODOLLARS_PER_DOLLAR, QuotaExceeded, QuotaKind, QuotaLimits, QuotaPeriod, QuotaUnit,
+    BYTES_PER_MEBIBYTE, NANODOLLARS_PER_DOLLAR, QuotaExceeded, QuotaKind, QuotaLimits, QuotaPeriod, QuotaRest,
+    QuotaUnit,
 };
 pub use response_format::{OutputSchema, ResponseFormat};
 use schemars::JsonSchema;

@@ -70,6 +70,6 @@ impl ModelAccess {
 
 /// Logs a database error and returns what the user sees.
 pub(super) fn database_failed(error: &storage::Error) -> ModelError {
-    tracing::error!(%error, "failed to read which models a user may use");
+    tracing::error!(%error, "failed to read which models a user may use, or how much");
     ModelError::Unavailable("The database could not be read. Try again in a moment.".into())
 }

@@ -1,11 +1,13 @@
 //! Transcription of dictated messages by a model of an OpenAI-compatible provider.
 
 use domain::UserId;
-use domain::model::ModelError;
-use llm::transcription::is_supported;
+use domain::model::{ModelError, Usage};
+use llm::transcription::{TranscribedText, is_supported};
 use platform::config::Config;
 use storage::usage::Cost;
 
+use super::quota::ExpectedUse;
+use super::usage_recording::estimate_tokens;
 use super::user_providers::is_user_provider;
 use super::{ModelId, ModelService, no_model};
 
@@ -47,6 +49,11 @@ impl TranscriptionModel {
     }
 }
 
+/// Approximate number of bytes of a recording per token: OpenAI counts ten tokens a second, and browsers record at 128 kbit/s.
+const BYTES_PER_AUDIO_TOKEN: u64 = 1_600;
+/// Maximum number of tokens of a transcript: what OpenAI's models write at most.
+const MAX_TRANSCRIPT_TOKENS: u64 = 2_000;
+
 /// Parts of the names of models that transcribe, the most suitable first. Providers list all of their models under one
 /// type.
 const NAME_PARTS: [&str; 3] = ["mini-transcribe", "transcribe", "whisper"];
@@ -79,7 +86,7 @@ impl ModelService {
         })
     }
 
-    /// Transcribes a recording, which is not stored. The tokens that the provider reports count as usage.
+    /// Transcribes a recording, which is not stored. It counts as usage: what the provider reports, or an estimate.
     ///
     /// # Errors
     ///
@@ -92,23 +99,48 @@ impl ModelService {
         recording: &Recording,
     ) -> Result<String, ModelError> {
         self.access.check(owner, model).await?;
-        self.quotas.check(owner, model).await?;
-        let transcript = if is_user_provider(&model.provider) {
+        let facts = self.facts(owner, model).await;
+        let call = domain::ids::fresh();
+        let expected = ExpectedUse {
+            input_tokens: (recording.bytes.len() as u64).div_ceil(BYTES_PER_AUDIO_TOKEN),
+            max_tokens: None,
+            output_limit: Some(MAX_TRANSCRIPT_TOKENS),
+            price: self.price(model, facts.as_ref()),
+        };
+        let reservation = self.quotas.reserve(owner, model, call, &expected).await?;
+        let transcript = match self.call_transcription(owner, model, recording).await {
+            Ok(transcript) => transcript,
+            Err(error) => {
+                if reservation.is_stored {
+                    self.quotas.release(owner, call).await;
+                }
+                return Err(error);
+            }
+        };
+        let usage = transcript.usage.unwrap_or_else(|| Usage {
+            input_tokens: expected.input_tokens,
+            output_tokens: estimate_tokens(transcript.text.len() as u64),
+            cached_input_tokens: 0,
+        });
+        let nanos = facts.and_then(|facts| facts.price).map(|price| price.cost(usage));
+        let (model, is_estimate) = (model.to_string(), transcript.usage.is_none());
+        self.usage.record(owner, Cost { call, chat: None, message: None, model, usage, is_estimate, nanos });
+        Ok(transcript.text)
+    }
+
+    async fn call_transcription(
+        &self,
+        owner: UserId,
+        model: &ModelId,
+        recording: &Recording,
+    ) -> Result<TranscribedText, ModelError> {
+        if is_user_provider(&model.provider) {
             // The provider is looked up with the user's id, so that no user can use another one's key.
             let own = self.user_providers.find(owner, &model.provider).await?;
-            own.client.transcribe(&own.listing.provider, &model.name, recording).await?
-        } else {
-            let listing = self.providers.iter().find(|listing| listing.provider.name == model.provider);
-            self.client.transcribe(&listing.ok_or_else(no_model)?.provider, &model.name, recording).await?
-        };
-        if let Some(usage) = transcript.usage {
-            let price = self.facts(owner, model).await.and_then(|facts| facts.price);
-            let nanos = price.map(|price| price.cost(usage));
-            let (call, model) = (domain::ids::fresh(), model.to_string());
-            let cost = Cost { call, chat: None, message: None, model, usage, is_estimate: false, nanos };
-            self.usage.record(owner, cost);
+            return own.client.transcribe(&own.listing.provider, &model.name, recording).await;
         }
-        Ok(transcript.text)
+        let listing = self.providers.iter().find(|listing| listing.provider.name == model.provider);
+        self.client.transcribe(&listing.ok_or_else(no_model)?.provider, &model.name, recording).await
     }
 }
 

@@ -27,6 +27,9 @@ use super::{ModelId, ModelService};
 /// Approximate number of bytes of text per token.
 const BYTES_PER_TOKEN: u64 = 4;
 
+/// Approximate number of tokens of a file: a large picture at Anthropic. A document of several pages has more.
+const TOKENS_PER_FILE: u64 = 1_600;
+
 /// Name of the models of users' own providers in metrics.
 const USER_PROVIDERS: &str = "own";
 
@@ -183,7 +186,7 @@ impl ModelService {
         cancel: CancellationToken,
     ) -> BoxStream<'static, Result<ModelEvent, ModelError>> {
         let (models, usage, model) = (Arc::clone(self), usage.clone(), model.clone());
-        let read_bytes = request_bytes(&request);
+        let input_tokens = estimate_input(&request);
         let call = domain::ids::fresh();
         let span = ModelCallSpan::begin(&model, usage.chat, &request);
         let checked = async move {
@@ -195,13 +198,18 @@ impl ModelService {
                 span.record_rejection(&error);
                 return futures_util::stream::once(ready(Err(error))).boxed();
             }
-            let price = models.facts(usage.user, &model).await.and_then(|facts| facts.price);
-            let input_tokens = read_bytes.div_ceil(BYTES_PER_TOKEN);
-            let expected = ExpectedUse { input_tokens, max_tokens: request.max_tokens, price };
+            let facts = models.facts(usage.user, &model).await;
+            let price = facts.as_ref().and_then(|facts| facts.price);
+            let expected = ExpectedUse {
+                input_tokens,
+                max_tokens: request.max_tokens,
+                output_limit: facts.as_ref().and_then(|facts| facts.output),
+                price: models.price(&model, facts.as_ref()),
+            };
             let reservation = match models.quotas.reserve(usage.user, &model, call, &expected).await {
                 Ok(reservation) => reservation,
-                Err(exceeded) => {
-                    let error = exceeded.into();
+                Err(refused) => {
+                    let error = refused.into();
                     span.record_rejection(&error);
                     return futures_util::stream::once(ready(Err(error))).boxed();
                 }
@@ -214,7 +222,7 @@ impl ModelService {
                 usage,
                 model,
                 price,
-                read_bytes,
+                input_tokens,
                 written_bytes: 0,
                 reported: Usage::default(),
                 started: Instant::now(),
@@ -240,8 +248,8 @@ struct CallMeter {
     model: ModelId,
     /// Price of the model; `None` if unknown.
     price: Option<Price>,
-    /// Size of the request, in bytes.
-    read_bytes: u64,
+    /// Estimated tokens of the request.
+    input_tokens: u64,
     /// Size of the output so far, in bytes.
     written_bytes: u64,
     /// Usage that the provider reported.
@@ -304,7 +312,7 @@ impl CallMeter {
         if self.is_complete && self.reported.input_tokens > 0 {
             return Some((self.reported, false));
         }
-        Some((fill_in(self.reported, self.read_bytes, self.written_bytes), true))
+        Some((fill_in(self.reported, self.input_tokens, self.written_bytes), true))
     }
 }
 
@@ -335,20 +343,26 @@ impl Drop for CallMeter {
 /// Estimates the usage of a call that was cut off after `written_bytes` of its answer, from what was `reported` by
 /// then.
 pub fn estimate_usage(request: &Request, written_bytes: u64, reported: Usage) -> Usage {
-    fill_in(reported, request_bytes(request), written_bytes)
+    fill_in(reported, estimate_input(request), written_bytes)
 }
 
-/// Fills in what the provider did not report with estimates from the number of bytes.
-fn fill_in(reported: Usage, read_bytes: u64, written_bytes: u64) -> Usage {
-    let input_tokens =
-        if reported.input_tokens > 0 { reported.input_tokens } else { read_bytes.div_ceil(BYTES_PER_TOKEN) };
-    let output_tokens = reported.output_tokens.max(written_bytes.div_ceil(BYTES_PER_TOKEN));
+/// Fills in what the provider did not report with estimates.
+fn fill_in(reported: Usage, input_tokens: u64, written_bytes: u64) -> Usage {
+    let input_tokens = if reported.input_tokens > 0 { reported.input_tokens } else { input_tokens };
+    let output_tokens = reported.output_tokens.max(estimate_tokens(written_bytes));
     Usage { input_tokens, output_tokens, ..reported }
 }
 
-/// Returns the size of a request in bytes, without its files.
-fn request_bytes(request: &Request) -> u64 {
+/// Estimates the tokens of a request.
+fn estimate_input(request: &Request) -> u64 {
     let tools = request.tools.iter().map(|tool| tool.description.len() + tool.input_schema.to_string().len());
     let messages = request.messages.iter().map(ModelMessage::bytes);
-    (request.system.len() + tools.sum::<usize>() + messages.sum::<usize>()) as u64
+    let bytes = request.system.len() + tools.sum::<usize>() + messages.sum::<usize>();
+    let files = request.messages.iter().map(|message| message.files().len()).sum::<usize>();
+    estimate_tokens(bytes as u64) + files as u64 * TOKENS_PER_FILE
+}
+
+/// Estimates the tokens of a text from its length in bytes.
+pub(super) fn estimate_tokens(bytes: u64) -> u64 {
+    bytes.div_ceil(BYTES_PER_TOKEN)
 }

@@ -35,8 +35,8 @@ pub async fn select_model(
             })?
         }
     };
-    turns.models.quotas.check_turns(owner).await.map_err(ModelError::from)?;
-    turns.models.quotas.check(owner, &model).await.map_err(ModelError::from)?;
+    turns.models.quotas.check_turns(owner).await?;
+    turns.models.check_quotas(owner, &model).await?;
     Ok((model, own.settings.over(defaults.settings)))
 }
 

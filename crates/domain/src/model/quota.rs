@@ -144,6 +144,17 @@ impl QuotaLimits {
     }
 }
 
+/// The rest of a quota that does not permit a call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum QuotaRest {
+    /// All is used.
+    Nothing,
+    /// The rest is reserved for calls in progress.
+    Reserved,
+    /// The rest is less than the input of the call.
+    TooSmall,
+}
+
 /// A quota does not permit a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct QuotaExceeded {
@@ -151,8 +162,8 @@ pub struct QuotaExceeded {
     pub kind: QuotaKind,
     /// The limit, in the unit of its kind.
     pub limit: u64,
-    /// Whether the rest of the quota is reserved for calls in progress, and not used up.
-    pub is_reserved: bool,
+    /// What is left.
+    pub rest: QuotaRest,
     /// Time until another attempt makes sense.
     pub retry_after: Duration,
 }
@@ -192,14 +203,19 @@ impl fmt::Display for QuotaExceeded {
             Some(QuotaPeriod::Month) => (" for this month", "; the quota is reset on the first of next month (UTC)"),
             None => ("", ""),
         };
-        if self.is_reserved {
-            return write!(
+        match self.rest {
+            QuotaRest::Nothing => write!(f, "you have used your {amount}{period}{renewal}"),
+            QuotaRest::Reserved => write!(
                 f,
                 "the rest of your {amount}{period} is reserved for answers that are in progress; try again when they are \
                  complete"
-            );
+            ),
+            QuotaRest::TooSmall => write!(
+                f,
+                "the rest of your {amount}{period} is not enough for this message and its chat; send a shorter one in a \
+                 new chat{renewal}"
+            ),
         }
-        write!(f, "you have used your {amount}{period}{renewal}")
     }
 }
 
@@ -224,23 +240,22 @@ mod tests {
 
     #[test]
     fn names_amount_period_and_renewal() {
-        let of = |kind, limit, is_reserved| {
-            QuotaExceeded { kind, limit, is_reserved, retry_after: Duration::ZERO }.to_string()
-        };
+        let of = |kind, limit, rest| QuotaExceeded { kind, limit, rest, retry_after: Duration::ZERO }.to_string();
         assert_eq!(
-            of(QuotaKind::TokensPerDay, 100, false),
+            of(QuotaKind::TokensPerDay, 100, QuotaRest::Nothing),
             "you have used your 100 tokens for today; the quota is reset at midnight (UTC)"
         );
         assert_eq!(
-            of(QuotaKind::CostPerMonth, 2_500_000_000, false),
+            of(QuotaKind::CostPerMonth, 2_500_000_000, QuotaRest::Nothing),
             "you have used your $2.50 for this month; the quota is reset on the first of next month (UTC)"
         );
         assert_eq!(
-            of(QuotaKind::TurnsPerHour, 20, false),
+            of(QuotaKind::TurnsPerHour, 20, QuotaRest::Nothing),
             "you have used your 20 messages for this hour; the quota is reset at the full hour"
         );
-        assert!(
-            of(QuotaKind::TokensPerMonth, 9, true).starts_with("the rest of your 9 tokens for this month is reserved")
-        );
+        let reserved = of(QuotaKind::TokensPerMonth, 9, QuotaRest::Reserved);
+        assert!(reserved.starts_with("the rest of your 9 tokens for this month is reserved"), "{reserved}");
+        let too_small = of(QuotaKind::TokensPerMonth, 9, QuotaRest::TooSmall);
+        assert!(too_small.starts_with("the rest of your 9 tokens for this month is not enough"), "{too_small}");
     }
 }

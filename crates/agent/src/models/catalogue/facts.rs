@@ -94,6 +94,14 @@ impl ModelInfo {
 }
 
 impl Price {
+    /// Price of a model that costs nothing.
+    pub const FREE: Self = Self { input: 0.0, output: 0.0, cached_input: None, long: None };
+
+    /// Returns whether calls cost nothing.
+    pub fn is_free(&self) -> bool {
+        *self == Self::FREE
+    }
+
     /// Returns the cost of a model call with this [usage](Usage), in billionths of a US dollar.
     pub fn cost(&self, usage: Usage) -> u64 {
         let (input, output, cached) = match self.long {
