@@ -19,6 +19,7 @@ pub mod event;
 
 mod approval_decision;
 mod background_calls;
+mod begin_error;
 mod elicitation_answer;
 mod elicitation_handler;
 mod engine;
@@ -50,7 +51,6 @@ use std::time::Duration;
 
 use domain::attachment::Attachment;
 use domain::message::{MessageStatus, Part};
-use domain::model::ModelError;
 use domain::{ChatId, Clock, MessageId, NodeId, QueuedId, TurnId, UserId};
 use storage::Storage;
 use storage::branches::TurnPosition;
@@ -63,7 +63,6 @@ use tracing::Instrument;
 use crate::chats::temporary::TemporaryChats;
 use crate::files::FileService;
 use crate::files::result_offload::FileSaver;
-use crate::models::quota::QuotaError;
 use crate::models::usage_recording::UsageTracker;
 use crate::models::{ModelId, ModelService};
 use crate::push::PushService;
@@ -80,6 +79,7 @@ use title_proposal::FirstMessage;
 use transcript::Transcript;
 
 pub use approval_decision::{AppliedDecision, DecideError};
+pub use begin_error::BeginError;
 pub use elicitation_answer::{AnswerError, AppliedAnswer};
 pub use event_log::{Cursor, EventLog};
 pub use history::tool_result;
@@ -170,44 +170,6 @@ pub struct TurnResult {
     pub error: Option<String>,
     /// Parts of the complete answer.
     pub parts: Vec<Part>,
-}
-
-/// Reason for which a turn could not [begin](TurnService::begin).
-#[derive(Debug, thiserror::Error)]
-pub enum BeginError {
-    /// The chat does not exist or belongs to another user.
-    #[error("session not found")]
-    NoChat,
-    /// The message to replace or to continue does not exist or has the wrong role, or the queued message is gone.
-    #[error("message not found")]
-    NoMessage,
-    /// A message with the id that the client chose already exists.
-    #[error("this message was already received")]
-    MessageExists,
-    /// Another turn is in progress in the chat.
-    #[error("the assistant is still answering in this chat")]
-    Busy,
-    /// The user has reached the per-user limit of turns in progress, which is given.
-    #[error("You already have {0} response{plural} in progress. Wait for one to finish.", plural = if *.0 == 1 { "" } else { "s" })]
-    TooMany(usize),
-    /// The limit of all turns in progress, or of their memory, is reached.
-    #[error("The server has reached its limit of answers in progress. Try again soon.")]
-    Overloaded,
-    /// No model can answer, or the user's quota is used up.
-    #[error(transparent)]
-    Model(#[from] ModelError),
-    /// The database failed.
-    #[error(transparent)]
-    Storage(storage::Error),
-}
-
-impl From<QuotaError> for BeginError {
-    fn from(error: QuotaError) -> Self {
-        match error {
-            QuotaError::Storage(error) => Self::Storage(error),
-            other => Self::Model(other.into()),
-        }
-    }
 }
 
 /// Turns of all chats: begins, follows, stops and recovers them. Cheap to clone; all clones share the turns in progress
