@@ -6,7 +6,7 @@ use storage::users::{Along, User};
 
 use super::email_cooldown::EmailPurpose;
 use super::emails::{LinkTarget, LinkType, record_sent};
-use super::gotrue_error::{CONFLICT, EMAIL_CHANGE_DISABLED, EMAIL_EXISTS};
+use super::gotrue_error::{ADDRESS_NOT_AUTHORIZED, CONFLICT, EMAIL_CHANGE_DISABLED, EMAIL_EXISTS};
 use super::one_time_tokens::IssuedToken;
 use super::{AccountService, AuthError};
 use crate::mailer::EmailKind;
@@ -99,11 +99,16 @@ impl AccountService {
         Ok(())
     }
 
-    /// Returns when the change would take effect. Rejects an address that belongs to another account.
+    /// Returns when the change would take effect. Rejects an address that belongs to another account, or to a domain that
+    /// may not sign up.
     pub(super) async fn email_change_mode(&self, user: &User, new: &str) -> Result<EmailChangeMode, AuthError> {
         // Adding an address to an anonymous account is equivalent to signing up, which autoconfirm applies to.
         if user.is_anonymous {
             self.check_sign_up(new)?;
+        }
+        // Otherwise an account could sign up with an address of the domains and change it to any other.
+        if self.settings.sign_ups.restricts_domains() && !self.settings.sign_ups.admit(new) {
+            return Err(ADDRESS_NOT_AUTHORIZED.into());
         }
         let is_immediate = self.settings.autoconfirm && (self.mailer.is_none() || user.is_anonymous);
         if !is_immediate && self.mailer.is_none() {

@@ -55,5 +55,10 @@ async fn only_addresses_of_the_domains_sign_up() {
     assert_eq!(changed.refusal(), outside());
     let changed = put_user(&app, &token, &json!({ "email": "bob@example.com" })).await;
     assert_eq!((changed.status, changed.text("/email").as_str()), (200, "bob@example.com"));
+    // Neither does a later change lead out of the domains.
+    let changed = put_user(&app, &token, &json!({ "email": "eve@evil.example" })).await;
+    assert_eq!(changed.refusal(), outside());
+    let changed = put_user(&app, &token, &json!({ "email": "bobby@example.com" })).await;
+    assert_eq!((changed.status, changed.text("/email").as_str()), (200, "bobby@example.com"));
     app.stop().await;
 }
