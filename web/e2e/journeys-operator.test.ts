@@ -302,7 +302,7 @@ test("a user is deleted only after their address was typed", async (t) => {
 });
 
 test("a shared server is offered without showing its key again, and withdrawn", async (t) => {
-  const appPage = await openOperator(t);
+  const appPage = await openOperator(t, { origin: invitedOrigin });
   const { page } = appPage;
   await openSection(appPage, "/shared-servers");
   await page.getByText("No server is offered.").waitFor();
@@ -317,6 +317,24 @@ test("a shared server is offered without showing its key again, and withdrawn", 
   await appPage.button("Offer").click();
   await page.getByText("For example.com and example.org").waitFor();
   assert.doesNotMatch(await page.content(), /s3cret/u);
+  await appPage.button("Withdraw Tickets").click();
+  await appPage.button("Withdraw").click();
+  await page.getByText("No server is offered.").waitFor();
+});
+
+test("no server is offered to a domain where users need not prove their address", async (t) => {
+  const appPage = await openOperator(t);
+  const { page } = appPage;
+  await openSection(appPage, "/shared-servers");
+  await appPage.button("Offer server").click();
+  await appPage.field("Name").fill("Tickets");
+  await appPage.field("URL").fill("https://tickets.example.com/mcp");
+  await appPage.field("Email domains").fill("example.com");
+  await appPage.button("Offer").click();
+  await page.getByText("domains need proven addresses").waitFor();
+  await appPage.field("Email domains").fill("");
+  await appPage.button("Offer").click();
+  await page.getByText("For all users").waitFor();
   await appPage.button("Withdraw Tickets").click();
   await appPage.button("Withdraw").click();
   await page.getByText("No server is offered.").waitFor();

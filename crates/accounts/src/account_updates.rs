@@ -61,14 +61,24 @@ impl AccountService {
     }
 }
 
-/// Marks the email address as confirmed.
-pub fn confirm_email(user: &mut User, now: domain::Timestamp) {
-    user.email_confirmed_at = Some(now);
-    user.user_metadata.insert("email_verified".to_owned(), json!(true));
+/// Evidence that an email address is the user's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AddressProof {
+    /// The user has opened an emailed link, or the identity provider or the operator vouches for the address.
+    Proven,
+    /// None: the operator asks for no proof.
+    Assumed,
 }
 
-/// Sets a new email address, whose ownership is proven, and cancels a pending change of address.
-pub fn set_email(user: &mut User, email: String, now: domain::Timestamp) {
+/// Marks the email address as confirmed. Its domain gives access to something only if the address is proven.
+pub fn confirm_email(user: &mut User, proof: AddressProof, now: domain::Timestamp) {
+    user.email_confirmed_at = Some(now);
+    user.user_metadata.insert("email_verified".to_owned(), json!(true));
+    user.proven_email = user.email.clone().filter(|_| proof == AddressProof::Proven);
+}
+
+/// Sets a new, confirmed email address, and cancels a pending change of address.
+pub fn set_email(user: &mut User, email: String, proof: AddressProof, now: domain::Timestamp) {
     user.user_metadata.insert("email".to_owned(), json!(email));
     user.email = Some(email);
     // An anonymous account has no provider. With an address it becomes a permanent one, which clients recognize by
@@ -78,7 +88,7 @@ pub fn set_email(user: &mut User, email: String, now: domain::Timestamp) {
         user.app_metadata.extend(email_provider_metadata());
     }
     clear_email_change(user);
-    confirm_email(user, now);
+    confirm_email(user, proof, now);
 }
 
 /// Cancels a pending change of address.

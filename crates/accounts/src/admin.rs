@@ -13,7 +13,7 @@ use storage::audit_events::{AuditActor, AuditEventKind};
 use storage::users::{Along, User};
 use uuid::Uuid;
 
-use super::account_updates::confirm_email;
+use super::account_updates::{AddressProof, confirm_email};
 use super::deletion::AccountDeletionHandler;
 use super::gotrue_error::{
     ADMIN_REQUIRED, ADMIN_USER_NOT_FOUND, CONFLICT, EMAIL_EXISTS, GoTrueError, PASSWORD_HASH_UNSUPPORTED,
@@ -135,7 +135,7 @@ impl AccountService {
         merge_metadata(&mut user.user_metadata, &params.user_metadata);
         merge_metadata(&mut user.app_metadata, &params.app_metadata);
         if params.email_confirm {
-            confirm_email(&mut user, now);
+            confirm_email(&mut user, AddressProof::Proven, now);
         }
         ban.apply(&mut user, now);
         sign_up::check_metadata_size(&user.user_metadata)?;
@@ -178,7 +178,7 @@ impl AccountService {
                     user.email = Some(email.clone());
                 }
                 if params.email_confirm {
-                    confirm_email(user, now);
+                    confirm_email(user, AddressProof::Proven, now);
                 }
                 if let Some(hash) = &password_hash {
                     user.password_hash = Some(hash.clone());

@@ -294,6 +294,13 @@ impl AccountService {
         &self.settings.sign_ups
     }
 
+    /// Returns whether users can sign up with an address that they need not prove. Then no domain may be named to give its
+    /// users access to something.
+    pub fn admits_unproven_addresses(&self) -> bool {
+        let is_oidc_only = self.oidc().is_some_and(|oidc| oidc.is_only);
+        self.settings.sign_ups.admit_unproven_addresses(self.settings.autoconfirm, is_oidc_only)
+    }
+
     /// Returns the settings of the identity provider at which users can sign in.
     pub fn oidc(&self) -> Option<&OidcSettings> {
         self.settings.oidc.as_ref()

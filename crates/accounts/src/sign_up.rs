@@ -10,7 +10,7 @@ use storage::users::{Along, User};
 use url::Url;
 use uuid::Uuid;
 
-use super::account_updates::{self, confirm_email};
+use super::account_updates::{self, AddressProof, confirm_email};
 use super::audit::RequestOrigin;
 use super::email_change::{self, EmailChangeMode};
 use super::emails::LinkTarget;
@@ -102,7 +102,7 @@ impl AccountService {
                 self.sign_up_by_email(user, &email, account.link_target, registration).await?,
             ));
         }
-        confirm_email(&mut user, self.clock.now());
+        confirm_email(&mut user, AddressProof::Assumed, self.clock.now());
         let created = AuditEventKind::AccountCreated;
         let events = self.audit_request(Some(user.id), AuditActor::User, created, &origin);
         let events = registration_tokens::with_token(events, registration);
@@ -275,7 +275,9 @@ impl CheckedUpdate {
             account_updates::clear_email_change(user);
         }
         match (&self.email, self.mode) {
-            (Some(email), Some(EmailChangeMode::Immediate)) => account_updates::set_email(user, email.clone(), now),
+            (Some(email), Some(EmailChangeMode::Immediate)) => {
+                account_updates::set_email(user, email.clone(), AddressProof::Assumed, now);
+            }
             (Some(email), Some(EmailChangeMode::AfterConfirmation)) => {
                 email_change::set_pending_email(user, email, now);
             }

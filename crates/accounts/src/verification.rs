@@ -9,7 +9,7 @@ use domain::Timestamp;
 use storage::one_time_tokens::{OneTimeToken, TokenKind};
 use storage::users::{Along, EmailHalf, User};
 
-use super::account_updates::{clear_email_change, confirm_email, set_email};
+use super::account_updates::{AddressProof, clear_email_change, confirm_email, set_email};
 use super::audit::RequestOrigin;
 use super::emails::LinkType;
 use super::gotrue_error::{GoTrueError, LINK_EXPIRED, OTP_EXPIRED, USER_BANNED};
@@ -171,7 +171,7 @@ fn apply_token(user: &mut User, kind: TokenKind, now: Timestamp) -> Option<bool>
     match kind {
         TokenKind::Confirmation | TokenKind::Recovery => {
             if user.email_confirmed_at.is_none() {
-                confirm_email(user, now);
+                confirm_email(user, AddressProof::Proven, now);
             }
             // A pending change of address may have been requested by an attacker.
             clear_email_change(user);
@@ -192,7 +192,7 @@ fn confirm_email_change(user: &mut User, half: EmailHalf, now: Timestamp) -> Opt
         user.email_change_confirmed = Some(half);
         return Some(false);
     }
-    set_email(user, new, now);
+    set_email(user, new, AddressProof::Proven, now);
     Some(true)
 }
 

@@ -14,6 +14,7 @@ mod mfa;
 pub mod oidc;
 mod passkeys;
 mod protocol;
+mod proven_addresses;
 mod rate_limits;
 mod recovery_codes;
 mod refresh;

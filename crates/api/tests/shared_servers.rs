@@ -143,19 +143,28 @@ async fn a_connection_follows_a_new_offer_and_ends_with_it() {
 }
 
 #[tokio::test]
-async fn an_offer_to_a_domain_is_for_confirmed_addresses_of_it() {
+async fn an_offer_to_a_domain_is_for_proven_addresses_of_it() {
     for database in databases() {
         let server = StatefulMcp::start([tool()]).await;
         let app = TestApp::on(database).await;
         let me = app.person().await;
-        // Addresses of users in tests end with example.com.
+        let users = app.state.storage.users();
+        let mut account = users.get(me.id.parse().unwrap()).await.unwrap().unwrap();
+        // Addresses of users in tests end with example.com. They are confirmed without a proof.
+        assert!(account.email_confirmed_at.is_some());
+        offer(&app, "post", &server.url, Some("example.com")).await;
+        assert!(offered(&me).await.is_empty());
+        let hidden = app.state.storage.shared_servers().list().await.unwrap().remove(0).id;
+        assert_eq!(connect(&me, &json!(hidden)).await.0, 404);
+
+        account.proven_email.clone_from(&account.email);
+        assert!(users.update(&account, account.updated_at, None).await.unwrap());
         for (domain, is_offered) in
             [("example.com", true), ("ample.com", false), ("com", false), ("mail.example.com", false)]
         {
             offer(&app, "post", &server.url, Some(domain)).await;
             assert_eq!(offered(&me).await.len(), usize::from(is_offered), "{domain}");
         }
-        let hidden = app.state.storage.shared_servers().list().await.unwrap().remove(0).id;
         let (status, _) = connect(&me, &json!(hidden)).await;
         assert_eq!(status, 404);
         app.stop().await;

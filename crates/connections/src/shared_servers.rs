@@ -34,7 +34,7 @@ pub struct ServerOffer<'a> {
     pub description: &'a str,
     /// HTTP headers to send, by name.
     pub headers: &'a BTreeMap<String, String>,
-    /// Domains of the email addresses of users to whom it is offered.
+    /// Domains of the proven email addresses of users to whom it is offered.
     pub domains: &'a [HostName],
     /// Groups at the identity provider that are offered it, too. Without domains and groups, it is offered to
     /// every user.

@@ -32,6 +32,7 @@ use url::Url;
 
 use crate::client_address::TrustedProxy;
 use crate::url_host::is_loopback;
+use model_access::RulePolicy;
 use oidc::AccountPolicy;
 
 pub use admin_listener::AdminListener;
@@ -44,7 +45,7 @@ pub use providers::OPENAI_HOST;
 pub use quotas::{InvalidDollars, Nanodollars};
 pub use report::{SettingProblem, SettingStatus, SettingsReport};
 pub use sessions::SessionLifetimes;
-pub use sign_ups::SignUps;
+pub use sign_ups::{PROVE_ADDRESSES, SignUps};
 pub use source::{ConfigError, SETTINGS_FILE_NAME, SettingOrigin, Source};
 pub use traces::{OtlpProtocol, TraceSampler, TraceSettings};
 
@@ -246,6 +247,12 @@ impl Config {
     }
 
     /// Reads the settings, and records their names in the source.
+    /// Returns whether users can sign up with an address that they need not prove.
+    pub fn admits_unproven_addresses(&self) -> bool {
+        let is_oidc_only = self.oidc.as_ref().is_some_and(|oidc| oidc.is_only);
+        self.sign_ups.admit_unproven_addresses(self.autoconfirm, is_oidc_only)
+    }
+
     fn read(source: &mut Source) -> Result<Self, ConfigError> {
         let data_dir: PathBuf = source.text("CHAT_DATA_DIR").unwrap_or_else(|| "./data".into()).into();
         let database_url = source
@@ -274,6 +281,11 @@ impl Config {
         let sign_ups = SignUps::read(source)?;
         let anonymous_sign_in = source.switch("CHAT_ANONYMOUS_SIGN_IN")?.unwrap_or(false);
         let oidc = OidcSettings::read(source, &AccountPolicy { autoconfirm, anonymous_sign_in, sign_ups: &sign_ups })?;
+        let is_oidc_only = oidc.as_ref().is_some_and(|oidc| oidc.is_only);
+        let rule_policy = RulePolicy {
+            reads_groups: oidc.as_ref().is_some_and(|oidc| oidc.groups_claim.is_some()),
+            admits_unproven_addresses: sign_ups.admit_unproven_addresses(autoconfirm, is_oidc_only),
+        };
         let listen = source
             .parse("CHAT_LISTEN", "an address such as 127.0.0.1:3000")?
             .unwrap_or(SocketAddr::from(([127, 0, 0, 1], 3000)));
@@ -290,7 +302,7 @@ impl Config {
             transcription_model: source.text("CHAT_TRANSCRIPTION_MODEL"),
             providers,
             model_catalogue: source.text("CHAT_MODEL_CATALOGUE").map(PathBuf::from),
-            model_access: model_access::read(source, oidc.as_ref())?,
+            model_access: model_access::read(source, &rule_policy)?,
             quotas: quotas::read(source)?,
             local_model: match source.text("CHAT_LOCAL_MODEL") {
                 None => LocalModel::Default,

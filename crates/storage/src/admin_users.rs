@@ -11,7 +11,8 @@ use crate::{Error, UserRepository, auth_codes, identities, one_time_tokens, pass
 const LIST_USERS: &str =
     "SELECT id, email, password_hash, email_confirmed_at, confirmation_sent_at, recovery_sent_at, new_email,
       email_change_sent_at, email_change_confirmed, reauthentication_sent_at, invited_at, banned_until, last_sign_in_at,
-      is_anonymous, user_metadata, app_metadata, identity_id, deleted_at, created_at, updated_at
+      is_anonymous, user_metadata, app_metadata, identity_id, deleted_at, created_at, updated_at,
+      proven_email
     FROM users ORDER BY created_at DESC, id DESC LIMIT $1 OFFSET $2";
 
 const COUNT_USERS: &str = "SELECT COUNT(*) FROM users";
@@ -19,14 +20,14 @@ const COUNT_USERS: &str = "SELECT COUNT(*) FROM users";
 const FIND_USERS: &str =
     "SELECT id, email, password_hash, email_confirmed_at, confirmation_sent_at, recovery_sent_at, new_email,
       email_change_sent_at, email_change_confirmed, reauthentication_sent_at, invited_at, banned_until, last_sign_in_at,
-      is_anonymous, user_metadata, app_metadata, identity_id, deleted_at, created_at, updated_at
+      is_anonymous, user_metadata, app_metadata, identity_id, deleted_at, created_at, updated_at,
+      proven_email
     FROM users WHERE email LIKE $1 ESCAPE '!' ORDER BY created_at DESC, id DESC LIMIT $2 OFFSET $3";
 
 const COUNT_FOUND_USERS: &str = "SELECT COUNT(*) FROM users WHERE email LIKE $1 ESCAPE '!'";
 
-const ANONYMIZE_USER: &str =
-    "UPDATE users SET email = $2, new_email = NULL, password_hash = NULL, user_metadata = '{}',
-      app_metadata = '{}', deleted_at = $3, updated_at = $3
+const ANONYMIZE_USER: &str = "UPDATE users SET email = $2, new_email = NULL, proven_email = NULL, password_hash = NULL,
+      user_metadata = '{}', app_metadata = '{}', deleted_at = $3, updated_at = $3
     WHERE id = $1 AND deleted_at IS NULL";
 
 const DELETE_FACTORS: &str = "DELETE FROM mfa_factors WHERE user_id = $1";

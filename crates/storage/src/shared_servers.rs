@@ -23,7 +23,7 @@ pub struct SharedServer {
     pub url_query: Option<Vec<u8>>,
     /// HTTP headers to send, encrypted.
     pub headers: Option<Vec<u8>>,
-    /// Domains of the email addresses of users to whom it is offered, in lower case.
+    /// Domains of the proven email addresses of users to whom it is offered, in lower case.
     pub domains: Vec<String>,
     /// Groups at the identity provider that are offered it, too. Without domains and groups, it is offered to every user.
     pub groups: Vec<String>,
@@ -64,7 +64,8 @@ struct SharedServerRow {
     headers: Option<Vec<u8>>,
 }
 
-/// Condition on a row `s` of `shared_servers`: it is offered to the user `$1`. Only a confirmed address proves its domain.
+/// Condition on a row `s` of `shared_servers`: it is offered to the user `$1`. Domains are those of proven addresses, see
+/// [`User::proven_domain`](users::User::proven_domain).
 macro_rules! offered {
     () => {
         "((NOT EXISTS (SELECT 1 FROM shared_server_domains d WHERE d.shared_server_id = s.id)
@@ -74,7 +75,7 @@ macro_rules! offered {
             JOIN identities i ON i.id = m.identity_id AND i.user_id = $1
             WHERE g.shared_server_id = s.id)
           OR EXISTS (SELECT 1 FROM shared_server_domains d
-            JOIN users u ON u.id = $1 AND u.email_confirmed_at IS NOT NULL
+            JOIN users u ON u.id = $1 AND u.email = u.proven_email
               AND substr(u.email, length(u.email) - length(d.domain)) = '@' || d.domain
             WHERE d.shared_server_id = s.id))"
     };

@@ -43,6 +43,9 @@ pub struct User {
     pub password_hash: Option<String>,
     /// Time at which the email address was confirmed.
     pub email_confirmed_at: Option<Timestamp>,
+    /// Email address that is proven to be the user's: by an emailed link, by the identity provider or by the operator.
+    /// Proves nothing once the account has another address.
+    pub proven_email: Option<String>,
     /// Time of the last confirmation email.
     pub confirmation_sent_at: Option<Timestamp>,
     /// Time of the last email with a sign-in or recovery link.
@@ -90,6 +93,7 @@ impl User {
             email: None,
             password_hash: None,
             email_confirmed_at: None,
+            proven_email: None,
             confirmation_sent_at: None,
             recovery_sent_at: None,
             new_email: None,
@@ -109,6 +113,18 @@ impl User {
             factors: Vec::new(),
             identities: Vec::new(),
         }
+    }
+
+    /// Returns whether the email address is proven to be the user's. A confirmed one need not be: where the operator asks
+    /// for no proof, addresses count as confirmed at once.
+    pub fn has_proven_email(&self) -> bool {
+        self.email.is_some() && self.email == self.proven_email
+    }
+
+    /// Returns the domain of the email address if the address is proven. No other domain may give access to anything.
+    pub fn proven_domain(&self) -> Option<&str> {
+        let email = self.email.as_deref().filter(|_| self.has_proven_email())?;
+        email.rsplit_once('@').map(|(_, domain)| domain)
     }
 
     /// Returns whether the user may not sign in now.
@@ -168,6 +184,7 @@ pub(crate) struct UserRow {
     email: Option<String>,
     password_hash: Option<String>,
     email_confirmed_at: Option<i64>,
+    proven_email: Option<String>,
     confirmation_sent_at: Option<i64>,
     recovery_sent_at: Option<i64>,
     new_email: Option<String>,
@@ -195,6 +212,7 @@ impl From<UserRow> for User {
             email: row.email,
             password_hash: row.password_hash,
             email_confirmed_at: row.email_confirmed_at.map(Timestamp),
+            proven_email: row.proven_email,
             confirmation_sent_at: row.confirmation_sent_at.map(Timestamp),
             recovery_sent_at: row.recovery_sent_at.map(Timestamp),
             new_email: row.new_email,
@@ -220,21 +238,24 @@ impl From<UserRow> for User {
 const INSERT: &str = "INSERT INTO users
       (id, email, password_hash, email_confirmed_at, confirmation_sent_at, is_anonymous, user_metadata, app_metadata,
        updated_at, recovery_sent_at, new_email, email_change_sent_at, email_change_confirmed, reauthentication_sent_at,
-       invited_at, banned_until, last_sign_in_at, identity_id, created_at)
+       invited_at, banned_until, last_sign_in_at, identity_id, created_at, proven_email)
     VALUES (:id, :email, :password_hash, :email_confirmed_at, :confirmation_sent_at, :is_anonymous, :user_metadata,
        :app_metadata, :updated_at, :recovery_sent_at, :new_email, :email_change_sent_at, :email_change_confirmed,
-       :reauthentication_sent_at, :invited_at, :banned_until, :last_sign_in_at, :identity_id, :created_at)";
+       :reauthentication_sent_at, :invited_at, :banned_until, :last_sign_in_at, :identity_id, :created_at,
+       :proven_email)";
 
 const GET: &str =
     "SELECT id, email, password_hash, email_confirmed_at, confirmation_sent_at, recovery_sent_at, new_email,
       email_change_sent_at, email_change_confirmed, reauthentication_sent_at, invited_at, banned_until, last_sign_in_at,
-      is_anonymous, user_metadata, app_metadata, identity_id, deleted_at, created_at, updated_at
+      is_anonymous, user_metadata, app_metadata, identity_id, deleted_at, created_at, updated_at,
+      proven_email
     FROM users WHERE id = $1";
 
 const GET_BY_EMAIL: &str =
     "SELECT id, email, password_hash, email_confirmed_at, confirmation_sent_at, recovery_sent_at,
       new_email, email_change_sent_at, email_change_confirmed, reauthentication_sent_at, invited_at, banned_until,
-      last_sign_in_at, is_anonymous, user_metadata, app_metadata, identity_id, deleted_at, created_at, updated_at
+      last_sign_in_at, is_anonymous, user_metadata, app_metadata, identity_id, deleted_at, created_at, updated_at,
+      proven_email
     FROM users WHERE email = $1";
 
 // `updated_at` is the version: the update has no effect if the account was changed since it was read.
@@ -243,7 +264,8 @@ const UPDATE: &str = "UPDATE users SET email = :email, password_hash = :password
       is_anonymous = :is_anonymous, user_metadata = :user_metadata, app_metadata = :app_metadata,
       updated_at = :updated_at, recovery_sent_at = :recovery_sent_at, new_email = :new_email,
       email_change_sent_at = :email_change_sent_at, email_change_confirmed = :email_change_confirmed,
-      reauthentication_sent_at = :reauthentication_sent_at, invited_at = :invited_at, banned_until = :banned_until
+      reauthentication_sent_at = :reauthentication_sent_at, invited_at = :invited_at, banned_until = :banned_until,
+      proven_email = :proven_email
     WHERE id = :id AND updated_at = :seen";
 
 // Foreign keys with `ON DELETE CASCADE` delete everything else of the account.
@@ -263,6 +285,7 @@ macro_rules! user_query {
             email = $user.email.as_deref(),
             password_hash = $user.password_hash.as_deref(),
             email_confirmed_at = $user.email_confirmed_at.map(|at| at.0),
+            proven_email = $user.proven_email.as_deref(),
             confirmation_sent_at = $user.confirmation_sent_at.map(|at| at.0),
             is_anonymous = $user.is_anonymous,
             user_metadata = $user_metadata,

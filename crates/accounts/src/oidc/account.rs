@@ -15,7 +15,7 @@ use storage::users::{Along, User};
 
 use super::PROVIDER;
 use super::profile::ProviderProfile;
-use crate::account_updates::{MAX_UPDATE_ATTEMPTS, confirm_email};
+use crate::account_updates::{AddressProof, MAX_UPDATE_ATTEMPTS, confirm_email};
 use crate::gotrue_error::{
     ACCOUNT_EXISTS, ADDRESS_NOT_AUTHORIZED, CONFLICT, PROVIDER_EMAIL_MISSING, PROVIDER_EMAIL_UNVERIFIED, USER_BANNED,
     USER_NOT_FOUND,
@@ -55,7 +55,8 @@ impl AccountService {
         if let Some(identity) = identities.get(&profile.issuer, &profile.subject).await? {
             let (now, data) = (self.clock.now(), profile.stored_claims());
             identities.record_sign_in(identity.user, identity.id, &data, now).await?;
-            return Ok(self.storage.users().get(identity.user).await?.ok_or(USER_NOT_FOUND)?);
+            let user = self.storage.users().get(identity.user).await?.ok_or(USER_NOT_FOUND)?;
+            return self.record_address_proof(user, profile).await;
         }
         let email = profile.email.as_deref().ok_or(PROVIDER_EMAIL_MISSING)?;
         if let Some(user) = self.storage.users().get_by_email(email).await? {
@@ -63,6 +64,25 @@ impl AccountService {
         }
         let token = self.admit_sign_up(email, token, from).await?;
         self.create_account(email.to_owned(), profile, token.as_ref()).await
+    }
+
+    /// Records that the provider has verified the address of an account that it did not verify at first.
+    ///
+    /// Only of accounts that were created at the provider: any other may be of somebody who signed up with the address of
+    /// the provider's user.
+    async fn record_address_proof(&self, user: User, profile: &ProviderProfile) -> Result<User, AuthError> {
+        let is_proof =
+            |user: &User| profile.is_email_verified && profile.email == user.email && is_created_at_provider(user);
+        if user.has_proven_email() || !is_proof(&user) {
+            return Ok(user);
+        }
+        self.update_account(user, CONFLICT, |user| {
+            if is_proof(user) {
+                confirm_email(user, AddressProof::Proven, self.clock.now());
+            }
+            Ok(Along::default())
+        })
+        .await
     }
 
     async fn create_account(
@@ -87,7 +107,8 @@ impl AccountService {
         user.app_metadata = [("provider".to_owned(), json!(PROVIDER)), ("providers".to_owned(), json!([PROVIDER]))]
             .into_iter()
             .collect();
-        confirm_email(&mut user, now);
+        let proof = if profile.is_email_verified { AddressProof::Proven } else { AddressProof::Assumed };
+        confirm_email(&mut user, proof, now);
         user.user_metadata.insert("email_verified".to_owned(), json!(profile.is_email_verified));
         sign_up::check_metadata_size(&user.user_metadata)?;
         user.identities = vec![self.new_identity(user.id, profile)];
@@ -119,7 +140,7 @@ impl AccountService {
                 let is_first_proof = user.email_confirmed_at.is_none();
                 if is_first_proof {
                     discard_unproven_sign_up(user);
-                    confirm_email(user, now);
+                    confirm_email(user, AddressProof::Proven, now);
                 }
                 add_provider(user);
                 Ok(Along { link: Some(&identity), sign_out: is_first_proof, void: is_first_proof, ..Along::default() })
@@ -159,6 +180,11 @@ impl AccountService {
             updated_at: now,
         }
     }
+}
+
+/// Returns whether an account was created by a sign-in at the provider.
+fn is_created_at_provider(user: &User) -> bool {
+    user.app_metadata.get("provider").is_some_and(|provider| provider == PROVIDER)
 }
 
 /// Adds the provider to those in a user's metadata.

@@ -31,9 +31,7 @@ impl ModelAccess {
         let Some(account) = self.storage.users().get(user).await? else {
             return Ok(rules.allowed(&AccessAttributes::default()));
         };
-        // Only a confirmed address proves its domain.
-        let email = account.email.as_deref().filter(|_| account.email_confirmed_at.is_some());
-        let domain = email.and_then(|email| email.rsplit_once('@')).map(|(_, domain)| domain.to_owned());
+        let domain = account.proven_domain().map(str::to_owned);
         let groups = account.identities.iter().flat_map(storage::identities::Identity::groups);
         Ok(rules.allowed(&AccessAttributes { domain, groups: groups.map(str::to_owned).collect() }))
     }

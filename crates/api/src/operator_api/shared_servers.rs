@@ -11,7 +11,7 @@ use connections::shared_servers::{OfferError, ServerOffer, withdraw};
 use domain::{Clock, SharedServerId};
 use http_server::error::ApiError;
 use http_server::extract::{JsonBody, Named};
-use platform::config::HostName;
+use platform::config::{HostName, PROVE_ADDRESSES};
 use platform::{AuditLog, SecretSealer};
 use serde::{Deserialize, Serialize};
 use storage::Storage;
@@ -27,7 +27,7 @@ struct SharedServerDto {
     /// URL, with `***` for the values of its query.
     url: String,
     has_headers: bool,
-    /// Domains of the email addresses of users to whom it is offered.
+    /// Domains of the proven email addresses of users to whom it is offered.
     domains: Vec<String>,
     /// Groups at the identity provider that are offered it, too. Without both, it is offered to every user.
     groups: Vec<String>,
@@ -91,6 +91,9 @@ pub async fn offer_server(
         .map_err(|domain| invalid(format!("{domain} is not a domain such as example.com")))?;
     if !body.groups.is_empty() && accounts.oidc().is_none_or(|oidc| oidc.groups_claim.is_none()) {
         return Err(invalid("groups need CHAT_OIDC_GROUPS_CLAIM".to_owned()));
+    }
+    if !domains.is_empty() && accounts.admits_unproven_addresses() {
+        return Err(invalid(format!("domains need proven addresses; {PROVE_ADDRESSES}")));
     }
     let offer = ServerOffer {
         name: &body.name,

@@ -12,7 +12,7 @@ use super::{Operator, builder};
 #[tokio::test]
 async fn offers_and_withdraws_shared_servers_without_showing_secrets() {
     for database in databases() {
-        let app = builder(database).start().await;
+        let app = builder(database).set("CHAT_AUTOCONFIRM", "off").start().await;
         let operator = Operator { app: &app };
         let offer = json!({
             "name": "Notes", "url": "http://127.0.0.1:9/mcp?key=hidden", "description": "Notes of the team",
@@ -40,6 +40,22 @@ async fn offers_and_withdraws_shared_servers_without_showing_secrets() {
         operator.call(Method::DELETE, &path, &json!({})).await;
         assert_eq!(operator.get("/shared-servers").await["servers"], json!([]));
         assert_eq!(operator.send(Method::DELETE, &path, &json!({})).await.0, StatusCode::NOT_FOUND);
+    }
+}
+
+#[tokio::test]
+async fn offers_nothing_to_domains_while_nobody_proves_addresses() {
+    for database in databases() {
+        let app = builder(database).start().await;
+        let operator = Operator { app: &app };
+        let mut offer = json!({ "name": "Notes", "url": "http://127.0.0.1:9/mcp", "domains": ["example.com"] });
+        let (status, refused) = operator.send(Method::POST, "/shared-servers", &offer).await;
+        assert_eq!((status, &refused["error"]["code"]), (StatusCode::UNPROCESSABLE_ENTITY, &json!("invalid_offer")));
+        let message = refused["error"]["message"].as_str().unwrap();
+        assert!(message.starts_with("domains need proven addresses"), "{message}");
+        assert_eq!(operator.get("/shared-servers").await["servers"], json!([]));
+        offer["domains"] = json!([]);
+        operator.call(Method::POST, "/shared-servers", &offer).await;
     }
 }
 

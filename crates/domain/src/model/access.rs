@@ -5,7 +5,7 @@ use std::str::FromStr;
 /// Attributes of a user that decide which rules apply.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct AccessAttributes {
-    /// Domain of the confirmed email address, in lower case.
+    /// Domain of the email address, in lower case, if the address is proven.
     pub domain: Option<String>,
     /// Groups at the identity provider, as of the last sign-in there.
     pub groups: Vec<String>,
@@ -59,6 +59,11 @@ impl ModelRules {
     /// Returns whether a rule is about a group.
     pub fn name_groups(&self) -> bool {
         self.0.iter().any(|rule| matches!(rule.applies_to, RuleSubject::Group(_)))
+    }
+
+    /// Returns whether a rule is about a domain.
+    pub fn name_domains(&self) -> bool {
+        self.0.iter().any(|rule| matches!(rule.applies_to, RuleSubject::Domain(_)))
     }
 
     /// Returns the models that a user may use: none if no rule applies to them.

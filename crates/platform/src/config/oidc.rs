@@ -93,7 +93,7 @@ impl OidcSettings {
             return Err(bad("CHAT_OIDC_ONLY", "CHAT_ANONYMOUS_SIGN_IN lets users in without the provider"));
         }
         // Anybody could create an account with the address of a colleague, who would then share it.
-        if links_by_email && !is_only && policy.autoconfirm && policy.sign_ups.is_open() {
+        if links_by_email && policy.sign_ups.admit_unproven_addresses(policy.autoconfirm, is_only) {
             let reason = "accounts do not prove their addresses here; set CHAT_OIDC_ONLY, CHAT_SIGNUPS or \
                           CHAT_AUTOCONFIRM=off";
             return Err(bad("CHAT_OIDC_LINK_BY_EMAIL", reason));

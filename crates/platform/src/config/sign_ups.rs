@@ -3,6 +3,10 @@
 use super::host_name::HostName;
 use super::source::{ConfigError, Source};
 
+/// Advice for operators who want to give a domain access to something while
+/// [unproven addresses are admitted](SignUps::admit_unproven_addresses).
+pub const PROVE_ADDRESSES: &str = "set CHAT_AUTOCONFIRM=off, CHAT_SIGNUPS or CHAT_OIDC_ONLY";
+
 /// Policy for the creation of accounts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SignUps {
@@ -46,6 +50,12 @@ impl SignUps {
     /// Returns whether only addresses of certain domains can sign up.
     pub fn restricts_domains(&self) -> bool {
         matches!(self, Self::Open(domains) if !domains.is_empty())
+    }
+
+    /// Returns whether users can create accounts with a password and an address that they need not prove, without an
+    /// invitation. `is_oidc_only` is true if the identity provider is the only way to sign in.
+    pub fn admit_unproven_addresses(&self, autoconfirm: bool, is_oidc_only: bool) -> bool {
+        self.is_open() && autoconfirm && !is_oidc_only
     }
 
     /// Returns whether a user with this address, in lower case, can sign up without an invitation.

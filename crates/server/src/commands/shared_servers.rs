@@ -11,7 +11,7 @@ use clap::Subcommand;
 use connections::shared_servers::{ServerOffer, withdraw};
 use domain::{Clock, SystemClock};
 use platform::AuditLog;
-use platform::config::{Config, HostName};
+use platform::config::{Config, HostName, PROVE_ADDRESSES};
 use serde_json::json;
 use storage::Storage;
 use storage::shared_servers::SharedServer;
@@ -43,7 +43,7 @@ pub enum SharedServersAction {
         /// are encrypted and never shown. Without it, users sign in to the server themselves if it asks.
         #[arg(long, value_name = "FILE")]
         headers: Option<PathBuf>,
-        /// Offer it only to users with a confirmed email address of this domain. Can be repeated.
+        /// Offer it only to users with a proven email address of this domain. Can be repeated.
         #[arg(long = "domain", value_name = "DOMAIN")]
         domains: Vec<HostName>,
         /// Offer it only to users in this group at the identity provider (CHAT_OIDC_GROUPS_CLAIM), and to those of the
@@ -77,6 +77,10 @@ impl SharedServersAction {
                 ensure!(
                     groups.is_empty() || config.oidc.as_ref().is_some_and(|oidc| oidc.groups_claim.is_some()),
                     "groups need CHAT_OIDC_GROUPS_CLAIM"
+                );
+                ensure!(
+                    domains.is_empty() || !config.admits_unproven_addresses(),
+                    "domains need proven addresses; {PROVE_ADDRESSES}"
                 );
                 let headers = headers.as_deref().map(read_headers).transpose()?.unwrap_or_default();
                 let offer = ServerOffer {

@@ -148,7 +148,12 @@ async fn servers_are_offered_replaced_and_withdrawn_while_the_server_runs() {
         assert_eq!((status.as_u16(), &connection["status"]), (200, &json!("connected")), "{connection}");
         assert_eq!(mcp.header("authorization").as_deref(), Some("Bearer s3cret"));
 
-        servers(&["offer", "post", &mcp.url, "--domain", "Example.ORG", "--description", "Letters."]).unwrap();
+        let to_domain = ["offer", "post", &mcp.url, "--domain", "Example.ORG", "--description", "Letters."];
+        let unproven = servers(&to_domain).unwrap_err();
+        assert!(unproven.starts_with("ai-chat-mcp: domains need proven addresses; set CHAT_AUTOCONFIRM"), "{unproven}");
+        let settings = [("DATABASE_URL", url.as_str()), ("CHAT_AUTOCONFIRM", "off")];
+        let (code, _, error) = run(program.folder.path(), &settings, &[&["admin", "servers"], &to_domain[..]].concat());
+        assert_eq!(code, 0, "{error}");
         let list: Value = serde_json::from_str(&servers(&["list", "--json"]).unwrap()).unwrap();
         let expected = json!({ "id": offered["servers"][0]["id"], "name": "post", "description": "Letters.",
             "url": mcp.url, "hasHeaders": false, "domains": ["example.org"], "groups": [] });

@@ -37,6 +37,7 @@ async fn groups_and_domains_decide_about_models() {
             .set("CHAT_LOCAL_MODEL", "off")
             .set("CHAT_OIDC_GROUPS_CLAIM", "roles")
             .set("CHAT_SERVICE_ROLE_KEY", KEY)
+            .set("CHAT_AUTOCONFIRM", "off")
             .set("CHAT_MODEL_ACCESS", "example.com=openai/other*; group:research=openai/scripted");
         let site = Site::start_with(builder).await;
         site.provider.script().claims = json!({ "roles": ["research", "staff"] });
