@@ -193,7 +193,8 @@ impl AccountService {
                 Ok(Along { sign_out: new_password, void: new_password || params.email_confirm, ..Along::default() })
             })
             .await?;
-        if new_password {
+        // Event streams of sessions that have ended, or that a lock has stopped, listen to this event and close.
+        if new_password || user.is_banned(self.clock.now()) {
             self.events.publish(id, &UserEvent::Devices);
         }
         Ok(user)

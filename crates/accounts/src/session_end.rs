@@ -1,10 +1,11 @@
 //! Ends of sessions by their age, and the deletion of those that have ended, of old audit events and of old counts.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
-use domain::Timestamp;
+use domain::{AuthSessionId, Timestamp, UserId};
+use platform::UserEvent;
 use platform::config::SessionLifetimes;
-use storage::auth_sessions::AuthSession;
 
 use super::AccountService;
 use super::gotrue_error::{GoTrueError, SESSION_EXPIRED, SESSION_INACTIVE};
@@ -23,12 +24,12 @@ pub struct SessionEnd {
 }
 
 impl SessionEnd {
-    /// Calculates the ends of a session.
-    pub fn new(lifetimes: SessionLifetimes, session: &AuthSession) -> Self {
+    /// Calculates the ends of a session that began at `created_at` and whose tokens were last renewed at `refreshed_at`.
+    pub fn new(lifetimes: SessionLifetimes, created_at: Timestamp, refreshed_at: Timestamp) -> Self {
         let after = |time: Timestamp, lifetime: Duration| time.plus_seconds(whole_seconds(lifetime));
         Self {
-            by_age: lifetimes.max.map(|lifetime| after(session.created_at, lifetime)),
-            by_inactivity: lifetimes.idle.map(|lifetime| after(session.refreshed_at, lifetime)),
+            by_age: lifetimes.max.map(|lifetime| after(created_at, lifetime)),
+            by_inactivity: lifetimes.idle.map(|lifetime| after(refreshed_at, lifetime)),
         }
     }
 
@@ -113,6 +114,27 @@ impl AccountService {
         }
         let now = self.clock.now();
         let before = |lifetime: Duration| now.plus_seconds(-whole_seconds(lifetime));
-        self.storage.auth_sessions().delete_ended(max.map(before), idle.map(before)).await
+        let users = self.storage.auth_sessions().delete_ended(max.map(before), idle.map(before)).await?;
+        for user in users.iter().collect::<BTreeSet<_>>() {
+            // Event streams of the ended sessions listen to this event and close.
+            self.events.publish(*user, &UserEvent::Devices);
+        }
+        Ok(users.len() as u64)
+    }
+
+    /// Returns whether a session may be used now: it exists and has not ended, its user is not locked, and it has passed the
+    /// second factor if the user has one.
+    ///
+    /// # Errors
+    ///
+    /// The database fails.
+    pub async fn is_session_valid(&self, user: UserId, session: AuthSessionId) -> Result<bool, storage::Error> {
+        let standing = self.storage.auth_sessions().get_standing(user, session).await?;
+        let now = self.clock.now();
+        Ok(standing.is_some_and(|standing| {
+            let end = SessionEnd::new(self.settings.session_lifetimes, standing.created_at, standing.refreshed_at);
+            let is_locked = standing.banned_until.is_some_and(|until| until > now);
+            !standing.lacks_factor && !is_locked && end.check(now).is_ok()
+        }))
     }
 }

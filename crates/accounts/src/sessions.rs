@@ -125,7 +125,7 @@ impl AccountService {
         let now = self.clock.now();
         for _ in 0..MAX_ROTATION_ATTEMPTS {
             let mut session = self.storage.auth_sessions().get(id).await?.ok_or(REFRESH_TOKEN_NOT_FOUND)?;
-            SessionEnd::new(self.settings.session_lifetimes, &session).check(now)?;
+            SessionEnd::new(self.settings.session_lifetimes, session.created_at, session.refreshed_at).check(now)?;
             match decide_refresh(session.refresh_counter - counter, &session, now) {
                 RefreshDecision::Rotate => {
                     // Another request has rotated the token since the read. The next iteration reads the new counter
@@ -199,7 +199,8 @@ impl AccountService {
         session: &AuthSession,
         now: Timestamp,
     ) -> Result<UserSession, AuthError> {
-        let session_end = SessionEnd::new(self.settings.session_lifetimes, session).earliest();
+        let lifetimes = self.settings.session_lifetimes;
+        let session_end = SessionEnd::new(lifetimes, session.created_at, session.refreshed_at).earliest();
         let claims = AccessTokenPayload::new(self.issuer.as_str(), &user, session, now).until(session_end);
         let expires_at = claims.expires_at();
         let access_token = self.signing_keys.sign(&claims).map_err(AuthError::internal)?;

@@ -79,6 +79,8 @@ pub struct Standing {
     pub lacks_factor: bool,
     /// Time until which an administrator has banned the user.
     pub banned_until: Option<Timestamp>,
+    /// Time of the sign-in.
+    pub created_at: Timestamp,
     /// Last recorded time of use.
     pub used_at: Timestamp,
     /// Time of the last rotation of the refresh token.
@@ -164,7 +166,8 @@ const DELETE_OF_PROVIDER_SESSION: &str = "DELETE FROM auth_sessions
 
 pub(crate) const DELETE: &str = "DELETE FROM auth_sessions WHERE user_id = $1 AND id = $2";
 
-const DELETE_ENDED: &str = "DELETE FROM auth_sessions WHERE created_at <= $1 OR refreshed_at <= $2";
+const DELETE_ENDED: &str = "DELETE FROM auth_sessions WHERE created_at <= $1 OR refreshed_at <= $2
+    RETURNING user_id";
 
 pub(crate) const DELETE_ALL: &str = "DELETE FROM auth_sessions WHERE user_id = $1";
 
@@ -252,6 +255,7 @@ impl AuthSessionRepository<'_> {
         Ok(row.map(|(lacks_factor, banned_until, created_at, refreshed_at, used_at, confirmed_at)| Standing {
             lacks_factor,
             banned_until: banned_until.map(Timestamp),
+            created_at: Timestamp(created_at),
             // The three times are written independently of each other; the latest one is the last use.
             used_at: Timestamp(created_at.max(refreshed_at).max(used_at)),
             refreshed_at: Timestamp(refreshed_at),
@@ -354,16 +358,19 @@ impl AuthSessionRepository<'_> {
     }
 
     /// Deletes the sessions of all users whose sign-in is not after `signed_in` or whose last rotation is not after
-    /// `refreshed`; `None` deletes none. Returns their number.
-    pub async fn delete_ended(self, signed_in: Option<Timestamp>, refreshed: Option<Timestamp>) -> Result<u64, Error> {
+    /// `refreshed`; `None` deletes none. Returns the user of each.
+    pub async fn delete_ended(
+        self,
+        signed_in: Option<Timestamp>,
+        refreshed: Option<Timestamp>,
+    ) -> Result<Vec<UserId>, Error> {
         // No comparison with NULL is true.
-        let deleted = write!(self.storage, |c| sqlx::query(DELETE_ENDED)
+        let users = write!(self.storage, |c| sqlx::query_scalar::<_, Uuid>(DELETE_ENDED)
             .bind(signed_in.map(|time| time.0))
             .bind(refreshed.map(|time| time.0))
-            .execute(c)
-            .await
-            .map(|done| done.rows_affected()))?;
-        Ok(deleted)
+            .fetch_all(c)
+            .await)?;
+        Ok(users.into_iter().map(UserId).collect())
     }
 
     /// Ends the sessions of a user that began by `until` with an authentication method, and stores audit events if there

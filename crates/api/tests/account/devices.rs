@@ -1,5 +1,6 @@
 //! The list of devices on which a user is signed in.
 
+use accounts::admin::AdminUserParams;
 use reqwest::Method;
 use serde_json::{Value, json};
 use testkit::{MockClock, Person, TestApp, databases};
@@ -86,5 +87,35 @@ async fn all_others_are_signed_out_at_once() {
             assert!(page.rest().await.ends_with("data: {\"type\":\"devices\"}\n\n"));
         }
         assert_eq!(list(&person).await.len(), 1);
+    }
+}
+
+#[tokio::test]
+async fn a_lock_ends_the_streams_of_the_account() {
+    for database in databases() {
+        let app = TestApp::on(database).await;
+        let (person, other) = (app.person().await, app.person().await);
+        let (page, mut others) = (Page::open(&person).await, Page::open(&other).await);
+        let lock = AdminUserParams { ban_duration: Some("24h".to_owned()), ..AdminUserParams::default() };
+        app.state.accounts.update_user_as_admin(person.id.parse().unwrap(), lock).await.unwrap();
+        assert_eq!(page.rest().await, "data: {\"type\":\"devices\"}\n\n", "and then the stream ends");
+        app.state.events.publish(other.id.parse().unwrap(), &platform::UserEvent::Devices);
+        assert!(others.next().await.is_some(), "those of others go on");
+    }
+}
+
+#[tokio::test]
+async fn streams_end_when_their_session_is_too_old() {
+    for database in databases() {
+        let clock = MockClock::new();
+        let app = TestApp::builder().database(database).clock(&clock).set("CHAT_SESSION_MAX", "90m").start().await;
+        let person = app.person().await;
+        let page = Page::open(&person).await;
+        clock.advance_seconds(60 * 60);
+        let mut newer = Page::open(&another_device(&app, &person, "Browser/1").await).await;
+        clock.advance_seconds(30 * 60);
+        assert_eq!(app.state.accounts.delete_ended_sessions().await.unwrap(), 1);
+        assert_eq!(page.rest().await, "data: {\"type\":\"devices\"}\n\n", "and then the stream ends");
+        assert_eq!(newer.next().await.unwrap(), "data: {\"type\":\"devices\"}\n\n");
     }
 }

@@ -1,5 +1,6 @@
 //! Events on other nodes than the one where they happen.
 
+use accounts::admin::AdminUserParams;
 use reqwest::{Method, Response};
 use serde_json::json;
 use testkit::{PageEvents, ScriptedMcp, Step, run_sql};
@@ -104,4 +105,18 @@ async fn page_on_another_node_first_hears_of_turn_that_waits() {
     person.new_chat().await;
     assert_eq!(later.find(|_| true).await.unwrap()["type"], "session", "a turn that ended is not told");
     there.stop().await;
+}
+
+#[tokio::test]
+async fn a_lock_ends_pages_on_another_node() {
+    let Some(fixture) = Fixture::new(answers()).await else { return };
+    let mut page = fixture.page_hears(r#""state":"started""#, || fixture.ask()).await;
+    let lock = AdminUserParams { ban_duration: Some("24h".to_owned()), ..AdminUserParams::default() };
+    fixture.here.state.accounts.update_user_as_admin(fixture.person.id.parse().unwrap(), lock).await.unwrap();
+    let mut rest = String::new();
+    while let Some(piece) = page.chunk().await.unwrap() {
+        rest.push_str(&String::from_utf8_lossy(&piece));
+    }
+    assert!(rest.ends_with("data: {\"type\":\"devices\"}\n\n"), "{rest}");
+    fixture.stop().await;
 }
