@@ -19,6 +19,7 @@ use super::gotrue_error::{
     ADMIN_REQUIRED, ADMIN_USER_NOT_FOUND, CONFLICT, EMAIL_EXISTS, GoTrueError, PASSWORD_HASH_UNSUPPORTED,
     PHONE_CHANGE_DISABLED, ROLE_NOT_SUPPORTED, USER_ALREADY_EXISTS,
 };
+use super::mailer::SecurityNotice;
 use super::tokens::AUTHENTICATED_ROLE;
 use super::{AccountService, AuthError, email_address, password, phone, sign_up, tokens};
 use platform::UserEvent;
@@ -213,16 +214,20 @@ impl AccountService {
         Ok(())
     }
 
-    /// Deletes a second factor of an account.
+    /// Deletes a second factor of an account, whose user is notified as if they had deleted it.
     ///
     /// # Errors
     ///
     /// A failure of the database.
-    pub async fn remove_factor_as_admin(&self, user: UserId, factor: FactorId) -> Result<(), AuthError> {
-        let events = self.audit(user, AuditActor::Admin, AuditEventKind::FactorRemoved);
-        self.storage.factors().delete(user, factor, &events).await?;
+    pub async fn remove_factor_as_admin(&self, user: &User, factor: FactorId) -> Result<(), AuthError> {
+        let events = self.audit(user.id, AuditActor::Admin, AuditEventKind::FactorRemoved);
+        let was_there = self.storage.factors().delete(user.id, factor, &events).await?;
+        let verified = user.factors.iter().find(|known| known.id == factor && known.is_verified);
+        if let Some(known) = verified.filter(|_| was_there) {
+            self.notify(user, SecurityNotice::FactorRemoved(known.kind));
+        }
         // Sessions that used the factor have fallen to `aal1`, which lists of devices show.
-        self.events.publish(user, &UserEvent::Devices);
+        self.events.publish(user.id, &UserEvent::Devices);
         Ok(())
     }
 

@@ -211,22 +211,21 @@ impl AccountService {
     /// Deletes a passkey of the caller. Its sessions stay.
     pub async fn delete_passkey(&self, claims: Claims, user: &User, id: PasskeyId) -> Result<(), AuthError> {
         self.check_passkey_management(claims, user).await?;
-        self.remove_passkey_as(AuditActor::User, user.id, id).await?;
-        self.notify(user, SecurityNotice::PasskeyRemoved);
-        Ok(())
+        self.remove_passkey_as(AuditActor::User, user, id).await
     }
 
-    /// Deletes a passkey of an account, for the administrator.
-    pub async fn remove_passkey(&self, owner: UserId, id: PasskeyId) -> Result<(), AuthError> {
-        self.remove_passkey_as(AuditActor::Admin, owner, id).await
+    /// Deletes a passkey of an account, for the administrator. Its user is notified as if they had deleted it.
+    pub async fn remove_passkey_as_admin(&self, user: &User, id: PasskeyId) -> Result<(), AuthError> {
+        self.remove_passkey_as(AuditActor::Admin, user, id).await
     }
 
-    async fn remove_passkey_as(&self, actor: AuditActor, owner: UserId, id: PasskeyId) -> Result<(), AuthError> {
-        let events = self.audit(owner, actor, AuditEventKind::PasskeyRemoved);
-        if !self.storage.passkeys().delete(owner, id, &events).await? {
+    async fn remove_passkey_as(&self, actor: AuditActor, user: &User, id: PasskeyId) -> Result<(), AuthError> {
+        let events = self.audit(user.id, actor, AuditEventKind::PasskeyRemoved);
+        if !self.storage.passkeys().delete(user.id, id, &events).await? {
             return Err(PASSKEY_NOT_FOUND.into());
         }
-        self.events.publish(owner, &UserEvent::Devices);
+        self.notify(user, SecurityNotice::PasskeyRemoved);
+        self.events.publish(user.id, &UserEvent::Devices);
         Ok(())
     }
 

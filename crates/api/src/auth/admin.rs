@@ -353,8 +353,8 @@ pub async fn delete_factor(
     NamedTwo(_, factor): NamedTwo,
 ) -> Result<Json<FactorBody>, AuthApiError> {
     let id: FactorId = factor.parse().map_err(|_| FACTOR_ID_MALFORMED)?;
-    let factor = user.factors.into_iter().find(|factor| factor.id == id).ok_or(FACTOR_NOT_FOUND)?;
-    accounts.remove_factor_as_admin(user.id, id).await?;
+    let factor = user.factors.iter().find(|factor| factor.id == id).cloned().ok_or(FACTOR_NOT_FOUND)?;
+    accounts.remove_factor_as_admin(&user, id).await?;
     Ok(Json(factor.into()))
 }
 
@@ -383,6 +383,6 @@ pub async fn delete_passkey(
     AdminForUser(user): AdminForUser,
     NamedTwo(_, passkey): NamedTwo,
 ) -> Result<NoContent, AuthApiError> {
-    accounts.remove_passkey(user.id, parse_id(&passkey)?).await?;
+    accounts.remove_passkey_as_admin(&user, parse_id(&passkey)?).await?;
     Ok(NoContent)
 }

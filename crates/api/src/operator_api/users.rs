@@ -308,7 +308,7 @@ pub async fn delete_factor(
 ) -> Result<NoContent, ApiError> {
     let id = factor.parse::<FactorId>().ok().filter(|id| user.factors.iter().any(|factor| factor.id == *id));
     let id = id.ok_or(ApiError::NotFound("factor"))?;
-    accounts.remove_factor_as_admin(user.id, id).await.map_err(account_error)?;
+    accounts.remove_factor_as_admin(&user, id).await.map_err(account_error)?;
     Ok(NoContent)
 }
 
@@ -320,7 +320,8 @@ pub async fn delete_passkey(
 ) -> Result<NoContent, ApiError> {
     let passkeys = accounts.list_passkeys(user.id).await.map_err(account_error)?;
     let id = passkey.parse::<PasskeyId>().ok().filter(|id| passkeys.iter().any(|passkey| passkey.id == *id));
-    accounts.remove_passkey(user.id, id.ok_or(ApiError::NotFound("passkey"))?).await.map_err(account_error)?;
+    let id = id.ok_or(ApiError::NotFound("passkey"))?;
+    accounts.remove_passkey_as_admin(&user, id).await.map_err(account_error)?;
     Ok(NoContent)
 }
 
