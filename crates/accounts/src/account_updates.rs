@@ -41,7 +41,8 @@ impl AccountService {
             let seen = user.updated_at;
             let before = user.clone();
             let along = edit(&mut user)?;
-            let events = self.audit_update(actor, &before, &user, &along);
+            let mut events = self.audit_update(actor, &before, &user, &along);
+            events.extend_from_slice(along.events);
             let along = Along { events: &events, ..along };
             // Always later than the version that was read, even if the clock has not advanced: the storage uses it as
             // the version for optimistic locking.
@@ -73,8 +74,8 @@ pub enum AddressProof {
 /// Marks the email address as confirmed. Its domain gives access to something only if the address is proven.
 pub fn confirm_email(user: &mut User, proof: AddressProof, now: domain::Timestamp) {
     user.email_confirmed_at = Some(now);
-    user.user_metadata.insert("email_verified".to_owned(), json!(true));
     user.proven_email = user.email.clone().filter(|_| proof == AddressProof::Proven);
+    user.user_metadata.insert("email_verified".to_owned(), json!(true));
 }
 
 /// Sets a new, confirmed email address, and cancels a pending change of address.

@@ -64,6 +64,16 @@ impl AccountService {
         kinds.flat_map(|kind| self.audit(after.id, actor, kind)).collect()
     }
 
+    /// Records a failed sign-in; `user` is the account, where it is known.
+    pub(super) async fn audit_failed_sign_in(
+        &self,
+        user: Option<UserId>,
+        origin: &RequestOrigin,
+    ) -> Result<(), storage::Error> {
+        let events = self.audit_request(user, AuditActor::User, AuditEventKind::SignInFailed, origin);
+        self.store_audit_events(&events).await
+    }
+
     /// Stores events that belong to no other change.
     pub(super) async fn store_audit_events(&self, events: &[NewAuditEvent]) -> Result<(), storage::Error> {
         for event in events {

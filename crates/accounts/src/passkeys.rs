@@ -150,8 +150,7 @@ impl AccountService {
             Ok(user) => user,
             Err(error) => {
                 log_failed_sign_in(address.to_canonical(), "passkey rejected");
-                let events = self.audit_request(None, AuditActor::User, AuditEventKind::SignInFailed, &origin);
-                self.store_audit_events(&events).await?;
+                self.audit_failed_sign_in(None, &origin).await?;
                 return Err(error);
             }
         };

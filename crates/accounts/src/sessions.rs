@@ -93,6 +93,7 @@ impl AccountService {
     ) -> Result<UserSession, AuthError> {
         let now = self.clock.now();
         if user.is_banned(now) {
+            self.audit_failed_sign_in(Some(user.id), &origin).await?;
             return Err(USER_BANNED.into());
         }
         let notice = self.find_new_device(&user, &origin).await?;

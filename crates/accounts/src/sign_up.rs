@@ -152,13 +152,13 @@ impl AccountService {
         let origin = RequestOrigin { address: Some(from), user_agent };
         let known = user.as_ref().map(|user| user.id);
         let Some(user) = user.filter(|_| matches) else {
-            let events = self.audit_request(known, AuditActor::User, AuditEventKind::SignInFailed, &origin);
-            self.store_audit_events(&events).await?;
+            self.audit_failed_sign_in(known, &origin).await?;
             return Err(INVALID_CREDENTIALS.into());
         };
         attempt.succeeded().await?;
         // Checked after the password: only the user may learn of a ban or that the address is unconfirmed.
         if user.is_banned(self.clock.now()) {
+            self.audit_failed_sign_in(known, &origin).await?;
             return Err(BANNED_LOGIN.into());
         }
         if user.email_confirmed_at.is_none() {

@@ -73,15 +73,18 @@ impl AccountService {
             // The secret of a link is too long to guess.
             PresentedToken::Link(_) => None,
         };
-        let token = self.find_token(link, &presented).await?;
+        let origin = RequestOrigin { address: Some(from), user_agent };
+        let found = self.find_token(link, &presented).await;
+        if let (Err(AuthError::GoTrue(OTP_EXPIRED)), PresentedToken::Code { email, .. }) = (&found, &presented) {
+            let user = self.storage.users().get_by_email(email).await?;
+            self.audit_failed_sign_in(user.map(|user| user.id), &origin).await?;
+        }
+        let token = found?;
         if let Some(attempt) = attempt {
             attempt.succeeded().await?;
         }
-        match self.redeem_token(&token, presented.not_found_error()).await? {
-            Some(user) => {
-                let origin = RequestOrigin { address: Some(from), user_agent };
-                Ok(VerificationOutcome::SignedIn(Box::new(self.create_session(user, "otp", origin).await?)))
-            }
+        match self.redeem_token(&token, presented.not_found_error(), &origin).await? {
+            Some(user) => Ok(VerificationOutcome::SignedIn(Box::new(self.create_session(user, "otp", origin).await?))),
             None => Ok(VerificationOutcome::FirstConfirmed),
         }
     }
@@ -95,7 +98,7 @@ impl AccountService {
     ) -> Result<VerificationOutcome, AuthError> {
         let presented = PresentedToken::Link(link_token.to_owned());
         let token = self.find_token(link, &presented).await?;
-        let Some(user) = self.redeem_token(&token, presented.not_found_error()).await? else {
+        let Some(user) = self.redeem_token(&token, presented.not_found_error(), &origin).await? else {
             return Ok(VerificationOutcome::FirstConfirmed);
         };
         match token.challenge.clone() {
@@ -125,9 +128,17 @@ impl AccountService {
 
     /// Uses up a token and applies its change. Returns the user, or `None` if the other address still has to confirm a
     /// change of address. `not_found` is the error if the token no longer exists.
-    async fn redeem_token(&self, token: &OneTimeToken, not_found: GoTrueError) -> Result<Option<User>, AuthError> {
+    async fn redeem_token(
+        &self,
+        token: &OneTimeToken,
+        not_found: GoTrueError,
+        origin: &RequestOrigin,
+    ) -> Result<Option<User>, AuthError> {
         let now = self.clock.now();
         let user = self.storage.users().get(token.user).await?.ok_or(not_found)?;
+        if user.is_banned(now) {
+            self.audit_failed_sign_in(Some(user.id), origin).await?;
+        }
         let user = self
             .update_account(user, not_found, |user| {
                 if user.is_banned(now) {

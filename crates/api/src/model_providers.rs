@@ -11,9 +11,11 @@ use domain::{Clock, ModelProviderId, Timestamp};
 use http_server::error::ApiError;
 use http_server::extract::{JsonBody, Named};
 use http_server::response::Created;
+use platform::AuditLog;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use storage::Storage;
+use storage::audit_events::AuditEventKind;
 use storage::model_providers::ModelProvider;
 use url::Url;
 
@@ -124,6 +126,7 @@ pub async fn create_provider(
     State(models): State<Arc<ModelService>>,
     State(storage): State<Storage>,
     State(clock): State<Arc<dyn Clock>>,
+    State(audit): State<AuditLog>,
     caller: SignedIn,
     JsonBody(body): JsonBody<NewProvider>,
 ) -> Result<Created<ChangedProvider>, ApiError> {
@@ -149,9 +152,9 @@ pub async fn create_provider(
     };
     // Counted in the statement, so that concurrent requests do not exceed the limit. A conflict is a slug that was
     // taken since the list was read.
-    let added =
-        storage.model_providers().insert(caller.user, &provider, MAX_PROVIDERS).await.map_err(conflict_error)?;
-    if !added {
+    let events = audit.by_user(caller.user, AuditEventKind::ModelProviderAdded);
+    let added = storage.model_providers().insert(caller.user, &provider, MAX_PROVIDERS, &events).await;
+    if !added.map_err(conflict_error)? {
         let message = format!("you have {MAX_PROVIDERS} providers, the maximum; remove one first");
         return Err(ApiError::Conflict { code: "too_many_providers", message });
     }
@@ -164,6 +167,7 @@ pub async fn update_provider(
     State(storage): State<Storage>,
     State(models): State<Arc<ModelService>>,
     State(clock): State<Arc<dyn Clock>>,
+    State(audit): State<AuditLog>,
     caller: SignedIn,
     Named(id): Named,
     JsonBody(body): JsonBody<ProviderUpdate>,
@@ -197,7 +201,8 @@ pub async fn update_provider(
     }
     // Strictly increasing, since cached clients compare it to detect changes.
     provider.changed_at = clock.now().max(Timestamp(as_of.0 + 1));
-    if !storage.model_providers().update(caller.user, &provider, as_of).await? {
+    let events = audit.by_user(caller.user, AuditEventKind::ModelProviderChanged);
+    if !storage.model_providers().update(caller.user, &provider, as_of, &events).await? {
         return Err(conflict_error(storage::Error::Conflict(String::new())));
     }
     Ok(Json(ChangedProvider { provider: provider.into() }))
@@ -207,11 +212,13 @@ pub async fn update_provider(
 pub async fn delete_provider(
     State(storage): State<Storage>,
     State(models): State<Arc<ModelService>>,
+    State(audit): State<AuditLog>,
     caller: SignedIn,
     Named(id): Named,
 ) -> Result<NoContent, ApiError> {
     let id = parse_id(&id)?;
-    if !storage.model_providers().delete(caller.user, id).await? {
+    let events = audit.by_user(caller.user, AuditEventKind::ModelProviderRemoved);
+    if !storage.model_providers().delete(caller.user, id, &events).await? {
         return Err(ApiError::NotFound("provider"));
     }
     // Drops the cached client, which still has the key.

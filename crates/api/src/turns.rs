@@ -8,16 +8,18 @@ use axum::extract::State;
 use axum::response::{NoContent, Response};
 use domain::elicitation::Action;
 use domain::permission::Decision;
-use domain::{Clock, InteractionId, MessageId, TurnId};
+use domain::{Clock, InteractionId, MessageId, TurnId, UserId};
 use futures_util::stream;
 use http_server::error::ApiError;
 use http_server::extract::{JsonBody, LastEventId, Named, NamedTwo, Query};
 use http_server::response::Either;
 use http_server::sse::{self, EventStreamResponse};
-use platform::{Permit, UserEvent, UserEventBus};
+use platform::{AuditLog, Permit, UserEvent, UserEventBus};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+use storage::Storage;
+use storage::audit_events::AuditEventKind;
 use storage::branches::Fork;
 use storage::interactions::ApprovalDecision;
 
@@ -196,6 +198,8 @@ pub struct ApprovalDecisionRequest {
 pub async fn decide_approval(
     State(chats): State<ChatLookup>,
     State(turns): State<TurnService>,
+    State(storage): State<Storage>,
+    State(audit): State<AuditLog>,
     caller: SignedIn,
     NamedTwo(chat, approval): NamedTwo,
     JsonBody(body): JsonBody<ApprovalDecisionRequest>,
@@ -204,12 +208,24 @@ pub async fn decide_approval(
     let approval: InteractionId = approval.parse().map_err(|_| ApiError::NotFound("approval"))?;
     let decision = ApprovalDecision { decision: body.decision, arguments: body.arguments };
     let made = turns.decide_approval((caller.user, chat), approval, decision).await;
+    if made.as_ref().is_ok_and(|made| made.first && made.decision == Decision::Always) {
+        record_allowed_tool(&storage, &audit, caller.user).await;
+    }
     made.map(Json).map_err(|error| match error {
         DecideError::NotFound => ApiError::NotFound("approval"),
         DecideError::BadArguments(message) => ApiError::Unprocessable { code: "bad_arguments", message },
         DecideError::Ended => ApiError::Conflict { code: "turn_ended", message: error.to_string() },
         DecideError::Storage(error) => error.into(),
     })
+}
+
+/// Records that a user has allowed a tool permanently. A failure is logged: the decision holds all the same.
+async fn record_allowed_tool(storage: &Storage, audit: &AuditLog, user: UserId) {
+    for event in audit.by_user(user, AuditEventKind::ToolAllowed) {
+        if let Err(error) = storage.audit_events().insert(&event).await {
+            tracing::error!(%error, "could not record a permission in the audit log");
+        }
+    }
 }
 
 /// Response of a user to an elicitation of a turn or of a manual tool call.

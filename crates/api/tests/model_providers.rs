@@ -219,3 +219,24 @@ async fn every_node_serves_a_persons_provider_as_it_was_changed_last() {
     here.stop().await;
     there.stop().await;
 }
+
+#[tokio::test]
+async fn the_audit_log_records_providers() {
+    for database in databases() {
+        let model = model().await;
+        let app = TestApp::builder().database(database).start().await;
+        let person = app.person().await;
+        let (path, _) = add(&person, "compatible", "Mine", &model.base_url).await;
+        let bad = json!({ "kind": "compatible", "name": "Bad", "baseUrl": "nowhere" });
+        assert_eq!(call(&person, Method::POST, "/api/model-providers", bad).await.0, 400, "no event");
+        assert_eq!(call(&person, Method::PATCH, &path, json!({ "key": "another-key-0815" })).await.0, 200);
+        for status in [204, 404] {
+            assert_eq!(call(&person, Method::DELETE, &path, json!({})).await.0, status);
+        }
+        let events = app.state.storage.audit_events().list_of_user(person.id.parse().unwrap(), None, 3).await.unwrap();
+        let told: Vec<_> = events.iter().rev().map(|event| (event.actor.as_str(), event.kind.as_str())).collect();
+        let expected = ["model_provider_added", "model_provider_changed", "model_provider_removed"];
+        assert_eq!(told, expected.map(|kind| ("user", kind)));
+        app.stop().await;
+    }
+}

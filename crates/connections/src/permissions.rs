@@ -10,6 +10,7 @@ use domain::{ServerId, UserId};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value};
+use storage::audit_events::AuditEventKind;
 use storage::permissions::{Pin, Rule};
 use storage::servers::Server;
 
@@ -282,11 +283,21 @@ impl ConnectionService {
                 instructions: pinned_instructions.clone(),
             })
             .collect();
-        self.storage.permissions().insert(user, &rules, self.clock.now()).await?;
+        let events = if rules.is_empty() { Vec::new() } else { self.audit.by_user(user, event_kind(permission)) };
+        self.storage.permissions().insert_with(user, &rules, self.clock.now(), &events).await?;
         let permissions = tools.iter().zip(&rules);
         Ok(permissions
             .map(|(tool, rule)| self.permission_of(&connection, tool, Some(rule), instructions.as_deref()))
             .collect())
+    }
+}
+
+/// Returns the kind of the audit event about a permission that the user has set.
+fn event_kind(permission: Permission) -> AuditEventKind {
+    match permission {
+        Permission::Always => AuditEventKind::ToolAllowed,
+        Permission::Never => AuditEventKind::ToolDenied,
+        Permission::Ask => AuditEventKind::ToolPermissionReset,
     }
 }
 

@@ -10,6 +10,7 @@ use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use platform::config::{BackupSchedule, Config};
 use platform::diagnostics::Finding;
+use storage::audit_events::AuditActor;
 use tokio::runtime::Handle;
 use tokio::sync::Mutex;
 use tokio::task::spawn_blocking;
@@ -39,7 +40,8 @@ impl ServerTools {
         let lock = Arc::clone(&self.backup_lock).try_lock_owned().map_err(|_| BackupError::InProgress)?;
         let target = schedule.folder.join(file_name(self.clock.now()));
         fs::create_dir_all(&schedule.folder).context("the folder cannot be created").map_err(BackupError::Failed)?;
-        scheduled_backups::make(&self.config, &target, lock).await.map_err(BackupError::Failed)?;
+        let made = scheduled_backups::make(&self.config, &target, AuditActor::Admin, lock).await;
+        made.map_err(BackupError::Failed)?;
         tracing::info!(path = %target.display(), "made a backup that the operator requested");
         Ok(())
     }

@@ -12,6 +12,7 @@ use jiff::civil::Time;
 use jiff::tz::TimeZone;
 use platform::BackgroundTasks;
 use platform::config::{BackupSchedule, Config};
+use storage::audit_events::AuditActor;
 use tokio::runtime::Handle;
 use tokio::task::spawn_blocking;
 
@@ -49,24 +50,35 @@ async fn make_if_due(config: &Arc<Config>, schedule: &BackupSchedule, now: Times
         return Ok(());
     }
     let target = folder.join(file_name(now));
-    make(config, &target, ()).await?;
+    make(config, &target, AuditActor::System, ()).await?;
     tracing::info!(path = %target.display(), bytes = target.metadata()?.len(), "made a scheduled backup");
     delete_old(schedule)
 }
 
-/// Makes a backup without keys in the new file `target`. It is completed although its caller no longer waits; `guard` is
-/// dropped then.
+/// Makes a backup without keys in the new file `target`, and records it on behalf of `actor`. It is completed although its
+/// caller no longer waits; `guard` is dropped then.
 ///
 /// # Errors
 ///
 /// The database cannot be copied, or the file cannot be written.
-pub async fn make(config: &Arc<Config>, target: &Path, guard: impl Send + 'static) -> anyhow::Result<()> {
+pub async fn make(
+    config: &Arc<Config>,
+    target: &Path,
+    actor: AuditActor,
+    guard: impl Send + 'static,
+) -> anyhow::Result<()> {
     let (config, target) = (Arc::clone(config), target.to_owned());
     // Copying and compressing block the thread.
     let runtime = Handle::current();
     let copy = move || {
         let _guard = guard;
-        runtime.block_on(backup::create(&config, &target, false)).map(drop)
+        runtime.block_on(async {
+            backup::create(&config, &target, false).await?;
+            if let Err(error) = backup::record(&config, actor).await {
+                tracing::error!(error = format!("{error:#}"), "could not record a backup in the audit log");
+            }
+            Ok(())
+        })
     };
     spawn_blocking(copy).await?
 }

@@ -47,6 +47,10 @@ pub enum AuditEventKind {
     ApiKeyCreated,
     /// An API key was deleted, or all of them.
     ApiKeyDeleted,
+    /// A backup was made.
+    BackupCreated,
+    /// The database was restored from a backup.
+    BackupRestored,
     /// A connection to an MCP server was created.
     ConnectionCreated,
     /// A connection to an MCP server was deleted.
@@ -67,12 +71,22 @@ pub enum AuditEventKind {
     IdentityLinked,
     /// An account at the identity provider was unlinked.
     IdentityUnlinked,
+    /// The master key or the key that signs access tokens was replaced.
+    KeysReplaced,
+    /// A model provider of the user was added.
+    ModelProviderAdded,
+    /// A model provider of the user was changed.
+    ModelProviderChanged,
+    /// A model provider of the user was removed.
+    ModelProviderRemoved,
     /// A passkey was registered.
     PasskeyAdded,
     /// A passkey was removed.
     PasskeyRemoved,
     /// The password was changed.
     PasswordChanged,
+    /// The quotas of the account were changed.
+    QuotaChanged,
     /// A recovery code was used.
     RecoveryCodeUsed,
     /// Recovery codes were created or renewed.
@@ -95,10 +109,18 @@ pub enum AuditEventKind {
     SharedServerWithdrawn,
     /// A user signed in.
     SignIn,
-    /// A sign-in with a password or a passkey failed.
+    /// A sign-in failed: a password, passkey or emailed code was wrong, or the account was locked.
     SignInFailed,
+    /// An administrator made a link with which the user of an existing account can sign in.
+    SignInLinkCreated,
     /// A user ended sessions.
     SignOut,
+    /// Tools were always allowed.
+    ToolAllowed,
+    /// Tools were denied.
+    ToolDenied,
+    /// Tools ask for approval again.
+    ToolPermissionReset,
 }
 
 impl AuditEventKind {
@@ -111,6 +133,8 @@ impl AuditEventKind {
             Self::AccountUnlocked => "account_unlocked",
             Self::ApiKeyCreated => "api_key_created",
             Self::ApiKeyDeleted => "api_key_deleted",
+            Self::BackupCreated => "backup_created",
+            Self::BackupRestored => "backup_restored",
             Self::ConnectionCreated => "connection_created",
             Self::ConnectionDeleted => "connection_deleted",
             Self::EmailChanged => "email_changed",
@@ -121,9 +145,14 @@ impl AuditEventKind {
             Self::GoogleDriveUnlinked => "google_drive_unlinked",
             Self::IdentityLinked => "identity_linked",
             Self::IdentityUnlinked => "identity_unlinked",
+            Self::KeysReplaced => "keys_replaced",
+            Self::ModelProviderAdded => "model_provider_added",
+            Self::ModelProviderChanged => "model_provider_changed",
+            Self::ModelProviderRemoved => "model_provider_removed",
             Self::PasskeyAdded => "passkey_added",
             Self::PasskeyRemoved => "passkey_removed",
             Self::PasswordChanged => "password_changed",
+            Self::QuotaChanged => "quota_changed",
             Self::RecoveryCodeUsed => "recovery_code_used",
             Self::RecoveryCodesCreated => "recovery_codes_created",
             Self::RecoveryCodesRemoved => "recovery_codes_removed",
@@ -136,7 +165,11 @@ impl AuditEventKind {
             Self::SharedServerWithdrawn => "shared_server_withdrawn",
             Self::SignIn => "sign_in",
             Self::SignInFailed => "sign_in_failed",
+            Self::SignInLinkCreated => "sign_in_link_created",
             Self::SignOut => "sign_out",
+            Self::ToolAllowed => "tool_allowed",
+            Self::ToolDenied => "tool_denied",
+            Self::ToolPermissionReset => "tool_permission_reset",
         }
     }
 }

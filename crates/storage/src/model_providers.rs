@@ -5,7 +5,8 @@ use domain::text::without_nul;
 use domain::{ModelProviderId, Timestamp, UserId};
 use uuid::Uuid;
 
-use crate::db_macros::{read, write};
+use crate::audit_events::{NewAuditEvent, insert_event};
+use crate::db_macros::{read, transaction};
 use crate::named_values::query_named;
 use crate::{Error, ModelProviderRepository};
 
@@ -76,31 +77,43 @@ const UPDATE: &str = "UPDATE model_providers
 const DELETE: &str = "DELETE FROM model_providers WHERE user_id = $1 AND id = $2";
 
 impl ModelProviderRepository<'_> {
-    /// Adds a provider unless the user already has `most`. Returns whether it was added.
+    /// Adds a provider unless the user already has `most`, and stores audit events. Returns whether it was added;
+    /// otherwise nothing is stored.
     ///
     /// # Errors
     ///
     /// [`Error::Conflict`] if the user has a provider with the same slug.
-    pub async fn insert(self, owner: UserId, provider: &ModelProvider, most: i64) -> Result<bool, Error> {
+    pub async fn insert(
+        self,
+        owner: UserId,
+        provider: &ModelProvider,
+        most: i64,
+        events: &[NewAuditEvent],
+    ) -> Result<bool, Error> {
         let (name, base_url) = (without_nul(provider.name.clone()), without_nul(provider.base_url.clone()));
-        let added = write!(self.storage, |c| query_named!(
-            INSERT,
-            id = provider.id.0,
-            owner = owner.0,
-            slug = &provider.slug,
-            name = &name,
-            kind = &provider.kind,
-            base_url = &base_url,
-            secret = &provider.secret,
-            hint = &provider.hint,
-            created_at = provider.created_at.0,
-            changed_at = provider.changed_at.0,
-            most = most
-        )
-        .execute(c)
-        .await
-        .map(|done| done.rows_affected()))?;
-        Ok(added == 1)
+        transaction!(self.storage, |tx| {
+            let insert = query_named!(
+                INSERT,
+                id = provider.id.0,
+                owner = owner.0,
+                slug = &provider.slug,
+                name = &name,
+                kind = &provider.kind,
+                base_url = &base_url,
+                secret = &provider.secret,
+                hint = &provider.hint,
+                created_at = provider.created_at.0,
+                changed_at = provider.changed_at.0,
+                most = most
+            );
+            if insert.execute(&mut *tx).await?.rows_affected() == 0 {
+                return Ok(false);
+            }
+            for event in events {
+                insert_event!(tx, event);
+            }
+            Ok(true)
+        })
     }
 
     /// Returns the [`ModelProvider`]s of a user, oldest first.
@@ -130,35 +143,48 @@ impl ModelProviderRepository<'_> {
     }
 
     /// Updates a provider if it is unchanged since `as_of`, so that an API key is never combined with a URL it was not
-    /// entered for. Returns whether it was updated.
-    pub async fn update(self, owner: UserId, provider: &ModelProvider, as_of: Timestamp) -> Result<bool, Error> {
+    /// entered for, and stores audit events. Returns whether it was updated; otherwise nothing is stored.
+    pub async fn update(
+        self,
+        owner: UserId,
+        provider: &ModelProvider,
+        as_of: Timestamp,
+        events: &[NewAuditEvent],
+    ) -> Result<bool, Error> {
         let (name, base_url) = (without_nul(provider.name.clone()), without_nul(provider.base_url.clone()));
-        let changed = write!(self.storage, |c| query_named!(
-            UPDATE,
-            owner = owner.0,
-            id = provider.id.0,
-            name = &name,
-            kind = &provider.kind,
-            base_url = &base_url,
-            secret = &provider.secret,
-            hint = &provider.hint,
-            changed_at = provider.changed_at.0,
-            as_of = as_of.0
-        )
-        .execute(c)
-        .await
-        .map(|done| done.rows_affected()))?;
-        Ok(changed == 1)
+        transaction!(self.storage, |tx| {
+            let update = query_named!(
+                UPDATE,
+                owner = owner.0,
+                id = provider.id.0,
+                name = &name,
+                kind = &provider.kind,
+                base_url = &base_url,
+                secret = &provider.secret,
+                hint = &provider.hint,
+                changed_at = provider.changed_at.0,
+                as_of = as_of.0
+            );
+            if update.execute(&mut *tx).await?.rows_affected() == 0 {
+                return Ok(false);
+            }
+            for event in events {
+                insert_event!(tx, event);
+            }
+            Ok(true)
+        })
     }
 
-    /// Deletes a provider and its API key. Returns whether it existed.
-    pub async fn delete(self, owner: UserId, id: ModelProviderId) -> Result<bool, Error> {
-        let gone = write!(self.storage, |c| sqlx::query(DELETE)
-            .bind(owner.0)
-            .bind(id.0)
-            .execute(c)
-            .await
-            .map(|done| done.rows_affected()))?;
-        Ok(gone == 1)
+    /// Deletes a provider and its API key, and stores audit events. Returns whether it existed; otherwise nothing is stored.
+    pub async fn delete(self, owner: UserId, id: ModelProviderId, events: &[NewAuditEvent]) -> Result<bool, Error> {
+        transaction!(self.storage, |tx| {
+            if sqlx::query(DELETE).bind(owner.0).bind(id.0).execute(&mut *tx).await?.rows_affected() == 0 {
+                return Ok(false);
+            }
+            for event in events {
+                insert_event!(tx, event);
+            }
+            Ok(true)
+        })
     }
 }

@@ -6,6 +6,7 @@ use domain::tool::Outcome;
 use domain::{ServerId, Timestamp, UserId};
 use uuid::Uuid;
 
+use crate::audit_events::{NewAuditEvent, insert_event};
 use crate::db_macros::{read, transaction, write};
 use crate::named_values::query_named;
 use crate::{Error, PermissionRepository};
@@ -205,11 +206,29 @@ impl PermissionRepository<'_> {
     ///
     /// [`Error::NotFound`] if a connection does not belong to the owner.
     pub async fn insert(self, owner: UserId, rules: &[Rule], now: Timestamp) -> Result<(), Error> {
+        self.insert_with(owner, rules, now, &[]).await
+    }
+
+    /// Stores rules as [`insert`](Self::insert) does, and audit events.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`insert`](Self::insert).
+    pub async fn insert_with(
+        self,
+        owner: UserId,
+        rules: &[Rule],
+        now: Timestamp,
+        events: &[NewAuditEvent],
+    ) -> Result<(), Error> {
         transaction!(self.storage, |tx| {
             for rule in rules {
                 if make_rule!(tx, owner, rule, now) == 0 {
                     return Err(Error::NotFound);
                 }
+            }
+            for event in events {
+                insert_event!(tx, event);
             }
             Ok(())
         })

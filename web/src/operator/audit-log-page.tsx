@@ -15,6 +15,9 @@ import { t } from "./t";
 /** Kinds of events that no user sees. */
 const operatorKinds = [
   "account_deleted",
+  "backup_created",
+  "backup_restored",
+  "keys_replaced",
   "registration_token_created",
   "registration_token_revoked",
   "shared_server_offered",
@@ -126,7 +129,9 @@ function EventRow({ event }: { event: AuditEvent }) {
   );
 }
 
-function Account({ event: { user, email } }: { event: AuditEvent }) {
+function Account({ event: { kind, user, email } }: { event: AuditEvent }) {
+  // Events that only the operator sees are about the installation.
+  if (user === null && operatorKinds.some((other) => other === kind)) return null;
   if (user === null) return <span className="text-ink-2">{t("operator.audit.unknownUser")}</span>;
   // Only accounts that still exist have a page.
   if (email === null) return <code className="font-mono">{user}</code>;

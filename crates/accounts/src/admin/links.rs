@@ -2,7 +2,7 @@
 
 use platform::config::SignUps;
 use serde_json::{Map, Value};
-use storage::audit_events::{AuditActor, AuditEventKind};
+use storage::audit_events::{AuditActor, AuditEventKind, NewAuditEvent};
 use storage::one_time_tokens::TokenKind;
 use storage::users::{Along, User};
 use url::Url;
@@ -170,7 +170,9 @@ impl AccountService {
                 user.email_change_confirmed = None;
             }
         };
-        let user = self.store_link_token(user, is_new, purpose, &issued, &edit).await?;
+        // Whoever has the link can sign in to the account. For a new one, its creation is recorded.
+        let events = self.audit(user.id, AuditActor::Admin, AuditEventKind::SignInLinkCreated);
+        let user = self.store_link_token(user, is_new, purpose, &issued, &edit, &events).await?;
         let IssuedToken { link_token, code, .. } = issued;
         Ok(GeneratedLink { user, link, code, token: link_token, purpose: purpose.word(), redirect })
     }
@@ -206,10 +208,10 @@ impl AccountService {
                 merge_metadata(&mut user.user_metadata, &data);
             }
         };
-        self.store_link_token(user, is_new, ActionLinkPurpose::Invite, &issued, &edit).await
+        self.store_link_token(user, is_new, ActionLinkPurpose::Invite, &issued, &edit, &[]).await
     }
 
-    /// Stores a token together with the new account, or with the change of the existing one.
+    /// Stores a token together with the new account, or with the change of the existing one and the audit `events` about it.
     async fn store_link_token(
         &self,
         mut user: User,
@@ -217,6 +219,7 @@ impl AccountService {
         purpose: ActionLinkPurpose,
         issued: &IssuedToken,
         edit: &(dyn Fn(&mut User) + Sync),
+        events: &[NewAuditEvent],
     ) -> Result<User, AuthError> {
         let now = self.clock.now();
         let edit = |user: &mut User| {
@@ -236,7 +239,7 @@ impl AccountService {
         }
         self.update_account_as(AuditActor::Admin, user, CONFLICT, |user| {
             edit(user)?;
-            Ok(Along { issue, ..Along::default() })
+            Ok(Along { issue, events, ..Along::default() })
         })
         .await
     }

@@ -22,8 +22,8 @@ use super::identity_link::LinkOwner;
 use super::profile::ProviderProfile;
 use crate::audit::RequestOrigin;
 use crate::gotrue_error::{
-    OAUTH_CALLBACK_INVALID, OAUTH_CODE_MISSING, OAUTH_OTHER_BROWSER, OAUTH_STATE_MISSING, OAUTH_STATE_UNKNOWN,
-    PROVIDER_FAILED, PROVIDER_NOT_ENABLED, USER_BANNED,
+    ACCOUNT_EXISTS, OAUTH_CALLBACK_INVALID, OAUTH_CODE_MISSING, OAUTH_OTHER_BROWSER, OAUTH_STATE_MISSING,
+    OAUTH_STATE_UNKNOWN, PROVIDER_FAILED, PROVIDER_NOT_ENABLED, USER_BANNED,
 };
 use crate::sessions::UserSession;
 use crate::{AccountService, AuthError};
@@ -210,13 +210,19 @@ impl AccountService {
             self.link_to_owner(owner, &profile).await?
         } else {
             let token = details.registration_token.as_deref();
-            self.account_of_profile(profile, token, origin.address).await?
+            let email = profile.email.clone();
+            let account = self.account_of_profile(profile, token, origin.address).await;
+            if let Err(AuthError::GoTrue(ACCOUNT_EXISTS | USER_BANNED)) = account {
+                self.audit_refused_profile(email, &origin).await?;
+            }
+            account?
         };
         if provider.settings.signs_out {
             self.keep_id_token(&user, (&provider.settings.issuer, &subject), &id_token).await?;
         }
         // Before the auth code, so that the user learns of it at once.
         if user.is_banned(self.clock.now()) {
+            self.audit_failed_sign_in(Some(user.id), &origin).await?;
             return Err(USER_BANNED.into());
         }
         let Some((text, is_s256)) = details.challenge else {
@@ -226,6 +232,13 @@ impl AccountService {
         let method = if is_s256 { ChallengeMethod::S256 } else { ChallengeMethod::Plain };
         let code = self.issue_auth_code(user.id, AMR_METHOD, session, Challenge { text, method }).await?;
         Ok(SignInOutcome::AuthCode(code))
+    }
+
+    /// Records a sign-in that was rejected for the account with the provider's address.
+    async fn audit_refused_profile(&self, email: Option<String>, origin: &RequestOrigin) -> Result<(), AuthError> {
+        let Some(email) = email else { return Ok(()) };
+        let user = self.storage.users().get_by_email(&email).await?;
+        Ok(self.audit_failed_sign_in(user.map(|user| user.id), origin).await?)
     }
 }
 

@@ -11,9 +11,11 @@ use domain::UserId;
 use domain::model::{BYTES_PER_MEBIBYTE, NANODOLLARS_PER_DOLLAR, QuotaKind, QuotaUnit};
 use http_server::error::ApiError;
 use http_server::extract::JsonBody;
+use platform::AuditLog;
 use platform::config::Nanodollars;
 use serde::{Deserialize, Serialize};
 use storage::Storage;
+use storage::audit_events::{AuditActor, AuditEventKind};
 use storage::quotas::QuotaException;
 
 use super::NamedUser;
@@ -102,9 +104,11 @@ pub struct QuotaChanges {
 pub async fn set_quotas(
     State(storage): State<Storage>,
     State(models): State<Arc<ModelService>>,
+    State(audit): State<AuditLog>,
     NamedUser(user): NamedUser,
     JsonBody(QuotaChanges { changes }): JsonBody<QuotaChanges>,
 ) -> Result<Json<UserQuotas>, ApiError> {
+    let is_change = !changes.is_empty();
     let mut exceptions = storage.quotas().get_exceptions(user.id).await?;
     for (name, text) in changes {
         let kind: QuotaKind = serde_json::from_value(name.clone().into())
@@ -116,6 +120,11 @@ pub async fn set_quotas(
         })?;
     }
     storage.quotas().set_exceptions(user.id, exceptions).await?;
+    for event in
+        audit.event(Some(user.id), AuditActor::Admin, AuditEventKind::QuotaChanged).iter().filter(|_| is_change)
+    {
+        storage.audit_events().insert(event).await?;
+    }
     read_quotas(&storage, &models, user.id).await.map(Json)
 }
 

@@ -199,3 +199,66 @@ async fn records_shared_chats_and_connections_with_what_they_change() {
         app.stop().await;
     }
 }
+
+#[tokio::test]
+async fn records_every_rejected_sign_in() {
+    for database in databases() {
+        let app = TestApp::builder().database(database).set("CHAT_SERVICE_ROLE_KEY", KEY).start().await;
+        let person = app.person().await;
+        let link = json!({ "type": "magiclink", "email": person.email });
+        let link = admin(&app, Method::POST, "/admin/generate_link", &link).await;
+        let code = link.text("/email_otp");
+        let wrong = if code == "000000" { "000001" } else { "000000" };
+        for email in [&person.email, "nobody@example.com"] {
+            let body = json!({ "type": "email", "email": email, "token": wrong });
+            assert_eq!(post(&app, "/verify", &body).await.status, 403);
+        }
+        let path = format!("/admin/users/{}", person.id);
+        assert_eq!(admin(&app, Method::PUT, &path, &json!({ "ban_duration": "24h" })).await.status, 200);
+        assert_eq!(sign_in(&app, &person.email, PASSWORD).await.status, 400, "the right password of a locked account");
+        let right = json!({ "type": "email", "email": person.email, "token": code });
+        assert_eq!(post(&app, "/verify", &right).await.status, 403, "the right code of a locked account");
+        let expected = [
+            "user account_created",
+            "user sign_in",
+            "admin sign_in_link_created",
+            "user sign_in_failed",
+            "user sign_in_failed",
+            "admin account_locked",
+            "user sign_in_failed",
+            "user sign_in_failed",
+        ];
+        assert_eq!(summary(&app).await, expected);
+        let all = events(&app).await;
+        let known = Some(person.id.parse().unwrap());
+        assert_eq!([3, 4, 6, 7].map(|index| all[index].user), [known, None, known, known]);
+        assert!([3, 4, 6, 7].iter().all(|index| all[*index].client_address.as_deref() == Some("127.0.0.1")));
+        app.stop().await;
+    }
+}
+
+#[tokio::test]
+async fn records_links_and_addresses() {
+    for database in databases() {
+        let app = TestApp::builder().database(database).set("CHAT_SERVICE_ROLE_KEY", KEY).start().await;
+        let new = json!({ "type": "magiclink", "email": "ann@example.com" });
+        assert_eq!(admin(&app, Method::POST, "/admin/generate_link", &new).await.status, 200);
+        let recovery = json!({ "type": "signup", "email": "ann@example.com", "password": PASSWORD });
+        assert_eq!(admin(&app, Method::POST, "/admin/generate_link", &recovery).await.status, 200);
+        let person = app.person().await;
+        let changed = put_user(&app, &person.token, &json!({ "email": "bob@example.com" })).await;
+        assert_eq!(changed.status, 200, "{}", changed.body);
+        let path = format!("/admin/users/{}", person.id);
+        assert_eq!(admin(&app, Method::PUT, &path, &json!({ "email": "bobby@example.com" })).await.status, 200);
+        let expected = [
+            "admin account_created",
+            "admin sign_in_link_created",
+            "user account_created",
+            "user sign_in",
+            "user email_changed",
+            "admin email_changed",
+        ];
+        assert_eq!(summary(&app).await, expected);
+        app.stop().await;
+    }
+}

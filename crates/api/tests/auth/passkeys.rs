@@ -313,3 +313,25 @@ async fn passkeys_are_off_where_browsers_have_none_or_only_the_provider_may_sign
         (refused(404, "passkey_disabled"), "Passkeys are disabled".into())
     );
 }
+
+#[tokio::test]
+async fn the_audit_log_records_passkeys_with_who_removed_them() {
+    for database in databases() {
+        let (_, app, person) = start(database).await;
+        for is_own in [true, false] {
+            let passkey = register(&app, &person.token, &mut Authenticator::es256(SITE)).await.text("/id");
+            if is_own {
+                let path = format!("/{passkey}");
+                assert_eq!(call(&app, &person.token, Method::DELETE, &path, json!({})).await.status, 204);
+            } else {
+                let accounts = &app.state.accounts;
+                let user = app.state.storage.users().get(person.id.parse().unwrap()).await.unwrap().unwrap();
+                accounts.remove_passkey_as_admin(&user, passkey.parse().unwrap()).await.unwrap();
+            }
+        }
+        let log = app.state.storage.audit_events();
+        let events = log.list(None, domain::Timestamp(0), None, 100).await.unwrap();
+        let told: Vec<_> = events.iter().skip(2).map(|event| format!("{} {}", event.actor, event.kind)).collect();
+        assert_eq!(told, ["user passkey_added", "user passkey_removed", "user passkey_added", "admin passkey_removed"]);
+    }
+}

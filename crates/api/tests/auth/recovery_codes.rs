@@ -234,3 +234,16 @@ async fn wrong_recovery_codes_wait_and_are_recorded() {
         guarded.app.stop().await;
     }
 }
+
+#[tokio::test]
+async fn the_audit_log_records_codes_until_they_are_removed() {
+    for database in databases() {
+        let guarded = Guarded::start(database).await;
+        assert_eq!(guarded.call(Method::POST, CODES, &guarded.token).await.status, 200);
+        assert_eq!(guarded.call(Method::DELETE, CODES, &guarded.token).await.status, 200);
+        let log = guarded.app.state.storage.audit_events();
+        let events = log.list_of_user(guarded.person.id.parse().unwrap(), None, 2).await.unwrap();
+        let told: Vec<_> = events.iter().map(|event| (event.actor.as_str(), event.kind.as_str())).collect();
+        assert_eq!(told, [("user", "recovery_codes_removed"), ("user", "recovery_codes_created")]);
+    }
+}

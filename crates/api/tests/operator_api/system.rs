@@ -151,5 +151,8 @@ async fn makes_and_lists_backups() {
         let backups = operator.get("/backups").await["schedule"]["backups"].clone();
         assert_eq!(backups.as_array().unwrap().len(), 2, "{backups}");
         assert!(backups[0]["bytes"].as_u64().unwrap() > 1_000, "{backups}");
+        let log = operator.get("/audit-events").await;
+        let (kind, actor) = (&log["events"][0]["kind"], &log["events"][0]["actor"]);
+        assert_eq!((kind, actor, &log["events"][0]["user"]), (&json!("backup_created"), &json!("admin"), &Value::Null));
     }
 }

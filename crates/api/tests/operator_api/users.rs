@@ -186,6 +186,9 @@ async fn sets_and_clears_quotas() {
             assert_eq!(operator.send(Method::PUT, &path, &json!({ "changes": changes })).await.0, status);
         }
         assert_eq!(operator.get(&path).await, changed, "a bad change changes nothing");
+        operator.call(Method::PUT, &path, &json!({ "changes": {} })).await;
+        let kinds = operator.kinds(&person.id).await;
+        assert_eq!(kinds[..3], ["quota_changed", "quota_changed", "sign_in"].map(str::to_owned), "each change");
         let others = operator.get(&format!("/users/{}/quotas", other.id)).await;
         assert_eq!(quota(&others, "costPerMonth")["exception"], Value::Null);
     }

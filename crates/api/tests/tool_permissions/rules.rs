@@ -238,3 +238,31 @@ async fn the_list_of_calls_has_pages() {
     sorted.dedup();
     assert_eq!((seen.len(), &seen), (5, &sorted), "each once, newest first");
 }
+
+/// Returns the kinds of a user's audit events, oldest first, from the one after the connection on.
+async fn recorded(fixture: &Fixture) -> Vec<String> {
+    let log = fixture.app.state.storage.audit_events();
+    let events = log.list(Some(fixture.person.id.parse().unwrap()), domain::Timestamp(0), None, 100).await.unwrap();
+    assert!(events.iter().all(|event| event.actor == "user"));
+    let kinds = events.into_iter().map(|event| event.kind).skip_while(|kind| kind != "connection_created");
+    kinds.skip(1).collect()
+}
+
+#[tokio::test]
+async fn the_audit_log_records_permissions() {
+    for database in databases() {
+        let fixture = Fixture::new(database, [call_of_send(), Step::Text("Sent.".into())]).await;
+        let question = fixture.ask().await;
+        assert_eq!(fixture.decide(&question[0], json!({ "decision": "always" })).await.0, 200);
+        assert_eq!(fixture.decide(&question[0], json!({ "decision": "always" })).await.0, 200, "the same decision");
+        fixture.answered().await;
+        for permission in ["never", "ask", "always"] {
+            assert_eq!(fixture.person.allow(&fixture.connection, "send", permission).await.0, 200);
+        }
+        assert_eq!(fixture.person.allow(&fixture.connection, "invented", "always").await.0, 422, "no event");
+        assert_eq!(allow_group(&fixture, "all", "never").await.0, 200);
+        let expected = ["tool_allowed", "tool_denied", "tool_permission_reset", "tool_allowed", "tool_denied"];
+        assert_eq!(recorded(&fixture).await, expected);
+        fixture.app.stop().await;
+    }
+}

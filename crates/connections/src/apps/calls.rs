@@ -7,6 +7,7 @@ use domain::tool::{Outcome, ToolResult};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+use storage::audit_events::AuditEventKind;
 use storage::permissions::Rule;
 use storage::servers::Server;
 use tokio_util::sync::CancellationToken;
@@ -116,7 +117,9 @@ impl ConnectionService {
                     pin: Some(definition),
                     instructions: Some(text_hash(tool.instructions.to_string())),
                 };
-                if let Err(error) = self.storage.permissions().insert(user, &[rule], self.clock.now()).await {
+                let events = self.audit.by_user(user, AuditEventKind::ToolAllowed);
+                let stored = self.storage.permissions().insert_with(user, &[rule], self.clock.now(), &events).await;
+                if let Err(error) = stored {
                     tracing::error!(%error, "could not store a permission");
                     return Ok(AppCallOutcome::Failed("The permission could not be stored.".to_owned()));
                 }

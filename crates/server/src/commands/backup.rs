@@ -12,7 +12,9 @@ use domain::{Clock, SystemClock, Timestamp};
 use platform::config::Config;
 use platform::logging;
 use secrecy::ExposeSecret;
+use storage::audit_events::{AuditActor, AuditEventKind};
 use storage::backup::{DatabaseCopy, DatabaseKind, copy_database};
+use storage::inspect::inspect;
 use tempfile::TempDir;
 
 use super::backup_archive::{
@@ -20,6 +22,7 @@ use super::backup_archive::{
     parent_of,
 };
 use super::backup_objects::{self, ObjectCopy, copy_objects};
+use super::database::{has_present_schema, record_operation};
 
 /// Name of the file of the master key in the data folder.
 pub const MASTER_KEY_FILE: &str = "master.key";
@@ -67,6 +70,9 @@ pub fn run(arguments: Backup) -> anyhow::Result<ExitCode> {
     writeln!(out, "{} ({megabytes:.1} MB): {}", target.display(), describe(&manifest))?;
     if manifest.missing_files > 0 {
         writeln!(out, "Warning: the content of {} files is missing in object storage.", manifest.missing_files)?;
+    }
+    if let Err(error) = runtime.block_on(record(&config, AuditActor::Admin)) {
+        writeln!(out, "Warning: the audit log does not contain this backup: {error:#}")?;
     }
     writeln!(out, "{}", if manifest.has_keys { WITH_KEYS } else { WITHOUT_KEYS })?;
     Ok(ExitCode::SUCCESS)
@@ -135,6 +141,22 @@ pub async fn create(config: &Config, target: &Path, with_keys: bool) -> anyhow::
     };
     backup_archive::write(target, &manifest, &files)?;
     Ok(manifest)
+}
+
+/// Records a backup in the audit log, once it is made. A database with the schema of an older version has no place for
+/// that, and can be backed up all the same.
+///
+/// # Errors
+///
+/// The database cannot be opened or written.
+pub async fn record(config: &Config, actor: AuditActor) -> anyhow::Result<()> {
+    let inspection = inspect(&config.database_url).await?;
+    let mut recorded = Ok(());
+    if has_present_schema(&inspection, DatabaseKind::of_url(&config.database_url)?) {
+        recorded = record_operation(&inspection.storage, config, actor, None, AuditEventKind::BackupCreated).await;
+    }
+    inspection.storage.close().await;
+    Ok(recorded?)
 }
 
 /// Copies the database, and the objects of its files if there are any.

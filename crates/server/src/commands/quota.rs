@@ -8,9 +8,10 @@ use clap::Args;
 use domain::model::{BYTES_PER_MEBIBYTE, QuotaKind};
 use platform::config::{Config, Nanodollars};
 use storage::Storage;
+use storage::audit_events::{AuditActor, AuditEventKind};
 use storage::quotas::{QuotaException, QuotaExceptions};
 
-use super::database::{find_user, on_database};
+use super::database::{find_user, on_database, record_operation};
 
 /// Arguments of `ai-chat-mcp admin quota`.
 #[derive(Debug, Args)]
@@ -109,6 +110,7 @@ impl QuotaCommand {
                 storage::Error::MissingReference => anyhow::anyhow!("there is no account {}", self.user),
                 error => error.into(),
             })?;
+            record_operation(storage, config, AuditActor::Admin, Some(user), AuditEventKind::QuotaChanged).await?;
         }
         Ok(table(config, &exceptions))
     }

@@ -16,12 +16,14 @@ use platform::config::Config;
 use platform::{InstanceLock, SecretSealer};
 use secrecy::{ExposeSecret, SecretString};
 use storage::Storage;
+use storage::audit_events::{AuditActor, AuditEventKind};
 use storage::backup::DatabaseKind;
 use storage::inspect::open_unused;
 use storage::signing_keys::SealedKey;
 
 use super::backup::MASTER_KEY_FILE;
 use super::backup_archive::{sync_folder, unique_file_name_time};
+use super::database::record_operation;
 use super::key_files::{install_key, present_sealer};
 use super::{confirmation, sealed_secrets};
 
@@ -75,7 +77,17 @@ async fn rekey(config: &Config, arguments: &Rekey) -> anyhow::Result<()> {
     } else {
         replace_master_key(config, arguments, &inspection.storage, &present).await
     };
+    let recorded = match done {
+        Ok(()) => {
+            record_operation(&inspection.storage, config, AuditActor::Admin, None, AuditEventKind::KeysReplaced).await
+        }
+        Err(_) => Ok(()),
+    };
     inspection.storage.close().await;
+    // The keys are replaced all the same.
+    if let Err(error) = recorded {
+        writeln!(io::stdout(), "Warning: the audit log does not contain this: {error}")?;
+    }
     done
 }
 

@@ -13,6 +13,7 @@ use platform::config::Config;
 use platform::{InstanceLock, SecretSealer};
 use secrecy::ExposeSecret;
 use storage::Storage;
+use storage::audit_events::{AuditActor, AuditEventKind};
 use storage::backup::{DatabaseKind, database_folder};
 use storage::restore::{DatabaseReplacement, check_unused, database_exists};
 use tokio::signal::unix::{SignalKind, signal};
@@ -21,6 +22,7 @@ use super::backup::{self, MASTER_KEY_FILE, describe, staging_folder};
 use super::backup_archive::{BackupFile, BackupManifest, unique_file_name_time, unpack};
 use super::backup_objects::RestoredObjects;
 use super::confirmation;
+use super::database::record_operation;
 use super::key_files::install_key;
 use super::sealed_secrets::{self, SIGNING_KEYS_TABLE};
 use crate::data_folder;
@@ -174,7 +176,7 @@ async fn replace(
     }
 }
 
-/// Checks the restored data, and stores the content of its files.
+/// Checks the restored data, records the restore in its audit log, and stores the content of its files.
 async fn accept_data(
     storage: &Storage,
     secrets: &SecretSealer,
@@ -182,6 +184,8 @@ async fn accept_data(
     objects: Option<&Path>,
 ) -> anyhow::Result<RestoredObjects> {
     check_data(storage, secrets).await?;
+    let recorded = record_operation(storage, config, AuditActor::Admin, None, AuditEventKind::BackupRestored).await;
+    recorded.context("the restored database cannot be written")?;
     RestoredObjects::restore(storage, config, objects).await
 }
 

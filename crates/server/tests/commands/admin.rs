@@ -84,7 +84,7 @@ async fn accounts_are_listed_locked_unlocked_and_deleted() {
             lines.map(|event| event["kind"].as_str().unwrap().to_owned()).collect()
         };
         let own = audit(&["--json-lines", "--user", &person.id]).unwrap();
-        let expected = "account_created sign_in account_locked account_unlocked sign_in account_deleted";
+        let expected = "account_created sign_in account_locked sign_in_failed account_unlocked sign_in account_deleted";
         assert_eq!(kinds(&own).join(" "), expected);
         let theirs = audit(&["--json-lines", "--user", &other.email, "--since", "1h"]).unwrap();
         assert_eq!(kinds(&theirs).join(" "), "account_created sign_in sign_in");
@@ -207,6 +207,10 @@ async fn quotas_of_an_account_are_printed_and_changed() {
     assert!(changed.contains("turns per hour                20  exception\n"), "{changed}");
     assert!(changed.contains("stored files               5 MiB  exception\n"), "{changed}");
     assert!(changed.contains("connections                    7  exception\n"), "{changed}");
+    let audit = ["admin", "audit", "--user", person.id.as_str(), "--json-lines"];
+    let (_, log, _) = run(program.folder.path(), &settings, &audit);
+    let changes = log.lines().filter(|line| line.contains(r#""quota_changed""#) && line.contains(r#""admin""#));
+    assert_eq!(changes.count(), 3, "{log}");
     let missing = "0193b3a4-0000-7000-8000-000000000000";
     assert_eq!(
         quota(&[missing, "--cost-per-day", "1"]).unwrap_err(),

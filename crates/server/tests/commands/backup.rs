@@ -150,6 +150,16 @@ async fn a_backup_under_load_restores_everything_acknowledged() {
         let (code, out, error) = run(elsewhere.path(), &settings, &["restore", path.to_str().unwrap(), "--yes"]);
         assert_eq!(code, 0, "{out}{error}");
         assert!(!out.contains("Warning"), "every secret is opened: {out}");
+        let recorded = |folder: &Path, url: &str, kind: &str| {
+            let (_, log, _) = run(folder, &[("DATABASE_URL", url)], &["admin", "audit", "--json-lines"]);
+            let events = log.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+            let events: Vec<_> = events.filter(|event| event["kind"] == kind).collect();
+            assert!(events.iter().all(|event| event["actor"] == "admin" && event["user_id"].is_null()), "{log}");
+            events.len()
+        };
+        assert_eq!(recorded(fixture.folder(), &fixture.url, "backup_created"), 1);
+        assert_eq!(recorded(elsewhere.path(), &url, "backup_created"), 0, "the copy is from before");
+        assert_eq!(recorded(elsewhere.path(), &url, "backup_restored"), 1);
         let program = Program::start_in(elsewhere, &fixture.model.base_url, &settings);
         program.until_ready(200).await;
         let person = Person::sign_in_at(&fixture.person.email, &program.url, &http_client()).await;

@@ -107,6 +107,8 @@ async fn new_master_key_opens_everything_and_the_old_one_nothing() {
         let old_text = String::from_utf8(old).unwrap();
         let verdict = fixture.examine(folder.path(), &[("CHAT_MASTER_KEY", &old_text)]);
         assert!(verdict.contains("1 in model_providers, 1 in push_keys, 2 in signing_keys"), "{verdict}");
+        let (_, log, _) = fixture.run(folder.path(), &[], &["admin", "audit", "--json-lines"]);
+        assert_eq!(log.matches(r#""kind":"keys_replaced""#).count(), 1, "not for those that failed: {log}");
 
         let program = fixture.restart(folder, &[]).await;
         assert_eq!(count_published_keys(&program).await, 2);

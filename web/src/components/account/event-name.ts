@@ -17,9 +17,13 @@ export const eventKinds = [
   "google_drive_unlinked",
   "identity_linked",
   "identity_unlinked",
+  "model_provider_added",
+  "model_provider_changed",
+  "model_provider_removed",
   "passkey_added",
   "passkey_removed",
   "password_changed",
+  "quota_changed",
   "recovery_code_used",
   "recovery_codes_created",
   "recovery_codes_removed",
@@ -28,7 +32,11 @@ export const eventKinds = [
   "share_deleted",
   "sign_in",
   "sign_in_failed",
+  "sign_in_link_created",
   "sign_out",
+  "tool_allowed",
+  "tool_denied",
+  "tool_permission_reset",
 ] as const;
 
 /** Returns the text of a kind; one that a newer server knows alone is shown as it is. */

@@ -111,7 +111,21 @@ async fn banned_users_stay_out() {
     let path = format!("/admin/users/{}", session.text("/user/id"));
     assert_eq!(admin(&site.app, Method::PUT, &path, &json!({ "ban_duration": "24h" })).await.status, 200);
     assert_eq!(site.refusal().await, "user_banned");
+    // Nobody else gets the account by its address either, and both attempts are recorded.
+    assert_eq!(failed_sign_ins(&site, &session.text("/user/id")).await, 1);
+    site.provider.script().claims = json!({ "sub": "ann-2" });
+    assert_eq!(site.refusal().await, "user_banned");
+    assert_eq!(admin(&site.app, Method::PUT, &path, &json!({ "ban_duration": "none" })).await.status, 200);
+    assert_eq!(site.refusal().await, "email_exists");
+    assert_eq!(failed_sign_ins(&site, &session.text("/user/id")).await, 3);
     site.app.stop().await;
+}
+
+/// Returns how many failed sign-ins the audit log has of a user.
+async fn failed_sign_ins(site: &Site, user: &str) -> usize {
+    let log = site.app.state.storage.audit_events();
+    let events = log.list_of_user(user.parse().unwrap(), None, 100).await.unwrap();
+    events.iter().filter(|event| event.kind == "sign_in_failed").count()
 }
 
 #[tokio::test]
