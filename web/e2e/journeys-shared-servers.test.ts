@@ -6,7 +6,11 @@ import { startFixture } from "./fixture.ts";
 import { focusedName, inspect, looks } from "./look.ts";
 import { serveTools } from "./scripted-mcp.ts";
 
-const fixture = await startFixture();
+const fixture = await startFixture({
+  CHAT_OIDC_ISSUER: "https://id.example.com",
+  CHAT_OIDC_CLIENT_ID: "chat",
+  CHAT_OIDC_GROUPS_CLAIM: "groups",
+});
 const tickets = await serveTools([{ name: "find_ticket" }], {}, [], { authorization: "Bearer s3cret" });
 after(() => tickets.stop());
 
@@ -16,13 +20,13 @@ const servers = (...args: string[]) => fixture.app.command("admin", "servers", .
 const about = "Tickets of the whole company, with search.";
 await servers("offer", "Tickets", tickets.url, "--headers", headers, "--description", about);
 await servers("offer", "Wiki", "https://wiki.example.com/mcp");
-await servers("offer", "Payroll", "https://payroll.example.com/mcp", "--domain", "example.org");
+await servers("offer", "Payroll", "https://payroll.example.com/mcp", "--group", "accounting");
 
 test("a server of the operator is connected with one click and no key", async (t) => {
   const { account, appPage } = await fixture.openSignedInPage(t);
   await appPage.open("/?tab=servers");
   await appPage.sees(about);
-  assert.equal(await appPage.button("Connect Payroll").count(), 0, "for users of another domain");
+  assert.equal(await appPage.button("Connect Payroll").count(), 0, "for users of a group");
   await appPage.button("Connect Tickets").press("Enter");
   await appPage.toast("Connection Successful", "Connected to Tickets with 1 tools");
   await appPage.button("Connect Tickets").waitFor({ state: "detached" });
