@@ -6,6 +6,7 @@
 mod binary;
 mod debian;
 mod image;
+mod licences;
 mod release;
 mod sbom;
 mod tarball;
@@ -56,8 +57,16 @@ pub fn dist(workspace: &Workspace, arguments: &[String]) -> Outcome {
     let own = binaries.iter().find(|(architecture, _)| architecture.is_own());
     let (_, own) = own.ok_or_else(|| Failure::new("the binary of this machine's architecture is needed to go on"))?;
     let texts = step("completions and manual", || Texts::generate(own, &output.staging))?;
+    let licences = step("licences", || licences::build(workspace, &output))?;
     for (architecture, binary) in &binaries {
-        let package = Package { workspace, release: &release, architecture: *architecture, binary, texts: &texts };
+        let package = Package {
+            workspace,
+            release: &release,
+            architecture: *architecture,
+            binary,
+            texts: &texts,
+            licences: &licences,
+        };
         step(&format!("tarball for {}", architecture.name), || tarball::build(&package, &output))?;
         step(&format!("Debian package for {}", architecture.name), || debian::build(&package, &output))?;
         step(&format!("SBOM for {}", architecture.name), || sbom::build(&package, &tools, &output))?;
@@ -77,6 +86,8 @@ struct Package<'a> {
     architecture: Architecture,
     binary: &'a Path,
     texts: &'a Texts,
+    /// File with the licences of others.
+    licences: &'a Path,
 }
 
 impl Package<'_> {

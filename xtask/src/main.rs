@@ -21,6 +21,7 @@ mod failure;
 mod local_model;
 mod node;
 mod notices;
+mod npm_packages;
 mod requirements;
 mod run;
 mod steps;

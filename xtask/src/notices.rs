@@ -1,12 +1,10 @@
 //! `cargo xtask notices`: writes the list of third-party components that the product contains.
 
-use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::fs;
 
-use serde::Deserialize;
-
 use crate::failure::{Context, Outcome};
+use crate::npm_packages::{self, NpmPackage};
 use crate::tidy::dependencies::{Package, packages};
 use crate::workspace::Workspace;
 
@@ -14,20 +12,30 @@ use crate::workspace::Workspace;
 pub const NOTICES_FILE: &str = "THIRD-PARTY.md";
 
 /// Platforms whose crates are listed.
-const TARGETS: [&str; 2] = ["x86_64-unknown-linux-gnu", "aarch64-unknown-linux-gnu"];
+pub const TARGETS: [&str; 2] = ["x86_64-unknown-linux-gnu", "aarch64-unknown-linux-gnu"];
 
 const INTRODUCTION: &str = "\
 # Third-party components
 
 AI Chat MCP is licensed under the [Apache License 2.0](LICENSE). It contains the components below under their own
 licences. `cargo xtask notices` writes this file; `cargo xtask tidy` checks that it names every crate of the binary. The
-text of a licence is in the package of its component.
+texts of the licences are in `THIRD-PARTY-LICENSES.txt` of each release.
 
 ## Fonts
 
 | font | licence |
 |---|---|
 | Geist, Geist Mono | OFL-1.1 |
+
+## Data
+
+| data | licence |
+|---|---|
+| the list of common passwords, from Django | BSD-3-Clause |
+
+## Rust
+
+The binary contains the standard library of Rust: MIT OR Apache-2.0.
 
 ## Model weights
 
@@ -39,27 +47,6 @@ They are downloaded, not part of the binary.
 | SmolLM2-135M-Instruct, for tests | Apache-2.0 |
 ";
 
-/// The lock file of the web app's packages.
-#[derive(Deserialize)]
-struct PackageLock {
-    packages: BTreeMap<String, NpmPackage>,
-}
-
-/// Entry of a package in the lock file.
-#[derive(Deserialize)]
-struct NpmPackage {
-    #[serde(default)]
-    version: String,
-    #[serde(default)]
-    license: String,
-    #[serde(default)]
-    dev: bool,
-    #[serde(default)]
-    optional: bool,
-    #[serde(default, rename = "devOptional")]
-    dev_optional: bool,
-}
-
 /// Writes the notices.
 ///
 /// # Errors
@@ -67,13 +54,12 @@ struct NpmPackage {
 /// Fails if the dependencies cannot be read or the file cannot be written.
 pub fn command(workspace: &Workspace) -> Outcome {
     let crates = packages(workspace, &TARGETS)?;
-    let lock = fs::read_to_string(workspace.web().join("package-lock.json")).context("package-lock.json")?;
-    let lock: PackageLock = serde_json::from_str(&lock).context("package-lock.json")?;
-    fs::write(workspace.root.join(NOTICES_FILE), notices(&crates, &lock)).context(NOTICES_FILE)
+    let npm_packages = npm_packages::shipped(workspace)?;
+    fs::write(workspace.root.join(NOTICES_FILE), notices(&crates, &npm_packages)).context(NOTICES_FILE)
 }
 
 /// Returns the text of the notices.
-fn notices(crates: &[Package], lock: &PackageLock) -> String {
+fn notices(crates: &[Package], npm_packages: &[NpmPackage]) -> String {
     let mut text = INTRODUCTION.to_owned();
     text.push_str("\n## Crates\n\n| crate | version | licence |\n|---|---|---|\n");
     for Package { name, version, licence, .. } in crates.iter().filter(|package| !package.is_own) {
@@ -81,10 +67,8 @@ fn notices(crates: &[Package], lock: &PackageLock) -> String {
         let _ = writeln!(text, "| {name} | {version} | {licence} |");
     }
     text.push_str("\n## Packages of the web app\n\n| package | version | licence |\n|---|---|---|\n");
-    let shipped = |package: &NpmPackage| !package.dev && !package.optional && !package.dev_optional;
-    for (path, NpmPackage { version, license, .. }) in lock.packages.iter().filter(|(_, package)| shipped(package)) {
-        let Some((_, name)) = path.rsplit_once("node_modules/") else { continue };
-        let _ = writeln!(text, "| {name} | {version} | {license} |");
+    for NpmPackage { name, version, licence, .. } in npm_packages {
+        let _ = writeln!(text, "| {name} | {version} | {licence} |");
     }
     text
 }
@@ -110,16 +94,11 @@ mod tests {
 
     #[test]
     fn lists_crates_and_shipped_packages() {
-        let lock = r#"{ "packages": {
-            "": {},
-            "node_modules/@a/b": { "version": "1.0.0", "license": "MIT" },
-            "node_modules/c/node_modules/d": { "version": "2.0.0", "license": "ISC" },
-            "node_modules/e": { "version": "3.0.0", "license": "MIT", "dev": true }
-        } }"#;
+        let lock = r#"{ "packages": { "node_modules/@a/b": { "version": "1.0.0", "license": "MIT" } } }"#;
         let crates = read("one v1.2.3|MIT\nserver v0.1.0 (/somewhere)|Apache-2.0\n");
-        let text = notices(&crates, &serde_json::from_str(lock).unwrap());
+        let text = notices(&crates, &npm_packages::parse(lock).unwrap());
         assert!(text.contains("\n| one | 1.2.3 | MIT |\n"), "{text}");
-        assert!(text.ends_with("|\n| @a/b | 1.0.0 | MIT |\n| d | 2.0.0 | ISC |\n"), "{text}");
+        assert!(text.ends_with("|\n| @a/b | 1.0.0 | MIT |\n"), "{text}");
         assert!(!text.contains("server"), "{text}");
         assert_eq!(missing(&text, &crates), Vec::<String>::new());
         assert_eq!(missing(&text, &read("one v1.2.4|MIT")).len(), 1);

@@ -6,6 +6,7 @@ use std::path::Path;
 use std::process::Command;
 
 use super::binary::OLDEST_GLIBC;
+use super::licences::LICENCES_FILE;
 use super::tarball::write_unit;
 use super::{Output, Package, copy, copy_files, create_folder};
 use crate::command::run_quiet;
@@ -62,6 +63,7 @@ fn add_files(package: &Package, content: &Path) -> Outcome {
     let documents = content.join(DOCUMENT_FOLDER);
     copy(&root.join("packaging/debian/copyright"), &documents.join("copyright"))?;
     copy(&root.join("THIRD-PARTY.md"), &documents.join("THIRD-PARTY.md"))?;
+    copy(package.licences, &documents.join(LICENCES_FILE))?;
     copy_files(&root.join("docs/guide"), &documents.join("guide"))?;
     for folder in [share.join("man/man1"), documents] {
         compress(&folder)?;

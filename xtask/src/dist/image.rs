@@ -12,7 +12,10 @@ use crate::failure::{Context, Failure, Outcome};
 /// Debian packages of the base: directories, glibc, names of protocols, and certificates.
 const BASE_PACKAGES: [&str; 4] = ["base-files", "libc6", "netbase", "ca-certificates"];
 /// Folders of these packages that the program does not use.
-const UNUSED_FOLDERS: [&str; 4] = ["usr/share/doc", "usr/share/locale", "usr/share/man", "usr/share/lintian"];
+const UNUSED_FOLDERS: [&str; 3] = ["usr/share/locale", "usr/share/man", "usr/share/lintian"];
+/// Folder of the packages' documents, of which the image has the licences.
+const DOCUMENT_FOLDER: &str = "usr/share/doc";
+const COPYRIGHT_FILE: &str = "copyright";
 /// Accounts of the image, with the user that the Containerfile names.
 const ACCOUNT_FILES: [(&str, &str); 3] = [
     ("etc/passwd", "root:x:0:0:root:/root:/sbin/nologin\nnonroot:x:65532:65532:nonroot:/data:/sbin/nologin\n"),
@@ -60,6 +63,7 @@ fn base_folder(staging: &Path) -> Outcome<PathBuf> {
     for folder in UNUSED_FOLDERS.map(|folder| root.join(folder)).iter().filter(|folder| folder.exists()) {
         fs::remove_dir_all(folder).context(folder.display())?;
     }
+    remove_documents(&root.join(DOCUMENT_FOLDER))?;
     for (file, text) in ACCOUNT_FILES {
         fs::write(root.join(file), text).context(file)?;
     }
@@ -67,6 +71,21 @@ fn base_folder(staging: &Path) -> Outcome<PathBuf> {
     // As in every system, whatever the user's umask is.
     fs::set_permissions(root.join("tmp"), fs::Permissions::from_mode(0o1777)).context("tmp")?;
     Ok(root)
+}
+
+/// Removes the documents of packages, without their licences.
+fn remove_documents(documents: &Path) -> Outcome {
+    let folders = fs::read_dir(documents).context(documents.display())?.flatten();
+    for folder in folders.filter(|folder| folder.path().is_dir()) {
+        for entry in fs::read_dir(folder.path()).context(folder.path().display())?.flatten() {
+            let path = entry.path();
+            if path.ends_with(COPYRIGHT_FILE) {
+                continue;
+            }
+            if path.is_dir() { fs::remove_dir_all(&path) } else { fs::remove_file(&path) }.context(path.display())?;
+        }
+    }
+    Ok(())
 }
 
 /// Joins the certificates of the package in one file. In a system, a script of the package does this.
@@ -84,4 +103,26 @@ fn write_certificates(root: &Path) -> Outcome {
     }
     create_folder(&root.join("etc/ssl/certs"))?;
     fs::write(root.join("etc/ssl/certs/ca-certificates.crt"), all).context("ca-certificates.crt")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::env;
+    use std::process;
+
+    use super::*;
+
+    #[test]
+    fn licences_of_packages_stay() {
+        let documents = env::temp_dir().join(format!("image-documents-{}", process::id()));
+        create_folder(&documents.join("libc6/examples")).unwrap();
+        for file in ["libc6/copyright", "libc6/changelog.gz", "libc6/examples/one"] {
+            fs::write(documents.join(file), "").unwrap();
+        }
+        remove_documents(&documents).unwrap();
+        let left: Vec<_> =
+            fs::read_dir(documents.join("libc6")).unwrap().flatten().map(|entry| entry.file_name()).collect();
+        fs::remove_dir_all(&documents).unwrap();
+        assert_eq!(left, ["copyright"]);
+    }
 }

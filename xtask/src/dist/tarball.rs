@@ -4,6 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
+use super::licences::LICENCES_FILE;
 use super::{Output, Package, copy, copy_files, create_folder};
 use crate::command::run_quiet;
 use crate::failure::{Context, Outcome};
@@ -19,6 +20,7 @@ pub fn build(package: &Package, output: &Output) -> Outcome {
     for document in DOCUMENTS {
         copy(&root.join(document), &content.join(document))?;
     }
+    copy(package.licences, &content.join(LICENCES_FILE))?;
     // The guide refers to the documents beside it.
     copy_files(&root.join("docs"), &content.join("docs"))?;
     copy_files(&root.join("docs/guide"), &content.join("docs/guide"))?;
