@@ -155,13 +155,13 @@ fn create_folder(folder: &Path) -> Outcome {
 }
 
 /// Copies a file with its permissions, and creates the folder that it is copied to.
-fn copy(from: &Path, to: &Path) -> Outcome {
+pub fn copy(from: &Path, to: &Path) -> Outcome {
     to.parent().map_or(Ok(()), create_folder)?;
     fs::copy(from, to).map(drop).context(format!("cannot copy {}", from.display()))
 }
 
 /// Copies the files of a folder, without folders in it.
-fn copy_files(from: &Path, to: &Path) -> Outcome {
+pub fn copy_files(from: &Path, to: &Path) -> Outcome {
     for entry in fs::read_dir(from).context(format!("cannot read {}", from.display()))?.flatten() {
         if entry.path().is_file() {
             copy(&entry.path(), &to.join(entry.file_name()))?;

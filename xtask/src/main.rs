@@ -17,6 +17,7 @@ mod crash;
 mod dependencies;
 mod dev;
 mod dist;
+mod documents;
 mod failure;
 mod local_model;
 mod node;

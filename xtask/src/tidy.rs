@@ -8,6 +8,7 @@ pub mod dependencies;
 mod disabled_tests;
 mod length;
 mod licences;
+mod links;
 mod logs;
 mod manifests;
 mod messages;
@@ -52,6 +53,7 @@ pub fn tidy(workspace: &Workspace) -> Outcome {
         test_modules::check,
     ];
     let mut findings: Vec<String> = rules.iter().flat_map(|rule| rule(&files)).collect();
+    findings.extend(links::check(workspace, &files));
     // Not a rule over files: it needs what Cargo has resolved.
     findings.extend(dependencies::check(workspace)?);
     if findings.is_empty() {

@@ -2,7 +2,7 @@
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use super::binary::OLDEST_GLIBC;
@@ -10,6 +10,7 @@ use super::licences::LICENCES_FILE;
 use super::tarball::write_unit;
 use super::{Output, Package, copy, copy_files, create_folder};
 use crate::command::run_quiet;
+use crate::documents;
 use crate::failure::{Context, Failure, Outcome};
 
 /// File of the settings, which an upgrade does not overwrite.
@@ -62,22 +63,26 @@ fn add_files(package: &Package, content: &Path) -> Outcome {
     copy_files(&package.texts.manual, &share.join("man/man1"))?;
     let documents = content.join(DOCUMENT_FOLDER);
     copy(&root.join("packaging/debian/copyright"), &documents.join("copyright"))?;
-    copy(&root.join("THIRD-PARTY.md"), &documents.join("THIRD-PARTY.md"))?;
     copy(package.licences, &documents.join(LICENCES_FILE))?;
-    copy_files(&root.join("docs/guide"), &documents.join("guide"))?;
-    for folder in [share.join("man/man1"), documents] {
-        compress(&folder)?;
-    }
+    // Debian's policy names this file.
+    copy(&root.join("CHANGELOG.md"), &documents.join("changelog"))?;
+    compress(files_within(&share.join("man/man1"))?)?;
+    compress([LICENCES_FILE, "changelog"].map(|name| documents.join(name)))?;
+    // Not compressed: they link to each other.
+    documents::copy_all(root, &documents)?;
     // The umask of the user who builds is not the package's.
     run_quiet(Command::new("chmod").args(["-R", "u=rwX,go=rX"]).arg(content))?;
     // The settings can contain keys. `postinst` lets the program's group read them.
     set_mode(&content.join(SETTINGS_FILE), 0o640)
 }
 
-/// Compresses the files of a folder, without those in its folders. `copyright` must stay readable (Debian policy).
-fn compress(folder: &Path) -> Outcome {
-    let files = fs::read_dir(folder).context(folder.display())?.flatten().map(|entry| entry.path());
-    let files: Vec<_> = files.filter(|file| file.is_file() && !file.ends_with("copyright")).collect();
+/// Returns the files of a folder.
+fn files_within(folder: &Path) -> Outcome<Vec<PathBuf>> {
+    Ok(fs::read_dir(folder).context(folder.display())?.flatten().map(|entry| entry.path()).collect())
+}
+
+/// Compresses files.
+fn compress(files: impl IntoIterator<Item = PathBuf>) -> Outcome {
     run_quiet(Command::new("gzip").arg("-9n").args(files)).map(drop)
 }
 

@@ -7,23 +7,16 @@ use std::process::Command;
 use super::licences::LICENCES_FILE;
 use super::{Output, Package, copy, copy_files, create_folder};
 use crate::command::run_quiet;
+use crate::documents;
 use crate::failure::{Context, Outcome};
-
-/// Documents in the root of the repository.
-const DOCUMENTS: [&str; 3] = ["LICENSE", "README.md", "THIRD-PARTY.md"];
 
 /// Builds the tarball.
 pub fn build(package: &Package, output: &Output) -> Outcome {
     let name = package.file_name("");
     let (root, content) = (&package.workspace.root, output.staging.join(&name));
     copy(package.binary, &content.join("ai-chat-mcp"))?;
-    for document in DOCUMENTS {
-        copy(&root.join(document), &content.join(document))?;
-    }
+    documents::copy_all(root, &content)?;
     copy(package.licences, &content.join(LICENCES_FILE))?;
-    // The guide refers to the documents beside it.
-    copy_files(&root.join("docs"), &content.join("docs"))?;
-    copy_files(&root.join("docs/guide"), &content.join("docs/guide"))?;
     copy_files(&package.texts.completions, &content.join("completions"))?;
     copy_files(&package.texts.manual, &content.join("man"))?;
     write_unit(package, &content.join("ai-chat-mcp.service"), "/usr/local/bin")?;
