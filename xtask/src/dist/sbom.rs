@@ -1,12 +1,16 @@
-//! The software bill of materials: the crates of the binary, as CycloneDX.
+//! The software bill of materials: the crates of the binary and the packages of the web app in it, as CycloneDX.
 
 use std::fs;
 use std::path::PathBuf;
 
+use data_encoding::{BASE64, HEXLOWER};
+use serde_json::{Value, json};
+
 use super::tools::ReleaseTools;
 use super::{Output, Package};
 use crate::command::run_quiet;
-use crate::failure::{Context, Outcome};
+use crate::failure::{Context, Failure, Outcome};
+use crate::npm_packages::{self, NpmPackage};
 
 /// Name of the files that the tool writes into each crate's folder.
 const FILE_NAME: &str = "release-sbom";
@@ -27,8 +31,48 @@ pub fn build(package: &Package, tools: &ReleaseTools, output: &Output) -> Outcom
     }
     // Crates of the workspace are named by their folders.
     let text = text?.replace(&format!("file://{}/", root.display()), "file:///source/");
+    let mut bill: Value = serde_json::from_str(&text).context("cargo-cyclonedx")?;
+    add_npm_packages(&mut bill, &npm_packages::shipped(package.workspace)?)?;
+    let text = serde_json::to_string_pretty(&bill).context("the SBOM")? + "\n";
     let file = output.folder.join(package.file_name(".cdx.json"));
     fs::write(&file, text).context(format!("cannot write {}", file.display()))
+}
+
+/// Adds packages of the web app, on which the program depends.
+fn add_npm_packages(bill: &mut Value, packages: &[NpmPackage]) -> Outcome {
+    let incomplete = || Failure::new("cargo-cyclonedx wrote no components or no dependencies of the program");
+    let program = bill["metadata"]["component"]["bom-ref"].clone();
+    let components = bill["components"].as_array_mut().ok_or_else(incomplete)?;
+    components.extend(packages.iter().map(npm_component));
+    let dependencies = bill["dependencies"].as_array_mut().ok_or_else(incomplete)?;
+    let program = dependencies.iter_mut().find(|dependency| dependency["ref"] == program).ok_or_else(incomplete)?;
+    let depends_on = program["dependsOn"].as_array_mut().ok_or_else(incomplete)?;
+    depends_on.extend(packages.iter().map(|package| Value::from(package_url(package))));
+    Ok(())
+}
+
+/// Returns the component of a package.
+fn npm_component(package: &NpmPackage) -> Value {
+    let url = package_url(package);
+    let mut component = json!({
+        "type": "library",
+        "bom-ref": url,
+        "name": package.name,
+        "version": package.version,
+        "scope": "required",
+        "licenses": [{ "expression": package.licence }],
+        "purl": url,
+    });
+    let checksum = package.integrity.strip_prefix("sha512-").and_then(|sum| BASE64.decode(sum.as_bytes()).ok());
+    if let Some(checksum) = checksum {
+        component["hashes"] = json!([{ "alg": "SHA-512", "content": HEXLOWER.encode(&checksum) }]);
+    }
+    component
+}
+
+/// Returns the address of a package in the form that bills of materials use (purl).
+fn package_url(package: &NpmPackage) -> String {
+    format!("pkg:npm/{}@{}", package.name.replace('@', "%40"), package.version)
 }
 
 /// Returns the files that the tool has written.
@@ -37,4 +81,37 @@ fn written_files(package: &Package) -> impl Iterator<Item = PathBuf> {
     let crates = fs::read_dir(root.join("crates")).into_iter().flatten().flatten().map(|entry| entry.path());
     let files = crates.chain([root.join("xtask")]).map(|folder| folder.join(format!("{FILE_NAME}.json")));
     files.filter(|file| file.is_file())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn adds_packages_of_the_web_app() {
+        let mut bill = json!({
+            "metadata": { "component": { "bom-ref": "program" } },
+            "components": [{ "name": "a crate" }],
+            "dependencies": [{ "ref": "other", "dependsOn": [] }, { "ref": "program", "dependsOn": ["a crate"] }],
+        });
+        let lock = r#"{ "packages": { "node_modules/@a/b": {
+            "version": "1.0.0", "license": "MIT", "integrity": "sha512-q80="
+        } } }"#;
+        add_npm_packages(&mut bill, &npm_packages::parse(lock).unwrap()).unwrap();
+        assert_eq!(
+            bill["components"][1],
+            json!({
+                "type": "library",
+                "bom-ref": "pkg:npm/%40a/b@1.0.0",
+                "name": "@a/b",
+                "version": "1.0.0",
+                "scope": "required",
+                "hashes": [{ "alg": "SHA-512", "content": "abcd" }],
+                "licenses": [{ "expression": "MIT" }],
+                "purl": "pkg:npm/%40a/b@1.0.0",
+            })
+        );
+        assert_eq!(bill["dependencies"][1]["dependsOn"], json!(["a crate", "pkg:npm/%40a/b@1.0.0"]));
+        assert!(add_npm_packages(&mut json!({}), &[]).is_err());
+    }
 }
