@@ -9,7 +9,9 @@ use crate::failure::{Context, Outcome};
 /// Documents in the root of the repository.
 const ROOT_DOCUMENTS: [&str; 7] =
     ["ARCHITECTURE.md", "CHANGELOG.md", "CONTRIBUTING.md", "LICENSE", "README.md", "SECURITY.md", "THIRD-PARTY.md"];
-/// Folder of the others.
+/// The dashboard that the guide to monitoring mentions.
+const DASHBOARD_FILE: &str = "grafana-dashboard.json";
+/// Folder of the other documents.
 const DOCUMENT_FOLDER: &str = "docs";
 
 /// Copies the documents from the root of the repository.
@@ -17,6 +19,7 @@ pub fn copy_all(root: &Path, to: &Path) -> Outcome {
     for document in ROOT_DOCUMENTS {
         copy(&root.join(document), &to.join(document))?;
     }
+    copy(&root.join("packaging").join(DASHBOARD_FILE), &to.join(DASHBOARD_FILE))?;
     copy_folder(&root.join(DOCUMENT_FOLDER), &to.join(DOCUMENT_FOLDER))
 }
 
