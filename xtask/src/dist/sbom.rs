@@ -1,5 +1,6 @@
 //! The software bill of materials: the crates of the binary and the packages of the web app in it, as CycloneDX.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::PathBuf;
 
@@ -11,6 +12,7 @@ use super::{Output, Package};
 use crate::command::run_quiet;
 use crate::failure::{Context, Failure, Outcome};
 use crate::npm_packages::{self, NpmPackage};
+use crate::tidy::dependencies::{self, packages};
 
 /// Name of the files that the tool writes into each crate's folder.
 const FILE_NAME: &str = "release-sbom";
@@ -32,10 +34,47 @@ pub fn build(package: &Package, tools: &ReleaseTools, output: &Output) -> Outcom
     // Crates of the workspace are named by their folders.
     let text = text?.replace(&format!("file://{}/", root.display()), "file:///source/");
     let mut bill: Value = serde_json::from_str(&text).context("cargo-cyclonedx")?;
+    let target = package.architecture.target;
+    keep_crates(&mut bill, &packages(package.workspace, &[target])?)?;
     add_npm_packages(&mut bill, &npm_packages::shipped(package.workspace)?)?;
     let text = serde_json::to_string_pretty(&bill).context("the SBOM")? + "\n";
     let file = output.folder.join(package.file_name(".cdx.json"));
     fs::write(&file, text).context(format!("cannot write {}", file.display()))
+}
+
+/// Removes the crates that are not in the binary. The tool also lists those of features that nothing enables, and of
+/// tests.
+///
+/// # Errors
+///
+/// Fails if a crate of the binary is missing.
+fn keep_crates(bill: &mut Value, crates: &[dependencies::Package]) -> Outcome {
+    let is_same = |component: &Value, one: &dependencies::Package| {
+        component["name"] == one.name.as_str() && component["version"] == one.version.as_str()
+    };
+    let program = bill["metadata"]["component"].clone();
+    let components = bill["components"].as_array_mut().ok_or_else(|| Failure::new("the SBOM has no components"))?;
+    components.retain(|component| crates.iter().any(|one| is_same(component, one)));
+    let missing =
+        crates.iter().find(|one| !components.iter().chain([&program]).any(|component| is_same(component, one)));
+    if let Some(missing) = missing {
+        return Err(Failure::new(format!("the SBOM lacks crate {} {}", missing.name, missing.version)));
+    }
+    let references: BTreeSet<String> = components
+        .iter()
+        .chain([&program])
+        .filter_map(|component| Some(component["bom-ref"].as_str()?.to_owned()))
+        .collect();
+    let is_reference = |value: &Value| value.as_str().is_some_and(|reference| references.contains(reference));
+    let dependencies = bill["dependencies"].as_array_mut();
+    let dependencies = dependencies.ok_or_else(|| Failure::new("the SBOM has no dependencies"))?;
+    dependencies.retain(|dependency| is_reference(&dependency["ref"]));
+    for dependency in dependencies {
+        if let Some(depends_on) = dependency.get_mut("dependsOn").and_then(Value::as_array_mut) {
+            depends_on.retain(is_reference);
+        }
+    }
+    Ok(())
 }
 
 /// Adds packages of the web app, on which the program depends.
@@ -86,6 +125,29 @@ fn written_files(package: &Package) -> impl Iterator<Item = PathBuf> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn keeps_the_crates_of_the_binary() {
+        let component = |name: &str| json!({ "name": name, "version": "1.0.0", "bom-ref": format!("ref-{name}") });
+        let mut bill = json!({
+            "metadata": { "component": component("program") },
+            "components": [component("used"), component("unused")],
+            "dependencies": [
+                { "ref": "ref-program", "dependsOn": ["ref-unused", "ref-used"] },
+                { "ref": "ref-unused", "dependsOn": [] },
+                { "ref": "ref-used" },
+            ],
+        });
+        let crates = dependencies::read("program v1.0.0 (/somewhere)|MIT\nused v1.0.0|MIT\n");
+        keep_crates(&mut bill, &crates).unwrap();
+        assert_eq!(bill["components"], json!([component("used")]));
+        assert_eq!(
+            bill["dependencies"],
+            json!([{ "ref": "ref-program", "dependsOn": ["ref-used"] }, { "ref": "ref-used" }])
+        );
+        let failure = keep_crates(&mut bill, &dependencies::read("other v1.0.0|MIT\n")).unwrap_err();
+        assert_eq!(failure.to_string(), "the SBOM lacks crate other 1.0.0");
+    }
 
     #[test]
     fn adds_packages_of_the_web_app() {
