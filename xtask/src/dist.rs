@@ -23,11 +23,13 @@ use crate::system::buildah;
 use crate::workspace::Workspace;
 use crate::{requirements, web};
 use binary::Architecture;
+pub use binary::OLDEST_GLIBC;
+pub use licences::LICENCES_FILE;
 use release::Release;
 use tools::ReleaseTools;
 
 /// File with the checksums of all others.
-const CHECKSUMS_FILE: &str = "SHA256SUMS";
+pub const CHECKSUMS_FILE: &str = "SHA256SUMS";
 
 /// Builds the packages for this machine's architecture, and for others whose Rust target is installed. The option
 /// `--image` adds the container image, for this machine's architecture.

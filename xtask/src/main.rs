@@ -23,6 +23,7 @@ mod local_model;
 mod node;
 mod notices;
 mod npm_packages;
+mod release_test;
 mod requirements;
 mod run;
 mod steps;
@@ -81,6 +82,8 @@ The developer's commands:
   cargo xtask dev [ARGS]     serve the server and the page with hot reload, until Ctrl-C
   cargo xtask dist           build the packages for operators, in target/distrib
       --image                build the container image as well
+  cargo xtask release-test [FOLDER]
+                             install, use and remove what dist built (in FOLDER), on a Debian of its own; as root
   cargo xtask model          fetch the weights of the built-in model, and check those that are there
       --test                 the small weights that the tests use
   cargo xtask notices        write THIRD-PARTY.md, the list of the components of others
@@ -115,6 +118,7 @@ fn dispatch(command: &str, rest: &[String]) -> Outcome<ExitCode> {
         "upgrade" => upgrade::upgrade(&workspace, rest),
         "dev" => dev::dev(&workspace, rest),
         "dist" => dist::dist(&workspace, rest),
+        "release-test" => release_test::command(&workspace, rest),
         "notices" => no_more(rest).and_then(|()| notices::command(&workspace)),
         "model" => weights::command(&workspace, rest),
         "help" | "--help" | "-h" => {

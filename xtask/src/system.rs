@@ -1,12 +1,15 @@
 //! Installation of operating system packages for the tests and for releases.
 
+pub mod binutils;
 pub mod buildah;
 pub mod chromium;
 pub mod firefox;
 pub mod haproxy;
+pub mod mmdebstrap;
 pub mod openssl;
 pub mod pgbouncer;
 pub mod postgres;
+pub mod promtool;
 pub mod python;
 pub mod webkit;
 
@@ -71,7 +74,7 @@ fn run_silent(command: &mut Command) -> bool {
 }
 
 /// Returns whether this process runs as root.
-fn is_root() -> bool {
+pub fn is_root() -> bool {
     id(&["-u"]) == Some(0)
 }
 

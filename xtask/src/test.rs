@@ -21,7 +21,7 @@ use report::{Report, check, suite, suite_of};
 use rust::{BUILT_IN_MODEL, RustTests, rust_tests};
 
 /// Folder of third-party MCP servers that the tests of `mcp` use.
-const PEERS_FOLDER: &str = "crates/mcp/tests/peers";
+pub const PEERS_FOLDER: &str = "crates/mcp/tests/peers";
 
 /// Folder of the test that compares the running server with its OpenAPI document.
 const API_TEST_FOLDER: &str = "crates/api/tests/openapi";
