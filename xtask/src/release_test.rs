@@ -122,10 +122,11 @@ impl<'a> ReleaseTest<'a> {
         self.results.borrow_mut().push((name, result));
     }
 
-    /// Signs up, calls a tool, restarts and reads metrics with a program (`web/e2e/release.ts`).
+    /// Signs up, calls a tool, reads metrics, restarts and restores a backup with a program (`web/e2e/release.ts`).
     fn use_program(&self, program: &Program) -> Outcome {
         let mut journey = node::script(&self.workspace.web(), "release")?;
         journey.env("RELEASED_PROGRAM", program.write_launcher(&self.work)?).env("PROMTOOL", &self.promtool);
+        journey.env("RELEASED_DATA_FOLDER", &program.volume);
         let ended = run_kept(&mut journey)?;
         if ended.success { Ok(()) } else { Err(Failure::new("the program could not be used: see above")) }
     }

@@ -34,7 +34,7 @@ pub fn check(release: &ReleaseTest) -> Outcome<String> {
     system.run_script("/etc/ai-chat-mcp", "runuser -u ai-chat-mcp -- ai-chat-mcp check")?;
     release.use_program(&Program {
         system: &system,
-        command: vec!["/usr/bin/ai-chat-mcp".to_owned(), "serve".to_owned()],
+        path: "/usr/bin/ai-chat-mcp".to_owned(),
         user,
         group,
         folder: "/etc/ai-chat-mcp".to_owned(),

@@ -48,10 +48,10 @@ pub fn check(release: &ReleaseTest) -> Outcome<String> {
     let config = read_json(&content.join(text(&manifest["Config"])))?;
     let config = &config["config"];
     check_configuration(config)?;
-    let command = strings(&config["Entrypoint"]).chain(strings(&config["Cmd"])).map(str::to_owned).collect();
+    let program = strings(&config["Entrypoint"]).next().unwrap_or_default();
     release.use_program(&Program {
         system: &system,
-        command,
+        path: program.to_owned(),
         user: USER,
         group: USER,
         folder: text(&config["WorkingDir"]).to_owned(),
@@ -81,6 +81,7 @@ fn check_configuration(config: &Value) -> Outcome {
     }
     let facts = [
         (text(&config["User"]) == format!("{USER}:{USER}"), "its user"),
+        (strings(&config["Cmd"]).eq(["serve"]), "its command"),
         (config["Volumes"].get(VOLUME).is_some(), "its volume"),
         (config["ExposedPorts"].get("3000/tcp").is_some(), "its port"),
         (config["Healthcheck"]["Test"][2] == "health", "its health check"),

@@ -25,7 +25,7 @@ pub fn check(release: &ReleaseTest) -> Outcome<String> {
     let (user, group) = user_ids(&system, "ai-chat-mcp")?;
     release.use_program(&Program {
         system: &system,
-        command: vec!["/usr/local/bin/ai-chat-mcp".to_owned(), "serve".to_owned()],
+        path: "/usr/local/bin/ai-chat-mcp".to_owned(),
         user,
         group,
         folder: "/etc/ai-chat-mcp".to_owned(),

@@ -23,6 +23,8 @@ set -e
 chown -R @USER@:@GROUP@ "$PWD"
 # The tests name the folder as this machine sees it.
 unset DATABASE_URL
+# Without a command of its own, it serves.
+[ $# -gt 0 ] || set -- serve
 export CHAT_DATA_DIR='@VOLUME@' HOME='@VOLUME@'
 exec unshare --mount sh -c '
     set -e
@@ -34,7 +36,7 @@ exec unshare --mount sh -c '
     mount -o remount,bind,ro "@ROOT@"
     exec setpriv --clear-groups --no-new-privs \
         unshare --root="@ROOT@" --wd="@FOLDER@" --setgid=@GROUP@ --setuid=@USER@ "$@"
-' launcher @COMMAND@ "$@"
+' launcher "@PROGRAM@" "$@"
 "#;
 
 /// The root folder of an unpacked system.
@@ -74,8 +76,8 @@ impl TargetSystem {
 /// A server program in a system, which runs with a read-only root and the permissions of its user alone.
 pub struct Program<'a> {
     pub system: &'a TargetSystem,
-    /// The program and its arguments.
-    pub command: Vec<String>,
+    /// Path in the system.
+    pub path: String,
     pub user: u32,
     pub group: u32,
     /// Folder in which the program runs.
@@ -94,7 +96,7 @@ impl Program<'_> {
             .replace("@GROUP@", &self.group.to_string())
             .replace("@VOLUME@", &self.volume)
             .replace("@FOLDER@", &self.folder)
-            .replace("@COMMAND@", &self.command.join(" "));
+            .replace("@PROGRAM@", &self.path);
         let file = work.join("launcher");
         fs::write(&file, script).context(format!("cannot write {}", file.display()))?;
         fs::set_permissions(&file, fs::Permissions::from_mode(0o755)).context(file.display())?;
