@@ -1,9 +1,11 @@
 //! Test of the tarball: the guide's commands install it as a service, and remove it without a trace.
 
+use std::fs;
+
 use super::installation_guide::commands_after;
 use super::target_system::{Program, TargetSystem, unpack, user_ids};
 use super::{ReleaseTest, debian_package, list_files, megabytes};
-use crate::failure::{Failure, Outcome};
+use crate::failure::{Context, Failure, Outcome};
 
 /// Lines of the guide before the commands.
 const INSTALLATION: &str = "As a service, as root in the unpacked folder:";
@@ -19,6 +21,7 @@ pub fn check(release: &ReleaseTest) -> Outcome<String> {
     unpack(&release.files.tarball, &system.path("/tmp"))?;
     let folder = format!("/tmp/ai-chat-mcp-{}-{}-linux", release.files.version, std::env::consts::ARCH);
     run_guide(release, &system, &folder, INSTALLATION)?;
+    check_image_names(release)?;
     let unit = "/etc/systemd/system/ai-chat-mcp.service";
     let exposure = debian_package::check_unit(&system, unit)?;
     system.run_script("/etc/ai-chat-mcp", "runuser -u ai-chat-mcp -- ai-chat-mcp check")?;
@@ -41,6 +44,17 @@ pub fn check(release: &ReleaseTest) -> Outcome<String> {
         "{:.1} MB; installed, used and removed by the guide's commands; exposure {exposure}",
         megabytes(&release.files.tarball)?
     ))
+}
+
+/// Checks that the files for containers name the image of this release.
+fn check_image_names(release: &ReleaseTest) -> Outcome {
+    let name = format!("image: ai-chat-mcp:{}\n", release.files.version);
+    for file in ["container/compose.yaml", "container/kubernetes.yaml"] {
+        if !fs::read_to_string(release.unpacked.join(file)).context(file)?.contains(&name) {
+            return Err(Failure::new(format!("{file} does not name the image of version {}", release.files.version)));
+        }
+    }
+    Ok(())
 }
 
 /// Runs commands of the guide in a folder. No service manager runs in the system, so the service is not started.
