@@ -87,6 +87,8 @@ The developer's commands:
   cargo xtask model          fetch the weights of the built-in model, and check those that are there
       --test                 the small weights that the tests use
   cargo xtask notices        write THIRD-PARTY.md, the list of the components of others
+  cargo xtask freeze-migrations
+                             add new migrations to the list of released ones, which never change, before a release
   cargo xtask help           print this text
 ";
 
@@ -119,6 +121,7 @@ fn dispatch(command: &str, rest: &[String]) -> Outcome<ExitCode> {
         "dev" => dev::dev(&workspace, rest),
         "dist" => dist::dist(&workspace, rest),
         "release-test" => release_test::command(&workspace, rest),
+        "freeze-migrations" => no_more(rest).and_then(|()| tidy::frozen_migrations::freeze(&workspace)),
         "notices" => no_more(rest).and_then(|()| notices::command(&workspace)),
         "model" => weights::command(&workspace, rest),
         "help" | "--help" | "-h" => {

@@ -6,6 +6,7 @@ mod boundaries;
 mod coverage;
 pub mod dependencies;
 mod disabled_tests;
+pub mod frozen_migrations;
 mod length;
 mod licences;
 mod links;
@@ -54,6 +55,7 @@ pub fn tidy(workspace: &Workspace) -> Outcome {
     ];
     let mut findings: Vec<String> = rules.iter().flat_map(|rule| rule(&files)).collect();
     findings.extend(links::check(workspace, &files));
+    findings.extend(frozen_migrations::check(workspace)?);
     // Not a rule over files: it needs what Cargo has resolved.
     findings.extend(dependencies::check(workspace)?);
     if findings.is_empty() {

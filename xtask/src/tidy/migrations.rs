@@ -18,7 +18,8 @@ pub fn check(files: &[Source]) -> Vec<String> {
     for name in sqlite.iter().filter(|name| !is_numbered(name)) {
         findings.push(format!("{MIGRATIONS_FOLDER}sqlite/{name}: a migration is named NNNN_what_it_does.sql"));
     }
-    let migrations = files.iter().filter(|file| file.path.starts_with(MIGRATIONS_FOLDER) && !begins_series(&file.path));
+    let in_folder = files.iter().filter(|file| file.path.starts_with(MIGRATIONS_FOLDER) && file.is(&["sql"]));
+    let migrations = in_folder.filter(|file| !begins_series(&file.path));
     findings.extend(migrations.flat_map(|file| {
         let others = statements(&file.text).into_iter().filter(|statement| !only_adds(statement));
         others.map(|statement| format!("{}: {statement:?} does not only add to the schema (docs/adr/0036)", file.path))
