@@ -7,6 +7,7 @@ use super::licences::is_permissive;
 use crate::command::run_quiet;
 use crate::failure::{Context, Outcome};
 use crate::notices;
+use crate::npm_packages::{self, NpmPackage};
 use crate::workspace::Workspace;
 
 /// Crates that must not be used: there is one TLS library and one cryptography library, both built from source by
@@ -15,6 +16,9 @@ const BANNED_CRATES: [&str; 4] = ["openssl", "openssl-sys", "native-tls", "ring"
 
 /// Crates whose licence is accepted although it is not permissive, with the reason.
 const ACCEPTED_LICENCES: [(&str, &str); 0] = [];
+
+/// Licence of fonts, which may be shipped with a program.
+const FONT_LICENCE: &str = "OFL-1.1";
 
 /// Crates of which the binary has several versions because others depend on different ones. A new one is a reason to
 /// check what added it; one that is no longer duplicated must be removed from this list.
@@ -52,8 +56,10 @@ pub struct Package {
 pub fn check(workspace: &Workspace) -> Outcome<Vec<String>> {
     let packages = packages(workspace, &[])?;
     let notices = fs::read_to_string(workspace.root.join(notices::NOTICES_FILE)).context(notices::NOTICES_FILE)?;
-    let unnamed = notices::missing(&notices, &packages);
-    Ok([licences(&packages), banned(&packages), several(&packages), unnamed].concat())
+    let npm_packages = npm_packages::shipped(workspace)?;
+    let unnamed = notices::missing(&notices, &packages, &npm_packages);
+    let licences = [licences(&packages), npm_licences(&npm_packages)].concat();
+    Ok([licences, banned(&packages), several(&packages), unnamed].concat())
 }
 
 /// Returns the crates of the binary on these targets; without targets, on this machine's.
@@ -96,6 +102,17 @@ fn licences(packages: &[Package]) -> Vec<String> {
         .collect()
 }
 
+/// Returns findings for packages of the web app whose licences are neither permissive nor that of fonts.
+fn npm_licences(packages: &[NpmPackage]) -> Vec<String> {
+    let is_refused = |package: &&NpmPackage| package.licence != FONT_LICENCE && !is_permissive(&package.licence);
+    let refused = packages.iter().filter(is_refused);
+    refused
+        .map(|NpmPackage { name, licence, .. }| {
+            format!("package {name} has the licence `{licence}`: the web app is made of permissively licensed packages")
+        })
+        .collect()
+}
+
 /// Returns findings for banned crates.
 fn banned(packages: &[Package]) -> Vec<String> {
     let found = packages.iter().filter(|package| BANNED_CRATES.contains(&package.name.as_str()));
@@ -133,6 +150,11 @@ mod tests {
     #[test]
     fn foreign_licences_banned_and_repeated_crates_are_named() {
         assert_eq!(licences(&read("a v1.0.0|GPL-3.0\nb v1.0.0|MIT")).len(), 1);
+        let lock = r#"{ "packages": {
+            "node_modules/a": { "license": "MPL-2.0" }, "node_modules/b": { "license": "OFL-1.1" },
+            "node_modules/c": { "license": "(MPL-2.0 OR Apache-2.0)" }
+        } }"#;
+        assert_eq!(npm_licences(&npm_packages::parse(lock).unwrap()).len(), 1);
         assert_eq!(banned(&read("ring v0.17.0|ISC\nopenssl-probe v0.2.2|MIT")).len(), 1);
         let twice = several(&read("new v1.0.0|MIT\nnew v2.0.0|MIT\nnew v3.0.0|MIT"));
         assert_eq!(twice.iter().filter(|finding| finding.contains("crate new is in the binary twice")).count(), 1);
