@@ -156,6 +156,12 @@ fn create_folder(folder: &Path) -> Outcome {
     fs::create_dir_all(folder).context(format!("cannot create {}", folder.display()))
 }
 
+/// Makes files and folders readable for all users, and writable for their owner alone. The umask of the user who builds is
+/// not the release's.
+fn set_public_permissions(path: &Path) -> Outcome {
+    run_quiet(Command::new("chmod").args(["-R", "u=rwX,go=rX"]).arg(path)).map(drop)
+}
+
 /// Copies a file with its permissions, and creates the folder that it is copied to.
 pub fn copy(from: &Path, to: &Path) -> Outcome {
     to.parent().map_or(Ok(()), create_folder)?;

@@ -8,7 +8,7 @@ use std::process::Command;
 use super::binary::OLDEST_GLIBC;
 use super::licences::LICENCES_FILE;
 use super::tarball::write_unit;
-use super::{Output, Package, copy, copy_files, create_folder};
+use super::{Output, Package, copy, copy_files, create_folder, set_public_permissions};
 use crate::command::run_quiet;
 use crate::documents;
 use crate::failure::{Context, Failure, Outcome};
@@ -39,6 +39,7 @@ pub fn build(package: &Package, output: &Output) -> Outcome {
     let template = fs::read_to_string(packaging.join("debian/control")).context("packaging/debian/control")?;
     let (version, architecture) = (&package.release.version, package.architecture.debian);
     write(&control.join("control"), &fill(&template, version, architecture, size))?;
+    set_public_permissions(&control)?;
     let name = format!("ai-chat-mcp_{version}_{architecture}.deb");
     let mut build = Command::new("dpkg-deb");
     build.args(["--root-owner-group", "-Zxz", "--build"]).arg(&content).arg(output.folder.join(name));
@@ -70,8 +71,7 @@ fn add_files(package: &Package, content: &Path) -> Outcome {
     compress([LICENCES_FILE, "changelog"].map(|name| documents.join(name)))?;
     // Not compressed: they link to each other.
     documents::copy_all(root, &documents)?;
-    // The umask of the user who builds is not the package's.
-    run_quiet(Command::new("chmod").args(["-R", "u=rwX,go=rX"]).arg(content))?;
+    set_public_permissions(content)?;
     // The settings can contain keys. `postinst` lets the program's group read them.
     set_mode(&content.join(SETTINGS_FILE), 0o640)
 }

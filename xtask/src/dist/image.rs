@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use super::{Output, Package, create_folder};
+use super::{Output, Package, create_folder, set_public_permissions};
 use crate::command::run_quiet;
 use crate::failure::{Context, Failure, Outcome};
 
@@ -66,8 +66,10 @@ fn base_folder(staging: &Path) -> Outcome<PathBuf> {
     remove_documents(&root.join(DOCUMENT_FOLDER))?;
     for (file, text) in ACCOUNT_FILES {
         fs::write(root.join(file), text).context(file)?;
+        set_public_permissions(&root.join(file))?;
     }
     write_certificates(&root)?;
+    set_public_permissions(&root.join("etc/ssl"))?;
     // As in every system, whatever the user's umask is.
     fs::set_permissions(root.join("tmp"), fs::Permissions::from_mode(0o1777)).context("tmp")?;
     Ok(root)

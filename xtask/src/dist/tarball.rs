@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::Command;
 
 use super::licences::LICENCES_FILE;
-use super::{Output, Package, copy, copy_files, create_folder};
+use super::{Output, Package, copy, copy_files, create_folder, set_public_permissions};
 use crate::command::run_quiet;
 use crate::documents;
 use crate::failure::{Context, Outcome};
@@ -25,8 +25,7 @@ pub fn build(package: &Package, output: &Output) -> Outcome {
     copy_files(&root.join("packaging/container"), &content.join("container"))?;
     let data = content.join("container/volume/data");
     create_folder(&data)?;
-    // The umask of the user who builds is not the release's.
-    run_quiet(Command::new("chmod").args(["-R", "u=rwX,go=rX"]).arg(&content))?;
+    set_public_permissions(&content)?;
     // The data folder of the image is its owner's alone.
     run_quiet(Command::new("chmod").arg("700").arg(&data))?;
     archive(package, output, &name)

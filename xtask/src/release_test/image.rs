@@ -1,6 +1,7 @@
 //! Test of the container image: its content runs as its configuration says, with a read-only root and one volume.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use serde_json::Value;
@@ -62,8 +63,11 @@ pub fn check(release: &ReleaseTest) -> Outcome<String> {
 
 /// Checks what the image contains.
 fn check_files(system: &TargetSystem) -> Outcome {
-    if let Some(missing) = FILES.iter().find(|file| !system.root.join(file).is_file()) {
-        return Err(Failure::new(format!("it lacks {missing}")));
+    let is_readable = |file: &str| {
+        fs::metadata(system.root.join(file)).is_ok_and(|data| data.is_file() && data.permissions().mode() & 0o004 != 0)
+    };
+    if let Some(missing) = FILES.iter().find(|file| !is_readable(file)) {
+        return Err(Failure::new(format!("its user has no {missing}")));
     }
     let files = list_files(&system.root)?;
     if let Some(shell) = files.iter().find(|file| file.ends_with("/sh") || file.ends_with("/bash")) {
