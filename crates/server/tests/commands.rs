@@ -9,5 +9,6 @@ mod doctor;
 mod files;
 mod health;
 mod manual;
+mod reference;
 mod rekey;
 mod version;
