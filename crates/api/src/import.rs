@@ -17,7 +17,7 @@ use platform::{UserEvent, UserEventBus};
 use schemars::JsonSchema;
 use serde::Serialize;
 use storage::Storage;
-use storage::imports::ImportedChat;
+use storage::imports::ChatImport;
 
 use crate::limiters::ImportLimiter;
 use crate::signed_in::SignedIn;
@@ -76,13 +76,14 @@ pub async fn import_chats(
     let quota_bytes = files.quota_bytes(caller.user, &storage).await?;
     let (mut imported, mut skipped, mut messages) = (0, 0, 0);
     for chat in chats {
-        check_quota(&storage, quota_bytes, &caller, &chat, imported).await?;
         // One transaction for each chat: a failure leaves whole chats behind, which a repeated import skips.
-        if storage.chats().insert_imported(caller.user, &chat, clock.now()).await? {
-            imported += 1;
-            messages += chat.messages.len();
-        } else {
-            skipped += 1;
+        match storage.chats().insert_imported(caller.user, &chat, quota_bytes, clock.now()).await? {
+            ChatImport::Inserted => {
+                imported += 1;
+                messages += chat.messages.len();
+            }
+            ChatImport::Exists => skipped += 1,
+            ChatImport::Full => return Err(storage_full(quota_bytes, imported)),
         }
     }
     // One event for all: the web app reloads its list of chats.
@@ -100,24 +101,10 @@ fn body_error(error: BodyError) -> ApiError {
     })
 }
 
-/// Rejects a chat whose files exceed the user's storage quota. The `before` chats already imported remain, and are
-/// skipped when the import is repeated.
-async fn check_quota(
-    storage: &Storage,
-    quota_bytes: u64,
-    caller: &SignedIn,
-    chat: &ImportedChat,
-    before: usize,
-) -> Result<(), ApiError> {
-    let size: u64 = chat.files.iter().map(|file| file.bytes.len() as u64).sum();
-    // An existing chat is skipped and needs no space.
-    if size == 0 || storage.chats().get(caller.user, chat.id).await?.is_some() {
-        return Ok(());
-    }
-    if storage.files().count_bytes(caller.user).await?.saturating_add(size) <= quota_bytes {
-        return Ok(());
-    }
+/// Returns the error that the files of a chat exceed the user's storage quota. The `before` chats already imported remain,
+/// and are skipped when the import is repeated.
+fn storage_full(quota_bytes: u64, before: usize) -> ApiError {
     let full = FileError::Full(quota_bytes / BYTES_PER_MEBIBYTE);
     let message = format!("{full}. {before} chats were taken in before one that has files");
-    Err(ApiError::TooLargeFor { code: "storage_full", message })
+    ApiError::TooLargeFor { code: "storage_full", message }
 }

@@ -80,7 +80,7 @@ pub(crate) struct PlacedContent {
 /// Number of times that a content is looked for while it is moved from one place to another.
 const MAX_READS: usize = 3;
 
-const SUM: &str = "SELECT CAST(COALESCE(SUM(size), 0) AS BIGINT) FROM files WHERE user_id = $1";
+pub(crate) const SUM: &str = "SELECT CAST(COALESCE(SUM(size), 0) AS BIGINT) FROM files WHERE user_id = $1";
 
 // `(1 = 0)` is false in the type that either database uses for booleans.
 pub(crate) const INSERT: &str = "INSERT INTO files

@@ -10,7 +10,7 @@ use domain::{ChatId, FileId, MessageId, Timestamp, UserId};
 
 use crate::db_macros::transaction;
 use crate::named_values::query_named;
-use crate::{ChatRepository, Error, chat_models, chat_settings, files, model_settings, trash};
+use crate::{ChatRepository, Error, chat_models, chat_settings, files, model_settings, trash, users};
 
 /// A chat to import.
 #[derive(Debug, Clone)]
@@ -76,6 +76,17 @@ pub struct Aside {
     pub parent: Option<MessageId>,
 }
 
+/// Outcome of the import of a chat.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ChatImport {
+    /// The chat is new.
+    Inserted,
+    /// The user already has the chat.
+    Exists,
+    /// The user's files would exceed their maximum size.
+    Full,
+}
+
 const INSERT_CHAT: &str = "INSERT INTO ai_chat_sessions (id, user_id, title, created_at, updated_at)
     VALUES (:id, :owner, :title, :created_at, :updated_at) ON CONFLICT (id) DO NOTHING";
 
@@ -90,12 +101,25 @@ const INSERT_MESSAGE: &str = "INSERT INTO ai_chat_messages
 
 impl ChatRepository<'_> {
     /// Imports a chat, completely or not at all. A chat that the user already has is skipped. Ids are preserved; one
-    /// that is taken, by any user, is replaced by a new one. Returns whether the chat was imported.
-    pub async fn insert_imported(self, owner: UserId, chat: &ImportedChat, now: Timestamp) -> Result<bool, Error> {
+    /// that is taken, by any user, is replaced by a new one. A chat with whose files those of the user would exceed
+    /// `max_file_bytes` in total is not imported.
+    pub async fn insert_imported(
+        self,
+        owner: UserId,
+        chat: &ImportedChat,
+        max_file_bytes: u64,
+        now: Timestamp,
+    ) -> Result<ChatImport, Error> {
         let title = without_nul(chat.title.clone());
+        let size: u64 = chat.files.iter().map(|file| file.bytes.len() as u64).sum();
         // Before contents are put into object storage in vain.
-        if !chat.files.is_empty() && self.get(owner, chat.id).await?.is_some() {
-            return Ok(false);
+        if size > 0 {
+            if self.get(owner, chat.id).await?.is_some() {
+                return Ok(ChatImport::Exists);
+            }
+            if self.storage.files().count_bytes(owner).await?.saturating_add(size) > max_file_bytes {
+                return Ok(ChatImport::Full);
+            }
         }
         let mut contents = Vec::new();
         for file in &chat.files {
@@ -105,7 +129,15 @@ impl ChatRepository<'_> {
             let own = sqlx::query_scalar::<_, i64>(IS_OWN).bind(chat.id.0).bind(owner.0).fetch_one(&mut *tx).await?;
             // Importing the same export twice must not duplicate chats.
             if own > 0 {
-                return Ok(false);
+                return Ok(ChatImport::Exists);
+            }
+            if size > 0 {
+                // Without the lock, parallel imports could exceed the quota together.
+                sqlx::query(users::LOCK).bind(owner.0).execute(&mut *tx).await?;
+                let kept = sqlx::query_scalar::<_, i64>(files::SUM).bind(owner.0).fetch_one(&mut *tx).await?;
+                if kept.unsigned_abs().saturating_add(size) > max_file_bytes {
+                    return Ok(ChatImport::Full);
+                }
             }
             let mut id = chat.id;
             // Repeats with a new id until it is free. A conflict reveals nothing about the owner of the id.
@@ -224,9 +256,9 @@ impl ChatRepository<'_> {
             if let Some(json) = model_settings::json_of(&chat.settings)? {
                 sqlx::query(model_settings::SET).bind(owner.0).bind(id.0).bind(&json).execute(&mut *tx).await?;
             }
-            Ok(true)
+            Ok(ChatImport::Inserted)
         })?;
-        if !imported {
+        if imported != ChatImport::Inserted {
             for content in &contents {
                 self.storage.files().discard(content).await;
             }

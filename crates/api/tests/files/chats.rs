@@ -2,6 +2,7 @@
 
 use reqwest::Method;
 use serde_json::{Value, json};
+use storage::quotas::{QuotaException, QuotaExceptions};
 use tempfile::TempDir;
 use testkit::{Database, ScriptedModel, Step, TestApp, databases};
 
@@ -52,6 +53,33 @@ async fn a_chat_goes_out_with_its_files_and_comes_in_again_with_them() {
         let (status, refused) = import(&fixture.person, &broken).await;
         assert_eq!(status, 400);
         assert!(refused["error"]["message"].as_str().unwrap().starts_with("chats[0].files[0].bytes: "), "{refused}");
+        fixture.app.stop().await;
+    }
+}
+
+#[tokio::test]
+async fn imports_at_the_same_time_do_not_pass_the_storage_quota_together() {
+    for database in databases() {
+        let fixture = Fixture::new(database).await;
+        let large = fixture.upload("large.txt", &[b'x'; 600 * 1024]).await;
+        fixture.send("Look", &[&large]).await;
+        let out = text(&fixture, &format!("/api/sessions/{}/export", fixture.chat)).await;
+        let other = fixture.app.person().await;
+        let limit = QuotaException::Limit(1024 * 1024);
+        let exceptions = QuotaExceptions([None, None, None, None, None, Some(limit), None]);
+        let storage = &fixture.app.state.storage;
+        storage.quotas().set_exceptions(other.id.parse().unwrap(), exceptions).await.unwrap();
+        let import = async || {
+            let another = out.replace(&fixture.chat, &domain::ids::fresh().to_string());
+            let request = other.request(Method::POST, "/api/account/import").body(another);
+            let answer = request.send().await.unwrap();
+            (answer.status().as_u16(), answer.json::<Value>().await.unwrap())
+        };
+        let (one, two) = tokio::join!(import(), import());
+        let (imported, refused) = if one.0 == 200 { (one, two) } else { (two, one) };
+        assert_eq!(imported.1["imported"], 1, "{imported:?}");
+        assert_eq!((refused.0, &refused.1["error"]["code"]), (413, &json!("storage_full")), "{refused:?}");
+        assert_eq!(other.get("/rest/v1/ai_chat_sessions?select=id").await.as_array().unwrap().len(), 1);
         fixture.app.stop().await;
     }
 }

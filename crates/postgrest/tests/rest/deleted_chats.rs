@@ -8,7 +8,7 @@ use storage::Error;
 use storage::branches::TurnPosition;
 use storage::chat_settings::{ChatMarks, ChatMarksChange};
 use storage::chats::NewTurn;
-use storage::imports::ImportedChat;
+use storage::imports::{ChatImport, ImportedChat};
 use storage::queue::QueuedMessage;
 use storage::shares::NewShare;
 
@@ -214,7 +214,7 @@ async fn ids_of_deleted_chat_can_be_used_again() {
             messages: Vec::new(),
             files: Vec::new(),
         };
-        assert!(storage.chats().insert_imported(me, &import, NOW).await.unwrap());
+        assert_eq!(storage.chats().insert_imported(me, &import, 0, NOW).await.unwrap(), ChatImport::Inserted);
         assert_eq!(storage.chats().get(me, three).await.unwrap().unwrap().title, "imported");
         fixture.close().await;
     }
