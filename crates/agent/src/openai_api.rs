@@ -122,7 +122,7 @@ impl CompletionService {
         connections: ConnectionService,
         has_rate_limit: bool,
     ) -> Self {
-        let limits = Arc::new(RequestLimits::new(has_rate_limit, clock));
+        let limits = Arc::new(RequestLimits::new(has_rate_limit, &storage, clock));
         let keys = KeyRevocationWatch::new(storage, tasks.clone());
         Self { models, connections, tasks, limits, keys, clock: Arc::clone(clock) }
     }
@@ -132,8 +132,8 @@ impl CompletionService {
     /// # Errors
     ///
     /// [`RequestLimitError`] if a limit of the key or of the user is reached.
-    pub fn permit(&self, key: Uuid, user: UserId) -> Result<Permit, RequestLimitError> {
-        self.limits.begin(key, user)
+    pub async fn permit(&self, key: Uuid, user: UserId) -> Result<Permit, RequestLimitError> {
+        self.limits.begin(key, user).await
     }
 
     /// Starts an answer and returns its stream. The answer holds `permit` until it ends. Dropping the stream cancels

@@ -236,7 +236,7 @@ impl CompletionApi {
         request: Request,
     ) -> Result<impl Stream<Item = StreamItem> + Send + 'static + use<>, OpenAiError> {
         // Last of the checks, so that a rejected request does not count.
-        let permit = self.completions.permit(caller.key, caller.user)?;
+        let permit = self.completions.permit(caller.key, caller.user).await?;
         let counted = self.models.quotas.count_turn(caller.user).await;
         // A request whose model fails counts, too.
         let _counted = counted.map_err(|refused| CompletionError::from(ModelError::from(refused)))?;

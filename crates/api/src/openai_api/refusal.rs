@@ -117,6 +117,7 @@ impl From<RequestLimitError> for OpenAiError {
         let retry_after = match refused {
             RequestLimitError::RateExceeded { retry_after } => retry_after,
             RequestLimitError::TooManyAnswers => 1,
+            RequestLimitError::Storage(error) => return ApiError::from(error).into(),
         };
         let refusal = Self::new(StatusCode::TOO_MANY_REQUESTS, "rate_limit_exceeded", refused.to_string());
         Self { retry_after: Some(retry_after), ..refusal }
