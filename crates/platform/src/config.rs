@@ -246,13 +246,13 @@ impl Config {
         Self::read(&mut source)
     }
 
-    /// Reads the settings, and records their names in the source.
     /// Returns whether users can sign up with an address that they need not prove.
     pub fn admits_unproven_addresses(&self) -> bool {
         let is_oidc_only = self.oidc.as_ref().is_some_and(|oidc| oidc.is_only);
         self.sign_ups.admit_unproven_addresses(self.autoconfirm, is_oidc_only)
     }
 
+    /// Reads the settings, and records their names in the source.
     fn read(source: &mut Source) -> Result<Self, ConfigError> {
         let data_dir: PathBuf = source.text("CHAT_DATA_DIR").unwrap_or_else(|| "./data".into()).into();
         let database_url = source
