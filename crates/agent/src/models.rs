@@ -309,6 +309,15 @@ impl ModelService {
         self.providers.iter().any(|listing| listing.provider.name == provider)
     }
 
+    /// Returns the number of requests that wait while the built-in model answers another one.
+    pub fn built_in_queue(&self) -> usize {
+        #[cfg(feature = "local")]
+        let waiting = self.built_in.as_ref().map_or(0, built_in::BuiltIn::waiting_requests);
+        #[cfg(not(feature = "local"))]
+        let waiting = 0;
+        waiting
+    }
+
     /// Calls a model. Dropping the stream, or cancelling `cancel`, also ends the generation at the provider.
     pub fn stream(
         &self,

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use accounts::admin::AdminKey;
+use agent::models::ModelService;
 use agent::turns::TurnService;
 use axum::Json;
 use axum::Router;
@@ -111,6 +112,7 @@ async fn get_metrics(
     VerifiedOperator(access): VerifiedOperator,
     State(storage): State<Storage>,
     State(turns): State<TurnService>,
+    State(models): State<Arc<ModelService>>,
     State(connections): State<ConnectionService>,
     State(streams): State<StreamLimiter>,
 ) -> Response {
@@ -122,6 +124,7 @@ async fn get_metrics(
         turns: turns.count_running(),
         streams: streams.in_use(),
         journal_bytes: turns.journal().buffered_bytes(),
+        built_in_queue: models.built_in_queue(),
         connections: by_status.map(|(status, number)| (status.as_str(), number)).collect(),
         database_in_use,
         database_idle,

@@ -124,6 +124,11 @@ impl Engine {
         }
     }
 
+    /// Returns the number of requests that wait while another one is answered.
+    pub fn waiting_requests(&self) -> usize {
+        self.worker.waiting_requests()
+    }
+
     /// Returns what the engine is doing.
     pub fn state(&self) -> EngineState {
         match self.worker.state() {

@@ -129,6 +129,11 @@ impl<T> FairQueue<T> {
         }
     }
 
+    /// Returns the number of items that users wait for, without the one in progress.
+    pub(crate) fn waiting_items(&self) -> usize {
+        self.lock().users.iter().map(|(_, items)| items.len()).sum()
+    }
+
     /// Removes the items that are not `is_wanted` any more, and calls `report` for every other one with the number of
     /// items before it, including the one in progress.
     pub(crate) fn review(&self, is_wanted: impl Fn(&T) -> bool, mut report: impl FnMut(&T, u32)) {
@@ -178,6 +183,16 @@ mod tests {
     fn taken(queue: &FairQueue<&'static str>) -> &'static str {
         let QueueItem::Requested(item) = queue.take(None) else { panic!("nobody waits") };
         item
+    }
+
+    #[test]
+    fn counts_items_that_users_wait_for() {
+        let (ann, bob) = (UserId::fresh(), UserId::fresh());
+        let queue = queue(&[(&ann, "a1"), (&ann, "a2"), (&bob, "b1")]);
+        queue.push_background("spare", |_, _| false);
+        assert_eq!(queue.waiting_items(), 3);
+        taken(&queue);
+        assert_eq!(queue.waiting_items(), 2, "without the one in progress");
     }
 
     #[test]

@@ -48,6 +48,11 @@ impl InferenceWorker {
         self.report_positions();
     }
 
+    /// Returns the number of requests that wait for their turn.
+    pub(crate) fn waiting_requests(&self) -> usize {
+        self.queue.waiting_items()
+    }
+
     /// Queues a prompt prefix to be read while no request waits.
     pub(crate) fn submit_background(&self, request: Request) {
         let is_same = |one: &InferenceJob, other: &InferenceJob| one.request == other.request;

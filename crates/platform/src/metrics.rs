@@ -17,6 +17,7 @@ const BUILD_INFO: &str = "ai_chat_mcp_build_info";
 const CONNECTIONS: &str = "ai_chat_mcp_connections";
 const DATABASE_CONNECTIONS: &str = "ai_chat_mcp_database_connections";
 const DATABASE_PING_SECONDS: &str = "ai_chat_mcp_database_ping_seconds";
+const BUILT_IN_QUEUE: &str = "ai_chat_mcp_built_in_queue";
 const DATABASE_UP: &str = "ai_chat_mcp_database_up";
 const HTTP_REQUESTS: &str = "ai_chat_mcp_http_requests_total";
 const HTTP_REQUEST_SECONDS: &str = "ai_chat_mcp_http_request_seconds";
@@ -53,11 +54,12 @@ enum Kind {
 }
 
 /// All metrics with their descriptions.
-const METRICS: [(Kind, &str, Unit, &str); 19] = [
+const METRICS: [(Kind, &str, Unit, &str); 20] = [
     (Kind::Gauge, BUILD_INFO, Unit::Count, "Version of the program, with its commit; always 1."),
     (Kind::Gauge, CONNECTIONS, Unit::Count, "Connections to MCP servers, by state."),
     (Kind::Gauge, DATABASE_CONNECTIONS, Unit::Count, "Connections to the database, by state."),
     (Kind::Gauge, DATABASE_PING_SECONDS, Unit::Seconds, "Duration of the last write to the database as a check."),
+    (Kind::Gauge, BUILT_IN_QUEUE, Unit::Count, "Requests that wait while the built-in model answers another one."),
     (Kind::Gauge, DATABASE_UP, Unit::Count, "Whether the database can be written: 1 or 0."),
     (Kind::Counter, HTTP_REQUESTS, Unit::Count, "HTTP requests, by method, route and status."),
     (Kind::Histogram, HTTP_REQUEST_SECONDS, Unit::Seconds, "Time to the headers of a response, by method and route."),
@@ -234,6 +236,8 @@ pub struct CurrentFigures {
     pub streams: usize,
     /// Bytes of events that are not stored yet.
     pub journal_bytes: usize,
+    /// Requests that wait while the built-in model answers another one.
+    pub built_in_queue: usize,
     /// Connections to MCP servers, by the name of their state.
     pub connections: Vec<(&'static str, usize)>,
     /// Connections to the database that are in use.
@@ -251,6 +255,7 @@ pub fn record_current(figures: &CurrentFigures) {
     set(TURNS_RUNNING, figures.turns);
     set(STREAMS, figures.streams);
     set(JOURNAL_BYTES, figures.journal_bytes);
+    set(BUILT_IN_QUEUE, figures.built_in_queue);
     for (state, number) in &figures.connections {
         gauge!(CONNECTIONS, "state" => *state).set(*number as f64);
     }

@@ -93,6 +93,7 @@ async fn counts_turns_model_calls_tool_calls_and_requests() {
         );
         assert_eq!(value("ai_chat_mcp_connections{state=\"connected\"}"), "1");
         assert_eq!(value("ai_chat_mcp_database_up"), "1");
+        assert_eq!(value("ai_chat_mcp_built_in_queue"), "0");
         let ai_chat = "ai_chat_mcp_http_requests_total{method=\"POST\",route=\"/functions/v1/ai-chat\"";
         let answered = values.iter().filter(|(series, _)| series.starts_with(ai_chat));
         assert_eq!(answered.map(|(_, value)| value.parse::<u64>().unwrap()).sum::<u64>(), 2, "{text}");

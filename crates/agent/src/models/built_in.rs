@@ -53,6 +53,11 @@ impl BuiltIn {
         self.engine.stream(request, user, cancel)
     }
 
+    /// Returns the number of requests that wait while another one is answered.
+    pub fn waiting_requests(&self) -> usize {
+        self.engine.waiting_requests()
+    }
+
     /// Lets the model read the beginning of prompts with these tools while it is idle.
     pub fn prepare(&self, request: Request) {
         self.engine.prepare(request);
