@@ -40,6 +40,11 @@ pub fn restrict(folder: &Path) -> Vec<String> {
     restricted
 }
 
+/// Returns whether users outside of the file's group can read it.
+pub fn is_readable_by_all(file: &Path) -> bool {
+    fs::metadata(file).is_ok_and(|metadata| metadata.permissions().mode() & 0o004 != 0)
+}
+
 /// Returns the folder and what is in it, as far as others than their owner have permissions, with these.
 pub fn find_shared(folder: &Path) -> Vec<(PathBuf, u32)> {
     let mut shared = Vec::new();

@@ -9,7 +9,7 @@ use sqlx::sqlite::SqliteConnectOptions;
 use sqlx::{Connection, SqlitePool};
 
 use crate::availability::Availability;
-use crate::backup::{APPLICATION_NAME, CopyError, connect_postgres, connect_sqlite};
+use crate::backup::{APPLICATION_NAME, CopyError, check_sqlite, connect_postgres, connect_sqlite};
 use crate::group_commit::SqliteWriter;
 use crate::idle_pool::IdlePool;
 use crate::notify_batch::NotifyBatch;
@@ -76,6 +76,18 @@ pub async fn open_unused(url: &str) -> Result<DatabaseInspection, CopyError> {
     };
     let inspection = inspect(url).await?;
     Ok(DatabaseInspection { storage: Storage { _lock: lock, ..inspection.storage }, ..inspection })
+}
+
+/// Checks the structure of a SQLite file. PostgreSQL checks its own.
+///
+/// # Errors
+///
+/// [`CopyError::Damaged`] with the first fault.
+pub async fn check_structure(url: &str) -> Result<(), CopyError> {
+    let DatabaseUrl::Sqlite(path) = DatabaseUrl::parse(url)? else { return Ok(()) };
+    let mut connection = connect_sqlite(&path).await?;
+    check_sqlite(&mut connection).await?;
+    Ok(connection.close().await?)
 }
 
 /// Opens the database at `url` without changing it.

@@ -15,7 +15,7 @@ use platform::{InstanceLock, SecretSealer};
 use secrecy::ExposeSecret;
 use serde_json::json;
 use storage::backup::{CopyError, DatabaseKind, database_folder};
-use storage::inspect::inspect;
+use storage::inspect::{check_structure, inspect};
 use storage::object_storage::{BucketLocation, FileStorageSettings};
 use storage::{OpenError, Storage};
 use url::Url;
@@ -175,6 +175,12 @@ fn examine_master_key(config: &Config) -> (Option<SecretSealer>, Finding) {
 
 fn examine_jwt_keys(path: &Path) -> Finding {
     match SigningKeys::from_file(path) {
+        // Secrets of containers are readable for their group.
+        Ok(_) if data_folder::is_readable_by_all(path) => Finding::warn(
+            "signing keys",
+            format!("all users of this machine can read {}", path.display()),
+            "Anyone who reads it can sign in as any user: restrict it to the server's user.",
+        ),
         Ok(_) => Finding::pass("signing keys", format!("in {}", path.display())),
         Err(error) => Finding::fail("signing keys", format!("{error:#}"), "See CHAT_JWT_KEYS in the settings."),
     }
@@ -193,7 +199,10 @@ async fn examine_database(config: &Config, secrets: Option<&SecretSealer>, findi
         }
     };
     let kind = inspection.storage.kind();
-    findings.push(Finding::pass("database", format!("{kind}, reachable")));
+    findings.push(match check_structure(&config.database_url).await {
+        Ok(()) => Finding::pass("database", format!("{kind}, reachable")),
+        Err(error) => Finding::fail("database", error.to_string(), "Restore a backup, and look at the disk."),
+    });
     let storage = inspection.storage.clone().with_listener(config.database_listen_url.as_deref());
     findings.extend(examine_notifications(storage).await);
     findings.push(examine_clock(inspection.server_time));

@@ -3,9 +3,10 @@
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
 
+use accounts::signing_keys::generate;
 use serde_json::{Value, json};
 use tempfile::TempDir;
-use testkit::{Person, ScriptedModel, Step, databases, http_client};
+use testkit::{Database, Person, ScriptedModel, Step, databases, http_client};
 
 use crate::program::{Program, free_address, run};
 
@@ -83,6 +84,34 @@ async fn names_what_is_wrong_and_creates_nothing() {
     }
     assert!(finding(&report, "settings").1.contains("did you mean CHAT_LISTEN?"), "{out}");
     assert_eq!(fs::read_dir(&data).unwrap().count(), 0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn finds_a_damaged_database_and_readable_keys() {
+    let (folder, secrets) = (TempDir::new().unwrap(), TempDir::new().unwrap());
+    let url = Database::Sqlite.create(&folder);
+    let keys = secrets.path().join("keys.json");
+    fs::write(&keys, generate().unwrap()).unwrap();
+    fs::set_permissions(&keys, Permissions::from_mode(0o640)).unwrap();
+    let settings = [("DATABASE_URL", url.as_str()), ("CHAT_JWT_KEYS", keys.to_str().unwrap())];
+    let program = Program::start_in(folder, "http://127.0.0.1:9", &settings);
+    program.until_ready(200).await;
+    let folder = program.stop();
+    let examine = || serde_json::from_str::<Value>(&run(folder.path(), &settings, &["doctor", "--json"]).1).unwrap();
+    let report = examine();
+    for name in ["database", "signing keys"] {
+        assert_eq!(finding(&report, name).0, "pass", "{report}");
+    }
+
+    fs::set_permissions(&keys, Permissions::from_mode(0o644)).unwrap();
+    let file = url.strip_prefix("sqlite://").unwrap();
+    let mut bytes = fs::read(file).unwrap();
+    let middle = bytes.len() / 2;
+    bytes[middle..].fill(0x5A);
+    fs::write(file, bytes).unwrap();
+    let report = examine();
+    assert_eq!(finding(&report, "signing keys").0, "warn", "{report}");
+    assert_eq!(finding(&report, "database").0, "fail", "{report}");
 }
 
 #[test]
