@@ -97,7 +97,8 @@ impl IssuerMetadata {
             return Err(OidcError::Metadata("it names another issuer than CHAT_OIDC_ISSUER"));
         }
         let required = [&self.authorization_endpoint, &self.token_endpoint, &self.jwks_uri];
-        if required.into_iter().chain(&self.userinfo_endpoint).all(is_protected) {
+        let optional = self.userinfo_endpoint.iter().chain(&self.end_session_endpoint);
+        if required.into_iter().chain(optional).all(is_protected) {
             Ok(())
         } else {
             Err(OidcError::Metadata("an endpoint is not an https:// URL"))

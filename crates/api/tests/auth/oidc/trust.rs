@@ -127,6 +127,7 @@ async fn rejects_metadata_that_leads_elsewhere() {
         json!({ "token_endpoint": "http://id.example.com/token" }),
         json!({ "jwks_uri": "ftp://id.example.com/keys" }),
         json!({ "authorization_endpoint": "javascript:alert(1)" }),
+        json!({ "end_session_endpoint": "http://id.example.com/logout" }),
     ] {
         let site = Site::start(Database::Sqlite).await;
         site.provider.script().metadata = metadata.clone();
