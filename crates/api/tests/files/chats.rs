@@ -61,7 +61,7 @@ async fn a_chat_goes_out_with_its_files_and_comes_in_again_with_them() {
 async fn imports_at_the_same_time_do_not_pass_the_storage_quota_together() {
     for database in databases() {
         let fixture = Fixture::new(database).await;
-        let large = fixture.upload("large.txt", &[b'x'; 600 * 1024]).await;
+        let large = fixture.upload("large.txt", "x".repeat(600 * 1024).as_bytes()).await;
         fixture.send("Look", &[&large]).await;
         let out = text(&fixture, &format!("/api/sessions/{}/export", fixture.chat)).await;
         let other = fixture.app.person().await;
