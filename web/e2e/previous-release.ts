@@ -8,10 +8,11 @@ import { mkdtemp } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
 import { Account } from "./account.ts";
 import { databases, startApp, type TestApp } from "./app.ts";
 import { allowAll } from "./permission.ts";
-import { call, say, ScriptedModel } from "./scripted-model.ts";
+import { call, hold, say, ScriptedModel } from "./scripted-model.ts";
 
 const previous = process.env["PREVIOUS_BINARY"];
 if (!previous)
@@ -85,5 +86,64 @@ test("nodes of the release and of this version work side by side", async () => {
   await next.stop();
   await talk(old, ofOld, chat, "six");
   await holds(old, account, chat, ["one", "two", "three", "four", "five", "six"]);
+  await old.stop();
+});
+
+test("nodes of the release and of this version share tools, files, answers in progress and quotas", async () => {
+  const limited = { ...env, CHAT_TURNS_PER_HOUR: "5" };
+  const old = await startApp({ database: "postgres", env: limited, binary: previous });
+  const account = await Account.create(old.url);
+  const tools = await account.connectToolbox();
+  await allowAll(account, "toolbox");
+  const data = { dir: await mkdtemp(join(tmpdir(), "ai-chat-mcp-")), databaseUrl: old.data.databaseUrl };
+  const next = await startApp({ data, env: limited });
+  const atNext = new Account(next.url, account.email, account.session);
+  const chat = await account.newChat();
+
+  for (const [at, expression, result] of [
+    [account, "6*7", "42"],
+    [atNext, "12*12", "144"],
+  ] as const) {
+    model.answer(call("calculate", { expression }));
+    model.answer(say("Done."));
+    assert.equal((await at.say(chat, `${expression}?`, tools)).content, "Done.");
+    assert.ok(JSON.stringify(model.requests.at(-1)).includes(result), "the model reads the result");
+  }
+
+  for (const [one, other] of [
+    [account, atNext],
+    [atNext, account],
+  ] as const) {
+    const text = `a file of ${one.origin}`;
+    const headers = { ...one.headers, "content-type": "text/plain" };
+    const upload = await fetch(`${one.origin}/v1/files?name=a.txt`, { method: "POST", headers, body: text });
+    assert.equal(upload.status, 201);
+    const { id } = (await upload.json()) as { id: string };
+    const read = await fetch(`${other.origin}/v1/files/${id}`, { headers: other.headers });
+    assert.equal(await read.text(), text);
+  }
+
+  for (const [one, other] of [
+    [account, atNext],
+    [atNext, account],
+  ] as const) {
+    const ended = Promise.withResolvers<void>();
+    model.answer(say("partial"), hold(ended.promise));
+    const answered = one.say(chat, "A long answer").finally(ended.resolve);
+    const observer = new AbortController();
+    void answered.finally(() => observer.abort());
+    // Until the turn is known at the other node.
+    while (!observer.signal.aborted) {
+      await sleep(100);
+      await other.call(`/api/sessions/${chat}/stop`, {});
+    }
+    assert.equal((await answered).content, "partial");
+  }
+
+  await talk(old, account, chat, "the fifth");
+  for (const at of [account, atNext]) {
+    await assert.rejects(at.say(chat, "the sixth"), /429.*turns_spent/);
+  }
+  await next.stop();
   await old.stop();
 });
