@@ -404,8 +404,8 @@ impl ModelService {
         }
     }
 
-    /// Returns the price of a model: that of the catalogue, or none at all for a model that nobody bills, the built-in one and
-    /// those of providers without a key. `None` if it is unknown.
+    /// Returns the price of a model: that of the catalogue, or zero for the built-in model and those of providers without a
+    /// key. `None` if it is unknown.
     fn price(&self, model: &ModelId, facts: Option<&ModelInfo>) -> Option<Price> {
         let has_key =
             |listing: &ModelListCache| listing.provider.name == model.provider && listing.provider.key.is_some();

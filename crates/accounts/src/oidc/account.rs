@@ -68,8 +68,8 @@ impl AccountService {
 
     /// Records that the provider has verified the address of an account that it did not verify at first.
     ///
-    /// Only of accounts that were created at the provider: any other may be of somebody who signed up with the address of
-    /// the provider's user.
+    /// Only of accounts that were created at the provider: another account may belong to a user who signed up with the
+    /// address of the provider's user.
     async fn record_address_proof(&self, user: User, profile: &ProviderProfile) -> Result<User, AuthError> {
         let is_proof =
             |user: &User| profile.is_email_verified && profile.email == user.email && is_created_at_provider(user);

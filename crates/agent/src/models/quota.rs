@@ -207,8 +207,8 @@ impl QuotaService {
         self.check_kinds(user, |kind| kind.is_of_models() && !(is_free && reservation::is_cost(kind))).await
     }
 
-    /// Reserves what a call may use. Users' own providers are not limited. Waits for half a minute while the database is
-    /// unreachable, so that an answer in progress goes on when another server has taken over.
+    /// Reserves tokens and cost for a call. Users' own providers are not limited. Waits for half a minute while the database
+    /// is unreachable, so that an answer in progress continues when a standby has taken over.
     ///
     /// # Errors
     ///
