@@ -113,7 +113,7 @@ impl ChatRepository<'_> {
         let title = without_nul(chat.title.clone());
         let size: u64 = chat.files.iter().map(|file| file.bytes.len() as u64).sum();
         // Before contents are put into object storage in vain.
-        if size > 0 {
+        if size > 0 && self.storage.objects.is_some() {
             if self.get(owner, chat.id).await?.is_some() {
                 return Ok(ChatImport::Exists);
             }
