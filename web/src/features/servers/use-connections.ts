@@ -83,6 +83,8 @@ export function useChange(userId: string, id: string, onChanged?: (connection: C
   const client = useQueryClient();
   return useMutation({
     mutationFn: (change: ConnectionChange) => changeConnection(id, change),
+    // Changes of a connection are sent one after another, so that the last one stays.
+    scope: { id: `connection ${id}` },
     onSuccess: async (connection) => {
       storeLiveState(client, userId, connection);
       onChanged?.(connection);

@@ -1,13 +1,11 @@
-import { useQueryClient } from "@tanstack/react-query";
 import { Check } from "lucide-react";
 import { useState } from "react";
 import type { ToolDefinition } from "@/lib/available-tool";
 import { t } from "@/lib/later-texts";
 import { showInvisible } from "@/lib/show-invisible";
 import { Input } from "@/ui/field";
-import { liveConnections } from "../queries";
 import type { ServerConnection } from "../server-connection";
-import { storeLiveState, useChange } from "../use-connections";
+import { useChange } from "../use-connections";
 import { Section } from "./section";
 
 /** Number of tools from which on there is a search field. */
@@ -20,22 +18,32 @@ interface ToolSwitchesProps {
   connection: ServerConnection;
 }
 
+interface PendingSwitch {
+  readonly name: string;
+  readonly isOn: boolean;
+}
+
 /** Switches for the tools of a connection, with the size of each in tokens. */
 export function ToolSwitches({ userId, connection }: ToolSwitchesProps) {
   const { id, tools, disabledTools } = connection;
-  const client = useQueryClient();
   const change = useChange(userId, id);
   const [query, setQuery] = useState("");
+  // A switch shows what the user chose until the server has answered, whatever states arrive meanwhile.
+  const [pending, setPending] = useState<readonly PendingSwitch[]>([]);
+  const isOn = (name: string) =>
+    pending.findLast((other) => other.name === name)?.isOn ?? !disabledTools.includes(name);
   const found = tools.filter(({ name }) => name.toLowerCase().includes(query.trim().toLowerCase()));
-  const on = tools.filter(({ name }) => !disabledTools.includes(name));
+  const on = tools.filter(({ name }) => isOn(name));
   const weight = on.reduce((sum, tool) => sum + estimateTokens(tool), 0);
 
-  function flip(name: string, isOn: boolean): void {
-    const live = client.getQueryData(liveConnections(userId).queryKey)?.find((one) => one.id === id);
-    const others = disabledTools.filter((other) => other !== name);
-    // The switch changes at once; the server's response follows.
-    if (live) storeLiveState(client, userId, { ...live, disabledTools: isOn ? others : [...others, name] });
-    change.mutate({ tools: { [name]: isOn } });
+  async function flip(chosen: PendingSwitch): Promise<void> {
+    setPending((before) => [...before, chosen]);
+    try {
+      await change.mutateAsync({ tools: { [chosen.name]: chosen.isOn } });
+    } catch {
+      // The mutation has shown the error.
+    }
+    setPending((before) => before.filter((other) => other !== chosen));
   }
 
   if (tools.length === 0) return null;
@@ -60,8 +68,8 @@ export function ToolSwitches({ userId, connection }: ToolSwitchesProps) {
               <input
                 type="checkbox"
                 className="peer absolute inset-0 size-full opacity-0"
-                checked={!disabledTools.includes(tool.name)}
-                onChange={(event) => flip(tool.name, event.target.checked)}
+                checked={isOn(tool.name)}
+                onChange={(event) => void flip({ name: tool.name, isOn: event.target.checked })}
               />
               <span
                 aria-hidden="true"
