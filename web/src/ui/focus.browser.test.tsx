@@ -44,18 +44,18 @@ test("the focus in a question goes to its card with the answer", async () => {
 
 test("the focus goes to the message field after a click, and to the card after a key", async () => {
   const screen = await render(
-    <>
+    <div role="tabpanel">
       {composer}
       <Card key="click" />
-    </>,
+    </div>,
   );
   await allow.click();
   await expect.element(page.getByRole("textbox", { name: "Message" })).toHaveFocus();
   await screen.rerender(
-    <>
+    <div role="tabpanel">
       {composer}
       <Card key="key" />
-    </>,
+    </div>,
   );
   await userEvent.tab();
   await userEvent.tab();
@@ -64,15 +64,28 @@ test("the focus goes to the message field after a click, and to the card after a
   await expect.element(card).toHaveFocus();
 });
 
-test("the focus stays in the dialog that a question is in", async () => {
-  await render(
-    <>
-      {composer}
-      <dialog open>
-        <Card />
-      </dialog>
-    </>,
-  );
+const dialog = (
+  <div role="tabpanel">
+    {composer}
+    <dialog open>
+      <Card />
+    </dialog>
+  </div>
+);
+const otherTab = (
+  <>
+    <div role="tabpanel">{composer}</div>
+    <div role="tabpanel">
+      <Card />
+    </div>
+  </>
+);
+
+test.each([
+  ["dialog", dialog],
+  ["tab", otherTab],
+])("the focus stays in the %s that a question is in", async (_, scene) => {
+  await render(scene);
   await allow.click();
   await expect.element(card).toHaveFocus();
 });

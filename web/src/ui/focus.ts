@@ -8,7 +8,7 @@ export function focusNow(element: HTMLElement | null): void {
 /**
  * Returns the `ref` of an element whose controls disappear with it, for example after an answer. If one of them has the
  * focus then, it goes to the element that `findNext` returned when the element was mounted, so that keyboard users keep
- * their position. After a click with the mouse it goes to the message field, if there is one outside of a dialog.
+ * their position. After a click with the mouse it goes to the message field, if there is one in the same dialog or tab.
  */
 export function useFocusHandover<Own extends HTMLElement>(
   findNext: (own: HTMLElement) => HTMLElement | null | undefined = firstButtonAround,
@@ -22,11 +22,9 @@ export function useFocusHandover<Own extends HTMLElement>(
       if (!own || !focused || !own.contains(focused)) return;
       // On a touch screen the keyboard would hide what comes next.
       const isMouse = !focused.matches(":focus-visible") && matchMedia("(pointer: fine)").matches;
-      const field =
-        isMouse && !own.closest("dialog")
-          ? document.querySelector<HTMLElement>("[data-composer] textarea")
-          : null;
-      (field ?? next)?.focus();
+      const around = own.closest("dialog, [role=tabpanel]");
+      const field = isMouse && around?.querySelector<HTMLElement>("[data-composer] textarea");
+      (field || next)?.focus();
     };
   }, [findNext]);
   return panel;

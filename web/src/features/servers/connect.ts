@@ -88,7 +88,7 @@ export async function connectToolbox(client: QueryClient, userId: string): Promi
 }
 
 /** Returns the mutation that connects to a shared server and shows a toast with the result. */
-export function useConnectShared(userId: string, onConnected: () => void) {
+export function useConnectShared(userId: string) {
   const client = useQueryClient();
   return useMutation({
     mutationFn: connectSharedServer,
@@ -103,7 +103,6 @@ export function useConnectShared(userId: string, onConnected: () => void) {
         await reloadConnections(client, userId);
         announceFailure(new Error(reason ?? ""));
       } else await announceConnection(client, userId, connected);
-      onConnected();
     },
     onError: announceFailure,
   });

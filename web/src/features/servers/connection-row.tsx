@@ -4,6 +4,7 @@ import { cn } from "@/lib/cn";
 import { t } from "@/lib/later-texts";
 import { Badge, Dot } from "@/ui/badge";
 import { ConfirmButton } from "@/ui/confirm-button";
+import { useFocusHandover } from "@/ui/focus";
 import { ServerIcon } from "@/ui/server-icon";
 import { toast } from "@/ui/toast";
 import { DriveLink } from "./drive-link";
@@ -13,8 +14,13 @@ import { ServerSignIn } from "./server-sign-in";
 import { StatusBadge, Trouble } from "./status";
 import { reloadConnections } from "./use-connections";
 
-/** Id of the heading that labels the card and takes the focus when a row disappears. */
+/** Id of the heading that labels the card. */
 export const connectionsTitleId = "connections-title";
+
+/** Returns the heading of the connections, which gets the focus when the focused row disappears. */
+export function connectionsTitle(): HTMLElement | null {
+  return document.getElementById(connectionsTitleId);
+}
 
 interface ConnectionRowProps {
   userId: string;
@@ -56,8 +62,9 @@ export function ConnectionRow({ userId, connection, onOpen }: ConnectionRowProps
   const remove = useRemove(userId, name);
   const tone = statusTone(status);
   const needsSignIn = status === "needs-sign-in";
+  const row = useFocusHandover<HTMLLIElement>(connectionsTitle);
   return (
-    <li className={rowClass}>
+    <li ref={row} className={rowClass}>
       <span className={dotClass}>
         <Dot tone={tone} />
       </span>
@@ -128,8 +135,6 @@ function useRemove(userId: string, name: string) {
         tone: "ok",
       });
       await reloadConnections(client, userId);
-      // The focused row has disappeared.
-      if (document.activeElement === document.body) document.getElementById(connectionsTitleId)?.focus();
     },
     onError: (error) => {
       console.error("Removing a connection failed:", error);

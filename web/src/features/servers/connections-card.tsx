@@ -1,10 +1,11 @@
-import { useRef, useState } from "react";
+import { useState } from "react";
 import { t } from "@/lib/later-texts";
 import { Badge } from "@/ui/badge";
 import { Button } from "@/ui/button";
 import { Card, CardHead } from "@/ui/card";
+import { useFocusHandover } from "@/ui/focus";
 import { toolboxDraft, useConnect } from "./connect";
-import { ConnectionPlaceholder, ConnectionRow, connectionsTitleId } from "./connection-row";
+import { ConnectionPlaceholder, ConnectionRow, connectionsTitle, connectionsTitleId } from "./connection-row";
 import { ConnectionSheet } from "./details/connection-sheet";
 import type { Connections } from "./use-connections";
 
@@ -42,18 +43,15 @@ export function ConnectionsCard({ userId, connections }: ConnectionsCardProps) {
 }
 
 function NoConnections({ userId }: { userId: string }) {
-  const button = useRef<HTMLButtonElement>(null);
-  const connect = useConnect(userId, () => {
-    // The button disappears with the first connection; keyboard users continue from the list.
-    if (document.activeElement === button.current) document.getElementById(connectionsTitleId)?.focus();
-  });
+  const connect = useConnect(userId);
+  // The button disappears with the first connection; keyboard users continue from the list.
+  const own = useFocusHandover<HTMLDivElement>(connectionsTitle);
   return (
-    <div className="px-5 pt-1 pb-3">
+    <div ref={own} className="px-5 pt-1 pb-3">
       <p className="text-ink-2">{t("servers.noneActive")}</p>
       <div className="mt-3 flex flex-wrap items-center justify-between gap-x-4 gap-y-2 rounded-md bg-sunken px-3.5 py-2.5">
         <p className="min-w-40 flex-1 text-md text-ink-2">{t("servers.toolbox.about")}</p>
         <Button
-          ref={button}
           size="sm"
           aria-disabled={connect.isPending || undefined}
           busy={connect.isPending}

@@ -2,8 +2,9 @@ import { useQuery } from "@tanstack/react-query";
 import { t } from "@/lib/later-texts";
 import { Button } from "@/ui/button";
 import { Card, CardHead } from "@/ui/card";
+import { useFocusHandover } from "@/ui/focus";
 import { useConnectShared } from "./connect";
-import { connectionsTitleId } from "./connection-row";
+import { connectionsTitle } from "./connection-row";
 import { type SharedServer, sharedServers } from "./queries";
 import type { Connections } from "./use-connections";
 
@@ -33,12 +34,11 @@ export function SharedServersCard({ userId, connections }: SharedServersCardProp
 
 function SharedServerRow({ userId, server }: { userId: string; server: SharedServer }) {
   const { id, name, description, url } = server;
-  const connect = useConnectShared(userId, () => {
-    // The row has disappeared; keyboard users continue from the list of connections.
-    if (document.activeElement === document.body) document.getElementById(connectionsTitleId)?.focus();
-  });
+  const connect = useConnectShared(userId);
+  // A connected server leaves the list; keyboard users continue from the list of connections.
+  const row = useFocusHandover<HTMLLIElement>(connectionsTitle);
   return (
-    <li className="flex items-center gap-3 px-5 py-3.5">
+    <li ref={row} className="flex items-center gap-3 px-5 py-3.5">
       <div className="grid min-w-0 flex-1 gap-0.5">
         <h3 className="text-base font-medium wrap-anywhere">{name}</h3>
         {description !== "" && <p className="text-md text-ink-2 wrap-anywhere">{description}</p>}
