@@ -79,6 +79,8 @@ for (const [name, look] of looks) {
       /: 260 tokens; openai\/scripted: 260 tokens$/u,
     );
     await usage.getByText(/^You.ve used/u).waitFor();
+    await usage.getByText("Your files take up 0 kB of 1.1 GB.").waitFor();
+    await usage.getByText("You have 0 of 200 server connections.").waitFor();
     await usage.getByLabel("Period").selectOption("Last 7 days");
     await usage.getByRole("slider", { name: "Tokens per day and model over 7 days" }).focus();
     await inspect(appPage, "usage", look);
@@ -98,6 +100,19 @@ for (const [name, look] of looks) {
     assert.match(csv, /,openai\/scripted,/u);
   });
 }
+
+test("who has nearly as many connections as allowed is warned", async (t) => {
+  const limited = await startApp({
+    env: { OPENAI_BASE_URL: fixture.model.baseUrl, CHAT_MAX_SAVED_CONNECTIONS_PER_USER: "5" },
+  });
+  t.after(() => limited.stop());
+  const { account, appPage } = await fixture.openSignedInPage(t, { origin: limited.url });
+  for (const name of ["a", "b", "c"]) await account.connect(name, `${limited.url}/mcp/toolbox`);
+  await appPage.open("/?tab=servers");
+  await appPage.connect("d", `${limited.url}/mcp/toolbox`);
+  const warning = "You have 4 of 5 server connections. Remove one you no longer need.";
+  await appPage.toast("Quota almost used up", warning);
+});
 
 test("who has used most of a quota is warned once", async (t) => {
   const limited = await startApp({

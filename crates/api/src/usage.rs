@@ -115,12 +115,12 @@ impl From<DayTotal> for DayUsageDto {
 pub struct QuotaDto {
     /// What is limited.
     kind: QuotaKind,
-    /// The limit: tokens, turns, or a cost in US dollars.
+    /// The limit: tokens, turns, a cost in US dollars, bytes or connections.
     limit: f64,
     /// What is used, in the same unit.
     used: f64,
-    /// Time of the renewal.
-    resets_at: Timestamp,
+    /// Time of the renewal; null if it is never renewed.
+    resets_at: Option<Timestamp>,
 }
 
 impl From<QuotaState> for QuotaDto {

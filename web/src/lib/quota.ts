@@ -1,16 +1,24 @@
+import { formatBytes } from "./format-bytes";
 import { formatNumber } from "./intl";
 import { t } from "./later-texts";
 import { formatDollars } from "./usage";
 
 /** A quota that the operator gives to each user. */
 export interface Quota {
-  readonly kind: "tokensPerDay" | "tokensPerMonth" | "costPerDay" | "costPerMonth" | "turnsPerHour";
-  /** Tokens, turns, or US dollars. */
+  readonly kind:
+    | "tokensPerDay"
+    | "tokensPerMonth"
+    | "costPerDay"
+    | "costPerMonth"
+    | "turnsPerHour"
+    | "storedBytes"
+    | "connections";
+  /** Tokens, US dollars, turns, bytes, or connections. */
   readonly limit: number;
   /** In the unit of the limit. */
   readonly used: number;
-  /** ISO time of the renewal. */
-  readonly resetsAt: string;
+  /** ISO time of the renewal; null if it is never renewed. */
+  readonly resetsAt: string | null;
 }
 
 /** Returns true if nothing of a quota is left. */
@@ -32,16 +40,38 @@ export function quotaInWords(quota: Quota): string {
       return t("models.quota.costPerMonth", amounts);
     case "turnsPerHour":
       return t("models.quota.turnsPerHour", amounts);
+    case "storedBytes":
+      return t("models.quota.storedBytes", amounts);
+    case "connections":
+      return t("models.quota.connections", amounts);
   }
 }
 
-/** Says when a quota is renewed. */
+/** Says when a quota is renewed, or how to get some of it back. */
 export function renewalInWords({ kind }: Quota): string {
-  if (kind === "turnsPerHour") return t("models.quota.nextHour");
-  return t(kind.endsWith("Day") ? "models.quota.nextDay" : "models.quota.nextMonth");
+  switch (kind) {
+    case "tokensPerDay":
+    case "costPerDay":
+      return t("models.quota.nextDay");
+    case "tokensPerMonth":
+    case "costPerMonth":
+      return t("models.quota.nextMonth");
+    case "turnsPerHour":
+      return t("models.quota.nextHour");
+    case "storedBytes":
+      return t("models.quota.deleteFiles");
+    case "connections":
+      return t("models.quota.deleteConnections");
+  }
+}
+
+/** Returns true if it limits what the operator's models are used for. */
+export function isOfModels({ kind }: Quota): boolean {
+  return kind.startsWith("tokens") || kind.startsWith("cost");
 }
 
 function formatAmount({ kind }: Quota, amount: number): string {
+  if (kind === "storedBytes") return formatBytes(amount);
   if (!kind.startsWith("cost")) return formatNumber(amount);
   return formatDollars(amount, { maximumFractionDigits: amount > 0 && amount < 0.1 ? 4 : 2 });
 }

@@ -232,6 +232,8 @@ export interface TextParams {
   "models.quota.costPerDay": { all: string; used: string };
   "models.quota.costPerMonth": { all: string; used: string };
   "models.quota.turnsPerHour": { all: string; used: string };
+  "models.quota.storedBytes": { all: string; used: string };
+  "models.quota.connections": { all: string; used: string };
   "models.report.most": { n: number };
   "models.report.chart.tokens": { n: number };
   "models.report.chart.cost": { n: number };

@@ -1,6 +1,7 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { CircleAlert, CircleCheck, TriangleAlert } from "lucide-react";
 import { useState } from "react";
+import { formatBytes } from "@/lib/format-bytes";
 import { formatList } from "@/lib/intl";
 import { cn } from "@/lib/cn";
 import { Badge } from "@/ui/badge";
@@ -18,7 +19,6 @@ import {
   type ServerInfo,
   serverQuery,
 } from "./api";
-import { formatBytes } from "./format";
 import { Empty, Facts, Loaded, PageHead, Panel, timeOf } from "./parts";
 import { t } from "./t";
 

@@ -33,7 +33,7 @@ const MAX_OUTAGE_WAIT: Duration = Duration::from_secs(30);
 /// Pause between attempts to reach the database.
 const RETRY_INTERVAL: Duration = Duration::from_secs(1);
 
-/// A quota of a user that is renewed, and its use.
+/// A quota of a user, and its use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct QuotaState {
     /// What is limited.
@@ -42,8 +42,8 @@ pub struct QuotaState {
     pub limit: u64,
     /// What is used, in the same unit.
     pub used: u64,
-    /// Time of the renewal.
-    pub resets_at: Timestamp,
+    /// Time of the renewal; `None` if it is never renewed.
+    pub resets_at: Option<Timestamp>,
 }
 
 /// A turn that has been counted, unless the user has no limit of turns.
@@ -101,7 +101,7 @@ impl QuotaService {
         self.settings
     }
 
-    /// Returns the quotas of a user that are renewed, with their use.
+    /// Returns the quotas of a user, with their use.
     ///
     /// # Errors
     ///
@@ -110,7 +110,7 @@ impl QuotaService {
         self.list_kinds(user, |_| true).await
     }
 
-    /// Returns the quotas of some kinds that are renewed, with their use. Reads the use of these kinds alone.
+    /// Returns the quotas of some kinds, with their use. Reads the use of these kinds alone.
     async fn list_kinds(
         &self,
         user: UserId,
@@ -128,12 +128,13 @@ impl QuotaService {
         };
         let mut states = Vec::new();
         for (kind, limit) in limits.iter() {
-            let Some(period) = kind.period() else { continue };
             let used = match kind {
                 QuotaKind::TurnsPerHour => self.storage.quotas().count_turns(user, times.now.start_of_hour()).await?,
+                QuotaKind::StoredBytes => self.storage.files().count_bytes(user).await?,
+                QuotaKind::Connections => self.storage.connections().count(user).await?,
                 _ => reservation::used(kind, &present),
             };
-            states.push(QuotaState { kind, limit, used, resets_at: period.end(times.now) });
+            states.push(QuotaState { kind, limit, used, resets_at: kind.period().map(|period| period.end(times.now)) });
         }
         Ok(states)
     }

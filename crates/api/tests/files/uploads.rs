@@ -74,6 +74,9 @@ async fn what_is_not_taken_says_why() {
         let (status, answer) = upload(&fixture.person, "name=b", "text/plain", &large).await;
         assert_eq!((status, &answer["error"]["code"]), (413, &json!("storage_full")));
         assert!(answer["error"]["message"].as_str().unwrap().contains("12 MiB together. Delete chats"), "{answer}");
+        let quota =
+            json!({ "kind": "storedBytes", "limit": 12.0 * MIB as f64, "used": 10.0 * MIB as f64, "resetsAt": null });
+        assert_eq!(fixture.person.get("/api/quotas").await["quotas"][0], quota);
         let small = vec![b'x'; MIB];
         let at_once = join_all((0..4).map(|_| upload(&fixture.person, "name=c", "text/plain", &small))).await;
         let kept = at_once.iter().filter(|(status, _)| *status == 201).count();

@@ -204,15 +204,15 @@ impl fmt::Display for QuotaExceeded {
             None => ("", ""),
         };
         match self.rest {
-            QuotaRest::Nothing => write!(f, "you have used your {amount}{period}{renewal}"),
+            QuotaRest::Nothing => write!(f, "You have used your {amount}{period}{renewal}"),
             QuotaRest::Reserved => write!(
                 f,
-                "the rest of your {amount}{period} is reserved for answers that are in progress; try again when they are \
+                "The rest of your {amount}{period} is reserved for answers that are in progress; try again when they are \
                  complete"
             ),
             QuotaRest::TooSmall => write!(
                 f,
-                "the rest of your {amount}{period} is not enough for this message and its chat; send a shorter one in a \
+                "The rest of your {amount}{period} is not enough for this message and its chat; send a shorter one in a \
                  new chat{renewal}"
             ),
         }
@@ -243,19 +243,19 @@ mod tests {
         let of = |kind, limit, rest| QuotaExceeded { kind, limit, rest, retry_after: Duration::ZERO }.to_string();
         assert_eq!(
             of(QuotaKind::TokensPerDay, 100, QuotaRest::Nothing),
-            "you have used your 100 tokens for today; the quota is reset at midnight (UTC)"
+            "You have used your 100 tokens for today; the quota is reset at midnight (UTC)"
         );
         assert_eq!(
             of(QuotaKind::CostPerMonth, 2_500_000_000, QuotaRest::Nothing),
-            "you have used your $2.50 for this month; the quota is reset on the first of next month (UTC)"
+            "You have used your $2.50 for this month; the quota is reset on the first of next month (UTC)"
         );
         assert_eq!(
             of(QuotaKind::TurnsPerHour, 20, QuotaRest::Nothing),
-            "you have used your 20 messages for this hour; the quota is reset at the full hour"
+            "You have used your 20 messages for this hour; the quota is reset at the full hour"
         );
         let reserved = of(QuotaKind::TokensPerMonth, 9, QuotaRest::Reserved);
-        assert!(reserved.starts_with("the rest of your 9 tokens for this month is reserved"), "{reserved}");
+        assert!(reserved.starts_with("The rest of your 9 tokens for this month is reserved"), "{reserved}");
         let too_small = of(QuotaKind::TokensPerMonth, 9, QuotaRest::TooSmall);
-        assert!(too_small.starts_with("the rest of your 9 tokens for this month is not enough"), "{too_small}");
+        assert!(too_small.starts_with("The rest of your 9 tokens for this month is not enough"), "{too_small}");
     }
 }

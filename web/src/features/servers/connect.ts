@@ -1,4 +1,5 @@
 import { type QueryClient, useMutation, useQueryClient } from "@tanstack/react-query";
+import { warnOfQuotas } from "@/components/quotas/warn-of-quotas";
 import { ApiError } from "@/lib/api-error";
 import { boot } from "@/lib/boot";
 import { t } from "@/lib/later-texts";
@@ -66,6 +67,7 @@ async function announceConnection(client: QueryClient, userId: string, connected
   // First the tools, then the news: a message sent in between would go without them.
   await reloadConnections(client, userId);
   toast(connectedToast(connected));
+  void warnOfQuotas(client);
 }
 
 function announceFailure({ message }: Error): void {

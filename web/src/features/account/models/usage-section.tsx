@@ -2,7 +2,7 @@ import { useQuery } from "@tanstack/react-query";
 import { Download } from "lucide-react";
 import { useState } from "react";
 import { t } from "@/lib/later-texts";
-import { isSpent, quotaInWords, renewalInWords } from "@/lib/quota";
+import { isOfModels, isSpent, type Quota, quotaInWords, renewalInWords } from "@/lib/quota";
 import { saveFile } from "@/lib/save-file";
 import type { SignedInUser } from "@/lib/session";
 import { Button } from "@/ui/button";
@@ -68,14 +68,15 @@ function Report({ report }: { report: UsageReport }) {
     <>
       {quotas.length > 0 && (
         <div className="grid gap-1 px-4 py-2.5 text-md">
-          {quotas.map((quota) => (
-            <p key={quota.kind} className={isSpent(quota) ? "text-warn" : undefined}>
-              {quotaInWords(quota)} {isSpent(quota) && renewalInWords(quota)}
-            </p>
+          {quotas.filter(isOfModels).map((quota) => (
+            <QuotaLine key={quota.kind} quota={quota} />
           ))}
-          {quotas.some(({ kind }) => kind !== "turnsPerHour") && (
-            <p className="text-ink-2">{t("models.quota.own")}</p>
-          )}
+          {quotas.some(isOfModels) && <p className="text-ink-2">{t("models.quota.own")}</p>}
+          {quotas
+            .filter((quota) => !isOfModels(quota))
+            .map((quota) => (
+              <QuotaLine key={quota.kind} quota={quota} />
+            ))}
         </div>
       )}
       {days.length === 0 ? (
@@ -132,6 +133,14 @@ function Report({ report }: { report: UsageReport }) {
         </>
       )}
     </>
+  );
+}
+
+function QuotaLine({ quota }: { quota: Quota }) {
+  return (
+    <p className={isSpent(quota) ? "text-warn" : undefined}>
+      {quotaInWords(quota)} {isSpent(quota) && renewalInWords(quota)}
+    </p>
   );
 }
 

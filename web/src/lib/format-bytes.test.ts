@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { formatBytes } from "./format";
+import { formatBytes } from "./format-bytes";
 
 test.each([
   [0, "0 kB"],

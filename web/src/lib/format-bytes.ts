@@ -1,4 +1,4 @@
-import { formatNumber } from "@/lib/intl";
+import { formatNumber } from "./intl";
 
 const UNITS = ["kilobyte", "megabyte", "gigabyte", "terabyte"] as const;
 
