@@ -3,13 +3,14 @@
 
 use std::path::{Path, PathBuf};
 
-use domain::{ChatId, Timestamp, UserId};
+use domain::{Timestamp, UserId};
 use sqlx::sqlite::SqliteConnectOptions;
 use sqlx::{ConnectOptions, Connection, SqliteConnection};
 use storage::users::User;
 use storage::{OpenError, Storage};
 use tempfile::TempDir;
-use uuid::Uuid;
+
+use crate::databases::TestDatabase;
 
 fn url(path: &Path) -> String {
     format!("sqlite://{}", path.display())
@@ -157,66 +158,15 @@ async fn rejects_schema_from_before_first_release() {
 const INITIAL_VERSION: i64 = 100;
 
 #[tokio::test]
-async fn opens_sqlite_database_of_initial_migration_with_data() {
-    let folder = TempDir::new().unwrap();
-    let path = folder.path().join("chat.db");
-    let options = SqliteConnectOptions::new().filename(&path).create_if_missing(true).foreign_keys(true);
-    let pool = sqlx::SqlitePool::connect_with(options).await.unwrap();
-    sqlx::migrate!("migrations/sqlite").run_to(INITIAL_VERSION, &pool).await.unwrap();
-    sqlx::raw_sql(include_str!("initial/sqlite.sql")).execute(&pool).await.unwrap();
-    let tables: Vec<String> = sqlx::query_scalar(
-        "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'search_words%' AND name NOT LIKE 'sqlite%'",
-    )
-    .fetch_all(&pool)
-    .await
-    .unwrap();
-    for table in &tables {
-        let count = sqlx::AssertSqlSafe(format!("SELECT COUNT(*) FROM {table}"));
-        let count: i64 = sqlx::query_scalar(count).fetch_one(&pool).await.unwrap();
-        assert!(count > 0, "{table} has no row");
-    }
-    pool.close().await;
-    check_fixture(&url(&path)).await;
-}
-
-#[tokio::test]
-async fn opens_postgres_databases_of_initial_migration_and_of_a_newer_one() {
-    let Some(server) = std::env::var_os("TEST_POSTGRES_URL") else { return };
-    let server = server.into_string().unwrap();
-    let name = format!("initial_{}", domain::ids::fresh().simple());
-    let admin = sqlx::PgPool::connect(&server).await.unwrap();
-    sqlx::query(sqlx::AssertSqlSafe(format!("CREATE DATABASE {name}"))).execute(&admin).await.unwrap();
-    let (base, _) = server.rsplit_once('/').unwrap();
-    let database = format!("{base}/{name}");
-    let pool = sqlx::PgPool::connect(&database).await.unwrap();
-    sqlx::migrate!("migrations/postgres").run_to(INITIAL_VERSION, &pool).await.unwrap();
-    sqlx::raw_sql(include_str!("initial/postgres.sql")).execute(&pool).await.unwrap();
-    let tables: Vec<String> = sqlx::query_scalar("SELECT tablename::text FROM pg_tables WHERE schemaname = 'public'")
-        .fetch_all(&pool)
-        .await
-        .unwrap();
-    for table in &tables {
-        let count = sqlx::AssertSqlSafe(format!("SELECT COUNT(*) FROM {table}"));
-        let count: i64 = sqlx::query_scalar(count).fetch_one(&pool).await.unwrap();
-        assert!(count > 0, "{table} has no row");
-    }
-    pool.close().await;
-    check_fixture(&database).await;
-    let later = sqlx::PgPool::connect(&database).await.unwrap();
+async fn uses_newer_schema_of_same_series_on_postgres() {
+    let Some(database) = TestDatabase::postgres().await else { return };
+    Storage::open(&database.url()).await.unwrap().close().await;
     for addition in ADDITIONS {
-        sqlx::query(addition).execute(&later).await.unwrap();
+        database.execute(addition).await;
     }
-    later.close().await;
-    check_fixture(&database).await;
-    sqlx::query(sqlx::AssertSqlSafe(format!("DROP DATABASE {name}"))).execute(&admin).await.unwrap();
-}
-
-/// Opens a database with the rows of the fixture and reads some of them.
-async fn check_fixture(url: &str) {
-    let storage = Storage::open(url).await.unwrap();
-    let (user, chat) = (UserId(Uuid::from_u128(1)), ChatId(Uuid::from_u128(10)));
-    assert_eq!(storage.chats().get(user, chat).await.unwrap().unwrap().title, "A chat");
-    let messages = storage.chats().list_messages(user, chat, 10).await.unwrap();
-    assert_eq!(messages.iter().map(|message| message.content.as_str()).collect::<Vec<_>>(), ["Hello"]);
+    let storage = Storage::open(&database.url()).await.unwrap();
+    let user = User::new(UserId::fresh(), Timestamp(1));
+    storage.users().insert(&user).await.unwrap();
     storage.close().await;
+    database.delete().await;
 }
