@@ -4,6 +4,7 @@
 //! file has rows only for what is new.
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
+mod added_rows;
 mod initial_rows;
 mod new_data;
 
@@ -31,7 +32,10 @@ macro_rules! fixture {
 }
 
 /// The fixtures in the order of their versions.
-const FIXTURES: [Fixture; 1] = [fixture!("0100")];
+const FIXTURES: [Fixture; 2] = [fixture!("0100"), fixture!("0134")];
+
+/// Checksums of the migrations that never change again, each with a name such as `sqlite/0100_initial.sql`.
+const FROZEN_MIGRATIONS: &str = include_str!("../migrations/SHA256SUMS");
 
 /// The user of the fixture 0100.
 const ADA: UserId = UserId(Uuid::from_u128(0x1));
@@ -41,6 +45,9 @@ const CHAT: ChatId = ChatId(Uuid::from_u128(0xa));
 const SERVER: ServerId = ServerId(Uuid::from_u128(0x8));
 /// Her running turn.
 const TURN: TurnId = TurnId(Uuid::from_u128(0xf));
+
+/// The user of the fixture 0134.
+const GRACE: UserId = UserId(Uuid::from_u128(0x101));
 
 /// Returns a time of the fixtures, each of which has a number of its own.
 fn at(number: i64) -> Timestamp {
@@ -78,6 +85,18 @@ async fn opens_postgres_databases_of_earlier_versions() {
     }
 }
 
+#[tokio::test]
+async fn has_rows_for_all_frozen_migrations() {
+    let names = FROZEN_MIGRATIONS.lines().filter_map(|line| line.split_once("sqlite/"));
+    let newest: i64 = names.map(|(_, name)| name[..4].parse().unwrap()).max().unwrap();
+    let database = TestDatabase::sqlite();
+    for fixture in &FIXTURES {
+        fixture.insert_into(&database).await;
+    }
+    database.migrate_to(newest).await;
+    assert_is_complete(&database.read_tables().await);
+}
+
 /// Checks that a database with the rows of these fixtures can be opened, and that nothing is lost.
 async fn check_upgrade(database: &TestDatabase, fixtures: &[Fixture]) {
     for fixture in fixtures {
@@ -90,6 +109,9 @@ async fn check_upgrade(database: &TestDatabase, fixtures: &[Fixture]) {
 
     let storage = Storage::open(&database.url()).await.unwrap();
     initial_rows::check(&storage).await;
+    if fixtures.iter().any(|fixture| fixture.version() == added_rows::VERSION) {
+        added_rows::check(&storage).await;
+    }
     new_data::check(&storage).await;
     storage.close().await;
 }
