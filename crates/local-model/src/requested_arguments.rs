@@ -110,6 +110,26 @@ pub(crate) fn drop_unrequested_arguments(arguments: &str, schema: &Value, messag
     Value::Object(fields).to_string()
 }
 
+/// Drops the items of lists that `message` does not name, in full or by one of their words, if it names another one of the
+/// same list in full: after a listing, a small model takes what stands beside the file that is meant as well.
+///
+/// Of 30 development requests that need a second tool, one has such an item dropped, and is wrong without it.
+pub(crate) fn drop_unnamed_items(arguments: &str, message: &str) -> String {
+    let Ok(Value::Object(mut fields)) = serde_json::from_str::<Value>(arguments) else { return arguments.to_owned() };
+    let message = normalize(message);
+    // The folders of a path are not what stands in them.
+    let said: Vec<String> = message.split(' ').filter(|word| !word.contains('/')).flat_map(words).collect();
+    let is_in_full = |item: &Value| item.as_str().is_some_and(|text| message.contains(&normalize(text)));
+    let is_by_word =
+        |item: &Value| item.as_str().is_none_or(|text| name_words(text).iter().any(|word| said.contains(word)));
+    for items in fields.values_mut().filter_map(Value::as_array_mut) {
+        if items.iter().any(is_in_full) {
+            items.retain(|item| is_in_full(item) || is_by_word(item));
+        }
+    }
+    Value::Object(fields).to_string()
+}
+
 /// A message, prepared for comparison.
 struct Message {
     /// In lower case, with single spaces.
@@ -215,6 +235,20 @@ mod tests {
 
     fn drop(arguments: &Value, schema: &Value, message: &str) -> Value {
         serde_json::from_str(&drop_unrequested_arguments(&arguments.to_string(), schema, message)).unwrap()
+    }
+
+    #[test]
+    fn drops_items_that_the_message_does_not_name_beside_one_that_it_does() {
+        let drop = |files: &[&str], message: &str| -> Vec<String> {
+            let arguments = drop_unnamed_items(&json!({ "repo": "/srv/app", "files": files }).to_string(), message);
+            serde_json::from_value(serde_json::from_str::<Value>(&arguments).unwrap()["files"].take()).unwrap()
+        };
+        let both = ["README.md", "src/app.py"];
+        assert_eq!(drop(&both, "Check /srv/app, and stage readme.md if it changed"), ["README.md"]);
+        assert_eq!(drop(&both, "Stage README.md and app.py"), both);
+        assert_eq!(drop(&both, "Stage README.md and the app."), both);
+        assert_eq!(drop(&both, "Stage what changed in /srv/app"), both);
+        assert_eq!(drop_unnamed_items("{\"text\": \"Dear", ""), "{\"text\": \"Dear");
     }
 
     #[test]

@@ -11,6 +11,7 @@ use crate::known_urls::limit_urls;
 use crate::next_step::{self, NextStepScores};
 use crate::output_sink::OutputSink;
 use crate::prompt::UserRequest;
+use crate::requested_arguments::drop_unnamed_items;
 use crate::sampling::Sampler;
 use crate::time_guard::TimeGuard;
 use crate::tool_decision::{
@@ -41,7 +42,7 @@ impl InferencePipeline {
             let is_grounded =
                 tool.is_none_or(|tool| match check_arguments(&call.arguments, tool, &conversation_text(request)) {
                     GroundedArguments::Grounded(arguments) => {
-                        call.arguments = arguments;
+                        call.arguments = drop_unnamed_items(&arguments, question.message);
                         true
                     }
                     GroundedArguments::Missing(_) => false,
