@@ -3,6 +3,7 @@
 
 use std::pin::Pin;
 use std::sync::Arc;
+use std::time::Duration;
 
 use domain::{ChatId, QueuedId, UserId};
 use storage::queue::QueuedMessage;
@@ -11,6 +12,9 @@ use storage::turns::TurnCommand;
 use super::{BeginError, Turn, TurnPosition, TurnRequest, TurnService};
 use crate::tool_selection::ToolSelection;
 use platform::UserEvent;
+
+/// Pause between attempts to begin the turn of a queued message.
+const RETRY_INTERVAL: Duration = Duration::from_secs(1);
 
 /// Reason for which a message could not be queued.
 #[derive(Debug, thiserror::Error)]
@@ -26,10 +30,23 @@ pub enum QueueError {
     Storage(storage::Error),
 }
 
-/// Begins the turn of the first queued message of a chat ([`TurnService::send_next`]). The future is boxed because the end
-/// of a turn begins the next, which would make its type infinite.
+/// Begins the turn of the first queued message of a chat after another turn has ended, and retries while the database is
+/// unavailable. The future is boxed because the end of a turn begins the next, which would make its type infinite.
 pub fn begin_next_turn(turns: TurnService, owner: UserId, chat: ChatId) -> Pin<Box<dyn Future<Output = ()> + Send>> {
-    Box::pin(async move { turns.send_next(owner, chat).await })
+    Box::pin(async move {
+        // The database can fail between the end of a turn and the next one.
+        while let Err(error) = turns.send_first_if(owner, chat, |_| true).await {
+            if !error.is_outage() {
+                tracing::error!(%error, "the message queue could not be read");
+                return;
+            }
+            tracing::warn!(%error, "a queued message could not be sent; retrying");
+            let pause = tokio::time::sleep(RETRY_INTERVAL);
+            if turns.tasks.shutdown_token().run_until_cancelled(pause).await.is_none() {
+                return;
+            }
+        }
+    })
 }
 
 impl TurnService {
@@ -55,8 +72,10 @@ impl TurnService {
         // A turn that ends from here on finds the message itself. If none is running, the message is sent now, unless
         // earlier ones wait: those were held back by a turn that was stopped or failed. The queue is read after the
         // message is in it, because an earlier message can be removed in the same moment.
-        if self.find(owner, chat).is_none() {
-            self.send_first_if(owner, chat, |first| first.id == message.id).await;
+        if self.find(owner, chat).is_none()
+            && let Err(error) = self.send_first_if(owner, chat, |first| first.id == message.id).await
+        {
+            tracing::error!(%error, "a queued message could not be sent");
         }
         Ok(())
     }
@@ -73,39 +92,39 @@ impl TurnService {
             // The node that runs the turn begins the next one as well.
             None if self.storage.is_shared()
                 && self.storage.turns().send_command(owner, chat, &TurnCommand::Preempt).await? => {}
-            None => self.send_next(owner, chat).await,
+            None => self.send_first_if(owner, chat, |_| true).await?,
         }
         Ok(true)
     }
 
-    /// Begins the turn of the first queued message, if there is one. A message whose turn cannot begin stays queued.
-    pub async fn send_next(&self, owner: UserId, chat: ChatId) {
-        self.send_first_if(owner, chat, |_| true).await;
-    }
-
-    /// Begins the turn of the first queued message, if it fulfils a condition.
-    async fn send_first_if(&self, owner: UserId, chat: ChatId, is_due: impl Fn(&QueuedMessage) -> bool) {
+    /// Begins the turn of the first queued message, if there is one that fulfils a condition. A message whose turn cannot
+    /// begin stays queued.
+    ///
+    /// # Errors
+    ///
+    /// The queue cannot be read, or the database is unavailable.
+    async fn send_first_if(
+        &self,
+        owner: UserId,
+        chat: ChatId,
+        is_due: impl Fn(&QueuedMessage) -> bool,
+    ) -> Result<(), storage::Error> {
         loop {
-            let next = match self.temporary.store_for(owner, chat).queued_messages().list(owner, chat).await {
-                Ok(waiting) => waiting.into_iter().next(),
-                Err(error) => {
-                    tracing::error!(%error, "the message queue could not be read");
-                    return;
-                }
-            };
-            let Some(next) = next.filter(&is_due) else { return };
+            let waiting = self.temporary.store_for(owner, chat).queued_messages().list(owner, chat).await?;
+            let Some(next) = waiting.into_iter().next().filter(&is_due) else { return Ok(()) };
             match self.begin_queued(owner, chat, next).await {
                 Ok(_) => {
                     self.events.publish(owner, &UserEvent::Queue { session_id: chat });
-                    return;
+                    return Ok(());
                 }
                 // The message was removed or edited meanwhile.
                 Err(BeginError::NoMessage) => {}
+                Err(BeginError::Storage(error)) if error.is_outage() => return Err(error),
                 Err(error) => {
                     tracing::info!(%error, "a queued message could not be sent yet");
                     // Clients read the reason together with the queue.
                     self.events.publish(owner, &UserEvent::Queue { session_id: chat });
-                    return;
+                    return Ok(());
                 }
             }
         }

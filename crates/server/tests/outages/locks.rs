@@ -11,14 +11,22 @@ use tokio::process::{Child, Command};
 
 use super::{UNSTORED, ends_well, read_until, refuses_for_now, under_way, until_ready};
 
+/// Time after which PostgreSQL ends a statement that waits for a lock, as the server sets it.
+const LOCK_TIMEOUT: Duration = Duration::from_secs(5);
+
 /// The other process. It releases the lock when the value is dropped.
 struct Locker {
     _process: Child,
 }
 
 impl Locker {
-    /// Acquires the lock, and returns when it is held.
+    /// Locks what turns write, and returns when the lock is held.
     async fn of(database: Database, url: &str) -> Self {
+        Self::of_tables(database, url, "ai_chat_messages, turn_journal").await
+    }
+
+    /// Locks these tables, or all of SQLite.
+    async fn of_tables(database: Database, url: &str, tables: &str) -> Self {
         let (mut command, lock) = match database {
             Database::Sqlite => {
                 let script = "import sqlite3, sys\n\
@@ -28,12 +36,12 @@ impl Locker {
                     sys.stdin.read()";
                 let mut python = Command::new("python3");
                 python.args(["-c", script, url.trim_start_matches("sqlite://")]);
-                (python, "")
+                (python, String::new())
             }
             Database::Postgres => {
                 let mut psql = Command::new("psql");
                 psql.args([url, "--quiet", "--no-psqlrc", "--tuples-only"]);
-                (psql, "BEGIN; LOCK TABLE ai_chat_messages, turn_journal IN ACCESS EXCLUSIVE MODE; SELECT 'locked';\n")
+                (psql, format!("BEGIN; LOCK TABLE {tables} IN ACCESS EXCLUSIVE MODE; SELECT 'locked';\n"))
             }
         };
         let mut process = command.stdin(Stdio::piped()).stdout(Stdio::piped()).kill_on_drop(true).spawn().unwrap();
@@ -111,4 +119,35 @@ async fn a_turn_whose_client_leaves_while_it_is_stored_runs() {
         assert_eq!((status, &answer["content"]), (StatusCode::OK, &json!("Again.")));
         app.stop().await;
     }
+}
+
+#[tokio::test]
+async fn an_outage_after_the_end_of_a_turn_delays_the_next_message() {
+    if !databases().contains(&Database::Postgres) {
+        return;
+    }
+    let steps = [Step::Words { count: 40, pace: Duration::from_millis(30) }, Step::Text("The end.".into())];
+    let model = ScriptedModel::start(steps).await;
+    let builder = TestApp::builder().database(Database::Postgres);
+    let app = builder.set("OPENAI_BASE_URL", &model.base_url).start().await;
+    let person = app.person().await;
+    let chat = person.new_chat().await;
+    let (stream, mut told) = under_way(&person, &chat).await;
+    let next = json!({ "message": "And then?", "sessionId": chat });
+    let (status, _) = person.post(&format!("/api/sessions/{chat}/queue"), &next).await;
+    assert_eq!(status, StatusCode::CREATED);
+    let locker = Locker::of_tables(Database::Postgres, &app.database_url, "queued_messages").await;
+    told.push_str(&stream.text().await.unwrap());
+    assert!(told.contains(r#""type":"finish""#), "the turn ends without the queue: {told}");
+    // The statement that reads the queue ends with an error by then.
+    tokio::time::sleep(LOCK_TIMEOUT * 2).await;
+    assert_eq!(person.messages(&chat).await.len(), 2);
+    drop(locker);
+    let answered = async {
+        while person.messages(&chat).await.last().unwrap()["content"] != "The end." {
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    };
+    assert!(tokio::time::timeout(LOCK_TIMEOUT * 2, answered).await.is_ok(), "the queued message is never sent");
+    app.stop().await;
 }
