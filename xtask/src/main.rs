@@ -71,6 +71,7 @@ The developer's commands:
       --kills N              number of kills (200)
       --failovers N          kill the primary of two PostgreSQL servers instead, N times
       --pool-mode MODE       with PgBouncer in front of these servers, in this mode
+      --listen direct        with DATABASE_LISTEN_URL, which leads past PgBouncer
       --seed N               seed of an earlier run
       --nodes N              processes on one PostgreSQL, of which one is killed each time (1)
       --servers N            servers per database (2)

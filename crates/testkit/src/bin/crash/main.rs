@@ -75,6 +75,8 @@ struct Arguments {
     kills_database: bool,
     /// Mode of the pools of PgBouncer in front of that pair.
     pool_mode: Option<String>,
+    /// Whether the nodes listen for notifications at HAProxy itself.
+    has_listen_url: bool,
     seed: u64,
     nodes: usize,
     servers_per_database: usize,
@@ -94,6 +96,7 @@ impl Arguments {
             kills: 200,
             kills_database: false,
             pool_mode: None,
+            has_listen_url: false,
             seed: fastrand::u64(..),
             nodes: 1,
             servers_per_database: DEFAULT_SERVERS,
@@ -113,6 +116,7 @@ impl Arguments {
                     arguments.kills_database = true;
                 }
                 "--pool-mode" => arguments.pool_mode = Some(value),
+                "--listen" if value == "direct" => arguments.has_listen_url = true,
                 "--seed" => arguments.seed = value.parse().expect("a number for the seed"),
                 "--nodes" => arguments.nodes = value.parse().expect("a number of processes"),
                 "--servers" => arguments.servers_per_database = value.parse().expect("a number of servers"),
@@ -123,7 +127,7 @@ impl Arguments {
                 _ => {
                     panic!(
                         "usage: crash --binary FILE [--kills N | --failovers N | --soak MINUTES] [--pool-mode MODE] \
-                         [--seed N] [--nodes N] [--servers N] [--interval MS] [--users N] [--turns N]"
+                         [--listen direct] [--seed N] [--nodes N] [--servers N] [--interval MS] [--users N] [--turns N]"
                     )
                 }
             }
@@ -177,8 +181,10 @@ async fn test_server(arguments: &Arguments, database: Database, kills: usize, se
     let shared_attempts = attempts.clone();
     model.answer_by(move |request| plan::model_step(&shared_attempts, request));
     let mcp_servers = McpServers::start().await;
-    let mut pair =
-        if arguments.kills_database { Some(PostgresPair::start(arguments.pool_mode.as_deref()).await) } else { None };
+    let mut pair = None;
+    if arguments.kills_database {
+        pair = Some(PostgresPair::start(arguments.pool_mode.as_deref(), arguments.has_listen_url).await);
+    }
     let mut server =
         TestServer::new(&arguments.binary, database, pair.as_ref(), &model.base_url, arguments.nodes).await;
     for index in 0..server.node_count() {

@@ -32,6 +32,13 @@ const ROLE_QUERY: [&str; 3] = [
 /// The row with `false`, which a primary answers.
 const IS_PRIMARY: &str = "44 0000000b 0001 00000001 66";
 
+/// Addresses of a database, as the settings of a node name them.
+pub struct DatabaseUrls {
+    pub url: String,
+    /// Direct address for notifications, beside a pooler.
+    pub listen_url: Option<String>,
+}
+
 /// A pair of servers, of which one is the primary.
 pub struct PostgresPair {
     folder: TempDir,
@@ -45,11 +52,14 @@ pub struct PostgresPair {
     proxy_port: u16,
     proxy: Option<Child>,
     pooler: Option<Pooler>,
+    /// Whether notifications have an address without the pooler.
+    has_listen_url: bool,
 }
 
 impl PostgresPair {
-    /// Starts both servers and HAProxy, and with a mode of its pools PgBouncer.
-    pub async fn start(pool_mode: Option<&str>) -> Self {
+    /// Starts both servers and HAProxy, and with a mode of its pools PgBouncer. Notifications go through PgBouncer too,
+    /// or `has_listen_url`.
+    pub async fn start(pool_mode: Option<&str>, has_listen_url: bool) -> Self {
         let folder = TempDir::new().unwrap();
         // PostgreSQL refuses to run as root.
         let owner =
@@ -65,6 +75,7 @@ impl PostgresPair {
             proxy_port: free_port(),
             proxy: None,
             pooler: None,
+            has_listen_url,
         };
         let data = pair.new_folder();
         let initdb = ["--username=postgres", "--auth=trust", "--encoding=UTF8", "--no-locale", "--no-sync", "--pgdata"];
@@ -80,12 +91,13 @@ impl PostgresPair {
         pair
     }
 
-    /// Returns the URL of a new database, behind HAProxy and, if there is one, the pooler.
-    pub fn create_database(&self) -> String {
+    /// Creates a database and returns its addresses, behind HAProxy and, if there is one, the pooler.
+    pub fn create_database(&self) -> DatabaseUrls {
         let name = format!("test_{}", domain::ids::fresh().simple());
         self.query(self.primary, &format!("CREATE DATABASE {name}"));
-        let url = self.proxy_url(&name);
-        self.pooler.as_ref().map_or_else(|| url.clone(), |pooler| pooler.url(&url))
+        let direct = self.proxy_url(&name);
+        let url = self.pooler.as_ref().map_or_else(|| direct.clone(), |pooler| pooler.url(&direct));
+        DatabaseUrls { url, listen_url: self.has_listen_url.then_some(direct) }
     }
 
     fn proxy_url(&self, database: &str) -> String {

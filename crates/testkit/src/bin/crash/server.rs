@@ -11,7 +11,7 @@ use testkit::Database;
 use tokio::sync::watch;
 
 use crate::load_balancer::LoadBalancer;
-use crate::postgres_pair::PostgresPair;
+use crate::postgres_pair::{DatabaseUrls, PostgresPair};
 
 /// Maximum time for a start.
 const START_TIMEOUT: Duration = Duration::from_mins(1);
@@ -34,7 +34,7 @@ pub struct ServerState {
 /// The server under test.
 pub struct TestServer {
     binary: PathBuf,
-    database_url: String,
+    database: DatabaseUrls,
     model: String,
     nodes: Vec<Node>,
     load_balancer: Option<LoadBalancer>,
@@ -85,7 +85,10 @@ impl TestServer {
         nodes: usize,
     ) -> Self {
         let nodes: Vec<Node> = (0..nodes).map(|_| Node::new()).collect();
-        let database_url = pair.map_or_else(|| database.create(&nodes[0].folder), PostgresPair::create_database);
+        let database = pair.map_or_else(
+            || DatabaseUrls { url: database.create(&nodes[0].folder), listen_url: None },
+            PostgresPair::create_database,
+        );
         let load_balancer = match nodes.as_slice() {
             [_] => None,
             several => Some(LoadBalancer::start(several.iter().map(|node| node.port).collect()).await),
@@ -96,15 +99,7 @@ impl TestServer {
             kills_database: pair.is_some(),
             kills_are_over: false,
         });
-        Self {
-            binary: binary.to_owned(),
-            database_url,
-            model: model.to_owned(),
-            nodes,
-            load_balancer,
-            log: None,
-            state,
-        }
+        Self { binary: binary.to_owned(), database, model: model.to_owned(), nodes, load_balancer, log: None, state }
     }
 
     /// Returns the origin that users call.
@@ -150,7 +145,8 @@ impl TestServer {
             .env("CHAT_DATA_DIR", node.folder.path())
             .env("CHAT_MASTER_KEY", MASTER_KEY)
             .env("CHAT_SITE_URL", self.url())
-            .env("DATABASE_URL", &self.database_url)
+            .env("DATABASE_URL", &self.database.url)
+            .envs(self.database.listen_url.iter().map(|url| ("DATABASE_LISTEN_URL", url)))
             .env("CHAT_LOCAL_MODEL", "off")
             .env("CHAT_RATE_LIMITS", "off")
             .env("OPENAI_BASE_URL", &self.model)
