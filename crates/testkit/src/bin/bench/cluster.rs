@@ -1,6 +1,9 @@
 //! `bench cluster`: what each thing that users do costs four nodes on one PostgreSQL database, at the nodes and at the
 //! database. `docs/guide/scaling.md` computes from it how many nodes a number of users needs.
 
+mod growth;
+mod traffic;
+
 use std::fs::File;
 use std::io::Write as _;
 use std::path::PathBuf;
@@ -16,6 +19,7 @@ use testkit::{Database, Person, ScriptedMcp};
 use crate::load::Words;
 use crate::nodes::{MASTER_KEY, STATISTICS_DELAY, query_row, read};
 use crate::process::{Process, cpu_of_siblings};
+use traffic::Traffic;
 
 /// Number of nodes.
 const NODES: usize = 4;
@@ -47,7 +51,8 @@ pub async fn measure() {
     println!("\n{NODES} nodes on one PostgreSQL; {TURNS} turns at a time\n");
     println!(
         "| what | CPU ms, nodes | CPU ms, database | transactions | kB of write-ahead log | notifications | kB of \
-         notifications |\n|---|---|---|---|---|---|---|"
+         notifications | kB from users | kB to users | kB from the database | kB to the database |\n\
+         |---|---|---|---|---|---|---|---|---|---|---|"
     );
     // Starting the nodes and signing up must not count as rest.
     tokio::time::sleep(STATISTICS_DELAY).await;
@@ -68,12 +73,13 @@ pub async fn measure() {
     calls.minus(turn).divided_by((TURNS * CALLS_PER_TURN) as f64).print("a tool call of a turn");
     let lists = cluster.cost_of(rest, lists(&people)).await;
     lists.divided_by(LISTS as f64).print("a list of the newest chats");
+    growth::measure(&cluster, &people).await;
 }
 
 /// Costs so far, or of something: seconds of processor time at the nodes and at the database, transactions, bytes of the
-/// write-ahead log, notifications and their bytes.
+/// write-ahead log, notifications and their bytes, and the bytes of [`Traffic`].
 #[derive(Debug, Clone, Copy)]
-struct Costs([f64; 6]);
+struct Costs([f64; 10]);
 
 impl Costs {
     fn minus(self, other: Self) -> Self {
@@ -86,9 +92,11 @@ impl Costs {
 
     /// Prints a row of the table.
     fn print(self, what: &str) {
-        let [nodes, database, transactions, log, notifications, bytes] = self.0;
+        let [nodes, database, transactions, log, notifications, bytes, traffic @ ..] = self.0;
+        let [from_users, to_users, from_database, to_database] = traffic.map(|bytes| bytes / 1000.0);
         println!(
-            "| {what} | {:.2} | {:.2} | {transactions:.2} | {:.2} | {notifications:.2} | {:.3} |",
+            "| {what} | {:.2} | {:.2} | {transactions:.2} | {:.2} | {notifications:.2} | {:.3} | {from_users:.2} | \
+             {to_users:.2} | {from_database:.2} | {to_database:.2} |",
             nodes * 1000.0,
             database * 1000.0,
             log / 1000.0,
@@ -101,6 +109,9 @@ struct Cluster {
     database: String,
     nodes: Vec<Process>,
     notifications: Notifications,
+    traffic: Traffic,
+    /// Keeps the users' connections open until their bytes are counted.
+    http: reqwest::Client,
     server: ScriptedMcp,
     /// Removed after the processes have ended, so it is declared after them.
     _model: Process,
@@ -119,15 +130,15 @@ impl Cluster {
         }
         let notifications = Notifications::listen(&database, &folder);
         let server = ScriptedMcp::start([json!({ "name": "look_up" })]).await;
-        Self { database, nodes, notifications, server, _model: model, _folder: folder }
+        let (traffic, http) = (Traffic::new(&nodes, &database), testkit::http_client());
+        Self { database, nodes, notifications, traffic, http, server, _model: model, _folder: folder }
     }
 
     /// Signs up the users, each at one of the nodes, with a tool that needs no approval.
     async fn people(&self) -> Vec<Person> {
-        let http = testkit::http_client();
         let mut people = Vec::new();
         for (_, node) in (0..TURNS / TURNS_PER_PERSON).zip(self.nodes.iter().cycle()) {
-            let person = Person::sign_up_at(&node.url, &http).await;
+            let person = Person::sign_up_at(&node.url, &self.http).await;
             let connection = person.connect_to("register", &self.server.url).await;
             let (status, answer) = person.allow(&connection, "look_up", "always").await;
             assert!(status.is_success(), "{answer}");
@@ -148,7 +159,7 @@ impl Cluster {
             let answer = request.header("accept", "text/event-stream").json(&question).send().await.unwrap();
             assert!(answer.status().is_success(), "{}", answer.status());
             let follow = || async {
-                let request = testkit::http_client().get(format!("{other}/api/sessions/{chat}/stream"));
+                let request = self.http.get(format!("{other}/api/sessions/{chat}/stream"));
                 read(request.bearer_auth(&person.token).send().await.unwrap()).await.1
             };
             let (first, others) = tokio::join!(read(answer), join_all((0..followers).map(|_| follow())));
@@ -161,7 +172,10 @@ impl Cluster {
     async fn cost_of(&self, rest: Costs, work: impl Future<Output = ()>) -> Costs {
         let began = Instant::now();
         let before = self.costs().await;
-        work.await;
+        tokio::select! {
+            () = work => {}
+            () = self.traffic.watch() => {}
+        }
         tokio::time::sleep(STATISTICS_DELAY).await;
         let at_rest = rest.divided_by(1.0 / began.elapsed().as_secs_f64());
         self.costs().await.minus(before).minus(at_rest)
@@ -175,8 +189,10 @@ impl Cluster {
             WHERE d.datname = current_database() AND a.backend_type = 'checkpointer'",
         );
         let nodes = self.nodes.iter().map(Process::cpu).sum();
+        let cpu = cpu_of_siblings(checkpointer as u32);
         let [notifications, bytes] = self.notifications.count().await;
-        Costs([nodes, cpu_of_siblings(checkpointer as u32), transactions, log, notifications, bytes])
+        let [from_users, to_users, from_database, to_database] = self.traffic.count().await;
+        Costs([nodes, cpu, transactions, log, notifications, bytes, from_users, to_users, from_database, to_database])
     }
 }
 

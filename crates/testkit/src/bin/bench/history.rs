@@ -2,7 +2,6 @@
 //! lists, opens and searches chats are made on a database with many chats.
 
 mod filling;
-mod texts;
 
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -13,8 +12,8 @@ use tempfile::TempDir;
 use testkit::{Person, databases};
 
 use crate::process::Process;
+use crate::texts::{VOCABULARY_WORDS, character, russian, word};
 use filling::{History, MESSAGES_PER_CHAT, Somebody};
-use texts::{VOCABULARY_WORDS, character, russian, word};
 
 /// Number of times that each call is made.
 const CALLS_PER_METHOD: usize = 100;

@@ -25,6 +25,7 @@ mod process;
 mod resume;
 mod roles;
 mod streams;
+mod texts;
 mod tools;
 
 use tokio::runtime::Builder;

@@ -91,6 +91,11 @@ impl Process {
         (process, began.elapsed())
     }
 
+    /// Returns the process id.
+    pub fn id(&self) -> u32 {
+        self.child.id()
+    }
+
     /// Returns the processor time so far, in seconds.
     pub fn cpu(&self) -> f64 {
         Stat::of(self.child.id()).map_or(0.0, |stat| stat.own_seconds)

@@ -6,6 +6,8 @@ use axum::body::Body;
 use axum::response::IntoResponse;
 use testkit::{ScriptedModel, Step};
 
+use crate::texts::{Chance, word};
+
 /// Runs the model server. It prints its URL and then serves what each message requests.
 pub async fn model() {
     let model = ScriptedModel::start([]).await;
@@ -20,8 +22,8 @@ pub async fn model() {
 }
 
 /// Parses a message to a [`Step`]: `words COUNT MILLISECONDS` for paced words, `hang COUNT` for words at once in a stream
-/// that does not end, or `calls COUNT` for calls of the tool `look_up`, one after the other, and then a word.
-/// `after` is the number of calls and results after the message.
+/// that does not end, or `calls COUNT WORDS MILLISECONDS` for calls of the tool `look_up`, one after the other, and then a
+/// paced text of so many words, or one word. `after` is the number of calls and results after the message.
 fn answer(question: &str, after: usize) -> Step {
     let mut words = question.split(' ');
     let kind = words.next();
@@ -33,7 +35,14 @@ fn answer(question: &str, after: usize) -> Step {
             // With another argument each time, because a repeated call would be taken for a loop.
             Step::Calls(vec![("look_up".to_owned(), serde_json::json!({ "number": after }))])
         }
-        Some("calls") => Step::Text("Done".to_owned()),
+        Some("calls") => match number() {
+            0 => Step::Text("Done".to_owned()),
+            // Of a new seed each time, because a database compresses what repeats.
+            length => {
+                let text = Chance::new(fastrand::u64(..)).words(length, word);
+                Step::Slowly(text, Duration::from_millis(number()))
+            }
+        },
         _ => Step::Words { count: count as usize, pace: Duration::from_millis(number()) },
     }
 }

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 use testkit::{Database, Person, TestApp};
 
-use super::texts::Chance;
+use crate::texts::Chance;
 
 /// Messages per chat.
 pub const MESSAGES_PER_CHAT: usize = 10;

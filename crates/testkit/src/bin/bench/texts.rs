@@ -47,7 +47,8 @@ impl Chance {
         format!("Chat {chat} {}", self.words(4, word))
     }
 
-    fn words(&mut self, length: u64, word: impl Fn(usize) -> String) -> String {
+    /// Returns a text of so many words.
+    pub fn words(&mut self, length: u64, word: impl Fn(usize) -> String) -> String {
         (0..length).map(|_| word(self.rank(VOCABULARY_WORDS as f64))).collect::<Vec<_>>().join(" ")
     }
 }
