@@ -33,7 +33,7 @@ fn server(workspace: &Workspace, arguments: &[String]) -> Outcome {
     let bare = ["build", "--profile", "dist", "--package", "mcp", "--example", "bare"];
     step("compile what it is compared with", || run_shown(&mut workspace.cargo(&bare)))?;
     let programs = postgres::ensure()?;
-    let database = step("PostgreSQL", || Postgres::start(&programs))?;
+    let database = step("PostgreSQL", || Postgres::start_with_defaults(&programs))?;
     let mut bench = workspace.cargo(&["run", "--profile", "dist", "--package", "testkit", "--bin", "bench", "--"]);
     bench.args(arguments).env("TEST_POSTGRES_URL", database.url());
     step("server figures", || run_shown(&mut bench))

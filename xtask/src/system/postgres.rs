@@ -16,16 +16,11 @@ use crate::failure::{Context, Failure, Outcome};
 const FOLDER_PREFIX: &str = "ai-chat-mcp-postgres-";
 const START_LIMIT: Duration = Duration::from_mins(1);
 
+/// Settings of every server.
+const COMMON_SETTINGS: [&str; 3] = ["max_connections=300", "listen_addresses=127.0.0.1", "logging_collector=off"];
+
 /// Settings for data that need not survive a power cut, and for many simultaneous test processes.
-const SERVER_SETTINGS: [&str; 7] = [
-    "fsync=off",
-    "synchronous_commit=off",
-    "full_page_writes=off",
-    "max_connections=300",
-    "shared_buffers=64MB",
-    "listen_addresses=127.0.0.1",
-    "logging_collector=off",
-];
+const TEST_SETTINGS: [&str; 4] = ["fsync=off", "synchronous_commit=off", "full_page_writes=off", "shared_buffers=64MB"];
 
 /// Returns the folder of PostgreSQL's programs, and installs them if they are missing.
 pub fn ensure() -> Outcome<PathBuf> {
@@ -40,13 +35,22 @@ pub struct Postgres {
 }
 
 impl Postgres {
-    /// Creates a cluster and starts its server. `programs` comes from [`ensure`].
+    /// Creates a cluster and starts its server for tests. `programs` comes from [`ensure`].
     pub fn start(programs: &Path) -> Outcome<Self> {
+        Self::start_with(programs, &TEST_SETTINGS)
+    }
+
+    /// Creates a cluster and starts its server with PostgreSQL's default settings, for measurements.
+    pub fn start_with_defaults(programs: &Path) -> Outcome<Self> {
+        Self::start_with(programs, &[])
+    }
+
+    fn start_with(programs: &Path, settings: &[&str]) -> Outcome<Self> {
         sweep();
         let folder = std::env::temp_dir().join(format!("{FOLDER_PREFIX}{}", process::id()));
         let user = User::find()?;
         make_folder(&folder, user.as_ref()).context(format!("cannot make {}", folder.display()))?;
-        let started = start_in(&folder, programs, user.as_ref());
+        let started = start_in(&folder, programs, settings, user.as_ref());
         if started.is_err() {
             let _ = fs::remove_dir_all(&folder);
         }
@@ -87,7 +91,7 @@ impl User {
 }
 
 /// Creates a cluster in `folder` and starts it as a [`Postgres`].
-fn start_in(folder: &Path, programs: &Path, user: Option<&User>) -> Outcome<Postgres> {
+fn start_in(folder: &Path, programs: &Path, settings: &[&str], user: Option<&User>) -> Outcome<Postgres> {
     let data = folder.join("data");
     let mut initdb = Command::new(programs.join("initdb"));
     initdb.args(["--username=postgres", "--auth=trust", "--encoding=UTF8", "--no-locale", "--no-sync", "--pgdata"]);
@@ -100,7 +104,7 @@ fn start_in(folder: &Path, programs: &Path, user: Option<&User>) -> Outcome<Post
     let port = free_port().context("cannot find a free port")?;
     let mut postgres = dying_with_us(&programs.join("postgres"));
     postgres.arg("-D").arg(&data).arg("-k").arg(folder).args(["-p", &port.to_string()]);
-    for setting in SERVER_SETTINGS {
+    for setting in COMMON_SETTINGS.iter().chain(settings) {
         postgres.args(["-c", setting]);
     }
     let server = spawn(as_user(&mut postgres, folder, user).stdin(Stdio::null()).stdout(output).stderr(errors))?;
