@@ -110,8 +110,8 @@ pub(crate) fn drop_unrequested_arguments(arguments: &str, schema: &Value, messag
     Value::Object(fields).to_string()
 }
 
-/// Drops the items of lists that `message` does not name, in full or by one of their words, if it names another one of the
-/// same list in full: after a listing, a small model takes what stands beside the file that is meant as well.
+/// Drops the items of lists that `message` does not name, in full or by one of their words, if it names another item of
+/// the same list in full. After a listing, a small model adds the other files of the folder to the one that is meant.
 ///
 /// Of 30 development requests that need a second tool, one has such an item dropped, and is wrong without it.
 pub(crate) fn drop_unnamed_items(arguments: &str, message: &str) -> String {

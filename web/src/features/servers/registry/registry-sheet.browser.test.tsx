@@ -83,6 +83,7 @@ function serve({ servers = [weather, notes], registry, proxy }: Answers): Sent {
     if (request.method === "POST") sent.bodies.push((await request.json()) as Record<string, unknown>);
     if (url.pathname.endsWith("/mcp-proxy"))
       return Response.json((await proxy) ?? { success: true, data: [{ name: "forecast" }], error: null });
+    if (url.pathname === "/api/quotas") return Response.json({ quotas: [] });
     if (url.pathname === "/api/connections") return Response.json({ connections: [] });
     return Response.json(request.method === "POST" ? [{ id: "1" }] : []);
   });
