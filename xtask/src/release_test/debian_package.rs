@@ -1,4 +1,4 @@
-//! Test of the Debian package: dpkg installs, upgrades, removes and purges it.
+//! Test of the Debian package: apt installs, upgrades, removes and purges it, and then its data are deleted.
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
@@ -13,18 +13,25 @@ const UNIT: &str = "/usr/lib/systemd/system/ai-chat-mcp.service";
 const ENABLED_UNIT: &str = "/etc/systemd/system/multi-user.target.wants/ai-chat-mcp.service";
 /// Greatest exposure of the service by `systemd-analyze security`, from 0 to 10.
 const MAX_EXPOSURE: f64 = 2.0;
-/// Paths that the package manager itself writes, or that stay by intention: the accounts, and what is noted about the
-/// unit's state until it is purged.
-const LEFT_BY_SYSTEM: [&str; 6] =
-    ["var/lib/dpkg/", "etc/passwd-", "etc/group-", "etc/shadow-", "etc/gshadow-", "var/log/"];
+/// Paths that the package manager itself writes, and copies of the accounts before a change.
+const LEFT_BY_SYSTEM: [&str; 8] = [
+    "var/lib/dpkg/",
+    "var/lib/apt/",
+    "var/cache/apt/",
+    "etc/passwd-",
+    "etc/group-",
+    "etc/shadow-",
+    "etc/gshadow-",
+    "var/log/",
+];
 
-/// Installs, uses, upgrades, removes and purges the package.
+/// Installs, uses, upgrades, removes and purges the package, by the commands of `docs/guide/install.md`.
 pub fn check(release: &ReleaseTest) -> Outcome<String> {
     let system = TargetSystem::create(&release.debian, release.work.join("debian-system"))?;
     let before = list_files(&system.root)?;
     let package = &release.files.debian_package;
     fs::copy(package, system.path("/tmp/package.deb")).context(package.display())?;
-    system.run(&["dpkg", "--install", "/tmp/package.deb"])?;
+    system.run_script("/tmp", "apt install --yes ./package.deb")?;
     let exposure = check_unit(&system, UNIT)?;
     if !system.path(ENABLED_UNIT).is_symlink() {
         return Err(Failure::new("the service does not start with the system"));
@@ -46,21 +53,33 @@ pub fn check(release: &ReleaseTest) -> Outcome<String> {
     let changed = fs::read_to_string(&settings).context(SETTINGS_FILE)? + line;
     fs::write(&settings, &changed).context(SETTINGS_FILE)?;
     fs::write(system.path(DATA_FOLDER).join("data"), "").context(DATA_FOLDER)?;
-    system.run(&["dpkg", "--install", "/tmp/package.deb"])?;
+    // The same version again takes the place of a newer one.
+    system.run_script("/tmp", "apt install --yes --reinstall ./package.deb")?;
     check_settings(&system, group)?;
-    system.run(&["dpkg", "--remove", "ai-chat-mcp"])?;
+    system.run(&["apt", "remove", "--yes", "ai-chat-mcp"])?;
     if fs::read_to_string(&settings).context(SETTINGS_FILE)? != changed {
         return Err(Failure::new("an upgrade or the removal changes the settings"));
     }
-    system.run(&["dpkg", "--purge", "ai-chat-mcp"])?;
-    let expected = ["var/lib/ai-chat-mcp", "var/lib/ai-chat-mcp/data"];
-    let mut left = list_files(&system.root)?;
-    left.retain(|path| !before.contains(path) && !LEFT_BY_SYSTEM.iter().any(|start| path.starts_with(start)));
-    left.sort();
-    if left != expected || user_ids(&system, "ai-chat-mcp").is_err() {
+    system.run(&["apt", "purge", "--yes", "ai-chat-mcp"])?;
+    let list_left = || -> Outcome<Vec<String>> {
+        let mut left = list_files(&system.root)?;
+        left.retain(|path| !before.contains(path) && !LEFT_BY_SYSTEM.iter().any(|start| path.starts_with(start)));
+        left.sort();
+        Ok(left)
+    };
+    let left = list_left()?;
+    if left != ["var/lib/ai-chat-mcp", "var/lib/ai-chat-mcp/data"] || user_ids(&system, "ai-chat-mcp").is_err() {
         return Err(Failure::new(format!("only the data and their user should be left, not {}", left.join(", "))));
     }
-    Ok(format!("{:.1} MB; installed, used, upgraded, removed and purged; exposure {exposure}", megabytes(package)?))
+    system.run_script("/", "rm -r /var/lib/ai-chat-mcp && deluser ai-chat-mcp")?;
+    let left = list_left()?;
+    if !left.is_empty() || user_ids(&system, "ai-chat-mcp").is_ok() {
+        return Err(Failure::new(format!("after the data were deleted, this is left: {}", left.join(", "))));
+    }
+    Ok(format!(
+        "{:.1} MB; installed, used, upgraded, removed, purged and deleted; exposure {exposure}",
+        megabytes(package)?
+    ))
 }
 
 /// Checks a unit with systemd, and returns its exposure.
