@@ -119,7 +119,7 @@ pub(crate) fn drop_unnamed_items(arguments: &str, message: &str) -> String {
     let message = normalize(message);
     // The folders of a path are not what stands in them.
     let said: Vec<String> = message.split(' ').filter(|word| !word.contains('/')).flat_map(words).collect();
-    let is_in_full = |item: &Value| item.as_str().is_some_and(|text| message.contains(&normalize(text)));
+    let is_in_full = |item: &Value| item.as_str().is_some_and(|text| contains_whole(&message, &normalize(text)));
     let is_by_word =
         |item: &Value| item.as_str().is_none_or(|text| name_words(text).iter().any(|word| said.contains(word)));
     for items in fields.values_mut().filter_map(Value::as_array_mut) {
@@ -128,6 +128,15 @@ pub(crate) fn drop_unnamed_items(arguments: &str, message: &str) -> String {
         }
     }
     Value::Object(fields).to_string()
+}
+
+/// Returns whether a message contains a text that neither begins nor ends within a word.
+fn contains_whole(message: &str, text: &str) -> bool {
+    let is_outside = |character: Option<char>| !character.is_some_and(char::is_alphanumeric);
+    !text.is_empty()
+        && message.match_indices(text).any(|(start, _)| {
+            is_outside(message[..start].chars().next_back()) && is_outside(message[start + text.len()..].chars().next())
+        })
 }
 
 /// A message, prepared for comparison.
@@ -248,6 +257,8 @@ mod tests {
         assert_eq!(drop(&both, "Stage README.md and app.py"), both);
         assert_eq!(drop(&both, "Stage README.md and the app."), both);
         assert_eq!(drop(&both, "Stage what changed in /srv/app"), both);
+        assert_eq!(drop(&["app", "log"], "What happened? Stage it"), ["app", "log"], "a part of a word");
+        assert_eq!(drop(&["", "log"], "Stage it"), ["", "log"]);
         assert_eq!(drop_unnamed_items("{\"text\": \"Dear", ""), "{\"text\": \"Dear");
     }
 
