@@ -101,7 +101,7 @@ pub async fn finish(
     }
     // A turn that was stopped or failed does not send the next queued message: the user decides when to continue.
     if matches!(status, MessageStatus::Done | MessageStatus::Length) || turn.is_preempted.load(Ordering::Acquire) {
-        turns.tasks.spawn("queue", message_queue::begin_next_turn(turns.clone(), turn.owner, turn.chat));
+        turns.tasks.spawn("queue", message_queue::begin_next_turn(turns.clone(), turn.owner, turn.chat, None));
     }
 }
 

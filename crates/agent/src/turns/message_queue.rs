@@ -30,17 +30,24 @@ pub enum QueueError {
     Storage(storage::Error),
 }
 
-/// Begins the turn of the first queued message of a chat after another turn has ended, and retries while the database is
-/// unavailable. The future is boxed because the end of a turn begins the next, which would make its type infinite.
-pub fn begin_next_turn(turns: TurnService, owner: UserId, chat: ChatId) -> Pin<Box<dyn Future<Output = ()> + Send>> {
+/// Begins the turn of the first queued message of a chat, of any message or only of `due`, and retries while the database
+/// is unavailable. The future is boxed because the end of a turn begins the next, which would make its type infinite.
+pub fn begin_next_turn(
+    turns: TurnService,
+    owner: UserId,
+    chat: ChatId,
+    due: Option<QueuedId>,
+) -> Pin<Box<dyn Future<Output = ()> + Send>> {
     Box::pin(async move {
-        // The database can fail between the end of a turn and the next one.
-        while let Err(error) = turns.send_first_if(owner, chat, |_| true).await {
+        let mut is_logged = false;
+        while let Err(error) = turns.send_first(owner, chat, due).await {
             if !error.is_outage() {
                 tracing::error!(%error, "the message queue could not be read");
                 return;
             }
-            tracing::warn!(%error, "a queued message could not be sent; retrying");
+            if !std::mem::replace(&mut is_logged, true) {
+                tracing::warn!(session_id = %chat, %error, "the message queue could not be read; retrying");
+            }
             let pause = tokio::time::sleep(RETRY_INTERVAL);
             if turns.tasks.shutdown_token().run_until_cancelled(pause).await.is_none() {
                 return;
@@ -72,10 +79,9 @@ impl TurnService {
         // A turn that ends from here on finds the message itself. If none is running, the message is sent now, unless
         // earlier ones wait: those were held back by a turn that was stopped or failed. The queue is read after the
         // message is in it, because an earlier message can be removed in the same moment.
-        if self.find(owner, chat).is_none()
-            && let Err(error) = self.send_first_if(owner, chat, |first| first.id == message.id).await
-        {
-            tracing::error!(%error, "a queued message could not be sent");
+        if self.find(owner, chat).is_none() && self.send_first(owner, chat, Some(message.id)).await.is_err() {
+            // The message is stored: the caller does not wait for the database.
+            self.tasks.spawn("queue", begin_next_turn(self.clone(), owner, chat, Some(message.id)));
         }
         Ok(())
     }
@@ -92,26 +98,22 @@ impl TurnService {
             // The node that runs the turn begins the next one as well.
             None if self.storage.is_shared()
                 && self.storage.turns().send_command(owner, chat, &TurnCommand::Preempt).await? => {}
-            None => self.send_first_if(owner, chat, |_| true).await?,
+            None => self.send_first(owner, chat, None).await?,
         }
         Ok(true)
     }
 
-    /// Begins the turn of the first queued message, if there is one that fulfils a condition. A message whose turn cannot
+    /// Begins the turn of the first queued message, if there is one and it is `due`, or any is. A message whose turn cannot
     /// begin stays queued.
     ///
     /// # Errors
     ///
     /// The queue cannot be read, or the database is unavailable.
-    async fn send_first_if(
-        &self,
-        owner: UserId,
-        chat: ChatId,
-        is_due: impl Fn(&QueuedMessage) -> bool,
-    ) -> Result<(), storage::Error> {
+    async fn send_first(&self, owner: UserId, chat: ChatId, due: Option<QueuedId>) -> Result<(), storage::Error> {
         loop {
             let waiting = self.temporary.store_for(owner, chat).queued_messages().list(owner, chat).await?;
-            let Some(next) = waiting.into_iter().next().filter(&is_due) else { return Ok(()) };
+            let is_due = |first: &QueuedMessage| due.is_none_or(|due| first.id == due);
+            let Some(next) = waiting.into_iter().next().filter(is_due) else { return Ok(()) };
             match self.begin_queued(owner, chat, next).await {
                 Ok(_) => {
                     self.events.publish(owner, &UserEvent::Queue { session_id: chat });

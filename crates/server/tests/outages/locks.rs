@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use reqwest::{Method, Response, StatusCode};
 use serde_json::json;
-use testkit::{Database, Person, ScriptedModel, Step, TestApp, databases};
+use testkit::{Database, Person, ScriptedModel, Step, TestApp, databases, run_sql};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 use tokio::process::{Child, Command};
 
@@ -121,12 +121,21 @@ async fn a_turn_whose_client_leaves_while_it_is_stored_runs() {
     }
 }
 
+/// Waits until a statement waits for the lock of the queue (`t`), or none does (`f`).
+async fn until_queue_reader(database_url: &str, is_waiting: &str) {
+    const QUERY: &str =
+        "SELECT count(*) > 0 FROM pg_locks WHERE NOT granted AND relation = 'queued_messages'::regclass";
+    while run_sql(database_url, QUERY).await.trim() != is_waiting {
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+}
+
 #[tokio::test]
 async fn an_outage_after_the_end_of_a_turn_delays_the_next_message() {
     if !databases().contains(&Database::Postgres) {
         return;
     }
-    let steps = [Step::Words { count: 40, pace: Duration::from_millis(30) }, Step::Text("The end.".into())];
+    let steps = [Step::Words { count: 200, pace: Duration::from_millis(30) }, Step::Text("The end.".into())];
     let model = ScriptedModel::start(steps).await;
     let builder = TestApp::builder().database(Database::Postgres);
     let app = builder.set("OPENAI_BASE_URL", &model.base_url).start().await;
@@ -139,8 +148,10 @@ async fn an_outage_after_the_end_of_a_turn_delays_the_next_message() {
     let locker = Locker::of_tables(Database::Postgres, &app.database_url, "queued_messages").await;
     told.push_str(&stream.text().await.unwrap());
     assert!(told.contains(r#""type":"finish""#), "the turn ends without the queue: {told}");
-    // The statement that reads the queue ends with an error by then.
-    tokio::time::sleep(LOCK_TIMEOUT * 2).await;
+    // The statement that reads the queue waits for the lock, and ends with an error.
+    for is_waiting in ["t", "f"] {
+        until_queue_reader(&app.database_url, is_waiting).await;
+    }
     assert_eq!(person.messages(&chat).await.len(), 2);
     drop(locker);
     let answered = async {
