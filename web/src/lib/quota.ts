@@ -47,8 +47,8 @@ export function quotaInWords(quota: Quota): string {
   }
 }
 
-/** Says when a quota is renewed, or how to get some of it back. */
-export function renewalInWords({ kind }: Quota): string {
+/** Says when a quota is renewed, or how to free some of it. */
+export function quotaAdvice({ kind }: Quota): string {
   switch (kind) {
     case "tokensPerDay":
     case "costPerDay":
@@ -65,7 +65,7 @@ export function renewalInWords({ kind }: Quota): string {
   }
 }
 
-/** Returns true if it limits what the operator's models are used for. */
+/** Returns true if a quota limits tokens or the cost of the operator's models. */
 export function isOfModels({ kind }: Quota): boolean {
   return kind.startsWith("tokens") || kind.startsWith("cost");
 }

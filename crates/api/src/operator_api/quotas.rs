@@ -69,8 +69,15 @@ async fn read_quotas(storage: &Storage, models: &ModelService, user: UserId) -> 
     let settings = models.quotas.settings();
     let exceptions = storage.quotas().get_exceptions(user).await?;
     let states = models.quotas.list(user).await?;
+    // The operator sees these without a limit, too.
+    let stored_bytes = storage.files().count_bytes(user).await?;
+    let connections = storage.connections().count(user).await?;
     let quotas = QuotaKind::ALL.into_iter().zip(exceptions.0).map(|(kind, exception)| {
-        let used = states.iter().find(|state| state.kind == kind).map(|state| state.used);
+        let used = match kind {
+            QuotaKind::StoredBytes => Some(stored_bytes),
+            QuotaKind::Connections => Some(connections),
+            _ => states.iter().find(|state| state.kind == kind).map(|state| state.used),
+        };
         UserQuota {
             kind,
             setting: settings.get(kind).map(|limit| amount(kind, limit)),

@@ -14,7 +14,7 @@ import { ServerSignIn } from "./server-sign-in";
 import { StatusBadge, Trouble } from "./status";
 import { reloadConnections } from "./use-connections";
 
-/** Id of the heading that labels the card. */
+/** Id of the heading that labels the card; it can take the focus. */
 export const connectionsTitleId = "connections-title";
 
 /** Returns the heading of the connections, which gets the focus when the focused row disappears. */

@@ -2,7 +2,7 @@ import { useQuery } from "@tanstack/react-query";
 import { Download } from "lucide-react";
 import { useState } from "react";
 import { t } from "@/lib/later-texts";
-import { isOfModels, isSpent, type Quota, quotaInWords, renewalInWords } from "@/lib/quota";
+import { isOfModels, isSpent, type Quota, quotaInWords, quotaAdvice } from "@/lib/quota";
 import { saveFile } from "@/lib/save-file";
 import type { SignedInUser } from "@/lib/session";
 import { Button } from "@/ui/button";
@@ -139,7 +139,7 @@ function Report({ report }: { report: UsageReport }) {
 function QuotaLine({ quota }: { quota: Quota }) {
   return (
     <p className={isSpent(quota) ? "text-warn" : undefined}>
-      {quotaInWords(quota)} {isSpent(quota) && renewalInWords(quota)}
+      {quotaInWords(quota)} {isSpent(quota) && quotaAdvice(quota)}
     </p>
   );
 }

@@ -32,6 +32,34 @@ test("a switch stays as the user left it until the server answers", async () => 
   await expect.element(send).toBeChecked();
 });
 
+test("changes are sent one after another, and the last one stays", async () => {
+  const { promise: first, resolve: answer } = Promise.withResolvers<Response>();
+  const state = (disabledTools: string[]) => Response.json({ ...connection, disabledTools });
+  let isFirstAnswered = false;
+  const changes: unknown[] = [];
+  answerRequests(async (request) => {
+    if (request.method !== "PATCH") return Response.json([]);
+    changes.push({ body: await request.json(), isFirstAnswered });
+    return changes.length === 1 ? first : state([]);
+  });
+  await renderWithQueries(<ToolSwitches userId="u1" connection={connection} />);
+  const send = page.getByRole("checkbox", { name: /^send/u });
+  await send.click();
+  await send.click();
+  await page.getByRole("checkbox", { name: /^search/u }).click();
+  expect((send.element() as HTMLInputElement).checked).toBe(true);
+  isFirstAnswered = true;
+  answer(state(["send"]));
+  await expect
+    .poll(() => changes)
+    .toEqual([
+      { body: { tools: { send: false } }, isFirstAnswered: false },
+      { body: { tools: { send: true } }, isFirstAnswered },
+      { body: { tools: { search: false } }, isFirstAnswered },
+    ]);
+  await expect.element(send).toBeChecked();
+});
+
 test("a tool weighs what the model is told of it", () => {
   const bare = estimateTokens({ name: "add" });
   expect(bare).toBe(13);
