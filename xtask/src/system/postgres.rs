@@ -40,7 +40,8 @@ impl Postgres {
         Self::start_with(programs, &TEST_SETTINGS)
     }
 
-    /// Creates a cluster and starts its server with PostgreSQL's default settings, for measurements.
+    /// Creates a cluster and starts its server for measurements, with PostgreSQL's default settings but for the number of
+    /// connections.
     pub fn start_with_defaults(programs: &Path) -> Outcome<Self> {
         Self::start_with(programs, &[])
     }

@@ -75,7 +75,7 @@ struct Arguments {
     kills_database: bool,
     /// Mode of the pools of PgBouncer in front of that pair.
     pool_mode: Option<String>,
-    /// Whether the nodes listen for notifications at HAProxy itself.
+    /// Whether the nodes get `DATABASE_LISTEN_URL`, the address of HAProxy.
     has_listen_url: bool,
     seed: u64,
     nodes: usize,

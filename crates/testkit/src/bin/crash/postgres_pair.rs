@@ -52,13 +52,13 @@ pub struct PostgresPair {
     proxy_port: u16,
     proxy: Option<Child>,
     pooler: Option<Pooler>,
-    /// Whether notifications have an address without the pooler.
+    /// Whether the nodes get `DATABASE_LISTEN_URL`, the address of HAProxy.
     has_listen_url: bool,
 }
 
 impl PostgresPair {
-    /// Starts both servers and HAProxy, and with a mode of its pools PgBouncer. Notifications go through PgBouncer too,
-    /// or `has_listen_url`.
+    /// Starts both servers, HAProxy, and PgBouncer if `pool_mode` is given. With `has_listen_url`, notifications bypass
+    /// PgBouncer.
     pub async fn start(pool_mode: Option<&str>, has_listen_url: bool) -> Self {
         let folder = TempDir::new().unwrap();
         // PostgreSQL refuses to run as root.

@@ -30,7 +30,7 @@ pub async fn measure(cluster: &Cluster, people: &[Person]) {
 }
 
 /// Returns the size of the database on disk, after all texts were indexed and all journals deleted, which takes a minute
-/// and a half, and without what `VACUUM` frees.
+/// and a half, and after `VACUUM`.
 async fn size(database: &str) -> f64 {
     let unfinished = "SELECT (SELECT count(*) FROM search_entries WHERE pending) + (SELECT count(*) FROM turn_journal)";
     while query_row(database, unfinished) != [0.0] {

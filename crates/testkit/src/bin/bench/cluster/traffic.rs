@@ -55,8 +55,13 @@ impl Traffic {
 
     async fn read(&self) {
         // A line for each TCP connection, with the process, the id and the counts.
-        let printed = Command::new("ss").arg("-tinpeHO").output().await.unwrap().stdout;
-        let printed = String::from_utf8(printed).unwrap();
+        let output = Command::new("ss").arg("-tinpeHO").output().await.unwrap();
+        assert!(
+            output.status.success(),
+            "`ss` of the package iproute2 failed: {}",
+            String::from_utf8_lossy(&output.stderr)
+        );
+        let printed = String::from_utf8(output.stdout).unwrap();
         self.connections.lock().unwrap().extend(printed.lines().filter_map(|line| self.connection(line)));
     }
 
