@@ -200,7 +200,7 @@ async fn quotas_of_an_account_are_printed_and_changed() {
     let quotas = person.get("/api/quotas").await;
     let limits: Vec<_> =
         quotas["quotas"].as_array().unwrap().iter().map(|quota| (&quota["kind"], &quota["limit"])).collect();
-    assert_eq!(limits, [(&json!("costPerDay"), &json!(1.25)), (&json!("costPerMonth"), &json!(0.5))]);
+    assert_eq!(limits[..2], [(&json!("costPerDay"), &json!(1.25)), (&json!("costPerMonth"), &json!(0.5))]);
     let back = quota(&[&person.id, "--cost-per-month", "default"]).unwrap();
     assert!(back.contains("cost per month            $10.00  settings\n"), "{back}");
     let changed = quota(&[&person.id, "--turns-per-hour", "20", "--files-mib", "5", "--connections", "7"]).unwrap();
