@@ -84,6 +84,7 @@ pub use elicitation_answer::{AnswerError, AppliedAnswer};
 pub use event_log::{Cursor, EventLog};
 pub use history::tool_result;
 pub use journal::Journal;
+pub use journal_codec::is_readable_entry;
 pub use message_queue::QueueError;
 pub use pending_interactions::PendingSnapshot;
 pub use recovery::INTERRUPTED_MESSAGE;

@@ -91,7 +91,7 @@ pub struct StoredMessage {
 }
 
 #[derive(sqlx::FromRow)]
-struct MessageRow {
+pub(crate) struct MessageRow {
     id: Uuid,
     role: String,
     content: String,

@@ -40,7 +40,7 @@ impl Identity {
 }
 
 #[derive(sqlx::FromRow)]
-struct IdentityRow {
+pub(crate) struct IdentityRow {
     id: Uuid,
     user_id: Uuid,
     issuer: String,

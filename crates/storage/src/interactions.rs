@@ -167,7 +167,7 @@ impl InteractionRequest {
 }
 
 #[derive(sqlx::FromRow)]
-struct Row {
+pub(crate) struct InteractionRow {
     id: Uuid,
     turn_id: Uuid,
     tool_call_id: String,
@@ -183,7 +183,7 @@ struct Row {
     content: Option<Vec<u8>>,
 }
 
-impl Row {
+impl InteractionRow {
     /// Returns the tool of an approval; `None` if a column is missing.
     fn approval(&mut self) -> Option<ApprovalRequest> {
         Some(ApprovalRequest {
@@ -196,10 +196,10 @@ impl Row {
     }
 }
 
-impl TryFrom<Row> for Interaction {
+impl TryFrom<InteractionRow> for Interaction {
     type Error = Error;
 
-    fn try_from(mut row: Row) -> Result<Self, Error> {
+    fn try_from(mut row: InteractionRow) -> Result<Self, Error> {
         let corrupt = |what: &str| Error::Corrupt(format!("{what} of an interaction"));
         let kind = InteractionKind::from_word(&row.kind).ok_or_else(|| corrupt("the kind"))?;
         let request = match kind {
@@ -274,7 +274,7 @@ impl InteractionRepository<'_> {
 
     /// Returns an [`Interaction`] of a chat.
     pub async fn get(self, owner: UserId, chat: ChatId, id: InteractionId) -> Result<Option<Interaction>, Error> {
-        let row = read!(self.storage, |c| sqlx::query_as::<_, Row>(GET)
+        let row = read!(self.storage, |c| sqlx::query_as::<_, InteractionRow>(GET)
             .bind(id.0)
             .bind(owner.0)
             .bind(chat.0)
@@ -285,8 +285,11 @@ impl InteractionRepository<'_> {
 
     /// Returns the [`Interaction`]s of a turn, in the order in which they were requested.
     pub async fn list(self, owner: UserId, turn: TurnId) -> Result<Vec<Interaction>, Error> {
-        let rows =
-            read!(self.storage, |c| sqlx::query_as::<_, Row>(LIST).bind(turn.0).bind(owner.0).fetch_all(c).await)?;
+        let rows = read!(self.storage, |c| sqlx::query_as::<_, InteractionRow>(LIST)
+            .bind(turn.0)
+            .bind(owner.0)
+            .fetch_all(c)
+            .await)?;
         Ok(readable("interactions", rows, |row| row.id.to_string()))
     }
 
@@ -297,7 +300,7 @@ impl InteractionRepository<'_> {
         server: ServerId,
         tool: &str,
     ) -> Result<Vec<Interaction>, Error> {
-        let rows = read!(self.storage, |c| sqlx::query_as::<_, Row>(LIST_PENDING_APPROVALS)
+        let rows = read!(self.storage, |c| sqlx::query_as::<_, InteractionRow>(LIST_PENDING_APPROVALS)
             .bind(owner.0)
             .bind(server.0)
             .bind(tool)

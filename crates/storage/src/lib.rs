@@ -72,7 +72,7 @@ pub mod tool_lists;
 pub mod tool_tasks;
 pub mod trash;
 pub mod turns;
-mod unreadable;
+pub mod unreadable;
 pub mod usage;
 pub mod users;
 

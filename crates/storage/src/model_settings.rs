@@ -60,7 +60,7 @@ pub(crate) fn json_of(settings: &ModelSettings) -> Result<Option<String>, Error>
     serde_json::to_string(&clean).map(Some).map_err(|error| Error::Corrupt(error.to_string()))
 }
 
-fn settings_of(json: &str) -> Result<ModelSettings, Error> {
+pub(crate) fn settings_of(json: &str) -> Result<ModelSettings, Error> {
     serde_json::from_str(json).map_err(|error| Error::Corrupt(format!("settings of models: {error}")))
 }
 

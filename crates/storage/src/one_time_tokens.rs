@@ -68,7 +68,7 @@ pub struct OneTimeToken {
 }
 
 #[derive(sqlx::FromRow)]
-struct TokenRow {
+pub(crate) struct TokenRow {
     id: Uuid,
     user_id: Uuid,
     kind: String,

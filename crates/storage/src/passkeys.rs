@@ -32,7 +32,7 @@ pub struct Passkey {
 }
 
 #[derive(sqlx::FromRow)]
-struct PasskeyRow {
+pub(crate) struct PasskeyRow {
     id: Uuid,
     user_id: Uuid,
     credential_id: Vec<u8>,

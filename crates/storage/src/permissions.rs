@@ -108,7 +108,7 @@ pub struct Rule {
 }
 
 #[derive(sqlx::FromRow)]
-struct RuleRow {
+pub(crate) struct RuleRow {
     server_id: Uuid,
     tool: String,
     permission: String,
@@ -155,7 +155,7 @@ pub struct AuditEntry {
 }
 
 #[derive(sqlx::FromRow)]
-struct AuditRow {
+pub(crate) struct AuditRow {
     id: Uuid,
     server_name: String,
     tool: String,

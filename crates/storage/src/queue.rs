@@ -49,7 +49,7 @@ pub struct QueuedMessage {
 }
 
 #[derive(sqlx::FromRow)]
-struct Row {
+pub(crate) struct QueuedRow {
     id: Uuid,
     content: String,
     parts: JsonText<Vec<Part>>,
@@ -104,9 +104,12 @@ impl QueuedMessageRepository<'_> {
 
     /// Returns the [`QueuedMessage`]s of a chat, in the order in which they will be sent.
     pub async fn list(self, owner: UserId, chat: ChatId) -> Result<Vec<QueuedMessage>, Error> {
-        let rows =
-            read!(self.storage, |c| sqlx::query_as::<_, Row>(LIST).bind(chat.0).bind(owner.0).fetch_all(c).await)?;
-        let message = |row: Row| QueuedMessage {
+        let rows = read!(self.storage, |c| sqlx::query_as::<_, QueuedRow>(LIST)
+            .bind(chat.0)
+            .bind(owner.0)
+            .fetch_all(c)
+            .await)?;
+        let message = |row: QueuedRow| QueuedMessage {
             id: QueuedId(row.id),
             content: row.content,
             parts: row.parts.0,

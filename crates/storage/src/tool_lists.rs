@@ -34,7 +34,7 @@ pub struct CachedToolList {
 }
 
 #[derive(sqlx::FromRow)]
-struct ToolListRow {
+pub(crate) struct ToolListRow {
     server_id: Uuid,
     url: String,
     tools: JsonText<Value>,

@@ -53,7 +53,7 @@ impl std::fmt::Debug for ToolTask {
 }
 
 #[derive(sqlx::FromRow)]
-struct TaskRow {
+pub(crate) struct TaskRow {
     tool_call_id: String,
     server_id: Uuid,
     url: String,

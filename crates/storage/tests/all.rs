@@ -3,3 +3,4 @@
 mod databases;
 mod migrations;
 mod open;
+mod unreadable;

@@ -68,6 +68,13 @@ impl Fixture {
     }
 }
 
+/// Migrates to the newest fixture, and inserts the rows of all.
+pub async fn insert_fixtures(database: &TestDatabase) {
+    for fixture in &FIXTURES {
+        fixture.insert_into(database).await;
+    }
+}
+
 #[tokio::test]
 async fn opens_sqlite_databases_of_earlier_versions() {
     for newest in 0..FIXTURES.len() {
@@ -90,9 +97,7 @@ async fn has_rows_for_all_frozen_migrations() {
     let names = FROZEN_MIGRATIONS.lines().filter_map(|line| line.split_once("sqlite/"));
     let newest: i64 = names.map(|(_, name)| name[..4].parse().unwrap()).max().unwrap();
     let database = TestDatabase::sqlite();
-    for fixture in &FIXTURES {
-        fixture.insert_into(&database).await;
-    }
+    insert_fixtures(&database).await;
     database.migrate_to(newest).await;
     assert_is_complete(&database.read_tables().await);
 }

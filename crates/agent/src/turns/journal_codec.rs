@@ -74,6 +74,12 @@ pub fn decode_journal(turn_id: TurnId, chunks: &[String]) -> DecodedJournal {
     journal
 }
 
+/// Returns whether all events of a journal entry can be decoded.
+pub fn is_readable_entry(entry: &str) -> bool {
+    let is_event = |(_, json): (u64, &str)| serde_json::from_str::<TurnEvent>(json).is_ok();
+    entry.lines().all(|line| split_line(line).is_some_and(is_event))
+}
+
 fn split_line(line: &str) -> Option<(u64, &str)> {
     let (seq, json) = line.split_once('\t')?;
     Some((seq.parse().ok()?, json))
@@ -99,5 +105,6 @@ mod tests {
         let journal = decode_journal(TurnId::fresh(), &chunks);
         let numbers: Vec<u64> = journal.events.iter().map(|(seq, _)| *seq).collect();
         assert_eq!((numbers.as_slice(), journal.unreadable), (&[1, 3][..], 2));
+        assert_eq!(chunks.map(|chunk| is_readable_entry(&chunk)), [true, false, false, true]);
     }
 }

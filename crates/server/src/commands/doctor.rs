@@ -7,6 +7,8 @@ use std::time::Duration;
 
 use accounts::mailer::Mailer;
 use accounts::signing_keys::SigningKeys;
+use agent::models::user_providers::ProviderKind;
+use agent::turns::is_readable_entry;
 use clap::Args;
 use domain::{Clock, SystemClock, Timestamp};
 use platform::config::{BackupSchedule, Config, SettingsReport, Source};
@@ -17,6 +19,7 @@ use serde_json::json;
 use storage::backup::{CopyError, DatabaseKind, database_folder};
 use storage::inspect::{check_structure, inspect};
 use storage::object_storage::{BucketLocation, FileStorageSettings};
+use storage::unreadable::{TextFormats, UnreadableRows};
 use storage::{OpenError, Storage};
 use url::Url;
 
@@ -227,6 +230,7 @@ async fn examine_database(config: &Config, secrets: Option<&SecretSealer>, findi
             if let Some(secrets) = secrets {
                 findings.push(examine_secrets(config, &inspection.storage, secrets).await);
             }
+            findings.push(examine_rows(&inspection.storage).await);
         }
     }
     // A bucket that the settings do not name, but where files are.
@@ -301,6 +305,30 @@ async fn examine_secrets(config: &Config, storage: &Storage, secrets: &SecretSea
         "They were stored under another master key; use that one."
     };
     Finding::fail(name, format!("some cannot be opened: {}", report.unreadable_list()), advice)
+}
+
+/// Reads every row that holds JSON or names of kinds.
+async fn examine_rows(storage: &Storage) -> Finding {
+    let name = "stored rows";
+    let formats = TextFormats {
+        is_journal_entry: is_readable_entry,
+        is_provider_kind: |word| ProviderKind::from_word(word).is_some(),
+    };
+    let list = match storage.list_unreadable_rows(formats).await {
+        Ok(list) => list,
+        Err(error) => return Finding::fail(name, error.to_string(), "Look at the database."),
+    };
+    if list.is_empty() {
+        return Finding::pass(name, "all can be read");
+    }
+    let describe = |rows: &UnreadableRows| {
+        let first = rows.first.map(|id| format!(" (first: {} {id})", rows.key)).unwrap_or_default();
+        format!("{} in {}{first}", rows.count, rows.table)
+    };
+    let tables: Vec<String> = list.iter().map(describe).collect();
+    let message = format!("some cannot be read: {}", tables.join(", "));
+    let advice = "Run the newest version that has used this database. If they were damaged, restore a backup.";
+    Finding::fail(name, message, advice)
 }
 
 async fn examine_mail_server(config: &Config) -> Option<Finding> {

@@ -5,6 +5,8 @@ use std::os::unix::fs::PermissionsExt;
 
 use accounts::signing_keys::generate;
 use serde_json::{Value, json};
+use storage::Storage;
+use storage::raw::RawStatement;
 use tempfile::TempDir;
 use testkit::{Database, Person, ScriptedModel, Step, databases, http_client};
 
@@ -50,6 +52,48 @@ async fn a_running_server_passes_every_examination() {
         let wanted =
             "FAIL  stored secrets: some cannot be opened: 1 in model_providers, 1 in push_keys, 1 in signing_keys -> ";
         assert!(out.contains(wanted), "{out}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn names_tables_with_unreadable_rows() {
+    for database in databases() {
+        let model = ScriptedModel::start([]).await;
+        model.always(Step::Text("Yes.".into()));
+        let folder = TempDir::new().unwrap();
+        let url = database.create(&folder);
+        let settings = [("DATABASE_URL", url.as_str())];
+        let program = Program::start_in(folder, &model.base_url, &settings);
+        program.until_ready(200).await;
+        let person = Person::sign_up_at(&program.url, &http_client()).await;
+        let chat = person.new_chat().await;
+        assert_eq!(person.ask(&chat, "Is this a secret?", json!([])).await.0, 200);
+        let folder = program.stop();
+        let examine =
+            || serde_json::from_str::<Value>(&run(folder.path(), &settings, &["doctor", "--json"]).1).unwrap();
+        let report = examine();
+        assert_eq!(finding(&report, "stored rows"), ("pass".to_owned(), "all can be read".to_owned()), "{report}");
+
+        let storage = Storage::open(&url).await.unwrap();
+        for damage in [
+            "UPDATE ai_chat_messages SET tool_calls = 'Secret plans' WHERE role = 'assistant'",
+            "UPDATE turns SET tools = '{'",
+        ] {
+            let mut statement = RawStatement::default();
+            statement.push(damage);
+            let mut transaction = storage.begin_writing().await.unwrap();
+            transaction.fetch(&statement, 0).await.unwrap();
+            transaction.commit().await.unwrap();
+        }
+        storage.close().await;
+        drop(storage);
+        let report = examine();
+        let (verdict, message) = finding(&report, "stored rows");
+        assert_eq!((verdict.as_str(), &report["healthy"]), ("fail", &json!(false)));
+        for table in ["1 in ai_chat_messages (first: id ", "1 in turns (first: id "] {
+            assert!(message.contains(table), "{message}");
+        }
+        assert!(!message.contains("ecret"), "{message}");
     }
 }
 
