@@ -123,6 +123,8 @@ pub struct Config {
     pub google_endpoints: GoogleEndpoints,
     /// `CHAT_JWT_KEYS`: a file with private JWKs. Default: an ES256 key, generated at the first start.
     pub jwt_keys: Option<PathBuf>,
+    /// The files that settings with the ending `_FILE` name.
+    pub secret_files: Vec<PathBuf>,
     /// `SMTP_URL`, `CHAT_MAIL_FROM`: the mail server.
     pub smtp: Option<Smtp>,
     /// `CHAT_REDIRECT_ALLOW`: patterns of addresses that links in emails may lead to, in addition to the site.
@@ -363,6 +365,8 @@ impl Config {
             traces: TraceSettings::read(source)?,
             log: source.text("RUST_LOG"),
             data_dir,
+            // After all secrets have been read.
+            secret_files: source.secret_file_paths(),
         };
         // Last, because a name counts as known once it has been read.
         source.refuse_unknown()?;

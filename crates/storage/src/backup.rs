@@ -126,19 +126,29 @@ impl From<sqlx::Error> for CopyError {
     }
 }
 
+/// Returns the SQLite file that a database URL names.
+///
+/// # Errors
+///
+/// [`OpenError::UnknownScheme`] or [`OpenError::BadUrl`].
+pub fn database_file(url: &str) -> Result<Option<PathBuf>, OpenError> {
+    Ok(match DatabaseUrl::parse(url)? {
+        DatabaseUrl::Sqlite(path) => Some(path),
+        DatabaseUrl::Postgres(_) => None,
+    })
+}
+
 /// Returns the folder of the SQLite file that a database URL names.
 ///
 /// # Errors
 ///
 /// [`OpenError::UnknownScheme`] or [`OpenError::BadUrl`].
 pub fn database_folder(url: &str) -> Result<Option<PathBuf>, OpenError> {
-    Ok(match DatabaseUrl::parse(url)? {
-        DatabaseUrl::Sqlite(path) => {
-            let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-            Some(folder.unwrap_or(Path::new(".")).to_owned())
-        }
-        DatabaseUrl::Postgres(_) => None,
-    })
+    let folder = |path: PathBuf| {
+        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+        folder.unwrap_or(Path::new(".")).to_owned()
+    };
+    Ok(database_file(url)?.map(folder))
 }
 
 /// Writes a consistent copy of the database at `url` to the new file `target`, while servers may use it: a SQLite file,

@@ -160,6 +160,12 @@ impl Source {
         self.asked.iter().map(|(name, kind)| (name.as_str(), *kind))
     }
 
+    /// Returns the files with secrets that settings name, as far as they were read.
+    pub(super) fn secret_file_paths(&self) -> Vec<PathBuf> {
+        let names = self.secret_files.keys().map(|name| secret_file_setting(name));
+        names.filter_map(|name| self.plain_value(&name).map(PathBuf::from)).collect()
+    }
+
     /// Returns a secret value, from the setting itself or from the file that the setting with the ending `_FILE` names.
     pub(super) fn secret(&mut self, name: &str) -> Result<Option<SecretString>, ConfigError> {
         Ok(self.text_or_file(name, NameKind::Secret)?.map(SecretString::from))

@@ -1,7 +1,7 @@
 //! The command `ai-chat-mcp doctor`: examines everything that a server depends on, from where the server would.
 
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -11,12 +11,12 @@ use agent::models::user_providers::ProviderKind;
 use agent::turns::is_readable_entry;
 use clap::Args;
 use domain::{Clock, SystemClock, Timestamp};
-use platform::config::{BackupSchedule, Config, SettingsReport, Source};
+use platform::config::{BackupSchedule, Config, SETTINGS_FILE_NAME, SettingsReport, Source};
 use platform::diagnostics::{Finding, Verdict};
 use platform::{InstanceLock, SecretSealer};
 use secrecy::ExposeSecret;
 use serde_json::json;
-use storage::backup::{CopyError, DatabaseKind, database_folder};
+use storage::backup::{CopyError, DatabaseKind, database_file, database_folder};
 use storage::inspect::{check_structure, inspect};
 use storage::object_storage::{BucketLocation, FileStorageSettings};
 use storage::unreadable::{TextFormats, UnreadableRows};
@@ -102,6 +102,7 @@ pub async fn examine(config: &Config, findings: &mut Vec<Finding>) {
     let (secrets, finding) = examine_master_key(config);
     findings.push(finding);
     findings.extend(config.jwt_keys.as_deref().map(examine_jwt_keys));
+    findings.push(examine_private_files(config));
     examine_database(config, secrets.as_ref(), findings).await;
     if let Some(location) = &config.files.location {
         findings.push(examine_file_storage(&config.files, location).await);
@@ -138,6 +139,8 @@ fn examine_data_folder(config: &Config) -> Finding {
 fn examine_space(config: &Config) -> Vec<Finding> {
     let mut folders = vec![config.data_dir.clone()];
     folders.extend(database_folder(&config.database_url).ok().flatten());
+    folders.extend(config.backups.as_ref().map(|schedule| schedule.folder.clone()));
+    folders.sort();
     folders.dedup();
     let space = |folder: std::path::PathBuf| {
         let status = nix::sys::statvfs::statvfs(&folder).ok()?;
@@ -187,6 +190,43 @@ fn examine_jwt_keys(path: &Path) -> Finding {
         Ok(_) => Finding::pass("signing keys", format!("in {}", path.display())),
         Err(error) => Finding::fail("signing keys", format!("{error:#}"), "See CHAT_JWT_KEYS in the settings."),
     }
+}
+
+/// Examines the permissions of files outside of the data folder.
+fn examine_private_files(config: &Config) -> Finding {
+    let name = "private files";
+    let data_folder = config.data_dir.canonicalize().ok();
+    // What is in the data folder is examined with it. A link in it may lead elsewhere.
+    let is_outside = |path: &PathBuf| match (path.canonicalize(), &data_folder) {
+        (Ok(path), Some(folder)) => !path.starts_with(folder),
+        (Ok(_), None) => true,
+        (Err(_), _) => false,
+    };
+    let files = private_files(config).into_iter().filter(is_outside);
+    let readable: Vec<String> =
+        files.filter(|path| data_folder::is_readable_by_all(path)).map(|path| path.display().to_string()).collect();
+    if readable.is_empty() {
+        return Finding::pass(name, "all users of this machine can read none of them");
+    }
+    let message = format!("all users of this machine can read {}", readable.join(", "));
+    Finding::warn(name, message, "They may contain secrets and data of users: restrict them to the server's user.")
+}
+
+/// Returns the files that may contain secrets or data of users; some may not exist.
+fn private_files(config: &Config) -> Vec<PathBuf> {
+    let mut files = vec![PathBuf::from(SETTINGS_FILE_NAME), config.data_dir.join(MASTER_KEY_FILE)];
+    files.extend(config.secret_files.iter().cloned());
+    if let Ok(Some(database)) = database_file(&config.database_url) {
+        // SQLite has a log and its index beside the file.
+        files.extend(["", "-wal", "-shm"].map(|ending| {
+            let mut path = database.clone().into_os_string();
+            path.push(ending);
+            PathBuf::from(path)
+        }));
+    }
+    let backups = config.backups.as_ref().and_then(|schedule| scheduled_backups::list(&schedule.folder).ok());
+    files.extend(backups.into_iter().flatten().map(|(_, path)| path));
+    files
 }
 
 async fn examine_database(config: &Config, secrets: Option<&SecretSealer>, findings: &mut Vec<Finding>) {

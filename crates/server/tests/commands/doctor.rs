@@ -159,6 +159,55 @@ async fn finds_a_damaged_database_and_readable_keys() {
 }
 
 #[test]
+fn names_private_files_that_all_users_can_read() {
+    let (folder, backups) = (TempDir::new().unwrap(), TempDir::new().unwrap());
+    let path = |name: &str| folder.path().join(name);
+    let data = path("data");
+    fs::create_dir(&data).unwrap();
+    fs::set_permissions(&data, Permissions::from_mode(0o700)).unwrap();
+    let backup = backups.path().join("ai-chat-mcp-20261121T100000Z.tar.zst");
+    let key = "BwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwc=";
+    let files = [
+        (path("ai-chat-mcp.toml"), "CHAT_AUTOCONFIRM = \"on\"\n"),
+        (path("linked.key"), key),
+        (path("secret"), key),
+        (path("chat.db"), ""),
+        (path("chat.db-wal"), ""),
+        (backup, ""),
+    ];
+    for (path, content) in &files {
+        fs::write(path, content).unwrap();
+        fs::set_permissions(path, Permissions::from_mode(0o644)).unwrap();
+    }
+    std::os::unix::fs::symlink(path("linked.key"), data.join("master.key")).unwrap();
+    let url = format!("sqlite://{}", path("chat.db").display());
+    let secret = path("secret");
+    let settings = [
+        ("CHAT_DATA_DIR", data.to_str().unwrap()),
+        ("DATABASE_URL", &url),
+        ("CHAT_MASTER_KEY_FILE", secret.to_str().unwrap()),
+        ("CHAT_BACKUP_DIR", backups.path().to_str().unwrap()),
+    ];
+    let examine = || serde_json::from_str::<Value>(&run(folder.path(), &settings, &["doctor", "--json"]).1).unwrap();
+    let report = examine();
+    let (verdict, message) = finding(&report, "private files");
+    assert_eq!(verdict, "warn", "{report}");
+    let names = ["ai-chat-mcp.toml", "data/master.key", "secret", "chat.db", "chat.db-wal", "T100000Z.tar.zst"];
+    for name in names {
+        assert!(message.split([',', ' ']).any(|word| word.ends_with(name)), "{name}: {message}");
+    }
+    let spaces = report["findings"].as_array().unwrap().iter().filter(|finding| finding["name"] == "disk space");
+    let folder_of_backups = backups.path().to_str().unwrap();
+    assert!(spaces.filter_map(|space| space["message"].as_str()).any(|text| text.ends_with(folder_of_backups)));
+
+    for (path, _) in &files {
+        fs::set_permissions(path, Permissions::from_mode(0o640)).unwrap();
+    }
+    let report = examine();
+    assert_eq!(finding(&report, "private files").0, "pass", "{report}");
+}
+
+#[test]
 fn warnings_are_no_failure() {
     let folder = TempDir::new().unwrap();
     let settings = [("CHAT_DATA_DIR", "new")];
