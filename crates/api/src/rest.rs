@@ -299,7 +299,9 @@ impl RestApi {
             RestTable::McpServers => self.quotas.get_max_connections(writer).await.map_err(PostgrestError::from)?,
             RestTable::Sessions | RestTable::Messages => None,
         };
-        let by = WriteContext { owner: writer, now: self.clock.now(), sealer: &sealer, events: &events, max_rows };
+        let change_events = self.connection_events(writer, asked.table, AuditEventKind::ConnectionChanged);
+        let (now, sealer) = (self.clock.now(), &sealer);
+        let by = WriteContext { owner: writer, now, sealer, events: &events, change_events: &change_events, max_rows };
         let written = postgrest::insert_rows(&self.storage, by, asked.table, &body, &conflict, &outcome).await?;
         self.notify_changed(writer, asked.table, &written.ids);
 
@@ -324,7 +326,10 @@ impl RestApi {
         }
         let body = asked.body(records, asked.parameters.columns.as_ref());
         let sealer = OwnerSealer { secrets: &self.secrets, owner: writer };
-        let by = WriteContext { owner: writer, now: self.clock.now(), sealer: &sealer, events: &[], max_rows: None };
+        let change_events = self.connection_events(writer, asked.table, AuditEventKind::ConnectionChanged);
+        let (now, sealer) = (self.clock.now(), &sealer);
+        let by =
+            WriteContext { owner: writer, now, sealer, events: &[], change_events: &change_events, max_rows: None };
         let (filters, outcome) = (&asked.parameters.filters, asked.outcome());
         let written = postgrest::update_rows(&self.storage, by, asked.table, &body, filters, &outcome).await?;
         self.notify_changed(writer, asked.table, &written.ids);
@@ -357,7 +362,7 @@ impl RestApi {
         Ok(asked.reply(asked.done(), range, None, written.rows).into_response())
     }
 
-    /// Returns the audit events of each row that is inserted into or deleted from a table.
+    /// Returns the audit events of each row that is inserted into, changed in or deleted from a table.
     fn connection_events(&self, user: UserId, table: RestTable, kind: AuditEventKind) -> Vec<NewAuditEvent> {
         match table {
             RestTable::McpServers => self.audit.by_user(user, kind),

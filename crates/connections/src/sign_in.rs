@@ -17,6 +17,7 @@ use platform::BackgroundTasks;
 use platform::secret_sealing::{SecretSealer, random_bytes};
 use serde::{Deserialize, Serialize};
 use storage::Storage;
+use storage::audit_events::AuditEventKind;
 use storage::credentials::Authorization;
 use storage::server_sign_ins::{ServerCredential, provider};
 use storage::servers::Server;
@@ -130,7 +131,7 @@ impl ConnectionService {
             }
             // Bound before the browser leaves, so that also an abandoned sign-in fixes where the secret may be sent.
             if let Some(bound) = entered.bound_to(issuer) {
-                self.save_client(user, server, &bound).await?;
+                self.save_client(user, server, &bound, &[]).await?;
             }
         }
         // The browser sends it back, so it may be anything. Only what this server could have made is used again.
@@ -172,9 +173,16 @@ impl ConnectionService {
         let server = self.storage.connections().get(user, id).await?.ok_or(ServerSignInError::NotStartedHere)?;
         let (oauth, owner) = (self.oauth.clone(), CredentialOwner { user, server: id });
         // In a task of its own: the code is valid once, so a browser that disconnects must not lose the tokens.
-        let exchange = async move { oauth.complete_sign_in(owner, stored.pending, callback).await };
+        let (storage, events) = (self.storage.clone(), self.audit.by_user(user, AuditEventKind::ServerSignedIn));
+        let exchange = async move {
+            oauth.complete_sign_in(owner, stored.pending, callback).await?;
+            for event in &events {
+                storage.audit_events().insert(event).await?;
+            }
+            Ok(())
+        };
         let exchanged = self.tasks.spawn_and_wait("exchange code", exchange).await;
-        exchanged.unwrap_or(Err(mcp::Error::Cancelled.into()))?;
+        exchanged.unwrap_or_else(|| Err(ServerSignInError::SignIn(mcp::Error::Cancelled.into())))?;
         self.reconnect_in_background(user, server, true);
         Ok(())
     }
@@ -187,18 +195,27 @@ impl ConnectionService {
         id: String,
         secret: Option<String>,
     ) -> Result<(), ServerSignInError> {
-        Ok(self.save_client(user, server, &EnteredClient::new(server, id, secret)).await?)
+        let events = self.audit.by_user(user, AuditEventKind::ConnectionChanged);
+        Ok(self.save_client(user, server, &EnteredClient::new(server, id, secret), &events).await?)
     }
 
     /// Signs out of a server: revokes and deletes the tokens, and deletes the client that the user has entered.
     pub async fn sign_out_of_server(&self, user: UserId, server: &Server) -> Result<(), ServerSignInError> {
         let (oauth, owner) = (self.oauth.clone(), CredentialOwner { user, server: server.id });
-        let sign_out = async move { oauth.sign_out(owner).await };
+        let (storage, mut events) = (self.storage.clone(), self.audit.by_user(user, AuditEventKind::ServerSignedOut));
+        let sign_out = async move {
+            let sign_ins = storage.server_sign_ins();
+            if sign_ins.list_credentials(user, owner.server).await?.is_empty() {
+                events.clear();
+            }
+            let confirmed = oauth.sign_out(owner).await?;
+            sign_ins.delete_client(user, owner.server, &events).await?;
+            Ok(confirmed)
+        };
         let revoked = self.tasks.spawn_and_wait("sign out of server", sign_out).await;
-        if !revoked.unwrap_or(Err(mcp::Error::Cancelled.into()))? {
+        if !revoked.unwrap_or_else(|| Err(ServerSignInError::SignIn(mcp::Error::Cancelled.into())))? {
             tracing::info!("an authorization server did not confirm a revocation");
         }
-        self.storage.server_sign_ins().delete_client(user, server.id).await?;
         self.pool.mark_signed_out(user, server);
         self.reconnect_in_background(user, server.clone(), false);
         Ok(())

@@ -8,6 +8,7 @@ use mcp::ConnectionTarget;
 use platform::SecretSealer;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use storage::audit_events::AuditEventKind;
 use storage::servers::{Change, Server};
 use url::Url;
 
@@ -111,7 +112,12 @@ impl ConnectionService {
                 headers,
                 disabled_tools: (!update.tools.is_empty()).then(|| updated_tools(&server, update)),
             };
-            match self.storage.connections().update(user, id, &change, self.clock.now()).await {
+            let events = if is_recorded(&server, &change) {
+                self.audit.by_user(user, AuditEventKind::ConnectionChanged)
+            } else {
+                Vec::new()
+            };
+            match self.storage.connections().update(user, id, &change, self.clock.now(), &events).await {
                 Ok(()) => {
                     let server = self.storage.connections().get(user, id).await?.ok_or(UpdateError::NotFound)?;
                     self.pool.load_stored_tools(user, std::slice::from_ref(&server)).await?;
@@ -129,6 +135,14 @@ impl ConnectionService {
         }
         Err(UpdateError::NotFound)
     }
+}
+
+/// Returns whether a change is more than one of the tools, so that the audit log lists it.
+fn is_recorded(server: &Server, change: &Change) -> bool {
+    let is_renamed = change.name.as_ref().is_some_and(|name| *name != server.name);
+    // Without headers before and after, nothing has changed.
+    let has_other_headers = change.headers.as_ref().is_some_and(|new| new.is_some() || server.headers.is_some());
+    is_renamed || has_other_headers
 }
 
 /// Trims a name and checks its length.

@@ -8,8 +8,10 @@ use storage::audit_events::NewAuditEvent;
 use storage::raw::{SqlDialect, SqlValue};
 use uuid::Uuid;
 
-use crate::ast::{OnConflict, OrderTerm, RowFilter, RowQuery, WriteBody, WriteOptions};
-use crate::payload::{self, WriteContext};
+use crate::ast::{
+    ColumnCondition, ComparisonOperator, OnConflict, OrderTerm, RowFilter, RowQuery, WriteBody, WriteOptions,
+};
+use crate::payload::{self, Row, WriteContext};
 use crate::pg_error::{PgError, PostgrestError};
 use crate::row_shape::{RowShape, ids};
 use crate::statement::Statement;
@@ -75,10 +77,37 @@ async fn count_rows(
     filters: &[RowFilter],
 ) -> Result<u64, PostgrestError> {
     let count = Statement::count(transaction.dialect(), owner, table, filters)?;
-    Ok(match transaction.fetch(&count, 1).await?.first().map(Vec::as_slice) {
+    fetch_count(transaction, &count).await
+}
+
+/// Returns the number of connections that a write of these values changes, in name, URL or secrets; 0 if no event reports
+/// them.
+async fn count_changed_connections(
+    transaction: &mut RestTransaction,
+    context: WriteContext<'_>,
+    filters: &[RowFilter],
+    values: &[(&'static TableColumn, SqlValue)],
+) -> Result<u64, PostgrestError> {
+    if context.change_events.is_empty() {
+        return Ok(0);
+    }
+    match Statement::count_changed_connections(transaction.dialect(), context.owner, filters, values)? {
+        Some(count) => fetch_count(transaction, &count).await,
+        None => Ok(0),
+    }
+}
+
+/// Returns the result of a statement that counts rows.
+async fn fetch_count(transaction: &mut RestTransaction, count: &Statement) -> Result<u64, PostgrestError> {
+    Ok(match transaction.fetch(count, 1).await?.first().map(Vec::as_slice) {
         Some([SqlValue::Integer(Some(total))]) => u64::try_from(*total).unwrap_or(0),
         _ => 0,
     })
+}
+
+/// Returns the filter for the row with this id.
+fn with_id(id: Uuid) -> RowFilter {
+    RowFilter::Column("id".to_owned(), ColumnCondition::Compare(ComparisonOperator::Equal, id.to_string()))
 }
 
 /// Inserts rows, all or none.
@@ -111,7 +140,7 @@ pub async fn insert_rows(
         // Before the keys, so that a foreign chat is reported as one whatever else is wrong.
         check_chat_ownership(&mut transaction, context.owner, rows.iter().flatten()).await?;
         let mut written: Vec<Vec<SqlValue>> = Vec::with_capacity(rows.len());
-        let mut inserted = 0;
+        let (mut inserted, mut changed) = (0, 0);
         for row in &rows {
             // A fresh id cannot be that of a deleted row.
             if given.contains(&table.id())
@@ -120,8 +149,9 @@ pub async fn insert_rows(
             {
                 transaction.fetch(&purge, 0).await?;
             }
-            let existed =
+            let existing =
                 unique_keys::reject_taken_keys(&mut transaction, context.owner, table, row, conflict, key).await?;
+            let existed = existing.is_some();
             if !matches!((existed, conflict), (true, OnConflict::Ignore(_))) {
                 let merges = existed.then_some(key);
                 unique_keys::reject_unknown_masked_url(&mut transaction, context.owner, table, row, merges).await?;
@@ -131,6 +161,10 @@ pub async fn insert_rows(
             let mut merge = given.clone();
             if merge.iter().any(|column| column.name == "url") && payload::masked_url(row).is_none() {
                 merge.extend((table == RestTable::McpServers).then_some(&URL_QUERY));
+            }
+            if let (Some(id), OnConflict::Merge(_)) = (existing, conflict) {
+                let merged: Row = row.iter().filter(|(column, _)| merge.contains(column)).cloned().collect();
+                changed += count_changed_connections(&mut transaction, context, &[with_id(id)], &merged).await?;
             }
             let insert = Statement::insert(transaction.dialect(), context.owner, table, row, conflict, &merge, columns);
             let mut one = transaction.fetch(&insert, 1).await?;
@@ -152,6 +186,9 @@ pub async fn insert_rows(
         }
         for _ in 0..inserted {
             transaction.insert_audit_events(context.events).await?;
+        }
+        for _ in 0..changed {
+            transaction.insert_audit_events(context.change_events).await?;
         }
         Ok((written, inserted))
     }
@@ -192,7 +229,13 @@ pub async fn update_rows(
         unique_keys::reject_taken_keys_in_update(&mut transaction, context.owner, table, &values, filters).await?;
         unique_keys::reject_unknown_masked_url_in_update(&mut transaction, context.owner, table, &values, filters)
             .await?;
-        Ok(build_result(&shape, options, transaction.fetch(&update, max_returned_rows(options)).await?)?)
+        // Before the update, after which the rows may match the filters no more.
+        let changed = count_changed_connections(&mut transaction, context, filters, &values).await?;
+        let written = build_result(&shape, options, transaction.fetch(&update, max_returned_rows(options)).await?)?;
+        for _ in 0..changed {
+            transaction.insert_audit_events(context.change_events).await?;
+        }
+        Ok(written)
     }
     .await;
     transaction.finish(table, result).await

@@ -35,6 +35,8 @@ pub struct WriteContext<'a> {
     pub sealer: &'a dyn ConnectionSealer,
     /// Audit events to store for each row that is inserted.
     pub events: &'a [NewAuditEvent],
+    /// Audit events to store for each connection whose name, URL or headers are changed.
+    pub change_events: &'a [NewAuditEvent],
     /// Maximum number of rows that the caller may have in the table after an insert of new ones; `None` for no limit.
     pub max_rows: Option<u64>,
 }

@@ -88,6 +88,43 @@ impl Statement {
         statement
     }
 
+    /// Builds the query for the number of connections that match the filters and have another name, URL or secret than
+    /// these values. Returns `None` if the values contain none of them. Secrets that are written again count as other
+    /// ones, because they are encrypted.
+    pub(crate) fn count_changed_connections(
+        dialect: SqlDialect,
+        owner: UserId,
+        filters: &[RowFilter],
+        values: &[(&'static TableColumn, SqlValue)],
+    ) -> Result<Option<Self>, PgError> {
+        let mut statement = Self::new(dialect, owner);
+        statement.push("SELECT count(*)");
+        statement.own_rows(RestTable::McpServers, filters)?;
+        let mut joint = " AND (";
+        for (column, value) in values {
+            let is_secret = column.column_type == ColumnType::Sealed;
+            if !is_secret && !matches!(column.name, "name" | "url") {
+                continue;
+            }
+            statement.push(joint);
+            joint = " OR ";
+            if is_secret && !value.is_null() {
+                statement.push("TRUE");
+                continue;
+            }
+            statement.push(column.name);
+            if is_secret {
+                statement.push(" IS NOT NULL");
+            } else {
+                statement.push(" <> ");
+                statement.bind(value.clone());
+            }
+        }
+        statement.push(")");
+        statement.raw.set_columns(vec![SqlType::Integer]);
+        Ok((joint == " OR ").then_some(statement))
+    }
+
     /// Builds the insert of one row. Its owner is always the caller, and a message is inserted only into a chat of the
     /// caller. `merge` are the columns to update if the caller has a row with the same key.
     pub(crate) fn insert(

@@ -58,8 +58,8 @@ pub(crate) fn reject_duplicate_keys(rows: &[Row], key: &[&str]) -> Result<(), Pg
     Ok(())
 }
 
-/// Rejects a row for an insert if a key other than `arbiter` is taken. Returns whether the caller has a row with the
-/// key `arbiter`.
+/// Rejects a row for an insert if a key other than `arbiter` is taken. Returns the id of the caller's row with the key
+/// `arbiter`, if there is one.
 pub(crate) async fn reject_taken_keys(
     transaction: &mut RestTransaction,
     owner: UserId,
@@ -67,13 +67,13 @@ pub(crate) async fn reject_taken_keys(
     row: &[(&'static TableColumn, SqlValue)],
     conflict: &OnConflict,
     arbiter: Key,
-) -> Result<bool, PostgrestError> {
+) -> Result<Option<Uuid>, PostgrestError> {
     let upsert = !matches!(conflict, OnConflict::Fail);
     let existing = if upsert { find_own_id(transaction, owner, table, row, arbiter).await? } else { None };
     if existing.is_none() || matches!(conflict, OnConflict::Merge(_)) {
         reject_keys_of_other_rows(transaction, owner, table, row, existing, upsert.then_some(arbiter)).await?;
     }
-    Ok(existing.is_some())
+    Ok(existing)
 }
 
 /// Rejects values of an update that are taken by another row than the one to be updated.

@@ -51,6 +51,8 @@ pub enum AuditEventKind {
     BackupCreated,
     /// The database was restored from a backup.
     BackupRestored,
+    /// Name, URL, headers or OAuth client of a connection to an MCP server were changed.
+    ConnectionChanged,
     /// A connection to an MCP server was created.
     ConnectionCreated,
     /// A connection to an MCP server was deleted.
@@ -97,6 +99,10 @@ pub enum AuditEventKind {
     RegistrationTokenCreated,
     /// A registration token was revoked.
     RegistrationTokenRevoked,
+    /// A user signed in to the MCP server of a connection.
+    ServerSignedIn,
+    /// A user signed out of the MCP server of a connection.
+    ServerSignedOut,
     /// A used refresh token was presented again, and its session ended.
     SessionRevoked,
     /// A chat was shared by a link.
@@ -135,6 +141,7 @@ impl AuditEventKind {
             Self::ApiKeyDeleted => "api_key_deleted",
             Self::BackupCreated => "backup_created",
             Self::BackupRestored => "backup_restored",
+            Self::ConnectionChanged => "connection_changed",
             Self::ConnectionCreated => "connection_created",
             Self::ConnectionDeleted => "connection_deleted",
             Self::EmailChanged => "email_changed",
@@ -158,6 +165,8 @@ impl AuditEventKind {
             Self::RecoveryCodesRemoved => "recovery_codes_removed",
             Self::RegistrationTokenCreated => "registration_token_created",
             Self::RegistrationTokenRevoked => "registration_token_revoked",
+            Self::ServerSignedIn => "server_signed_in",
+            Self::ServerSignedOut => "server_signed_out",
             Self::SessionRevoked => "session_revoked",
             Self::ShareCreated => "share_created",
             Self::ShareDeleted => "share_deleted",

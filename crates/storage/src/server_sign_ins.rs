@@ -5,6 +5,7 @@
 use domain::{ServerId, Timestamp, UserId};
 use uuid::Uuid;
 
+use crate::audit_events::{NewAuditEvent, insert_event};
 use crate::credentials::{Authorization, TakenRow};
 use crate::db_macros::{read, transaction, write};
 use crate::named_values::query_named;
@@ -141,22 +142,32 @@ impl ServerSignInRepository<'_> {
         Ok(row.map(|(secret,)| secret))
     }
 
-    /// Stores the OAuth client that a user entered for a connection.
-    pub async fn set_client(self, owner: UserId, server: ServerId, secret: &[u8]) -> Result<(), Error> {
-        write!(self.storage, |c| sqlx::query(SET_CLIENT)
-            .bind(owner.0)
-            .bind(server.0)
-            .bind(secret)
-            .execute(c)
-            .await
-            .map(|_| ()))?;
-        Ok(())
+    /// Stores the OAuth client that a user entered for a connection, and audit events with it.
+    pub async fn set_client(
+        self,
+        owner: UserId,
+        server: ServerId,
+        secret: &[u8],
+        events: &[NewAuditEvent],
+    ) -> Result<(), Error> {
+        transaction!(self.storage, |tx| {
+            sqlx::query(SET_CLIENT).bind(owner.0).bind(server.0).bind(secret).execute(&mut *tx).await?;
+            for event in events {
+                insert_event!(tx, event);
+            }
+            Ok(())
+        })
     }
 
-    /// Deletes the OAuth client that a user entered for a connection.
-    pub async fn delete_client(self, owner: UserId, server: ServerId) -> Result<(), Error> {
-        write!(self.storage, |c| sqlx::query(DELETE_CLIENT).bind(owner.0).bind(server.0).execute(c).await.map(|_| ()))?;
-        Ok(())
+    /// Deletes the OAuth client that a user entered for a connection, and stores audit events of the end of the sign-in.
+    pub async fn delete_client(self, owner: UserId, server: ServerId, events: &[NewAuditEvent]) -> Result<(), Error> {
+        transaction!(self.storage, |tx| {
+            sqlx::query(DELETE_CLIENT).bind(owner.0).bind(server.0).execute(&mut *tx).await?;
+            for event in events {
+                insert_event!(tx, event);
+            }
+            Ok(())
+        })
     }
 
     /// Takes the lock on a connection's credentials. Returns `false` if someone else holds it.

@@ -4,6 +4,7 @@
 use domain::{ServerId, SharedServerId, Timestamp, UserId};
 use uuid::Uuid;
 
+use crate::audit_events::{NewAuditEvent, insert_event};
 use crate::db_macros::{read, transaction, write};
 use crate::shared_servers::offered;
 use crate::{ConnectionRepository, Error, JsonText};
@@ -176,13 +177,20 @@ impl ConnectionRepository<'_> {
         Ok(())
     }
 
-    /// Updates a connection, completely or not at all.
+    /// Updates a connection, and stores audit events with the change; completely or not at all.
     ///
     /// # Errors
     ///
     /// [`Error::NotFound`] if the connection does not exist or its disabled tools were changed in the meantime,
     /// [`Error::Conflict`] if another connection of the user has the same name.
-    pub async fn update(self, owner: UserId, id: ServerId, change: &Change, now: Timestamp) -> Result<(), Error> {
+    pub async fn update(
+        self,
+        owner: UserId,
+        id: ServerId,
+        change: &Change,
+        now: Timestamp,
+        events: &[NewAuditEvent],
+    ) -> Result<(), Error> {
         // The old list is compared as text, which is safe because all lists come from this function or the schema.
         let as_json = |names: &[String]| serde_json::Value::from(names).to_string();
         transaction!(self.storage, |tx| {
@@ -198,6 +206,9 @@ impl ConnectionRepository<'_> {
                 let set = sqlx::query(SET_DISABLED).bind(id.0).bind(owner.0);
                 let set = set.bind(as_json(after)).bind(now.0).bind(as_json(before));
                 one(set.execute(&mut *tx).await?.rows_affected())?;
+            }
+            for event in events {
+                insert_event!(tx, event);
             }
             Ok(())
         })

@@ -201,6 +201,57 @@ async fn records_shared_chats_and_connections_with_what_they_change() {
 }
 
 #[tokio::test]
+async fn records_changed_connections() {
+    for database in databases() {
+        let app = TestApp::on(database).await;
+        let person = app.person().await;
+        let row = |name: &str, query: &str| json!({ "name": name, "url": format!("https://example.com/mcp{query}") });
+        person.insert("mcp_servers", &row("one", "?key=1")).await;
+        person.insert("mcp_servers", &row("two", "")).await;
+        let stored = person.get("/rest/v1/mcp_servers?select=id&name=eq.two").await;
+        let connection = format!("/api/connections/{}", stored[0]["id"].as_str().unwrap());
+        let changed = async || {
+            let kinds = summary(&app).await.into_iter();
+            kinds.filter(|event| event == "user connection_changed").count()
+        };
+        let all = "/rest/v1/mcp_servers?id=not.is.null";
+        let two = "/rest/v1/mcp_servers?name=eq.two";
+        let merge = "/rest/v1/mcp_servers?on_conflict=user_id,name";
+        let mut expected = 0;
+        for (method, path, body, number) in [
+            (Method::PATCH, all, json!({ "status": "connected", "tools": [] }), 0),
+            (Method::PATCH, all, json!({ "headers": null }), 0),
+            (Method::PATCH, all, json!({ "headers": { "X-Key": "secret" } }), 2),
+            (Method::PATCH, all, json!({ "headers": null }), 2),
+            (Method::PATCH, two, json!({ "url": "https://example.com/mcp" }), 0),
+            (Method::PATCH, two, json!({ "url": "https://example.com/other" }), 1),
+            (Method::PATCH, all, json!({ "url": "https://example.com/other?key=2" }), 2),
+            (Method::PATCH, two, json!({ "url": "https://example.com/other" }), 1),
+            (Method::PATCH, two, json!({ "name": "three", "url": "https://example.com/?key=***" }), 0),
+            (Method::POST, merge, row("two", ""), 1),
+            (Method::POST, merge, row("two", ""), 0),
+            (Method::POST, merge, json!({ "name": "two", "url": "https://example.com/mcp", "tools": [] }), 0),
+            (Method::POST, merge, row("two", "?key=3"), 1),
+            (Method::PATCH, &connection, json!({ "tools": { "send": false } }), 0),
+            (Method::PATCH, &connection, json!({ "name": "two" }), 0),
+            (Method::PATCH, &connection, json!({ "headers": { "X-Key": null } }), 0),
+            (Method::PATCH, &connection, json!({ "headers": { "X-Key": "secret" } }), 1),
+            (Method::PATCH, &connection, json!({ "headers": { "X-Key": null } }), 1),
+            (Method::PATCH, &connection, json!({ "name": "four" }), 1),
+            (Method::PUT, &format!("{connection}/sign-in"), json!({ "clientId": "client" }), 1),
+        ] {
+            let request = person.request(method.clone(), path).header("prefer", "resolution=merge-duplicates");
+            let status = request.json(&body).send().await.unwrap().status();
+            assert!(status.is_success() || body["name"] == "three", "{method} {path} {body}: {status}");
+            expected += number;
+            assert_eq!(changed().await, expected, "{method} {path} {body}");
+        }
+        assert!(events(&app).await.iter().all(|event| event.user == Some(person.id.parse().unwrap())));
+        app.stop().await;
+    }
+}
+
+#[tokio::test]
 async fn records_every_rejected_sign_in() {
     for database in databases() {
         let app = TestApp::builder().database(database).set("CHAT_SERVICE_ROLE_KEY", KEY).start().await;

@@ -1,5 +1,6 @@
 //! The whole flow, from the first 401 to the sign-out.
 
+use domain::Timestamp;
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 use testkit::databases;
@@ -54,7 +55,15 @@ async fn a_person_signs_in_uses_the_tools_and_signs_out() {
         assert_eq!(ended.status(), StatusCode::NO_CONTENT);
         assert_eq!(fixture.seen("revoked").await, 1);
         assert_eq!(fixture.until("needs-sign-in").await["signedIn"], false);
+        let again = fixture.person.request(Method::DELETE, &fixture.path()).send().await.unwrap();
+        assert_eq!(again.status(), StatusCode::NO_CONTENT, "no event, because nothing ends");
         assert_eq!(fixture.sign_in().await, "connected");
+        let events = fixture.app.state.storage.audit_events().list(None, Timestamp(0), None, 100).await.unwrap();
+        let kinds = events.iter().map(|event| event.kind.as_str());
+        assert_eq!(
+            kinds.skip_while(|kind| *kind != "connection_created").skip(1).collect::<Vec<_>>(),
+            ["server_signed_in", "server_signed_out", "server_signed_in"]
+        );
         fixture.app.stop().await;
     }
 }

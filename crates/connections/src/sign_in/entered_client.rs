@@ -4,6 +4,7 @@ use domain::UserId;
 use domain::server_url::mask_query;
 use mcp::oauth::{ClientKey, RegisteredClient, SecretString};
 use serde::{Deserialize, Serialize};
+use storage::audit_events::NewAuditEvent;
 use storage::servers::Server;
 
 use crate::ConnectionService;
@@ -52,15 +53,16 @@ impl ConnectionService {
         Ok(Some(entered).filter(|entered| mask_query(&entered.url) == server.url))
     }
 
-    /// Stores the client of a connection.
+    /// Stores the client of a connection, and audit events with it.
     pub(super) async fn save_client(
         &self,
         user: UserId,
         server: &Server,
         entered: &EnteredClient,
+        events: &[NewAuditEvent],
     ) -> anyhow::Result<()> {
         let sealed = self.secrets.seal(&seal_context(user, server), &serde_json::to_vec(entered)?)?;
-        Ok(self.storage.server_sign_ins().set_client(user, server.id, &sealed).await?)
+        Ok(self.storage.server_sign_ins().set_client(user, server.id, &sealed, events).await?)
     }
 }
 

@@ -115,7 +115,7 @@ impl Fixture {
 }
 
 pub fn writer<'a>(owner: UserId) -> WriteContext<'a> {
-    WriteContext { owner, now: NOW, sealer: &Unsealed, events: &[], max_rows: None }
+    WriteContext { owner, now: NOW, sealer: &Unsealed, events: &[], change_events: &[], max_rows: None }
 }
 
 /// A sealer that leaves secrets readable, so that tests can search for them.
