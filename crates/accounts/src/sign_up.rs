@@ -162,6 +162,7 @@ impl AccountService {
             return Err(BANNED_LOGIN.into());
         }
         if user.email_confirmed_at.is_none() {
+            self.audit_failed_sign_in(known, &origin).await?;
             return Err(EMAIL_NOT_CONFIRMED.into());
         }
         self.create_session(user, "password", origin).await

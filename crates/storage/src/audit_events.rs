@@ -115,7 +115,8 @@ pub enum AuditEventKind {
     SharedServerWithdrawn,
     /// A user signed in.
     SignIn,
-    /// A sign-in failed: a password, passkey or emailed code was wrong, or the account was locked.
+    /// A sign-in failed: a password, passkey or emailed code was wrong, the account was locked or its address not
+    /// confirmed, or a sign-in at the identity provider was declined or rejected.
     SignInFailed,
     /// An administrator made a link with which the user of an existing account can sign in.
     SignInLinkCreated,

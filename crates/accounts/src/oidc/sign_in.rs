@@ -22,8 +22,8 @@ use super::identity_link::LinkOwner;
 use super::profile::ProviderProfile;
 use crate::audit::RequestOrigin;
 use crate::gotrue_error::{
-    ACCOUNT_EXISTS, OAUTH_CALLBACK_INVALID, OAUTH_CODE_MISSING, OAUTH_OTHER_BROWSER, OAUTH_STATE_MISSING,
-    OAUTH_STATE_UNKNOWN, PROVIDER_FAILED, PROVIDER_NOT_ENABLED, USER_BANNED,
+    OAUTH_CALLBACK_INVALID, OAUTH_CODE_MISSING, OAUTH_OTHER_BROWSER, OAUTH_STATE_MISSING, OAUTH_STATE_UNKNOWN,
+    PROVIDER_FAILED, PROVIDER_NOT_ENABLED, USER_BANNED,
 };
 use crate::sessions::UserSession;
 use crate::{AccountService, AuthError};
@@ -88,6 +88,14 @@ pub enum SignInOutcome {
         /// The provider's description.
         description: String,
     },
+}
+
+/// Answer of the provider to a sign-in.
+enum ProviderAnswer {
+    /// What it says about the user, and the ID token.
+    Verified(Box<ProviderProfile>, String),
+    /// The provider, or the user there, has declined.
+    Declined { error: String, description: String },
 }
 
 /// Data that complete a sign-in, as they are sealed.
@@ -167,10 +175,35 @@ impl AccountService {
     ) -> (Url, Result<SignInOutcome, AuthError>) {
         let details = match self.take_sign_in(callback.state.as_deref().unwrap_or_default(), browser).await {
             Ok(details) => details,
-            Err(error) => return (self.settings.site_url.clone(), Err(error)),
+            Err(error) => return (self.settings.site_url.clone(), Err(self.record_refusal(error, &origin).await)),
         };
         let redirect = details.redirect.clone();
-        (redirect, self.finish_provider_sign_in(callback, details, origin).await)
+        let outcome = match self.verify_callback(callback, &details).await {
+            Ok(ProviderAnswer::Verified(profile, id_token)) => {
+                self.finish_provider_sign_in(*profile, &id_token, details, origin).await
+            }
+            Ok(ProviderAnswer::Declined { error, description }) if details.link_to.is_some() => {
+                Ok(SignInOutcome::Declined { error, description })
+            }
+            Ok(ProviderAnswer::Declined { error, description }) => {
+                let recorded = self.audit_failed_sign_in(None, &origin).await;
+                recorded.map(|()| SignInOutcome::Declined { error, description }).map_err(AuthError::from)
+            }
+            // The user is signed in here, and only wanted to link an account.
+            Err(error) if details.link_to.is_some() => Err(error),
+            Err(error) => Err(self.record_refusal(error, &origin).await),
+        };
+        (redirect, outcome)
+    }
+
+    /// Records a sign-in that was rejected before the provider named a user. Returns the error of the sign-in.
+    async fn record_refusal(&self, error: AuthError, origin: &RequestOrigin) -> AuthError {
+        match error {
+            AuthError::GoTrue(_) => {
+                self.audit_failed_sign_in(None, origin).await.map_or_else(AuthError::from, |()| error)
+            }
+            _ => error,
+        }
     }
 
     /// Uses up a `state`, and checks that it is of this browser.
@@ -187,24 +220,35 @@ impl AccountService {
         Ok(details)
     }
 
-    async fn finish_provider_sign_in(
+    /// Checks the provider's redirect, and requests what the provider says about the user.
+    async fn verify_callback(
         &self,
         callback: ProviderCallback,
-        details: SignInDetails,
-        origin: RequestOrigin,
-    ) -> Result<SignInOutcome, AuthError> {
+        details: &SignInDetails,
+    ) -> Result<ProviderAnswer, AuthError> {
         let provider = self.identity_provider.as_ref().ok_or(PROVIDER_NOT_ENABLED)?;
         let metadata = provider.metadata().await.map_err(|error| provider_failed(&error))?;
         provider.check_response_issuer(&metadata, callback.iss.as_deref())?;
         if let Some(error) = callback.error {
-            return Ok(SignInOutcome::Declined {
+            return Ok(ProviderAnswer::Declined {
                 error: plain_text(&error),
                 description: plain_text(&callback.error_description.unwrap_or_default()),
             });
         }
         let code = callback.code.filter(|code| !code.is_empty()).ok_or(OAUTH_CODE_MISSING)?;
-        let profile = provider.request_profile(&metadata, &code, &details).await;
+        let profile = provider.request_profile(&metadata, &code, details).await;
         let (profile, id_token) = profile.map_err(|error| provider_failed(&error))?;
+        Ok(ProviderAnswer::Verified(Box::new(profile), id_token))
+    }
+
+    async fn finish_provider_sign_in(
+        &self,
+        profile: ProviderProfile,
+        id_token: &str,
+        details: SignInDetails,
+        origin: RequestOrigin,
+    ) -> Result<SignInOutcome, AuthError> {
+        let provider = self.identity_provider.as_ref().ok_or(PROVIDER_NOT_ENABLED)?;
         let (subject, session) = (profile.subject.clone(), profile.session());
         let user = if let Some(owner) = details.link_to {
             self.link_to_owner(owner, &profile).await?
@@ -212,13 +256,13 @@ impl AccountService {
             let token = details.registration_token.as_deref();
             let email = profile.email.clone();
             let account = self.account_of_profile(profile, token, origin.address).await;
-            if let Err(AuthError::GoTrue(ACCOUNT_EXISTS | USER_BANNED)) = account {
+            if let Err(AuthError::GoTrue(_)) = account {
                 self.audit_refused_profile(email, &origin).await?;
             }
             account?
         };
         if provider.settings.signs_out {
-            self.keep_id_token(&user, (&provider.settings.issuer, &subject), &id_token).await?;
+            self.keep_id_token(&user, (&provider.settings.issuer, &subject), id_token).await?;
         }
         // Before the auth code, so that the user learns of it at once.
         if user.is_banned(self.clock.now()) {
@@ -234,10 +278,12 @@ impl AccountService {
         Ok(SignInOutcome::AuthCode(code))
     }
 
-    /// Records a sign-in that was rejected for the account with the provider's address.
+    /// Records a sign-in that was rejected, for the account with the provider's address if there is one.
     async fn audit_refused_profile(&self, email: Option<String>, origin: &RequestOrigin) -> Result<(), AuthError> {
-        let Some(email) = email else { return Ok(()) };
-        let user = self.storage.users().get_by_email(&email).await?;
+        let user = match email {
+            Some(email) => self.storage.users().get_by_email(&email).await?,
+            None => None,
+        };
         Ok(self.audit_failed_sign_in(user.map(|user| user.id), origin).await?)
     }
 }

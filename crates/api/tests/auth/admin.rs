@@ -310,6 +310,8 @@ async fn an_address_is_confirmed_by_the_administrators_word() {
         let app = governed(database).await;
         let made = create(&app, &json!({ "email": "a@example.com", "password": PASSWORD })).await;
         assert_eq!(sign_in(&app, "a@example.com", PASSWORD).await.refusal(), refused(400, "email_not_confirmed"));
+        let events = app.state.storage.audit_events().list_of_user(made.text("/id").parse().unwrap(), None, 1).await;
+        assert_eq!(events.unwrap()[0].kind, "sign_in_failed");
         let answer = change(&app, &made.text("/id"), &json!({ "email_confirm": true })).await;
         assert!(answer.body["email_confirmed_at"].is_string());
         assert_eq!(answer.body["user_metadata"], json!({ "email_verified": true }));

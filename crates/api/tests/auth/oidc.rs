@@ -112,6 +112,7 @@ async fn passes_on_that_the_user_declined() {
             ("access_denied", "The user said no")
         );
     }
+    assert_eq!(site.failed_sign_ins().await, 1);
     site.app.stop().await;
 }
 

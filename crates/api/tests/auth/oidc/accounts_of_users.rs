@@ -26,6 +26,7 @@ async fn the_sign_up_policy_applies() {
         assert_eq!(site.refusal().await, expected);
         let end = Browser::new(&site).sign_in("").await;
         assert_eq!((end.query["error"].as_str(), end.fragment["error"].as_str()), ("access_denied", "access_denied"));
+        assert_eq!(site.failed_sign_ins().await, 2);
         site.app.stop().await;
     }
     let site = Site::start_with(with(&[("CHAT_SIGNUP_DOMAINS", "example.com")])).await;
@@ -41,6 +42,7 @@ async fn an_unverified_address_needs_a_server_that_asks_for_no_proof() {
     let site = Site::start_with(with(&[("CHAT_AUTOCONFIRM", "off")])).await;
     site.provider.script().claims = json!({ "email_verified": null });
     assert_eq!(site.refusal().await, "provider_email_needs_verification");
+    assert_eq!(site.failed_sign_ins().await, 1);
     site.app.stop().await;
     let site = Site::start_with(with(&[])).await;
     site.provider.script().claims = json!({ "email_verified": null });

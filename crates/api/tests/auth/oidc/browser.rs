@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use domain::Timestamp;
 use reqwest::header::{COOKIE, LOCATION, SET_COOKIE};
 use serde_json::json;
 use testkit::{Builder, Database, MockClock, TestApp};
@@ -63,6 +64,13 @@ impl Site {
 
     pub async fn exchange(&self, code: &str) -> Answer {
         post(&self.app, "/token?grant_type=pkce", &json!({ "auth_code": code, "code_verifier": VERIFIER })).await
+    }
+
+    /// Returns the number of failed sign-ins of no account in the audit log.
+    pub async fn failed_sign_ins(&self) -> usize {
+        let events = self.app.state.storage.audit_events().list(None, Timestamp(0), None, 100).await.unwrap();
+        let failed = events.iter().filter(|event| event.kind == "sign_in_failed" && event.user.is_none());
+        failed.filter(|event| event.client_address.as_deref() == Some("127.0.0.1")).count()
     }
 
     /// Signs in and returns the error of the redirect.

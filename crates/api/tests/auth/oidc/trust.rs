@@ -36,6 +36,7 @@ async fn rejects_forged_id_tokens() {
         }
         assert_eq!(site.refusal().await, "unexpected_failure", "{at}");
     }
+    assert_eq!(site.failed_sign_ins().await, 15);
     assert_eq!(site.app.state.storage.users().count().await.unwrap(), 0);
     // The same provider without a lie.
     {
@@ -65,6 +66,7 @@ async fn state_is_valid_once_for_ten_minutes_and_in_its_browser() {
         assert!(first.query.contains_key("code"));
         let replayed = browser.arrive(&callback).await;
         assert_eq!(replayed.query["error_code"], "bad_oauth_state");
+        assert_eq!(site.failed_sign_ins().await, 1);
         assert_eq!(site.provider.script().exchanges, 1, "the code of a replayed redirect is not sent");
 
         // An attacker's own sign-in, completed in the browser of another user.
@@ -102,6 +104,7 @@ async fn rejects_redirects_of_another_issuer() {
         assert_eq!(site.refusal().await, "bad_oauth_callback");
     }
     assert_eq!(site.provider.script().exchanges, 0, "the other provider's code is not sent");
+    assert_eq!(site.failed_sign_ins().await, 2);
     site.app.stop().await;
 }
 
