@@ -88,7 +88,9 @@ mod tests {
         let crates = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
         let files = [crates.join("storage/src"), crates.join("postgrest/src")];
         for path in files.iter().flat_map(|folder| source_files(folder)) {
-            if path.ends_with("storage/src/trash.rs") || path.ends_with("postgrest/src/soft_delete.rs") {
+            // The rows that cannot be read are counted in deleted chats, too.
+            let allowed = ["storage/src/trash.rs", "storage/src/unreadable.rs", "postgrest/src/soft_delete.rs"];
+            if allowed.iter().any(|file| path.ends_with(file)) {
                 continue;
             }
             let source = fs::read_to_string(&path).unwrap();
