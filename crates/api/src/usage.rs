@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use agent::files::FileService;
 use agent::models::ModelService;
 use agent::models::quota::QuotaState;
 use axum::Json;
@@ -150,7 +149,6 @@ pub async fn get_usage_by_day(
     State(clock): State<Arc<dyn Clock>>,
     State(storage): State<Storage>,
     State(models): State<Arc<ModelService>>,
-    State(files): State<FileService>,
     caller: SignedIn,
     Query(range): Query<UsageQuery>,
 ) -> Result<Json<UsageDto>, ApiError> {
@@ -165,14 +163,15 @@ pub async fn get_usage_by_day(
     let rows = storage.usage().costs_by_day(caller.user, from, today.plus_seconds(SECONDS_PER_DAY)).await?;
     // Counted by its own rules: calls with the user's own keys are not limited.
     let quotas = models.quotas.list(caller.user).await?;
+    let files = match quotas.iter().find(|quota| quota.kind == QuotaKind::StoredBytes) {
+        Some(quota) => StorageDto { bytes: quota.used, most: quota.limit },
+        None => StorageDto { bytes: storage.files().count_bytes(caller.user).await?, most: u64::MAX },
+    };
     Ok(Json(UsageDto {
         from: format_date(from),
         to: format_date(today),
         days: rows.into_iter().map(DayUsageDto::from).collect(),
-        files: StorageDto {
-            bytes: storage.files().count_bytes(caller.user).await?,
-            most: files.quota_bytes(caller.user, &storage).await?,
-        },
+        files,
         quotas: quotas.into_iter().map(QuotaDto::from).collect(),
     }))
 }

@@ -51,7 +51,8 @@ impl ModelIdentity {
 /// Returns the static part of the instructions.
 ///
 /// The last line has an example in Latin: the model would take the language of an example for that of the answer, and few
-/// users chat in Latin. Of eleven development messages with a text to translate, it answers six without this line, and two with it.
+/// users chat in Latin. Of eleven development messages with a text to translate, it answers six without this line, and two
+/// with it.
 fn static_instructions(identity: &ModelIdentity) -> String {
     format!(
         "You are the assistant of AI Chat MCP. You help with any subject: people, history, books, films, science, cooking, \

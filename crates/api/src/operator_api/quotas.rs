@@ -69,16 +69,16 @@ async fn read_quotas(storage: &Storage, models: &ModelService, user: UserId) -> 
     let settings = models.quotas.settings();
     let exceptions = storage.quotas().get_exceptions(user).await?;
     let states = models.quotas.list(user).await?;
-    // The operator sees these without a limit, too.
-    let stored_bytes = storage.files().count_bytes(user).await?;
-    let connections = storage.connections().count(user).await?;
-    let quotas = QuotaKind::ALL.into_iter().zip(exceptions.0).map(|(kind, exception)| {
-        let used = match kind {
-            QuotaKind::StoredBytes => Some(stored_bytes),
-            QuotaKind::Connections => Some(connections),
-            _ => states.iter().find(|state| state.kind == kind).map(|state| state.used),
+    let mut quotas = Vec::with_capacity(QuotaKind::COUNT);
+    for (kind, exception) in QuotaKind::ALL.into_iter().zip(exceptions.0) {
+        let used = match states.iter().find(|state| state.kind == kind) {
+            Some(state) => Some(state.used),
+            // The operator sees these without a limit, too.
+            None if kind == QuotaKind::StoredBytes => Some(storage.files().count_bytes(user).await?),
+            None if kind == QuotaKind::Connections => Some(storage.connections().count(user).await?),
+            None => None,
         };
-        UserQuota {
+        quotas.push(UserQuota {
             kind,
             setting: settings.get(kind).map(|limit| amount(kind, limit)),
             exception: exception.map(|exception| ExceptionDto {
@@ -88,9 +88,9 @@ async fn read_quotas(storage: &Storage, models: &ModelService, user: UserId) -> 
                 },
             }),
             used: used.map(|used| amount(kind, used)),
-        }
-    });
-    Ok(UserQuotas { quotas: quotas.collect() })
+        });
+    }
+    Ok(UserQuotas { quotas })
 }
 
 /// Changes of a user's quotas.
