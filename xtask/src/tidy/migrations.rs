@@ -21,8 +21,11 @@ pub fn check(files: &[Source]) -> Vec<String> {
     let in_folder = files.iter().filter(|file| file.path.starts_with(MIGRATIONS_FOLDER) && file.is(&["sql"]));
     let migrations = in_folder.filter(|file| !begins_series(&file.path));
     findings.extend(migrations.flat_map(|file| {
-        let others = statements(&file.text).into_iter().filter(|statement| !only_adds(statement));
-        others.map(|statement| format!("{}: {statement:?} does not only add to the schema (docs/adr/0036)", file.path))
+        let statements = statements(&file.text);
+        let others = statements.iter().filter(|statement| !only_adds(statement, &statements));
+        let findings = others
+            .map(|statement| format!("{}: {statement:?} does not only add to the schema (docs/adr/0036)", file.path));
+        findings.collect::<Vec<_>>()
     }));
     findings
 }
@@ -52,8 +55,9 @@ fn is_open(statement: &str) -> bool {
     statement.contains(" BEGIN ") && !statement.ends_with(" END") && !statement.ends_with(" END $$")
 }
 
-/// Returns whether programs that do not know of a statement can go on with the schema.
-fn only_adds(statement: &str) -> bool {
+/// Returns whether programs that do not know of a statement can go on with the schema. `all` are the statements of its
+/// migration.
+fn only_adds(statement: &str, all: &[String]) -> bool {
     let begins = |start: &str| statement.starts_with(start);
     match statement.strip_prefix("ALTER TABLE ") {
         // They insert rows without the column.
@@ -65,8 +69,24 @@ fn only_adds(statement: &str) -> bool {
             let changes = ["UPDATE ", "DELETE FROM ", " BEFORE ", " INSTEAD OF ", "RAISE"];
             !changes.into_iter().any(|change| statement.contains(change))
         }
-        None => ["CREATE TABLE ", "CREATE INDEX ", "CREATE UNIQUE INDEX "].into_iter().any(begins),
+        None if begins("CREATE UNIQUE INDEX ") => rejects_no_row(statement, all),
+        None => ["CREATE TABLE ", "CREATE INDEX "].into_iter().any(begins),
     }
+}
+
+/// Returns whether a unique index accepts every row of programs that do not know of it: its table is new, or one of its
+/// columns is new and empty in their rows, because NULL is never equal to NULL.
+fn rejects_no_row(index: &str, all: &[String]) -> bool {
+    let Some((_, indexed)) = index.split_once(" ON ") else { return false };
+    let Some((table, columns)) = indexed.split_once(" (") else { return false };
+    let columns = columns.split_once(')').map_or(columns, |(columns, _)| columns);
+    let creates = format!("CREATE TABLE {table} ");
+    let adds = format!("ALTER TABLE {table} ADD COLUMN ");
+    all.iter().any(|statement| {
+        let added = statement.strip_prefix(&adds).filter(|column| !column.contains(" DEFAULT "));
+        let added = added.and_then(|column| column.split(' ').next());
+        statement.starts_with(&creates) || added.is_some_and(|added| columns.split(", ").any(|column| column == added))
+    })
 }
 
 /// Returns the names of a database's migrations.
@@ -107,6 +127,7 @@ mod tests {
         };
         let adds = "-- DROP is only said here.\nCREATE TABLE a (\n  b TEXT -- c;\n);\nCREATE UNIQUE INDEX d ON a (b);\n\
                     ALTER TABLE e ADD COLUMN f INTEGER NOT NULL DEFAULT 0;\nALTER TABLE e ADD COLUMN g TEXT;\n\
+                    CREATE UNIQUE INDEX i ON e (f, g) WHERE g IS NOT NULL;\n\
                     CREATE TRIGGER h AFTER DELETE ON a BEGIN\n  INSERT INTO e (g) VALUES (OLD.b);\nEND;\n\
                     CREATE FUNCTION h() RETURNS trigger AS $$\nBEGIN\n  INSERT INTO e (g) VALUES (OLD.b);\n  RETURN NULL;\nEND $$;\n";
         assert_eq!(findings("0101_more.sql", adds), 0);
@@ -115,6 +136,7 @@ mod tests {
             "ALTER TABLE a DROP COLUMN b;",
             "ALTER TABLE a RENAME COLUMN b TO c;",
             "ALTER TABLE a ADD COLUMN b TEXT NOT NULL;",
+            "CREATE UNIQUE INDEX c ON a (b);",
             "UPDATE a SET b = 1;",
             "DELETE FROM a;",
             "CREATE TRIGGER c AFTER INSERT ON a BEGIN\n  INSERT INTO b (d) VALUES (1);\n  DELETE FROM a;\nEND;",
