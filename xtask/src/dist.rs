@@ -28,6 +28,8 @@ pub use licences::LICENCES_FILE;
 use release::Release;
 use tools::ReleaseTools;
 
+/// Section of the binary in which `cargo auditable` lists the crates.
+pub const AUDIT_SECTION: &str = ".dep-v0";
 /// File with the checksums of all others.
 pub const CHECKSUMS_FILE: &str = "SHA256SUMS";
 

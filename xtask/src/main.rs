@@ -83,8 +83,9 @@ The developer's commands:
   cargo xtask dev [ARGS]     serve the server and the page with hot reload, until Ctrl-C
   cargo xtask dist           build the packages for operators, in target/distrib
       --image                build the container image as well
-  cargo xtask release-test [FOLDER]
-                             install, use and remove what dist built (in FOLDER), on a Debian of its own; as root
+  cargo xtask release-test [FOLDER [OTHER]]
+                             install, use and remove what dist built (in FOLDER), on a Debian of its own; as root.
+                             OTHER is a second build of the commit, which must have the same bytes
   cargo xtask model          fetch the weights of the built-in model, and check those that are there
       --test                 the small weights that the tests use
   cargo xtask notices        write THIRD-PARTY.md, the list of the components of others

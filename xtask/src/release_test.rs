@@ -24,21 +24,30 @@ use crate::workspace::Workspace;
 use crate::{node, web};
 use target_system::Program;
 
-/// Tests the release in the folder that the argument names, or else in that of `cargo xtask dist`. All tests run,
-/// whatever fails in between.
+/// How names of images end.
+const IMAGE_EXTENSION: &str = "-image.tar.gz";
+
+/// Tests the release in the folder that the first argument names, or else in that of `cargo xtask dist`. The second argument
+/// is the folder of another build of the same commit, which must have the same bytes. All tests run, whatever fails in
+/// between.
 pub fn command(workspace: &Workspace, arguments: &[String]) -> Outcome {
-    let folder = match arguments {
-        [] => workspace.release_folder(),
-        [folder] => PathBuf::from(folder),
-        _ => return Err(Failure::new("`cargo xtask release-test` has one argument, the folder of a release")),
+    let (folder, second_build) = match arguments {
+        [] => (workspace.release_folder(), None),
+        [folder] => (PathBuf::from(folder), None),
+        [folder, other] => (PathBuf::from(folder), Some(Path::new(other))),
+        _ => return Err(Failure::new("usage: cargo xtask release-test [FOLDER [FOLDER OF A SECOND BUILD]]")),
     };
     if !system::is_root() {
         return Err(Failure::new("packages are installed on a system of their own, which only root may enter"));
     }
     let release = ReleaseTest::prepare(workspace, &folder)?;
     release.check("checksums", || contents::check_checksums(&release));
+    if let Some(other) = second_build {
+        release.check("second build", || contents::check_second_build(&release, other));
+    }
     release.check("SBOM", || contents::check_sbom(&release));
     release.check("licences", || contents::check_licences(&release));
+    release.check("crates in the program", || contents::check_audit_data(&release));
     release.check("oldest glibc", || contents::check_glibc(&release));
     release.check("tarball", || tarball::check(&release));
     release.check("Debian package", || debian_package::check(&release));
@@ -72,7 +81,7 @@ impl ReleaseFiles {
         })?;
         let base = format!("ai-chat-mcp-{version}-{}-linux", std::env::consts::ARCH);
         let debian = if std::env::consts::ARCH == "aarch64" { "arm64" } else { "amd64" };
-        let image = format!("{base}-image.tar.gz");
+        let image = format!("{base}{IMAGE_EXTENSION}");
         Ok(Self {
             version: version.to_owned(),
             tarball: folder.join(format!("{base}.tar.gz")),

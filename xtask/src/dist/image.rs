@@ -43,6 +43,7 @@ pub fn build(package: &Package, output: &Output, buildah: &Path) -> Outcome {
     build.args(["build", "--quiet", "--format=docker", &timestamp, "--build-context"]);
     build.arg(format!("base=docker://{BASE_IMAGE}"));
     build.arg(format!("--label=org.opencontainers.image.version={}", package.release.version));
+    build.arg(format!("--label=org.opencontainers.image.revision={}", package.release.revision));
     build.arg("--file").arg(context.join("container/Containerfile")).args(["--tag", &image]).arg(&context);
     run_quiet(&mut build)?;
     let archive = output.folder.join(package.file_name("-image.tar"));

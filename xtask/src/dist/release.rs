@@ -16,6 +16,8 @@ pub struct Release {
     pub version: String,
     /// Commit and its date, as `--version` prints them.
     pub commit: String,
+    /// Whole hash of the commit, with `-dirty` if the sources are not the commit's.
+    pub revision: String,
     /// Time of the commit, in seconds since 1970: the time of all files of the release (`SOURCE_DATE_EPOCH`).
     pub time: String,
 }
@@ -34,11 +36,16 @@ impl Release {
         let version = manifest["workspace"].get("package").and_then(|package| package.get("version")?.as_str());
         let version = version.ok_or_else(|| Failure::new("Cargo.toml has no workspace.package.version"))?;
         let unreadable = || Failure::new(format!("git printed \"{head}\" for the last commit"));
-        let [commit, date, time] = head.split_whitespace().collect::<Vec<_>>()[..] else { return Err(unreadable()) };
-        let commit = commit.get(..COMMIT_DIGITS).ok_or_else(unreadable)?;
+        let [revision, date, time] = head.split_whitespace().collect::<Vec<_>>()[..] else { return Err(unreadable()) };
+        let commit = revision.get(..COMMIT_DIGITS).ok_or_else(unreadable)?;
         // What is built from other sources than the commit's must not name the commit alone.
-        let changed = if is_changed { " with changes" } else { "" };
-        Ok(Self { version: version.to_owned(), commit: format!("{commit}{changed}, {date}"), time: time.to_owned() })
+        let (changed, dirty) = if is_changed { (" with changes", "-dirty") } else { ("", "") };
+        Ok(Self {
+            version: version.to_owned(),
+            commit: format!("{commit}{changed}, {date}"),
+            revision: format!("{revision}{dirty}"),
+            time: time.to_owned(),
+        })
     }
 }
 
@@ -60,6 +67,7 @@ mod tests {
         let release = Release::parse(MANIFEST, HEAD, false).unwrap();
         assert_eq!((release.version.as_str(), release.time.as_str()), ("1.2.3", "1795761612"));
         assert_eq!(release.commit, "0123456789ab, 2026-11-27");
+        assert_eq!(release.revision, "0123456789abcdef0123456789abcdef01234567");
         assert_eq!(Release::parse(MANIFEST, HEAD, true).unwrap().commit, "0123456789ab with changes, 2026-11-27");
     }
 

@@ -1,15 +1,18 @@
-//! Tests of files that need no system: checksums, SBOM, licences, and the glibc that the program needs.
+//! Tests of files that need no system: checksums, a second build, SBOM, licences, and what the program itself says of its
+//! dependencies and the glibc that it needs.
 
 use std::collections::BTreeSet;
 use std::fs;
+use std::io::Read;
 use std::path::Path;
 use std::process::Command;
 
+use flate2::read::ZlibDecoder;
 use serde_json::Value;
 
-use super::{ReleaseTest, megabytes};
+use super::{IMAGE_EXTENSION, ReleaseTest, megabytes};
 use crate::command::run_quiet;
-use crate::dist::{CHECKSUMS_FILE, LICENCES_FILE, OLDEST_GLIBC};
+use crate::dist::{AUDIT_SECTION, CHECKSUMS_FILE, LICENCES_FILE, OLDEST_GLIBC};
 use crate::failure::{Context, Failure, Outcome};
 
 /// Compares all files with their checksums.
@@ -23,6 +26,48 @@ pub fn check_checksums(release: &ReleaseTest) -> Outcome<String> {
         return Err(Failure::new(format!("{CHECKSUMS_FILE} names {named} of {files} files")));
     }
     Ok(format!("{named} files"))
+}
+
+/// Checks that a second build of the same commit, in the folder `other`, has the same bytes. Images are left out: buildah
+/// writes their layers with names of its own.
+pub fn check_second_build(release: &ReleaseTest, other: &Path) -> Outcome<String> {
+    let sums = [&release.files.folder, other].map(|folder| {
+        let sums = fs::read_to_string(folder.join(CHECKSUMS_FILE)).context(folder.display())?;
+        let lines = sums.lines().filter(|line| !line.ends_with(IMAGE_EXTENSION)).map(str::to_owned);
+        Ok(lines.collect::<BTreeSet<_>>())
+    });
+    let [first, second]: [Outcome<BTreeSet<String>>; 2] = sums;
+    let (first, second) = (first?, second?);
+    match first.symmetric_difference(&second).next() {
+        Some(line) => Err(Failure::new(format!("the builds differ: {line}"))),
+        None => Ok(format!("{} equal files", first.len())),
+    }
+}
+
+/// Checks that the program itself lists the crates of the bill of materials, where `cargo audit bin` and other scanners
+/// look for them.
+pub fn check_audit_data(release: &ReleaseTest) -> Outcome<String> {
+    let data = release.work.join("audit-data");
+    let mut objcopy = Command::new(release.readelf.with_file_name("objcopy"));
+    objcopy.arg("--dump-section").arg(format!("{AUDIT_SECTION}={}", data.display()));
+    run_quiet(objcopy.arg(release.unpacked.join("ai-chat-mcp")).arg("/dev/null"))?;
+    let mut list = String::new();
+    let compressed = fs::read(&data).context(data.display())?;
+    ZlibDecoder::new(&*compressed).read_to_string(&mut list).context(AUDIT_SECTION)?;
+    let list: Value = serde_json::from_str(&list).context(AUDIT_SECTION)?;
+    let packages = list["packages"].as_array().into_iter().flatten();
+    let listed: BTreeSet<_> = packages.map(|package| (text(package, "name"), text(package, "version"))).collect();
+    let bill = read_sbom(&release.files.sbom)?;
+    let crates = components(&bill).into_iter().filter(|component| text(component, "purl").starts_with("pkg:cargo/"));
+    let mut number = 0;
+    for component in crates {
+        let (name, version) = (text(component, "name"), text(component, "version"));
+        if !listed.contains(&(name, version)) {
+            return Err(Failure::new(format!("the program does not list {name} {version}")));
+        }
+        number += 1;
+    }
+    Ok(format!("{number} crates of the SBOM are among the {} that the program lists", listed.len()))
 }
 
 /// Checks that the bill of materials is complete in itself: every component has a name, a version, an address and a

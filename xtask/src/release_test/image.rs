@@ -12,6 +12,8 @@ use crate::failure::{Context, Failure, Outcome};
 
 /// Greatest size of the compressed image, in MB.
 const MAX_MEGABYTES: f64 = 60.0;
+/// Labels of the image, after `org.opencontainers.image.`.
+const LABELS: [&str; 5] = ["title", "description", "licenses", "version", "revision"];
 const VOLUME: &str = "/data";
 const USER: u32 = 65532;
 /// Files that the image has: licences of its parts, and certificates.
@@ -48,7 +50,7 @@ pub fn check(release: &ReleaseTest) -> Outcome<String> {
     check_files(&system)?;
     let config = read_json(&content.join(text(&manifest["Config"])))?;
     let config = &config["config"];
-    check_configuration(config)?;
+    check_configuration(config, &release.files.version)?;
     let program = strings(&config["Entrypoint"]).next().unwrap_or_default();
     release.use_program(&Program {
         system: &system,
@@ -77,13 +79,18 @@ fn check_files(system: &TargetSystem) -> Outcome {
 }
 
 /// Checks the settings with which containers start.
-fn check_configuration(config: &Value) -> Outcome {
+fn check_configuration(config: &Value, version: &str) -> Outcome {
     let environment: Vec<&str> = strings(&config["Env"]).collect();
     let expected = [format!("CHAT_DATA_DIR={VOLUME}"), format!("HOME={VOLUME}"), "CHAT_LISTEN=0.0.0.0:3000".to_owned()];
     if let Some(missing) = expected.iter().find(|one| !environment.contains(&one.as_str())) {
         return Err(Failure::new(format!("its environment lacks {missing}")));
     }
+    let label = |name: &str| text(&config["Labels"][format!("org.opencontainers.image.{name}")]);
+    if let Some(missing) = LABELS.into_iter().find(|name| label(name).is_empty()) {
+        return Err(Failure::new(format!("its label {missing} is missing")));
+    }
     let facts = [
+        (label("version") == version, "the version of its label"),
         (text(&config["User"]) == format!("{USER}:{USER}"), "its user"),
         (strings(&config["Cmd"]).eq(["serve"]), "its command"),
         (config["Volumes"].get(VOLUME).is_some(), "its volume"),
