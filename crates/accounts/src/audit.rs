@@ -76,9 +76,6 @@ impl AccountService {
 
     /// Stores events that belong to no other change.
     pub(super) async fn store_audit_events(&self, events: &[NewAuditEvent]) -> Result<(), storage::Error> {
-        for event in events {
-            self.storage.audit_events().insert(event).await?;
-        }
-        Ok(())
+        self.storage.audit_events().insert(events).await
     }
 }

@@ -221,10 +221,8 @@ pub async fn decide_approval(
 
 /// Records that a user has allowed a tool permanently. A failure is logged: the decision holds all the same.
 async fn record_allowed_tool(storage: &Storage, audit: &AuditLog, user: UserId) {
-    for event in audit.by_user(user, AuditEventKind::ToolAllowed) {
-        if let Err(error) = storage.audit_events().insert(&event).await {
-            tracing::error!(%error, "could not record a permission in the audit log");
-        }
+    if let Err(error) = storage.audit_events().insert(&audit.by_user(user, AuditEventKind::ToolAllowed)).await {
+        tracing::error!(%error, "could not record a permission in the audit log");
     }
 }
 

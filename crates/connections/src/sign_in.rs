@@ -176,10 +176,7 @@ impl ConnectionService {
         let (storage, events) = (self.storage.clone(), self.audit.by_user(user, AuditEventKind::ServerSignedIn));
         let exchange = async move {
             oauth.complete_sign_in(owner, stored.pending, callback).await?;
-            for event in &events {
-                storage.audit_events().insert(event).await?;
-            }
-            Ok(())
+            Ok(storage.audit_events().insert(&events).await?)
         };
         let exchanged = self.tasks.spawn_and_wait("exchange code", exchange).await;
         exchanged.unwrap_or_else(|| Err(ServerSignInError::SignIn(mcp::Error::Cancelled.into())))?;

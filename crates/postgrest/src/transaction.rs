@@ -40,10 +40,7 @@ impl RestTransaction {
 
     /// Stores events of the audit log.
     pub(crate) async fn insert_audit_events(&mut self, events: &[NewAuditEvent]) -> Result<(), PostgrestError> {
-        for event in events {
-            self.raw.insert_audit_event(event).await?;
-        }
-        Ok(())
+        Ok(self.raw.insert_audit_events(events).await?)
     }
 
     /// Commits after success and rolls back after an error.

@@ -2,7 +2,7 @@
 
 use domain::{Timestamp, UserId};
 
-use crate::audit_events::{self, NewAuditEvent, insert_event};
+use crate::audit_events::{self, NewAuditEvent, insert_events};
 use crate::auth_sessions::DELETE_ALL;
 use crate::db_macros::{read, transaction};
 use crate::users::{User, UserRow};
@@ -86,9 +86,7 @@ impl UserRepository<'_> {
             ] {
                 sqlx::query(statement).bind(user.0).execute(&mut *tx).await?;
             }
-            for event in events {
-                insert_event!(tx, event);
-            }
+            insert_events!(tx, events);
             Ok(())
         })
     }

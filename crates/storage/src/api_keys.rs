@@ -5,7 +5,7 @@ use domain::text::without_nul;
 use domain::{ApiKeyId, Timestamp, UserId};
 use uuid::Uuid;
 
-use crate::audit_events::{NewAuditEvent, insert_event};
+use crate::audit_events::{NewAuditEvent, insert_events};
 use crate::db_macros::{read, transaction, write};
 use crate::named_values::query_named;
 use crate::{ApiKeyRepository, Error};
@@ -114,9 +114,7 @@ impl ApiKeyRepository<'_> {
             if added.rows_affected() == 0 {
                 return Ok(false);
             }
-            for event in events {
-                insert_event!(tx, event);
-            }
+            insert_events!(tx, events);
             Ok(true)
         })
     }
@@ -133,9 +131,7 @@ impl ApiKeyRepository<'_> {
             if sqlx::query(DELETE).bind(key.0).bind(owner.0).execute(&mut *tx).await?.rows_affected() == 0 {
                 return Ok(false);
             }
-            for event in events {
-                insert_event!(tx, event);
-            }
+            insert_events!(tx, events);
             Ok(true)
         })
     }
@@ -147,9 +143,7 @@ impl ApiKeyRepository<'_> {
             if deleted == 0 {
                 return Ok(0);
             }
-            for event in events {
-                insert_event!(tx, event);
-            }
+            insert_events!(tx, events);
             Ok(deleted)
         })
     }

@@ -290,27 +290,28 @@ pub(crate) const INSERT: &str =
     "INSERT INTO audit_events (id, user_id, actor, kind, client_address, user_agent, registration_token_id, created_at)
     VALUES (:id, :user, :actor, :kind, :client_address, :user_agent, :registration_token, :created_at)";
 
-/// Stores an event in a transaction.
-macro_rules! insert_event {
-    ($tx:ident, $event:expr) => {{
-        let event: &$crate::audit_events::NewAuditEvent = $event;
-        let user_agent = event.short_user_agent();
-        $crate::named_values::query_named!(
-            $crate::audit_events::INSERT,
-            id = domain::ids::fresh(),
-            user = event.user.map(|user| user.0),
-            actor = event.actor.as_str(),
-            kind = event.kind.as_str(),
-            client_address = event.client_address.as_deref(),
-            user_agent = user_agent.as_deref(),
-            registration_token = event.registration_token.map(|token| token.0),
-            created_at = event.created_at.0
-        )
-        .execute(&mut *$tx)
-        .await?;
-    }};
+/// Stores events in a transaction.
+macro_rules! insert_events {
+    ($tx:ident, $events:expr) => {
+        for event in $events {
+            let user_agent = event.short_user_agent();
+            $crate::named_values::query_named!(
+                $crate::audit_events::INSERT,
+                id = domain::ids::fresh(),
+                user = event.user.map(|user| user.0),
+                actor = event.actor.as_str(),
+                kind = event.kind.as_str(),
+                client_address = event.client_address.as_deref(),
+                user_agent = user_agent.as_deref(),
+                registration_token = event.registration_token.map(|token| token.0),
+                created_at = event.created_at.0
+            )
+            .execute(&mut *$tx)
+            .await?;
+        }
+    };
 }
-pub(crate) use insert_event;
+pub(crate) use insert_events;
 
 /// Removes what identifies the user of a deleted account.
 pub(crate) const ANONYMIZE: &str =
@@ -335,14 +336,17 @@ const LIST_NEWEST: &str =
 const DELETE_OLD: &str = "DELETE FROM audit_events WHERE created_at <= $1";
 
 impl AuditEventRepository<'_> {
-    /// Stores an event that belongs to no other change.
+    /// Stores events that belong to no other change.
     ///
     /// # Errors
     ///
     /// [`Error::Database`].
-    pub async fn insert(self, event: &NewAuditEvent) -> Result<(), Error> {
+    pub async fn insert(self, events: &[NewAuditEvent]) -> Result<(), Error> {
+        if events.is_empty() {
+            return Ok(());
+        }
         crate::db_macros::transaction!(self.storage, |tx| {
-            insert_event!(tx, event);
+            insert_events!(tx, events);
             Ok(())
         })
     }

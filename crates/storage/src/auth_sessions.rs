@@ -4,7 +4,7 @@ use domain::{AuthSessionId, Timestamp, UserId};
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use crate::audit_events::{NewAuditEvent, insert_event};
+use crate::audit_events::{NewAuditEvent, insert_events};
 use crate::db_macros::{read, transaction, write};
 use crate::named_values::query_named;
 use crate::{AuthSessionRepository, Error, JsonText, auth_codes};
@@ -231,9 +231,7 @@ impl AuthSessionRepository<'_> {
             .execute(&mut *tx)
             .await?;
             sqlx::query(SIGNED_IN).bind(session.user.0).bind(session.created_at.0).execute(&mut *tx).await?;
-            for event in events {
-                insert_event!(tx, event);
-            }
+            insert_events!(tx, events);
             Ok(())
         })
     }
@@ -386,9 +384,7 @@ impl AuthSessionRepository<'_> {
             let count = delete_sessions_of_method!(tx, owner, method, until.0, None);
             let delete_codes = sqlx::query(auth_codes::DELETE_BY_METHOD).bind(owner.0).bind(method);
             delete_codes.bind(auth_codes::expiry(until).0).execute(&mut *tx).await?;
-            for event in events.iter().filter(|_| count > 0) {
-                insert_event!(tx, event);
-            }
+            insert_events!(tx, events.iter().filter(|_| count > 0));
             Ok(count)
         })
     }
@@ -424,9 +420,7 @@ impl AuthSessionRepository<'_> {
             let delete_codes = sqlx::query(auth_codes::DELETE_BY_PROVIDER_SESSION).bind(owner.0).bind(method);
             let delete_codes = delete_codes.bind(auth_codes::expiry(until).0).bind(&session.issuer).bind(&session.id);
             delete_codes.execute(&mut *tx).await?;
-            for event in events.iter().filter(|_| count > 0) {
-                insert_event!(tx, event);
-            }
+            insert_events!(tx, events.iter().filter(|_| count > 0));
             Ok(count)
         })
     }

@@ -4,7 +4,7 @@
 use domain::{Timestamp, UserId};
 use uuid::Uuid;
 
-use crate::audit_events::{NewAuditEvent, insert_event};
+use crate::audit_events::{NewAuditEvent, insert_events};
 use crate::db_macros::{read, transaction, write};
 use crate::named_values::query_named;
 use crate::{CredentialRepository, Error};
@@ -83,9 +83,7 @@ impl CredentialRepository<'_> {
         transaction!(self.storage, |tx| {
             let set = sqlx::query(SET).bind(owner.0).bind(provider).bind(secret).bind(now.0);
             set.execute(&mut *tx).await?;
-            for event in events {
-                insert_event!(tx, event);
-            }
+            insert_events!(tx, events);
             Ok(())
         })
     }
@@ -127,9 +125,7 @@ impl CredentialRepository<'_> {
             if delete.execute(&mut *tx).await?.rows_affected() == 0 {
                 return Ok(false);
             }
-            for event in events {
-                insert_event!(tx, event);
-            }
+            insert_events!(tx, events);
             Ok(true)
         })
     }
@@ -140,9 +136,7 @@ impl CredentialRepository<'_> {
         transaction!(self.storage, |tx| {
             let take = sqlx::query_scalar::<_, Vec<u8>>(TAKE).bind(owner.0).bind(provider);
             let secret = take.fetch_optional(&mut *tx).await?;
-            for event in events.iter().filter(|_| secret.is_some()) {
-                insert_event!(tx, event);
-            }
+            insert_events!(tx, events.iter().filter(|_| secret.is_some()));
             Ok(secret)
         })
     }

@@ -3,7 +3,7 @@
 use domain::{AuthSessionId, ChallengeId, FactorId, Timestamp, UserId};
 use uuid::Uuid;
 
-use crate::audit_events::{NewAuditEvent, insert_event};
+use crate::audit_events::{NewAuditEvent, insert_events};
 use crate::auth_sessions::{AuthMethod, AuthSession};
 use crate::db_macros::{read, transaction, write};
 use crate::named_values::query_named;
@@ -373,9 +373,7 @@ impl FactorRepository<'_> {
             let raised = raise_session!(tx, owner, session, factor.0, TOTP, now);
             let unverified = sqlx::query(DELETE_UNVERIFIED).bind(owner.0).bind(FactorKind::Totp.as_str());
             unverified.execute(&mut *tx).await?;
-            for event in events {
-                insert_event!(tx, event);
-            }
+            insert_events!(tx, events);
             Ok(raised)
         });
         match raised {
@@ -400,9 +398,7 @@ impl FactorRepository<'_> {
             if let Some((set,)) = useless {
                 lower_sessions!(tx, owner, set);
             }
-            for event in events {
-                insert_event!(tx, event);
-            }
+            insert_events!(tx, events);
             Ok(true)
         })
     }

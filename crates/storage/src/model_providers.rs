@@ -5,7 +5,7 @@ use domain::text::without_nul;
 use domain::{ModelProviderId, Timestamp, UserId};
 use uuid::Uuid;
 
-use crate::audit_events::{NewAuditEvent, insert_event};
+use crate::audit_events::{NewAuditEvent, insert_events};
 use crate::db_macros::{read, transaction};
 use crate::named_values::query_named;
 use crate::{Error, ModelProviderRepository};
@@ -109,9 +109,7 @@ impl ModelProviderRepository<'_> {
             if insert.execute(&mut *tx).await?.rows_affected() == 0 {
                 return Ok(false);
             }
-            for event in events {
-                insert_event!(tx, event);
-            }
+            insert_events!(tx, events);
             Ok(true)
         })
     }
@@ -168,9 +166,7 @@ impl ModelProviderRepository<'_> {
             if update.execute(&mut *tx).await?.rows_affected() == 0 {
                 return Ok(false);
             }
-            for event in events {
-                insert_event!(tx, event);
-            }
+            insert_events!(tx, events);
             Ok(true)
         })
     }
@@ -181,9 +177,7 @@ impl ModelProviderRepository<'_> {
             if sqlx::query(DELETE).bind(owner.0).bind(id.0).execute(&mut *tx).await?.rows_affected() == 0 {
                 return Ok(false);
             }
-            for event in events {
-                insert_event!(tx, event);
-            }
+            insert_events!(tx, events);
             Ok(true)
         })
     }

@@ -3,7 +3,7 @@
 use domain::{ChallengeId, PasskeyId, Timestamp, UserId};
 use uuid::Uuid;
 
-use crate::audit_events::{NewAuditEvent, insert_event};
+use crate::audit_events::{NewAuditEvent, insert_events};
 use crate::db_macros::{read, transaction, write};
 use crate::named_values::query_named;
 use crate::{Error, PasskeyRepository, users};
@@ -158,9 +158,7 @@ impl PasskeyRepository<'_> {
             )
             .execute(&mut *tx)
             .await?;
-            for event in events {
-                insert_event!(tx, event);
-            }
+            insert_events!(tx, events);
             Ok(true)
         })
     }
@@ -202,9 +200,7 @@ impl PasskeyRepository<'_> {
             if sqlx::query(DELETE).bind(id.0).bind(owner.0).execute(&mut *tx).await?.rows_affected() == 0 {
                 return Ok(false);
             }
-            for event in events {
-                insert_event!(tx, event);
-            }
+            insert_events!(tx, events);
             Ok(true)
         })
     }

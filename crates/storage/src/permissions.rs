@@ -6,7 +6,7 @@ use domain::tool::Outcome;
 use domain::{ServerId, Timestamp, UserId};
 use uuid::Uuid;
 
-use crate::audit_events::{NewAuditEvent, insert_event};
+use crate::audit_events::{NewAuditEvent, insert_events};
 use crate::db_macros::{read, transaction, write};
 use crate::named_values::query_named;
 use crate::{Error, PermissionRepository};
@@ -227,9 +227,7 @@ impl PermissionRepository<'_> {
                     return Err(Error::NotFound);
                 }
             }
-            for event in events {
-                insert_event!(tx, event);
-            }
+            insert_events!(tx, events);
             Ok(())
         })
     }

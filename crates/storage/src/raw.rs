@@ -11,7 +11,7 @@ use sqlx::{AssertSqlSafe, Postgres, Row as _, Sqlite};
 use tracing::Span;
 use uuid::Uuid;
 
-use crate::audit_events::{NewAuditEvent, insert_event};
+use crate::audit_events::{NewAuditEvent, insert_events};
 use crate::db_macros::{postgres_read, sqlite_read};
 use crate::db_spans::{POSTGRESQL, SQLITE, create_span};
 use crate::group_commit::WriteTransaction;
@@ -256,20 +256,20 @@ impl RawTransaction {
         }
     }
 
-    /// Stores an event of the audit log.
-    pub async fn insert_audit_event(&mut self, event: &NewAuditEvent) -> Result<(), Error> {
+    /// Stores events of the audit log.
+    pub async fn insert_audit_events(&mut self, events: &[NewAuditEvent]) -> Result<(), Error> {
         match &mut self.connection {
             Kind::SqliteRead(connection) => {
                 let connection = &mut **connection;
-                insert_event!(connection, event);
+                insert_events!(connection, events);
             }
             Kind::SqliteWrite(transaction) => {
                 let connection = transaction.connection()?;
-                insert_event!(connection, event);
+                insert_events!(connection, events);
             }
             Kind::Postgres(connection) => {
                 let connection = &mut **connection;
-                insert_event!(connection, event);
+                insert_events!(connection, events);
             }
         }
         Ok(())

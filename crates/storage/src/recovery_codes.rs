@@ -3,7 +3,7 @@
 use domain::{AuthSessionId, FactorId, Timestamp, UserId};
 use uuid::Uuid;
 
-use crate::audit_events::{NewAuditEvent, insert_event};
+use crate::audit_events::{NewAuditEvent, insert_events};
 use crate::auth_sessions::AuthSession;
 use crate::db_macros::{read, transaction};
 use crate::factors::{RECOVERY_CODE, lower_sessions, raise_session};
@@ -108,9 +108,7 @@ impl RecoveryCodeRepository<'_> {
             for hash in codes.hashes {
                 sqlx::query(INSERT_CODE).bind(owner.0).bind(hash).execute(&mut *tx).await?;
             }
-            for event in events {
-                insert_event!(tx, event);
-            }
+            insert_events!(tx, events);
             Ok(RecoveryCodesInsertion::Inserted)
         })
     }
@@ -132,9 +130,7 @@ impl RecoveryCodeRepository<'_> {
             for hash in hashes {
                 sqlx::query(INSERT_CODE).bind(owner.0).bind(hash).execute(&mut *tx).await?;
             }
-            for event in events {
-                insert_event!(tx, event);
-            }
+            insert_events!(tx, events);
             Ok(true)
         })
     }
@@ -158,9 +154,7 @@ impl RecoveryCodeRepository<'_> {
             let (set,): (Uuid,) = sqlx::query_as(GET_SET_ID).bind(owner.0).fetch_one(&mut *tx).await?;
             // The error for an ended session rolls back the use of the code.
             let raised = raise_session!(tx, owner, session, set, RECOVERY_CODE, now);
-            for event in events {
-                insert_event!(tx, event);
-            }
+            insert_events!(tx, events);
             Ok(raised)
         });
         match raised {
@@ -177,9 +171,7 @@ impl RecoveryCodeRepository<'_> {
             let deleted: Option<(Uuid,)> = sqlx::query_as(DELETE_SET).bind(owner.0).fetch_optional(&mut *tx).await?;
             let Some((set,)) = deleted else { return Ok(None) };
             lower_sessions!(tx, owner, set);
-            for event in events {
-                insert_event!(tx, event);
-            }
+            insert_events!(tx, events);
             Ok(Some(FactorId(set)))
         })
     }

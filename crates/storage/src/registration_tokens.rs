@@ -4,7 +4,7 @@
 use domain::{RegistrationTokenId, Timestamp};
 use uuid::Uuid;
 
-use crate::audit_events::{NewAuditEvent, insert_event};
+use crate::audit_events::{NewAuditEvent, insert_events};
 use crate::db_macros::{read, transaction, write};
 use crate::named_values::query_named;
 use crate::{Error, RegistrationTokenRepository};
@@ -155,9 +155,7 @@ impl RegistrationTokenRepository<'_> {
             )
             .execute(&mut *tx)
             .await?;
-            for event in events {
-                insert_event!(tx, event);
-            }
+            insert_events!(tx, events);
             Ok(())
         })
     }
@@ -198,9 +196,7 @@ impl RegistrationTokenRepository<'_> {
             if sqlx::query(REVOKE).bind(id.0).bind(now.0).execute(&mut *tx).await?.rows_affected() == 0 {
                 return Ok(false);
             }
-            for event in events {
-                insert_event!(tx, event);
-            }
+            insert_events!(tx, events);
             Ok(true)
         })
     }

@@ -3,7 +3,7 @@
 use domain::{AuthSessionId, ChallengeId, FactorId, Timestamp, UserId};
 use uuid::Uuid;
 
-use crate::audit_events::{NewAuditEvent, insert_event};
+use crate::audit_events::{NewAuditEvent, insert_events};
 use crate::auth_sessions::AuthSession;
 use crate::db_macros::{read, transaction, write};
 use crate::factors::{ANSWER, DELETE_UNVERIFIED, FactorKind, WEBAUTHN, raise_session};
@@ -106,9 +106,7 @@ impl FactorRepository<'_> {
             let raised = raise_session!(tx, owner, session, factor, WEBAUTHN, now);
             let unverified = sqlx::query(DELETE_UNVERIFIED).bind(owner.0).bind(FactorKind::WebAuthn.as_str());
             unverified.execute(&mut *tx).await?;
-            for event in events {
-                insert_event!(tx, event);
-            }
+            insert_events!(tx, events);
             Ok(Some(raised))
         })?;
         Ok(raised.map(AuthSession::from))

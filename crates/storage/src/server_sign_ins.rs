@@ -5,7 +5,7 @@
 use domain::{ServerId, Timestamp, UserId};
 use uuid::Uuid;
 
-use crate::audit_events::{NewAuditEvent, insert_event};
+use crate::audit_events::{NewAuditEvent, insert_events};
 use crate::credentials::{Authorization, TakenRow};
 use crate::db_macros::{read, transaction, write};
 use crate::named_values::query_named;
@@ -152,9 +152,7 @@ impl ServerSignInRepository<'_> {
     ) -> Result<(), Error> {
         transaction!(self.storage, |tx| {
             sqlx::query(SET_CLIENT).bind(owner.0).bind(server.0).bind(secret).execute(&mut *tx).await?;
-            for event in events {
-                insert_event!(tx, event);
-            }
+            insert_events!(tx, events);
             Ok(())
         })
     }
@@ -163,9 +161,7 @@ impl ServerSignInRepository<'_> {
     pub async fn delete_client(self, owner: UserId, server: ServerId, events: &[NewAuditEvent]) -> Result<(), Error> {
         transaction!(self.storage, |tx| {
             sqlx::query(DELETE_CLIENT).bind(owner.0).bind(server.0).execute(&mut *tx).await?;
-            for event in events {
-                insert_event!(tx, event);
-            }
+            insert_events!(tx, events);
             Ok(())
         })
     }

@@ -4,7 +4,7 @@
 use domain::{ServerId, SharedServerId, Timestamp, UserId};
 use uuid::Uuid;
 
-use crate::audit_events::{NewAuditEvent, insert_event};
+use crate::audit_events::{NewAuditEvent, insert_events};
 use crate::db_macros::{read, transaction, write};
 use crate::shared_servers::offered;
 use crate::{ConnectionRepository, Error, JsonText};
@@ -207,9 +207,7 @@ impl ConnectionRepository<'_> {
                 let set = set.bind(as_json(after)).bind(now.0).bind(as_json(before));
                 one(set.execute(&mut *tx).await?.rows_affected())?;
             }
-            for event in events {
-                insert_event!(tx, event);
-            }
+            insert_events!(tx, events);
             Ok(())
         })
     }

@@ -3,7 +3,7 @@
 use domain::{ServerId, SharedServerId, Timestamp, UserId};
 use uuid::Uuid;
 
-use crate::audit_events::{NewAuditEvent, insert_event};
+use crate::audit_events::{NewAuditEvent, insert_events};
 use crate::db_macros::{read, transaction};
 use crate::named_values::query_named;
 use crate::{Error, SharedServerRepository, servers, users};
@@ -184,9 +184,7 @@ impl SharedServerRepository<'_> {
             }
             let update = sqlx::query(SET_URL_OF_CONNECTIONS).bind(server.id.0).bind(&server.url).bind(now.0);
             update.execute(&mut *tx).await?;
-            for event in events {
-                insert_event!(tx, event);
-            }
+            insert_events!(tx, events);
             Ok(())
         })
     }
@@ -204,13 +202,10 @@ impl SharedServerRepository<'_> {
             if sqlx::query(DELETE).bind(name).execute(&mut *tx).await?.rows_affected() == 0 {
                 return Ok(false);
             }
-            for event in events {
-                insert_event!(tx, event);
-            }
+            insert_events!(tx, events);
             for user in users {
-                for event in connection_events {
-                    insert_event!(tx, &NewAuditEvent { user: Some(UserId(user)), ..event.clone() });
-                }
+                let of_user = |event: &NewAuditEvent| NewAuditEvent { user: Some(UserId(user)), ..event.clone() };
+                insert_events!(tx, connection_events.iter().map(of_user));
             }
             Ok(true)
         })
@@ -255,9 +250,7 @@ impl SharedServerRepository<'_> {
             if insert.execute(&mut *tx).await?.rows_affected() == 0 {
                 return Err(Error::NotFound);
             }
-            for event in events {
-                insert_event!(tx, event);
-            }
+            insert_events!(tx, events);
             Ok(Some(fresh))
         })
     }

@@ -3,7 +3,7 @@
 use domain::{ChatId, FileId, ShareId, Timestamp, UserId};
 use uuid::Uuid;
 
-use crate::audit_events::{NewAuditEvent, insert_event};
+use crate::audit_events::{NewAuditEvent, insert_events};
 use crate::db_macros::{read, transaction};
 use crate::named_values::query_named;
 use crate::{Error, ShareRepository, files};
@@ -133,9 +133,7 @@ impl ShareRepository<'_> {
                 return Err(Error::NotFound);
             }
             files::hold_files!(tx, owner, share.chat, share.id.0, &share.files);
-            for event in events {
-                insert_event!(tx, event);
-            }
+            insert_events!(tx, events);
             Ok(true)
         })
     }
@@ -161,9 +159,7 @@ impl ShareRepository<'_> {
             if deleted == 0 {
                 return Ok(0);
             }
-            for event in events {
-                insert_event!(tx, event);
-            }
+            insert_events!(tx, events);
             Ok(deleted)
         })
     }
@@ -174,9 +170,7 @@ impl ShareRepository<'_> {
             if sqlx::query(DELETE).bind(share.0).bind(owner.0).execute(&mut *tx).await?.rows_affected() == 0 {
                 return Ok(false);
             }
-            for event in events {
-                insert_event!(tx, event);
-            }
+            insert_events!(tx, events);
             Ok(true)
         })
     }

@@ -4,7 +4,7 @@ use domain::{AuthSessionId, Timestamp, UserId};
 use serde_json::{Map, Value};
 use uuid::Uuid;
 
-use crate::audit_events::{self, NewAuditEvent, insert_event};
+use crate::audit_events::{self, NewAuditEvent, insert_events};
 use crate::auth_sessions::delete_sessions_of_method;
 use crate::db_macros::{read, transaction, write};
 use crate::factors::Factor;
@@ -352,9 +352,7 @@ impl UserRepository<'_> {
             for identity in &user.identities {
                 insert_identity!(tx, identity);
             }
-            for event in events {
-                insert_event!(tx, event);
-            }
+            insert_events!(tx, events);
             Ok(())
         })
     }
@@ -387,9 +385,7 @@ impl UserRepository<'_> {
                 return Ok(false);
             }
             sqlx::query(audit_events::ANONYMIZE).bind(user.0).execute(&mut *tx).await?;
-            for event in events {
-                insert_event!(tx, event);
-            }
+            insert_events!(tx, events);
             Ok(true)
         })
     }
@@ -454,9 +450,7 @@ impl UserRepository<'_> {
                 sqlx::query(auth_codes::DELETE_ALL).bind(user.id.0).execute(&mut *tx).await?;
                 delete_sessions_of_method!(tx, user.id, removal.method, i64::MAX, Some(removal.keep));
             }
-            for event in along.events {
-                insert_event!(tx, event);
-            }
+            insert_events!(tx, along.events);
             Ok(Written::Done)
         })
         // The transaction was rolled back by an error, so that the token is not spent.

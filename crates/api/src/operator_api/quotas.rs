@@ -121,10 +121,9 @@ pub async fn set_quotas(
         })?;
     }
     storage.quotas().set_exceptions(user.id, exceptions).await?;
-    for event in
-        audit.event(Some(user.id), AuditActor::Admin, AuditEventKind::QuotaChanged).iter().filter(|_| is_change)
-    {
-        storage.audit_events().insert(event).await?;
+    if is_change {
+        let events = audit.event(Some(user.id), AuditActor::Admin, AuditEventKind::QuotaChanged);
+        storage.audit_events().insert(&events).await?;
     }
     read_quotas(&storage, &models, user.id).await.map(Json)
 }

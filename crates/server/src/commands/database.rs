@@ -50,10 +50,8 @@ pub async fn record_operation(
     kind: AuditEventKind,
 ) -> Result<(), storage::Error> {
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
-    for event in AuditLog::new(config.audit_lifetime.is_some(), &clock).event(user, actor, kind) {
-        storage.audit_events().insert(&event).await?;
-    }
-    Ok(())
+    let events = AuditLog::new(config.audit_lifetime.is_some(), &clock).event(user, actor, kind);
+    storage.audit_events().insert(&events).await
 }
 
 /// Returns the id of the account with an id or an email address.
