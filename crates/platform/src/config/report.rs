@@ -275,6 +275,13 @@ mod tests {
         for setting in &report.settings {
             assert!(documented.contains(&format!("`{}`", setting.name)), "{} is not documented", setting.name);
         }
+        let first_cells = documented.lines().filter_map(|line| line.strip_prefix("| ")?.split(" |").next());
+        for name in first_cells.flat_map(|cell| cell.split(", ")).map(|name| name.trim_matches('`')) {
+            // `CHAT_MAX_…` stands for a group with a table of its own.
+            let is_name = name.bytes().all(|byte| byte.is_ascii_uppercase() || byte == b'_') && name.contains('_');
+            let is_setting = report.settings.iter().any(|setting| setting.name == name);
+            assert!(!is_name || is_setting, "{name} is documented, but no setting");
+        }
         for (name, _) in default_values(&report.config.unwrap()) {
             assert!(report.settings.iter().any(|setting| setting.name == name), "{name} is no setting");
         }
