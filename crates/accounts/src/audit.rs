@@ -4,10 +4,18 @@ use std::net::IpAddr;
 
 use domain::UserId;
 use platform::AuditLog;
+use platform::client_address::subscriber_network;
 use storage::audit_events::{AuditActor, AuditEventKind, NewAuditEvent};
+use storage::rate_limits::RateQuota;
 use storage::users::{Along, User};
 
-use super::AccountService;
+use super::error::AuthError;
+use super::login_throttle::{CredentialKind, LoginAttempt, counter_key};
+use super::{AccountService, email_address};
+
+/// How often the audit log lists rejected requests of the same kind from one network: once an hour, so that a flood of
+/// requests does not fill the log.
+const REJECTION_QUOTA: RateQuota = RateQuota { interval_seconds: 3600, burst: 1 };
 
 /// Origin of a request, as far as it is known.
 #[derive(Debug, Clone, Default)]
@@ -72,6 +80,52 @@ impl AccountService {
     ) -> Result<(), storage::Error> {
         let events = self.audit_request(user, AuditActor::User, AuditEventKind::SignInFailed, origin);
         self.store_audit_events(&events).await
+    }
+
+    /// Begins an attempt to prove the ownership of `account`, an email address or the id of the user `owner`. Records that
+    /// attempts are throttled.
+    pub(super) async fn begin_attempt(
+        &self,
+        proof: CredentialKind,
+        account: &str,
+        owner: Option<UserId>,
+        origin: &RequestOrigin,
+        from: IpAddr,
+    ) -> Result<LoginAttempt<'_>, AuthError> {
+        let begun = self.rate_limits.begin_attempt(proof, account, from).await;
+        if matches!(begun, Err(AuthError::RateLimited { .. }))
+            && self.is_rejection_due(&["throttled", proof.key(), account], from).await?
+        {
+            let user = match (owner, email_address::normalize(account)) {
+                (Some(owner), _) => Some(owner),
+                (None, Ok(email)) => self.storage.users().get_by_email(&email).await?.map(|user| user.id),
+                (None, Err(_)) => None,
+            };
+            let events = self.audit_request(user, AuditActor::User, AuditEventKind::SignInThrottled, origin);
+            self.store_audit_events(&events).await?;
+        }
+        begun
+    }
+
+    /// Records that a request to the operator's listener had a wrong token.
+    ///
+    /// # Errors
+    ///
+    /// If the database fails.
+    pub async fn audit_wrong_operator_token(&self, origin: &RequestOrigin, from: IpAddr) -> Result<(), storage::Error> {
+        if self.is_rejection_due(&["operator token"], from).await? {
+            let events = self.audit_request(None, AuditActor::User, AuditEventKind::OperatorRejected, origin);
+            self.store_audit_events(&events).await?;
+        }
+        Ok(())
+    }
+
+    /// Returns whether the audit log should list a rejected request of this `kind` from `from`; see [`REJECTION_QUOTA`].
+    async fn is_rejection_due(&self, kind: &[&str], from: IpAddr) -> Result<bool, storage::Error> {
+        let network = subscriber_network(from).to_string();
+        let parts: Vec<&[u8]> = kind.iter().copied().chain([network.as_str()]).map(str::as_bytes).collect();
+        let wait = self.storage.rate_limits().count(&counter_key(&parts), REJECTION_QUOTA, self.clock.now()).await?;
+        Ok(wait.is_none())
     }
 
     /// Stores events that belong to no other change.

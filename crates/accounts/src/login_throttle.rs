@@ -48,7 +48,7 @@ impl CredentialKind {
     }
 
     /// Returns the name in keys of the database, which nodes of other versions share.
-    fn key(self) -> &'static str {
+    pub(super) fn key(self) -> &'static str {
         match self {
             Self::Password => "password",
             Self::EmailedCode => "emailed code",

@@ -232,7 +232,8 @@ impl AccountService {
         // Before the attempt is counted: a request with an invalid challenge discloses nothing about the code.
         self.get_open_challenge(owner, factor.id, answer.challenge, address).await?;
         let now = self.clock.now();
-        let attempt = self.rate_limits.begin_attempt(CredentialKind::SecondFactor, &owner.to_string(), address).await?;
+        let (kind, origin) = (CredentialKind::SecondFactor, RequestOrigin { address: Some(address), user_agent: None });
+        let attempt = self.begin_attempt(kind, &owner.to_string(), Some(owner), &origin, address).await?;
         let sealed = self.storage.factors().get_secret(owner, factor.id).await?.ok_or(FACTOR_NOT_FOUND)?;
         let secret =
             TotpSecret::from_bytes(self.secrets.open(&seal_context(factor.id), &sealed).map_err(AuthError::internal)?);

@@ -132,8 +132,8 @@ impl AccountService {
     ) -> Result<UserSession, AuthError> {
         let owner = claims.user;
         let now = self.clock.now();
-        let attempt = self.rate_limits.begin_attempt(CredentialKind::SecondFactor, &owner.to_string(), address).await?;
-        let origin = RequestOrigin { address: Some(address), user_agent: None };
+        let (kind, origin) = (CredentialKind::SecondFactor, RequestOrigin { address: Some(address), user_agent: None });
+        let attempt = self.begin_attempt(kind, &owner.to_string(), Some(owner), &origin, address).await?;
         let used = self.audit_request(Some(owner), AuditActor::User, AuditEventKind::RecoveryCodeUsed, &origin);
         let codes = self.storage.recovery_codes();
         let Some(session) = codes.verify(owner, claims.session, &hash_of(owner, &normalized(code)), now, &used).await?

@@ -141,15 +141,14 @@ impl AccountService {
     ) -> Result<UserSession, AuthError> {
         // Counted for the text as typed, even if it is not an email address, so that throttling looks the same for
         // both.
-        let attempt =
-            self.rate_limits.begin_attempt(CredentialKind::Password, &email.to_ascii_lowercase(), from).await?;
+        let (origin, account) = (RequestOrigin { address: Some(from), user_agent }, email.to_ascii_lowercase());
+        let attempt = self.begin_attempt(CredentialKind::Password, &account, None, &origin, from).await?;
         let user = match email_address::normalize(email) {
             Ok(email) => self.storage.users().get_by_email(&email).await?,
             Err(_) => None,
         };
         let hash = user.as_ref().and_then(|user| user.password_hash.clone());
         let matches = self.password_hasher.matches(password, hash).await?;
-        let origin = RequestOrigin { address: Some(from), user_agent };
         let known = user.as_ref().map(|user| user.id);
         let Some(user) = user.filter(|_| matches) else {
             self.audit_failed_sign_in(known, &origin).await?;

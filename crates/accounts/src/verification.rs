@@ -66,14 +66,14 @@ impl AccountService {
         from: IpAddr,
         user_agent: Option<String>,
     ) -> Result<VerificationOutcome, AuthError> {
+        let origin = RequestOrigin { address: Some(from), user_agent };
         let attempt = match &presented {
             PresentedToken::Code { email, .. } => {
-                Some(self.rate_limits.begin_attempt(CredentialKind::EmailedCode, email, from).await?)
+                Some(self.begin_attempt(CredentialKind::EmailedCode, email, None, &origin, from).await?)
             }
             // The secret of a link is too long to guess.
             PresentedToken::Link(_) => None,
         };
-        let origin = RequestOrigin { address: Some(from), user_agent };
         let found = self.find_token(link, &presented).await;
         if let (Err(AuthError::GoTrue(OTP_EXPIRED)), PresentedToken::Code { email, .. }) = (&found, &presented) {
             let user = self.storage.users().get_by_email(email).await?;

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use accounts::admin::AdminKey;
+use accounts::{AccountService, RequestOrigin};
 use agent::models::ModelService;
 use agent::turns::TurnService;
 use axum::Json;
@@ -15,7 +16,7 @@ use axum::http::{StatusCode, header};
 use axum::middleware::from_extractor_with_state;
 use axum::response::{IntoResponse, Response};
 use connections::ConnectionService;
-use http_server::extract::bearer;
+use http_server::extract::{TrustedProxies, bearer};
 use http_server::headers;
 use http_server::route::Access::{Admin, Anyone};
 use http_server::route::{Entry, Section, get};
@@ -26,6 +27,7 @@ use storage::Storage;
 use tokio::time::{Instant, timeout};
 use tower_http::catch_panic::CatchPanicLayer;
 
+use crate::auth::{Address, UserAgent};
 use crate::limiters::StreamLimiter;
 use crate::operator_api::system::OperatorTools;
 use crate::{AppState, assets, error, health, operator_api};
@@ -91,19 +93,30 @@ pub struct VerifiedOperator(pub(crate) OperatorAccess);
 impl<S> FromRequestParts<S> for VerifiedOperator
 where
     Option<OperatorAccess>: FromRef<S>,
+    AccountService: FromRef<S>,
+    TrustedProxies: FromRef<S>,
     S: Send + Sync,
 {
     type Rejection = Response;
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Response> {
         let access = Option::<OperatorAccess>::from_ref(state);
-        let verified = access.filter(|access| bearer(parts).is_some_and(|token| access.token.matches(token)));
-        verified.map(Self).ok_or_else(|| {
-            let headers = [(header::WWW_AUTHENTICATE, "Bearer"), (header::CACHE_CONTROL, "no-store")];
-            let message = "the bearer token of CHAT_ADMIN_TOKEN is required";
-            let body = json!({ "error": { "code": "unauthorized", "message": message } });
-            (StatusCode::UNAUTHORIZED, headers, Json(body)).into_response()
-        })
+        if let Some(access) = access.filter(|access| bearer(parts).is_some_and(|token| access.token.matches(token))) {
+            return Ok(Self(access));
+        }
+        if bearer(parts).is_some() {
+            let Ok(Address(address)) = Address::from_request_parts(parts, state).await;
+            let Ok(UserAgent(user_agent)) = UserAgent::from_request_parts(parts, state).await;
+            let origin = RequestOrigin { address: Some(address), user_agent };
+            let recorded = AccountService::from_ref(state).audit_wrong_operator_token(&origin, address).await;
+            if let Err(error) = recorded {
+                tracing::error!(%error, "could not record a wrong token of the operator in the audit log");
+            }
+        }
+        let headers = [(header::WWW_AUTHENTICATE, "Bearer"), (header::CACHE_CONTROL, "no-store")];
+        let message = "the bearer token of CHAT_ADMIN_TOKEN is required";
+        let body = json!({ "error": { "code": "unauthorized", "message": message } });
+        Err((StatusCode::UNAUTHORIZED, headers, Json(body)).into_response())
     }
 }
 

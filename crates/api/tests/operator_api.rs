@@ -7,6 +7,7 @@ mod usage;
 mod users;
 
 use axum::http::Method;
+use domain::Timestamp;
 use reqwest::{RequestBuilder, StatusCode};
 use serde_json::{Value, json};
 use testkit::{Builder, Database, TestApp, databases};
@@ -92,6 +93,10 @@ async fn every_route_needs_the_token() {
         let is_page = public.headers().get("content-type").is_some_and(|kind| kind == "text/html; charset=utf-8");
         assert!(is_page || [404, 405].contains(&public.status().as_u16()), "{method} {path}: {}", public.status());
     }
+    let events = app.state.storage.audit_events().list(None, Timestamp(0), None, 1000).await.unwrap();
+    let rejected: Vec<_> = events.iter().filter(|event| event.kind == "operator_rejected").collect();
+    assert_eq!(rejected.len(), 1, "once an hour for a network: {events:?}");
+    assert_eq!(rejected[0].client_address.as_deref(), Some("127.0.0.1"));
     let operator = Operator { app: &app };
     let (status, error) = operator.send(Method::GET, "/nothing", &json!({})).await;
     assert_eq!((status, &error["error"]["code"]), (StatusCode::NOT_FOUND, &json!("not_found")));

@@ -81,6 +81,8 @@ pub enum AuditEventKind {
     ModelProviderChanged,
     /// A model provider of the user was removed.
     ModelProviderRemoved,
+    /// A request to the operator's listener had a wrong token.
+    OperatorRejected,
     /// A passkey was registered.
     PasskeyAdded,
     /// A passkey was removed.
@@ -120,6 +122,8 @@ pub enum AuditEventKind {
     SignInFailed,
     /// An administrator made a link with which the user of an existing account can sign in.
     SignInLinkCreated,
+    /// Attempts to prove the ownership of an account were rejected because there were too many.
+    SignInThrottled,
     /// A user ended sessions.
     SignOut,
     /// Tools were always allowed.
@@ -157,6 +161,7 @@ impl AuditEventKind {
             Self::ModelProviderAdded => "model_provider_added",
             Self::ModelProviderChanged => "model_provider_changed",
             Self::ModelProviderRemoved => "model_provider_removed",
+            Self::OperatorRejected => "operator_rejected",
             Self::PasskeyAdded => "passkey_added",
             Self::PasskeyRemoved => "passkey_removed",
             Self::PasswordChanged => "password_changed",
@@ -176,6 +181,7 @@ impl AuditEventKind {
             Self::SignIn => "sign_in",
             Self::SignInFailed => "sign_in_failed",
             Self::SignInLinkCreated => "sign_in_link_created",
+            Self::SignInThrottled => "sign_in_throttled",
             Self::SignOut => "sign_out",
             Self::ToolAllowed => "tool_allowed",
             Self::ToolDenied => "tool_denied",

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use domain::Timestamp;
 use reqwest::{Method, Response};
 use serde_json::{Value, json};
 use testkit::{Database, MockClock, TestApp, databases};
@@ -52,6 +53,34 @@ async fn one_address_can_only_call_so_often() {
         assert_eq!(sign_up().await.status(), 429);
         let other = post(&app, "/token?grant_type=refresh_token", &json!({ "refresh_token": "x" })).await;
         assert_eq!(other.status, 400, "every call has a limit of its own");
+    }
+}
+
+#[tokio::test]
+async fn throttled_attempts_are_recorded_once_an_hour() {
+    for database in databases() {
+        let clock = MockClock::new();
+        let app = limited(database, &clock).await;
+        let person = app.person().await;
+        let recorded = async || {
+            let events = app.state.storage.audit_events().list(None, Timestamp(0), None, 1000).await.unwrap();
+            let throttled = events.into_iter().filter(|event| event.kind == "sign_in_throttled");
+            throttled.map(|event| event.user.map(|user| user.to_string())).collect::<Vec<_>>()
+        };
+        let throttle = async |email: &str| {
+            let mut last = 400;
+            for _ in 0..14 {
+                last = sign_in_from(&app, "198.51.100.7", email, "wrong").await.status().as_u16();
+            }
+            assert_eq!(last, 429);
+        };
+        throttle(&person.email).await;
+        throttle("nobody@example.com").await;
+        assert_eq!(recorded().await, [Some(person.id.clone()), None]);
+        clock.advance_seconds(3600);
+        throttle(&person.email).await;
+        assert_eq!(recorded().await, [Some(person.id.clone()), None, Some(person.id.clone())]);
+        app.stop().await;
     }
 }
 

@@ -36,6 +36,7 @@ export const eventKinds = [
   "sign_in",
   "sign_in_failed",
   "sign_in_link_created",
+  "sign_in_throttled",
   "sign_out",
   "tool_allowed",
   "tool_denied",
