@@ -12,12 +12,11 @@ use axum::extract::State;
 use axum::response::NoContent;
 use domain::{AuthSessionId, Timestamp};
 use http_server::error::ApiError;
-use http_server::extract::{JsonBody, Named};
+use http_server::extract::{Address, JsonBody, Named};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use storage::Storage;
 
-use super::auth::Address;
 use crate::signed_in::SignedIn;
 
 /// A sign-in of the user, shown as a device.

@@ -16,7 +16,7 @@ use axum::http::{StatusCode, header};
 use axum::middleware::from_extractor_with_state;
 use axum::response::{IntoResponse, Response};
 use connections::ConnectionService;
-use http_server::extract::{TrustedProxies, bearer};
+use http_server::extract::{Address, TrustedProxies, UserAgent, bearer};
 use http_server::headers;
 use http_server::route::Access::{Admin, Anyone};
 use http_server::route::{Entry, Section, get};
@@ -27,7 +27,6 @@ use storage::Storage;
 use tokio::time::{Instant, timeout};
 use tower_http::catch_panic::CatchPanicLayer;
 
-use crate::auth::{Address, UserAgent};
 use crate::limiters::StreamLimiter;
 use crate::operator_api::system::OperatorTools;
 use crate::{AppState, assets, error, health, operator_api};

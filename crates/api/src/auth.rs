@@ -25,7 +25,6 @@ use http_server::routes;
 use crate::AppState;
 
 pub use dto::UserBody;
-pub use extract::{Address, UserAgent};
 pub use metadata::get_jwks;
 
 /// Maximum size of a request body, in bytes, as in GoTrue.

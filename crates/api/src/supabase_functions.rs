@@ -18,7 +18,7 @@ use domain::model::ModelError;
 use domain::tool::{ToolCall, ToolDefinition};
 use domain::{AttachmentId, ChatId, FileId, MessageId};
 use http_server::error::ApiError;
-use http_server::extract::UnreadJsonBody;
+use http_server::extract::{Address, UnreadJsonBody};
 use http_server::openapi::{Operation, OperationOutput};
 use http_server::response::Either;
 use http_server::route::Access::{self, Owner};
@@ -30,7 +30,6 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use storage::branches::TurnPosition;
 
-use super::auth::Address;
 use super::models::find_known_model;
 use super::turns::stream_of;
 use crate::AppState;

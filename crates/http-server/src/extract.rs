@@ -6,7 +6,7 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 
 use axum::body::Body;
-use axum::extract::{ConnectInfo, FromRequest, FromRequestParts, Path, Request};
+use axum::extract::{ConnectInfo, FromRef, FromRequest, FromRequestParts, Path, Request};
 use axum::http::request::Parts;
 use axum::http::{Extensions, HeaderMap, HeaderName, header};
 use platform::client_address::{TrustedProxy, client_address};
@@ -40,6 +40,45 @@ pub fn address_of_request(extensions: &Extensions, headers: &HeaderMap, trusted:
     // A header that is not text becomes an invalid address, and `client_address` must see that it exists.
     let forwarded = headers.get_all(FORWARDED_FOR).iter().map(|value| value.to_str().unwrap_or_default());
     client_address(peer, forwarded, trusted)
+}
+
+/// The client's network address; see [`address_of_request`].
+pub struct Address(pub IpAddr);
+
+impl<S> FromRequestParts<S> for Address
+where
+    TrustedProxies: FromRef<S>,
+    S: Send + Sync,
+{
+    type Rejection = Infallible;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Infallible> {
+        let TrustedProxies(proxies) = TrustedProxies::from_ref(state);
+        Ok(Self(address_of_request(&parts.extensions, &parts.headers, &proxies)))
+    }
+}
+
+impl OperationInput for Address {
+    fn describe(_operation: &mut Operation<'_>) {}
+}
+
+/// The client's `User-Agent`, cut to [`USER_AGENT_LIMIT`].
+pub struct UserAgent(pub Option<String>);
+
+/// Maximum length of a stored user agent, in bytes.
+const USER_AGENT_LIMIT: usize = 512;
+
+impl<S: Sync> FromRequestParts<S> for UserAgent {
+    type Rejection = Infallible;
+
+    async fn from_request_parts(parts: &mut Parts, _state: &S) -> Result<Self, Infallible> {
+        let text = parts.headers.get(header::USER_AGENT).and_then(|value| value.to_str().ok());
+        Ok(Self(text.map(|text| domain::text::cut_to(text, USER_AGENT_LIMIT).to_owned())))
+    }
+}
+
+impl OperationInput for UserAgent {
+    fn describe(_operation: &mut Operation<'_>) {}
 }
 
 /// A JSON body of at most 2 MiB. A bad body is rejected with an [`ApiError`].

@@ -13,6 +13,7 @@ use accounts::recovery::EmailSignInRequest;
 use accounts::{AccountService, AuthError, email_address};
 use axum::Json;
 use axum::extract::State;
+use http_server::extract::Address;
 use platform::BackgroundTasks;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -20,7 +21,7 @@ use serde_json::{Map, Value};
 
 use super::dto::EmptyObject;
 use super::error::AuthApiError;
-use super::extract::{Address, AuthQuery, Caller, EmailLinkQuery, UnreadAuthJsonBody, link_target};
+use super::extract::{AuthQuery, Caller, EmailLinkQuery, UnreadAuthJsonBody, link_target};
 
 /// The account whose password was forgotten. As in GoTrue, `null` counts as a field that is left out.
 #[derive(Deserialize, JsonSchema)]

@@ -2,18 +2,15 @@
 
 use std::convert::Infallible;
 use std::marker::PhantomData;
-use std::net::IpAddr;
 
 use accounts::emails::LinkTarget;
 use accounts::gotrue_error::{BODY_INCOMPLETE, BODY_TOO_LARGE, GoTrueError, NO_AUTHORIZATION};
 use accounts::{AccountService, AuthError, Claims, pkce};
 use axum::body::Body;
 use axum::extract::{FromRef, FromRequest, FromRequestParts, Request};
-use axum::http::header;
 use axum::http::request::Parts;
 use http_server::body::{self, BodyError};
-use http_server::extract::TrustedProxies;
-use http_server::extract::{address_of_request, bearer};
+use http_server::extract::bearer;
 use http_server::openapi::{Operation, OperationInput, OperationOutput};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -168,45 +165,6 @@ impl<T: JsonSchema> OperationInput for AuthQuery<T> {
 pub struct EmailLinkQuery {
     /// Target of the link. The site itself, unless the target is allowed.
     pub redirect_to: Option<String>,
-}
-
-/// The client's network address; see [`address_of_request`].
-pub struct Address(pub IpAddr);
-
-impl<S> FromRequestParts<S> for Address
-where
-    TrustedProxies: FromRef<S>,
-    S: Send + Sync,
-{
-    type Rejection = Infallible;
-
-    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Infallible> {
-        let TrustedProxies(proxies) = TrustedProxies::from_ref(state);
-        Ok(Self(address_of_request(&parts.extensions, &parts.headers, &proxies)))
-    }
-}
-
-impl OperationInput for Address {
-    fn describe(_operation: &mut Operation<'_>) {}
-}
-
-/// The client's `User-Agent`, cut to [`USER_AGENT_LIMIT`].
-pub struct UserAgent(pub Option<String>);
-
-/// Maximum length of a stored user agent, in bytes.
-const USER_AGENT_LIMIT: usize = 512;
-
-impl<S: Sync> FromRequestParts<S> for UserAgent {
-    type Rejection = Infallible;
-
-    async fn from_request_parts(parts: &mut Parts, _state: &S) -> Result<Self, Infallible> {
-        let text = parts.headers.get(header::USER_AGENT).and_then(|value| value.to_str().ok());
-        Ok(Self(text.map(|text| domain::text::cut_to(text, USER_AGENT_LIMIT).to_owned())))
-    }
-}
-
-impl OperationInput for UserAgent {
-    fn describe(_operation: &mut Operation<'_>) {}
 }
 
 /// Returns the redirect target and PKCE challenge of the link in a requested email.

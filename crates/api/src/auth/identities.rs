@@ -8,14 +8,14 @@ use axum::Json;
 use axum::extract::State;
 use axum::http::{HeaderMap, HeaderName, header};
 use axum::response::{AppendHeaders, IntoResponse, Response};
-use http_server::extract::Named;
+use http_server::extract::{Address, Named};
 use http_server::openapi::{Operation, OperationOutput};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::dto::EmptyObject;
 use super::error::AuthApiError;
-use super::extract::{Address, AuthQuery, Caller};
+use super::extract::{AuthQuery, Caller};
 use super::oidc::{AuthorizeQuery, FoundRedirect, SIGN_IN_COOKIE, sign_in_target};
 use super::unsupported::reject_provider;
 use crate::state::SiteUrl;

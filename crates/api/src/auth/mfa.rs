@@ -11,6 +11,7 @@ use axum::Json;
 use axum::extract::{FromRef, FromRequestParts, Path, State};
 use axum::http::request::Parts;
 use domain::{ChallengeId, FactorId};
+use http_server::extract::Address;
 use http_server::openapi::{Operation, OperationInput, OperationOutput};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -20,7 +21,7 @@ use uuid::Uuid;
 
 use super::dto::SessionBody;
 use super::error::AuthApiError;
-use super::extract::{Address, AuthJsonBody, Caller, OptionalAuthJsonBody, UnreadAuthJsonBody};
+use super::extract::{AuthJsonBody, Caller, OptionalAuthJsonBody, UnreadAuthJsonBody};
 
 /// A caller whose account is not anonymous.
 pub struct NamedCaller {

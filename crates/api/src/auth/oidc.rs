@@ -1,5 +1,6 @@
 //! `/authorize` and `/callback`: sign-in at the organisation's identity provider.
 
+use http_server::extract::{Address, UserAgent};
 use std::convert::Infallible;
 
 use accounts::gotrue_error::GoTrueError;
@@ -20,7 +21,7 @@ use serde_json::json;
 use url::Url;
 
 use super::error::AuthApiError;
-use super::extract::{Address, AuthQuery, Caller, UserAgent};
+use super::extract::{AuthQuery, Caller};
 use super::redirects::{with_error, with_message, with_query, with_session};
 use super::unsupported::reject_provider;
 use crate::browser_cookie::BrowserCookie;

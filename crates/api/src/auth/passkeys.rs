@@ -8,7 +8,7 @@ use axum::Json;
 use axum::extract::State;
 use axum::response::NoContent;
 use domain::{ChallengeId, PasskeyId, Timestamp};
-use http_server::extract::Named;
+use http_server::extract::{Address, Named, UserAgent};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -16,7 +16,7 @@ use storage::passkeys::Passkey;
 
 use super::dto::SessionBody;
 use super::error::AuthApiError;
-use super::extract::{Address, AuthJsonBody, UserAgent};
+use super::extract::AuthJsonBody;
 use super::mfa::NamedCaller;
 
 /// Options for a ceremony, and the challenge that its response has to answer within five minutes.

@@ -7,12 +7,13 @@ use accounts::recovery_codes::IssuedRecoveryCodes;
 use axum::Json;
 use axum::extract::State;
 use domain::FactorId;
+use http_server::extract::Address;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::dto::SessionBody;
 use super::error::AuthApiError;
-use super::extract::{Address, OptionalAuthJsonBody, UnreadAuthJsonBody};
+use super::extract::{OptionalAuthJsonBody, UnreadAuthJsonBody};
 use super::mfa::{NamedCaller, UnenrolledBody};
 
 /// Type of factor that GoTrue's clients know recovery codes as.

@@ -1,5 +1,6 @@
 //! `/token` and `/logout`: beginning, renewing and ending sessions.
 
+use http_server::extract::{Address, UserAgent};
 use std::net::IpAddr;
 
 use accounts::gotrue_error::{EMAIL_LOGINS_DISABLED, GoTrueError, PHONE_LOGIN_DISABLED, UNSUPPORTED_GRANT_TYPE};
@@ -15,7 +16,7 @@ use serde::de::value::{Error, StrDeserializer};
 
 use super::dto::SessionBody;
 use super::error::AuthApiError;
-use super::extract::{Address, AuthQuery, Caller, UnreadAuthJsonBody, UserAgent};
+use super::extract::{AuthQuery, Caller, UnreadAuthJsonBody};
 use super::unsupported::{IdTokenGrant, reject_id_token};
 
 const NO_WEB3: GoTrueError = GoTrueError::unsupported(422, "web3_provider_disabled", "Web3 provider is disabled");

@@ -11,6 +11,7 @@ use accounts::sign_up::{SignUpOutcome, SignUpRequest, UserUpdate};
 use accounts::{AccountService, AuthError, RequestOrigin, phone};
 use axum::Json;
 use axum::extract::State;
+use http_server::extract::{Address, UserAgent};
 use platform::BackgroundTasks;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -18,9 +19,7 @@ use serde_json::{Map, Value};
 
 use super::dto::{SessionBody, UserBody};
 use super::error::AuthApiError;
-use super::extract::{
-    Address, AuthJsonBody, AuthQuery, Caller, EmailLinkQuery, UnreadAuthJsonBody, UserAgent, link_target,
-};
+use super::extract::{AuthJsonBody, AuthQuery, Caller, EmailLinkQuery, UnreadAuthJsonBody, link_target};
 use crate::state::PublicSettings;
 
 /// A new account; an anonymous one without email address and phone number. As in GoTrue, `null` counts as a field that

@@ -10,12 +10,13 @@ use axum::Json;
 use axum::extract::State;
 use axum::http::Method;
 use axum::response::Redirect;
+use http_server::extract::{Address, UserAgent};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::dto::SessionBody;
 use super::error::AuthApiError;
-use super::extract::{Address, AuthQuery, UnreadAuthJsonBody, UserAgent};
+use super::extract::{AuthQuery, UnreadAuthJsonBody};
 use super::redirects::{with_error, with_message, with_query, with_session};
 
 /// Message after the first of the two confirmations of a change of address.
