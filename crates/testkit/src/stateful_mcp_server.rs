@@ -25,6 +25,8 @@ struct Script {
     calls: Vec<(String, Value)>,
     /// Structured content of call results, in addition to their text.
     structured: Option<Value>,
+    /// Tools that replace the others as soon as those are listed.
+    next_tools: Option<Vec<Value>>,
     hangs: bool,
     failure: Option<SimulatedFailure>,
     handshakes: usize,
@@ -61,6 +63,7 @@ impl StatefulMcp {
             instructions: None,
             calls: Vec::new(),
             structured: None,
+            next_tools: None,
             hangs: false,
             failure: None,
             handshakes: 0,
@@ -86,6 +89,12 @@ impl StatefulMcp {
     /// Makes tool calls hang from now on.
     pub fn hang(&self) {
         self.script.lock().unwrap().hangs = true;
+    }
+
+    /// Replaces the tools when they are listed the next time: the client gets the old ones, and before them, in the same
+    /// stream, the notification.
+    pub fn change_while_listing(&self, tools: impl IntoIterator<Item = Value>) {
+        self.script.lock().unwrap().next_tools = Some(complete(tools));
     }
 
     /// Replaces the tools and notifies listening clients.
@@ -174,9 +183,14 @@ async fn answer(State(script): State<Arc<Mutex<Script>>>, headers: HeaderMap, bo
     }
     // Notifications of the client have no id and get no result.
     let Some(id) = request.get("id") else { return StatusCode::ACCEPTED.into_response() };
-    let (result, hangs) = {
+    let (result, hangs, next_tools) = {
         let mut script = script.lock().unwrap();
-        (script.answer(&request), script.hangs && request["method"] == "tools/call")
+        let result = script.answer(&request);
+        let next_tools = script.next_tools.take_if(|_| request["method"] == "tools/list");
+        if let Some(tools) = &next_tools {
+            script.tools.clone_from(tools);
+        }
+        (result, script.hangs && request["method"] == "tools/call", next_tools)
     };
     if hangs {
         std::future::pending::<()>().await;
@@ -187,6 +201,10 @@ async fn answer(State(script): State<Arc<Mutex<Script>>>, headers: HeaderMap, bo
             "jsonrpc": "2.0", "id": id, "error": { "code": -32601, "message": "Method not found" },
         }),
     };
+    if next_tools.is_some() {
+        let headers = [("mcp-session-id", "one"), ("content-type", "text/event-stream")];
+        return (headers, format!("{TOOLS_CHANGED_EVENT}data: {answer}\n\n")).into_response();
+    }
     ([("mcp-session-id", "one")], axum::Json(answer)).into_response()
 }
 

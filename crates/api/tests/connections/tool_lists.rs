@@ -34,6 +34,40 @@ async fn tools_that_change_reach_an_open_page_and_a_list_that_fails_is_an_error(
 }
 
 #[tokio::test]
+async fn tools_that_change_while_they_are_listed_first_are_listed_again() {
+    let server = StatefulMcp::start([tool("send")]).await;
+    server.change_while_listing([tool("send"), tool("read")]);
+    let app = TestApp::builder().start().await;
+    let person = app.person().await;
+    let row = person.connect("post", &server.url, json!([])).await;
+    let path = format!("/api/connections/{}", row["id"].as_str().unwrap());
+    while names(&person.get(&path).await).len() != 2 {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    assert_eq!((server.handshakes(), server.listings()), (1, 2), "in the same connection");
+}
+
+#[tokio::test]
+async fn a_listing_that_a_reconnect_interrupts_says_nothing_about_the_new_connection() {
+    let fixture = Fixture::new(databases()[0]).await;
+    while fixture.server.listeners() == 0 {
+        tokio::task::yield_now().await;
+    }
+    fixture.server.set_failure(Some(SimulatedFailure::Silent));
+    fixture.server.announce([tool("send"), tool("read")]);
+    // Until the listing has been requested.
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    fixture.server.set_failure(None);
+    let connected = |now: &Value| (now["status"] == "connected", names(now).len()) == (true, 2);
+    let now = fixture.refresh().await;
+    assert!(connected(&now), "{now}");
+    // What the interrupted listing reports late would show by now.
+    tokio::time::sleep(Duration::from_millis(100)).await;
+    let now = fixture.now().await;
+    assert!(connected(&now), "{now}");
+}
+
+#[tokio::test]
 async fn a_flood_of_changes_is_listed_at_intervals_and_the_last_one_counts() {
     let fixture = Fixture::new(databases()[0]).await;
     let mut page = fixture.page().await;

@@ -25,6 +25,10 @@ impl ConnectionPool {
     pub(super) fn follow(&self, entry: Arc<ConnectionEntry>, connection: &mcp::Connection) {
         let pool = self.clone();
         let mut changed = connection.tools_changed();
+        // Changes between the first listing and now count, too.
+        if *changed.borrow() > 0 {
+            changed.mark_changed();
+        }
         // Both subscriptions exist without the connection, so that this task does not keep it open once the pool has
         // dropped it.
         let end = connection.closed_owned();
@@ -62,6 +66,10 @@ impl ConnectionPool {
     /// Lists a server's tools again. If that fails, the previous listing is kept, and is shown as outdated.
     pub(super) async fn relist(&self, entry: &ConnectionEntry, connection: &mcp::Connection) {
         let listed = connection.list_tools().await;
+        // Of a connection that was closed or replaced meanwhile, the result says nothing about the present one.
+        if !entry.state().connection.is_some_and(|current| current.is_same(connection)) {
+            return;
+        }
         let now = self.clock.now();
         match listed {
             Ok(tools) => {
