@@ -16,7 +16,7 @@ const question = `Which of these tools should I use?
 
 /** Writes the parts of every question in the database. */
 function offerReplies(): void {
-  const database = new DatabaseSync(`${fixture.app.dataDir}/test.db`);
+  const database = new DatabaseSync(`${fixture.app.dataDir}/test.db`, { timeout: 5_000 });
   const parts = [
     { type: "text", text: question },
     { type: "reply-options", options },
