@@ -28,20 +28,20 @@ pub fn check_checksums(release: &ReleaseTest) -> Outcome<String> {
     Ok(format!("{named} files"))
 }
 
-/// Checks that a second build of the same commit, in the folder `other`, has the same bytes. Images are left out: buildah
-/// writes their layers with names of its own.
+/// Checks that a second build of the same commit, in the folder `other`, has the same bytes, apart from the image: only the
+/// other files of `cargo xtask dist` are reproducible.
 pub fn check_second_build(release: &ReleaseTest, other: &Path) -> Outcome<String> {
-    let sums = [&release.files.folder, other].map(|folder| {
-        let sums = fs::read_to_string(folder.join(CHECKSUMS_FILE)).context(folder.display())?;
-        let lines = sums.lines().filter(|line| !line.ends_with(IMAGE_EXTENSION)).map(str::to_owned);
-        Ok(lines.collect::<BTreeSet<_>>())
-    });
-    let [first, second]: [Outcome<BTreeSet<String>>; 2] = sums;
-    let (first, second) = (first?, second?);
+    let (first, second) = (reproducible_sums(&release.files.folder)?, reproducible_sums(other)?);
     match first.symmetric_difference(&second).next() {
         Some(line) => Err(Failure::new(format!("the builds differ: {line}"))),
         None => Ok(format!("{} equal files", first.len())),
     }
+}
+
+/// Returns the lines of a release's checksums, without the image's.
+fn reproducible_sums(folder: &Path) -> Outcome<BTreeSet<String>> {
+    let sums = fs::read_to_string(folder.join(CHECKSUMS_FILE)).context(folder.display())?;
+    Ok(sums.lines().filter(|line| !line.ends_with(IMAGE_EXTENSION)).map(str::to_owned).collect())
 }
 
 /// Checks that the program itself lists the crates of the bill of materials, where `cargo audit bin` and other scanners
