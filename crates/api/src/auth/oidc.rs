@@ -1,6 +1,5 @@
 //! `/authorize` and `/callback`: sign-in at the organisation's identity provider.
 
-use http_server::extract::{Address, UserAgent};
 use std::convert::Infallible;
 
 use accounts::gotrue_error::GoTrueError;
@@ -14,6 +13,7 @@ use axum::Json;
 use axum::extract::{FromRequest, Request, State};
 use axum::http::{HeaderMap, HeaderName, Method, StatusCode, header};
 use axum::response::{AppendHeaders, IntoResponse, Redirect, Response};
+use http_server::extract::{Address, UserAgent};
 use http_server::openapi::{Operation, OperationInput, OperationOutput};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,6 +1,5 @@
 //! `/token` and `/logout`: beginning, renewing and ending sessions.
 
-use http_server::extract::{Address, UserAgent};
 use std::net::IpAddr;
 
 use accounts::gotrue_error::{EMAIL_LOGINS_DISABLED, GoTrueError, PHONE_LOGIN_DISABLED, UNSUPPORTED_GRANT_TYPE};
@@ -10,6 +9,7 @@ use accounts::{AccountService, AuthError, RequestOrigin};
 use axum::Json;
 use axum::extract::State;
 use axum::response::NoContent;
+use http_server::extract::{Address, UserAgent};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::de::value::{Error, StrDeserializer};

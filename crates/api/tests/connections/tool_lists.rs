@@ -58,7 +58,7 @@ async fn a_listing_that_a_reconnect_interrupts_says_nothing_about_the_new_connec
     // Until the listing has been requested.
     tokio::time::sleep(Duration::from_millis(300)).await;
     fixture.server.set_failure(None);
-    let connected = |now: &Value| (now["status"] == "connected", names(now).len()) == (true, 2);
+    let connected = |now: &Value| now["status"] == "connected" && names(now).len() == 2;
     let now = fixture.refresh().await;
     assert!(connected(&now), "{now}");
     // What the interrupted listing reports late would show by now.
