@@ -1,5 +1,7 @@
 //! Generation of one response: reads a prompt, then writes text or a tool call.
 
+mod certain_text;
+
 use std::collections::VecDeque;
 use std::time::Instant;
 

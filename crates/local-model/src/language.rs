@@ -141,10 +141,19 @@ pub(crate) fn detect_language(text: &str) -> Language {
 
 /// Returns the words of a text in lower case, without punctuation.
 pub(crate) fn words(text: &str) -> Vec<String> {
-    text.to_lowercase()
-        .split(|character: char| !character.is_alphanumeric())
-        .filter(|word| !word.is_empty())
-        .map(str::to_owned)
+    words_with_ends(text).into_iter().map(|(word, _)| word).collect()
+}
+
+/// Returns the words of a text in lower case, without punctuation, each with the index of the byte after it.
+pub(crate) fn words_with_ends(text: &str) -> Vec<(String, usize)> {
+    let mut end = 0;
+    text.split_inclusive(|character: char| !character.is_alphanumeric())
+        .filter_map(|piece| {
+            let word = piece.trim_end_matches(|character: char| !character.is_alphanumeric());
+            let end_of_word = end + word.len();
+            end += piece.len();
+            (!word.is_empty()).then(|| (word.to_lowercase(), end_of_word))
+        })
         .collect()
 }
 

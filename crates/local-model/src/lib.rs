@@ -42,6 +42,7 @@ mod repetition;
 mod requested_arguments;
 mod sampling;
 mod schema_cache;
+mod story_question;
 mod subprocess;
 mod subprocess_main;
 #[cfg(test)]

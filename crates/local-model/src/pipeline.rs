@@ -3,6 +3,7 @@
 mod after_results;
 mod decision;
 mod refusals;
+mod stories;
 
 use std::fs::File;
 use std::io::BufReader;
@@ -123,6 +124,12 @@ impl RequestHandler for InferencePipeline {
             }
             ResponseKind::Text | ResponseKind::AboutTools | ResponseKind::Question | ResponseKind::NoSuitableTool => {}
         }
+        if can_ask(request)
+            && question.begun_answer().is_none()
+            && let Some(story) = self.find_story(&question, &mut usage, out)?
+        {
+            return self.tell_story(&story, &question, request, usage, out);
+        }
         let note = match kind {
             ResponseKind::NoSuitableTool => no_suitable_tool::instruction(question.message),
             _ => None,
@@ -131,7 +138,9 @@ impl RequestHandler for InferencePipeline {
         // Another seed for each answer, so that an answer that is generated again is another one.
         let sampler = Sampler::for_conversation(request, domain::ids::fresh().as_u128() as u64);
         if note.is_none() && question.begun_answer().is_none() && can_ask(request) {
-            return self.write_conversation(&prompt, &question, request, usage, sampler, out);
+            return self.write_conversation(&prompt, &question, usage, sampler, out, |generation, sampler| {
+                generation.write_text(request, sampler, &TimeGuard::default())
+            });
         }
         self.write_answer(&prompt, request, usage, sampler, &TimeGuard::default(), out)
     }

@@ -1,15 +1,15 @@
 //! Avoids refusals of harmless requests: see [`crate::refusal`].
 
-use domain::model::{Request, Usage};
+use domain::model::Usage;
 
 use super::InferencePipeline;
 use crate::error::InferenceError;
+use crate::generation::Generation;
 use crate::output_sink::OutputSink;
 use crate::prompt::UserRequest;
 use crate::prompt_prefix::PromptTokens;
 use crate::refusal::harm_prompt;
 use crate::sampling::Sampler;
-use crate::time_guard::TimeGuard;
 
 /// Maximum number of first tokens that are replaced because they begin a refusal.
 const MAX_ATTEMPTS: usize = 4;
@@ -19,15 +19,15 @@ const MAX_ATTEMPTS: usize = 4;
 const MIN_HARM: f32 = 0.6;
 
 impl InferencePipeline {
-    /// Writes a text that is no refusal of a harmless request.
+    /// Starts a text that is no refusal of a harmless request, and lets `write` write it with the sampler.
     pub(super) fn write_conversation(
         &mut self,
         prompt: &PromptTokens,
         question: &UserRequest<'_>,
-        request: &Request,
         mut usage: Usage,
         mut sampler: Sampler,
         out: &OutputSink,
+        write: impl FnOnce(Generation<'_>, Sampler) -> Result<(), InferenceError>,
     ) -> Result<(), InferenceError> {
         let mut generation = self.start(prompt, false, out)?;
         let mut refusal = generation.find_refusal(sampler.clone())?;
@@ -44,7 +44,7 @@ impl InferencePipeline {
             refusal = generation.find_refusal(sampler.clone())?;
         }
         generation.usage += usage;
-        generation.write_text(request, sampler, &TimeGuard::default())
+        write(generation, sampler)
     }
 
     fn is_harmful(
