@@ -98,14 +98,19 @@ pub(crate) fn conversation_prefix(
     facts: &ChatFacts,
 ) -> Vec<u32> {
     let mut turns = open_static(tokenizer, identity);
-    // The standard instructions are for models that decide about tools themselves.
-    let instructions = request.system.strip_prefix(SYSTEM_PROMPT).unwrap_or(&request.system).trim();
+    let instructions = own_instructions(request);
     if !instructions.is_empty() {
         turns.push_text(&format!("\n\n{instructions}"));
     }
     turns.push_text(&format!("\n\n{}", current_facts(facts)));
     turns.close_turn();
     turns.into_tokens()
+}
+
+/// Returns the instructions of the user and of the chat. The standard ones before them are for models that decide about tools
+/// themselves.
+pub(crate) fn own_instructions(request: &Request) -> &str {
+    request.system.strip_prefix(SYSTEM_PROMPT).unwrap_or(&request.system).trim()
 }
 
 fn open_static<'a>(tokenizer: &'a Tokenizer, identity: &ModelIdentity) -> ChatMlBuilder<'a> {

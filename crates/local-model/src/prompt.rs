@@ -60,14 +60,6 @@ impl<'a> UserRequest<'a> {
         Ok(Self { request, earlier: &messages[..index], message, since: &messages[index + 1..] })
     }
 
-    /// Returns the same request with another last message.
-    pub(crate) fn with_message<'b>(&self, message: &'b str) -> UserRequest<'b>
-    where
-        'a: 'b,
-    {
-        UserRequest { request: self.request, earlier: self.earlier, message, since: self.since }
-    }
-
     /// Returns whether tools have run since the user's last message.
     pub(crate) fn has_results(&self) -> bool {
         self.since.iter().any(|message| matches!(message, ModelMessage::ToolResult { .. }))

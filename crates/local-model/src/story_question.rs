@@ -6,6 +6,9 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
+use domain::model::Request;
+
+use crate::assistant_prompt::own_instructions;
 use crate::chatml::ChatMlBuilder;
 use crate::few_shot::YES_OR_NO;
 use crate::language::{Language, words_with_ends};
@@ -43,8 +46,11 @@ const LAST_WORDS: &str = "for me, please, bitte, zusammen, s il te plaît, por f
 /// Maximum number of words of a title, with those that may follow it, such as "by George Orwell".
 const MAX_TITLE_WORDS: usize = 10;
 
+/// Instructions for a story: those that the default weights were trained with, and so recall most with.
+const INSTRUCTIONS: &str = "You are Qwen, created by Alibaba Cloud. You are a helpful assistant.";
+
 /// Examples of subjects, and whether each is a known work with a story.
-const EXAMPLES: [(&str, bool); 22] = [
+const EXAMPLES: [(&str, bool); 26] = [
     ("Dracula", true),
     ("the meeting notes", false),
     ("Star Wars", true),
@@ -61,7 +67,11 @@ const EXAMPLES: [(&str, bool); 22] = [
     ("our conversation", false),
     ("Doctor Zhivago", true),
     ("README.md", false),
+    ("Der Steppenwolf", true),
+    ("the second world war", false),
     ("climate change", false),
+    ("Im Westen nichts Neues", true),
+    ("the human heart", false),
     ("goldilocks in two sentences", true),
     ("the French Revolution", false),
     ("La casa de papel", true),
@@ -124,11 +134,27 @@ impl<'a> StoryQuestion<'a> {
         PromptTokens { head: work_prefix(tokenizer), tail: tail.open_assistant_turn() }
     }
 
+    /// Builds the prompt that asks for the story. It has nothing of the conversation, which would change what the model
+    /// recalls: after other questions, it tells that Hamlet is murdered.
+    pub(crate) fn story_prompt(&self, tokenizer: &Tokenizer, request: &Request) -> PromptTokens {
+        let mut head = ChatMlBuilder::new(tokenizer);
+        head.open_turn("system");
+        head.push_text(INSTRUCTIONS);
+        let own = own_instructions(request);
+        if !own.is_empty() {
+            head.push_text(&format!("\n\n{own}"));
+        }
+        head.close_turn();
+        let mut tail = ChatMlBuilder::new(tokenizer);
+        tail.push_turn("user", &self.rewording());
+        PromptTokens { head: head.into_tokens(), tail: tail.open_assistant_turn() }
+    }
+
     /// Returns the words that ask the model. In English, it recalls more when it is asked for the plot: of "What is Hamlet
     /// about?" it tells that Claudius is Hamlet's father.
-    pub(crate) fn rewording(&self) -> Cow<'a, str> {
+    fn rewording(&self) -> Cow<'a, str> {
         match self.language {
-            Language::English => Cow::Owned(format!("Summarise the plot of {}", self.title)),
+            Language::English => Cow::Owned(format!("Summarise the plot of {}", begin_with_capital(self.title))),
             Language::German | Language::French | Language::Spanish => Cow::Borrowed(self.message),
         }
     }
@@ -149,6 +175,15 @@ pub(crate) fn work_prefix(tokenizer: &Tokenizer) -> Vec<u32> {
         turns.push_turn("assistant", YES_OR_NO[usize::from(!is_work)]);
     }
     turns.into_tokens()
+}
+
+/// Returns a title with a capital letter, if it has none: the model does not recognize "hamlet" as well.
+fn begin_with_capital(title: &str) -> String {
+    let mut characters = title.chars();
+    match characters.next() {
+        Some(first) if !title.chars().any(char::is_uppercase) => first.to_uppercase().chain(characters).collect(),
+        _ => title.to_owned(),
+    }
 }
 
 /// Returns the part of a message that stands at the place of the title, and the language of the question. If several
@@ -227,6 +262,8 @@ mod tests {
     #[test]
     fn english_questions_ask_for_the_plot() {
         let reworded = |message| StoryQuestion::from_message(message).unwrap().rewording();
+        assert_eq!(reworded("summarize hamlet"), "Summarise the plot of Hamlet");
+        assert_eq!(reworded("what happens in the film Titanic"), "Summarise the plot of the film Titanic");
         assert_eq!(reworded("What is Hamlet about?"), "Summarise the plot of Hamlet");
         assert_eq!(reworded("Worum geht es in Hamlet?"), "Worum geht es in Hamlet?");
     }

@@ -33,8 +33,7 @@ impl InferencePipeline {
         usage: Usage,
         out: &OutputSink,
     ) -> Result<(), InferenceError> {
-        let rewording = story.rewording();
-        let prompt = question.with_message(&rewording).text_prompt(&self.tokenizer, &self.identity, None);
+        let prompt = story.story_prompt(&self.tokenizer, request);
         self.write_conversation(&prompt, question, usage, Sampler::greedy(), out, |generation, sampler| {
             generation.write_certain_text(request, sampler, |is_begun| story.ending(is_begun))
         })
