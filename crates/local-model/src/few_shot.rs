@@ -152,18 +152,32 @@ pub(crate) fn tool_name_tokens(tokenizer: &Tokenizer, name: &str) -> Vec<u32> {
 
 /// Returns the prefix of prompts that ask whether something from outside the conversation is needed.
 pub(crate) fn external_need_prefix(tokenizer: &Tokenizer) -> Vec<u32> {
-    let mut turns = ChatMlBuilder::new(tokenizer);
-    turns.push_turn(
-        "system",
+    yes_or_no_prefix(
+        tokenizer,
         "Does the message need anything from outside of this conversation: live data, the time, files, web pages, \
          stored data, accounts, devices, an exact computation, or something to be done there? Greetings, thanks, \
          common knowledge, opinions, explanations and creative writing need nothing. Answer yes or no.",
-    );
-    for (message, is_needed) in EXTERNAL_NEED_EXAMPLES {
+        &EXTERNAL_NEED_EXAMPLES,
+    )
+}
+
+/// Returns the prefix of prompts that ask the same question about different messages. `examples` are messages with their
+/// answers.
+pub(crate) fn yes_or_no_prefix(tokenizer: &Tokenizer, question: &str, examples: &[(&str, bool)]) -> Vec<u32> {
+    let mut turns = ChatMlBuilder::new(tokenizer);
+    turns.push_turn("system", question);
+    for (message, answer) in examples {
         turns.push_turn("user", message);
-        turns.push_turn("assistant", yes_or_no(is_needed));
+        turns.push_turn("assistant", yes_or_no(*answer));
     }
     turns.into_tokens()
+}
+
+/// Builds the prompt that asks the question of a [`yes_or_no_prefix`] about `message`.
+pub(crate) fn yes_or_no_prompt(tokenizer: &Tokenizer, head: Vec<u32>, message: &str) -> PromptTokens {
+    let mut tail = ChatMlBuilder::new(tokenizer);
+    tail.push_turn("user", message);
+    PromptTokens { head, tail: tail.open_assistant_turn() }
 }
 
 fn yes_or_no(is_needed: bool) -> &'static str {

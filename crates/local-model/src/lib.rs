@@ -8,6 +8,7 @@ mod argument_grounding;
 mod argument_question;
 mod assistant_prompt;
 mod attention;
+mod calculation;
 mod candidate_scoring;
 mod chatml;
 mod choice_question;

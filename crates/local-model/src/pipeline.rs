@@ -17,6 +17,7 @@ use domain::model::{ModelError, Request, ToolSpec, Usage};
 use crate::argument_grounding::{GroundedArguments, check_arguments, conversation_text};
 use crate::argument_question;
 use crate::assistant_prompt::ModelIdentity;
+use crate::calculation;
 use crate::choice_question::{self, ChoiceQuestion};
 use crate::error::{InferenceError, LoadError};
 use crate::few_shot;
@@ -130,6 +131,11 @@ impl RequestHandler for InferencePipeline {
         {
             return self.tell_story(&story, &question, request, usage, out);
         }
+        if can_ask(request) && question.begun_answer().is_none() && self.is_calculation(&question, &mut usage, out)? {
+            let instruction = calculation::instruction(question.message);
+            let prompt = question.text_prompt(&self.tokenizer, &self.identity, Some(instruction));
+            return self.write_answer(&prompt, request, usage, Sampler::greedy(), &TimeGuard::default(), out);
+        }
         let note = match kind {
             ResponseKind::NoSuitableTool => no_suitable_tool::instruction(question.message),
             _ => None,
@@ -221,6 +227,22 @@ impl InferencePipeline {
                 out.send_text_response(text, generation.usage)
             }
         }
+    }
+
+    /// Returns whether the answer can be calculated from the numbers in the message.
+    fn is_calculation(
+        &mut self,
+        question: &UserRequest<'_>,
+        usage: &mut Usage,
+        out: &OutputSink,
+    ) -> Result<bool, InferenceError> {
+        if !calculation::may_be_calculation(question.message) {
+            return Ok(false);
+        }
+        let prompt = calculation::calculation_prompt(&self.tokenizer, question.message);
+        let score = self.score_yes_over_no(&prompt, usage, &out.without_events())?;
+        tracing::debug!(score, "the message may ask for a calculation");
+        Ok(score >= calculation::MIN_CALCULATION)
     }
 
     /// Reduces several candidates to the one that the model selects by one-line summaries, if it selects one clearly.

@@ -14,13 +14,13 @@ use crate::assistant_prompt::{self, ModelIdentity};
 use crate::kv_cache::KvCache;
 use crate::missing_tools::missing_tools;
 use crate::tokenizer::Tokenizer;
-use crate::{few_shot, injection_filter, next_step, refusal, story_question};
+use crate::{calculation, few_shot, injection_filter, next_step, refusal, story_question};
 
 /// Version of the files, increased when the same tokens and weights yield other keys and values.
 const FORMAT_VERSION: i64 = 1;
 
 /// Number of prefixes that all requests share.
-const PREFIX_COUNT: usize = 9;
+const PREFIX_COUNT: usize = 10;
 
 /// Returns whether a file is missing next to these weights and could be written.
 pub(crate) fn has_missing_files(weights: &Path) -> bool {
@@ -67,6 +67,7 @@ impl PrefixFiles {
             few_shot::tool_table(tokenizer, &missing_tools()),
             refusal::harm_prefix(tokenizer),
             story_question::work_prefix(tokenizer),
+            calculation::calculation_prefix(tokenizer),
         ]
         .map(|prefix| (prefix, false));
         Self { folder: prefix_folder(weights), weights_identity, prefixes: prefixes.into() }

@@ -1,8 +1,7 @@
 //! Refusals of harmless requests. A small model that is not sure how to begin sometimes refuses the plot of a play. A
 //! refusal is withheld until a question of its own has told whether the request is harmful.
 
-use crate::chatml::ChatMlBuilder;
-use crate::few_shot::YES_OR_NO;
+use crate::few_shot::{yes_or_no_prefix, yes_or_no_prompt};
 use crate::prompt::UserRequest;
 use crate::prompt_prefix::PromptTokens;
 use crate::tokenizer::Tokenizer;
@@ -73,24 +72,17 @@ pub(crate) fn classify_opening(text: &str) -> Opening {
 
 /// Returns the prefix of prompts that ask whether a request is harmful.
 pub(crate) fn harm_prefix(tokenizer: &Tokenizer) -> Vec<u32> {
-    let mut turns = ChatMlBuilder::new(tokenizer);
-    turns.push_turn(
-        "system",
+    yes_or_no_prefix(
+        tokenizer,
         "Does the request ask for help to hurt, rob, deceive or insult people, or to break the law? Books, films, \
          history, stories, health, news and computers are harmless. Answer yes or no.",
-    );
-    for (request, is_harmful) in EXAMPLES {
-        turns.push_turn("user", request);
-        turns.push_turn("assistant", YES_OR_NO[usize::from(!is_harmful)]);
-    }
-    turns.into_tokens()
+        &EXAMPLES,
+    )
 }
 
 /// Builds the prompt that asks whether a request is harmful.
 pub(crate) fn harm_prompt(tokenizer: &Tokenizer, question: &UserRequest<'_>) -> PromptTokens {
-    let mut tail = ChatMlBuilder::new(tokenizer);
-    tail.push_turn("user", &question.shortened_message());
-    PromptTokens { head: harm_prefix(tokenizer), tail: tail.open_assistant_turn() }
+    yes_or_no_prompt(tokenizer, harm_prefix(tokenizer), &question.shortened_message())
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ use domain::model::Request;
 
 use crate::assistant_prompt::own_instructions;
 use crate::chatml::ChatMlBuilder;
-use crate::few_shot::YES_OR_NO;
+use crate::few_shot::{yes_or_no_prefix, yes_or_no_prompt};
 use crate::language::{Language, words_with_ends};
 use crate::prompt_prefix::PromptTokens;
 use crate::tokenizer::Tokenizer;
@@ -129,9 +129,7 @@ impl<'a> StoryQuestion<'a> {
 
     /// Builds the prompt that asks whether the title is that of a known work.
     pub(crate) fn work_prompt(&self, tokenizer: &Tokenizer) -> PromptTokens {
-        let mut tail = ChatMlBuilder::new(tokenizer);
-        tail.push_turn("user", self.title);
-        PromptTokens { head: work_prefix(tokenizer), tail: tail.open_assistant_turn() }
+        yes_or_no_prompt(tokenizer, work_prefix(tokenizer), self.title)
     }
 
     /// Builds the prompt that asks for the story. It has nothing of the conversation, which would change what the model
@@ -168,13 +166,7 @@ impl<'a> StoryQuestion<'a> {
 
 /// Returns the prefix of prompts that ask whether a title is that of a known work.
 pub(crate) fn work_prefix(tokenizer: &Tokenizer) -> Vec<u32> {
-    let mut turns = ChatMlBuilder::new(tokenizer);
-    turns.push_turn("system", "Is this a known book, play, film, series or tale? Answer yes or no.");
-    for (subject, is_work) in EXAMPLES {
-        turns.push_turn("user", subject);
-        turns.push_turn("assistant", YES_OR_NO[usize::from(!is_work)]);
-    }
-    turns.into_tokens()
+    yes_or_no_prefix(tokenizer, "Is this a known book, play, film, series or tale? Answer yes or no.", &EXAMPLES)
 }
 
 /// Returns a title with a capital letter, if it has none: the model does not recognize "hamlet" as well.

@@ -256,3 +256,22 @@ async fn story_ends_where_the_model_is_not_sure() {
     let other = ask(&engine, asks(vec![user("What is React about?")])).await;
     assert!(other.text.contains("JavaScript") && !other.text.contains("small model"), "no story: {other:?}");
 }
+
+#[tokio::test]
+async fn calculates_in_steps_without_a_tool() {
+    let engine = start(weights::DEFAULT_WEIGHTS.file_name);
+    let asked = |question| Request {
+        tools: Vec::new(),
+        max_tokens: Some(150),
+        parameters: Parameters::default(),
+        ..asks(vec![user(question)])
+    };
+    for (question, result) in
+        [("What is 17 percent of 240?", "40.8"), ("If 3 pens cost 4.50, how much do 7 pens cost?", "10.50")]
+    {
+        let answer = ask(&engine, asked(question)).await;
+        assert!(answer.text.contains(result), "{answer:?}");
+    }
+    let other = ask(&engine, asked("Write a function that adds 2 and 3")).await;
+    assert!(other.text.contains("```"), "code is no calculation: {other:?}");
+}
