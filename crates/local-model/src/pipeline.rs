@@ -1,6 +1,7 @@
 //! Inference pipeline of a loaded model: decides between a tool call and text, and generates it.
 
 mod after_results;
+mod calculations;
 mod decision;
 mod refusals;
 mod stories;
@@ -17,7 +18,6 @@ use domain::model::{ModelError, Request, ToolSpec, Usage};
 use crate::argument_grounding::{GroundedArguments, check_arguments, conversation_text};
 use crate::argument_question;
 use crate::assistant_prompt::ModelIdentity;
-use crate::calculation;
 use crate::choice_question::{self, ChoiceQuestion};
 use crate::error::{InferenceError, LoadError};
 use crate::few_shot;
@@ -125,16 +125,12 @@ impl RequestHandler for InferencePipeline {
             }
             ResponseKind::Text | ResponseKind::AboutTools | ResponseKind::Question | ResponseKind::NoSuitableTool => {}
         }
-        if can_ask(request)
-            && question.begun_answer().is_none()
-            && let Some(story) = self.find_story(&question, &mut usage, out)?
-        {
+        let is_new_text = can_ask(request) && question.begun_answer().is_none();
+        if is_new_text && let Some(story) = self.find_story(&question, &mut usage, out)? {
             return self.tell_story(&story, &question, request, usage, out);
         }
-        if can_ask(request) && question.begun_answer().is_none() && self.is_calculation(&question, &mut usage, out)? {
-            let instruction = calculation::instruction(question.message);
-            let prompt = question.text_prompt(&self.tokenizer, &self.identity, Some(instruction));
-            return self.write_answer(&prompt, request, usage, Sampler::greedy(), &TimeGuard::default(), out);
+        if is_new_text && self.is_calculation(&question, &mut usage, out)? {
+            return self.calculate(&question, request, usage, out);
         }
         let note = match kind {
             ResponseKind::NoSuitableTool => no_suitable_tool::instruction(question.message),
@@ -143,7 +139,7 @@ impl RequestHandler for InferencePipeline {
         let prompt = question.text_prompt(&self.tokenizer, &self.identity, note.as_deref());
         // Another seed for each answer, so that an answer that is generated again is another one.
         let sampler = Sampler::for_conversation(request, domain::ids::fresh().as_u128() as u64);
-        if note.is_none() && question.begun_answer().is_none() && can_ask(request) {
+        if note.is_none() && is_new_text {
             return self.write_conversation(&prompt, &question, usage, sampler, out, |generation, sampler| {
                 generation.write_text(request, sampler, &TimeGuard::default())
             });
@@ -227,22 +223,6 @@ impl InferencePipeline {
                 out.send_text_response(text, generation.usage)
             }
         }
-    }
-
-    /// Returns whether the answer can be calculated from the numbers in the message.
-    fn is_calculation(
-        &mut self,
-        question: &UserRequest<'_>,
-        usage: &mut Usage,
-        out: &OutputSink,
-    ) -> Result<bool, InferenceError> {
-        if !calculation::may_be_calculation(question.message) {
-            return Ok(false);
-        }
-        let prompt = calculation::calculation_prompt(&self.tokenizer, question.message);
-        let score = self.score_yes_over_no(&prompt, usage, &out.without_events())?;
-        tracing::debug!(score, "the message may ask for a calculation");
-        Ok(score >= calculation::MIN_CALCULATION)
     }
 
     /// Reduces several candidates to the one that the model selects by one-line summaries, if it selects one clearly.
