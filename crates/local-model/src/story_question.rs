@@ -178,8 +178,8 @@ fn begin_with_capital(title: &str) -> String {
     }
 }
 
-/// Returns the part of a message that stands at the place of the title, and the language of the question. If several
-/// questions fit, the title is the shortest: "Hamlet" in "Summarise the plot of Hamlet".
+/// Returns the title in a message, and the language of the question. The shortest counts: "Hamlet" in "Summarise the plot of
+/// Hamlet".
 fn find_title(message: &str) -> Option<(&str, Language)> {
     let mut words = words_with_ends(message);
     for phrase in LAST_WORDS.split(", ") {

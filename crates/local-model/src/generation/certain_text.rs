@@ -36,7 +36,7 @@ struct CertainText {
     score: f32,
 }
 
-/// What becomes of the end of a text.
+/// Judgement of the end of a text.
 #[derive(Debug, PartialEq, Eq)]
 enum Judgement {
     /// The text is as it should be.
@@ -78,8 +78,8 @@ impl CertainText {
 }
 
 impl Generation<'_> {
-    /// Writes a text, and ends it before the first sentence that the model is not sure of. Then comes
-    /// `ending`, which is told whether there is a text before it.
+    /// Writes a text up to the first uncertain sentence, and `ending` in its place. The argument of `ending` is whether there is a
+    /// text before it.
     pub(crate) fn write_certain_text(
         mut self,
         request: &Request,
