@@ -24,7 +24,7 @@ static QUESTIONS: [(Language, [&str; 3]); 4] = [
 /// Writes the question for a missing argument, in the language of the message.
 pub(crate) fn write_question(tool: &str, missing: &MissingArgument, message: &str) -> String {
     let language = detect_language(message);
-    let (_, [start, middle, end]) = QUESTIONS.iter().find(|(other, _)| *other == language).unwrap_or(&QUESTIONS[0]);
+    let [start, middle, end] = language.choose(&QUESTIONS);
     let question = format!("{start}`{tool}`{middle}{}{end}", missing.name);
     let line = missing.description.split_whitespace().collect::<Vec<_>>().join(" ");
     let description = line.split(". ").next().unwrap_or_default().trim_end_matches('.');

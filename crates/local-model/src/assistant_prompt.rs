@@ -98,19 +98,19 @@ pub(crate) fn conversation_prefix(
     facts: &ChatFacts,
 ) -> Vec<u32> {
     let mut turns = open_static(tokenizer, identity);
-    let instructions = own_instructions(request);
-    if !instructions.is_empty() {
-        turns.push_text(&format!("\n\n{instructions}"));
-    }
+    push_own_instructions(&mut turns, request);
     turns.push_text(&format!("\n\n{}", current_facts(facts)));
     turns.close_turn();
     turns.into_tokens()
 }
 
-/// Returns the instructions of the user and of the chat. The standard ones before them are for models that decide about tools
-/// themselves.
-pub(crate) fn own_instructions(request: &Request) -> &str {
-    request.system.strip_prefix(SYSTEM_PROMPT).unwrap_or(&request.system).trim()
+/// Appends the instructions of the user and of the chat, if there are any. [`SYSTEM_PROMPT`] before them is for models that
+/// decide about tools themselves.
+pub(crate) fn push_own_instructions(turns: &mut ChatMlBuilder<'_>, request: &Request) {
+    let instructions = request.system.strip_prefix(SYSTEM_PROMPT).unwrap_or(&request.system).trim();
+    if !instructions.is_empty() {
+        turns.push_text(&format!("\n\n{instructions}"));
+    }
 }
 
 fn open_static<'a>(tokenizer: &'a Tokenizer, identity: &ModelIdentity) -> ChatMlBuilder<'a> {

@@ -86,15 +86,14 @@ pub(crate) fn calculation_prefix(tokenizer: &Tokenizer) -> Vec<u32> {
     )
 }
 
-/// Builds the prompt that asks whether the answer can be calculated.
+/// Builds the prompt of a [`calculation_prefix`] for a message.
 pub(crate) fn calculation_prompt(tokenizer: &Tokenizer, message: &str) -> PromptTokens {
     yes_or_no_prompt(tokenizer, calculation_prefix(tokenizer), message)
 }
 
 /// Returns the instruction for the answer to a message.
 pub(crate) fn instruction(message: &str) -> &'static str {
-    let language = detect_language(message);
-    INSTRUCTIONS.iter().find(|(of, _)| *of == language).map_or(INSTRUCTIONS[0].1, |(_, text)| text)
+    detect_language(message).choose(&INSTRUCTIONS)
 }
 
 #[cfg(test)]

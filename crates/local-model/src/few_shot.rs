@@ -180,8 +180,8 @@ pub(crate) fn yes_or_no_prompt(tokenizer: &Tokenizer, head: Vec<u32>, message: &
     PromptTokens { head, tail: tail.open_assistant_turn() }
 }
 
-fn yes_or_no(is_needed: bool) -> &'static str {
-    YES_OR_NO[usize::from(!is_needed)]
+fn yes_or_no(answer: bool) -> &'static str {
+    YES_OR_NO[usize::from(!answer)]
 }
 
 /// Builds the prompt that asks whether something from outside the conversation is needed.

@@ -9,6 +9,14 @@ pub(crate) enum Language {
     Spanish,
 }
 
+impl Language {
+    /// Returns the one of `texts` in this language.
+    pub(crate) fn choose<T: Copy>(self, texts: &[(Self, T); 4]) -> T {
+        let text = texts.iter().find(|(language, _)| *language == self);
+        text.unwrap_or(&texts[0]).1
+    }
+}
+
 /// Frequent words that tell a language from the others here.
 const FREQUENT_WORDS: [(Language, &[&str]); 4] = [
     // First, because English is the language of a text with as many words of another one: "Los Angeles".

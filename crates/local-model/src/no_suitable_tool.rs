@@ -19,8 +19,7 @@ pub(crate) fn instruction(message: &str) -> Option<String> {
     if begins_with_own_work(message) || is_help_request(message) {
         return None;
     }
-    let language = detect_language(message);
-    let sentence = SENTENCES.iter().find(|(of, _)| *of == language).map_or(SENTENCES[0].1, |(_, text)| text);
+    let sentence = detect_language(message).choose(&SENTENCES);
     Some(format!(
         "No connected tool can look this up or do it. If you can do it by writing, explaining or from common knowledge, \
          do it. If not, invent nothing and answer: {sentence}"

@@ -8,7 +8,7 @@ use std::ops::Range;
 
 use domain::model::Request;
 
-use crate::assistant_prompt::own_instructions;
+use crate::assistant_prompt::push_own_instructions;
 use crate::chatml::ChatMlBuilder;
 use crate::few_shot::{yes_or_no_prefix, yes_or_no_prompt};
 use crate::language::{Language, words_with_ends};
@@ -127,7 +127,7 @@ impl<'a> StoryQuestion<'a> {
         Some(Self { message, title, language })
     }
 
-    /// Builds the prompt that asks whether the title is that of a known work.
+    /// Builds the prompt of a [`work_prefix`] for the title.
     pub(crate) fn work_prompt(&self, tokenizer: &Tokenizer) -> PromptTokens {
         yes_or_no_prompt(tokenizer, work_prefix(tokenizer), self.title)
     }
@@ -138,10 +138,7 @@ impl<'a> StoryQuestion<'a> {
         let mut head = ChatMlBuilder::new(tokenizer);
         head.open_turn("system");
         head.push_text(INSTRUCTIONS);
-        let own = own_instructions(request);
-        if !own.is_empty() {
-            head.push_text(&format!("\n\n{own}"));
-        }
+        push_own_instructions(&mut head, request);
         head.close_turn();
         let mut tail = ChatMlBuilder::new(tokenizer);
         tail.push_turn("user", &self.rewording());
@@ -159,8 +156,7 @@ impl<'a> StoryQuestion<'a> {
 
     /// Returns the end of an answer that the model cannot complete. `is_begun` if it has a text.
     pub(crate) fn ending(&self, is_begun: bool) -> &'static str {
-        let endings = ENDINGS.iter().find(|(language, _)| *language == self.language);
-        endings.map_or(ENDINGS[0].1, |(_, endings)| *endings)[usize::from(!is_begun)]
+        self.language.choose(&ENDINGS)[usize::from(!is_begun)]
     }
 }
 
